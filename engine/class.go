@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// PropertyType is the type number of class metadata.
+type PropertyType int
+
+// The property types, with the numbers of class files.
+const (
+	String     PropertyType = 0
+	Text       PropertyType = 1
+	HTML       PropertyType = 2
+	URL        PropertyType = 3
+	Image      PropertyType = 4
+	File       PropertyType = 5
+	Int        PropertyType = 6
+	Real       PropertyType = 7
+	DecimalNum PropertyType = 8
+	DateTime   PropertyType = 9
+	Boolean    PropertyType = 10
+	Password   PropertyType = 11
+	GUID       PropertyType = 12
+	Reference  PropertyType = 13
+	Collection PropertyType = 14
+	Set        PropertyType = 15
+	Struct     PropertyType = 16
+	Custom     PropertyType = 17
+	User       PropertyType = 18
+	Period     PropertyType = 60
+	Geo        PropertyType = 100
+	FileList   PropertyType = 110
+	Schedule   PropertyType = 210
+)
+
+var typeNames = map[PropertyType]string{
+	String: "string", Text: "text", HTML: "html", URL: "url", Image: "image", File: "file",
+	Int: "int", Real: "real", DecimalNum: "decimal", DateTime: "datetime", Boolean: "boolean",
+	Password: "password", GUID: "guid", Reference: "reference", Collection: "collection",
+	Set: "set", Struct: "struct", Custom: "custom", User: "user", Period: "period",
+	Geo: "geo", FileList: "filelist", Schedule: "schedule",
+}
+
+// String is the type's name as class files may write it.
+func (t PropertyType) String() string {
+	if n, ok := typeNames[t]; ok {
+		return n
+	}
+	return "type " + strconv.Itoa(int(t))
+}
+
+// TypeByName returns the type that a class file names, in any case.
+func TypeByName(name string) (PropertyType, bool) {
+	for t, n := range typeNames {
+		if strings.EqualFold(n, name) {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+// Known reports whether t is a type of class metadata.
+func (t PropertyType) Known() bool { _, ok := typeNames[t]; return ok }
+
+// Scalar reports whether a value of the type is one plain JSON value.
+func (t PropertyType) Scalar() bool {
+	switch t {
+	case String, Text, HTML, URL, Int, Real, DecimalNum, DateTime, Boolean, Password, GUID, User:
+		return true
+	}
+	return false
+}
+
+// Textual reports whether values of the type are kept as strings.
+func (t PropertyType) Textual() bool {
+	switch t {
+	case String, Text, HTML, URL, Password, GUID, User:
+		return true
+	}
+	return false
+}
+
+// Property is one named, typed value of a class.
+type Property struct {
+	Name         string
+	Caption      string
+	Type         PropertyType
+	Size         int // datetime: 1 second, 2 minute, 3 hour, 4 day; text: length checked in strict handling only
+	Decimals     int
+	OrderNumber  int
+	Nullable     bool
+	Readonly     bool
+	Indexed      bool
+	Unique       bool
+	Autoassigned bool
+	Default      any    // decoded JSON (see Fields), nil for none
+	Definition   string // full name of the class that declares it
+
+	Index   int    // position in Class.Properties and in Values; set by Class.Init
+	jsonKey []byte // `,"name":`
+}
+
+// Class is the description of one kind of item. Fill the exported fields, then
+// call Init; after that it is read-only and safe for concurrent use.
+type Class struct {
+	Name       string
+	Namespace  string
+	Version    string
+	Caption    string
+	Key        []string // names of the key properties
+	Semantic   string   // source of the display string, "" for the id
+	Abstract   bool
+	Ancestor   *Class
+	Properties []*Property // own and inherited
+
+	Descendants []*Class // all levels below, set by whoever links classes
+	FullName    string   // name@namespace, or name alone
+	Fingerprint string   // 8 hex digits that change with whatever the JSON of an item depends on
+
+	byName   map[string]*Property
+	key      []*Property
+	semantic semantic
+	jsonHead []byte // `,"__class":"...","__classTitle":"..."`
+}
+
+// FullName joins a class name and its namespace.
+func FullName(name, namespace string) string {
+	if namespace == "" {
+		return name
+	}
+	return name + "@" + namespace
+}
+
+// Init orders the properties, finds the key and compiles the display string.
+// It must run once, before the class is used.
+func (c *Class) Init() error {
+	c.FullName = FullName(c.Name, c.Namespace)
+	sort.SliceStable(c.Properties, func(i, j int) bool {
+		return c.Properties[i].OrderNumber < c.Properties[j].OrderNumber
+	})
+	c.byName = make(map[string]*Property, len(c.Properties))
+	sum := fnv.New32a()
+	for i, p := range c.Properties {
+		p.Index = i
+		p.jsonKey = append(AppendString([]byte{','}, p.Name), ':')
+		if c.byName[p.Name] != nil {
+			return fmt.Errorf("class %s has two properties named %q", c.FullName, p.Name)
+		}
+		c.byName[p.Name] = p
+		fmt.Fprintf(sum, "%s:%d;", p.Name, p.Type)
+	}
+	c.key = nil
+	for _, name := range c.Key {
+		p := c.byName[name]
+		if p == nil {
+			return fmt.Errorf("class %s has no property %q, which its key names", c.FullName, name)
+		}
+		c.key = append(c.key, p)
+	}
+	if len(c.key) == 0 {
+		return fmt.Errorf("class %s has no key", c.FullName)
+	}
+	c.semantic = compileSemantic(c, c.Semantic)
+	c.jsonHead = AppendString([]byte(`,"__class":`), c.FullName)
+	c.jsonHead = AppendString(append(c.jsonHead, `,"__classTitle":`...), c.Caption)
+	fmt.Fprintf(sum, "%s|%s|%s", c.FullName, c.Caption, c.Semantic)
+	c.Fingerprint = hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
+	return nil
+}
+
+// Property returns the property of that name, own or inherited, or nil.
+func (c *Class) Property(name string) *Property { return c.byName[name] }
+
+// KeyProperties returns the properties that make the id.
+func (c *Class) KeyProperties() []*Property { return c.key }
+
+// Root is the topmost ancestor; all classes below one root share a table.
+func (c *Class) Root() *Class {
+	for c.Ancestor != nil {
+		c = c.Ancestor
+	}
+	return c
+}
+
+// IDSeparator joins the parts of a composite key.
+const IDSeparator = "_"
+
+// ID returns the text form of the key in v, or "" when a part is missing.
+func (c *Class) ID(v Values) string {
+	if len(c.key) == 1 {
+		return idPart(v[c.key[0].Index])
+	}
+	parts := make([]string, len(c.key))
+	for i, p := range c.key {
+		if parts[i] = idPart(v[p.Index]); parts[i] == "" {
+			return ""
+		}
+	}
+	return strings.Join(parts, IDSeparator)
+}
+
+func idPart(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case nil, absent:
+		return ""
+	}
+	return ValueText(v)
+}
+
+// KeyValues returns the key values that id stands for, in the order of
+// KeyProperties; ok is false when no item can have that id.
+func (c *Class) KeyValues(id string) (values []any, ok bool) {
+	parts := []string{id}
+	if n := len(c.key); n > 1 {
+		parts = strings.SplitN(id, IDSeparator, n)
+		if len(parts) != n {
+			return nil, false
+		}
+	}
+	values = make([]any, len(parts))
+	for i, part := range parts {
+		v, err := c.key[i].Cast(part)
+		if err != nil || idPart(v) != part {
+			return nil, false
+		}
+		values[i] = v
+	}
+	return values, id != ""
+}
+
+// MetaRepository finds classes by name.
+type MetaRepository interface {
+	// Class returns the class of that full name, name@namespace. The error is
+	// NotFound with reason unknown-class.
+	Class(name string) (*Class, error)
+	// Classes returns all classes, ordered by full name.
+	Classes() []*Class
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }

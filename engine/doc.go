@@ -1,0 +1,22 @@
+// Package engine is the vocabulary of restsrv: the types and interfaces that
+// every other package speaks, and nothing that touches disk, network or
+// database. It imports the standard library only.
+//
+// Reading order: class.go (what can be stored), value.go and bind.go (what a
+// value may be and how input becomes one), item.go (one stored thing and its
+// JSON), query.go and filter.go (what to fetch), repository.go (the one
+// storage interface), service.go (the one service interface), account.go (who
+// asks), error.go (how things fail).
+//
+// Glossary, one word per thing:
+//
+//	class       description of one kind of item
+//	property    one named, typed value of a class; "attribute" on the wire
+//	item        one stored instance of a class
+//	id          text form of the key, "_id" on the wire
+//	record      an item as the acceptor takes it: class, id, values
+//	repository  stores and finds items (store is the SQL one)
+//	service     what answers under /rest/{name}
+//	module      what builds a service from its options
+//	account     who may sign in
+package engine

@@ -1,0 +1,56 @@
+package engine
+
+import "strings"
+
+// Fault is one mistake in a file that people write: a deploy.json or a class
+// file. Line and Column are 0 when only the JSON path is known.
+type Fault struct {
+	File     string // path as the user knows it, relative to the application directory
+	Path     string // JSON path, such as classes[0].properties[2].type; "" for the whole file
+	Line     int
+	Column   int
+	Found    string // what is there, "" when something is missing
+	Expected string // what should be there
+	Warning  bool   // the server can start all the same
+}
+
+// String is the one-line form: file: path: found X, expected Y.
+func (f Fault) String() string {
+	var b strings.Builder
+	b.WriteString(f.File)
+	if f.Line > 0 {
+		b.WriteString(":" + itoa(f.Line) + ":" + itoa(f.Column))
+	}
+	if f.Path != "" {
+		b.WriteString(": " + f.Path)
+	}
+	if f.Found != "" {
+		b.WriteString(": found " + f.Found)
+	}
+	b.WriteString(": expected " + f.Expected)
+	return b.String()
+}
+
+// Faults is the error that carries every mistake found in one pass.
+type Faults []Fault
+
+// Error lists the faults, one a line.
+func (fs Faults) Error() string {
+	lines := make([]string, len(fs))
+	for i, f := range fs {
+		lines[i] = f.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Split separates what stops the start from what is only worth a warning.
+func (fs Faults) Split() (errors, warnings Faults) {
+	for _, f := range fs {
+		if f.Warning {
+			warnings = append(warnings, f)
+		} else {
+			errors = append(errors, f)
+		}
+	}
+	return errors, warnings
+}

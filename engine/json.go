@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Only what JSON requires is escaped,
+// and the two line separators that JavaScript source dislikes are left alone,
+// as JSON.stringify does.
+func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' && c < utf8.RuneSelf {
+			i++
+			continue
+		}
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(append(b, s[start:i]...), "\ufffd"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		b = append(b, s[start:i]...)
+		b = appendEscape(b, c)
+		i++
+		start = i
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// AppendFloat appends f in the shortest form that reads back the same, written
+// as JavaScript writes numbers. f must be finite.
+func AppendFloat(b []byte, f float64) []byte {
+	if f == 0 {
+		return append(b, '0') // also for -0, as JSON.stringify
+	}
+	if a := math.Abs(f); a >= 1e-6 && a < 1e21 {
+		return strconv.AppendFloat(b, f, 'f', -1, 64)
+	}
+	b = strconv.AppendFloat(b, f, 'e', -1, 64)
+	// 1e-07 is written 1e-7
+	if n := len(b); n >= 4 && b[n-4] == 'e' && b[n-2] == '0' {
+		b[n-2] = b[n-1]
+		b = b[:n-1]
+	}
+	return b
+}
+
+// AppendValue appends a value of Values, or a decoded JSON value, as JSON.
+func AppendValue(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil, absent:
+		return append(b, "null"...)
+	case string:
+		return AppendString(b, v)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case float64:
+		return AppendFloat(b, v)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case Decimal:
+		return append(b, v...)
+	case Instant:
+		return append(v.append(append(b, '"')), '"')
+	case json.Number:
+		return append(b, v...)
+	case *Item:
+		return v.AppendJSON(b)
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = AppendValue(b, e)
+		}
+		return append(b, ']')
+	case Fields:
+		b = append(b, '{')
+		for i, f := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = AppendValue(append(AppendString(b, f.Name), ':'), f.Value)
+		}
+		return append(b, '}')
+	}
+	panic("engine: AppendValue of a type that is not a value")
+}
+
+// ValueText is the plain text of a scalar value: what an id is made of.
+func ValueText(v any) string {
+	switch v := v.(type) {
+	case nil, absent:
+		return ""
+	case string:
+		return v
+	}
+	if i, ok := v.(Instant); ok {
+		return i.String()
+	}
+	return string(AppendValue(nil, v))
+}

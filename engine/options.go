@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// Options are the options of a service in deploy.json: decoded JSON, in which
+// every reference to a component ("ion://dataRepo") is already the component.
+type Options map[string]any
+
+// String returns a text option, "" when absent.
+func (o Options) String(name string) (string, error) {
+	switch v := o[name].(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	default:
+		return "", fmt.Errorf("option %q takes text, found %s", name, describeOption(v))
+	}
+}
+
+// Int returns a whole-number option between min and max, or def when absent.
+func (o Options) Int(name string, def, min, max int64) (int64, error) {
+	v, ok := o[name]
+	if !ok || v == nil {
+		return def, nil
+	}
+	n, ok := v.(json.Number)
+	i, err := n.Int64()
+	if !ok || err != nil || i < min || i > max {
+		return 0, fmt.Errorf("option %q takes a whole number from %d to %d, found %s", name, min, max, describeOption(v))
+	}
+	return i, nil
+}
+
+// OneOf returns a text option that must be one of the words; the first is the
+// default.
+func (o Options) OneOf(name string, words ...string) (string, error) {
+	s, err := o.String(name)
+	if err != nil || s == "" {
+		return words[0], err
+	}
+	for _, w := range words {
+		if s == w {
+			return s, nil
+		}
+	}
+	return "", fmt.Errorf("option %q takes one of %s, found %q", name, strings.Join(words, ", "), s)
+}
+
+// Repository returns a repository option; the default when absent.
+func (o Options) Repository(name string, def Repository) (Repository, error) {
+	switch v := o[name].(type) {
+	case nil:
+		return def, nil
+	case Repository:
+		return v, nil
+	default:
+		return nil, fmt.Errorf("option %q takes a repository such as ion://dataRepo, found %s", name, describeOption(v))
+	}
+}
+
+// Meta returns a metadata option; the default when absent.
+func (o Options) Meta(name string, def MetaRepository) (MetaRepository, error) {
+	switch v := o[name].(type) {
+	case nil:
+		return def, nil
+	case MetaRepository:
+		return v, nil
+	default:
+		return nil, fmt.Errorf("option %q takes ion://metaRepo, found %s", name, describeOption(v))
+	}
+}
+
+// Unknown returns the option names that are not among the known ones.
+func (o Options) Unknown(known ...string) []string {
+	var names []string
+next:
+	for name := range o {
+		for _, k := range known {
+			if name == k {
+				continue next
+			}
+		}
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func describeOption(v any) string {
+	switch v := v.(type) {
+	case nil, bool, string, json.Number, []any, Fields:
+		return string(AppendValue(nil, v))
+	}
+	return "a component"
+}

@@ -1,0 +1,83 @@
+package engine
+
+import "context"
+
+// Repository stores and finds items: the one storage interface. Package
+// engine/store implements it over SQL, engine/access wraps any Repository with
+// permissions, and the conformance suite is engine/store/storetest.
+//
+// Every method may be called from any goroutine, acts for AccountFrom(ctx)
+// (which it records as creator or editor) and, if it writes, is one
+// transaction that is durable when the method returns nil. Besides the errors
+// named below each may return Forbidden (from engine/access), Unavailable when
+// the database is away, and Timeout when ctx ends first.
+//
+// Values handed in are cast already (Class.Bind); passwords are plain text and
+// leave hashed. The repository may keep and change them.
+type Repository interface {
+	// Get returns the item with that id, of class c or of a descendant.
+	// Errors: NotFound.
+	Get(ctx context.Context, c *Class, id string) (*Item, error)
+
+	// List calls visit for each item that q finds, in q's order. The item is
+	// valid during the call only; Clone keeps it. An error of visit ends the
+	// list and is returned.
+	List(ctx context.Context, q *Query, visit func(*Item) error) error
+
+	// Count returns how many items q finds, whatever its Offset and Count.
+	Count(ctx context.Context, q *Query) (int64, error)
+
+	// Create inserts an item. Absent properties get their default or generated
+	// value. Errors: Invalid with reason required, or duplicate when the key or
+	// a unique property is taken.
+	Create(ctx context.Context, c *Class, v Values) (*Item, error)
+
+	// Update changes the properties that are not Absent; the key may be among
+	// them. Errors: NotFound, Unmatched (see Match), Invalid as for Create and
+	// with reason readonly in strict handling.
+	Update(ctx context.Context, c *Class, id string, v Values, o UpdateOptions) (*Item, error)
+
+	// Delete removes the item. Errors: NotFound, Unmatched.
+	Delete(ctx context.Context, c *Class, id string, m *Match) error
+
+	// Save inserts or updates all records, in order, or none. The items
+	// returned are in the order of the records. Errors: Invalid as for Create,
+	// with Index telling the record.
+	Save(ctx context.Context, records []Record) ([]*Item, error)
+}
+
+// Record is one item to Save. It is found by ID if that is set, else by its
+// key properties if all are given, else it is new. What is found is updated in
+// its given properties; what is not is inserted.
+type Record struct {
+	Class   *Class
+	ID      string // "" when not given
+	Version string
+	Values  Values
+}
+
+// UpdateOptions refine an Update.
+type UpdateOptions struct {
+	Match    *Match
+	Handling Handling // Strict refuses a changed value of a readonly property
+}
+
+// Match is the If-Match condition of a write (RFC 9110 section 13.1.1): the
+// item must exist and have one of these revisions. A nil Match asks nothing.
+type Match struct {
+	Any       bool // If-Match: *
+	Revisions []uint64
+}
+
+// Allows reports whether an item of that revision passes.
+func (m *Match) Allows(revision uint64) bool {
+	if m == nil || m.Any {
+		return true
+	}
+	for _, r := range m.Revisions {
+		if r == revision {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+)
+
+// Service answers the requests under /rest/{name}. Builtins and scripts
+// implement it alike; one value is one immutable version of the service, a
+// reload makes a new one.
+type Service interface {
+	// Routes lists what the service answers; the first that matches wins.
+	Routes() []Route
+	// Errors says in which form its failures are answered.
+	Errors() ErrorForm
+}
+
+// Route binds a method and a path to a handler. Path is relative to the
+// service and written as in Express 4: "/", "/:class/:id", "/:id?",
+// "/:id(\\d+)", "*". Matching ignores case and a trailing slash. GET routes
+// answer HEAD too unless HEAD has a route of its own.
+type Route struct {
+	Method  string
+	Path    string
+	MaxBody int64 // bytes; 0 means DefaultMaxBody
+	Handler Handler
+}
+
+// DefaultMaxBody is the largest request body of a route that says nothing.
+const DefaultMaxBody = 10 << 20
+
+// Handler answers one route. A failure is returned, never written.
+type Handler func(ctx context.Context, r *Request) (*Response, error)
+
+// ErrorForm is the form in which a service answers failures.
+type ErrorForm int
+
+// The forms.
+const (
+	ProblemErrors ErrorForm = iota // application/problem+json, RFC 9457
+	TextErrors                     // the bare message: custom services, interface.md "Custom services" 5
+	PageErrors                     // 400 and an HTML page: acceptor, interface.md "POST acceptor" 4
+)
+
+// Request is what a handler sees of a request.
+type Request struct {
+	ID       string // request id, in every log line about it
+	Service  string
+	Method   string
+	Path     string // relative to the service, escaped, begins with "/"
+	RawQuery string
+	Header   http.Header
+	Params   []Param // from the route's path, decoded
+	Account  *Account
+	Host     string // as the client sent it
+	Secure   bool   // came by TLS
+	RemoteIP string
+	Body     io.Reader // ends with TooLarge past the route's MaxBody
+
+	query url.Values
+	read  []byte
+	done  bool
+}
+
+// Param is a named part of the path.
+type Param struct{ Name, Value string }
+
+// Param returns the decoded path parameter of that name, or "".
+func (r *Request) Param(name string) string {
+	for _, p := range r.Params {
+		if p.Name == name {
+			return p.Value
+		}
+	}
+	return ""
+}
+
+// Query returns the query parameters. A malformed query is Invalid.
+func (r *Request) Query() (url.Values, error) {
+	if r.query == nil {
+		if r.RawQuery == "" {
+			r.query = url.Values{}
+			return r.query, nil
+		}
+		q, err := url.ParseQuery(r.RawQuery)
+		if err != nil {
+			return nil, Errorf(Invalid, "query", "the query string is malformed")
+		}
+		r.query = q
+	}
+	return r.query, nil
+}
+
+// ReadBody returns the whole body. Errors: TooLarge, Invalid when the client
+// sent less than it announced.
+func (r *Request) ReadBody() ([]byte, error) {
+	if r.done || r.Body == nil {
+		return r.read, nil
+	}
+	b, err := io.ReadAll(r.Body)
+	if err != nil {
+		var e *Error
+		if errors.As(err, &e) {
+			return nil, e
+		}
+		return nil, &Error{Code: Invalid, Reason: "body", Message: "the body could not be read", Err: err}
+	}
+	r.read, r.done = b, true
+	return b, nil
+}
+
+// MediaType returns the media type of the body in lower case, without
+// parameters; "" when none is given or it is malformed.
+func (r *Request) MediaType() string {
+	t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return t
+}
+
+// Response is what a handler answers.
+type Response struct {
+	Status      int    // 0 means 200
+	ContentType string // "" sends none
+	ETag        string // "" lets GET answers get a weak one
+	Header      http.Header
+	Body        []byte
+}
+
+// JSON makes a 200 response of ready JSON.
+func JSON(body []byte) *Response {
+	return &Response{ContentType: "application/json; charset=utf-8", Body: body}
+}
+
+// SetHeader adds a header line to the response.
+func (r *Response) SetHeader(name, value string) {
+	if r.Header == nil {
+		r.Header = make(http.Header)
+	}
+	r.Header.Add(name, value)
+}
+
+// Module builds a service from its options; deploy.json names it. The error
+// says in one line what is wrong with the options or the script.
+type Module func(env *Env, options Options) (Service, error)
+
+// Env is what the server lends a module.
+type Env struct {
+	Service string // the name it is registered under
+	Meta    MetaRepository
+	Data    Repository // checks the permissions of the account in ctx
+	Tokens  TokenIssuer
+	Log     *slog.Logger
+}

@@ -1,0 +1,130 @@
+// Package wire reads JSON that strangers sent. It owns the JSON library, keeps
+// the order of names and the exact text of numbers, and bounds depth. It does
+// not check what the JSON says: that is engine's (Class.Bind, ParseFilter).
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"restsrv/engine"
+)
+
+// MaxDepth is how deep arrays and objects may be nested.
+const MaxDepth = 512
+
+// Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
+// json.Number, []any or engine.Fields. Of names given twice both are kept; the
+// last counts. The error is Invalid with reason "json" and tells the line and
+// column.
+func Decode(data []byte) (any, error) {
+	d := decoder{src: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
+	v, err := d.value(0)
+	if err == nil {
+		if _, err = d.src.ReadToken(); err == io.EOF {
+			return v, nil
+		} else if err == nil {
+			err = errors.New("there is more after the value")
+		}
+	}
+	if e := (*engine.Error)(nil); errors.As(err, &e) {
+		return nil, e
+	}
+	line, column := Position(data, int(d.src.InputOffset()))
+	if s := (*jsontext.SyntacticError)(nil); errors.As(err, &s) {
+		line, column = Position(data, int(s.ByteOffset))
+		err = s.Err
+	}
+	return nil, engine.Errorf(engine.Invalid, "json", "malformed JSON at line %d, column %d: %s", line, column, cause(err))
+}
+
+// cause words a decoder's error without naming the library.
+func cause(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the text ends too early"
+	}
+	return err.Error()
+}
+
+// Position returns the 1-based line and column, in bytes, of an offset.
+func Position(data []byte, offset int) (line, column int) {
+	if offset > len(data) {
+		offset = len(data)
+	}
+	before := data[:offset]
+	return bytes.Count(before, []byte{'\n'}) + 1, offset - bytes.LastIndexByte(before, '\n')
+}
+
+type decoder struct{ src *jsontext.Decoder }
+
+func (d *decoder) value(depth int) (any, error) {
+	if depth > MaxDepth {
+		return nil, engine.Errorf(engine.Invalid, "json", "the JSON is nested deeper than %d levels", MaxDepth)
+	}
+	switch k := d.src.PeekKind(); k {
+	case '0':
+		raw, err := d.src.ReadValue()
+		return json.Number(raw), err
+	case '[':
+		return d.array(depth)
+	case '{':
+		return d.object(depth)
+	}
+	t, err := d.src.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch t.Kind() {
+	case 'n':
+		return nil, nil
+	case 't':
+		return true, nil
+	case 'f':
+		return false, nil
+	case '"':
+		return t.String(), nil
+	}
+	return nil, fmt.Errorf("unexpected %s", t)
+}
+
+func (d *decoder) array(depth int) (any, error) {
+	if _, err := d.src.ReadToken(); err != nil {
+		return nil, err
+	}
+	list := []any{}
+	for d.src.PeekKind() != ']' {
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	_, err := d.src.ReadToken()
+	return list, err
+}
+
+func (d *decoder) object(depth int) (any, error) {
+	if _, err := d.src.ReadToken(); err != nil {
+		return nil, err
+	}
+	fields := engine.Fields{}
+	for d.src.PeekKind() != '}' {
+		name, err := d.src.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		v, err := d.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, engine.Field{Name: key, Value: v})
+	}
+	_, err := d.src.ReadToken()
+	return fields, err
+}

@@ -1,0 +1,69 @@
+package wire
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+func TestDecodeKeepsOrderAndNumbers(t *testing.T) {
+	const src = `{"b":12345678901234567890.10,"a":[null,true,false,"\u0416 \"x\""],"b":{}}`
+	v, err := Decode([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"b":12345678901234567890.10,"a":[null,true,false,"Ж \"x\""],"b":{}}`
+	if got := string(engine.AppendValue(nil, v)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for src, want := range map[string]string{
+		``:                          "line 1, column 1: the text ends too early",
+		`{"a":1`:                    "the text ends too early",
+		"{\n  \"a\": x}":            "line 2, column 8",
+		`{"a":1} 2`:                 "there is more after the value",
+		`{"a":"` + "\xff" + `"}`:    "UTF-8",
+		strings.Repeat("[", 100000): "nested deeper than 512 levels",
+		`[1,]`:                      "line 1, column 3",
+		`{"a" 1}`:                   "line 1, column 6",
+		`nul`:                       "line 1",
+	} {
+		_, err := Decode([]byte(src))
+		if err == nil {
+			t.Errorf("%.20q was accepted", src)
+			continue
+		}
+		if engine.CodeOf(err) != engine.Invalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: got %q, want it to contain %q", src, err, want)
+		}
+	}
+}
+
+// FuzzDecode holds Decode to encoding/json: what both accept means the same.
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"a":[1,2.5e3,-0]}`, `"\ud83d\ude00"`, `[[[]]]`, `{"a":1,"a":2}`, `1e999`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := Decode(data)
+		var std any
+		stdErr := json.Unmarshal(data, &std)
+		if err != nil {
+			return // stricter than encoding/json: UTF-8, surrogates, depth
+		}
+		if stdErr != nil && !strings.Contains(stdErr.Error(), "number") {
+			t.Fatalf("accepted %q, encoding/json: %v", data, stdErr)
+		}
+		again, err := Decode(engine.AppendValue(nil, v))
+		if err != nil {
+			t.Fatalf("%q does not read back: %v", data, err)
+		}
+		if a, b := string(engine.AppendValue(nil, v)), string(engine.AppendValue(nil, again)); a != b {
+			t.Fatalf("%q reads back as %q", a, b)
+		}
+	})
+}
