@@ -8,6 +8,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 )
 
 // Service answers the requests under /rest/{name}. Builtins and scripts
@@ -144,6 +146,18 @@ func (r *Response) SetHeader(name, value string) {
 		r.Header = make(http.Header)
 	}
 	r.Header.Add(name, value)
+}
+
+// Warn adds a Warning header (RFC 7234 section 5.5) that names what was passed
+// over, and returns its text for the log. The names are the client's: at most
+// ten are told, and what a header cannot hold is escaped.
+func (r *Response) Warn(what string, names []string) string {
+	if len(names) > 10 {
+		names = append(names[:10:10], "...")
+	}
+	text := strconv.QuoteToASCII(what + ": " + strings.Join(names, ", "))
+	r.SetHeader("Warning", "299 - "+text)
+	return text
 }
 
 // Module builds a service from its options; deploy.json names it. The error

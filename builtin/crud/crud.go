@@ -1,0 +1,103 @@
+// Package crud is the service for any class as a REST resource: one object, a
+// list, create, change, delete (interface.md "Endpoints", decisions.md section
+// 2). It turns requests into calls of engine.Repository and items into JSON;
+// permissions, storage and statuses are not its business.
+package crud
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Defaults of the options.
+const (
+	defaultCount    = 5
+	defaultMaxCount = 1000
+)
+
+// service is one configured crud.
+type service struct {
+	meta     engine.MetaRepository
+	data     engine.Repository
+	log      *slog.Logger
+	handling engine.Handling
+	maxCount int
+	maxBody  int64
+}
+
+// known are the options; those after maxBody are the ancestor's, accepted and
+// without effect here.
+var known = []string{"metaRepo", "dataRepo", "handling", "maxCount", "maxBody",
+	"auth", "keyProvider", "fileStorage", "storageSettings", "ignoreRefUpdateErrors", "log", "workflow"}
+
+// New is the module "builtin/crud". Options, all optional: metaRepo, dataRepo
+// (default: the secured repository), handling ("lenient" or "strict"),
+// maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
+func New(env *engine.Env, o engine.Options) (engine.Service, error) {
+	s := &service{log: env.Log}
+	var err error
+	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
+		return nil, err
+	}
+	if s.data, err = o.Repository("dataRepo", env.Data); err != nil {
+		return nil, err
+	}
+	handling, err := o.OneOf("handling", "lenient", "strict")
+	if err != nil {
+		return nil, err
+	}
+	s.handling = engine.Handling(handling == "strict")
+	maxCount, err := o.Int("maxCount", defaultMaxCount, 1, 1_000_000)
+	if err != nil {
+		return nil, err
+	}
+	s.maxCount = int(maxCount)
+	if s.maxBody, err = o.Int("maxBody", engine.DefaultMaxBody, 1, 1<<30); err != nil {
+		return nil, err
+	}
+	if names := o.Unknown(known...); len(names) > 0 {
+		return nil, fmt.Errorf("unknown option %q: crud takes metaRepo, dataRepo, handling, maxCount and maxBody", names[0])
+	}
+	return s, nil
+}
+
+// Routes is engine.Service's.
+func (s *service) Routes() []engine.Route {
+	return []engine.Route{
+		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.fetch},
+		{Method: http.MethodGet, Path: "/:class", Handler: s.list},
+		{Method: http.MethodPost, Path: "/:class", MaxBody: s.maxBody, Handler: s.create},
+		{Method: http.MethodPatch, Path: "/:class/:id", MaxBody: s.maxBody, Handler: s.update},
+		{Method: http.MethodPut, Path: "/:class/:id", MaxBody: s.maxBody, Handler: s.update},
+		{Method: http.MethodDelete, Path: "/:class/:id", Handler: s.remove},
+	}
+}
+
+// Errors is engine.Service's.
+func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+
+// handlingOf honours Prefer: handling=strict|lenient (RFC 7240 section 4.4).
+func (s *service) handlingOf(r *engine.Request) engine.Handling {
+	for _, line := range r.Header["Prefer"] {
+		for _, p := range strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ';' }) {
+			switch strings.ToLower(strings.ReplaceAll(strings.TrimSpace(p), " ", "")) {
+			case "handling=strict", `handling="strict"`:
+				return engine.Strict
+			case "handling=lenient", `handling="lenient"`:
+				return engine.Lenient
+			}
+		}
+	}
+	return s.handling
+}
+
+// warn tells a lenient client, and the log, which names were passed over.
+func (s *service) warn(r *engine.Request, resp *engine.Response, what string, names []string) {
+	if len(names) > 0 {
+		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn(what, names))
+	}
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// root is the repository, seen from this package.
+const root = "../.."
+
+// siblings lists what a package may import of this module besides engine, and
+// why. Everything that is not listed may import engine alone.
+var siblings = map[string]map[string]string{
+	"builtin/acceptor":    {"engine/wire": "decodes its body"},
+	"builtin/crud":        {"engine/wire": "decodes its body"},
+	"builtin/token":       {"engine/wire": "decodes its body"},
+	"engine/deploy":       {"engine/wire": "reads deploy.json with positions"},
+	"engine/meta":         {"engine/wire": "reads class files with positions"},
+	"engine/script":       {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
+	"engine/store/sqlite": {"engine/store": "is a dialect of it"},
+	"engine/servicetest":  {"engine/rest": "drives one service through HTTP"},
+	"builtin":             {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/token": "lists it"},
+}
+
+// owners names the one package that may import an outside library.
+var owners = map[string]string{
+	"github.com/dop251/goja":             "engine/script",
+	"github.com/dlclark/regexp2":         "engine/script",
+	"github.com/fsnotify/fsnotify":       "engine/watch",
+	"github.com/gorilla/mux":             "engine/rest",
+	"github.com/jmoiron/sqlx":            "engine/store",
+	"modernc.org/sqlite":                 "engine/store/sqlite",
+	"golang.org/x/crypto":                "engine/account",
+	"golang.org/x/term":                  "cmd/restsrv",
+	"github.com/google/uuid":             "engine/store",
+	"github.com/go-json-experiment/json": "engine/wire",
+}
+
+// longFiles and longFunctions are over the limits on purpose; the value says
+// why.
+var (
+	longFiles     = map[string]string{}
+	longFunctions = map[string]string{}
+)
+
+const (
+	maxFileLines     = 400
+	maxFunctionLines = 60
+	maxMethods       = 10
+)
+
+// TestLayout holds the rules of the tree: who imports whom, who owns which
+// library, that packages and exported names are documented, and that nothing
+// grows past what one can read.
+func TestLayout(t *testing.T) {
+	for dir, files := range packages(t) {
+		comments := 0
+		for name, f := range files {
+			if f.ast.Doc != nil {
+				comments++
+			}
+			checkFile(t, dir, name, f)
+		}
+		if comments != 1 {
+			t.Errorf("%s: %d files have a package comment, expected exactly one", dir, comments)
+		}
+	}
+}
+
+// TestTopLevel holds the entries of the repository to the design card.
+func TestTopLevel(t *testing.T) {
+	allowed := map[string]bool{"cmd": true, "engine": true, "builtin": true, "scripts": true,
+		"deploy.json": true, "go.mod": true, "go.sum": true, "README.md": true}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		made := strings.HasPrefix(e.Name(), "restsrv") || e.Name() == "admin-password" // what running leaves, git-ignored
+		if !allowed[e.Name()] && !strings.HasPrefix(e.Name(), ".") && !made {
+			t.Errorf("top level has %s, which the design card does not list", e.Name())
+		}
+	}
+}
+
+type source struct {
+	fset  *token.FileSet
+	ast   *ast.File
+	lines int
+}
+
+// packages parses every non-test Go file, by directory relative to the root.
+func packages(t *testing.T) map[string]map[string]source {
+	t.Helper()
+	all := map[string]map[string]source{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && path != root) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		fset := token.NewFileSet()
+		f, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, filepath.Dir(path))
+		dir := filepath.ToSlash(rel)
+		if all[dir] == nil {
+			all[dir] = map[string]source{}
+		}
+		all[dir][filepath.Base(path)] = source{fset, f, strings.Count(string(text), "\n")}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func checkFile(t *testing.T, dir, name string, f source) {
+	t.Helper()
+	path := dir + "/" + name
+	if f.lines > maxFileLines && longFiles[path] == "" {
+		t.Errorf("%s has %d lines, more than %d", path, f.lines, maxFileLines)
+	}
+	if !strings.HasPrefix(dir, "cmd/bench") { // the benchmark and its floor stand beside the product
+		for _, spec := range f.ast.Imports {
+			checkImport(t, dir, path, strings.Trim(spec.Path.Value, `"`))
+		}
+	}
+	for _, decl := range f.ast.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			checkFunction(t, path, f, d)
+		case *ast.GenDecl:
+			checkDeclaration(t, path, f, d)
+		}
+	}
+}
+
+func checkImport(t *testing.T, dir, path, imported string) {
+	t.Helper()
+	if own, ok := strings.CutPrefix(imported, "restsrv/"); ok {
+		if dir == "cmd/restsrv" || own == "engine" || siblings[dir][own] != "" {
+			return
+		}
+		t.Errorf("%s imports %s: a package imports engine and no sibling", path, own)
+		return
+	}
+	if !strings.Contains(strings.Split(imported, "/")[0], ".") {
+		return // standard library
+	}
+	if dir == "engine" {
+		t.Errorf("%s imports %s: the vocabulary imports the standard library only", path, imported)
+	}
+	for library, owner := range owners {
+		if (imported == library || strings.HasPrefix(imported, library+"/")) && (dir == owner || strings.HasPrefix(dir, owner+"/")) {
+			return
+		}
+	}
+	t.Errorf("%s imports %s, which it does not own", path, imported)
+}
+
+func checkFunction(t *testing.T, path string, f source, d *ast.FuncDecl) {
+	t.Helper()
+	name := path + " " + d.Name.Name
+	lines := f.fset.Position(d.End()).Line - f.fset.Position(d.Pos()).Line + 1
+	if lines > maxFunctionLines && longFunctions[name] == "" {
+		t.Errorf("%s has %d lines, more than %d", name, lines, maxFunctionLines)
+	}
+	if d.Name.Name == "init" && d.Recv == nil {
+		t.Errorf("%s: init is not used here, wire explicitly", name)
+	}
+	if d.Doc == nil && d.Name.IsExported() && exportedReceiver(d) && f.ast.Name.Name != "main" {
+		t.Errorf("%s is exported and has no comment", name)
+	}
+}
+
+func exportedReceiver(d *ast.FuncDecl) bool {
+	if d.Recv == nil || len(d.Recv.List) == 0 {
+		return true
+	}
+	typ := d.Recv.List[0].Type
+	if star, ok := typ.(*ast.StarExpr); ok {
+		typ = star.X
+	}
+	if generic, ok := typ.(*ast.IndexExpr); ok {
+		typ = generic.X
+	}
+	id, ok := typ.(*ast.Ident)
+	return ok && id.IsExported()
+}
+
+func checkDeclaration(t *testing.T, path string, f source, d *ast.GenDecl) {
+	t.Helper()
+	for _, spec := range d.Specs {
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			if s.Name.IsExported() && d.Doc == nil && s.Doc == nil && f.ast.Name.Name != "main" {
+				t.Errorf("%s: type %s is exported and has no comment", path, s.Name.Name)
+			}
+			if i, ok := s.Type.(*ast.InterfaceType); ok && len(i.Methods.List) > maxMethods {
+				t.Errorf("%s: interface %s has %d methods, more than %d", path, s.Name.Name, len(i.Methods.List), maxMethods)
+			}
+		case *ast.ValueSpec:
+			if s.Names[0].IsExported() && d.Doc == nil && s.Doc == nil && s.Comment == nil && f.ast.Name.Name != "main" {
+				t.Errorf("%s: %s is exported and has no comment", path, s.Names[0].Name)
+			}
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// FuzzParseFilter feeds what strangers may send: whatever is accepted names
+// known properties only, and never a password.
+func FuzzParseFilter(f *testing.F) {
+	for _, s := range []string{
+		`{"eq":["$title","x"]}`, `{"title":{"$in":["a",null]},"age":{"$gt":1,"$lt":5}}`, `{"$nor":[{"age":1}]}`,
+		`{"not":[{"like":["$title","^a.*b$"]},{"nempty":["$age"]}]}`, `{"gte":["$due",{"date":["2020-01-01"]}]}`,
+		`{"pwd":{"$gt":""}}`, `{"eq":["$pwd","x"]}`, `{"eq":["$age","$age"]}`, `{"title":{"$not":{"$regex":"a","$options":"i"}}}`,
+	} {
+		f.Add([]byte(s))
+	}
+	c := &engine.Class{Name: "note", Key: []string{"title"}, Properties: []*engine.Property{
+		{Name: "title", Type: engine.String}, {Name: "age", Type: engine.Int},
+		{Name: "due", Type: engine.DateTime}, {Name: "pwd", Type: engine.Password},
+	}}
+	if err := c.Init(); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		v, err := wire.Decode(data)
+		if err != nil {
+			return
+		}
+		filter, err := engine.ParseFilter(c, v, time.Unix(0, 0))
+		if err != nil {
+			if engine.CodeOf(err) != engine.Invalid {
+				t.Fatalf("%s: %v is not the client's fault", data, err)
+			}
+			return
+		}
+		check(t, filter, 0)
+	})
+}
+
+func check(t *testing.T, f *engine.Filter, depth int) {
+	if f == nil {
+		return
+	}
+	for _, p := range []*engine.Property{f.Property, f.Other} {
+		if p != nil && p.Type == engine.Password {
+			t.Fatalf("a password can be filtered by")
+		}
+	}
+	if depth > 100 {
+		t.Fatalf("deeper than the limit")
+	}
+	for _, a := range f.Args {
+		check(t, a, depth+1)
+	}
+}

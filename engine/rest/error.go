@@ -1,0 +1,132 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+)
+
+// statuses is the one table from failures to HTTP statuses.
+var statuses = map[engine.Code]int{
+	engine.Internal:        http.StatusInternalServerError,
+	engine.Invalid:         http.StatusBadRequest,
+	engine.Unauthenticated: http.StatusUnauthorized,
+	engine.Forbidden:       http.StatusForbidden,
+	engine.NotFound:        http.StatusNotFound,
+	engine.Conflict:        http.StatusConflict,
+	engine.Unmatched:       http.StatusPreconditionFailed,
+	engine.TooLarge:        http.StatusRequestEntityTooLarge,
+	engine.TooMany:         http.StatusTooManyRequests,
+	engine.Unavailable:     http.StatusServiceUnavailable,
+	engine.Timeout:         http.StatusGatewayTimeout,
+}
+
+// internalText is all that a client learns of a failure of ours.
+const internalText = "Internal server error"
+
+// fail answers a failure in the form of the service.
+func (o *responder) fail(err error) {
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		e = engine.Wrap(err, "the handler failed")
+	}
+	o.logFailure(e, err)
+	status := statuses[e.Code]
+	h := o.w.Header()
+	switch e.Code {
+	case engine.Unauthenticated:
+		h.Set("WWW-Authenticate", challenge(o.mode))
+	case engine.TooMany, engine.Unavailable:
+		h.Set("Retry-After", retryAfter(e.RetryAfter))
+	case engine.TooLarge:
+		h.Set("Connection", "close") // the rest of the body is not read
+	}
+	detail := e.Message
+	if e.Code == engine.Internal {
+		detail = internalText
+	}
+	if o.form == engine.PageErrors {
+		o.failPage(e, status, detail)
+		return
+	}
+	if o.form == engine.ProblemErrors {
+		o.problem(e, status, detail)
+		return
+	}
+	plain(o.w, status, detail)
+}
+
+// failPage answers as interface.md, "POST acceptor" 4: whatever went wrong
+// with the records is 400 and a page. The statuses that decisions.md section 3
+// names keep their meaning.
+func (o *responder) failPage(e *engine.Error, status int, detail string) {
+	switch e.Code {
+	case engine.Invalid, engine.Internal, engine.Unmatched, engine.Timeout, engine.NotFound:
+		if !o.routing {
+			status = http.StatusBadRequest
+		}
+	}
+	if strings.Contains(o.req.Header.Get("Accept"), problemJSON) {
+		o.problem(e, status, detail)
+		return
+	}
+	o.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	o.w.Header().Set("X-Content-Type-Options", "nosniff")
+	o.w.WriteHeader(status)
+	phrase := http.StatusText(status)
+	_, _ = o.w.Write([]byte("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" + phrase +
+		"</title></head>\n<body><pre>" + phrase + "</pre></body>\n</html>\n"))
+}
+
+const problemJSON = "application/problem+json"
+
+// problem answers RFC 9457.
+func (o *responder) problem(e *engine.Error, status int, detail string) {
+	b := append([]byte(`{"type":"about:blank","title":`), strconv.Quote(http.StatusText(status))...)
+	b = strconv.AppendInt(append(b, `,"status":`...), int64(status), 10)
+	b = engine.AppendString(append(b, `,"detail":`...), detail)
+	for _, m := range [...]struct{ name, value string }{
+		{"code", e.Reason}, {"class", e.Class}, {"id", e.ID}, {"attribute", e.Attribute},
+	} {
+		if m.value != "" {
+			b = engine.AppendString(append(b, `,"`+m.name+`":`...), m.value)
+		}
+	}
+	if e.Bulk {
+		b = strconv.AppendInt(append(b, `,"index":`...), int64(e.Index), 10)
+	}
+	b = append(engine.AppendString(append(b, `,"requestId":`...), o.req.ID), '}')
+	h := o.w.Header()
+	h.Set("Content-Type", problemJSON)
+	h.Set("X-Content-Type-Options", "nosniff")
+	o.w.WriteHeader(status)
+	_, _ = o.w.Write(b)
+}
+
+func retryAfter(d time.Duration) string {
+	seconds := int64((d + time.Second - 1) / time.Second)
+	if seconds < 1 {
+		seconds = 1
+	}
+	return strconv.FormatInt(seconds, 10)
+}
+
+// logFailure logs our own failures with their cause, the client's only when
+// debugging.
+func (o *responder) logFailure(e *engine.Error, err error) {
+	level := slog.LevelDebug
+	switch e.Code {
+	case engine.Internal:
+		level = slog.LevelError
+	case engine.Unavailable, engine.Timeout:
+		level = slog.LevelWarn
+	}
+	o.server.cfg.Log.Log(context.Background(), level, "request failed",
+		"request", o.req.ID, "service", o.req.Service, "method", o.req.Method, "path", o.req.Path, "error", err)
+}

@@ -1,0 +1,91 @@
+package rest
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+const textPlain = "text/plain; charset=utf-8"
+
+// responder writes the one answer of a request.
+type responder struct {
+	w       http.ResponseWriter
+	req     *engine.Request
+	server  *Server
+	form    engine.ErrorForm
+	mode    engine.AuthMode
+	routing bool // the failure is that no route was found
+}
+
+// send writes a handler's response, or 304 when the client has it already.
+func (o *responder) send(r *engine.Response) {
+	h := o.w.Header()
+	for name, values := range r.Header {
+		h[name] = values
+	}
+	status := r.Status
+	if status == 0 {
+		status = http.StatusOK
+	}
+	if r.ContentType != "" && h["Content-Type"] == nil {
+		h["Content-Type"] = []string{r.ContentType}
+	}
+	reading := o.req.Method == http.MethodGet || o.req.Method == http.MethodHead
+	tag := r.ETag
+	if tag == "" && reading && status == http.StatusOK && len(r.Body) > 0 && h["Etag"] == nil && h["Cache-Control"] == nil {
+		tag = weakTag(r.Body)
+	}
+	if tag != "" {
+		h["Etag"] = []string{tag}
+		if reading && status == http.StatusOK && noneMatch(o.req.Header["If-None-Match"], tag) {
+			delete(h, "Content-Type")
+			o.w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	if status == http.StatusNoContent || status == http.StatusNotModified {
+		o.w.WriteHeader(status)
+		return
+	}
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = nil // else net/http guesses one
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(r.Body))}
+	o.w.WriteHeader(status)
+	_, _ = o.w.Write(r.Body) // the client may be gone
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// weakTag is a weak entity tag of a body: two checksums that processors
+// compute in hardware, the same in every process.
+func weakTag(body []byte) string {
+	var sum [8]byte
+	binary.BigEndian.PutUint32(sum[:4], crc32.ChecksumIEEE(body))
+	binary.BigEndian.PutUint32(sum[4:], crc32.Checksum(body, castagnoli))
+	b := append(make([]byte, 0, 32), `W/"`...)
+	b = append(strconv.AppendInt(b, int64(len(body)), 36), '-')
+	b = base64.RawURLEncoding.AppendEncode(b, sum[:])
+	return string(append(b, '"'))
+}
+
+// noneMatch reports whether If-None-Match names the tag, by weak comparison
+// (RFC 9110 section 13.1.2).
+func noneMatch(lines []string, tag string) bool {
+	tag = strings.TrimPrefix(tag, "W/")
+	for _, line := range lines {
+		for _, t := range strings.Split(line, ",") {
+			t = strings.TrimSpace(t)
+			if t == "*" || strings.TrimPrefix(t, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

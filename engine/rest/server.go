@@ -1,0 +1,253 @@
+// Package rest is the HTTP side of restsrv: it finds the service, proves the
+// account, finds the route, calls the handler and writes what it returns. It
+// owns gorilla/mux, the one table from errors to statuses (error.go) and the
+// order of checks of decisions.md section 2. It knows no class and no
+// database: handlers do.
+//
+// gorilla/mux routes the outer paths. Within a service the routes belong to
+// one version of it, are swapped with it in one atomic store and use Express's
+// patterns, so router.go matches them.
+package rest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gorilla/mux"
+
+	"restsrv/engine"
+)
+
+// Config is what a Server needs.
+type Config struct {
+	Auth engine.Authenticator
+	Log  *slog.Logger
+	// Ready returns what keeps the server from being ready, one line each; the
+	// lines name services and components, never paths or causes.
+	Ready func() []string
+}
+
+// Server answers HTTP requests. Services may be mounted while it serves.
+type Server struct {
+	cfg      Config
+	outer    *mux.Router
+	mu       sync.Mutex // serializes Mount
+	services atomic.Pointer[map[string]*mounted]
+	idPrefix string
+	idCount  atomic.Uint64
+}
+
+// mounted is one version of a service as the server uses it.
+type mounted struct {
+	name   string
+	mode   engine.AuthMode
+	form   engine.ErrorForm
+	router *router
+}
+
+// New returns a Server without services.
+func New(cfg Config) *Server {
+	var b [6]byte
+	rand.Read(b[:])
+	s := &Server{cfg: cfg, idPrefix: hex.EncodeToString(b[:]) + "-"}
+	s.services.Store(&map[string]*mounted{})
+	// The paths are matched as they were sent: nothing cleaned, %2F kept.
+	s.outer = mux.NewRouter().SkipClean(true).UseEncodedPath()
+	s.outer.PathPrefix("/rest/").HandlerFunc(s.serveService)
+	s.outer.HandleFunc("/livez", s.live).Methods(http.MethodGet, http.MethodHead)
+	s.outer.HandleFunc("/readyz", s.ready).Methods(http.MethodGet, http.MethodHead)
+	s.outer.NotFoundHandler = http.HandlerFunc(notFound)
+	s.outer.MethodNotAllowedHandler = http.HandlerFunc(notFound)
+	return s
+}
+
+// Mount puts a version of a service in place, at once for all later requests;
+// requests under way finish on the version they began with. The error names a
+// route that cannot be matched.
+func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) error {
+	r, err := newRouter(svc.Routes())
+	if err != nil {
+		return fmt.Errorf("service %s: %w", name, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := make(map[string]*mounted)
+	for k, v := range *s.services.Load() {
+		next[k] = v
+	}
+	next[name] = &mounted{name: name, mode: mode, form: svc.Errors(), router: r}
+	s.services.Store(&next)
+	return nil
+}
+
+// CheckRoutes reports the first route that Mount would refuse.
+func CheckRoutes(routes []engine.Route) error {
+	_, err := newRouter(routes)
+	return err
+}
+
+// ServeHTTP answers any request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.outer.ServeHTTP(w, r)
+}
+
+func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
+	plain(w, http.StatusOK, "ok\n")
+}
+
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.cfg.Ready != nil {
+		if faults := s.cfg.Ready(); len(faults) > 0 {
+			plain(w, http.StatusServiceUnavailable, strings.Join(faults, "\n")+"\n")
+			return
+		}
+	}
+	plain(w, http.StatusOK, "ok\n")
+}
+
+func notFound(w http.ResponseWriter, _ *http.Request) {
+	plain(w, http.StatusNotFound, "Not Found")
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // the client may be gone
+}
+
+// serveService is the order of checks of decisions.md section 2.
+func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
+	id := s.requestID(r)
+	w.Header()["X-Request-Id"] = []string{id}
+	method := overriddenMethod(r)
+	name, path := splitPath(r.URL.EscapedPath())
+	m := (*s.services.Load())[name]
+	if m == nil {
+		plain(w, http.StatusNotFound, "Service not found")
+		return
+	}
+	req := &engine.Request{
+		ID: id, Service: m.name, Method: method, Path: path, RawQuery: r.URL.RawQuery,
+		Header: r.Header, Host: r.Host, Secure: r.TLS != nil, RemoteIP: remoteIP(r),
+	}
+	out := responder{w: w, req: req, server: s, form: m.form, mode: m.mode}
+	resp, err := s.answer(w, r, m, req, &out)
+	if err != nil {
+		out.fail(err)
+		return
+	}
+	out.send(resp)
+}
+
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req *engine.Request, out *responder) (*engine.Response, error) {
+	account := engine.Anonymous
+	if m.mode != engine.AuthNone {
+		var err error
+		if account, err = s.cfg.Auth.Authenticate(r.Context(), m.mode, credentials(r.Header)); err != nil {
+			return nil, err
+		}
+	}
+	req.Account = account
+	route, params, allow := m.router.match(req.Method, req.Path)
+	if route == nil {
+		if allow == "" {
+			out.routing = true
+			return nil, engine.Errorf(engine.NotFound, "unknown-route", "service %s has no route %s", m.name, engine.Quote(req.Path))
+		}
+		w.Header().Set("Allow", allow)
+		if req.Method == http.MethodOptions {
+			return &engine.Response{ContentType: textPlain, Body: []byte(allow)}, nil
+		}
+		out.routing = true
+		return nil, engine.Errorf(engine.NotFound, "unknown-method", "service %s answers %s at %s, not %s", m.name, allow, engine.Quote(req.Path), engine.Quote(req.Method))
+	}
+	req.Params = params
+	if r.Body != nil && r.Body != http.NoBody {
+		req.Body = newBody(w, r, route.MaxBody)
+	}
+	return s.call(engine.WithAccount(r.Context(), account), route, req)
+}
+
+// call runs a handler; a panic fails its request only.
+func (s *Server) call(ctx context.Context, route *engine.Route, req *engine.Request) (resp *engine.Response, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the handler of "+req.Service+" panicked")
+		}
+	}()
+	resp, err = route.Handler(ctx, req)
+	if err == nil && resp == nil {
+		resp = &engine.Response{}
+	}
+	return resp, err
+}
+
+// requestID takes over the client's id when it is harmless in a log.
+func (s *Server) requestID(r *http.Request) string {
+	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 128 && harmless(id) {
+		return id
+	}
+	return s.idPrefix + strconv.FormatUint(s.idCount.Add(1), 36)
+}
+
+func harmless(id string) bool {
+	for i := 0; i < len(id); i++ {
+		c := id[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.') {
+			return false
+		}
+	}
+	return true
+}
+
+// overriddenMethod lets a POST stand for the methods that some clients cannot
+// send.
+func overriddenMethod(r *http.Request) string {
+	if r.Method != http.MethodPost {
+		return r.Method
+	}
+	for _, h := range [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
+		switch m := strings.ToUpper(r.Header.Get(h)); m {
+		case http.MethodPut, http.MethodPatch, http.MethodDelete, "SEARCH":
+			return m
+		}
+	}
+	return r.Method
+}
+
+// splitPath cuts /rest/{service}/{path}; the service comes decoded, the path
+// escaped and beginning with "/".
+func splitPath(escaped string) (service, path string) {
+	rest := strings.TrimPrefix(escaped, "/rest/")
+	service, path, found := strings.Cut(rest, "/")
+	if found {
+		path = "/" + path
+	} else {
+		path = "/"
+	}
+	if decoded, err := url.PathUnescape(service); err == nil {
+		service = decoded
+	}
+	return service, path
+}
+
+func remoteIP(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
