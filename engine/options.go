@@ -94,8 +94,12 @@ next:
 
 func describeOption(v any) string {
 	switch v := v.(type) {
-	case nil, bool, string, json.Number, []any, Fields:
+	case nil, bool, string, json.Number:
 		return string(AppendValue(nil, v))
+	case []any:
+		return "an array"
+	case Fields:
+		return "an object"
 	}
 	return "a component"
 }

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const batchApp = `{
+  "namespace": "crash",
+  "classes": [{"name": "part", "key": ["id"], "properties": [
+    {"name": "id", "type": "guid"}, {"name": "batch", "type": "string", "indexed": true}, {"name": "text", "type": "text"}]}],
+  "modules": {"rest": {"globals": {"authMode": {"crud": "none", "acceptor": "none"}, "di": {
+    "crud": {"module": "builtin/crud"},
+    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}}}}}}
+}`
+
+// TestCrash kills the server in the middle of concurrent acceptor requests, 20
+// times. After each restart every answered batch must be complete and no other
+// batch partly there.
+func TestCrash(t *testing.T) {
+	long(t)
+	const kills, writers, size = 20, 8, 50
+	dir := application(t, map[string]string{"deploy.json": batchApp})
+	var mu sync.Mutex
+	answered := map[string]bool{} // batch: false when sent, true when answered 200
+	for round := range kills {
+		p := start(t, dir)
+		var wg sync.WaitGroup
+		for w := range writers {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for n := 0; ; n++ {
+					batch := fmt.Sprintf("%d-%d-%d", round, w, n)
+					mu.Lock()
+					answered[batch] = false
+					mu.Unlock()
+					status, _, err := p.request("POST", "/rest/acceptor", "application/json", records(batch, size))
+					if err != nil {
+						return // killed
+					}
+					if status == 200 {
+						mu.Lock()
+						answered[batch] = true
+						mu.Unlock()
+					}
+				}
+			}()
+		}
+		time.Sleep(time.Duration(100+rand.IntN(400)) * time.Millisecond)
+		p.kill()
+		wg.Wait()
+	}
+	p := start(t, dir)
+	complete, absent := 0, 0
+	for batch, ok := range answered {
+		_, body, err := p.request("GET", "/rest/crud/part@crash?_count=1000&batch="+batch, "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch n := strings.Count(body, `"_id"`); {
+		case n == size:
+			complete++
+		case n == 0 && !ok:
+			absent++
+		default:
+			t.Errorf("batch %s, answered %v, has %d of %d records", batch, ok, n, size)
+		}
+	}
+	t.Logf("%d kills, %d batches of %d sent: %d complete, %d wholly absent and never answered", kills, len(answered), size, complete, absent)
+}
+
+func records(batch string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `,{"_class":"part@crash","_id":"%s-%d","batch":%q,"text":"x"}`, batch, i, batch)
+	}
+	return "[" + b.String()[1:] + "]"
+}
+
+// TestReloadMarathon saves a script 200 times, good and broken in turn, under
+// constant load. No request may fail, and each good version must come to
+// answer.
+func TestReloadMarathon(t *testing.T) {
+	long(t)
+	dir := application(t, map[string]string{
+		"deploy.json": `{"modules":{"rest":{"globals":{"authMode":{"s":"none"},"di":{"s":{"module":"s.js"}}}}}}`,
+		"s.js":        `module.exports = {'GET /': async () => ({version: 0})};`,
+	})
+	p := start(t, dir, "-watch")
+	var requests, failures atomic.Int64
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				requests.Add(1)
+				if status, body, err := p.request("GET", "/rest/s", "", ""); err != nil || status != 200 || !strings.HasPrefix(body, `{"version":`) {
+					failures.Add(1)
+					t.Errorf("answered %d %q, %v", status, body, err)
+				}
+			}
+		}()
+	}
+	var waits []time.Duration
+	for i := 1; i <= 100; i++ {
+		write(t, filepath.Join(dir, "s.js"), fmt.Sprintf("module.exports = {'GET /': async () => ({version: %d})};", i))
+		waits = append(waits, waitFor(t, p, fmt.Sprintf(`{"version":%d}`, i)))
+		write(t, filepath.Join(dir, "s.js"), fmt.Sprintf("module.exports = {'GET /': async ( => %d", i))
+		time.Sleep(60 * time.Millisecond)
+	}
+	close(stop)
+	wg.Wait()
+	sort.Slice(waits, func(i, j int) bool { return waits[i] < waits[j] })
+	log := p.log()
+	for _, want := range []string{"s.js:1:", "async ( =>"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the console never shows %q", want)
+		}
+	}
+	t.Logf("200 saves, %d requests, %d failed; save to live: median %v, worst %v", requests.Load(), failures.Load(), waits[len(waits)/2], waits[len(waits)-1])
+}
+
+func waitFor(t *testing.T, p *process, want string) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	for time.Since(begin) < 30*time.Second {
+		if _, body, err := p.request("GET", "/rest/s", "", ""); err == nil && body == want {
+			return time.Since(begin)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	t.Fatalf("%s never came to answer:\n%s", want, p.log())
+	return 0
+}
+
+// TestEndlessLoop burns CPU in one handler: its request must get 500 soon
+// after its limit, other services go on answering, and it answers again
+// afterwards.
+func TestEndlessLoop(t *testing.T) {
+	long(t)
+	dir := application(t, map[string]string{
+		"deploy.json": `{"modules":{"rest":{"globals":{"authMode":{"loop":"none","other":"none"},"di":{"loop":{"module":"loop.js"},"other":{"module":"other.js"}}}}}}`,
+		"loop.js":     `module.exports = {'GET /': async () => { while (true) {} }, 'GET /fine': async () => 'fine'};`,
+		"other.js":    `module.exports = {'GET /': async () => 'other'};`,
+	})
+	p := start(t, dir)
+	for range 3 {
+		ended := make(chan time.Duration, 1)
+		begin := time.Now()
+		go func() {
+			status, body, err := p.request("GET", "/rest/loop", "", "")
+			if err != nil || status != 500 || body != "Internal server error" {
+				t.Errorf("the loop was answered %d %q, %v", status, body, err)
+			}
+			ended <- time.Since(begin)
+		}()
+		var waits []time.Duration
+		var took time.Duration
+		for took == 0 {
+			one := time.Now()
+			if status, _, err := p.request("GET", "/rest/other", "", ""); err != nil || status != 200 {
+				t.Errorf("another service was answered %d, %v", status, err)
+			}
+			waits = append(waits, time.Since(one))
+			select {
+			case took = <-ended:
+			default:
+				time.Sleep(time.Millisecond)
+			}
+		}
+		sort.Slice(waits, func(i, j int) bool { return waits[i] < waits[j] })
+		t.Logf("limit 1s: the loop ended after %v; %d requests to another service meanwhile: median %v, worst %v",
+			took, len(waits), waits[len(waits)/2], waits[len(waits)-1])
+		if status, body, err := p.request("GET", "/rest/loop/fine", "", ""); err != nil || status != 200 || body != `"fine"` {
+			t.Errorf("afterwards the service answers %d %q, %v", status, body, err)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/deploy"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+// database is the open database of an application and what stands on it.
+type database struct {
+	store    *store.Store
+	accounts *account.Store
+	file     string // of SQLite
+}
+
+// openDatabase opens the database that the flags, the environment or
+// deploy.json name, in this order. The server holds it alone; the command line
+// works beside it and names no classes of the application.
+func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok || path == "" {
+		return nil, fmt.Errorf("database %q: expected sqlite:PATH", url)
+	}
+	path = c.Abs(path)
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	system := account.Classes()
+	hasher := account.NewHasher(account.HasherConfig{})
+	s, err := store.Open(ctx, db, store.Config{
+		Classes: append(classes[:len(classes):len(classes)], system...), HashPassword: hasher.Hash, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := account.New(account.Config{Data: s, Classes: system, Hasher: hasher, TokenLifetime: c.TokenLifetime, Log: log})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &database{s, accounts, path}, nil
+}
+
+// ensureAdmin makes the first account, and tells its password once if it had
+// to be made up: at the terminal, or in a file beside the database.
+func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) error {
+	given := s.Env("RESTSRV_ADMIN_PASSWORD")
+	admin, err := d.accounts.EnsureAdmin(ctx, given)
+	if err != nil {
+		return fmt.Errorf("creating %s: %w", account.AdminID, err)
+	}
+	switch {
+	case admin.Created && admin.Generated == "":
+		log.Info("account created", "account", account.AdminID, "password", "as in RESTSRV_ADMIN_PASSWORD")
+	case admin.Created && s.Terminal:
+		fmt.Fprintf(s.Err, "\nThe first account is %s, its password is %s\nIt is shown this once; restsrv user passwd changes it.\n\n", account.AdminID, admin.Generated)
+	case admin.Created:
+		file := filepath.Join(filepath.Dir(d.file), "admin-password")
+		if err := os.WriteFile(file, []byte(admin.Generated+"\n"), 0o600); err != nil {
+			return fmt.Errorf("the password of the new account %s cannot be written down: %w", account.AdminID, err)
+		}
+		log.Info("account created", "account", account.AdminID, "password", "in the file "+file)
+	case given != "":
+		go d.warnPasswordDiffers(ctx, given, log) // it hashes: not before the server answers
+	}
+	return nil
+}
+
+func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *slog.Logger) {
+	differs, err := d.accounts.AdminPasswordDiffers(ctx, given)
+	if err == nil && differs {
+		log.Warn("RESTSRV_ADMIN_PASSWORD is not the stored password and changes nothing", "account", account.AdminID, "to change it", "restsrv user passwd "+account.AdminID)
+	}
+}
+
+// user runs restsrv user on the application's database.
+func user(ctx context.Context, args []string, s stdio) error {
+	env := userEnv{open: func(ctx context.Context, config, db string) (*account.Store, func() error, error) {
+		c, faults := deploy.Load(config, known())
+		if errs, _ := faults.Split(); len(errs) > 0 {
+			return nil, nil, errs
+		}
+		d, err := openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), nil, false, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return nil, nil, err
+		}
+		return d.accounts, d.store.Close, nil
+	}}
+	if in, ok := s.In.(*os.File); ok {
+		env.readPassword = terminalPassword(in, s.Err)
+	}
+	return runUser(ctx, args, s, env)
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// long skips what takes minutes unless .ci/long asks for it.
+func long(t *testing.T) {
+	t.Helper()
+	if os.Getenv("RESTSRV_LONG") == "" {
+		t.Skip("takes minutes: RESTSRV_LONG=1 runs it (.ci/long)")
+	}
+}
+
+// built is the binary under test, made when the first test asks for it.
+var built struct {
+	once sync.Once
+	bin  string
+	err  error
+}
+
+func binary(t *testing.T) string {
+	t.Helper()
+	built.once.Do(func() {
+		dir, err := os.MkdirTemp("", "restsrv-test")
+		if err != nil {
+			built.err = err
+			return
+		}
+		built.bin = filepath.Join(dir, "restsrv")
+		if out, err := exec.Command("go", "build", "-o", built.bin, ".").CombinedOutput(); err != nil {
+			built.err = fmt.Errorf("go build: %v\n%s", err, out)
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.bin
+}
+
+// TestMain removes the binary when all tests are done.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.bin != "" {
+		os.RemoveAll(filepath.Dir(built.bin))
+	}
+	os.Exit(code)
+}
+
+// process is a restsrv of its own, to be killed, signalled and started again.
+type process struct {
+	cmd  *exec.Cmd
+	url  string
+	mu   sync.Mutex
+	logs bytes.Buffer
+	done chan struct{} // the process has ended
+}
+
+const adminPassword = "correct-horse"
+
+// start runs the built binary in an application directory until it listens.
+func start(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(binary(t), append([]string{"-addr", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	p.cmd.Dir = dir
+	p.cmd.Env = append(os.Environ(), "RESTSRV_ADMIN_PASSWORD="+adminPassword)
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.kill() })
+	addr := make(chan string, 1)
+	go p.read(stderr, addr)
+	select {
+	case a := <-addr:
+		p.url = "http://" + a
+	case <-p.done:
+		t.Fatalf("restsrv ended before it listened:\n%s", p.log())
+	case <-time.After(60 * time.Second):
+		t.Fatalf("restsrv does not listen:\n%s", p.log())
+	}
+	return p
+}
+
+var listening = regexp.MustCompile(`msg=listening .*addr=(\S+)`)
+
+func (p *process) read(stderr io.Reader, addr chan<- string) {
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		p.mu.Lock()
+		p.logs.WriteString(lines.Text() + "\n")
+		p.mu.Unlock()
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			addr <- m[1]
+		}
+	}
+	_ = p.cmd.Wait() // how it ended is in ProcessState
+	close(p.done)
+}
+
+// log returns what the process has written so far.
+func (p *process) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.logs.String()
+}
+
+// kill ends the process as a power cut would.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.done
+}
+
+// request sends one request as the administrator.
+func (p *process) request(method, path, contentType, body string) (int, string, error) {
+	r, err := http.NewRequest(method, p.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	r.SetBasicAuth("admin@local", adminPassword)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+// application writes an application directory: a deploy.json and scripts.
+func application(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestShutdown holds that SIGTERM lets the request under way finish, takes no
+// new ones, and ends the process without an error.
+func TestShutdown(t *testing.T) {
+	p := start(t, application(t, map[string]string{
+		"deploy.json": `{"modules":{"rest":{"globals":{"authMode":{"slow":"none"},"di":{"slow":{"module":"slow.js"}}}}}}`,
+		"slow.js":     `module.exports = {'GET /': async () => { await new Promise(r => setTimeout(r, 700)); return 'finished'; }};`,
+	}))
+	type answer struct {
+		status int
+		body   string
+		err    error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		status, body, err := p.request("GET", "/rest/slow", "", "")
+		got <- answer{status, body, err}
+	}()
+	time.Sleep(200 * time.Millisecond) // the request is under way
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if a := <-got; a.err != nil || a.status != 200 || a.body != `"finished"` {
+		t.Errorf("the request under way was answered %d %q, %v", a.status, a.body, a.err)
+	}
+	<-p.done
+	if !p.cmd.ProcessState.Success() {
+		t.Errorf("ended with %v:\n%s", p.cmd.ProcessState, p.log())
+	}
+	if _, _, err := p.request("GET", "/rest/slow", "", ""); err == nil {
+		t.Error("a request after the end was answered")
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+)
+
+// stdio is what a command meets of the process it runs in.
+type stdio struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Env      func(string) string
+	Terminal bool // Err is a terminal
+}
+
+// errUsage ends a command whose flags are wrong; the flag package has printed
+// why.
+var errUsage = errors.New("wrong usage")
+
+const usage = `restsrv serves the application directory of a deploy.json over HTTP.
+
+  restsrv [flags]      serve until SIGTERM or SIGINT
+  restsrv user ...     add, change and list accounts (restsrv user -h)
+
+Flags:
+`
+
+// run is the command line: it serves, or does what a subcommand says. It
+// returns when ctx ends.
+func run(ctx context.Context, args []string, s stdio) error {
+	if len(args) > 0 && args[0] == "user" {
+		return user(ctx, args[1:], s)
+	}
+	f, err := parseFlags(args, s)
+	if err != nil {
+		return err
+	}
+	return serve(ctx, f, s)
+}
+
+// flags are the settings of the command line; "" leaves a setting to the
+// environment, deploy.json and the default, in this order.
+type flags struct {
+	config, db, addr string
+	watch, strict    bool
+	log              slog.Level
+}
+
+func parseFlags(args []string, s stdio) (flags, error) {
+	var f flags
+	set := flag.NewFlagSet("restsrv", flag.ContinueOnError)
+	set.SetOutput(s.Err)
+	set.StringVar(&f.config, "config", "deploy.json", "the deploy.json; its folder is the application directory")
+	set.StringVar(&f.db, "db", "", "database, sqlite:PATH (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
+	set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
+	set.BoolVar(&f.watch, "watch", false, "development: reload scripts when they are saved, and show where they fail")
+	set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded")
+	set.TextVar(&f.log, "log", slog.LevelInfo, "log level: debug, info, warn or error")
+	set.Usage = func() {
+		fmt.Fprint(s.Err, usage)
+		set.PrintDefaults()
+	}
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return f, err
+		}
+		return f, errUsage
+	}
+	if set.NArg() > 0 {
+		fmt.Fprintf(s.Err, "restsrv: unknown command %q; the commands are user and, without one, serving (restsrv -h)\n", set.Arg(0))
+		return f, errUsage
+	}
+	return f, nil
+}
+
+// first returns the first text that is not empty.
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sort"
+	"syscall"
+
+	"restsrv/builtin"
+	"restsrv/engine"
+	"restsrv/engine/access"
+	"restsrv/engine/deploy"
+	"restsrv/engine/meta"
+	"restsrv/engine/rest"
+	"restsrv/engine/script"
+	"restsrv/engine/watch"
+)
+
+// server is one application being served.
+type server struct {
+	flags   flags
+	io      stdio
+	log     *slog.Logger
+	config  *deploy.Config
+	meta    *meta.Repository
+	db      *database
+	rest    *rest.Server
+	scripts *script.Manager
+}
+
+// components are what ion://name in the options of a service may name. Those
+// that nothing needs yet stand as nil: services of the ancestor name them.
+func (s *server) components() map[string]any {
+	secured := access.New(s.db.store)
+	return map[string]any{
+		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
+		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil, "settings": nil, "sysLog": nil,
+	}
+}
+
+// known are the names that deploy.json may use.
+func known() deploy.Known {
+	var k deploy.Known
+	for name := range builtin.Modules() {
+		k.Builtins = append(k.Builtins, name)
+	}
+	sort.Strings(k.Builtins)
+	k.Components = []string{"aclProvider", "auth", "cachedDataRepo", "dataRepo", "keyProvider", "metaRepo",
+		"securedDataRepo", "settings", "sysLog", "wsAuth"}
+	return k
+}
+
+// serve is the server from start to end, in the order of its parts.
+func serve(ctx context.Context, f flags, io stdio) (err error) {
+	s := &server{flags: f, io: io, log: slog.New(slog.NewTextHandler(io.Err, &slog.HandlerOptions{Level: f.log}))}
+	if err := s.load(); err != nil {
+		return err
+	}
+	c := s.config
+	s.db, err = openDatabase(ctx, c, first(f.db, io.Env("RESTSRV_DB"), c.DB), s.meta.Classes(), true, s.log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.db.store.Close()) }()
+	if err := s.db.ensureAdmin(ctx, io, s.log); err != nil {
+		return err
+	}
+	if err := s.createObjects(ctx); err != nil {
+		return err
+	}
+	runtime, err := script.New(script.Config{Dir: c.Dir, Dev: f.watch, Log: s.log})
+	if err != nil {
+		return err
+	}
+	defer runtime.Close()
+	if err := s.mount(runtime); err != nil {
+		return err
+	}
+	stop, err := s.reloads()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return s.listen(ctx, first(f.addr, io.Env("RESTSRV_ADDR"), c.Addr))
+}
+
+// load reads deploy.json and the class files; all their faults come at once.
+func (s *server) load() error {
+	c, faults := deploy.Load(s.flags.config, known())
+	sources, unreadable := meta.ReadDir(os.DirFS(c.Dir), "meta")
+	faults = append(faults, unreadable...)
+	for _, class := range c.Classes {
+		sources = append(sources, meta.Source{File: class.File, Path: class.Path, Value: class.Value, Inline: true})
+	}
+	repository, wrong := meta.Load(sources, c.Namespace)
+	faults = append(faults, wrong...)
+	if repository != nil {
+		_, wrong := c.Records(repository)
+		faults = append(faults, wrong...)
+	}
+	errs, warnings := deploy.Locate(c.Dir, faults).Split()
+	for _, w := range warnings {
+		s.log.Warn(w.String())
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("the application cannot be served:\n%w", errs)
+	}
+	s.config, s.meta = c, repository
+	return nil
+}
+
+// createObjects puts the inline objects into a new database.
+func (s *server) createObjects(ctx context.Context) error {
+	if !s.db.store.Fresh() || len(s.config.Objects) == 0 {
+		return nil
+	}
+	records, faults := s.config.Records(s.meta)
+	if len(faults) > 0 {
+		return faults
+	}
+	if _, err := s.db.store.Save(ctx, records); err != nil {
+		return fmt.Errorf("the objects of %s cannot be created: %w", s.config.File, err)
+	}
+	s.log.Info("objects created", "file", s.config.File, "count", len(records))
+	return nil
+}
+
+// mount builds every service. A script that cannot be loaded answers 503, and
+// with -strict ends the start; a builtin's options must be right.
+func (s *server) mount(runtime *script.Runtime) error {
+	modes := map[string]engine.AuthMode{}
+	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
+	s.scripts = script.NewManager(script.ManagerConfig{Runtime: runtime, Mount: mount, Log: s.log})
+	s.rest = rest.New(rest.Config{Auth: s.db.accounts, Log: s.log, Ready: s.scripts.Failed})
+	components := s.components()
+	for _, svc := range s.config.Services {
+		modes[svc.Name] = svc.Mode
+		options, err := deploy.Resolve(svc.Options, components)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
+		}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Log: s.log}
+		if svc.Builtin == "" {
+			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
+			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
+			if err != nil && s.flags.strict {
+				return err
+			}
+			continue
+		}
+		built, err := builtin.Modules()[svc.Builtin](env, options)
+		if err == nil {
+			err = mount(svc.Name, built)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
+		}
+	}
+	return nil
+}
+
+// reloads has scripts loaded again on SIGHUP and, with -watch, when they are
+// saved. The function returned ends that.
+func (s *server) reloads() (stop func(), err error) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	go func() {
+		for range hup {
+			s.scripts.Reload(nil)
+		}
+	}()
+	stop = func() {
+		signal.Stop(hup)
+		close(hup)
+	}
+	if !s.flags.watch {
+		return stop, nil
+	}
+	watcher, err := watch.New(watch.Config{Dir: s.config.Dir, Changed: s.scripts.Reload, Log: s.log})
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("-watch: %w", err)
+	}
+	return func() {
+		watcher.Close()
+		stop()
+	}, nil
+}
+
+// listen answers requests until ctx ends, then lets those under way finish.
+func (s *server) listen(ctx context.Context, addr string) error {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	c := s.config
+	h := &http.Server{
+		Handler:           s.rest,
+		ReadHeaderTimeout: c.HeaderTimeout,
+		IdleTimeout:       c.IdleTimeout,
+		MaxHeaderBytes:    c.MaxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	s.log.Info("listening", "addr", l.Addr().String(), "application", c.Dir, "classes", len(s.meta.Classes()), "services", len(c.Services))
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	s.log.Info("stopping", "at most", c.ShutdownTimeout)
+	drain, cancel := context.WithTimeout(context.Background(), c.ShutdownTimeout)
+	defer cancel()
+	if err := h.Shutdown(drain); err != nil {
+		s.log.Warn("requests were cut off", "after", c.ShutdownTimeout)
+		_ = h.Close() // what is still open now ends
+	}
+	s.log.Info("stopped")
+	return nil
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+)
+
+const userUsage = `restsrv user manages the accounts of an application, also while its server runs.
+
+  restsrv user add [-roles a,b] [-name TEXT] <user>@<type>
+                                      create an account; the type is local for people
+  restsrv user passwd <user>@<type>   give it another password
+  restsrv user disable <user>@<type>  refuse its password and its tokens
+  restsrv user enable <user>@<type>   undo that
+  restsrv user list                   show all accounts
+
+A password is asked for twice at a terminal, else it is the first line of the
+standard input. A running server follows every change within a second.
+`
+
+// maxPasswordLine bounds the line that is read as a password; what is too long
+// for a password is refused by name.
+const maxPasswordLine = 4096
+
+// userEnv is what restsrv user needs beside the streams.
+type userEnv struct {
+	// open opens the accounts of the database that -config and -db name, and
+	// returns what closes it again.
+	open func(ctx context.Context, config, db string) (*account.Store, func() error, error)
+	// readPassword asks for a password without showing it; nil when the
+	// standard input is not a terminal.
+	readPassword func(ctx context.Context, prompt string) (string, error)
+}
+
+// userFlags are the flags of the subcommands; not all have all.
+type userFlags struct{ config, db, roles, name string }
+
+// userCommand is one subcommand. run gets the account name, "" when named is
+// false.
+type userCommand struct {
+	named bool
+	run   func(ctx context.Context, u *userRun, id string) error
+}
+
+// userRun is one call of a subcommand.
+type userRun struct {
+	userFlags
+	io    stdio
+	env   userEnv
+	store *account.Store
+}
+
+func userCommands() map[string]userCommand {
+	return map[string]userCommand{
+		"add":     {true, userAdd},
+		"passwd":  {true, userPasswd},
+		"disable": {true, userDisable},
+		"enable":  {true, userEnable},
+		"list":    {false, userList},
+	}
+}
+
+// runUser is restsrv user. args begin with the name of the subcommand.
+func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err error) {
+	if len(args) == 0 {
+		fmt.Fprint(s.Err, userUsage)
+		return errUsage
+	}
+	if strings.HasPrefix(args[0], "-") {
+		return userHelp(args, s)
+	}
+	command, ok := userCommands()[args[0]]
+	if !ok {
+		fmt.Fprintf(s.Err, "restsrv user: unknown command %q; the commands are add, passwd, disable, enable and list (restsrv user -h)\n", args[0])
+		return errUsage
+	}
+	u := &userRun{io: s, env: env}
+	names, err := u.parse(args[0], args[1:])
+	if err != nil {
+		return err
+	}
+	id, err := theName(args[0], names, command.named, s)
+	if err != nil {
+		return err
+	}
+	store, shut, err := env.open(ctx, u.config, u.db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shut()) }()
+	u.store = store
+	return plain(command.run(ctx, u, id))
+}
+
+// userHelp answers flags that stand where a subcommand should.
+func userHelp(args []string, s stdio) error {
+	set := flag.NewFlagSet("restsrv user", flag.ContinueOnError)
+	set.SetOutput(s.Err)
+	set.Usage = func() { fmt.Fprint(s.Err, userUsage) }
+	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err == nil { // a bare --
+		set.Usage()
+	}
+	return errUsage
+}
+
+// parse reads the flags, which may stand before and after the account name,
+// and returns the rest.
+func (u *userRun) parse(command string, args []string) (names []string, err error) {
+	set := flag.NewFlagSet("restsrv user "+command, flag.ContinueOnError)
+	set.SetOutput(u.io.Err)
+	set.StringVar(&u.config, "config", "deploy.json", "the deploy.json of the application")
+	set.StringVar(&u.db, "db", "", "database, sqlite:PATH (default as for the server; also RESTSRV_DB)")
+	if command == "add" {
+		set.StringVar(&u.roles, "roles", "", "roles of the account, separated by commas; admin may do everything")
+		set.StringVar(&u.name, "name", "", "name to show (default the part before @)")
+	}
+	set.Usage = func() {
+		fmt.Fprint(u.io.Err, userUsage, "\nFlags of ", command, ":\n")
+		set.PrintDefaults()
+	}
+	for {
+		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, errUsage
+		}
+		if set.NArg() == 0 {
+			return names, nil
+		}
+		names, args = append(names, set.Arg(0)), set.Args()[1:]
+	}
+}
+
+func theName(command string, names []string, named bool, s stdio) (string, error) {
+	switch {
+	case !named && len(names) == 0:
+		return "", nil
+	case named && len(names) == 1:
+		return names[0], nil
+	case !named:
+		fmt.Fprintf(s.Err, "restsrv user %s: takes no arguments, found %q\n", command, names[0])
+	case len(names) == 0:
+		fmt.Fprintf(s.Err, "restsrv user %s: the account is missing, for example: restsrv user %s ann@local\n", command, command)
+	default:
+		fmt.Fprintf(s.Err, "restsrv user %s: takes one account, found %q too; a password is never an argument\n", command, names[1:])
+	}
+	return "", errUsage
+}
+
+// plain makes the message of an expected failure the whole error; of an
+// unexpected one the cause is worth seeing here.
+func plain(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) && e.Code != engine.Internal && e.Code != engine.Unavailable {
+		return errors.New(e.Message)
+	}
+	return err
+}
+
+func userAdd(ctx context.Context, u *userRun, id string) error {
+	a := account.Account{ID: id, Name: u.name, Roles: splitList(u.roles)}
+	if a.Name == "" {
+		a.Name, _, _ = strings.Cut(id, "@")
+	}
+	if err := u.store.CheckNew(ctx, a); err != nil {
+		return err
+	}
+	password, err := u.password(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := u.store.Add(ctx, a, password); err != nil {
+		return err
+	}
+	fmt.Fprintf(u.io.Out, "account %s added\n", id)
+	return nil
+}
+
+func splitList(s string) []string {
+	var list []string
+	for _, part := range strings.Split(s, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			list = append(list, part)
+		}
+	}
+	return list
+}
+
+func userPasswd(ctx context.Context, u *userRun, id string) error {
+	if _, err := u.store.Get(ctx, id); err != nil {
+		return err
+	}
+	password, err := u.password(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := u.store.SetPassword(ctx, id, password); err != nil {
+		return err
+	}
+	fmt.Fprintf(u.io.Out, "password of %s changed\n", id)
+	return nil
+}
+
+func userDisable(ctx context.Context, u *userRun, id string) error {
+	if err := u.store.Disable(ctx, id); err != nil {
+		return err
+	}
+	fmt.Fprintf(u.io.Out, "account %s disabled\n", id)
+	return nil
+}
+
+func userEnable(ctx context.Context, u *userRun, id string) error {
+	if err := u.store.Enable(ctx, id); err != nil {
+		return err
+	}
+	fmt.Fprintf(u.io.Out, "account %s enabled\n", id)
+	return nil
+}
+
+func userList(ctx context.Context, u *userRun, _ string) error {
+	all, err := u.store.List(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(u.io.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ACCOUNT\tNAME\tSTATE\tROLES\tPASSWORD SET")
+	for _, a := range all {
+		state, set := "enabled", "never"
+		if a.Disabled {
+			state = "disabled"
+		}
+		if !a.PasswordDate.IsZero() {
+			set = a.PasswordDate.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", cell(a.ID), cell(a.Name), state, cell(strings.Join(a.Roles, ",")), set)
+	}
+	return w.Flush()
+}
+
+// cell is text that cannot break the table or drive a terminal.
+func cell(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// password asks twice at a terminal, else it reads a line.
+func (u *userRun) password(ctx context.Context, id string) (string, error) {
+	if u.env.readPassword == nil {
+		return readLine(u.io.In)
+	}
+	first, err := u.env.readPassword(ctx, "New password of "+id+": ")
+	if err != nil {
+		return "", err
+	}
+	if first == "" {
+		return "", errors.New("the password is empty")
+	}
+	second, err := u.env.readPassword(ctx, "Once more: ")
+	if err != nil {
+		return "", err
+	}
+	if first != second {
+		return "", errors.New("the two passwords differ, nothing was changed")
+	}
+	return first, nil
+}
+
+// readLine reads a password from a pipe: the first line without its end.
+func readLine(r io.Reader) (string, error) {
+	line, err := bufio.NewReader(io.LimitReader(r, maxPasswordLine)).ReadString('\n')
+	if err != nil && err != io.EOF {
+		return "", fmt.Errorf("the password could not be read from the standard input: %w", err)
+	}
+	line = strings.TrimSuffix(strings.TrimSuffix(line, "\n"), "\r")
+	if line == "" {
+		return "", errors.New("the password is empty: it is the first line of the standard input")
+	}
+	return line, nil
+}
+
+// terminalPassword returns a function that asks at the terminal in without
+// showing what is typed, nil when in is none. When ctx ends first, the
+// terminal shows what is typed again.
+func terminalPassword(in *os.File, out io.Writer) func(ctx context.Context, prompt string) (string, error) {
+	fd := int(in.Fd())
+	if !term.IsTerminal(fd) {
+		return nil
+	}
+	return func(ctx context.Context, prompt string) (string, error) {
+		before, err := term.GetState(fd)
+		if err != nil {
+			return "", fmt.Errorf("the terminal cannot be asked for a password: %w", err)
+		}
+		type answer struct {
+			text []byte
+			err  error
+		}
+		answers := make(chan answer, 1)
+		fmt.Fprint(out, prompt)
+		go func() {
+			text, err := term.ReadPassword(fd)
+			answers <- answer{text, err}
+		}()
+		select {
+		case a := <-answers:
+			fmt.Fprintln(out)
+			return string(a.text), a.err
+		case <-ctx.Done():
+			fmt.Fprintln(out)
+			return "", errors.Join(ctx.Err(), term.Restore(fd, before))
+		}
+	}
+}

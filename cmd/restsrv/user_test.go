@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+)
+
+// users is one database and what was asked of it.
+type users struct {
+	t       *testing.T
+	path    string
+	answers []string // typed at the terminal; nil for no terminal
+	opened  [2]string
+	closed  int
+}
+
+// call runs restsrv user on a database of its own.
+func (u *users) call(stdin string, args ...string) (out, errs string, err error) {
+	u.t.Helper()
+	var o, e bytes.Buffer
+	env := userEnv{open: u.open}
+	if u.answers != nil {
+		env.readPassword = func(_ context.Context, prompt string) (string, error) {
+			e.WriteString(prompt)
+			a := u.answers[0]
+			u.answers = u.answers[1:]
+			return a, nil
+		}
+	}
+	err = runUser(context.Background(), args, stdio{In: strings.NewReader(stdin), Out: &o, Err: &e}, env)
+	return o.String(), e.String(), err
+}
+
+func (u *users) open(ctx context.Context, config, db string) (*account.Store, func() error, error) {
+	u.opened = [2]string{config, db}
+	store, shut := openTestAccounts(u.t, u.path)
+	return store, func() error { u.closed++; return shut() }, nil
+}
+
+func newUsers(t *testing.T) *users {
+	return &users{t: t, path: filepath.Join(t.TempDir(), "test.db")}
+}
+
+// signsIn tells whether a password is accepted.
+func (u *users) signsIn(id, password string) bool {
+	u.t.Helper()
+	store, shut := openTestAccounts(u.t, u.path)
+	defer shut()
+	_, err := store.Authenticate(context.Background(), engine.AuthPwd, engine.Credentials{User: id, Password: password})
+	return err == nil
+}
+
+func TestUserCommands(t *testing.T) {
+	u := newUsers(t)
+	out, _, err := u.call("pa:ss word\r\nrest", "add", "-roles", "admin, clerk,", "-config", "x/deploy.json", "ann@local", "-name", "Ann Lee", "-db", "sqlite:y")
+	if err != nil || out != "account ann@local added\n" {
+		t.Fatalf("add: %q, %v", out, err)
+	}
+	if u.opened != [2]string{"x/deploy.json", "sqlite:y"} || u.closed != 1 {
+		t.Errorf("opened %q, closed %d times", u.opened, u.closed)
+	}
+	if !u.signsIn("ann@local", "pa:ss word") {
+		t.Error("the password is not the first line")
+	}
+	u.answers = []string{"typed", "typed"}
+	out, _, err = u.call("", "passwd", "ann@local")
+	if err != nil || out != "password of ann@local changed\n" || !u.signsIn("ann@local", "typed") || u.signsIn("ann@local", "pa:ss word") {
+		t.Errorf("passwd: %q, %v", out, err)
+	}
+	u.answers = nil
+	if _, _, err := u.call("x", "add", "bob@system"); err != nil {
+		t.Errorf("add: %v", err)
+	}
+	if out, _, err = u.call("", "disable", "ann@local"); err != nil || u.signsIn("ann@local", "typed") {
+		t.Errorf("disable: %q, %v", out, err)
+	}
+	out, _, err = u.call("", "list")
+	lines := strings.Split(out, "\n")
+	if err != nil || len(lines) != 4 || lines[0] != "ACCOUNT     NAME     STATE     ROLES        PASSWORD SET" ||
+		!strings.HasPrefix(lines[1], "ann@local   Ann Lee  disabled  admin,clerk  20") ||
+		!strings.HasPrefix(lines[2], "bob@system  bob      enabled   -            20") || strings.Contains(out, "$") {
+		t.Errorf("list: %v\n%s", err, out)
+	}
+	if out, _, err = u.call("", "enable", "ann@local"); err != nil || !u.signsIn("ann@local", "typed") {
+		t.Errorf("enable: %q, %v", out, err)
+	}
+}
+
+func TestUserRefusals(t *testing.T) {
+	u := newUsers(t)
+	if _, _, err := u.call("x", "add", "ann@local"); err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("secret", 300)
+	tests := []struct {
+		name, stdin string
+		answers     []string
+		args        []string
+		want        string
+	}{
+		{"twice", "x", nil, []string{"add", "ann@local"}, `account "ann@local" exists already`},
+		{"no type", "x", nil, []string{"add", "bob"}, `<user>@<type>, for example admin@local, found "bob"`},
+		{"colon", "x", nil, []string{"add", "b:b@local"}, "no colon"},
+		{"no password", "", nil, []string{"add", "bob@local"}, "the password is empty"},
+		{"empty line", "\nx", nil, []string{"add", "bob@local"}, "the password is empty"},
+		{"overlong", long, nil, []string{"add", "bob@local"}, "at most 1024 bytes"},
+		{"overlong new one", long, nil, []string{"passwd", "ann@local"}, "at most 1024 bytes"},
+		{"two passwords", "", []string{"a", "b"}, []string{"passwd", "ann@local"}, "the two passwords differ"},
+		{"empty at the terminal", "", []string{""}, []string{"passwd", "ann@local"}, "the password is empty"},
+		{"unknown", "x", nil, []string{"passwd", "bob@local"}, `there is no account "bob@local"`},
+		{"unknown", "", nil, []string{"disable", "bob@local"}, `there is no account "bob@local"`},
+		{"unknown", "", nil, []string{"enable", "bob@local"}, `there is no account "bob@local"`},
+	}
+	for _, test := range tests {
+		u.answers = test.answers
+		out, _, err := u.call(test.stdin, test.args...)
+		if err == nil || errors.Is(err, errUsage) || !strings.Contains(err.Error(), test.want) || out != "" {
+			t.Errorf("%s: %q, error %v", test.name, out, err)
+		} else if strings.Contains(err.Error(), "secretsecret") {
+			t.Errorf("%s: the error tells the password", test.name)
+		}
+	}
+	if !u.signsIn("ann@local", "x") {
+		t.Error("a refused command changed the password")
+	}
+}
+
+func TestUserUsage(t *testing.T) {
+	u := newUsers(t)
+	wrong := map[string][]string{
+		"restsrv user add":             {},
+		`unknown command "delete"`:     {"delete", "ann@local"},
+		"the account is missing":       {"add"},
+		"a password is never":          {"passwd", "ann@local", "secret"},
+		"takes no arguments":           {"list", "x"},
+		"not defined: -roles":          {"passwd", "-roles", "a", "ann@local"},
+		"flag provided but not define": {"-x"},
+	}
+	for want, args := range wrong {
+		if _, errs, err := u.call("", args...); !errors.Is(err, errUsage) || !strings.Contains(errs, want) {
+			t.Errorf("%q: %v, printed %q", args, err, errs)
+		}
+	}
+	for _, args := range [][]string{{"-h"}, {"--help"}, {"add", "-h"}, {"list", "-h"}} {
+		if _, errs, err := u.call("", args...); !errors.Is(err, flag.ErrHelp) || !strings.Contains(errs, "restsrv user passwd") {
+			t.Errorf("%q: %v, printed %q", args, err, errs)
+		}
+	}
+	if u.opened != [2]string{} {
+		t.Error("wrong usage opened the database")
+	}
+}
+
+func TestUserOpenFails(t *testing.T) {
+	failure := errors.New("no such database")
+	env := userEnv{open: func(context.Context, string, string) (*account.Store, func() error, error) { return nil, nil, failure }}
+	err := runUser(context.Background(), []string{"list"}, stdio{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}}, env)
+	if !errors.Is(err, failure) {
+		t.Error(err)
+	}
+}
