@@ -66,6 +66,7 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 		fmt.Fprintf(s.Err, "\nThe first account is %s, its password is %s\nIt is shown this once; restsrv user passwd changes it.\n\n", account.AdminID, admin.Generated)
 	case admin.Created:
 		file := filepath.Join(filepath.Dir(d.file), "admin-password")
+		_ = os.Remove(file) // a file that is there would keep its mode
 		if err := os.WriteFile(file, []byte(admin.Generated+"\n"), 0o600); err != nil {
 			return fmt.Errorf("the password of the new account %s cannot be written down: %w", account.AdminID, err)
 		}

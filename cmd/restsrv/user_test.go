@@ -11,6 +11,8 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
 )
 
 // users is one database and what was asked of it.
@@ -41,8 +43,28 @@ func (u *users) call(stdin string, args ...string) (out, errs string, err error)
 
 func (u *users) open(ctx context.Context, config, db string) (*account.Store, func() error, error) {
 	u.opened = [2]string{config, db}
-	store, shut := openTestAccounts(u.t, u.path)
-	return store, func() error { u.closed++; return shut() }, nil
+	accounts, shut := u.accounts()
+	return accounts, func() error { u.closed++; return shut() }, nil
+}
+
+// accounts opens the database as it is.
+func (u *users) accounts() (*account.Store, func() error) {
+	u.t.Helper()
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: u.path, Synchronous: "normal"})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	classes := account.Classes()
+	s, err := store.Open(ctx, db, store.Config{Classes: classes})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	accounts, err := account.New(account.Config{Data: s, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{})})
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	return accounts, s.Close
 }
 
 func newUsers(t *testing.T) *users {
@@ -52,9 +74,9 @@ func newUsers(t *testing.T) *users {
 // signsIn tells whether a password is accepted.
 func (u *users) signsIn(id, password string) bool {
 	u.t.Helper()
-	store, shut := openTestAccounts(u.t, u.path)
+	accounts, shut := u.accounts()
 	defer shut()
-	_, err := store.Authenticate(context.Background(), engine.AuthPwd, engine.Credentials{User: id, Password: password})
+	_, err := accounts.Authenticate(context.Background(), engine.AuthPwd, engine.Credentials{User: id, Password: password})
 	return err == nil
 }
 

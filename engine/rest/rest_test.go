@@ -127,13 +127,14 @@ func TestBadRoutes(t *testing.T) {
 	for path, want := range map[string]string{
 		"x": "must begin with /", "/a*b": "mixes text", "/:": "is no parameter", "/:a(": "is no parameter",
 		"/:a([)": "not in RE2", "/:a?/b": "only the last", "/*/b": "can only end",
+		"/:a/:a": "occurs twice", "/a//b": "nothing between",
 	} {
 		_, err := newRouter([]engine.Route{{Method: "GET", Path: path}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", path, err, want)
 		}
 	}
-	if CheckRoutes([]engine.Route{{Method: "get", Path: "/"}}) == nil {
+	if _, err := newRouter([]engine.Route{{Method: "get", Path: "/"}}); err == nil {
 		t.Error("a method in small letters was accepted")
 	}
 }

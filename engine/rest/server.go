@@ -91,12 +91,6 @@ func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) er
 	return nil
 }
 
-// CheckRoutes reports the first route that Mount would refuse.
-func CheckRoutes(routes []engine.Route) error {
-	_, err := newRouter(routes)
-	return err
-}
-
 // ServeHTTP answers any request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.outer.ServeHTTP(w, r)

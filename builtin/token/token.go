@@ -1,0 +1,204 @@
+// Package token is the service under /rest/token: an account issues, lists and
+// revokes its own tokens. What a token is and who it proves is decided in
+// engine/account.
+package token
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// maxBody is far more than a name and a lifetime need.
+const maxBody = 64 << 10
+
+type service struct{ tokens engine.TokenIssuer }
+
+// New is the engine.Module of the service. It has no options: those of the
+// ancestor's token service are accepted and mean nothing, because there is
+// only one issuer.
+func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
+	if env.Tokens == nil {
+		return nil, errors.New("there is nothing that issues tokens")
+	}
+	return &service{env.Tokens}, nil
+}
+
+// Errors implements engine.Service.
+func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+
+// Routes implements engine.Service. HEAD has a route of its own, because a
+// GET of / issues a token and a HEAD must change nothing.
+func (s *service) Routes() []engine.Route {
+	return []engine.Route{
+		{Method: "GET", Path: "/", Handler: s.bare},
+		{Method: "HEAD", Path: "/", Handler: s.head},
+		{Method: "POST", Path: "/", MaxBody: maxBody, Handler: s.issue},
+		{Method: "GET", Path: "/list", Handler: s.list},
+		{Method: "DELETE", Path: "/:id", Handler: s.revoke},
+	}
+}
+
+// owner returns the account that asks. Whoever signs in without credentials
+// has no tokens.
+func owner(r *engine.Request) (string, error) {
+	if r.Account == nil || r.Account.ID == engine.Anonymous.ID {
+		return "", engine.Errorf(engine.Forbidden, "anonymous", "tokens are for accounts that sign in")
+	}
+	return r.Account.ID, nil
+}
+
+// secret marks an answer that holds a token.
+func secret(r *engine.Response) *engine.Response {
+	r.SetHeader("Cache-Control", "no-store")
+	return r
+}
+
+// bare answers a new token as plain text. The content type is the ancestor's.
+func (s *service) bare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	account, err := owner(r)
+	if err != nil {
+		return nil, err
+	}
+	text, _, err := s.tokens.Issue(ctx, account, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	return secret(&engine.Response{ContentType: "text/html; charset=utf-8", Body: []byte(text)}), nil
+}
+
+func (s *service) head(_ context.Context, r *engine.Request) (*engine.Response, error) {
+	if _, err := owner(r); err != nil {
+		return nil, err
+	}
+	return secret(&engine.Response{ContentType: "text/html; charset=utf-8"}), nil
+}
+
+// issue answers a new token with what is known of it.
+func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	account, err := owner(r)
+	if err != nil {
+		return nil, err
+	}
+	name, lifetime, err := readOrder(r)
+	if err != nil {
+		return nil, err
+	}
+	text, t, err := s.tokens.Issue(ctx, account, name, lifetime)
+	if err != nil {
+		return nil, err
+	}
+	return secret(engine.JSON(appendToken(nil, t, text))), nil
+}
+
+func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	account, err := owner(r)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := s.tokens.Tokens(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	b := []byte{'['}
+	for i, t := range tokens {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendToken(b, t, "")
+	}
+	return engine.JSON(append(b, ']')), nil
+}
+
+func (s *service) revoke(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	account, err := owner(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.tokens.Revoke(ctx, account, r.Param("id")); err != nil {
+		return nil, err
+	}
+	return &engine.Response{}, nil
+}
+
+// appendToken appends a token as JSON, with its secret unless that is "".
+func appendToken(b []byte, t engine.Token, text string) []byte {
+	fields := engine.Fields{{Name: "id", Value: t.ID}, {Name: "name", Value: t.Name}}
+	if text != "" {
+		fields = append(fields, engine.Field{Name: "token", Value: text})
+	}
+	fields = append(fields,
+		engine.Field{Name: "created", Value: engine.InstantOf(t.Created)},
+		engine.Field{Name: "expires", Value: engine.InstantOf(t.Expires)})
+	return engine.AppendValue(b, fields)
+}
+
+// readOrder reads {"name","lifetime"}; both may be missing or null, and so may
+// the whole body.
+func readOrder(r *engine.Request) (name string, lifetime time.Duration, err error) {
+	body, err := r.ReadBody()
+	if err != nil || len(body) == 0 {
+		return "", 0, err
+	}
+	if t := r.MediaType(); t != "application/json" {
+		return "", 0, engine.Errorf(engine.Invalid, "media-type", "the body is application/json, found %s", engine.Quote(t))
+	}
+	v, err := wire.Decode(body)
+	if err != nil {
+		return "", 0, err
+	}
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		return "", 0, engine.Errorf(engine.Invalid, "body", `the body is an object such as {"name":"laptop","lifetime":3600}`)
+	}
+	for _, f := range fields {
+		if f.Name != "name" && f.Name != "lifetime" {
+			return "", 0, about(f.Name, "unknown-attribute", "a token has no attribute %s, only name and lifetime", engine.Quote(f.Name))
+		}
+		if f.Value == nil {
+			continue
+		}
+		if f.Name == "lifetime" {
+			lifetime, err = readLifetime(f.Value)
+		} else if name, ok = f.Value.(string); !ok {
+			err = about("name", "type", "name takes text")
+		}
+		if err != nil {
+			return "", 0, err
+		}
+	}
+	return name, lifetime, nil
+}
+
+// readLifetime reads whole seconds. What does not fit a Duration becomes the
+// longest one, which the issuer refuses, naming its limit.
+func readLifetime(v any) (time.Duration, error) {
+	number, ok := v.(json.Number)
+	if !ok {
+		return 0, about("lifetime", "type", "lifetime takes a whole number of seconds")
+	}
+	property := engine.Property{Name: "lifetime", Type: engine.Int}
+	n, err := property.Cast(number)
+	if err != nil {
+		return 0, err
+	}
+	seconds := n.(int64)
+	if seconds < 1 {
+		return 0, about("lifetime", "lifetime", "lifetime is at least 1 second, found %d", seconds)
+	}
+	if seconds > math.MaxInt64/int64(time.Second) {
+		return math.MaxInt64, nil
+	}
+	return time.Duration(seconds) * time.Second, nil
+}
+
+func about(attribute, reason, format string, args ...any) error {
+	e := engine.Errorf(engine.Invalid, reason, format, args...)
+	e.Attribute = attribute
+	return e
+}

@@ -1,0 +1,202 @@
+package token_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/builtin/token"
+	"restsrv/engine"
+)
+
+// issuer records what it is asked; its clock stands still.
+type issuer struct {
+	asked  []string
+	tokens []engine.Token
+	fail   error
+}
+
+const (
+	text = "0123456789abcdef0123456789abcdef01234567"
+	day  = 24 * time.Hour
+)
+
+func (i *issuer) Issue(_ context.Context, account, name string, lifetime time.Duration) (string, engine.Token, error) {
+	i.asked = append(i.asked, fmt.Sprintf("issue %s %q %s", account, name, lifetime))
+	if lifetime > 30*day {
+		return "", engine.Token{}, engine.Errorf(engine.Invalid, "lifetime", "a token lives at most 30 days")
+	}
+	if lifetime == 0 {
+		lifetime = 30 * day
+	}
+	created := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	t := engine.Token{ID: fmt.Sprint("t", len(i.tokens)), Name: name, Created: created, Expires: created.Add(lifetime)}
+	i.tokens = append(i.tokens, t)
+	return text, t, i.fail
+}
+
+func (i *issuer) Tokens(_ context.Context, account string) ([]engine.Token, error) {
+	i.asked = append(i.asked, "tokens "+account)
+	return i.tokens, i.fail
+}
+
+func (i *issuer) Revoke(_ context.Context, account, id string) error {
+	i.asked = append(i.asked, "revoke "+account+" "+id)
+	return i.fail
+}
+
+// call finds the route and runs its handler.
+func call(t *testing.T, i *issuer, method, path string, r *engine.Request) (*engine.Response, error) {
+	t.Helper()
+	s, err := token.New(&engine.Env{Tokens: i}, engine.Options{"auth": nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, route := range s.Routes() {
+		if route.Method == method && route.Path == path {
+			return route.Handler(context.Background(), r)
+		}
+	}
+	t.Fatalf("no route %s %s", method, path)
+	return nil, nil
+}
+
+func request(body string) *engine.Request {
+	r := &engine.Request{Account: &engine.Account{ID: "ann@local", Revision: 1}, Header: http.Header{}}
+	if body != "" {
+		r.Body = strings.NewReader(body)
+		r.Header.Set("Content-Type", "application/json; charset=utf-8")
+	}
+	return r
+}
+
+func TestGetAnswersTheBareToken(t *testing.T) {
+	var i issuer
+	a, err := call(t, &i, "GET", "/", request(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(a.Body) != text || a.ContentType != "text/html; charset=utf-8" || a.Header.Get("Cache-Control") != "no-store" || a.Status != 0 {
+		t.Errorf("answer %+v", a)
+	}
+	if len(i.asked) != 1 || i.asked[0] != `issue ann@local "" 0s` {
+		t.Errorf("asked %q", i.asked)
+	}
+}
+
+func TestHeadIssuesNothing(t *testing.T) {
+	var i issuer
+	a, err := call(t, &i, "HEAD", "/", request(""))
+	if err != nil || len(a.Body) != 0 || a.Status != 0 || len(i.asked) != 0 {
+		t.Errorf("answer %+v, %v, asked %q", a, err, i.asked)
+	}
+}
+
+func TestPost(t *testing.T) {
+	tests := []struct{ body, asked, answer string }{
+		{`{"name":"laptop","lifetime":3600}`, `issue ann@local "laptop" 1h0m0s`,
+			`{"id":"t0","name":"laptop","token":"` + text + `","created":"2024-05-01T12:00:00.000Z","expires":"2024-05-01T13:00:00.000Z"}`},
+		{`{"lifetime":60.0}`, `issue ann@local "" 1m0s`,
+			`{"id":"t0","name":"","token":"` + text + `","created":"2024-05-01T12:00:00.000Z","expires":"2024-05-01T12:01:00.000Z"}`},
+		{`{"name":null,"lifetime":null}`, `issue ann@local "" 0s`, ""},
+		{`{}`, `issue ann@local "" 0s`, ""},
+		{"", `issue ann@local "" 0s`, ""},
+	}
+	for _, test := range tests {
+		var i issuer
+		a, err := call(t, &i, "POST", "/", request(test.body))
+		if err != nil {
+			t.Errorf("%s: %v", test.body, err)
+			continue
+		}
+		if i.asked[0] != test.asked || test.answer != "" && string(a.Body) != test.answer {
+			t.Errorf("%s: asked %s, answer %s", test.body, i.asked[0], a.Body)
+		}
+		if a.Header.Get("Cache-Control") != "no-store" || !strings.HasPrefix(a.ContentType, "application/json") {
+			t.Errorf("%s: answer %+v", test.body, a)
+		}
+	}
+}
+
+func TestPostRefuses(t *testing.T) {
+	bad := map[string]string{ // body, attribute
+		`{"name":5}`: "name", `{"name":["a"]}`: "name", `{"name":{}}`: "name",
+		`{"lifetime":"60"}`: "lifetime", `{"lifetime":1.5}`: "lifetime", `{"lifetime":0}`: "lifetime", `{"lifetime":-1}`: "lifetime",
+		`{"lifetime":true}`: "lifetime", `{"lifetime":1e400}`: "lifetime", `{"lifetimes":1}`: "lifetimes", `{"id":"x"}`: "id",
+		`[]`: "", `"x"`: "", `{`: "", `null`: "",
+	}
+	for body, attribute := range bad {
+		var i issuer
+		_, err := call(t, &i, "POST", "/", request(body))
+		var e *engine.Error
+		if !errors.As(err, &e) || e.Code != engine.Invalid || e.Attribute != attribute || len(i.asked) != 0 {
+			t.Errorf("%s: %#v, asked %q", body, err, i.asked)
+		}
+	}
+	for _, body := range []string{`{"lifetime":2592001}`, `{"lifetime":9223372036854775807}`, `{"lifetime":9223372037}`} {
+		if _, err := call(t, &issuer{}, "POST", "/", request(body)); engine.CodeOf(err) != engine.Invalid {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	r := request("name=a")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if _, err := call(t, &issuer{}, "POST", "/", r); engine.CodeOf(err) != engine.Invalid {
+		t.Errorf("form: %v", err)
+	}
+}
+
+func TestListAndRevoke(t *testing.T) {
+	var i issuer
+	a, err := call(t, &i, "GET", "/list", request(""))
+	if err != nil || string(a.Body) != "[]" {
+		t.Errorf("empty list: %+v, %v", a, err)
+	}
+	for _, body := range []string{`{"name":"a"}`, `{"name":"b"}`} {
+		if _, err := call(t, &i, "POST", "/", request(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a, err = call(t, &i, "GET", "/list", request(""))
+	want := `[{"id":"t0","name":"a","created":"2024-05-01T12:00:00.000Z","expires":"2024-05-31T12:00:00.000Z"},` +
+		`{"id":"t1","name":"b","created":"2024-05-01T12:00:00.000Z","expires":"2024-05-31T12:00:00.000Z"}]`
+	if err != nil || string(a.Body) != want {
+		t.Errorf("list %s, %v", a.Body, err)
+	}
+	r := request("")
+	r.Params = []engine.Param{{Name: "id", Value: "t1"}}
+	a, err = call(t, &i, "DELETE", "/:id", r)
+	if err != nil || a.Status != 0 || len(a.Body) != 0 || i.asked[len(i.asked)-1] != "revoke ann@local t1" {
+		t.Errorf("answer %+v, %v, asked %q", a, err, i.asked)
+	}
+	i.fail = engine.Errorf(engine.NotFound, "unknown-token", "none")
+	if _, err := call(t, &i, "DELETE", "/:id", r); engine.CodeOf(err) != engine.NotFound {
+		t.Error(err)
+	}
+}
+
+func TestAnonymousGetsNothing(t *testing.T) {
+	for _, a := range []*engine.Account{nil, engine.Anonymous} {
+		for _, route := range [][2]string{{"GET", "/"}, {"HEAD", "/"}, {"POST", "/"}, {"GET", "/list"}, {"DELETE", "/:id"}} {
+			var i issuer
+			r := request("")
+			r.Account = a
+			if _, err := call(t, &i, route[0], route[1], r); engine.CodeOf(err) != engine.Forbidden || len(i.asked) != 0 {
+				t.Errorf("%s %s as %v: %v, asked %q", route[0], route[1], a, err, i.asked)
+			}
+		}
+	}
+}
+
+func TestModule(t *testing.T) {
+	if _, err := token.New(&engine.Env{}, nil); err == nil {
+		t.Error("a service without an issuer")
+	}
+	s, err := token.New(&engine.Env{Tokens: &issuer{}}, nil)
+	if err != nil || s.Errors() != engine.ProblemErrors {
+		t.Errorf("%v, %v", s, err)
+	}
+}

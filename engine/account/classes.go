@@ -1,0 +1,133 @@
+package account
+
+import (
+	"fmt"
+
+	"restsrv/engine"
+)
+
+// Names of the system classes. No application class can have them: a class
+// name does not begin with #.
+const (
+	accountClass    = "#account"
+	roleClass       = "#role"
+	permissionClass = "#permission"
+	tokenClass      = "#token"
+)
+
+// Classes returns the system classes in which this package keeps accounts,
+// roles, permissions and tokens. Open the store with them beside the classes
+// of the application, hand the same slice to New, and show them to nobody
+// else: the application's MetaRepository must not have them. Each call builds
+// new ones.
+func Classes() []*engine.Class {
+	return []*engine.Class{
+		systemClass(accountClass,
+			property("id", engine.String),
+			property("name", engine.String),
+			property("pwd", engine.String), // the hash; type Password would be hashed once more
+			property("pwdDate", engine.DateTime),
+			property("disabled", engine.Boolean),
+			property("needPwdReset", engine.Boolean),
+			property("roles", engine.Text), // role ids, one a line
+		),
+		systemClass(roleClass,
+			property("id", engine.String),
+			property("name", engine.String),
+		),
+		systemClass(permissionClass,
+			property("id", engine.String), // see permissionID
+			indexed(property("subject", engine.String)),
+			property("resource", engine.String),
+			property("permission", engine.String),
+		),
+		systemClass(tokenClass,
+			property("id", engine.String),
+			unique(property("hash", engine.String)), // SHA-256, hex
+			indexed(property("account", engine.String)),
+			property("name", engine.String),
+			property("created", engine.DateTime),
+			property("expires", engine.DateTime),
+		),
+	}
+}
+
+// systemClass builds a class whose key is its first property. The rest may be
+// null, so that a later version can add properties to an older database.
+func systemClass(name string, properties ...*engine.Property) *engine.Class {
+	c := &engine.Class{Name: name, Caption: name, Key: []string{"id"}, Properties: properties}
+	for i, p := range properties {
+		p.OrderNumber = i
+		p.Nullable = i > 0
+		p.Definition = name
+	}
+	if err := c.Init(); err != nil {
+		panic(err) // the classes above are constants of the program
+	}
+	return c
+}
+
+func property(name string, t engine.PropertyType) *engine.Property {
+	return &engine.Property{Name: name, Caption: name, Type: t}
+}
+
+func indexed(p *engine.Property) *engine.Property {
+	p.Indexed = true
+	return p
+}
+
+func unique(p *engine.Property) *engine.Property {
+	p.Unique = true
+	return p
+}
+
+// permissionID is the key of a permission: its three parts, which hold no
+// control characters, joined by tabs.
+func permissionID(subject, resource, permission string) string {
+	return subject + "\t" + resource + "\t" + permission
+}
+
+// classSet are the system classes by role.
+type classSet struct{ account, role, permission, token *engine.Class }
+
+func findClasses(classes []*engine.Class) (classSet, error) {
+	var s classSet
+	for _, c := range classes {
+		switch c.FullName {
+		case accountClass:
+			s.account = c
+		case roleClass:
+			s.role = c
+		case permissionClass:
+			s.permission = c
+		case tokenClass:
+			s.token = c
+		}
+	}
+	if s.account == nil || s.role == nil || s.permission == nil || s.token == nil {
+		return s, fmt.Errorf("the system classes %s, %s, %s and %s are needed, as account.Classes makes them",
+			accountClass, roleClass, permissionClass, tokenClass)
+	}
+	return s, nil
+}
+
+// set is one named value of a system item.
+type set struct {
+	name  string
+	value any
+}
+
+// values makes the values of a system item; what is not named stays Absent.
+func values(c *engine.Class, sets ...set) engine.Values {
+	v := engine.NewValues(c)
+	for _, s := range sets {
+		v[c.Property(s.name).Index] = s.value
+	}
+	return v
+}
+
+// text returns a text value of a system item, "" for null.
+func text(it *engine.Item, name string) string {
+	s, _ := it.Get(name).(string)
+	return s
+}

@@ -1,0 +1,238 @@
+package account_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+// openRepository opens a new database for the classes.
+func openRepository(t testing.TB, classes []*engine.Class) engine.Repository {
+	t.Helper()
+	s := openFile(t, filepath.Join(t.TempDir(), "test.db"), classes)
+	t.Cleanup(func() { wantOK(t, "close", s.Close()) })
+	return s
+}
+
+func openFile(t testing.TB, path string, classes []*engine.Class) *store.Store {
+	t.Helper()
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: "normal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(ctx, db, store.Config{Classes: classes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// gated is a repository that serves the server only, and whose reads of
+// accounts are counted and can be held up after the account was read.
+type gated struct {
+	engine.Repository
+	mu    sync.Mutex
+	reads int
+	gate  *gate // for the next read only
+	fail  error // instead of reading
+}
+
+type gate struct{ arrived, open chan struct{} }
+
+func (g *gated) Get(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+	g.mu.Lock()
+	fail := g.fail
+	if c.FullName == "#account" {
+		g.reads++
+	}
+	held := g.gate
+	g.gate = nil
+	g.mu.Unlock()
+	if fail != nil {
+		return nil, fail
+	}
+	if err := serverOnly(ctx); err != nil {
+		return nil, err
+	}
+	it, err := g.Repository.Get(ctx, c, id)
+	if held != nil {
+		close(held.arrived)
+		<-held.open
+	}
+	return it, err
+}
+
+func (g *gated) Create(ctx context.Context, c *engine.Class, v engine.Values) (*engine.Item, error) {
+	if err := serverOnly(ctx); err != nil {
+		return nil, err
+	}
+	return g.Repository.Create(ctx, c, v)
+}
+
+func (g *gated) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	if err := serverOnly(ctx); err != nil {
+		return err
+	}
+	return g.Repository.List(ctx, q, visit)
+}
+
+func (g *gated) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
+	if err := serverOnly(ctx); err != nil {
+		return err
+	}
+	return g.Repository.Delete(ctx, c, id, m)
+}
+
+// serverOnly refuses system classes to accounts.
+func serverOnly(ctx context.Context) error {
+	if engine.AccountFrom(ctx) != nil {
+		return engine.Errorf(engine.Forbidden, "forbidden", "system classes are the server's")
+	}
+	return nil
+}
+
+// hold makes the next read wait until the gate is opened.
+func (g *gated) hold() *gate {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.gate = &gate{make(chan struct{}), make(chan struct{})}
+	return g.gate
+}
+
+func (g *gated) count() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.reads
+}
+
+func (g *gated) failWith(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fail = err
+}
+
+// clock is a time that moves when told.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+// fixture is a Store with what a test turns on it.
+type fixture struct {
+	*account.Store
+	t       testing.TB
+	data    *gated
+	classes []*engine.Class
+	clock   *clock
+	hasher  *account.Hasher
+}
+
+const password = "correct:horse"
+
+func newFixture(t testing.TB) *fixture {
+	t.Helper()
+	classes := account.Classes()
+	f := &fixture{
+		t: t, classes: classes,
+		data:   &gated{Repository: openRepository(t, classes)},
+		clock:  &clock{t: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)},
+		hasher: account.NewHasher(account.HasherConfig{Parallel: 4}),
+	}
+	f.Store = f.another()
+	return f
+}
+
+// another makes a second Store on the same data, as another process has.
+func (f *fixture) another() *account.Store {
+	f.t.Helper()
+	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Now: f.clock.now})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s
+}
+
+func (f *fixture) class(name string) *engine.Class {
+	for _, c := range f.classes {
+		if c.FullName == name {
+			return c
+		}
+	}
+	f.t.Fatalf("no class %s", name)
+	return nil
+}
+
+// put changes properties of a stored account behind the Store's back.
+func (f *fixture) put(id string, values map[string]any) {
+	f.t.Helper()
+	c := f.class("#account")
+	v := engine.NewValues(c)
+	for name, value := range values {
+		v[c.Property(name).Index] = value
+	}
+	if _, err := f.data.Update(context.Background(), c, id, v, engine.UpdateOptions{}); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) stored(id string) string {
+	f.t.Helper()
+	it, err := f.data.Repository.Get(context.Background(), f.class("#account"), id)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	hash, _ := it.Get("pwd").(string)
+	return hash
+}
+
+func (f *fixture) add(id string) {
+	f.t.Helper()
+	if err := f.Add(context.Background(), account.Account{ID: id, Name: "Name of " + id, Roles: []string{"a", "b c"}}, password); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// signIn tries a user name and a password and returns the error.
+func signIn(s *account.Store, user, password string) error {
+	_, err := s.Authenticate(context.Background(), engine.AuthPwd, engine.Credentials{User: user, Password: password})
+	return err
+}
+
+func useToken(s *account.Store, secret string) error {
+	_, err := s.Authenticate(context.Background(), engine.AuthToken, engine.Credentials{Token: secret})
+	return err
+}
+
+func wantCode(t testing.TB, what string, err error, code engine.Code) {
+	t.Helper()
+	if err == nil || engine.CodeOf(err) != code {
+		t.Errorf("%s: error %v, code %d; want code %d", what, err, engine.CodeOf(err), code)
+	}
+}
+
+func wantOK(t testing.TB, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+}

@@ -1,0 +1,111 @@
+package account
+
+import (
+	"context"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+)
+
+// MaxPassword is the longest password in bytes of UTF-8.
+const MaxPassword = 1024
+
+// tidyAfter is how long no hash must have been computed until the memory that
+// hashing took is given back: an idle server would keep it for minutes.
+const tidyAfter = time.Second
+
+// HasherConfig sizes a Hasher.
+type HasherConfig struct {
+	// Parallel is how many hashes are computed at once; 0 means
+	// runtime.NumCPU. Each takes 19 MiB while it runs.
+	Parallel int
+	// Queue is how many more may wait; 0 means 64 for each that runs,
+	// negative means none.
+	Queue int
+}
+
+// Hasher hashes passwords with argon2id, a bounded number at once. It is safe
+// for concurrent use; one serves the whole process.
+type Hasher struct {
+	slots   chan struct{}
+	queue   int64
+	waiting atomic.Int64
+	tidy    *time.Timer // gives the memory of the last hash back
+}
+
+// NewHasher makes a Hasher.
+func NewHasher(c HasherConfig) *Hasher {
+	if c.Parallel <= 0 {
+		c.Parallel = runtime.NumCPU()
+	}
+	if c.Queue == 0 {
+		c.Queue = 64 * c.Parallel
+	}
+	tidy := time.AfterFunc(tidyAfter, debug.FreeOSMemory)
+	tidy.Stop()
+	return &Hasher{slots: make(chan struct{}, c.Parallel), queue: int64(max(c.Queue, 0)), tidy: tidy}
+}
+
+// Hash returns the argon2id hash of a password as a PHC string. It waits for
+// its turn, so call it outside of transactions. Errors: Invalid when the
+// password is empty or longer than MaxPassword, Unavailable when the queue is
+// full, Timeout when ctx ends while waiting.
+func (h *Hasher) Hash(ctx context.Context, plain string) (string, error) {
+	if err := checkPassword(plain); err != nil {
+		return "", err
+	}
+	if err := h.enter(ctx); err != nil {
+		return "", err
+	}
+	defer h.leave()
+	return newHash(plain), nil
+}
+
+func checkPassword(plain string) error {
+	if plain == "" {
+		return engine.Errorf(engine.Invalid, "password", "a password has at least 1 byte, found none")
+	}
+	if len(plain) > MaxPassword {
+		return engine.Errorf(engine.Invalid, "password", "a password has at most %d bytes, found %d", MaxPassword, len(plain))
+	}
+	return nil
+}
+
+// enter waits for the right to compute; leave gives it back.
+func (h *Hasher) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return gaveUp(err)
+	}
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	if h.waiting.Add(1) > h.queue {
+		h.waiting.Add(-1)
+		e := engine.Errorf(engine.Unavailable, "password-queue", "too many passwords are being checked, try again later")
+		e.RetryAfter = 2 * time.Second
+		return e
+	}
+	defer h.waiting.Add(-1)
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return gaveUp(ctx.Err())
+	}
+}
+
+func (h *Hasher) leave() {
+	<-h.slots
+	h.tidy.Reset(tidyAfter)
+}
+
+func gaveUp(cause error) error {
+	e := engine.Errorf(engine.Timeout, "timeout", "the request ended before the credentials were checked")
+	e.Err = cause
+	return e
+}

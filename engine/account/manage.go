@@ -1,0 +1,202 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"restsrv/engine"
+)
+
+// maxID is the longest account name in bytes.
+const maxID = 255
+
+// Account is a stored account as those who manage it see it; the hash of its
+// password never leaves this package.
+type Account struct {
+	ID           string // <login>@<type>
+	Name         string
+	Roles        []string
+	Disabled     bool
+	NeedPwdReset bool      // kept for applications; it does not block REST
+	PasswordDate time.Time // when the password was last set
+}
+
+// checkID refuses account names that could not be used to sign in. The login
+// holds no colon, because HTTP Basic ends the user name there.
+func checkID(id string) error {
+	login, kind, ok := strings.Cut(id, "@")
+	bad := func(r rune) bool { return r == ':' || r == '@' || unicode.IsControl(r) }
+	switch {
+	case !ok || login == "" || kind == "":
+		return engine.Errorf(engine.Invalid, "account", "an account is named <user>@<type>, for example admin@local, found %s", engine.Quote(id))
+	case len(id) > maxID:
+		return engine.Errorf(engine.Invalid, "account", "an account name has at most %d bytes, found %d", maxID, len(id))
+	case !utf8.ValidString(id) || strings.ContainsFunc(login, bad) || strings.ContainsFunc(kind, bad):
+		return engine.Errorf(engine.Invalid, "account", "an account name holds no colon, no second @ and no control character, found %s", engine.Quote(id))
+	case strings.TrimSpace(login) != login || strings.TrimSpace(kind) != kind:
+		return engine.Errorf(engine.Invalid, "account", "an account name has no space at its ends, found %s", engine.Quote(id))
+	}
+	return nil
+}
+
+func checkRoles(roles []string) error {
+	for _, role := range roles {
+		if role == "" || strings.TrimSpace(role) != role {
+			return engine.Errorf(engine.Invalid, "role", "a role is named by text without spaces at its ends, found %s", engine.Quote(role))
+		}
+		if err := checkText("role name", role, maxID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Add creates an account with a password; Account.PasswordDate is set to now.
+// With the very first account the role admin and its permission are stored
+// too, so that a later version finds an administrator's rights where it
+// expects them. Errors: Invalid for a bad name, role or password and, with
+// reason duplicate, when the account exists.
+func (s *Store) Add(ctx context.Context, a Account, password string) error {
+	if err := s.CheckNew(ctx, a); err != nil {
+		return err
+	}
+	hash, err := s.hasher.Hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	if n, err := s.count(ctx); err != nil {
+		return err
+	} else if n == 0 {
+		if err := s.seed(ctx); err != nil {
+			return err
+		}
+	}
+	return s.create(ctx, a, hash)
+}
+
+// CheckNew returns the error that Add would give for the account whatever its
+// password, so that nobody is asked for one in vain.
+func (s *Store) CheckNew(ctx context.Context, a Account) error {
+	if err := checkID(a.ID); err != nil {
+		return err
+	}
+	if err := checkText("name", a.Name, maxID); err != nil {
+		return err
+	}
+	if err := checkRoles(a.Roles); err != nil {
+		return err
+	}
+	item, err := s.find(ctx, s.classes.account, a.ID)
+	if err == nil && item != nil {
+		err = exists(a.ID)
+	}
+	return err
+}
+
+func exists(id string) error {
+	return engine.Errorf(engine.Invalid, "duplicate", "account %s exists already", engine.Quote(id))
+}
+
+func (s *Store) create(ctx context.Context, a Account, hash string) error {
+	_, err := s.data.Create(asServer(ctx), s.classes.account, values(s.classes.account,
+		set{"id", a.ID},
+		set{"name", a.Name},
+		set{"pwd", hash},
+		set{"pwdDate", engine.InstantOf(s.clock())},
+		set{"disabled", a.Disabled},
+		set{"needPwdReset", a.NeedPwdReset},
+		set{"roles", strings.Join(a.Roles, "\n")},
+	))
+	if isDuplicate(err) {
+		return exists(a.ID)
+	}
+	s.forgetAccount(a.ID)
+	return err
+}
+
+// SetPassword gives an account a new password. The old one ends at once, in
+// other processes within a second; tokens stay valid. Errors: NotFound,
+// Invalid for a password that is empty or too long.
+func (s *Store) SetPassword(ctx context.Context, id, password string) error {
+	if _, err := s.existing(ctx, id); err != nil {
+		return err
+	}
+	hash, err := s.hasher.Hash(ctx, password)
+	if err != nil {
+		return err
+	}
+	return s.change(ctx, id,
+		set{"pwd", hash},
+		set{"pwdDate", engine.InstantOf(s.clock())},
+		set{"needPwdReset", false},
+	)
+}
+
+// Disable makes an account unable to sign in, by password or token, at once;
+// in other processes within a second. Errors: NotFound.
+func (s *Store) Disable(ctx context.Context, id string) error {
+	return s.change(ctx, id, set{"disabled", true})
+}
+
+// Enable undoes Disable; the account's tokens count again. Errors: NotFound.
+func (s *Store) Enable(ctx context.Context, id string) error {
+	return s.change(ctx, id, set{"disabled", false})
+}
+
+func (s *Store) change(ctx context.Context, id string, sets ...set) error {
+	_, err := s.data.Update(asServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.UpdateOptions{})
+	s.forgetAccount(id)
+	if engine.CodeOf(err) == engine.NotFound {
+		return unknown(id)
+	}
+	return err
+}
+
+// Get returns an account. Errors: NotFound.
+func (s *Store) Get(ctx context.Context, id string) (Account, error) {
+	item, err := s.existing(ctx, id)
+	if err != nil {
+		return Account{}, err
+	}
+	return describe(item), nil
+}
+
+// List returns all accounts, ordered by name.
+func (s *Store) List(ctx context.Context) ([]Account, error) {
+	c := s.classes.account
+	q := &engine.Query{Class: c, Sort: []engine.Sort{{Property: c.Property("id")}}, Count: -1}
+	var accounts []Account
+	err := s.data.List(asServer(ctx), q, func(it *engine.Item) error {
+		accounts = append(accounts, describe(it))
+		return nil
+	})
+	return accounts, err
+}
+
+func (s *Store) count(ctx context.Context) (int64, error) {
+	return s.data.Count(asServer(ctx), &engine.Query{Class: s.classes.account, Count: -1})
+}
+
+// existing returns the stored account or NotFound.
+func (s *Store) existing(ctx context.Context, id string) (*engine.Item, error) {
+	item, err := s.find(ctx, s.classes.account, id)
+	if err == nil && item == nil {
+		err = unknown(id)
+	}
+	return item, err
+}
+
+func unknown(id string) error {
+	return engine.Errorf(engine.NotFound, "unknown-account", "there is no account %s", engine.Quote(id))
+}
+
+func describe(it *engine.Item) Account {
+	reset, _ := it.Get("needPwdReset").(bool)
+	return Account{
+		ID: it.ID, Name: text(it, "name"), Roles: splitRoles(text(it, "roles")),
+		Disabled: disabled(it), NeedPwdReset: reset, PasswordDate: when(it, "pwdDate"),
+	}
+}

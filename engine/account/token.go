@@ -1,0 +1,225 @@
+package account
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"restsrv/engine"
+)
+
+const (
+	tokenBytes   = 20  // of randomness; twice as many hex digits
+	maxTokens    = 100 // live ones of one account
+	maxTokenName = 200 // characters
+)
+
+// authenticateToken is mode token. Every token that does not hold is the same
+// Forbidden.
+func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.Account, error) {
+	if secret == "" {
+		return nil, missing("a token is needed")
+	}
+	if !wellFormed(secret) {
+		return nil, badToken()
+	}
+	key := proof(sha256.Sum256([]byte(secret)))
+	if a, err := s.recall(ctx, s.tokens, key); a != nil || err != nil {
+		return a, err
+	}
+	generation, at := s.tokens.now(), s.elapsed()
+	token, err := s.tokenByHash(ctx, hex.EncodeToString(key[:]))
+	if err != nil {
+		return nil, err
+	}
+	if token == nil {
+		return nil, badToken()
+	}
+	left := when(token, "expires").Sub(s.clock())
+	if left <= 0 {
+		s.removeExpired(ctx, token.ID)
+		return nil, badToken()
+	}
+	item, err := s.find(ctx, s.classes.account, text(token, "account"))
+	if err != nil {
+		return nil, err
+	}
+	if item == nil || disabled(item) {
+		return nil, badToken()
+	}
+	e := &remembered{account: identity(item), token: token.ID, expires: at + min(left, rememberFor)}
+	e.checked.Store(int64(at))
+	s.remember(s.tokens, key, e, generation)
+	return e.account, nil
+}
+
+func badToken() error {
+	return engine.Errorf(engine.Forbidden, "token", "the token is not valid")
+}
+
+// wellFormed reports whether s looks like a token: the form is public.
+func wellFormed(s string) bool {
+	return len(s) == 2*tokenBytes && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+func (s *Store) tokenByHash(ctx context.Context, hash string) (*engine.Item, error) {
+	items, err := s.tokensWhere(ctx, "hash", hash)
+	if err != nil || len(items) == 0 {
+		return nil, err
+	}
+	return items[0], nil
+}
+
+// tokensWhere returns the tokens with that value of a property, oldest first.
+func (s *Store) tokensWhere(ctx context.Context, name, value string) ([]*engine.Item, error) {
+	filter, err := engine.Equal(s.classes.token.Property(name), value)
+	if err != nil {
+		return nil, err
+	}
+	var items []*engine.Item
+	err = s.data.List(asServer(ctx), &engine.Query{Class: s.classes.token, Filter: filter, Count: -1}, func(it *engine.Item) error {
+		items = append(items, it.Clone())
+		return nil
+	})
+	return items, err
+}
+
+// liveTokens returns the account's tokens, oldest first, and removes those
+// that have expired.
+func (s *Store) liveTokens(ctx context.Context, account string) ([]*engine.Item, error) {
+	items, err := s.tokensWhere(ctx, "account", account)
+	if err != nil {
+		return nil, err
+	}
+	now, live := s.clock(), items[:0]
+	for _, it := range items {
+		if when(it, "expires").After(now) {
+			live = append(live, it)
+		} else {
+			s.removeExpired(ctx, it.ID)
+		}
+	}
+	return live, nil
+}
+
+// removeExpired tidies up; a token that stays is refused all the same.
+func (s *Store) removeExpired(ctx context.Context, id string) {
+	if err := s.removeToken(ctx, id); err != nil {
+		s.log.Warn("an expired token could not be removed", "token", id, "error", err)
+	}
+}
+
+// removeToken deletes a token, which may be gone already, and ends what is
+// remembered of it.
+func (s *Store) removeToken(ctx context.Context, id string) error {
+	err := s.data.Delete(asServer(ctx), s.classes.token, id, nil)
+	s.tokens.forget(func(e *remembered) bool { return e.token == id })
+	if engine.CodeOf(err) == engine.NotFound {
+		return nil
+	}
+	return err
+}
+
+// Issue implements engine.TokenIssuer. Of more than 100 live tokens the oldest
+// are removed. Errors: Invalid also for a name that is too long or holds
+// control characters; NotFound when there is no such account.
+func (s *Store) Issue(ctx context.Context, account, name string, lifetime time.Duration) (string, engine.Token, error) {
+	if lifetime < 0 || lifetime > s.lifetime {
+		return "", engine.Token{}, engine.Errorf(engine.Invalid, "lifetime", "a token lives from 1 to %d seconds", int64(s.lifetime/time.Second))
+	}
+	if lifetime == 0 {
+		lifetime = s.lifetime
+	}
+	if err := checkText("token name", name, maxTokenName); err != nil {
+		return "", engine.Token{}, err
+	}
+	if _, err := s.existing(ctx, account); err != nil {
+		return "", engine.Token{}, err
+	}
+	secret, item, err := s.createToken(ctx, account, name, lifetime)
+	if err != nil {
+		return "", engine.Token{}, err
+	}
+	live, err := s.liveTokens(ctx, account)
+	if err != nil {
+		return "", engine.Token{}, err
+	}
+	for i := 0; i < len(live)-maxTokens; i++ {
+		if err := s.removeToken(ctx, live[i].ID); err != nil {
+			return "", engine.Token{}, err
+		}
+	}
+	return secret, describeToken(item), nil
+}
+
+func (s *Store) createToken(ctx context.Context, account, name string, lifetime time.Duration) (string, *engine.Item, error) {
+	random := make([]byte, tokenBytes+8)
+	rand.Read(random)
+	secret := hex.EncodeToString(random[:tokenBytes])
+	hash := sha256.Sum256([]byte(secret))
+	now := s.clock()
+	item, err := s.data.Create(asServer(ctx), s.classes.token, values(s.classes.token,
+		set{"id", hex.EncodeToString(random[tokenBytes:])},
+		set{"hash", hex.EncodeToString(hash[:])},
+		set{"account", account},
+		set{"name", name},
+		set{"created", engine.InstantOf(now)},
+		set{"expires", engine.InstantOf(now.Add(lifetime))},
+	))
+	return secret, item, err
+}
+
+// Tokens implements engine.TokenIssuer.
+func (s *Store) Tokens(ctx context.Context, account string) ([]engine.Token, error) {
+	live, err := s.liveTokens(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	tokens := make([]engine.Token, len(live))
+	for i, it := range live {
+		tokens[i] = describeToken(it)
+	}
+	return tokens, nil
+}
+
+// Revoke implements engine.TokenIssuer. The token is refused from then on, in
+// other processes within a second.
+func (s *Store) Revoke(ctx context.Context, account, id string) error {
+	item, err := s.find(ctx, s.classes.token, id)
+	if err != nil {
+		return err
+	}
+	if item == nil || text(item, "account") != account {
+		return engine.Errorf(engine.NotFound, "unknown-token", "there is no token %s", engine.Quote(id))
+	}
+	return s.removeToken(ctx, id)
+}
+
+func describeToken(it *engine.Item) engine.Token {
+	return engine.Token{ID: it.ID, Name: text(it, "name"), Created: when(it, "created"), Expires: when(it, "expires")}
+}
+
+// when returns a moment of a system item; the zero time for null.
+func when(it *engine.Item, name string) time.Time {
+	i, ok := it.Get(name).(engine.Instant)
+	if !ok {
+		return time.Time{}
+	}
+	return i.Time()
+}
+
+// checkText refuses names that would break a line of output.
+func checkText(what, s string, limit int) error {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		return engine.Errorf(engine.Invalid, "name", "a %s is text without control characters, found %s", what, engine.Quote(s))
+	}
+	if n := utf8.RuneCountInString(s); n > limit {
+		return engine.Errorf(engine.Invalid, "name", "a %s has at most %d characters, found %d", what, limit, n)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package account
+
+import (
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// The parameters of new hashes.
+const (
+	argonMemory  = 19 * 1024 // KiB
+	argonTime    = 2
+	argonThreads = 1
+	argonSalt    = 16
+	argonKey     = 32
+)
+
+// The parameters of the ancestor's hashes, pbkdf2$iterations$hash$salt.
+const (
+	pbkdf2Iterations = 10_000
+	pbkdf2Key        = 64
+)
+
+// Bounds of a stored hash, against one that would cost minutes or gigabytes.
+const (
+	maxStored           = 1024 // bytes
+	maxArgonMemory      = 256 * 1024
+	maxArgonTime        = 16
+	maxArgonThreads     = 16
+	maxPBKDF2Iterations = 1_000_000
+)
+
+type algorithm int
+
+const (
+	malformed algorithm = iota
+	argon2id
+	pbkdf2sha1
+)
+
+// storedHash is a parsed password hash.
+type storedHash struct {
+	algorithm algorithm
+	memory    uint32 // argon2id: KiB
+	rounds    uint32 // argon2id: passes; pbkdf2: iterations
+	threads   uint8  // argon2id
+	salt, key []byte
+}
+
+// parseHash reads a stored hash of either algorithm; anything else is
+// malformed, which no password matches.
+func parseHash(s string) storedHash {
+	if len(s) > maxStored {
+		return storedHash{}
+	}
+	if rest, ok := strings.CutPrefix(s, "$argon2id$v=19$"); ok {
+		return parseArgon(rest)
+	}
+	if rest, ok := strings.CutPrefix(s, "pbkdf2$"); ok {
+		return parsePBKDF2(rest)
+	}
+	return storedHash{}
+}
+
+// parseArgon reads m=19456,t=2,p=1$salt$key.
+func parseArgon(s string) storedHash {
+	parts := strings.Split(s, "$")
+	if len(parts) != 3 {
+		return storedHash{}
+	}
+	settings := strings.Split(parts[0], ",")
+	if len(settings) != 3 {
+		return storedHash{}
+	}
+	memory, mok := number(settings[0], "m=", maxArgonMemory)
+	rounds, tok := number(settings[1], "t=", maxArgonTime)
+	threads, pok := number(settings[2], "p=", maxArgonThreads)
+	salt, serr := base64.RawStdEncoding.Strict().DecodeString(parts[1])
+	key, kerr := base64.RawStdEncoding.Strict().DecodeString(parts[2])
+	if !mok || !tok || !pok || serr != nil || kerr != nil ||
+		memory < 8*threads || len(salt) < 8 || len(key) < 16 || strings.ContainsAny(s, "\r\n") {
+		return storedHash{}
+	}
+	return storedHash{argon2id, memory, rounds, uint8(threads), salt, key}
+}
+
+// parsePBKDF2 reads iterations$hash$salt, where the hash is lower-case hex.
+func parsePBKDF2(s string) storedHash {
+	parts := strings.Split(s, "$")
+	if len(parts) != 3 {
+		return storedHash{}
+	}
+	rounds, ok := number(parts[0], "", maxPBKDF2Iterations)
+	key, kerr := hex.DecodeString(parts[1])
+	salt, serr := hex.DecodeString(parts[2])
+	if !ok || kerr != nil || serr != nil || len(key) != pbkdf2Key || len(salt) == 0 ||
+		parts[1] != strings.ToLower(parts[1]) {
+		return storedHash{}
+	}
+	return storedHash{algorithm: pbkdf2sha1, rounds: rounds, salt: salt, key: key}
+}
+
+// number reads a decimal number from 1 to limit, in its shortest form.
+func number(s, prefix string, limit uint64) (uint32, bool) {
+	digits, ok := strings.CutPrefix(s, prefix)
+	n, err := strconv.ParseUint(digits, 10, 32)
+	return uint32(n), ok && err == nil && n >= 1 && n <= limit && digits[0] != '0' && digits[0] != '+'
+}
+
+// matches computes the password's hash and compares in constant time.
+func (h storedHash) matches(plain string) bool {
+	var key []byte
+	switch h.algorithm {
+	case argon2id:
+		key = argon2.IDKey([]byte(plain), h.salt, h.rounds, h.memory, h.threads, uint32(len(h.key)))
+	case pbkdf2sha1:
+		key = pbkdf2Sum(plain, h.salt, int(h.rounds))
+	default:
+		return false
+	}
+	return subtle.ConstantTimeCompare(key, h.key) == 1
+}
+
+// current reports whether a new hash would be made the same way.
+func (h storedHash) current() bool {
+	return h.algorithm == argon2id && h.memory == argonMemory && h.rounds == argonTime &&
+		h.threads == argonThreads && len(h.salt) >= argonSalt && len(h.key) == argonKey
+}
+
+// spendRest does the work that a failed check has not done yet, so that every
+// failure costs one hash of each algorithm and its time does not tell whether
+// there is such an account, or how its password is kept.
+func (h storedHash) spendRest(plain string) {
+	salt := make([]byte, argonSalt)
+	if h.algorithm != argon2id {
+		argon2.IDKey([]byte(plain), salt, argonTime, argonMemory, argonThreads, argonKey)
+	}
+	if h.algorithm != pbkdf2sha1 {
+		pbkdf2Sum(plain, salt, pbkdf2Iterations)
+	}
+}
+
+// pbkdf2Sum is the ancestor's hash; nil, which matches nothing, where a FIPS
+// setting forbids it.
+func pbkdf2Sum(plain string, salt []byte, iterations int) []byte {
+	key, err := pbkdf2.Key(sha1.New, plain, salt, iterations, pbkdf2Key)
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// newHash hashes with a new salt, as a PHC string.
+func newHash(plain string) string {
+	salt := make([]byte, argonSalt)
+	rand.Read(salt) // never fails: it ends the process instead
+	key := argon2.IDKey([]byte(plain), salt, argonTime, argonMemory, argonThreads, argonKey)
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
+		b64.EncodeToString(salt), b64.EncodeToString(key))
+}
