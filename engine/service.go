@@ -126,6 +126,22 @@ func (r *Request) MediaType() string {
 	return t
 }
 
+// Handling returns what the client prefers (Prefer: handling=strict or lenient,
+// RFC 7240 section 4.4), else def.
+func (r *Request) Handling(def Handling) Handling {
+	for _, line := range r.Header["Prefer"] {
+		for _, p := range strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ';' }) {
+			switch strings.ToLower(strings.NewReplacer(" ", "", `"`, "").Replace(p)) {
+			case "handling=strict":
+				return Strict
+			case "handling=lenient":
+				return Lenient
+			}
+		}
+	}
+	return def
+}
+
 // Response is what a handler answers.
 type Response struct {
 	Status      int    // 0 means 200

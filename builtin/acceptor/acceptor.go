@@ -83,7 +83,7 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	if len(elements) > s.maxRecords {
 		return nil, engine.Errorf(engine.TooLarge, "too-large", "a request has at most %d records, found %d", s.maxRecords, len(elements))
 	}
-	records, unknown, err := s.records(elements)
+	records, unknown, err := s.records(elements, r.Handling(s.handling))
 	if err != nil {
 		return nil, err
 	}
@@ -129,12 +129,12 @@ func readElements(r *engine.Request) ([]any, error) {
 
 // records checks every element against its class. unknown names each ignored
 // attribute once.
-func (s *service) records(elements []any) (records []engine.Record, unknown []string, err error) {
+func (s *service) records(elements []any, h engine.Handling) (records []engine.Record, unknown []string, err error) {
 	records = make([]engine.Record, len(elements))
 	seen := map[string]bool{}
 	passwords := 0
 	for i, e := range elements {
-		names, err := s.record(&records[i], e)
+		names, err := s.record(&records[i], e, h)
 		if err != nil {
 			return nil, nil, at(i, err)
 		}
@@ -157,7 +157,7 @@ func (s *service) records(elements []any) (records []engine.Record, unknown []st
 }
 
 // record reads one element (interface.md, "Acceptor record").
-func (s *service) record(rec *engine.Record, element any) (unknown []string, err error) {
+func (s *service) record(rec *engine.Record, element any, h engine.Handling) (unknown []string, err error) {
 	fields, ok := element.(engine.Fields)
 	if !ok {
 		return nil, engine.Errorf(engine.Invalid, "json", "a record is a JSON object")
@@ -178,7 +178,7 @@ func (s *service) record(rec *engine.Record, element any) (unknown []string, err
 	if rec.Version, err = text(fields, "_classVer"); err != nil {
 		return nil, err
 	}
-	rec.Values, unknown, err = rec.Class.Bind(fields, s.handling)
+	rec.Values, unknown, err = rec.Class.Bind(fields, h)
 	return unknown, err
 }
 

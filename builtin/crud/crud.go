@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 
 	"restsrv/engine"
 )
@@ -79,21 +78,6 @@ func (s *service) Routes() []engine.Route {
 
 // Errors is engine.Service's.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
-
-// handlingOf honours Prefer: handling=strict|lenient (RFC 7240 section 4.4).
-func (s *service) handlingOf(r *engine.Request) engine.Handling {
-	for _, line := range r.Header["Prefer"] {
-		for _, p := range strings.FieldsFunc(line, func(c rune) bool { return c == ',' || c == ';' }) {
-			switch strings.ToLower(strings.ReplaceAll(strings.TrimSpace(p), " ", "")) {
-			case "handling=strict", `handling="strict"`:
-				return engine.Strict
-			case "handling=lenient", `handling="lenient"`:
-				return engine.Lenient
-			}
-		}
-	}
-	return s.handling
-}
 
 // warn tells a lenient client, and the log, which names were passed over.
 func (s *service) warn(r *engine.Request, resp *engine.Response, what string, names []string) {

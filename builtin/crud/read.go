@@ -43,7 +43,7 @@ func (s *service) fetchParameters(c *engine.Class, r *engine.Request) (unknown [
 		}
 		unknown = append(unknown, name)
 	}
-	if len(unknown) > 0 && s.handlingOf(r) == engine.Strict {
+	if len(unknown) > 0 && r.Handling(s.handling) == engine.Strict {
 		return nil, engine.Errorf(engine.Invalid, "query", "unknown parameter %s: one object is read with _eager at most", engine.Quote(unknown[0]))
 	}
 	return unknown, nil
@@ -97,7 +97,7 @@ func (s *service) listQuery(c *engine.Class, r *engine.Request) (*engine.Query, 
 	if len(parameters) == 0 {
 		return query, unknown, nil
 	}
-	strict := s.handlingOf(r) == engine.Strict
+	strict := r.Handling(s.handling) == engine.Strict
 	var filters []*engine.Filter
 	for _, name := range sortedNames(parameters) {
 		values := parameters[name]

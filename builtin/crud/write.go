@@ -32,7 +32,7 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	it, err := s.data.Update(ctx, c, r.Param("id"), v, engine.UpdateOptions{Match: ifMatch(r), Handling: s.handlingOf(r)})
+	it, err := s.data.Update(ctx, c, r.Param("id"), v, engine.UpdateOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *service) bind(r *engine.Request) (c *engine.Class, v engine.Values, unk
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	v, unknown, err = c.Bind(fields, s.handlingOf(r))
+	v, unknown, err = c.Bind(fields, r.Handling(s.handling))
 	return c, v, unknown, err
 }
 

@@ -136,8 +136,8 @@ func (s *server) createObjects(ctx context.Context) error {
 func (s *server) mount(runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
-	s.scripts = script.NewManager(script.ManagerConfig{Runtime: runtime, Mount: mount, Log: s.log})
-	s.rest = rest.New(rest.Config{Auth: s.db.accounts, Log: s.log, Ready: s.scripts.Failed})
+	s.scripts = script.NewManager(runtime, mount)
+	s.rest = rest.New(rest.Config{Auth: s.db.accounts, Log: s.log, Ready: s.faults})
 	components := s.components()
 	for _, svc := range s.config.Services {
 		modes[svc.Name] = svc.Mode
@@ -165,6 +165,16 @@ func (s *server) mount(runtime *script.Runtime) error {
 	return nil
 }
 
+// faults are what /readyz answers: services without a good version.
+func (s *server) faults() []string {
+	var lines []string
+	for name := range s.scripts.Faults() {
+		lines = append(lines, "service "+name+": its script cannot be loaded")
+	}
+	sort.Strings(lines)
+	return lines
+}
+
 // reloads has scripts loaded again on SIGHUP and, with -watch, when they are
 // saved. The function returned ends that.
 func (s *server) reloads() (stop func(), err error) {
@@ -175,21 +185,21 @@ func (s *server) reloads() (stop func(), err error) {
 			s.scripts.Reload(nil)
 		}
 	}()
-	stop = func() {
+	deaf := func() {
 		signal.Stop(hup)
 		close(hup)
 	}
 	if !s.flags.watch {
-		return stop, nil
+		return deaf, nil
 	}
 	watcher, err := watch.New(watch.Config{Dir: s.config.Dir, Changed: s.scripts.Reload, Log: s.log})
 	if err != nil {
-		stop()
+		deaf()
 		return nil, fmt.Errorf("-watch: %w", err)
 	}
 	return func() {
 		watcher.Close()
-		stop()
+		deaf()
 	}, nil
 }
 

@@ -1,0 +1,59 @@
+// Command floor is the least an answer can cost: net/http, gorilla/mux, one
+// table of four text columns on SQLite with prepared statements, structs through
+// encoding/json and a pool of warmed goja runtimes. The benchmark measures the
+// real server against it. It is not a server for use: it has no classes, no
+// accounts and no checks, and believes whatever it is sent.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	addr := flag.String("addr", "127.0.0.1:0", "listen on this `address`")
+	path := flag.String("db", "floor.db", "SQLite `file`")
+	sync := flag.String("synchronous", "normal", "SQLite synchronous `mode`: normal or full")
+	flag.Parse()
+	if err := run(ctx, *addr, *path, *sync); err != nil {
+		fmt.Fprintln(os.Stderr, "floor:", err)
+		os.Exit(1)
+	}
+}
+
+// run serves until ctx ends, then lets requests finish and closes the table.
+func run(ctx context.Context, addr, path, sync string) error {
+	background := context.WithoutCancel(ctx)
+	n, err := openNotes(background, path, sync)
+	if err != nil {
+		return err
+	}
+	defer n.close()
+	pool, err := newRuntimes(background, n)
+	if err != nil {
+		return err
+	}
+	srv := &http.Server{Addr: addr, Handler: routes(background, n, pool), ReadHeaderTimeout: 10 * time.Second}
+	failed := make(chan error, 1)
+	go func() { failed <- srv.ListenAndServe() }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(last); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
+}

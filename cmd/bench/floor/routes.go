@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+
+	"github.com/gorilla/mux"
+)
+
+// record is one entry of a bulk save, in and out.
+type record struct {
+	ItemID  string `json:"_id"`
+	Class   string `json:"_class"`
+	Version string `json:"_classVer"`
+	note
+}
+
+// routes answers the paths of the real server, so that one request serves both.
+// Statements run under ctx and not under the request's context: one that cannot
+// be cancelled spares database/sql a goroutine for each of them.
+func routes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
+	r := mux.NewRouter()
+	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {
+		item, err := n.byID(ctx, n.get, mux.Vars(q)["id"])
+		answer(w, item, err)
+	}).Methods(http.MethodGet)
+	r.HandleFunc("/rest/crud/note@bench/", func(w http.ResponseWriter, q *http.Request) {
+		params := q.URL.Query()
+		count := 5
+		if s := params.Get("_count"); s != "" {
+			count, _ = strconv.Atoi(s)
+		}
+		items, err := n.first(ctx, params.Get("group"), count)
+		answer(w, items, err)
+	}).Methods(http.MethodGet)
+	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {
+		var c change
+		if err := json.NewDecoder(q.Body).Decode(&c); err != nil {
+			answer(w, nil, err)
+			return
+		}
+		item, err := n.edit(ctx, mux.Vars(q)["id"], c)
+		answer(w, item, err)
+	}).Methods(http.MethodPatch)
+	r.HandleFunc("/rest/acceptor", func(w http.ResponseWriter, q *http.Request) {
+		var records []record
+		err := json.NewDecoder(q.Body).Decode(&records)
+		if err == nil {
+			err = n.save(ctx, records)
+		}
+		for i := range records {
+			records[i].ID = records[i].ItemID
+		}
+		answer(w, records, err)
+	}).Methods(http.MethodPost)
+	r.HandleFunc("/rest/static", func(w http.ResponseWriter, _ *http.Request) {
+		send(w, []byte(`{"echo":"peekaboo"}`))
+	})
+	r.HandleFunc("/rest/hello", pool.serve(pool.hello))
+	r.HandleFunc("/rest/query", pool.serve(pool.query))
+	return r
+}
+
+func answer(w http.ResponseWriter, v any, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	send(w, text)
+}
+
+func send(w http.ResponseWriter, text []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.Write(text)
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+const (
+	startups = 10 // starts whose median counts
+	settle   = time.Second
+	crowd    = 64 // connections under which memory is looked at
+)
+
+// The must values of the second table.
+const (
+	mustStart  = "40.0 ms"
+	mustIdle   = "30.0 MiB"
+	mustLoaded = "120.0 MiB"
+	mustSize   = "22.0 MiB"
+)
+
+// footprints measures, with the databases that the scenarios left behind, the
+// time from process start to the first 200, memory and the size of the binary.
+func footprints(ctx context.Context, s *settings, dir string, programs []*program) ([][]string, error) {
+	lines := [][]string{
+		{"process"},
+		{fmt.Sprintf("first 200 with an existing database, median of %d", startups)},
+		{"the same with 100 classes"},
+		{fmt.Sprintf("resident memory, idle %s after start", settle)},
+		{fmt.Sprintf("highest resident memory under %d connections", crowd)},
+		{"stripped binary"},
+	}
+	for _, g := range programs {
+		fmt.Fprintln(os.Stderr, "start, memory and size of", g.name)
+		start, err := medianStart(ctx, g)
+		if err != nil {
+			return nil, err
+		}
+		many := "-"
+		if g.path == s.restsrv {
+			if many, err = manyClasses(ctx, dir, g); err != nil {
+				return nil, err
+			}
+		}
+		idle, loaded, err := memories(ctx, s, g)
+		if err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(g.path)
+		if err != nil {
+			return nil, err
+		}
+		for i, cell := range []string{g.name, milli(start), many, mebi(idle), mebi(loaded), mebi(info.Size())} {
+			lines[i] = append(lines[i], cell)
+		}
+	}
+	for i, cell := range []string{"must", mustStart, mustStart, mustIdle, mustLoaded, mustSize} {
+		lines[i] = append(lines[i], cell)
+	}
+	return lines, nil
+}
+
+// medianStart starts and stops a program whose database exists.
+func medianStart(ctx context.Context, g *program) (time.Duration, error) {
+	var times []time.Duration
+	for range startups {
+		p, err := g.start(ctx, "normal")
+		if err != nil {
+			return 0, err
+		}
+		p.stop()
+		times = append(times, p.started)
+	}
+	return median(times), nil
+}
+
+// manyClasses is medianStart for an application with 100 classes.
+func manyClasses(ctx context.Context, dir string, g *program) (string, error) {
+	many, err := newRestsrv(filepath.Join(dir, "many"), g.path, g.numbers, 99)
+	if err != nil {
+		return "", err
+	}
+	p, err := many.start(ctx, "normal") // creates the tables
+	if err != nil {
+		return "", err
+	}
+	p.stop()
+	d, err := medianStart(ctx, many)
+	return milli(d), err
+}
+
+// memories starts a program once more and returns its resident memory while
+// nothing has been asked, and the highest while many connections read and write.
+func memories(ctx context.Context, s *settings, g *program) (idle, loaded int64, err error) {
+	p, err := g.start(ctx, "normal")
+	if err != nil {
+		return 0, 0, err
+	}
+	defer p.stop()
+	select {
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
+	case <-time.After(settle):
+	}
+	if idle, _, err = p.memory(); err != nil {
+		return 0, 0, err
+	}
+	for _, sc := range scenarios(authLine(), s.bulks) {
+		if sc.own || sc.limit > 0 {
+			continue
+		}
+		if _, err := drive(ctx, p, sc.left, round{connections: crowd, duration: s.duration}); err != nil {
+			return 0, 0, err
+		}
+	}
+	_, loaded, err = p.memory()
+	return idle, loaded, err
+}

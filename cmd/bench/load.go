@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// patience is how long one answer may take before its connection is given up.
+const patience = 20 * time.Second
+
+// client is one keep-alive connection of a minimal HTTP/1.1 client: it understands
+// status lines, Content-Length and chunks, and little else. It is cheap, because
+// it shares the processors with the server it measures.
+type client struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func dial(ctx context.Context, addr string) (*client, error) {
+	d := net.Dialer{Timeout: 5 * time.Second}
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	return &client{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}, nil
+}
+
+// exchange sends one request and reads its answer; body collects it unless nil.
+func (c *client) exchange(request []byte, body *bytes.Buffer) (status int, err error) {
+	if _, err := c.conn.Write(request); err != nil {
+		return 0, err
+	}
+	return readAnswer(c.in, body)
+}
+
+// readAnswer reads one answer to its end and returns its status.
+func readAnswer(in *bufio.Reader, body *bytes.Buffer) (int, error) {
+	line, err := in.ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) {
+		return 0, fmt.Errorf("not an HTTP status line: %q", line)
+	}
+	status, err := strconv.Atoi(string(line[9:12]))
+	if err != nil {
+		return 0, fmt.Errorf("not an HTTP status line: %q", line)
+	}
+	length, chunked := int64(-1), false
+	for {
+		line, err = in.ReadSlice('\n')
+		if err != nil {
+			return 0, err
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if len(line) == 0 {
+			break
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch {
+		case bytes.EqualFold(name, []byte("Content-Length")):
+			if length, err = strconv.ParseInt(string(value), 10, 64); err != nil || length < 0 {
+				return 0, fmt.Errorf("not a length: %q", value)
+			}
+		case bytes.EqualFold(name, []byte("Transfer-Encoding")):
+			chunked = bytes.EqualFold(value, []byte("chunked"))
+		}
+	}
+	switch {
+	case chunked:
+		return status, readChunks(in, body)
+	case status == 204 || status == 304:
+		return status, nil
+	case length < 0:
+		return 0, errors.New("an answer with neither a length nor chunks")
+	}
+	return status, take(in, body, length)
+}
+
+// readChunks reads a chunked body; trailers are not expected.
+func readChunks(in *bufio.Reader, body *bytes.Buffer) error {
+	for {
+		line, err := in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseInt(string(bytes.TrimRight(line, "\r\n")), 16, 32)
+		if err != nil {
+			return fmt.Errorf("not a chunk size: %q", line)
+		}
+		if err := take(in, body, size); err != nil {
+			return err
+		}
+		if _, err := in.Discard(2); err != nil {
+			return err
+		}
+		if size == 0 {
+			return nil
+		}
+	}
+}
+
+func take(in *bufio.Reader, body *bytes.Buffer, n int64) error {
+	if body != nil {
+		_, err := io.CopyN(body, in, n)
+		return err
+	}
+	_, err := in.Discard(int(n))
+	return err
+}
+
+// round says how long and how hard one server is driven.
+type round struct {
+	connections int
+	duration    time.Duration
+	limit       int // requests at most, 0 for as many as fit
+}
+
+// sample is what one round, or several added up, have shown.
+type sample struct {
+	answered, failed int
+	fault            string // the first failure
+	elapsed, cpu     time.Duration
+	latencies        []time.Duration // of the answered requests
+	rates            []float64       // answered requests per second, one per round
+}
+
+func (s *sample) add(o sample) {
+	s.answered += o.answered
+	s.failed += o.failed
+	if s.fault == "" {
+		s.fault = o.fault
+	}
+	s.elapsed += o.elapsed
+	s.cpu += o.cpu
+	s.latencies = append(s.latencies, o.latencies...)
+	s.rates = append(s.rates, o.rates...)
+}
+
+// perRequest is the server's processor time for one answer.
+func (s *sample) perRequest() time.Duration {
+	if s.answered == 0 {
+		return 0
+	}
+	return s.cpu / time.Duration(s.answered)
+}
+
+// drive sends t to p from several connections at once, each waiting for its
+// answer before the next request. Failed requests are counted; the error is for
+// a server that cannot be reached or measured at all.
+func drive(ctx context.Context, p *process, t *template, r round) (sample, error) {
+	clients := make([]*client, r.connections)
+	for i := range clients {
+		c, err := dial(ctx, p.addr)
+		if err != nil {
+			return sample{}, err
+		}
+		defer c.conn.Close()
+		c.conn.SetDeadline(time.Now().Add(r.duration + patience))
+		clients[i] = c
+	}
+	before, err := p.cpuTime()
+	if err != nil {
+		return sample{}, err
+	}
+	start := time.Now()
+	end := start.Add(r.duration)
+	var left atomic.Int64
+	left.Store(int64(r.limit))
+	parts := make([]sample, len(clients))
+	var all sync.WaitGroup
+	for i, c := range clients {
+		all.Go(func() {
+			parts[i] = c.repeat(p.numbers, t.copy(), func() bool {
+				return time.Now().Before(end) && ctx.Err() == nil && (r.limit == 0 || left.Add(-1) >= 0)
+			})
+		})
+	}
+	all.Wait()
+	var total sample
+	for _, part := range parts {
+		total.add(part)
+	}
+	total.elapsed = time.Since(start)
+	total.rates = []float64{float64(total.answered) / total.elapsed.Seconds()}
+	after, err := p.cpuTime()
+	total.cpu = after - before
+	return total, err
+}
+
+// repeat sends t while more says so. A broken connection ends it: what is left
+// goes to the others.
+func (c *client) repeat(n *counters, t *template, more func() bool) sample {
+	var s sample
+	var values [numbers]int
+	for more() {
+		n.draw(t, &values)
+		t.fill(&values)
+		sent := time.Now()
+		status, err := c.exchange(t.raw, nil)
+		switch {
+		case err != nil:
+			s.failed++
+			s.fault = err.Error()
+			return s
+		case status != 200:
+			s.failed++
+			s.fault = "status " + strconv.Itoa(status)
+		default:
+			s.answered++
+			s.latencies = append(s.latencies, time.Since(sent))
+		}
+	}
+	return s
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"time"
+)
+
+// warmUp is how long each side is driven before its first round counts, unless
+// the scenario says otherwise.
+const warmUp = 250 * time.Millisecond
+
+// measureAll seeds both servers and measures every chosen scenario: all with
+// synchronous=NORMAL, then, after a restart, what writes with FULL.
+func measureAll(ctx context.Context, s *settings, left, right *program) ([]row, error) {
+	auth := authLine()
+	var rows []row
+	for _, sc := range scenarios(auth, s.bulks) {
+		if s.only.MatchString(sc.name) && !(s.self && sc.own) {
+			rows = append(rows, row{scenario: sc})
+		}
+	}
+	for _, sync := range []string{"normal", "full"} {
+		servers, err := startBoth(ctx, sync, left, right)
+		if err != nil {
+			return nil, err
+		}
+		err = func() error {
+			defer stopAll(servers)
+			if sync == "normal" {
+				for _, p := range servers {
+					err := seed(ctx, p, auth, func(done int) {
+						if done%(s.rows/10) == 0 {
+							fmt.Fprintf(os.Stderr, "%s: %d of %d rows\n", p.name, done, s.rows)
+						}
+					})
+					if err != nil {
+						return err
+					}
+				}
+			}
+			return measureRows(ctx, s, rows, sync, servers)
+		}()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// measureRows fills one mode's half of the rows.
+func measureRows(ctx context.Context, s *settings, rows []row, sync string, servers []*process) error {
+	for i := range rows {
+		r := &rows[i]
+		if sync == "full" {
+			if !r.scenario.write {
+				continue
+			}
+			r.full = &pair{}
+		}
+		fmt.Fprintf(os.Stderr, "%s, synchronous=%s\n", r.scenario.name, sync)
+		p := &r.normal
+		if r.full != nil {
+			p = r.full
+		}
+		*p = measure(ctx, s, r.scenario, servers)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure drives both sides in alternating rounds, each going first every other
+// time.
+func measure(ctx context.Context, s *settings, sc scenario, servers []*process) pair {
+	type side struct {
+		server *process
+		ask    *template
+		total  sample
+	}
+	sides := [2]side{{server: servers[0], ask: sc.left}, {server: servers[1], ask: sc.right}}
+	if sc.own {
+		sides[0].server = servers[1]
+	}
+	for i := range sides {
+		d := &sides[i]
+		if err := probe(ctx, d.server, d.ask, sc.items); err != nil {
+			return pair{problem: d.server.name + ": " + err.Error()}
+		}
+		warm := round{connections: s.connections, duration: cmp.Or(sc.warm, warmUp), limit: sc.limit}
+		if _, err := drive(ctx, d.server, d.ask, warm); err != nil {
+			return pair{problem: d.server.name + ": " + err.Error()}
+		}
+	}
+	for n := range 2 * s.rounds {
+		d := &sides[(n+n/2)%2] // 0 1 1 0 0 1 1 0
+		one, err := drive(ctx, d.server, d.ask, round{connections: s.connections, duration: s.duration, limit: sc.limit})
+		if err != nil {
+			return pair{problem: d.server.name + ": " + err.Error()}
+		}
+		d.total.add(one)
+	}
+	return pair{left: sides[0].total, right: sides[1].total}
+}
+
+func startBoth(ctx context.Context, sync string, programs ...*program) ([]*process, error) {
+	var servers []*process
+	for _, g := range programs {
+		p, err := g.start(ctx, sync)
+		if err != nil {
+			stopAll(servers)
+			return nil, err
+		}
+		servers = append(servers, p)
+	}
+	return servers, nil
+}
+
+func stopAll(servers []*process) {
+	for _, p := range servers {
+		p.stop()
+	}
+}

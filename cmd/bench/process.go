@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// tick is the unit of processor times in /proc; the Linux interface fixes it.
+const tick = 10 * time.Millisecond
+
+// program is a server that the benchmark can start.
+type program struct {
+	name    string
+	dir     string // its files, and the log of its output
+	path    string // the binary
+	ready   string // a path that answers 200 once the server serves
+	command func(addr, sync string) (args, env []string, err error)
+	numbers *counters // outlives the processes: they share one database
+}
+
+// process is a running program.
+type process struct {
+	*program
+	addr    string
+	started time.Duration // from the start of the process to its first 200
+	cmd     *exec.Cmd
+	gone    chan struct{} // closed when the process has ended
+}
+
+// start starts the program with a synchronous mode of SQLite, "normal" or
+// "full", and waits for its first 200.
+func (g *program) start(ctx context.Context, sync string) (*process, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
+	}
+	args, env, err := g.command(addr, sync)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.OpenFile(g.logFile(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p := &process{program: g, addr: addr, gone: make(chan struct{})}
+	p.cmd = exec.Command(g.path, args...)
+	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = g.dir, log, log
+	p.cmd.Env = env
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "RESTSRV_") { // settings of somebody's real server
+			p.cmd.Env = append(p.cmd.Env, v)
+		}
+	}
+	begin := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		p.cmd.Wait()
+		close(p.gone)
+	}()
+	if err := p.await(ctx); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s: %w; its output ends with:\n%s", g.name, err, g.logTail())
+	}
+	p.started = time.Since(begin)
+	return p, nil
+}
+
+// await asks the ready path until it answers 200, for 30 s at most.
+func (p *process) await(ctx context.Context) error {
+	t := ask("GET", new(template).text(p.ready), "", nil)
+	last := "no connection"
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.gone:
+			return errors.New("ended before it answered")
+		case <-time.After(500 * time.Microsecond):
+		}
+		c, err := dial(ctx, p.addr)
+		if err != nil {
+			continue
+		}
+		c.conn.SetDeadline(time.Now().Add(5 * time.Second))
+		status, err := c.exchange(t.raw, nil)
+		c.conn.Close()
+		if err == nil && status == 200 {
+			return nil
+		}
+		last = fmt.Sprintf("status %d, %v", status, err)
+	}
+	return fmt.Errorf("GET %s did not answer 200 within 30 s: %s", p.ready, last)
+}
+
+// stop asks the process to end and waits; after 15 s it is killed.
+func (p *process) stop() {
+	p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.gone:
+	case <-time.After(15 * time.Second):
+		p.cmd.Process.Kill()
+		<-p.gone
+	}
+}
+
+// cpuTime is the user and system time of the process and the children it has
+// waited for, since its start.
+func (p *process) cpuTime() (time.Duration, error) {
+	text, err := os.ReadFile(p.proc("stat"))
+	if err != nil {
+		return 0, fmt.Errorf("%s is gone: %w", p.name, err)
+	}
+	return parseStat(text)
+}
+
+// parseStat reads the processor times of /proc/<pid>/stat. The name in the
+// second field may hold spaces and brackets, so counting starts behind it.
+func parseStat(text []byte) (time.Duration, error) {
+	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
+	if len(fields) < 15 {
+		return 0, fmt.Errorf("not a process state: %q", text)
+	}
+	var total int64
+	for _, f := range fields[11:15] { // utime stime cutime cstime
+		n, err := strconv.ParseInt(string(f), 10, 64)
+		if err != nil {
+			return 0, fmt.Errorf("not a process time: %q", f)
+		}
+		total += n
+	}
+	return time.Duration(total) * tick, nil
+}
+
+// memory returns resident bytes now and at their highest.
+func (p *process) memory() (now, peak int64, err error) {
+	text, err := os.ReadFile(p.proc("status"))
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s is gone: %w", p.name, err)
+	}
+	return parseMemory(text)
+}
+
+// parseMemory reads VmRSS and VmHWM of /proc/<pid>/status.
+func parseMemory(text []byte) (now, peak int64, err error) {
+	found := map[string]int64{}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		if name != "VmRSS" && name != "VmHWM" {
+			continue
+		}
+		kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+		if err != nil {
+			return 0, 0, fmt.Errorf("not an amount of memory: %q", value)
+		}
+		found[name] = kib << 10
+	}
+	if len(found) != 2 {
+		return 0, 0, errors.New("no VmRSS and VmHWM in the process status")
+	}
+	return found["VmRSS"], found["VmHWM"], nil
+}
+
+func (p *process) proc(file string) string {
+	return filepath.Join("/proc", strconv.Itoa(p.cmd.Process.Pid), file)
+}
+
+func (g *program) logFile() string { return filepath.Join(g.dir, g.name+".log") }
+
+// logTail is the end of what the program last printed.
+func (g *program) logTail() string {
+	text, err := os.ReadFile(g.logFile())
+	if err != nil {
+		return err.Error()
+	}
+	return string(text[max(0, len(text)-2000):])
+}
+
+// freeAddr is a loopback address whose port was free a moment ago.
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// pair holds what both sides of a scenario have shown.
+type pair struct {
+	left, right sample
+	problem     string // why it was not measured, "" if it was
+}
+
+// row is one line of the main table.
+type row struct {
+	scenario scenario
+	normal   pair
+	full     *pair // nil for what only reads
+}
+
+// printRows writes the main table and, below it, what went wrong.
+func printRows(w io.Writer, rows []row) {
+	lines := [][]string{{"scenario", "floor µs", "restsrv µs", "ratio", "must", "held", "floor req/s", "restsrv req/s",
+		"floor p99", "restsrv p99", "failed", "FULL µs", "FULL ratio", "FULL req/s"}}
+	var notes []string
+	for _, r := range rows {
+		line := append([]string{r.scenario.name}, r.normal.cells(r.scenario.must)...)
+		lines = append(lines, append(line, r.full.fullCells()...))
+		for _, p := range []*pair{&r.normal, r.full} {
+			notes = append(notes, p.notes(r.scenario.name)...)
+		}
+	}
+	printTable(w, lines)
+	for _, n := range notes {
+		fmt.Fprintln(w, "! "+n)
+	}
+}
+
+// cells are the columns of the comparison with synchronous=NORMAL.
+func (p *pair) cells(must target) []string {
+	ratio, wanted, held := p.compare(must)
+	if p.problem != "" {
+		return []string{"-", "-", "-", wanted, "-", "-", "-", "-", "-", "-"}
+	}
+	return []string{micro(p.left.perRequest()), micro(p.right.perRequest()), ratio, wanted, held,
+		rate(&p.left), rate(&p.right), milli(p99(&p.left)), milli(p99(&p.right)),
+		fmt.Sprintf("%d/%d", p.left.failed, p.right.failed)}
+}
+
+// fullCells are the columns of synchronous=FULL, floor first.
+func (p *pair) fullCells() []string {
+	if p == nil {
+		return []string{"", "", ""}
+	}
+	if p.problem != "" {
+		return []string{"-", "-", "-"}
+	}
+	ratio, _, _ := p.compare(target{ratio: 1})
+	return []string{micro(p.left.perRequest()) + " / " + micro(p.right.perRequest()), ratio, rate(&p.left) + " / " + rate(&p.right)}
+}
+
+// compare sets the right side against the left and the must value.
+func (p *pair) compare(must target) (got, wanted, held string) {
+	left, right := p.left.perRequest(), p.right.perRequest()
+	answer := func(ok bool) string {
+		if ok {
+			return "yes"
+		}
+		return "no"
+	}
+	if must.extra > 0 {
+		wanted = fmt.Sprintf("+%s µs", micro(must.extra))
+		return fmt.Sprintf("%+.1f µs", float64(right-left)/1e3), wanted, answer(right-left <= must.extra)
+	}
+	wanted = fmt.Sprintf("%.1f", must.ratio)
+	if left == 0 || right == 0 {
+		return "-", wanted, "-"
+	}
+	ratio := float64(right) / float64(left)
+	return fmt.Sprintf("%.2f", ratio), wanted, answer(ratio <= must.ratio)
+}
+
+// notes tells what went wrong in one scenario.
+func (p *pair) notes(name string) []string {
+	if p == nil {
+		return nil
+	}
+	if p.problem != "" {
+		return []string{name + ": not measured: " + p.problem}
+	}
+	var all []string
+	for i, side := range []string{"floor", "restsrv"} {
+		s := [...]*sample{&p.left, &p.right}[i]
+		if s.failed > 0 {
+			all = append(all, fmt.Sprintf("%s: %d of %d requests to %s failed, the first with: %s",
+				name, s.failed, s.failed+s.answered, side, s.fault))
+		}
+	}
+	return all
+}
+
+// printTable writes a Markdown table with columns padded to one width. The first
+// line is the head.
+func printTable(w io.Writer, lines [][]string) {
+	widths := make([]int, len(lines[0]))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for n, line := range lines {
+		for i, cell := range line {
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if i > 0 {
+				cell, pad = pad+cell, ""
+			}
+			fmt.Fprint(w, "| ", cell, pad, " ")
+		}
+		fmt.Fprintln(w, "|")
+		if n > 0 {
+			continue
+		}
+		for i, width := range widths {
+			end := "-"
+			if i > 0 {
+				end = ":"
+			}
+			fmt.Fprint(w, "|", strings.Repeat("-", width+1), end)
+		}
+		fmt.Fprintln(w, "|")
+	}
+}
+
+// median is the middle value, or the mean of the two middle ones; 0 of nothing.
+func median[T int64 | float64 | time.Duration](values []T) T {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	half := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[half]
+	}
+	return (sorted[half-1] + sorted[half]) / 2
+}
+
+// percentile is the smallest value that at least the share of all values does
+// not exceed; 0 of nothing. share is in (0, 1].
+func percentile[T cmp.Ordered](values []T, share float64) T {
+	var none T
+	if len(values) == 0 {
+		return none
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	n := int(share * float64(len(sorted)))
+	if float64(n) < share*float64(len(sorted)) {
+		n++
+	}
+	return sorted[max(n, 1)-1]
+}
+
+func p99(s *sample) time.Duration { return percentile(s.latencies, 0.99) }
+
+// rate is the median of the rounds' rates.
+func rate(s *sample) string { return fmt.Sprintf("%.0f", median(s.rates)) }
+
+func micro(d time.Duration) string {
+	us := float64(d) / 1e3
+	if us >= 100 {
+		return fmt.Sprintf("%.0f", us)
+	}
+	return fmt.Sprintf("%.1f", us)
+}
+
+func milli(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
+
+func mebi(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

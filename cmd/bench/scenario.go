@@ -1,0 +1,174 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The shape of a bulk save: half of the records exist.
+const (
+	bulkSize = 1000
+	bulkNew  = bulkSize / 2
+)
+
+// The attributes of a record, of a length that titles and remarks have.
+const (
+	idPrefix    = "00000000-0000-4000-8000-"
+	groupPrefix = "group-"
+	bodyText    = "Came by post, was read on the same day and is now waiting for the second signature."
+)
+
+// target is what a scenario's must value is compared with.
+type target struct {
+	ratio float64       // processor time of the right side over that of the left
+	extra time.Duration // instead of ratio: what the right side may cost more
+}
+
+// scenario is one kind of request, and what its answer must look like.
+type scenario struct {
+	name  string
+	must  target
+	left  *template     // sent to the floor
+	right *template     // sent to restsrv
+	own   bool          // left goes to restsrv as well: it is compared with itself
+	items int           // elements of the answer's array; 0 for an object
+	write bool          // is also measured with synchronous=FULL
+	limit int           // requests per round at most, 0 for as many as fit
+	warm  time.Duration // driven so long before it counts, 0 for warmUp
+}
+
+// scenarios lists what is measured, in the order of the table. The bulk comes
+// last, because it makes the tables grow. auth is the header line of an account.
+func scenarios(auth string, bulkLimit int) []scenario {
+	both := func(name string, ratio float64, t *template, items int) scenario {
+		return scenario{name: name, must: target{ratio: ratio}, left: t, right: t, items: items}
+	}
+	path := func(s string) *template { return new(template).text("/rest/" + s) }
+	item := func(service string) *template { return path(service+"/note@bench/"+idPrefix).number(anyRow, 0) }
+	group := func(s string) *template { return path(s+"group="+groupPrefix).number(anyGroup, 0) }
+	get := func(p *template) *template { return ask("GET", p, "", nil) }
+
+	patch := both("PATCH one, re-read answer", 1.4, ask("PATCH", item("crud"), "",
+		new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`)), 0)
+	patch.write = true
+	bulk := both("bulk of 1000, half new", 1.5, ask("POST", path("acceptor"), auth, records(oldBlock, newBlock)), bulkSize)
+	bulk.write, bulk.limit = true, bulkLimit
+	one := both("GET one", 1.5, get(item("crud")), 0)
+	one.warm = 2 * time.Second // until most pages of the table are in the caches
+	return []scenario{
+		both("static answer", 1.4, get(path("static")), 0),
+		one,
+		both("list of 5", 1.3, get(path("crud/note@bench/")), 5),
+		both("list of 100", 1.0, get(path("crud/note@bench/?_count=100")), 100),
+		both("20 by indexed text", 1.2, get(group("crud/note@bench/?_count=20&")), 20),
+		both("JS hello", 1.6, get(path("hello?name=Ada")), 0),
+		both("JS query of 20", 1.1, get(group("query?")), 20),
+		{name: "GET one, password seen before (floor = restsrv, anonymous)", must: target{extra: 3 * time.Microsecond}, own: true,
+			left: get(item("crud")), right: ask("GET", item("signed"), auth, nil)},
+		patch,
+		bulk,
+	}
+}
+
+// records is the body of a bulk save: bulkNew records from each of two blocks.
+func records(blocks ...number) *template {
+	t := new(template).text("[")
+	group := map[number]number{oldBlock: oldGroup, newBlock: newGroup}
+	for i, block := range blocks {
+		for j := range bulkNew {
+			if i+j > 0 {
+				t.text(",")
+			}
+			t.text(`{"_id":"`+idPrefix).number(block, j).text(`","_class":"note@bench","_classVer":null,"title":"Title `).
+				number(serial, 0).text(`","group":"`+groupPrefix).number(group[block], j/groupSize).text(`","body":"` + bodyText + `"}`)
+		}
+	}
+	return t.text("]")
+}
+
+// seed fills an empty server with rows through its acceptor and reports to
+// progress.
+func seed(ctx context.Context, p *process, auth string, progress func(done int)) error {
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	t := ask("POST", new(template).text("/rest/acceptor"), auth, records(newBlock))
+	var values [numbers]int
+	var body bytes.Buffer
+	for done := 0; done < p.numbers.rows; done += bulkNew {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		c.conn.SetDeadline(time.Now().Add(patience))
+		p.numbers.draw(t, &values)
+		t.fill(&values)
+		body.Reset()
+		status, err := c.exchange(t.raw, &body)
+		if err == nil && status != 200 {
+			err = fmt.Errorf("status %d: %s", status, excerpt(body.String()))
+		}
+		if err != nil {
+			return fmt.Errorf("seeding %s: %w", p.name, err)
+		}
+		progress(done + bulkNew)
+	}
+	return nil
+}
+
+// probe sends t once and checks that the answer is what the scenario is about:
+// a fast answer to something else is worth nothing.
+func probe(ctx context.Context, p *process, t *template, items int) error {
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	c.conn.SetDeadline(time.Now().Add(patience))
+	t = t.copy()
+	var values [numbers]int
+	p.numbers.draw(t, &values)
+	t.fill(&values)
+	var body bytes.Buffer
+	status, err := c.exchange(t.raw, &body)
+	if err != nil {
+		return err
+	}
+	if status != 200 {
+		return fmt.Errorf("status %d: %s", status, excerpt(body.String()))
+	}
+	var list []map[string]any
+	if items == 0 {
+		list = make([]map[string]any, 1)
+		err = json.Unmarshal(body.Bytes(), &list[0])
+	} else {
+		err = json.Unmarshal(body.Bytes(), &list)
+	}
+	if err != nil {
+		return fmt.Errorf("unexpected answer: %s", excerpt(body.String()))
+	}
+	if items > 0 && len(list) != items {
+		return fmt.Errorf("an answer of %d items, expected %d", len(list), items)
+	}
+	for _, o := range list {
+		if len(o) == 0 {
+			return fmt.Errorf("an empty object in the answer: %s", excerpt(body.String()))
+		}
+	}
+	return nil
+}
+
+// excerpt makes a text fit for one line of a report.
+func excerpt(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) > 200 {
+		s = s[:200] + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,408 @@
+package main
+
+// The cases in testdata/*.txtar say what restsrv does, one behaviour a file.
+// A case is a comment, then sections that are done in order:
+//
+//	-- FILE --        writes FILE into the application directory, also while the server runs
+//	-- repository --  copies the files and folders it lists from this repository
+//	-- start --       starts the server with the flags it lists; stops it first if it runs
+//	-- stop --        stops the server
+//	-- http --        sends requests; starts the server if it does not run
+//	-- shell --       runs commands
+//	-- log --         waits until each of its lines is matched by a line of the server's log
+//
+// In http, lines with > are sent and lines with < must be answered:
+//
+//	> PATCH /rest/crud/note@sample/n1        method and path, sent as they are
+//	> Content-Type: application/json         header lines; Host, Connection and Content-Length are added
+//	>
+//	> {"title":"Tea"}                        body; Transfer-Encoding: chunked sends it in chunks
+//	< 200                                    "200 eventually" asks again until all of it is so, "200 meanwhile"
+//	                                         lets it come while the section goes on; it must come before its end
+//	< ETag: "{{etag}}"                       a header line that must be there; several of one name may
+//	< no Warning                             a header that must not be there
+//	<
+//	< {"_id":"n1",…}                         body; nothing here means an empty one, no < alone any
+//
+// A body of one line is compared byte by byte, JSON of several lines as JSON.
+// "contains {...}" is JSON that must have these members, among others;
+// "visible text: x" is what a reader of the HTML page sees.
+//
+// In shell, "$ restsrv user list" runs a command on the same application, lines
+// with > are its input, lines with < must be matched by lines of its output, and
+// "< ok" and "< fails" by how it ends.
+//
+// Everywhere … stands for any text, {{name}} for what it stood for first, and
+// {{dir}} for the application directory; {{repeat 3 "x"}}, {{hex ff}} and
+// {{base64 "a:b"}} are written out. Lines that begin with # are comments. The
+// variable RESTSRV_ADMIN_PASSWORD is "secret".
+//
+// No answer of any case may tell what is inside the server: see leaks.
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait; nothing is expected to take that long.
+const patience = 60 * time.Second
+
+func TestCases(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			play(t, string(text))
+		})
+	}
+}
+
+// caseRun is one case being played.
+type caseRun struct {
+	*testing.T
+	dir  string // the application directory
+	vars vars
+	log  lockedBuffer
+	addr string
+	stop func() // nil when no server runs
+}
+
+func play(t *testing.T, text string) {
+	outer := t.TempDir() // a case may write beside the application, too
+	c := &caseRun{T: t, dir: filepath.Join(outer, "app"), vars: vars{}}
+	if err := os.Mkdir(c.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.vars["dir"] = c.dir
+	defer c.stopServer()
+	comment, sections := readSections(text)
+	if strings.TrimSpace(comment) == "" || len(sections) == 0 {
+		t.Fatal("a case begins with what it shows, and has sections")
+	}
+	for _, s := range sections {
+		switch s.name {
+		case "http":
+			c.http(s.text)
+		case "shell":
+			c.shell(s.text)
+		case "log":
+			c.expectLog(s.text)
+		case "start":
+			c.stopServer()
+			c.startServer(strings.Fields(s.text)...)
+		case "stop":
+			c.stopServer()
+		case "repository":
+			c.copyFromRepository(strings.Fields(s.text))
+		default:
+			c.save(s.name, c.vars.expand(s.text))
+		}
+	}
+}
+
+// save writes a file as editors do: beside it, then over it.
+func (c *caseRun) save(name, text string) {
+	c.Helper()
+	file := filepath.Join(c.dir, filepath.FromSlash(name))
+	err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file+"~", []byte(text), 0o644), os.Rename(file+"~", file))
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *caseRun) copyFromRepository(names []string) {
+	for _, name := range names {
+		from := filepath.Join("..", "..", name)
+		err := filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			rel, _ := filepath.Rel(filepath.Join("..", ".."), path)
+			c.save(rel, string(text))
+			return err
+		})
+		if err != nil {
+			c.Fatal(err)
+		}
+	}
+}
+
+func (c *caseRun) env(name string) string {
+	return map[string]string{"RESTSRV_ADMIN_PASSWORD": "secret"}[name]
+}
+
+var listens = regexp.MustCompile(`msg=listening .*?addr=(\S+)`)
+
+// startServer runs the real thing in this process, and waits until it listens.
+func (c *caseRun) startServer(flags ...string) {
+	c.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	before := len(c.log.String())
+	args := append([]string{"-config", filepath.Join(c.dir, "deploy.json"), "-addr", "127.0.0.1:0"}, flags...)
+	go func() {
+		ended <- run(ctx, args, stdio{In: strings.NewReader(""), Out: &c.log, Err: &c.log, Env: c.env})
+	}()
+	c.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			c.Errorf("the server ended with: %v", err)
+		}
+	}
+	c.wait("the server listens", func() error {
+		if m := listens.FindStringSubmatch(c.log.String()[before:]); m != nil {
+			c.addr = m[1]
+			return nil
+		}
+		select {
+		case err := <-ended:
+			c.stop = nil
+			c.Fatalf("the server did not start: %v\n%s", err, c.log.String())
+		default:
+		}
+		return errors.New("not yet")
+	})
+}
+
+func (c *caseRun) stopServer() {
+	if c.stop != nil {
+		stop := c.stop
+		c.stop = nil
+		stop()
+	}
+}
+
+// wait tries until there is no error, or patience ends.
+func (c *caseRun) wait(what string, try func() error) {
+	c.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			c.Fatalf("waited in vain until %s: %v\nlog:\n%s", what, err, c.log.String())
+		}
+	}
+}
+
+func (c *caseRun) expectLog(text string) {
+	for _, want := range lines(text) {
+		c.wait("the log says "+want, func() error { return anyLine(c.vars, want, c.log.String()) })
+	}
+}
+
+// lines are the lines that are not empty and no comments.
+func lines(text string) (all []string) {
+	for _, line := range strings.Split(text, "\n") {
+		if strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "#") {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+func anyLine(v vars, want, text string) error {
+	for _, line := range strings.Split(text, "\n") {
+		if v.match(want, line) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no line matches %q", want)
+}
+
+// shell runs the commands of a section, each up to the next one.
+func (c *caseRun) shell(text string) {
+	for _, command := range strings.Split("\n"+strings.Join(lines(text), "\n"), "\n$ ")[1:] {
+		line, rest, _ := strings.Cut(command, "\n")
+		var input string
+		var want []string
+		for _, l := range lines(rest) {
+			if in, ok := strings.CutPrefix(l, "> "); ok {
+				input += c.vars.expand(in) + "\n"
+			} else {
+				want = append(want, strings.TrimPrefix(l, "< "))
+			}
+		}
+		output, err := c.command(line, input)
+		for _, w := range want {
+			switch {
+			case w == "ok" && err != nil, w == "fails" && err == nil:
+				c.Errorf("$ %s\nended with %v, want %q; output:\n%s", line, err, w, output)
+			case w != "ok" && w != "fails" && anyLine(c.vars, w, output) != nil:
+				c.Errorf("$ %s\nno line of the output matches %q:\n%s", line, w, output)
+			}
+		}
+	}
+}
+
+// command runs one command line; a server that starts is stopped at once.
+func (c *caseRun) command(line, input string) (output string, err error) {
+	args := strings.Fields(c.vars.expand(line))[1:]
+	switch {
+	case strings.Contains(line, "-config"):
+	case len(args) > 0 && args[0] == "user":
+		args = append(args, "-config", filepath.Join(c.dir, "deploy.json"))
+	default:
+		args = append([]string{"-config", filepath.Join(c.dir, "deploy.json"), "-addr", "127.0.0.1:0"}, args...)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	var out lockedBuffer
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx, args, stdio{In: strings.NewReader(input), Out: &out, Err: &out, Env: c.env}) }()
+	for {
+		select {
+		case err := <-ended:
+			if err != nil {
+				fmt.Fprintln(&out, err)
+			}
+			return out.String(), err
+		case <-time.After(10 * time.Millisecond):
+			if listens.MatchString(out.String()) {
+				cancel()
+			}
+		}
+	}
+}
+
+func (c *caseRun) http(text string) {
+	if c.stop == nil {
+		c.startServer()
+	}
+	exchanges, err := readExchanges(text)
+	if err != nil {
+		c.Fatal(err)
+	}
+	var meanwhile sync.WaitGroup
+	defer meanwhile.Wait()
+	for _, e := range exchanges {
+		once := func(v vars) {
+			if err := c.exchange(e, v); err != nil {
+				c.Errorf("> %s\n> %s\n%v", e.line, strings.Join(e.header, "\n> "), err)
+			}
+		}
+		switch {
+		case e.eventually:
+			c.wait(e.line+" answers "+e.status, func() error { return c.exchange(e, c.vars) })
+		case e.meanwhile:
+			v := maps.Clone(c.vars)
+			meanwhile.Go(func() { once(v) })
+		default:
+			once(c.vars)
+		}
+	}
+}
+
+// exchange sends a request and compares the answer.
+func (c *caseRun) exchange(e exchange, v vars) error {
+	resp, body, err := c.send(e, v)
+	if err != nil {
+		return err
+	}
+	var got bytes.Buffer
+	fmt.Fprintf(&got, "%d\n", resp.StatusCode)
+	_ = resp.Header.Write(&got)
+	fmt.Fprintf(&got, "\n%s", body)
+	for _, leak := range c.leaks() {
+		if strings.Contains(got.String(), leak) {
+			return fmt.Errorf("the answer leaks %q:\n%s", leak, got.String())
+		}
+	}
+	fail := func(want string) error { return fmt.Errorf("want %s\ngot  %.2000s", want, got.String()) }
+	if !v.match(e.status, fmt.Sprint(resp.StatusCode)) {
+		return fail(e.status)
+	}
+	for _, want := range e.wantHeader {
+		if name, absent := strings.CutPrefix(want, "no "); absent {
+			if resp.Header.Get(name) != "" {
+				return fail(want)
+			}
+			continue
+		}
+		name, pattern, _ := strings.Cut(want, ": ")
+		if anyLine(v, pattern, strings.Join(resp.Header.Values(name), "\n")) != nil {
+			return fail(want)
+		}
+	}
+	if e.checkBody && !v.matchBody(e.wantBody, body) {
+		return fail("the body\n" + v.expand(strings.Join(e.wantBody, "\n")))
+	}
+	return nil
+}
+
+// leaks are what no answer may hold.
+func (c *caseRun) leaks() []string {
+	here, _ := os.Getwd()
+	return []string{"sql:", "SQLITE", ".go:", "goroutine", "$argon2", c.dir, filepath.Dir(filepath.Dir(here))}
+}
+
+// send writes a request as the case has it and reads the answer.
+func (c *caseRun) send(e exchange, v vars) (*http.Response, string, error) {
+	header, body := v.expand(strings.Join(e.header, "\r\n")), v.expand(e.body)
+	lower := "\r\n" + strings.ToLower(header)
+	request := v.expand(e.line) + " HTTP/1.1\r\nHost: " + c.addr + "\r\nConnection: close\r\n"
+	if header != "" {
+		request += header + "\r\n"
+	}
+	switch {
+	case strings.Contains(lower, "\r\ntransfer-encoding: chunked"):
+		body = fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	case e.hasBody && !strings.Contains(lower, "\r\ncontent-length:"):
+		request += fmt.Sprintf("Content-Length: %d\r\n", len(body))
+	}
+	conn, err := net.Dial("tcp", c.addr)
+	if err != nil {
+		return nil, "", err
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	go func() { _, _ = io.WriteString(conn, request+"\r\n"+body) }() // the answer may come before all is sent
+	method, _, _ := strings.Cut(e.line, " ")
+	resp, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
+	if err != nil {
+		return nil, "", fmt.Errorf("no answer: %w", err)
+	}
+	answer, err := io.ReadAll(resp.Body)
+	return resp, string(answer), err
+}
+
+// lockedBuffer is a log that is read while it is written.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

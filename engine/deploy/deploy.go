@@ -1,0 +1,209 @@
+// Package deploy reads deploy.json: it owns the shape of that file, the
+// defaults of every setting in it, where modules are found, and all checks of
+// both. It is not for what the file hands on: classes go to engine/meta,
+// scripts to engine/script, and references to components stay text until
+// Resolve is given the components.
+package deploy
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/wire"
+)
+
+// Config is everything that one deploy.json says, with defaults filled in.
+type Config struct {
+	Dir       string // the application directory, absolute; every relative path starts there
+	File      string // name of the file within Dir, as faults give it
+	Namespace string // of classes without their own, "" for none
+
+	Services []Service // in the order of the file; token is always among them
+	Classes  []Class   // inline classes, for engine/meta
+	Objects  []Object  // created when the database is new; see Records
+
+	DB              string        // sqlite:PATH, PATH as written; default sqlite:restsrv.db
+	Synchronous     string        // full (default) or normal: when SQLite waits for the disk
+	Addr            string        // host:port; default 127.0.0.1:8888
+	TokenLifetime   time.Duration // of issued tokens; default 30 days
+	ShutdownTimeout time.Duration // for requests to finish; default 10 s
+	HeaderTimeout   time.Duration // for a request's headers to arrive; default 10 s
+	IdleTimeout     time.Duration // of a kept connection; default 120 s
+	MaxHeaderBytes  int           // of a request; default 64 KiB
+	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
+	Limits          Limits        // of every script; Service.Limits has them already
+}
+
+// Service is one routed service of modules.rest.globals.di.
+type Service struct {
+	Name    string
+	Builtin string          // name of the builtin module, "" for a script
+	Script  string          // file of the script, relative to Dir with slashes, "" for a builtin
+	Missing bool            // Script does not exist: it is the first place looked at
+	Options engine.Fields   // as written; Resolve replaces references in them
+	Mode    engine.AuthMode // as written, also when no such mode exists
+	Limits  Limits          // of a script
+	Path    string          // JSON path of the entry in File
+}
+
+// Limits bound the requests of a script, "limits" in the file; 0 leaves a limit at its default,
+// which engine/script owns.
+type Limits struct {
+	CPUTime   time.Duration // of one turn
+	WallTime  time.Duration // of one request
+	InFlight  int           // requests at once in one VM
+	CallDepth int
+}
+
+// Class is an inline class: decoded JSON and where it stands.
+type Class struct {
+	File  string
+	Path  string
+	Value any
+}
+
+// Object is an inline object.
+type Object struct {
+	Class  string // full name
+	ID     string // its "_id", "" when not given
+	Values engine.Fields
+	Path   string // JSON path in File
+}
+
+// Known are the names that the server can resolve.
+type Known struct {
+	Builtins   []string // modules written in Go
+	Components []string // what ion://name and lazy://name may name
+}
+
+// Load reads a deploy.json. It returns every mistake in it, in file order; the
+// configuration may be used only when all of them are warnings, but is never
+// nil and always has Dir, so that the class files beside it can be checked too.
+func Load(file string, known Known) (*Config, engine.Faults) {
+	c := defaults()
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		abs = file
+	}
+	c.Dir, c.File = filepath.Split(abs)
+	c.Dir = filepath.Clean(c.Dir)
+	data, err := os.ReadFile(abs)
+	if err != nil {
+		found := "a file that cannot be read"
+		if os.IsNotExist(err) {
+			found = "no such file"
+		}
+		return c, engine.Faults{{File: file, Found: found, Expected: "a deploy.json"}}
+	}
+	return c, c.parse(data, known)
+}
+
+func defaults() *Config {
+	return &Config{
+		DB:              "sqlite:restsrv.db",
+		Synchronous:     "full",
+		Addr:            "127.0.0.1:8888",
+		TokenLifetime:   30 * 24 * time.Hour,
+		ShutdownTimeout: 10 * time.Second,
+		HeaderTimeout:   10 * time.Second,
+		IdleTimeout:     120 * time.Second,
+		MaxHeaderBytes:  64 << 10,
+		MinBodyRate:     1 << 10,
+	}
+}
+
+func (c *Config) parse(data []byte, known Known) engine.Faults {
+	data = bytes.TrimPrefix(data, byteOrderMark)
+	v, err := wire.Decode(data)
+	if err != nil {
+		return engine.Faults{{File: c.File, Found: err.Error(), Expected: "a JSON object"}}
+	}
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		return engine.Faults{{File: c.File, Found: jsonfile.Describe(v), Expected: "a JSON object"}}
+	}
+	var faults engine.Faults
+	l := loader{config: c, known: known, faults: &faults}
+	l.load(jsonfile.Object{File: c.File, Fields: fields, Faults: &faults})
+	arrange(faults, map[string]positions{c.File: locate(data)})
+	return faults
+}
+
+// Abs returns the path that a relative one of the configuration stands for.
+func (c *Config) Abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(c.Dir, path)
+}
+
+// loader fills a Config.
+type loader struct {
+	config *Config
+	known  Known
+	faults *engine.Faults
+}
+
+// What the top of the file and modules.rest may hold; deployer, import and
+// statics belong to the ancestor and have no effect.
+var (
+	topNames  = []string{"namespace", "parametrised", "globals", "modules", "classes", "objects", "deployer"}
+	restNames = []string{"globals", "import", "statics"}
+)
+
+func (l *loader) load(top jsonfile.Object) {
+	top.WarnRepeated()
+	top.WarnUnknown(topNames)
+	if l.config.Namespace = top.Text("namespace"); l.config.Namespace != "" && !jsonfile.ValidName(l.config.Namespace) {
+		top.Fault("namespace", engine.Quote(l.config.Namespace), jsonfile.NameRule)
+	}
+	globals, _ := top.Child("globals")
+	modules, _ := top.Child("modules")
+	rest, ok := modules.Child("rest")
+	if ok {
+		rest.WarnRepeated()
+		rest.WarnUnknown(restNames)
+	}
+	inner, _ := rest.Child("globals")
+	if top.Flag("parametrised", false) {
+		l.refusePlaceholders(top, globals)
+	}
+	for _, o := range []jsonfile.Object{globals, modules, inner} {
+		o.WarnRepeated()
+	}
+	l.settings(globals, inner)
+	l.services(inner)
+	for i, v := range top.List("classes") {
+		l.config.Classes = append(l.config.Classes, Class{File: top.File, Path: jsonfile.Element("classes", i), Value: v})
+	}
+	for i, v := range top.List("objects") {
+		l.object(top, jsonfile.Element("objects", i), v)
+	}
+}
+
+func (l *loader) object(top jsonfile.Object, path string, v any) {
+	fields, ok := v.(engine.Fields)
+	o := jsonfile.Object{File: top.File, Path: path, Fields: fields, Faults: l.faults}
+	if !ok {
+		o.Fault(path, jsonfile.Describe(v), `an object such as {"_class": "note@sample", ...}`)
+		return
+	}
+	o.WarnRepeated()
+	in := Object{Class: o.Text("_class"), ID: o.Text("_id"), Path: path}
+	if o.Value("_class") == nil || o.Value("_class") == "" {
+		o.Fault(path, "no _class", `the name of a class, such as "_class": "note@sample"`)
+	}
+	if in.Class != "" {
+		in.Class = l.fullName(in.Class)
+	}
+	for _, f := range fields {
+		if f.Name != "_class" && f.Name != "_id" {
+			in.Values = append(in.Values, f)
+		}
+	}
+	l.config.Objects = append(l.config.Objects, in)
+}

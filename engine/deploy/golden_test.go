@@ -1,0 +1,123 @@
+package deploy
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected part of testdata")
+
+var known = Known{
+	Builtins: []string{"acceptor", "crud", "echo", "token"},
+	Components: []string{"dataRepo", "securedDataRepo", "metaRepo", "auth", "sysLog", "settings", "keyProvider",
+		"cachedDataRepo", "aclProvider", "wsAuth"},
+}
+
+// TestGolden loads the deploy.json of each case, from a folder of its own with
+// the other files of the case, and compares the faults and the configuration.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, want, ok := strings.Cut(string(data), "-- want --\n")
+			if !ok {
+				t.Fatal("the case has no part -- want --")
+			}
+			dir := t.TempDir()
+			write(t, dir, input)
+			c, faults := Load(filepath.Join(dir, "deploy.json"), known)
+			if c.Dir != dir {
+				t.Errorf("Dir is %s, want %s", c.Dir, dir)
+			}
+			got := report(c, faults)
+			if *update {
+				if err := os.WriteFile(file, []byte(input+"-- want --\n"+got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != want {
+				t.Errorf("got:\n%swant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+var heading = regexp.MustCompile(`(?m)^-- (.+) --\n`)
+
+// write makes the files of a case.
+func write(t *testing.T, dir, input string) {
+	t.Helper()
+	marks := heading.FindAllStringSubmatchIndex(input, -1)
+	for i, m := range marks {
+		end := len(input)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		file := filepath.Join(dir, filepath.FromSlash(input[m[2]:m[3]]))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(input[m[1]:end]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// report writes the faults and, unless one of them is an error, the
+// configuration.
+func report(c *Config, faults engine.Faults) string {
+	var b strings.Builder
+	for _, f := range faults {
+		if f.Warning {
+			b.WriteString("warning: ")
+		}
+		b.WriteString(f.String() + "\n")
+	}
+	if errs, _ := faults.Split(); len(errs) > 0 {
+		return b.String()
+	}
+	fmt.Fprintf(&b, "namespace %q db %s synchronous %s addr %s\n", c.Namespace, c.DB, c.Synchronous, c.Addr)
+	fmt.Fprintf(&b, "token %v shutdown %v header %v idle %v headers %d body %d/s\n", c.TokenLifetime, c.ShutdownTimeout,
+		c.HeaderTimeout, c.IdleTimeout, c.MaxHeaderBytes, c.MinBodyRate)
+	for _, s := range c.Services {
+		fmt.Fprintf(&b, "service %s mode=%s", s.Name, s.Mode)
+		if s.Builtin != "" {
+			fmt.Fprintf(&b, " builtin=%s", s.Builtin)
+		}
+		if s.Script != "" {
+			fmt.Fprintf(&b, " script=%s", s.Script)
+		}
+		if s.Missing {
+			b.WriteString(" missing")
+		}
+		if s.Limits != (Limits{}) {
+			fmt.Fprintf(&b, " limits=%v", s.Limits)
+		}
+		if s.Options != nil {
+			fmt.Fprintf(&b, " options=%s", engine.AppendValue(nil, s.Options))
+		}
+		b.WriteByte('\n')
+	}
+	for _, class := range c.Classes {
+		fmt.Fprintf(&b, "class %s: %s\n", class.Path, engine.AppendValue(nil, class.Value))
+	}
+	for _, o := range c.Objects {
+		fmt.Fprintf(&b, "object %s: class=%s id=%q %s\n", o.Path, o.Class, o.ID, engine.AppendValue(nil, o.Values))
+	}
+	return b.String()
+}

@@ -1,0 +1,99 @@
+package deploy
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// builtinPrefixes are the folders that stand for modules written in Go: ours,
+// then the ancestor's in both spellings.
+var builtinPrefixes = []string{"builtin/", "modules/rest/lib/impl/", "@iondv/rest/lib/impl/"}
+
+// extensions of scripts, in the order in which they are tried.
+var extensions = []string{".js", ".mjs", ".ts"}
+
+// module resolves the module of a service (decisions.md section 1): a builtin,
+// else a file in the application directory. It reports whether it could.
+func (l *loader) module(s *Service, e jsonfile.Object) bool {
+	written, ok := e.Value("module").(string)
+	if !ok || written == "" {
+		e.Fault(e.At("module"), jsonfile.Describe(e.Value("module")), `a builtin such as "builtin/crud" or the path of a script`)
+		return false
+	}
+	for _, prefix := range builtinPrefixes {
+		if name, ok := strings.CutPrefix(written, prefix); ok {
+			s.Builtin = strings.TrimSuffix(name, ".js")
+			if slices.Contains(l.known.Builtins, s.Builtin) {
+				return true
+			}
+			e.Fault(e.At("module"), engine.Quote(written), choiceOf(prefix, s.Builtin, l.known.Builtins))
+			return false
+		}
+	}
+	file := written
+	if l.config.Namespace != "" {
+		file = strings.TrimPrefix(file, "applications/"+l.config.Namespace+"/")
+	}
+	file = path.Clean(file)
+	if !filepath.IsLocal(filepath.FromSlash(file)) {
+		e.Fault(e.At("module"), engine.Quote(written), "a path inside the application directory")
+		return false
+	}
+	if s.Script, ok = findScript(l.config.Dir, file); !ok {
+		s.Missing = true
+	}
+	if !inside(l.config.Dir, s.Script) {
+		e.Fault(e.At("module"), engine.Quote(written)+", a link that leads elsewhere", "a path inside the application directory")
+		return false
+	}
+	return true
+}
+
+func choiceOf(prefix, name string, builtins []string) string {
+	if near := jsonfile.Nearest(name, builtins); near != "" {
+		return engine.Quote(prefix+near) + ", or another of the builtins " + strings.Join(builtins, ", ")
+	}
+	return "one of the builtins " + strings.Join(builtins, ", ")
+}
+
+// findScript returns the file that a path with or without extension stands
+// for; ok is false when there is none, and the file then the likeliest one.
+func findScript(dir, file string) (script string, ok bool) {
+	candidates := []string{file}
+	for _, ext := range extensions {
+		candidates = append(candidates, file+ext)
+	}
+	candidates = append(candidates, path.Join(file, "index.js"))
+	for _, c := range candidates {
+		if info, err := os.Stat(filepath.Join(dir, filepath.FromSlash(c))); err == nil && info.Mode().IsRegular() {
+			return c, true
+		}
+	}
+	if slices.Contains(extensions, path.Ext(file)) {
+		return file, false
+	}
+	return file + extensions[0], false
+}
+
+// inside reports whether the file, or what there is of the way to it, is in
+// dir once links are followed.
+func inside(dir, file string) bool {
+	root, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false
+	}
+	for at := filepath.Join(dir, filepath.FromSlash(file)); ; at = filepath.Dir(at) {
+		real, err := filepath.EvalSymlinks(at)
+		if err != nil && at != dir {
+			continue
+		}
+		rel, err := filepath.Rel(root, real)
+		return err == nil && filepath.IsLocal(rel)
+	}
+}

@@ -1,0 +1,94 @@
+package deploy
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// reference returns the name of the component that an option refers to.
+func reference(v any) (name string, ok bool) {
+	s, _ := v.(string)
+	for _, scheme := range []string{"ion://", "lazy://"} {
+		if name, ok = strings.CutPrefix(s, scheme); ok {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// checkReferences refuses references to components that nobody knows.
+func (l *loader) checkReferences(o jsonfile.Object, path string, v any) {
+	switch v := v.(type) {
+	case string:
+		if name, ok := reference(v); ok && !slices.Contains(l.known.Components, name) {
+			o.Fault(path, engine.Quote(v)+", a component that does not exist", jsonfile.Choice(name, l.known.Components))
+		}
+	case []any:
+		for i, e := range v {
+			l.checkReferences(o, jsonfile.Element(path, i), e)
+		}
+	case engine.Fields:
+		for _, f := range v {
+			l.checkReferences(o, jsonfile.Member(path, f.Name), f.Value)
+		}
+	}
+}
+
+// Resolve returns options in which every reference, ion://name or lazy://name,
+// at any depth, is replaced by the component of that name. The error is
+// Invalid and names a component that is not among them.
+func Resolve(options engine.Fields, components map[string]any) (engine.Options, error) {
+	resolved := make(engine.Options, len(options))
+	for _, f := range options {
+		v, err := resolve(f.Value, components)
+		if err != nil {
+			return nil, engine.Errorf(engine.Invalid, "unknown-component", "option %s: %v", engine.Quote(f.Name), err)
+		}
+		resolved[f.Name] = v
+	}
+	return resolved, nil
+}
+
+func resolve(v any, components map[string]any) (any, error) {
+	switch v := v.(type) {
+	case string:
+		name, ok := reference(v)
+		if !ok {
+			return v, nil
+		}
+		if component, ok := components[name]; ok {
+			return component, nil
+		}
+		known := make([]string, 0, len(components))
+		for k := range components {
+			known = append(known, k)
+		}
+		sort.Strings(known)
+		return nil, engine.Errorf(engine.Invalid, "unknown-component", "found %s, expected %s", engine.Quote(v), jsonfile.Choice(name, known))
+	case []any:
+		list := make([]any, len(v))
+		for i, e := range v {
+			r, err := resolve(e, components)
+			if err != nil {
+				return nil, err
+			}
+			list[i] = r
+		}
+		return list, nil
+	case engine.Fields:
+		fields := make(engine.Fields, len(v))
+		for i, f := range v {
+			r, err := resolve(f.Value, components)
+			if err != nil {
+				return nil, err
+			}
+			fields[i] = engine.Field{Name: f.Name, Value: r}
+		}
+		return fields, nil
+	}
+	return v, nil
+}

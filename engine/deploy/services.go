@@ -1,0 +1,167 @@
+package deploy
+
+import (
+	"strings"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// entryNames are the fields of an entry of di; the last line belongs to the
+// ancestor's components and has no effect.
+var entryNames = []string{
+	"module", "options", "limits",
+	"executable", "initMethod", "initLevel",
+}
+
+// tokenService is the service that issues tokens; it needs no entry.
+const tokenService = "token"
+
+func (l *loader) services(inner jsonfile.Object) {
+	di, _ := inner.Child("di")
+	di.WarnRepeated()
+	for i, f := range di.Fields {
+		if f.Value != nil && !given(di.Fields[i+1:], f.Name) {
+			l.entry(di, f.Name)
+		}
+	}
+	if l.service(tokenService) == nil {
+		l.config.Services = append(l.config.Services, Service{Name: tokenService, Builtin: tokenService, Limits: l.config.Limits, Path: di.At(tokenService)})
+	}
+	l.tokenLifetime(di)
+	l.authModes(inner)
+}
+
+func given(fields engine.Fields, name string) bool {
+	_, ok := fields.Get(name)
+	return ok
+}
+
+func (l *loader) service(name string) *Service {
+	for i := range l.config.Services {
+		if l.config.Services[i].Name == name {
+			return &l.config.Services[i]
+		}
+	}
+	return nil
+}
+
+func (l *loader) entry(di jsonfile.Object, name string) {
+	e, ok := di.Child(name)
+	if !ok || name == "wsAuth" {
+		return
+	}
+	e.WarnRepeated()
+	e.WarnUnknown(entryNames)
+	options, _ := e.Child("options")
+	options.WarnRepeated()
+	s := Service{Name: name, Options: options.Fields, Limits: limits(e, l.config.Limits), Path: e.Path}
+	usable := true
+	switch {
+	case e.Value("executable") != nil:
+		e.Warn(e.At("executable"), "a component that is no service", "a module: the entry is ignored")
+		return
+	case e.Value("module") != nil:
+		usable = l.module(&s, e)
+	case name == tokenService:
+		s.Builtin = tokenService
+	default:
+		e.Warn(e.Path, "no module", `a module, such as "builtin/crud" or a script: the entry is ignored`)
+		return
+	}
+	if !pathSegment(name) {
+		e.Fault(e.Path, "service name "+engine.Quote(name), "a name of letters A-Z and a-z, digits and -._~!$&'()*+,;=:@")
+		usable = false
+	}
+	l.checkReferences(e, options.Path, options.Fields)
+	if s.Builtin == "acceptor" {
+		for _, must := range []string{"dataRepo", "metaRepo"} {
+			if options.Value(must) == nil {
+				e.Fault(options.Path, "no "+must, engine.Quote("ion://"+must)+": acceptor cannot do without")
+			}
+		}
+	}
+	if usable {
+		l.config.Services = append(l.config.Services, s)
+	}
+}
+
+// pathSegment reports whether a name is written in a URL as it is.
+func pathSegment(name string) bool {
+	if name == "" || name == "." || name == ".." {
+		return false
+	}
+	for _, r := range name {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+		if !letter && !strings.ContainsRune("-._~!$&'()*+,;=:@", r) {
+			return false
+		}
+	}
+	return true
+}
+
+// tokenLifetime reads it where the ancestor has it, in the options of wsAuth,
+// and before that in those of the service.
+func (l *loader) tokenLifetime(di jsonfile.Object) {
+	for _, name := range []string{"wsAuth", tokenService} {
+		entry, ok := di.Value(name).(engine.Fields)
+		if !ok {
+			continue
+		}
+		e := jsonfile.Object{File: di.File, Path: di.At(name), Fields: entry, Faults: di.Faults}
+		if options, ok := e.Value("options").(engine.Fields); ok {
+			o := jsonfile.Object{File: di.File, Path: e.At("options"), Fields: options, Faults: di.Faults}
+			l.config.TokenLifetime = seconds(o, "tokenLifetime", time.Second, l.config.TokenLifetime)
+		}
+	}
+}
+
+func (l *loader) authModes(inner jsonfile.Object) {
+	modes, _ := inner.Child("authMode")
+	modes.WarnRepeated()
+	for i := range l.config.Services {
+		l.config.Services[i].Mode = engine.AuthPwd
+	}
+	for i, f := range modes.Fields {
+		if f.Value == nil || given(modes.Fields[i+1:], f.Name) {
+			continue
+		}
+		text, ok := f.Value.(string)
+		if !ok {
+			modes.Fault(modes.At(f.Name), jsonfile.Describe(f.Value), "none, token, oauth or pwd")
+			continue
+		}
+		mode := engine.AuthMode(text)
+		switch mode {
+		case engine.AuthNone, engine.AuthToken, engine.AuthPwd:
+		case engine.AuthOAuth:
+			modes.Warn(modes.At(f.Name), jsonfile.Describe(text), "none, token or pwd: OAuth2 is not supported yet and answers 401 to everyone")
+		default:
+			modes.Warn(modes.At(f.Name), jsonfile.Describe(text), "none, token, oauth or pwd: any other mode answers 401 to everyone")
+		}
+		if s := l.service(f.Name); s != nil {
+			s.Mode = mode
+			continue
+		}
+		di, _ := inner.Value("di").(engine.Fields)
+		if !given(di, f.Name) {
+			modes.Warn(modes.At(f.Name), "the mode of a service that is not registered", jsonfile.Choice(f.Name, l.serviceNames()))
+		}
+	}
+}
+
+func (l *loader) serviceNames() []string {
+	names := make([]string, len(l.config.Services))
+	for i, s := range l.config.Services {
+		names[i] = s.Name
+	}
+	return names
+}
+
+func (l *loader) fullName(class string) string {
+	if strings.Contains(class, "@") {
+		return class
+	}
+	return engine.FullName(class, l.config.Namespace)
+}

@@ -1,0 +1,174 @@
+package deploy
+
+import (
+	"encoding/json"
+	"math"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// The settings stand in modules.rest.globals or in globals; the former counts
+// when both have one. globals holds much that is not ours, so a name there is
+// taken for a misspelt one only when it is near.
+var (
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "maxHeaderBytes", "minBodyRate", "limits"}
+	innerNames   = append([]string{"di", "authMode", "di-alias"}, settingNames...)
+)
+
+func (l *loader) settings(globals, inner jsonfile.Object) {
+	inner.WarnUnknown(innerNames)
+	for _, f := range globals.Fields {
+		if near := jsonfile.Nearest(f.Name, settingNames); near != "" && !slices.Contains(settingNames, f.Name) {
+			globals.Warn(globals.At(f.Name), "unknown name "+engine.Quote(f.Name), engine.Quote(near))
+		}
+	}
+	plugins, _ := globals.Child("plugins")
+	for _, f := range plugins.Fields {
+		plugins.Warn(plugins.At(f.Name), "a plug-in", "nothing: plug-ins are not supported yet and ignored")
+	}
+	if alias, _ := inner.Child("di-alias"); len(alias.Fields) > 0 {
+		inner.Warn(alias.Path, "other names of components", "nothing: they are not supported yet and ignored")
+	}
+	in := func(name string) jsonfile.Object {
+		if inner.Value(name) != nil {
+			return inner
+		}
+		return globals
+	}
+	c := l.config
+	l.database(in("db"))
+	l.address(in("addr"))
+	c.ShutdownTimeout = seconds(in("shutdownTimeout"), "shutdownTimeout", 0, c.ShutdownTimeout)
+	c.HeaderTimeout = seconds(in("headerTimeout"), "headerTimeout", time.Millisecond, c.HeaderTimeout)
+	c.IdleTimeout = seconds(in("idleTimeout"), "idleTimeout", time.Millisecond, c.IdleTimeout)
+	if n, ok := in("maxHeaderBytes").Whole("maxHeaderBytes", 1<<10, 16<<20); ok {
+		c.MaxHeaderBytes = int(n)
+	}
+	c.Limits = limits(in("limits"), Limits{})
+	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
+		c.MinBodyRate = int(n)
+	}
+}
+
+// maxSeconds is what no time in the configuration exceeds: 100 years.
+const maxSeconds = 100 * 366 * 24 * 60 * 60
+
+// seconds reads a time, given in seconds and parts of them.
+func seconds(o jsonfile.Object, name string, least, def time.Duration) time.Duration {
+	v := o.Value(name)
+	if v == nil {
+		return def
+	}
+	if n, is := v.(json.Number); is {
+		f, err := strconv.ParseFloat(string(n), 64)
+		if d := time.Duration(math.Round(f*1000)) * time.Millisecond; err == nil && f >= 0 && f <= maxSeconds && d >= least {
+			return d
+		}
+	}
+	o.Fault(o.At(name), jsonfile.Describe(v), "a number of seconds from "+string(engine.AppendFloat(nil, least.Seconds()))+" to "+strconv.Itoa(maxSeconds))
+	return def
+}
+
+// database reads "sqlite:PATH" or {"url": "sqlite:PATH", "synchronous": ...}.
+func (l *loader) database(o jsonfile.Object) {
+	name := "db"
+	if _, ok := o.Value(name).(engine.Fields); ok {
+		o, _ = o.Child(name)
+		o.WarnRepeated()
+		o.WarnUnknown([]string{"url", "synchronous"})
+		switch s := o.Text("synchronous"); s {
+		case "":
+		case "full", "normal":
+			l.config.Synchronous = s
+		default:
+			o.Fault(o.At("synchronous"), engine.Quote(s), "full or normal")
+		}
+		name = "url"
+	}
+	url := o.Text(name)
+	path, sqlite := strings.CutPrefix(url, "sqlite:")
+	switch {
+	case url == "":
+	case sqlite && path != "" && !strings.ContainsAny(path, "?#\x00"):
+		l.config.DB = url
+	case strings.HasPrefix(url, "postgres:"), strings.HasPrefix(url, "postgresql:"):
+		o.Fault(o.At(name), "a PostgreSQL address", "sqlite:PATH: PostgreSQL is not supported yet")
+	case sqlite:
+		o.Fault(o.At(name), engine.Quote(url), "sqlite:PATH, PATH without ? and #")
+	default:
+		// what is there may hold a password
+		o.Fault(o.At(name), "another kind of address", "sqlite:PATH")
+	}
+}
+
+func (l *loader) address(o jsonfile.Object) {
+	addr := o.Text("addr")
+	if addr == "" {
+		return
+	}
+	_, port, err := net.SplitHostPort(addr)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n > math.MaxUint16 {
+		o.Fault(o.At("addr"), engine.Quote(addr), "host:port, such as 127.0.0.1:8888")
+		return
+	}
+	l.config.Addr = addr
+}
+
+// limits reads the limits of scripts; what it leaves out is as in def.
+func limits(o jsonfile.Object, def Limits) Limits {
+	in, ok := o.Child("limits")
+	if !ok {
+		return def
+	}
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"cpuTime", "wallTime", "inFlight", "callDepth"})
+	def.CPUTime = seconds(in, "cpuTime", time.Millisecond, def.CPUTime)
+	def.WallTime = seconds(in, "wallTime", time.Millisecond, def.WallTime)
+	if n, ok := in.Whole("inFlight", 1, 1<<20); ok {
+		def.InFlight = int(n)
+	}
+	if n, ok := in.Whole("callDepth", 16, 1<<16); ok {
+		def.CallDepth = int(n)
+	}
+	return def
+}
+
+var placeholder = regexp.MustCompile(`\[\[[A-Za-z0-9_.]+\]\]`)
+
+// refusePlaceholders looks for placeholders in what is read, since they cannot
+// be filled in yet; elsewhere they do no harm.
+func (l *loader) refusePlaceholders(top, globals jsonfile.Object) {
+	var search func(path string, v any)
+	search = func(path string, v any) {
+		switch v := v.(type) {
+		case string:
+			if found := placeholder.FindString(v); found != "" {
+				top.Fault(path, engine.Quote(found), "the value itself: placeholders are not supported yet")
+			}
+		case []any:
+			for i, e := range v {
+				search(jsonfile.Element(path, i), e)
+			}
+		case engine.Fields:
+			for _, f := range v {
+				search(jsonfile.Member(path, f.Name), f.Value)
+			}
+		}
+	}
+	for _, name := range []string{"namespace", "classes", "objects"} {
+		search(name, top.Value(name))
+	}
+	for _, name := range settingNames {
+		search(globals.At(name), globals.Value(name))
+	}
+	modules, _ := top.Value("modules").(engine.Fields)
+	rest, _ := modules.Get("rest")
+	search("modules.rest", rest)
+}

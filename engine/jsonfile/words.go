@@ -1,0 +1,119 @@
+package jsonfile
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"restsrv/engine"
+)
+
+// Member returns the JSON path of a field of the object at path. Names that
+// would make the path ambiguous or break its line are quoted.
+func Member(path, name string) string {
+	plain := name != "" && len(name) <= 100 && strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-$@:/", r)
+	}) < 0
+	switch {
+	case !plain:
+		return path + "[" + engine.Quote(name) + "]"
+	case path == "":
+		return name
+	}
+	return path + "." + name
+}
+
+// Element returns the JSON path of an element of the array at path, i from 0.
+func Element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
+
+// Describe names a decoded JSON value in one short line.
+func Describe(v any) string {
+	switch v := v.(type) {
+	case string:
+		return engine.Quote(v)
+	case []any:
+		return "an array"
+	case engine.Fields:
+		return "an object"
+	case json.Number:
+		if len(v) > 40 {
+			return string(v[:40]) + "…"
+		}
+	}
+	return string(engine.AppendValue(nil, v))
+}
+
+// Choice words what is expected instead of a name nobody knows: the nearest
+// known name, or the known ones when none is near.
+func Choice(name string, known []string) string {
+	const most = 20
+	switch near := Nearest(name, known); {
+	case near != "":
+		return engine.Quote(near)
+	case len(known) == 0:
+		return "a known name, and there are none"
+	case len(known) > most:
+		return "one of " + strings.Join(known[:most], ", ") + " and " + strconv.Itoa(len(known)-most) + " more"
+	}
+	return "one of " + strings.Join(known, ", ")
+}
+
+// Nearest returns the known name that takes the fewest edits to reach, letter
+// case aside, the first of equals; "" when it would take so many that it is
+// another word.
+func Nearest(name string, known []string) string {
+	wanted := []rune(strings.ToLower(name))
+	if len(wanted) > 100 {
+		return ""
+	}
+	best, limit := "", len(wanted)/3+1
+	for _, k := range known {
+		if d := distance(wanted, []rune(strings.ToLower(k))); d < limit {
+			best, limit = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the letters to insert, delete, replace or swap.
+func distance(a, b []rune) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(row[j-1]+1, last[j]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
+
+// NameRule words ValidName, as what a fault expects.
+const NameRule = "a name: a letter or _, then letters, digits, _, - or $, at most 100 characters"
+
+// ValidName reports whether s can name a class, an attribute or a namespace.
+func ValidName(s string) bool {
+	if s == "" || utf8.RuneCountInString(s) > 100 {
+		return false
+	}
+	for i, r := range s {
+		letter := r == '_' || unicode.IsLetter(r)
+		later := unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("-$", r)
+		if !letter && (i == 0 || !later) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,135 @@
+package meta
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/wire"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected part of testdata")
+
+// TestGolden loads the class files and inline classes of each case and
+// compares what comes of them: the faults, then the classes.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no cases: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, want, ok := strings.Cut(string(data), "-- want --\n")
+			if !ok {
+				t.Fatal("the case has no part -- want --")
+			}
+			got := run(t, sections(input))
+			if *update {
+				if err := os.WriteFile(file, []byte(input+"-- want --\n"+got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != want {
+				t.Errorf("got:\n%swant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+var heading = regexp.MustCompile(`(?m)^-- (.+) --\n`)
+
+// sections splits a case into its files.
+func sections(input string) map[string]string {
+	parts := make(map[string]string)
+	marks := heading.FindAllStringSubmatchIndex(input, -1)
+	for i, m := range marks {
+		end := len(input)
+		if i+1 < len(marks) {
+			end = marks[i+1][0]
+		}
+		parts[input[m[2]:m[3]]] = input[m[1]:end]
+	}
+	return parts
+}
+
+func run(t *testing.T, parts map[string]string) string {
+	t.Helper()
+	root := fstest.MapFS{}
+	for name, text := range parts {
+		if name != "inline" {
+			root[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+	}
+	sources, faults := ReadDir(root, "meta")
+	if text, ok := parts["inline"]; ok {
+		v, err := wire.Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, class := range v.([]any) {
+			sources = append(sources, Source{File: "deploy.json", Path: jsonfile.Element("classes", i), Value: class, Inline: true})
+		}
+	}
+	r, more := Load(sources, "app")
+	var b strings.Builder
+	for _, f := range append(faults, more...) {
+		if f.Warning {
+			b.WriteString("warning: ")
+		}
+		b.WriteString(f.String() + "\n")
+	}
+	if r != nil {
+		for _, c := range r.Classes() {
+			dump(&b, c)
+		}
+	}
+	return b.String()
+}
+
+// dump writes whatever a class says.
+func dump(b *strings.Builder, c *engine.Class) {
+	fmt.Fprintf(b, "%s caption=%q key=%s semantic=%q version=%q", c.FullName, c.Caption, strings.Join(c.Key, ","), c.Semantic, c.Version)
+	if c.Abstract {
+		b.WriteString(" abstract")
+	}
+	if c.Ancestor != nil {
+		fmt.Fprintf(b, " ancestor=%s", c.Ancestor.FullName)
+	}
+	for i, d := range c.Descendants {
+		fmt.Fprintf(b, "%s%s", []string{" descendants=", ","}[min(i, 1)], d.FullName)
+	}
+	b.WriteByte('\n')
+	for _, p := range c.Properties {
+		fmt.Fprintf(b, "  %d %s caption=%q type=%s", p.OrderNumber, p.Name, p.Caption, p.Type)
+		for _, flag := range []struct {
+			on   bool
+			name string
+		}{{p.Nullable, "nullable"}, {p.Readonly, "readonly"}, {p.Indexed, "indexed"}, {p.Unique, "unique"}, {p.Autoassigned, "autoassigned"}} {
+			if flag.on {
+				b.WriteString(" " + flag.name)
+			}
+		}
+		if p.Size != 0 || p.Decimals != 0 {
+			fmt.Fprintf(b, " size=%d decimals=%d", p.Size, p.Decimals)
+		}
+		if p.Default != nil {
+			fmt.Fprintf(b, " default=%s", engine.AppendValue(nil, p.Default))
+		}
+		if p.Definition != c.FullName {
+			b.WriteString(" from=" + p.Definition)
+		}
+		b.WriteByte('\n')
+	}
+}

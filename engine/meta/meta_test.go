@@ -1,0 +1,167 @@
+package meta
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/wire"
+)
+
+func load(t *testing.T, namespace string, classes ...string) (*Repository, engine.Faults) {
+	t.Helper()
+	var sources []Source
+	for i, text := range classes {
+		v, err := wire.Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, Source{File: "deploy.json", Path: jsonfile.Element("classes", i), Value: v, Inline: true})
+	}
+	return Load(sources, namespace)
+}
+
+func TestRepositoryFindsClasses(t *testing.T) {
+	r, faults := load(t, "sample", `{"name": "note"}`, `{"name": "note", "namespace": "lib"}`)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	for _, name := range []string{"note@sample", "note@lib"} {
+		c, err := r.Class(name)
+		if err != nil || c.FullName != name || c.Property("id") == nil {
+			t.Errorf("Class(%q) = %v, %v", name, c, err)
+		}
+	}
+	for _, name := range []string{"note", "", "Note@sample", "note@sample "} {
+		if _, err := r.Class(name); engine.CodeOf(err) != engine.NotFound {
+			t.Errorf("Class(%q): %v, want not found", name, err)
+		}
+	}
+	if all := r.Classes(); len(all) != 2 || all[0].FullName != "note@lib" {
+		t.Errorf("Classes() = %v, want note@lib first of two", all)
+	}
+}
+
+func TestNoNamespace(t *testing.T) {
+	r, faults := load(t, "", `{"name": "note"}`)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	if c, err := r.Class("note"); err != nil || c.FullName != "note" {
+		t.Errorf("Class(note) = %v, %v", c, err)
+	}
+}
+
+func TestNoClassesAtAll(t *testing.T) {
+	r, faults := Load(nil, "sample")
+	if r == nil || len(faults) > 0 || len(r.Classes()) != 0 {
+		t.Errorf("Load(nil) = %v, %v, want an empty repository", r, faults)
+	}
+	if sources, faults := ReadDir(fstest.MapFS{}, "meta"); len(sources)+len(faults) > 0 {
+		t.Errorf("a folder that is not there gave %v, %v", sources, faults)
+	}
+}
+
+// The classes that come out must be ready for items: Init was called.
+func TestClassesAreInitialised(t *testing.T) {
+	r, faults := load(t, "sample", `{"name": "note", "semantic": "title", "properties": [{"name": "title", "type": "string"}]}`)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	c, _ := r.Class("note@sample")
+	v, _, err := c.Bind(engine.Fields{{Name: "title", Value: "T"}}, engine.Strict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Complete(v, engine.Generate{GUID: func() string { return "g" }}); err != nil {
+		t.Fatal(err)
+	}
+	it := &engine.Item{Class: c, ID: c.ID(v), Values: v}
+	want := `{"_id":"g","__string":"T","__class":"note@sample","__classTitle":"note","id":"g","title":"T"}`
+	if got := string(it.AppendJSON(nil)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+type unreadable struct{ fs.FS }
+
+func (u unreadable) Open(name string) (fs.File, error) {
+	if strings.HasSuffix(name, ".json") {
+		return nil, fs.ErrPermission
+	}
+	return u.FS.Open(name)
+}
+
+func TestUnreadableFileIsAFault(t *testing.T) {
+	_, faults := ReadDir(unreadable{fstest.MapFS{"meta/a.class.json": {Data: []byte("{}")}}}, "meta")
+	if len(faults) != 1 || faults[0].File != "meta/a.class.json" || faults[0].Warning {
+		t.Errorf("got %v, want one fault of meta/a.class.json", faults)
+	}
+	_, faults = ReadDir(fstest.MapFS{"meta": {Data: []byte("a file")}}, "meta")
+	if len(faults) != 1 || faults[0].File != "meta" {
+		t.Errorf("got %v, want one fault of meta", faults)
+	}
+}
+
+func TestManyClassesInOneTree(t *testing.T) {
+	classes := []string{`{"name": "c0"}`}
+	for i := 1; i < 300; i++ {
+		classes = append(classes, `{"name": "c`+engine.ValueText(int64(i))+`", "ancestor": "c`+engine.ValueText(int64(i-1))+`", "properties": [{"name": "p`+engine.ValueText(int64(i))+`", "type": 6}]}`)
+	}
+	r, faults := load(t, "n", classes...)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	root, _ := r.Class("c0@n")
+	last, _ := r.Class("c299@n")
+	if len(root.Descendants) != 299 || len(last.Properties) != 300 || last.Root() != root {
+		t.Errorf("root has %d descendants, the last class %d properties", len(root.Descendants), len(last.Properties))
+	}
+}
+
+// FuzzLoad feeds the parser of class files with two files, so that they can
+// meet as ancestors and duplicates. Whatever they hold, Load returns either
+// classes or faults, and every fault says where and what.
+func FuzzLoad(f *testing.F) {
+	for _, s := range [][2]string{
+		{`{"name":"a","key":["id"],"properties":[{"name":"id","type":12}]}`, `{"name":"b","ancestor":"a"}`},
+		{`{"name":"a","ancestor":"b"}`, `{"name":"b","ancestor":"a"}`},
+		{`{"name":"a","key":"x","semantic":"x.y|z[1,2]","properties":[{"name":"x","type":"int","defaultValue":1e999}]}`, `[]`},
+		{`{"name":"a","properties":[{"name":"id","type":"sting","orderNumber":-9e99},null,7]}`, `{"name":"A"}`},
+		{`{"name":null,"key":{},"properties":{}}`, `{"name":"a","name":"b","formula":{}}`},
+	} {
+		f.Add(s[0], s[1], true)
+		f.Add(s[0], s[1], false)
+	}
+	f.Fuzz(func(t *testing.T, a, b string, inline bool) {
+		root := fstest.MapFS{"meta/a.class.json": {Data: []byte(a)}, "meta/b.class.json": {Data: []byte(b)}}
+		sources, faults := ReadDir(root, "meta")
+		for i := range sources {
+			sources[i].Inline = inline
+		}
+		r, more := Load(sources, "n")
+		errs, _ := more.Split()
+		if (r == nil) != (len(errs) > 0) {
+			t.Fatalf("repository %v with faults %v", r, more)
+		}
+		for _, fault := range append(faults, more...) {
+			if fault.File == "" || fault.Expected == "" || strings.ContainsAny(fault.String(), "\n\x00") {
+				t.Fatalf("incomplete fault %#v", fault)
+			}
+		}
+		if r == nil {
+			return
+		}
+		for _, c := range r.Classes() {
+			if len(c.KeyProperties()) != 1 || c.KeyProperties()[0].Nullable {
+				t.Fatalf("class %s has key %v", c.FullName, c.Key)
+			}
+			if found, err := r.Class(c.FullName); found != c || err != nil {
+				t.Fatalf("class %q is not found", c.FullName)
+			}
+		}
+	})
+}

@@ -1,0 +1,73 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// body is the body of a request, parsed before the handler runs.
+type body struct {
+	kind    bodyKind
+	decoded any // of JSON and forms
+	raw     []byte
+}
+
+type bodyKind int
+
+const (
+	noBody bodyKind = iota
+	decodedBody
+	textBody
+	rawBody
+)
+
+// readBody reads the whole body. Errors: TooLarge; Invalid when it is not the
+// JSON that it says it is, or a JSON scalar.
+func readBody(r *engine.Request) (body, error) {
+	raw, err := r.ReadBody()
+	if err != nil || len(raw) == 0 {
+		return body{}, err
+	}
+	switch t := r.MediaType(); {
+	case t == "application/json" || strings.HasSuffix(t, "+json"):
+		v, err := wire.Decode(raw)
+		if err != nil {
+			return body{}, err
+		}
+		switch v.(type) {
+		case []any, engine.Fields:
+			return body{kind: decodedBody, decoded: v}, nil
+		}
+		return body{}, engine.Errorf(engine.Invalid, "json", "the body must be a JSON object or array")
+	case t == "application/x-www-form-urlencoded":
+		return body{kind: decodedBody, decoded: parseQuery(string(raw))}, nil
+	case strings.HasPrefix(t, "text/"):
+		return body{kind: textBody, raw: raw}, nil
+	}
+	return body{kind: rawBody, raw: raw}, nil
+}
+
+// bodyValue makes req.body.
+func (h *host) bodyValue(b body) goja.Value {
+	switch b.kind {
+	case decodedBody:
+		return h.fromDecoded(b.decoded)
+	case textBody:
+		return h.js.ToValue(strings.ToValidUTF8(string(b.raw), "\ufffd"))
+	case rawBody:
+		return h.newBytes(append([]byte(nil), b.raw...))
+	}
+	return h.js.NewObject()
+}
+
+// newBytes makes a Uint8Array that takes over b.
+func (h *host) newBytes(b []byte) goja.Value {
+	h.guardHazards(hazards{buffers: true})
+	o, err := h.js.New(h.js.Get("Uint8Array"), h.js.ToValue(h.js.NewArrayBuffer(b)))
+	must(err)
+	return o
+}

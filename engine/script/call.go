@@ -1,0 +1,236 @@
+package script
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// outcome is how a call ended.
+type outcome struct {
+	response *engine.Response
+	err      error
+	again    bool // the VM went away under it: run it once more
+}
+
+// call is one run of a handler.
+type call struct {
+	gen   *Generation
+	route int
+	req   *engine.Request
+	body  body
+	ctx   context.Context // of the request
+	start time.Time
+
+	done  chan outcome // buffered, one outcome
+	over  atomic.Bool  // has an outcome
+	begun atomic.Bool
+	wrote atomic.Bool // asked the repository to change something
+
+	mu     sync.Mutex
+	work   context.Context // ctx with the wall-time limit, made when first needed
+	cancel context.CancelFunc
+
+	vm  *vm
+	obj *goja.Object // the req object of the handler
+	js  requestCache
+}
+
+// serve runs a request of one route. It is the engine.Handler of that route.
+func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Account != nil && engine.AccountFrom(ctx) != r.Account {
+		ctx = engine.WithAccount(ctx, r.Account)
+	}
+	start := time.Now()
+	for attempt := 0; ; attempt++ {
+		c := &call{gen: g, route: route, req: r, body: body, ctx: ctx, start: start, done: make(chan outcome, 1)}
+		o, err := g.attempt(c)
+		if err != nil {
+			return nil, err
+		}
+		if o.again && attempt < 3 {
+			continue
+		}
+		if o.again {
+			return displacedResponse(), nil
+		}
+		return o.response, o.err
+	}
+}
+
+// attempt runs c on one VM and waits for its outcome.
+func (g *Generation) attempt(c *call) (outcome, error) {
+	v, err := g.acquire(c)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer g.group.release(v)
+	c.vm = v
+	if !v.enter(c) {
+		return outcome{again: true}, nil
+	}
+	defer v.exit(c)
+	if !v.do(task{c, c.run}, false) {
+		return outcome{again: true}, nil
+	}
+	return c.wait(), nil
+}
+
+// acquire takes a VM, within the time limit of the call.
+func (g *Generation) acquire(c *call) (*vm, error) {
+	if v := g.group.take(); v != nil {
+		return v, nil
+	}
+	ctx, cancel := context.WithDeadline(c.ctx, c.start.Add(g.limits.Wall))
+	defer cancel()
+	return g.group.acquire(ctx)
+}
+
+// enter makes c known to v, so that it hears when v is condemned.
+func (v *vm) enter(c *call) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.dead {
+		return false
+	}
+	v.calls[c] = struct{}{}
+	return true
+}
+
+func (v *vm) exit(c *call) {
+	v.mu.Lock()
+	delete(v.calls, c)
+	v.mu.Unlock()
+	c.over.Store(true)
+	c.mu.Lock()
+	if c.cancel != nil {
+		c.cancel()
+	}
+	c.mu.Unlock()
+}
+
+// wait returns the outcome, or makes one when the time is up or the client has
+// gone.
+func (c *call) wait() outcome {
+	select {
+	case o := <-c.done:
+		return o
+	default:
+	}
+	t := time.NewTimer(time.Until(c.start.Add(c.gen.limits.Wall)))
+	defer t.Stop()
+	select {
+	case o := <-c.done:
+		return o
+	case <-t.C:
+	case <-c.ctx.Done():
+	}
+	c.finish(outcome{err: timeout(c.gen)})
+	return <-c.done
+}
+
+func timeout(g *Generation) error {
+	return engine.Errorf(engine.Timeout, "timeout", "service %s did not answer in time", g.name)
+}
+
+// finish sets the outcome; the first one counts.
+func (c *call) finish(o outcome) {
+	if c.over.CompareAndSwap(false, true) {
+		c.done <- o
+	}
+}
+
+func (c *call) fail(f *Failure) {
+	if !c.over.Load() {
+		c.finish(c.gen.failed(c.req, f))
+	}
+}
+
+// displaced is called when the VM of c is gone.
+func (c *call) displaced() {
+	if c.begun.Load() && (c.wrote.Load() || c.req.Method != http.MethodGet && c.req.Method != http.MethodHead) {
+		c.finish(outcome{response: displacedResponse()})
+		return
+	}
+	c.finish(outcome{again: true})
+}
+
+func displacedResponse() *engine.Response {
+	r := text(http.StatusServiceUnavailable, "the service was restarted, try again")
+	r.SetHeader("Retry-After", "0")
+	return r
+}
+
+// context returns the context of repository calls: it ends with the call and
+// with its wall-time limit.
+func (c *call) context() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.work == nil {
+		c.work, c.cancel = context.WithDeadline(c.ctx, c.start.Add(c.gen.limits.Wall))
+		if c.over.Load() {
+			c.cancel()
+		}
+	}
+	return c.work
+}
+
+// run starts the handler; it is the first turn of the call.
+func (c *call) run() error {
+	if c.over.Load() {
+		return nil
+	}
+	c.begun.Store(true)
+	v := c.vm
+	route := v.routes[c.route]
+	c.obj = v.host.request(c)
+	ret, err := route.handler(route.this, c.obj)
+	if err != nil {
+		return v.settleError(c, err)
+	}
+	p, ok := promiseOf(ret)
+	if !ok {
+		if p, ok, err = v.host.adoptThenable(ret); err != nil {
+			return v.settleError(c, err)
+		}
+	}
+	if !ok {
+		return v.answer(c, ret)
+	}
+	switch p.State() {
+	case goja.PromiseStateFulfilled:
+		return v.answer(c, p.Result())
+	case goja.PromiseStateRejected:
+		delete(v.rejected, p)
+		c.fail(v.describeThrown(p.Result(), nil))
+		return nil
+	}
+	return v.host.await(c, p)
+}
+
+// settleError fails c with what the engine returned; what no script can catch
+// is passed on.
+func (v *vm) settleError(c *call, err error) error {
+	if uncatchable(err) {
+		return err
+	}
+	c.fail(v.describeError(err))
+	return nil
+}
+
+// must passes on what no script can catch from inside a callback.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

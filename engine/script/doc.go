@@ -1,0 +1,22 @@
+// Package script runs services written in JavaScript. It owns the JavaScript
+// engine: loading and compiling script files, the virtual machines (VMs) that
+// run them, what a script can reach (dataRepo, metaRepo, req, console ...),
+// the limits that keep a faulty script from harming others, and the swap of a
+// changed script. It is not for HTTP (engine/rest), nor for watching files
+// (engine/watch), nor for storing items (engine.Repository).
+//
+// Reading order: runtime.go and generation.go (one loaded version of a
+// service, an engine.Service), load.go and service.go (how a file becomes
+// one), group.go and vm.go (where calls run), call.go (one request), result.go
+// and failure.go (what it answers), repository.go and item.go (data),
+// manager.go (reload).
+//
+// How a call runs. A service has a small group of VMs. A VM runs one turn at a
+// time: the start of a handler, the completion of something it awaits, a
+// timer. Who brings a turn to an idle VM runs it on its own goroutine; who
+// finds the VM busy leaves the turn in the VM's queue. Many calls share a VM,
+// each waiting for its own promises, and the account that dataRepo acts for
+// follows the asynchronous context, never the VM. A watchdog interrupts a turn
+// that burns too much CPU; an interrupted VM is thrown away, because what it
+// had queued is lost.
+package script

@@ -1,0 +1,222 @@
+package script
+
+import (
+	"errors"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// Failure is what went wrong in a script, for the log: never for the client.
+type Failure struct {
+	Message string
+	File    string // relative to the application directory, "" when unknown
+	Line    int
+	Column  int
+	Stack   []string // "at f (file:line:column)", innermost first
+
+	status int    // what the script asked for, 0 for none
+	text   string // the message for the client when status is set
+	cause  error  // Go error behind it
+}
+
+// Error is the message and the stack.
+func (f *Failure) Error() string {
+	if len(f.Stack) == 0 {
+		return f.Message
+	}
+	return f.Message + "\n\t" + strings.Join(f.Stack, "\n\t")
+}
+
+// Unwrap returns the Go error behind the failure, if any.
+func (f *Failure) Unwrap() error { return f.cause }
+
+// place is file:line:column, "" when unknown.
+func (f *Failure) place() string {
+	if f.File == "" {
+		return ""
+	}
+	return f.File + ":" + strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column)
+}
+
+const internalText = "Internal server error"
+
+// devHeader tells the place of a failure while developing.
+const devHeader = "X-Script-Error"
+
+// failed is what the client gets for a failure: decisions.md section 5.
+func (g *Generation) failed(r *engine.Request, f *Failure) outcome {
+	if f.status != 0 {
+		g.log.Debug("a handler refused a request", "request", r.ID, "status", f.status, "error", f)
+		return outcome{response: g.placed(text(f.status, f.text), f)}
+	}
+	var e *engine.Error
+	if errors.As(f.cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout) {
+		return outcome{err: e}
+	}
+	if g.rt.dev {
+		g.log.Error("a handler failed", "request", r.ID, "method", r.Method, "path", r.Path, "error", f)
+		return outcome{response: g.placed(text(http.StatusInternalServerError, internalText), f)}
+	}
+	return outcome{err: &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}}
+}
+
+func (g *Generation) placed(r *engine.Response, f *Failure) *engine.Response {
+	if g.rt.dev && f.File != "" {
+		r.SetHeader(devHeader, f.place())
+	}
+	return r
+}
+
+// text makes a plain text answer that no browser takes for something else.
+func text(status int, s string) *engine.Response {
+	r := &engine.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(s)}
+	r.SetHeader("X-Content-Type-Options", "nosniff")
+	return r
+}
+
+// describeError turns an error of the engine, or of ours, into a Failure.
+func (v *vm) describeError(err error) *Failure {
+	var ex *goja.Exception
+	if errors.As(err, &ex) && !uncatchable(err) {
+		return v.describeThrown(ex.Value(), ex)
+	}
+	return &Failure{Message: err.Error(), cause: err}
+}
+
+// describeAbort describes the end of a turn that no script can catch.
+func (v *vm) describeAbort(err error, interrupted bool) *Failure {
+	var stop *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	switch {
+	case errors.As(err, &stop):
+		f := &Failure{Message: "interrupted", cause: err}
+		if cpu, ok := stop.Value().(errCPU); ok {
+			f.Message = cpu.Error()
+		}
+		f.locate(stop.Stack())
+		return f
+	case errors.As(err, &overflow):
+		f := &Failure{Message: "calls are nested deeper than " + strconv.Itoa(v.gen.limits.CallStack), cause: err}
+		f.locate(overflow.Stack())
+		return f
+	case err != nil:
+		return &Failure{Message: err.Error(), cause: err}
+	}
+	return &Failure{Message: errCPU{v.limit}.Error()}
+}
+
+// maxFrames bounds the stack in a log line.
+const maxFrames = 20
+
+// locate takes over the frames that are in script files.
+func (f *Failure) locate(frames []goja.StackFrame) {
+	for i := range frames {
+		p := frames[i].Position()
+		if p.Filename == "" || p.Filename == preludeFile {
+			continue
+		}
+		f.frame(frames[i].FuncName(), p.Filename, p.Line, p.Column)
+	}
+}
+
+func (f *Failure) frame(name, file string, line, column int) {
+	line, column = placed(line, column)
+	if f.File == "" {
+		f.File, f.Line, f.Column = file, line, column
+	}
+	if len(f.Stack) < maxFrames {
+		f.Stack = append(f.Stack, "at "+name+" ("+file+":"+strconv.Itoa(line)+":"+strconv.Itoa(column)+")")
+	}
+}
+
+var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*) \()?([^()\n]+):(\d+):(\d+)\(\d+\)\)?$`)
+
+// locateText reads the stack property of an Error.
+func (f *Failure) locateText(stack string) {
+	for _, m := range stackLine.FindAllStringSubmatch(stack, maxFrames) {
+		if m[2] == preludeFile || m[2] == "<eval>" {
+			continue
+		}
+		name := m[1]
+		if name == "" {
+			name = "<anonymous>"
+		}
+		line, _ := strconv.Atoi(m[3])
+		column, _ := strconv.Atoi(m[4])
+		f.frame(name, m[2], line, column)
+	}
+}
+
+// describeThrown describes a thrown value, or the reason of a rejection. ex is
+// nil when only the value is known. Reading the value may run getters, so that
+// it belongs into a turn.
+func (v *vm) describeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
+	f := &Failure{Message: "undefined"}
+	failed := v.js.Try(func() { f.read(v, thrown) })
+	if failed != nil {
+		f.Message = "something was thrown that cannot be read"
+	}
+	if f.File == "" && ex != nil {
+		f.locate(ex.Stack())
+	}
+	return f
+}
+
+// read takes message, stack and status from a thrown value.
+func (f *Failure) read(v *vm, thrown goja.Value) {
+	o, ok := thrown.(*goja.Object)
+	if !ok {
+		if thrown != nil {
+			f.Message = thrown.String()
+		}
+		return
+	}
+	f.cause = v.host.hidden(o)
+	message := o.Get("message")
+	if message != nil && goja.IsString(message) {
+		f.text = message.String()
+	}
+	f.Message = o.String()
+	if f.Message == "[object Object]" && f.text != "" {
+		f.Message = f.text
+	}
+	if stack := o.Get("stack"); stack != nil && goja.IsString(stack) {
+		f.locateText(stack.String())
+	}
+	var placed *placedError
+	if f.File == "" && errors.As(f.cause, &placed) {
+		f.locate(placed.where)
+	}
+	f.status = clientStatus(o.Get("code"))
+	if f.status == 0 {
+		f.status = clientStatus(o.Get("status"))
+	}
+	if f.status != 0 && f.text == "" {
+		f.text = http.StatusText(f.status)
+	}
+}
+
+// clientStatus returns the status that an error's code or status stands for,
+// 0 when it is none of the client's.
+func clientStatus(code goja.Value) int {
+	if code == nil {
+		return 0
+	}
+	if goja.IsString(code) && code.String() == "rest.backend.403" {
+		return http.StatusForbidden
+	}
+	if !goja.IsNumber(code) {
+		return 0
+	}
+	n := code.ToFloat()
+	if n < 400 || n > 499 || n != float64(int(n)) {
+		return 0
+	}
+	return int(n)
+}

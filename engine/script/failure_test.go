@@ -1,0 +1,288 @@
+package script
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+func TestFailures(t *testing.T) {
+	const plain = " text/plain; charset=utf-8 "
+	const failed = "error 0 Internal server error"
+	for _, c := range []struct{ thrown, want string }{
+		{`new Error('x')`, failed},
+		{`'text'`, failed},
+		{`undefined`, failed},
+		{`null`, failed},
+		{`404`, failed},
+		{`Symbol('x')`, failed},
+		{`Object.assign(new Error('gone'), {code: 404})`, "404" + plain + "gone"},
+		{`Object.assign(new Error('late'), {status: 409})`, "409" + plain + "late"},
+		{`{status: 422, message: 'bad name'}`, "422" + plain + "bad name"},
+		{`{code: 404}`, "404" + plain + "Not Found"},
+		{`{code: 404, message: 404}`, "404" + plain + "Not Found"},
+		{`{code: 499}`, "499" + plain + ""},
+		{`Object.assign(new Error('no'), {code: 403})`, "403" + plain + "no"},
+		{`Object.assign(new Error('no'), {code: 'rest.backend.403'})`, "403" + plain + "no"},
+		{`Object.assign(new Error('no'), {code: 'x', status: 403})`, "403" + plain + "no"},
+		{`Object.assign(new Error('no'), {code: '404'})`, failed},
+		{`Object.assign(new Error('no'), {code: 500})`, failed},
+		{`Object.assign(new Error('no'), {code: 200})`, failed},
+		{`Object.assign(new Error('no'), {code: 404.5})`, failed},
+		{`{get code() { throw 1 }}`, failed},
+		{`new Proxy({}, {get() { throw 1 }})`, failed},
+	} {
+		a := newApp(t, Limits{}, false)
+		for name, handler := range map[string]string{
+			"sync": "() => { throw " + c.thrown + " }", "async": "async () => { throw " + c.thrown + " }",
+			"later": "async () => { await null; throw " + c.thrown + " }", "rejected": "() => Promise.reject(" + c.thrown + ")",
+			"timer": "() => new Promise((ok, no) => setTimeout(() => no(" + c.thrown + "), 1))",
+		} {
+			g := a.load("module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
+			if got := get(t, g); got != c.want {
+				t.Errorf("%s %s: got %q, want %q", name, c.thrown, got, c.want)
+			}
+			expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
+			g.Close()
+		}
+		if strings.Contains(a.log.String(), "nobody handled") {
+			t.Errorf("%s: a handled rejection was reported:\n%s", c.thrown, a.log)
+		}
+	}
+}
+
+func TestFailurePlace(t *testing.T) {
+	text := "function inner() {\n  throw new TypeError('secret detail');\n}\nmodule.exports = {'GET /': async () => { await null; inner() }};"
+	a := newApp(t, Limits{}, false)
+	_, err := send(t, a.load(text), request{})
+	var f *Failure
+	if !errors.As(err, &f) {
+		t.Fatalf("got %v", err)
+	}
+	expect(t, f.Error(), "TypeError: secret detail\n\tat inner (svc.js:2:9)\n\tat GET / (svc.js:4:59)")
+	dev := newApp(t, Limits{}, true)
+	r, err := send(t, dev.load(text), request{})
+	expect(t, answer(r, err), "500 text/plain; charset=utf-8 Internal server error")
+	expect(t, r.Header.Get("X-Script-Error"), "svc.js:2:9")
+	expect(t, r.Header.Get("X-Content-Type-Options"), "nosniff")
+	expectIn(t, dev.log.String(), "request=r1", "secret detail", "svc.js:2:9")
+}
+
+func TestUnhandledRejection(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	expect(t, get(t, a.load("module.exports = {'GET /': () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => 1); return 1 }}")), jsonType+"1")
+	if n := strings.Count(a.log.String(), "nobody handled"); n != 1 {
+		t.Errorf("got %d reports, want 1", n)
+	}
+	expectIn(t, a.log.String(), "lost", "request=r1")
+}
+
+func TestConsole(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	get(t, a.load("module.exports = {'GET /': async () => { await null; console.warn('careful', {a: [1]}, 5n, null); log.error(new Error('e1')); const c = {}; c.c = c; console.log(c, console.log, 'x'.repeat(20000)); }}"))
+	expectIn(t, a.log.String(), `level=WARN msg="careful {\"a\":[1]} 5 null" service=svc request=r1 from=script`, "e1", "svc.js:1", "cyclic", "[function]")
+	if len(a.log.String()) > 12000 {
+		t.Errorf("a log line of %d bytes", len(a.log.String()))
+	}
+}
+
+// fast limits for what burns CPU or never ends.
+var fast = Limits{CPU: 150 * time.Millisecond, Wall: 10 * time.Second}
+
+func TestCPULimit(t *testing.T) {
+	const failed = "error 0 Internal server error"
+	for name, handler := range map[string]string{
+		"loop":           "() => { for (;;) {} }",
+		"caught":         "() => { for (;;) { try { for (;;) {} } catch (e) {} finally { } } }",
+		"async":          "async () => { await null; for (;;) {} }",
+		"promises":       "() => new Promise(() => { (function f() { Promise.resolve().then(f) })() })",
+		"timer":          "() => new Promise(() => setTimeout(() => { for (;;) {} }, 1))",
+		"getter":         "() => ({get a() { for (;;) {} }})",
+		"toJSON":         "async () => { await null; return {toJSON() { for (;;) {} }} }",
+		"thrown":         "() => { throw {get message() { for (;;) {} }} }",
+		"sort":           "() => [3, 2, 1].sort(() => { for (;;) {} })",
+		"backtracking":   "() => /(?=a)(a+)+$/.test('a'.repeat(28) + 'b')",
+		"unhandled":      "() => { Promise.reject({get message() { for (;;) {} }}); return new Promise(() => 1) }",
+		"recursion":      "() => { (function f() { f() })() }",
+		"recursion late": "async () => { await null; (function f() { f() })() }",
+		"getter depth":   "() => { const o = {get a() { return this.a }}; return o.a }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t, fast, false)
+			g := a.load("module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
+			r, err := send(t, g, request{})
+			expect(t, answer(r, err), failed)
+			if err != nil && !strings.Contains(err.Error(), "CPU") && !strings.Contains(err.Error(), "nested deeper") {
+				t.Errorf("the cause is not told: %v", err)
+			}
+			expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
+		})
+	}
+}
+
+func TestWallLimit(t *testing.T) {
+	a := newApp(t, Limits{Wall: 30 * time.Millisecond}, false)
+	g := a.load("module.exports = {'GET /': () => new Promise(() => 1), 'PUT /': () => 1, 'POST /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
+	expect(t, get(t, g), "error 10 service svc did not answer in time")
+	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
+	release := make(chan struct{})
+	a.repo.delay = func() { <-release }
+	expect(t, answer(send(t, g, request{method: "POST"})), "error 10 service svc did not answer in time")
+	close(release)
+}
+
+func TestQueueLimit(t *testing.T) {
+	a := newApp(t, Limits{VMs: 1, InFlight: 2, Queue: 3}, false)
+	g := a.load("let go; const gate = new Promise(ok => go = ok); module.exports = {'GET /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
+	release := make(chan struct{})
+	a.repo.delay = func() { <-release }
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() { expect(t, get(t, g), jsonType+"1") })
+	}
+	eventually(t, "all places are taken", func() bool {
+		g.group.mu.Lock()
+		defer g.group.mu.Unlock()
+		return g.group.inflight == 2 && len(g.group.waiting) == 3
+	})
+	expect(t, get(t, g), "error 9 service svc has too many requests waiting")
+	close(release)
+	wg.Wait()
+}
+
+// A VM is condemned while other requests are in flight on it: those that only
+// read are run again, those that wrote are told to try again.
+func TestInnocentRequests(t *testing.T) {
+	a := newApp(t, Limits{CPU: 150 * time.Millisecond, VMs: 1}, false)
+	gate := make(chan struct{})
+	a.repo.delay = func() { <-gate }
+	g := a.load(`module.exports = {
+		'GET /': async () => { await dataRepo.getCount('note@demo'); return 'read' },
+		'POST /': async () => { await dataRepo.getCount('note@demo'); return 'posted' },
+		'PUT /': () => { for (;;) {} },
+		'PATCH /': () => 'patched' }`)
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() { expect(t, get(t, g), jsonType+`"read"`) })
+	}
+	wg.Go(func() {
+		r, err := send(t, g, request{method: "POST"})
+		expect(t, answer(r, err), "503 text/plain; charset=utf-8 the service was restarted, try again")
+		if r != nil {
+			expect(t, r.Header.Get("Retry-After"), "0")
+		}
+	})
+	eventually(t, "four requests wait for the repository", func() bool {
+		g.group.mu.Lock()
+		defer g.group.mu.Unlock()
+		return g.group.inflight == 4
+	})
+	time.Sleep(10 * time.Millisecond) // let them reach the repository
+	wg.Go(func() { expect(t, answer(send(t, g, request{method: "PUT"})), "error 0 Internal server error") })
+	eventually(t, "the loop runs", func() bool {
+		g.group.mu.Lock()
+		defer g.group.mu.Unlock()
+		return g.group.inflight == 5 && len(g.group.vms) == 1 && g.group.vms[0].running.Load()
+	})
+	// It waits behind the loop, has not begun, and is served by a new VM while
+	// the others still wait for the repository.
+	expect(t, answer(send(t, g, request{method: "PATCH"})), jsonType+`"patched"`)
+	close(gate)
+	wg.Wait()
+}
+
+func TestPanicInTurn(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load("module.exports = {'GET /': () => metaRepo.getMeta('note@demo') && 1, 'PUT /': () => 1}")
+	meta := g.env.Meta
+	g.env.Meta = nil // a bug of ours
+	expect(t, get(t, g), "error 0 Internal server error")
+	g.env.Meta = meta
+	expect(t, get(t, g), jsonType+"1")
+}
+
+func TestHeadMayRunAgain(t *testing.T) {
+	for method, want := range map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodPost: false} {
+		c := &call{req: &engine.Request{Method: method}, done: make(chan outcome, 1)}
+		c.begun.Store(true)
+		c.displaced()
+		if o := <-c.done; o.again != want {
+			t.Errorf("%s: again is %v", method, o.again)
+		}
+		c = &call{req: &engine.Request{Method: method}, done: make(chan outcome, 1)}
+		c.begun.Store(true)
+		c.wrote.Store(true)
+		c.displaced()
+		if o := <-c.done; o.again {
+			t.Errorf("%s that wrote would run again", method)
+		}
+		c = &call{req: &engine.Request{Method: method}, done: make(chan outcome, 1)}
+		c.displaced()
+		if o := <-c.done; !o.again {
+			t.Errorf("%s that never began is given up", method)
+		}
+	}
+}
+
+// killers end a process that does not guard against them.
+var killers = map[string]string{
+	"repeat":           `'x'.repeat(2**40)`,
+	"padStart":         `'a'.padStart(1e11)`,
+	"padEnd":           `'a'.padEnd(1e11)`,
+	"ArrayBuffer":      `new ArrayBuffer(1e12)`,
+	"Uint8Array":       `new Uint8Array(1e12)`,
+	"Float64Array":     `new Float64Array(1e11)`,
+	"subclass":         `new (class extends Uint8Array {})(1e12)`,
+	"constructor":      `new (new Uint8Array(1)).constructor(1e12)`,
+	"array-like":       `new Uint8Array({length: 1e11})`,
+	"fill":             `new Array(1e8).fill(1)`,
+	"from":             `Array.from({length: 1e9})`,
+	"typed from":       `Uint8Array.from({length: 1e11})`,
+	"join":             `new Array(4e9).join('x')`,
+	"JSON.parse":       `JSON.parse('['.repeat(3e6))`,
+	"Function":         `new Function('('.repeat(4e5))`,
+	"Function length":  `new Function('x'.repeat(4e6))`,
+	"eval":             `eval('('.repeat(4e5))`,
+	"function ctor":    `(function () {}).constructor('('.repeat(4e5))`,
+	"nested to text":   `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return String(a) })()`,
+	"nested flat":      `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a.flat(Infinity) })()`,
+	"nested stringify": `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return JSON.stringify(a) })()`,
+	"nested result":    `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a })()`,
+	"nested argument":  `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return dataRepo.createItem('note@demo', {n: a}) })()`,
+	"nested log":       `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; console.log(a); throw 1 })()`,
+	"async ctor":       `(async () => {}).constructor('('.repeat(4e5))`,
+	"generator ctor":   `(function* () {}).constructor('('.repeat(4e5))`,
+	"big array":        `(() => { const a = []; a[4e9] = 1; return a.indexOf(7) })()`,
+}
+
+// TestKillers runs each killer in a process of its own: a guard that fails
+// ends that process only.
+func TestKillers(t *testing.T) {
+	if name := os.Getenv("SCRIPT_KILLER"); name != "" {
+		a := newApp(t, Limits{CPU: 2 * time.Second}, false)
+		got := answer(send(t, a.load("module.exports = {'GET /': async () => "+killers[name]+"}"), request{account: &engine.Account{ID: "a@b"}}))
+		expect(t, got, "error 0 Internal server error")
+		return
+	}
+	for name := range killers {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestKillers$", "-test.timeout=60s")
+			cmd.Env = append(os.Environ(), "SCRIPT_KILLER="+name, "GOMEMLIMIT=512MiB")
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				text := string(out)
+				if len(text) > 600 {
+					text = text[:600]
+				}
+				t.Errorf("%v: %s", err, text)
+			}
+		})
+	}
+}

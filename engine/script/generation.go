@@ -1,0 +1,184 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Generation is one loaded version of a script service. It is immutable: a
+// changed file makes a new Generation. It answers even after Close.
+type Generation struct {
+	rt      *Runtime
+	limits  Limits
+	name    string
+	entry   string // absolute path as configured
+	asked   string
+	env     *engine.Env
+	options engine.Options
+	log     *slog.Logger
+	strict  engine.Handling
+
+	files    *files
+	group    *group
+	routes   []engine.Route
+	legacy   bool // built on the ancestor's base: other rules for text and numbers
+	closed   atomic.Bool
+	warnOnce sync.Map // texts of warnings given
+}
+
+var _ engine.Service = (*Generation)(nil)
+
+// Load reads a service and everything it requires, runs it and collects its
+// routes. The error is a *LoadError.
+func (r *Runtime) Load(s Service) (*Generation, error) {
+	g := newGeneration(r, s)
+	if g.limits.CPU > r.maxCPU {
+		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + g.limits.CPU.String() +
+			" is longer than the longest that the server was started for, " + r.maxCPU.String()})
+	}
+	v, routes, err := g.newLoadedVM()
+	if err != nil {
+		return g.unusable(err)
+	}
+	if err := checkRoutes(routes); err != nil {
+		v.dispose()
+		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+	}
+	for i, route := range routes {
+		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, Handler: g.handler(i)})
+	}
+	g.group.adopt(v)
+	r.mu.Lock()
+	r.generations[g] = struct{}{}
+	r.mu.Unlock()
+	return g, nil
+}
+
+func newGeneration(r *Runtime, s Service) *Generation {
+	g := &Generation{
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, options: s.Options,
+		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
+	}
+	g.files = newFiles(r, g.limits.Source)
+	log := r.log
+	if s.Env.Log != nil {
+		log = s.Env.Log
+	}
+	g.log = log.With("service", s.Name)
+	if s.Options["handling"] == "strict" {
+		g.strict = engine.Strict
+	}
+	g.group = &group{gen: g, limit: g.limits.VMs}
+	return g
+}
+
+// unusable returns the error of a failed load with what was looked at, so that
+// a watcher knows when to try again.
+func (g *Generation) unusable(err error) (*Generation, error) {
+	var e *LoadError
+	if !errors.As(err, &e) {
+		e = &LoadError{File: filepath.ToSlash(g.asked), Message: err.Error()}
+	}
+	return nil, &failedLoad{LoadError: e, files: g.files}
+}
+
+// failedLoad is a LoadError that remembers the files.
+type failedLoad struct {
+	*LoadError
+	files *files
+}
+
+// Unwrap returns the LoadError.
+func (e *failedLoad) Unwrap() error { return e.LoadError }
+
+func (g *Generation) handler(route int) engine.Handler {
+	return func(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+		return g.serve(ctx, r, route)
+	}
+}
+
+// Routes lists what the service answers, in the order it was registered.
+func (g *Generation) Routes() []engine.Route { return g.routes }
+
+// Errors is TextErrors: interface.md, "Custom services" 5.
+func (g *Generation) Errors() engine.ErrorForm { return engine.TextErrors }
+
+// Files lists the absolute paths that were read or looked for, so far: a
+// change of one of them means that the service should be loaded again.
+func (g *Generation) Files() []string { return g.files.paths() }
+
+// Close retires the generation. Calls that run go on, and a late one is still
+// answered; the VMs are released when none uses them.
+func (g *Generation) Close() {
+	if g.closed.Swap(true) {
+		return
+	}
+	g.group.close()
+	g.rt.mu.Lock()
+	delete(g.rt.generations, g)
+	g.rt.mu.Unlock()
+}
+
+// loadWait is how many times the CPU limit of loading an async _route may
+// take.
+const loadWait = 5
+
+// newLoadedVM makes a VM, runs the module in it and collects its routes.
+func (g *Generation) newLoadedVM() (*vm, []jsRoute, error) {
+	v := newVM(g)
+	l := &loading{vm: v, done: make(chan error, 1)}
+	v.do(task{nil, l.run}, true)
+	t := time.NewTimer(loadWait * g.limits.Load)
+	defer t.Stop()
+	var err error
+	select {
+	case err = <-l.done:
+	case <-t.C:
+		err = &LoadError{File: filepath.ToSlash(g.asked), Message: "_route did not finish within " + (loadWait * g.limits.Load).String()}
+	}
+	if err != nil {
+		v.dispose()
+		return nil, nil, err
+	}
+	return v, v.routes, nil
+}
+
+// anotherVM makes one more VM of the same content. Its routes must be those of
+// the first.
+func (g *Generation) anotherVM() (*vm, error) {
+	v, routes, err := g.newLoadedVM()
+	if err == nil && !sameRoutes(g.routes, routes) {
+		v.dispose()
+		err = errors.New("the script registers other routes each time it is loaded")
+	}
+	if err != nil {
+		return nil, &engine.Error{Code: engine.Internal, Reason: "script", Message: "the script could not be started again", Err: err}
+	}
+	return v, nil
+}
+
+func sameRoutes(routes []engine.Route, other []jsRoute) bool {
+	if len(routes) != len(other) {
+		return false
+	}
+	for i, r := range routes {
+		if r.Method != other[i].method || r.Path != other[i].path {
+			return false
+		}
+	}
+	return true
+}
+
+// warn logs a warning once per load.
+func (g *Generation) warn(text string, args ...any) {
+	if _, given := g.warnOnce.LoadOrStore(text, true); !given {
+		g.log.Warn(text, args...)
+	}
+}

@@ -1,0 +1,310 @@
+package script
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine/wire"
+)
+
+// installGuards replaces the built-ins that could end the process, or run for
+// long where no interrupt reaches: those that allocate or recurse as much as a
+// number or a text says.
+func (h *host) installGuards() {
+	h.guardStrings()
+	h.guardArrays()
+	h.guardJSON()
+}
+
+// hazards says which rarely used built-ins a source text names. Making those
+// is what a VM would spend most of its start on, so that they are guarded when
+// the first file that names them is loaded.
+type hazards struct{ buffers, code bool }
+
+var (
+	bufferNames = regexp.MustCompile(`ArrayBuffer|(?:8|16|32|64|Clamped)Array`)
+	codeNames   = regexp.MustCompile("\\b(?:eval|Function)\\b|(?:\\.\\s*|['\"`])constructor\\b")
+)
+
+func findHazards(text string) hazards {
+	return hazards{buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text)}
+}
+
+// guardHazards installs the guards that a file needs. Code made at run time
+// may name anything.
+func (h *host) guardHazards(z hazards) {
+	if z.code && !h.guarded.code {
+		h.guarded.code = true
+		h.guardCode()
+	}
+	if (z.buffers || z.code) && !h.guarded.buffers {
+		h.guarded.buffers = true
+		for _, name := range []string{
+			"ArrayBuffer", "Uint8Array", "Uint8ClampedArray", "Int8Array", "Uint16Array", "Int16Array",
+			"Uint32Array", "Int32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array",
+		} {
+			h.guardBuffer(name)
+		}
+	}
+}
+
+// rangeError is what a guard throws.
+func (h *host) rangeError(format string, args ...any) *goja.Object {
+	o, err := h.js.New(h.js.Get("RangeError"), h.js.ToValue(fmt.Sprintf(format, args...)))
+	must(err)
+	return o
+}
+
+// guard puts check before a method of an object.
+func (h *host) guard(o *goja.Object, name string, check func(call goja.FunctionCall)) {
+	original, ok := goja.AssertFunction(o.Get(name))
+	if !ok {
+		return
+	}
+	h.method(o, name, func(call goja.FunctionCall) goja.Value {
+		check(call)
+		v, err := original(call.This, call.Arguments...)
+		if err != nil {
+			panic(rethrow(err))
+		}
+		return v
+	})
+}
+
+func (h *host) prototype(name string) *goja.Object {
+	return h.js.Get(name).(*goja.Object).Get("prototype").(*goja.Object)
+}
+
+// tooMuch throws when n is over the limit.
+func (h *host) tooMuch(n float64, limit int, what string) {
+	if n > float64(limit) {
+		panic(h.rangeError("%s: more than %d at once", what, limit))
+	}
+}
+
+func (h *host) guardStrings() {
+	limit := h.v.gen.limits.Text
+	proto := h.prototype("String")
+	h.guard(proto, "repeat", func(call goja.FunctionCall) {
+		h.tooMuch(call.Argument(0).ToFloat()*float64(textLength(call.This)), limit, "repeat")
+	})
+	for _, name := range []string{"padStart", "padEnd"} {
+		h.guard(proto, name, func(call goja.FunctionCall) {
+			h.tooMuch(call.Argument(0).ToFloat(), limit, name)
+		})
+	}
+}
+
+func textLength(v goja.Value) int {
+	if s, ok := v.(goja.String); ok {
+		return s.Length()
+	}
+	return 64 // whatever it is, its text is short or comes from a loop
+}
+
+func (h *host) guardArrays() {
+	limit := h.v.gen.limits.Elements
+	proto := h.prototype("Array")
+	length := func(v goja.Value, what string) {
+		if o, ok := v.(*goja.Object); ok {
+			if n := o.Get("length"); n != nil {
+				h.tooMuch(n.ToFloat(), limit, what)
+			}
+		}
+	}
+	for _, name := range []string{"fill", "join", "indexOf", "lastIndexOf", "includes", "reverse", "sort", "toString"} {
+		h.guard(proto, name, func(call goja.FunctionCall) { length(call.This, name) })
+	}
+	h.guard(h.js.Get("Array").(*goja.Object), "from", func(call goja.FunctionCall) {
+		length(call.Argument(0), "Array.from")
+	})
+	// Nested arrays recurse in Go, out of reach of the limit on calls.
+	depth := 0
+	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
+		h.nest(proto, name, &depth)
+	}
+}
+
+// nest bounds how deep a built-in may come to itself through elements.
+func (h *host) nest(o *goja.Object, name string, depth *int) {
+	original, _ := goja.AssertFunction(o.Get(name))
+	limit := h.v.gen.limits.CallStack
+	h.method(o, name, func(call goja.FunctionCall) goja.Value {
+		if *depth++; *depth > limit {
+			*depth = 0
+			panic(h.rangeError("%s: nested deeper than %d", name, limit))
+		}
+		v, err := original(call.This, call.Arguments...)
+		*depth = max(0, *depth-1)
+		if err != nil {
+			panic(rethrow(err))
+		}
+		return v
+	})
+}
+
+// guardCode bounds source text that is made at run time.
+func (h *host) guardCode() {
+	check := func(args []goja.Value) {
+		for _, a := range args {
+			s, ok := a.(goja.String)
+			if !ok {
+				continue
+			}
+			h.tooMuch(float64(s.Length()), h.v.gen.limits.Source, "source text")
+			if line, _ := tooDeep(s.String()); line > 0 {
+				panic(h.rangeError("source text: brackets are nested deeper than %d", maxBrackets))
+			}
+		}
+	}
+	h.guard(h.js.GlobalObject(), "eval", func(call goja.FunctionCall) { check(call.Arguments) })
+	program, err := h.v.gen.rt.cache.prelude(preludeFunctions)
+	must(err)
+	list, err := h.js.RunProgram(program)
+	must(err)
+	global := h.js.GlobalObject()
+	for i, name := range []string{"Function", "AsyncFunction", "GeneratorFunction"} {
+		original := list.(*goja.Object).Get(h.index(i)).(*goja.Object)
+		construct, _ := goja.AssertConstructor(original)
+		wrapper := h.replaceConstructor(name, original, construct, check)
+		if name == "Function" {
+			_ = global.DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		}
+	}
+}
+
+// guardBuffer bounds a constructor of buffers.
+func (h *host) guardBuffer(name string) {
+	limit := h.v.gen.limits.Text
+	original := h.js.Get(name).(*goja.Object)
+	construct, _ := goja.AssertConstructor(original)
+	wrapper := h.replaceConstructor(name, original, construct, func(args []goja.Value) {
+		if len(args) == 0 {
+			return
+		}
+		n := args[0]
+		if o, ok := n.(*goja.Object); ok {
+			if n = o.Get("length"); n == nil || o.ExportType() == arrayBufferType {
+				return
+			}
+		}
+		size := limit / 8
+		if name == "ArrayBuffer" {
+			size = limit
+		}
+		h.tooMuch(n.ToFloat(), size, name)
+	})
+	_ = h.js.GlobalObject().DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// replaceConstructor puts a checked constructor in the place of a built-in
+// one: same prototype, statics inherited, subclasses and instanceof unharmed.
+func (h *host) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
+	var wrapper *goja.Object
+	wrapper = h.js.ToValue(func(call goja.ConstructorCall) *goja.Object {
+		check(call.Arguments)
+		target := call.NewTarget
+		if target == nil || target == wrapper {
+			target = original
+		}
+		o, err := construct(target, call.Arguments...)
+		if err != nil {
+			panic(rethrow(err))
+		}
+		return o
+	}).(*goja.Object)
+	proto := original.Get("prototype").(*goja.Object)
+	_ = wrapper.Set("prototype", proto)
+	_ = wrapper.SetPrototype(original)
+	_ = wrapper.DefineDataProperty("name", h.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return wrapper
+}
+
+// guardJSON replaces JSON.parse and JSON.stringify, whose own recursion has no
+// bound. BigInt is written as a number.
+func (h *host) guardJSON() {
+	json := h.js.Get("JSON").(*goja.Object)
+	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
+		decoded, err := wire.Decode([]byte(call.Argument(0).String()))
+		if err != nil {
+			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue(err.Error()))
+			must(e)
+			panic(o)
+		}
+		value := h.fromJSON(decoded)
+		if reviver, ok := goja.AssertFunction(call.Argument(1)); ok {
+			root := h.js.NewObject()
+			_ = root.Set("", value)
+			return h.revive(root, "", reviver)
+		}
+		return value
+	})
+	stringify, _ := goja.AssertFunction(json.Get("stringify"))
+	h.method(json, "stringify", func(call goja.FunctionCall) goja.Value {
+		if len(call.Arguments) == 1 {
+			return h.stringify(call.Argument(0))
+		}
+		v, err := stringify(json, call.Arguments...)
+		if err != nil {
+			panic(rethrow(err))
+		}
+		return v
+	})
+	raw, _ := goja.AssertFunction(json.Get("rawJSON"))
+	h.method(h.prototype("BigInt"), "toJSON", func(call goja.FunctionCall) goja.Value {
+		v, err := raw(json, h.js.ToValue(call.This.String()))
+		if err != nil {
+			panic(rethrow(err))
+		}
+		return v
+	})
+}
+
+// stringify is JSON.stringify of one argument, bounded in size and depth.
+func (h *host) stringify(v goja.Value) goja.Value {
+	limits := &h.v.gen.limits
+	w := writer{h: h, size: limits.Text, deep: limits.Depth}
+	defer func() {
+		x := recover()
+		if bad, ok := x.(errResult); ok {
+			panic(h.js.NewTypeError("JSON.stringify: " + string(bad)))
+		}
+		if x != nil {
+			panic(x)
+		}
+	}()
+	if !w.value(v) {
+		return goja.Undefined()
+	}
+	return h.js.ToValue(string(w.buf))
+}
+
+// revive walks a parsed value bottom up, as JSON.parse does with a reviver.
+func (h *host) revive(holder *goja.Object, key string, reviver goja.Callable) goja.Value {
+	value := holder.Get(key)
+	if o, ok := value.(*goja.Object); ok {
+		keys := o.Keys()
+		if o.ClassName() == "Array" {
+			keys = keys[:0]
+			for i := range int(o.Get("length").ToInteger()) {
+				keys = append(keys, h.index(i))
+			}
+		}
+		for _, k := range keys {
+			v := h.revive(o, k, reviver)
+			if goja.IsUndefined(v) {
+				_ = o.Delete(k)
+				continue
+			}
+			h.put(o, k, v)
+		}
+	}
+	v, err := reviver(holder, h.js.ToValue(key), value)
+	if err != nil {
+		panic(rethrow(err))
+	}
+	return v
+}

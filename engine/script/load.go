@@ -1,0 +1,152 @@
+package script
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// loading is the first turns of a VM: they run the module and let it register
+// its routes.
+type loading struct {
+	vm     *vm
+	routes []jsRoute
+	done   chan error // buffered
+}
+
+// finish ends the loading; only the first time counts.
+func (l *loading) finish(err error) {
+	v := l.vm
+	if v.load != l {
+		return
+	}
+	v.load = nil
+	v.limit = v.gen.limits.CPU
+	v.routes = l.routes
+	l.done <- err
+}
+
+// run is the turn that loads.
+func (l *loading) run() error {
+	v := l.vm
+	v.load = l
+	v.host.install()
+	src, err := v.gen.files.open(v.gen.entry, v.gen.asked, filepath.ToSlash(v.gen.asked))
+	if err != nil {
+		l.finish(err)
+		return nil
+	}
+	exports, err := v.host.module(src)
+	if err == nil {
+		var pending goja.Value
+		if pending, err = l.register(exports); err == nil {
+			return l.settle(pending)
+		}
+	}
+	if uncatchable(err) {
+		return err
+	}
+	l.finish(v.loadError(v.describeError(err)))
+	return nil
+}
+
+// register finds the routes in what the module exports; the value may be a
+// promise of an async _route.
+func (l *loading) register(exports goja.Value) (goja.Value, error) {
+	h := l.vm.host
+	if construct, ok := goja.AssertConstructor(exports); ok {
+		instance, err := construct(nil, h.options())
+		if err != nil {
+			return nil, err
+		}
+		return l.registerService(instance)
+	}
+	if o, ok := exports.(*goja.Object); ok && o.ClassName() == "Object" {
+		if _, callable := goja.AssertFunction(exports); !callable {
+			return goja.Undefined(), l.registerTable(o)
+		}
+	}
+	return nil, errors.New("module.exports must be a Service class, or an object such as {'GET /': async (req) => ...}")
+}
+
+// registerService asks a service object for its routes.
+func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
+	h := l.vm.host
+	var route, plain goja.Value
+	if ex := h.js.Try(func() { route, plain = instance.Get("route"), instance.Get("_route") }); ex != nil {
+		return nil, ex
+	}
+	f, ok := goja.AssertFunction(route)
+	if !ok {
+		if f, ok = goja.AssertFunction(plain); !ok {
+			return nil, errors.New("the service has neither a method _route(router) nor route(router)")
+		}
+	}
+	if h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
+		l.vm.gen.legacy = true
+	}
+	return f(instance, h.router(instance))
+}
+
+// registerTable reads the short form.
+func (l *loading) registerTable(table *goja.Object) error {
+	h := l.vm.host
+	var failed error
+	ex := h.js.Try(func() {
+		for _, key := range table.Keys() {
+			handler := table.Get(key)
+			method, path, ok := strings.Cut(strings.TrimSpace(key), " ")
+			if !ok {
+				failed = errors.New("key " + quoted(key) + " of module.exports is no route: write 'GET /path'")
+				return
+			}
+			if failed = h.addRoute(method, strings.TrimSpace(path), handler, table); failed != nil {
+				return
+			}
+		}
+	})
+	if ex != nil {
+		return ex
+	}
+	return failed
+}
+
+// settle waits for an async _route.
+func (l *loading) settle(pending goja.Value) error {
+	v := l.vm
+	p, ok := promiseOf(pending)
+	if !ok {
+		l.finish(nil)
+		return nil
+	}
+	reject := func(reason goja.Value) { l.finish(v.loadError(v.describeThrown(reason, nil))) }
+	switch p.State() {
+	case goja.PromiseStateFulfilled:
+		l.finish(nil)
+		return nil
+	case goja.PromiseStateRejected:
+		delete(v.rejected, p)
+		reject(p.Result())
+		return nil
+	}
+	return v.host.then(p, func(goja.Value) { l.finish(nil) }, reject)
+}
+
+// loadError turns a failure into the error of a load.
+func (v *vm) loadError(f *Failure) error {
+	var e *LoadError
+	if errors.As(f.cause, &e) {
+		return e
+	}
+	e = &LoadError{File: f.File, Line: f.Line, Column: f.Column, Message: f.Message}
+	if e.File == "" {
+		e.File = filepath.ToSlash(v.gen.asked)
+		return e
+	}
+	if s := v.gen.files.byName(e.File); s != nil {
+		e.Source = s.line(e.Line)
+	}
+	return e
+}

@@ -1,0 +1,147 @@
+package script
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Limits of a query string or form, as the ancestor's parser has them.
+const (
+	maxParameters = 1000
+	maxNesting    = 5
+	maxIndex      = 20 // of a[20]; above it the index is a name
+)
+
+// parseQuery reads name=value pairs: repeated names and a[]=x make arrays,
+// a[b]=x makes objects, every leaf is text. Broken escapes are taken as they
+// are.
+func parseQuery(s string) engine.Fields {
+	root := &node{}
+	for i := 0; s != "" && i < maxParameters; i++ {
+		var pair string
+		pair, s, _ = strings.Cut(s, "&")
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		path := keyPath(unescape(name))
+		if slices.Contains(path, "__proto__") {
+			continue
+		}
+		root.child(path[0]).set(path[1:], unescape(value))
+	}
+	return root.fields()
+}
+
+func unescape(s string) string {
+	if u, err := url.QueryUnescape(s); err == nil {
+		return u
+	}
+	return strings.ReplaceAll(s, "+", " ")
+}
+
+// keyPath splits a[b][c] into a, b, c; what is nested too deep stays one name.
+func keyPath(key string) []string {
+	open := strings.IndexByte(key, '[')
+	if open <= 0 || !strings.Contains(key[open:], "]") {
+		return []string{key}
+	}
+	path, rest := []string{key[:open]}, key[open:]
+	for strings.HasPrefix(rest, "[") {
+		end := strings.IndexByte(rest, ']')
+		if end < 0 {
+			break
+		}
+		if len(path) > maxNesting {
+			return append(path, rest)
+		}
+		path = append(path, rest[1:end])
+		rest = rest[end+1:]
+	}
+	return path
+}
+
+// node is one name of the query: text, or what is below it.
+type node struct {
+	texts []string
+	names []string
+	below map[string]*node
+	next  int // index that a[] takes
+}
+
+func (n *node) set(path []string, value string) {
+	if len(path) == 0 {
+		n.texts = append(n.texts, value)
+		return
+	}
+	name := path[0]
+	if name == "" {
+		for n.below[strconv.Itoa(n.next)] != nil {
+			n.next++
+		}
+		name = strconv.Itoa(n.next)
+	}
+	n.child(name).set(path[1:], value)
+}
+
+func (n *node) child(name string) *node {
+	child := n.below[name]
+	if child == nil {
+		child = &node{}
+		if n.below == nil {
+			n.below = map[string]*node{}
+		}
+		n.below[name] = child
+		n.names = append(n.names, name)
+	}
+	return child
+}
+
+// value is the decoded JSON of the node.
+func (n *node) value() any {
+	if len(n.names) == 0 {
+		if len(n.texts) == 1 {
+			return n.texts[0]
+		}
+		return textList(n.texts)
+	}
+	if n.isList() {
+		list := textList(n.texts)
+		for _, name := range n.names {
+			list = append(list, n.below[name].value())
+		}
+		return list
+	}
+	return n.fields()
+}
+
+func (n *node) fields() engine.Fields {
+	fields := make(engine.Fields, 0, len(n.names))
+	for _, name := range n.names {
+		fields = append(fields, engine.Field{Name: name, Value: n.below[name].value()})
+	}
+	return fields
+}
+
+func textList(texts []string) []any {
+	list := make([]any, len(texts))
+	for i, t := range texts {
+		list[i] = t
+	}
+	return list
+}
+
+// isList reports whether all names are small indexes.
+func (n *node) isList() bool {
+	for _, name := range n.names {
+		i, err := strconv.Atoi(name)
+		if err != nil || i < 0 || i > maxIndex+n.next || strconv.Itoa(i) != name {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,433 @@
+package script
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// active returns the call in whose asynchronous context a script acts, and
+// throws when there is none.
+func (h *host) active(what string) *call {
+	c := h.v.cur
+	if c == nil || c.over.Load() {
+		panic(h.newError(what+" acts for the account of a request: it cannot be called while the service loads, nor after the request was answered", "no-request"))
+	}
+	return c
+}
+
+// operation is a repository call: its arguments are checked and copied before
+// do runs on another goroutine; what do returns builds the result, again in a
+// turn of the VM.
+type operation struct {
+	writes bool
+	do     func(ctx context.Context) (func() goja.Value, error)
+}
+
+// async runs an operation and returns a promise of its result.
+func (h *host) async(name string, prepare func(call goja.FunctionCall) (operation, error)) func(goja.FunctionCall) goja.Value {
+	return func(fc goja.FunctionCall) goja.Value {
+		c := h.active(name)
+		op, err := prepare(fc)
+		p, resolve, reject := h.js.NewPromise()
+		where := h.where()
+		if err != nil {
+			must(reject(h.errorOf(err, where)))
+			return h.js.ToValue(p)
+		}
+		if op.writes {
+			c.wrote.Store(true)
+		}
+		ctx := c.context()
+		go func() {
+			build, err := runOperation(ctx, op)
+			h.v.do(task{c, func() error {
+				if c.over.Load() {
+					return nil
+				}
+				if err != nil {
+					return reject(h.errorOf(err, where))
+				}
+				var value goja.Value
+				if ex := h.js.Try(func() { value = build() }); ex != nil {
+					return reject(ex.Value())
+				}
+				return resolve(value)
+			}}, true)
+		}()
+		return h.js.ToValue(p)
+	}
+}
+
+// runOperation keeps a panic of the repository from ending the process.
+func runOperation(ctx context.Context, op operation) (build func() goja.Value, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = &panicError{value: x}
+		}
+	}()
+	return op.do(ctx)
+}
+
+// where captures the lines of the script that call.
+func (h *host) where() []goja.StackFrame {
+	return h.js.CaptureCallStack(4, make([]goja.StackFrame, 0, 4))
+}
+
+// errorOf makes the JavaScript Error of a failed operation. Its code is the
+// reason of the engine's error; 403 when access was refused.
+func (h *host) errorOf(err error, where []goja.StackFrame) *goja.Object {
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		e = engine.Wrap(err, "the repository failed")
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			e = &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the request took too long", Err: err}
+		}
+	}
+	var code any = e.Reason
+	if e.Code == engine.Forbidden {
+		code = 403
+	}
+	o := h.newError(e.Message, code)
+	if e.Class != "" {
+		_ = o.Set("class", e.Class)
+	}
+	if e.ID != "" {
+		_ = o.Set("id", e.ID)
+	}
+	if e.Attribute != "" {
+		_ = o.Set("attribute", e.Attribute)
+	}
+	h.hide(o, &placedError{e, where})
+	return o
+}
+
+// placedError is an engine error with the line that called the repository: the
+// Error itself is made later, where no script runs.
+type placedError struct {
+	error
+	where []goja.StackFrame
+}
+
+// Unwrap returns the engine error.
+func (e *placedError) Unwrap() error { return e.error }
+
+// repository makes the object dataRepo, once per VM.
+func (h *host) repository(repo engine.Repository) goja.Value {
+	if o := h.repositories[repo]; o != nil {
+		return o
+	}
+	o := h.js.NewObject()
+	h.repositories[repo] = o
+	r := &jsRepository{h: h, repo: repo}
+	for _, m := range []struct {
+		name    string
+		prepare func(goja.FunctionCall) (operation, error)
+	}{
+		{"getList", r.getList}, {"getCount", r.getCount}, {"getItem", r.getItem}, {"createItem", r.createItem},
+		{"editItem", r.editItem}, {"saveItem", r.saveItem}, {"deleteItem", r.deleteItem},
+	} {
+		h.method(o, m.name, h.async("dataRepo."+m.name, m.prepare))
+	}
+	return o
+}
+
+// jsRepository is one repository as scripts call it: reference, "dataRepo
+// API".
+type jsRepository struct {
+	h    *host
+	repo engine.Repository
+}
+
+// target reads the first argument: a class name, or an item that stands for
+// its class. id is that of the item.
+func (r *jsRepository) target(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
+	if i := itemOf(v); i != nil {
+		return i.item.Class, i.item, nil
+	}
+	name, ok := v.Export().(string)
+	if !ok {
+		return nil, nil, engine.Errorf(engine.Invalid, "argument", "the first argument is the name of a class, found %s", describeValue(v))
+	}
+	c, err = r.h.findClass(name)
+	return c, nil, err
+}
+
+// query reads the arguments of getList and getCount.
+func (r *jsRepository) query(call goja.FunctionCall) (*engine.Query, *goja.Object, error) {
+	c, it, err := r.target(call.Argument(0))
+	if err != nil {
+		return nil, nil, err
+	}
+	q := &engine.Query{Class: c, Count: -1}
+	if it != nil {
+		if q.Filter, err = sameValues(it); err != nil {
+			return nil, nil, err
+		}
+	}
+	o, ok := call.Argument(1).(*goja.Object)
+	if !ok {
+		return q, nil, nil
+	}
+	decoded, err := r.h.toDecoded(o.Get("filter"))
+	if err != nil {
+		return nil, nil, err
+	}
+	filter, err := engine.ParseFilter(c, decoded, r.h.v.gen.rt.now())
+	q.Filter = engine.And(q.Filter, filter)
+	return q, o, err
+}
+
+// sameValues finds items with the values that an item has.
+func sameValues(it *engine.Item) (*engine.Filter, error) {
+	var all []*engine.Filter
+	for i, p := range it.Class.Properties {
+		if v := it.Values[i]; v != nil && v != engine.Absent && p.Type != engine.Password {
+			f, err := engine.Equal(p, v)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+	}
+	return engine.And(all...), nil
+}
+
+func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
+	q, o, err := r.query(call)
+	if err != nil {
+		return operation{}, err
+	}
+	total := false
+	if o != nil {
+		if total, err = r.page(q, o); err != nil {
+			return operation{}, err
+		}
+	}
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		items, err := r.list(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		n := int64(-1)
+		if total {
+			if n, err = r.repo.Count(ctx, q); err != nil {
+				return nil, err
+			}
+		}
+		return func() goja.Value { return r.h.list(items, n) }, nil
+	}}, nil
+}
+
+// page reads sort, offset, count and countTotal.
+func (r *jsRepository) page(q *engine.Query, o *goja.Object) (total bool, err error) {
+	if v := o.Get("sort"); v != nil && !goja.IsUndefined(v) && !goja.IsNull(v) {
+		decoded, err := r.h.toDecoded(v)
+		if err != nil {
+			return false, err
+		}
+		if q.Sort, err = engine.ParseSort(q.Class, decoded); err != nil {
+			return false, err
+		}
+	}
+	if q.Offset, err = wholeOption(o, "offset", 0); err != nil {
+		return false, err
+	}
+	if q.Count, err = wholeOption(o, "count", -1); err != nil {
+		return false, err
+	}
+	v := o.Get("countTotal")
+	return v != nil && v.ToBoolean(), nil
+}
+
+func wholeOption(o *goja.Object, name string, def int) (int, error) {
+	v := o.Get(name)
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return def, nil
+	}
+	f := v.ToFloat()
+	if !(f >= 0 && f <= 1<<31 && f == float64(int(f))) {
+		return 0, engine.Errorf(engine.Invalid, name, "%s takes a whole number that is not negative, found %s", name, describeValue(v))
+	}
+	return int(f), nil
+}
+
+// list fetches the items, at most Limits.Rows. Items are copied into blocks,
+// to allocate little.
+func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
+	limit := r.h.v.gen.limits.Rows
+	bounded := *q
+	if q.Count < 0 || q.Count > limit {
+		bounded.Count = limit + 1
+	}
+	var items []*engine.Item
+	var block []engine.Item
+	var values engine.Values
+	err := r.repo.List(ctx, &bounded, func(it *engine.Item) error {
+		if len(items) == limit {
+			return engine.Errorf(engine.Invalid, "too-many-items",
+				"getList found more than %d items of %s: pass a count, or a narrower filter", limit, q.Class.FullName)
+		}
+		if len(block) == cap(block) {
+			block = make([]engine.Item, 0, min(256, max(8, len(items))))
+		}
+		block = append(block, *it)
+		clone := &block[len(block)-1]
+		n := len(it.Values)
+		if len(values)+n > cap(values) {
+			values = make(engine.Values, 0, n*cap(block))
+		}
+		values = append(values, it.Values...)
+		clone.Values = values[len(values)-n : len(values) : len(values)]
+		items = append(items, clone)
+		return nil
+	})
+	return items, err
+}
+
+func (r *jsRepository) getCount(call goja.FunctionCall) (operation, error) {
+	q, _, err := r.query(call)
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		n, err := r.repo.Count(ctx, q)
+		return func() goja.Value { return r.h.js.ToValue(n) }, err
+	}}, err
+}
+
+func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
+	c, it, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	id, ok := idOf(call.Argument(1))
+	if !ok && it != nil {
+		id, ok = it.ID, true
+	}
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		if !ok {
+			return goja.Null, nil
+		}
+		found, err := r.repo.Get(ctx, c, id)
+		if engine.CodeOf(err) == engine.NotFound && err != nil {
+			return goja.Null, nil
+		}
+		return r.result(found, err)
+	}}, nil
+}
+
+// idOf reads an id; false for null and undefined.
+func idOf(v goja.Value) (string, bool) {
+	if it := itemOf(v); it != nil {
+		return it.item.ID, true
+	}
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return "", false
+	}
+	return v.String(), true
+}
+
+func (r *jsRepository) result(it *engine.Item, err error) (func() goja.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	return func() goja.Value { return r.h.item(it) }, nil
+}
+
+// values binds the data of a write.
+func (r *jsRepository) values(c *engine.Class, data goja.Value) (engine.Values, error) {
+	if it := itemOf(data); it != nil {
+		return itemValues(c, it.item)
+	}
+	decoded, err := r.h.toDecoded(data)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := decoded.(engine.Fields)
+	if !ok {
+		return nil, engine.Errorf(engine.Invalid, "argument", "data is an object of attributes, found %s", describeValue(data))
+	}
+	g := r.h.v.gen
+	v, unknown, err := c.Bind(fields, g.strict)
+	if len(unknown) > 0 {
+		g.warn("a script writes attributes that the class does not have; they are ignored", "class", c.FullName, "attributes", unknown)
+	}
+	return v, err
+}
+
+// itemValues are the values of an item that is written as a whole.
+func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
+	if it.Class != c {
+		return nil, engine.Errorf(engine.Invalid, "argument", "the item is of class %s, not %s", it.Class.FullName, c.FullName)
+	}
+	v := append(engine.Values(nil), it.Values...)
+	for i, p := range c.Properties {
+		if p.Type == engine.Password {
+			v[i] = engine.Absent // it is a hash here, and would be hashed again
+		}
+	}
+	return v, nil
+}
+
+func (r *jsRepository) createItem(call goja.FunctionCall) (operation, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	v, err := r.values(c, call.Argument(1))
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		return r.result(r.repo.Create(ctx, c, v))
+	}}, err
+}
+
+func (r *jsRepository) editItem(call goja.FunctionCall) (operation, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	id, ok := idOf(call.Argument(1))
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "editItem takes an id, found %s", describeValue(call.Argument(1)))
+	}
+	v, err := r.values(c, call.Argument(2))
+	options := engine.UpdateOptions{Handling: r.h.v.gen.strict}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		return r.result(r.repo.Update(ctx, c, id, v, options))
+	}}, err
+}
+
+func (r *jsRepository) saveItem(call goja.FunctionCall) (operation, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	record := engine.Record{Class: c}
+	record.ID, _ = idOf(call.Argument(1))
+	record.Version, _ = call.Argument(3).Export().(string)
+	record.Values, err = r.values(c, call.Argument(2))
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		saved, err := r.repo.Save(ctx, []engine.Record{record})
+		if err != nil {
+			return nil, err
+		}
+		return r.result(saved[0], nil)
+	}}, err
+}
+
+func (r *jsRepository) deleteItem(call goja.FunctionCall) (operation, error) {
+	c, it, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	id, ok := idOf(call.Argument(1))
+	if !ok && it != nil {
+		id, ok = it.ID, true
+	}
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "deleteItem takes an id, found %s", describeValue(call.Argument(1)))
+	}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		return goja.Undefined, r.repo.Delete(ctx, c, id, nil)
+	}}, nil
+}

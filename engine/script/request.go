@@ -1,0 +1,209 @@
+package script
+
+import (
+	"net"
+	"net/http"
+	"sort"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// requestCache holds the parts of req that were read.
+type requestCache struct {
+	values map[string]goja.Value
+}
+
+// requestFields is what req shows, computed when first read. It stands in the
+// prototype chain of req: req itself is an ordinary object.
+type requestFields struct{ c *call }
+
+var requestKeys = []string{
+	"method", "url", "originalUrl", "baseUrl", "path", "params", "query", "body", "headers", "user",
+	"ip", "hostname", "protocol", "secure", "id",
+}
+
+// Get returns a field of the request.
+func (f *requestFields) Get(name string) goja.Value {
+	if v, ok := f.c.js.values[name]; ok {
+		return v
+	}
+	v := f.read(name)
+	if v != nil {
+		if f.c.js.values == nil {
+			f.c.js.values = map[string]goja.Value{}
+		}
+		f.c.js.values[name] = v
+	}
+	return v
+}
+
+// Set is never reached: assignments make a property of req itself.
+func (f *requestFields) Set(string, goja.Value) bool { return false }
+
+// Delete is never reached.
+func (f *requestFields) Delete(string) bool { return true }
+
+// Has reports whether there is such a field.
+func (f *requestFields) Has(name string) bool {
+	for _, k := range requestKeys {
+		if k == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Keys lists the fields.
+func (f *requestFields) Keys() []string { return requestKeys }
+
+func (f *requestFields) read(name string) goja.Value {
+	h, r := f.c.vm.host, f.c.req
+	text := func(s string) goja.Value { return h.js.ToValue(s) }
+	switch name {
+	case "method":
+		return text(r.Method)
+	case "path":
+		return text(r.Path)
+	case "url":
+		return text(withQuery(r.Path, r.RawQuery))
+	case "baseUrl":
+		return text("/rest/" + r.Service)
+	case "originalUrl":
+		return text("/rest/" + r.Service + withQuery(r.Path, r.RawQuery))
+	case "params":
+		o := h.js.NewObject()
+		for _, p := range r.Params {
+			h.put(o, p.Name, text(p.Value))
+		}
+		return o
+	case "query":
+		return h.fromDecoded(parseQuery(r.RawQuery))
+	case "body":
+		return h.bodyValue(f.c.body)
+	case "headers":
+		return h.headerObject(r.Header)
+	case "user":
+		return h.user(r.Account)
+	case "ip":
+		return text(r.RemoteIP)
+	case "hostname":
+		return text(hostname(r.Host))
+	case "protocol":
+		if r.Secure {
+			return text("https")
+		}
+		return text("http")
+	case "secure":
+		return h.js.ToValue(r.Secure)
+	case "id":
+		return text(r.ID)
+	}
+	return nil
+}
+
+func withQuery(path, query string) string {
+	if query == "" {
+		return path
+	}
+	return path + "?" + query
+}
+
+func hostname(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}
+
+func (h *host) headerObject(header http.Header) goja.Value {
+	names := make([]string, 0, len(header))
+	for n := range header {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	o := h.js.NewObject()
+	for _, n := range names {
+		h.put(o, strings.ToLower(n), h.js.ToValue(headerText(n, header[n])))
+	}
+	return o
+}
+
+func headerText(name string, values []string) string {
+	if name == "Cookie" {
+		return strings.Join(values, "; ")
+	}
+	return strings.Join(values, ", ")
+}
+
+// request makes the req object of a call.
+func (h *host) request(c *call) *goja.Object {
+	if h.requestProto == nil {
+		h.requestProto = h.newRequestProto()
+	}
+	fields := h.js.NewDynamicObject(&requestFields{c})
+	_ = fields.SetPrototype(h.requestProto)
+	return h.js.CreateObject(fields)
+}
+
+// requestOf returns the call whose req an object is.
+func (h *host) requestOf(v goja.Value) *call {
+	if o, ok := v.(*goja.Object); ok {
+		if proto := o.Prototype(); proto != nil {
+			if f, ok := proto.Export().(*requestFields); ok {
+				return f.c
+			}
+		}
+	}
+	panic(h.js.NewTypeError("this method must be called on the request"))
+}
+
+func (h *host) newRequestProto() *goja.Object {
+	proto := h.js.NewObject()
+	get := func(call goja.FunctionCall) goja.Value {
+		c := h.requestOf(call.This)
+		name := http.CanonicalHeaderKey(call.Argument(0).String())
+		if name == "Referrer" {
+			name = "Referer"
+		}
+		if values := c.req.Header[name]; len(values) > 0 {
+			return h.js.ToValue(headerText(name, values))
+		}
+		return goja.Undefined()
+	}
+	h.method(proto, "get", get)
+	h.method(proto, "header", get)
+	return proto
+}
+
+// user makes req.user, null when there is no account at all. A service that
+// asks for no credentials has the account anonymous.
+func (h *host) user(a *engine.Account) goja.Value {
+	if a == nil {
+		return goja.Null()
+	}
+	o := h.js.NewObject()
+	text := func(name, value string) {
+		v := h.js.ToValue(value)
+		h.method(o, name, func(goja.FunctionCall) goja.Value { return v })
+	}
+	login, kind := a.ID, ""
+	if i := strings.LastIndexByte(a.ID, '@'); i >= 0 {
+		login, kind = a.ID[:i], a.ID[i+1:]
+	}
+	text("id", a.ID)
+	text("login", login)
+	text("type", kind)
+	text("name", a.Name)
+	text("toString", a.ID)
+	h.method(o, "coactors", func(goja.FunctionCall) goja.Value {
+		roles := make([]any, len(a.Roles))
+		for i, r := range a.Roles {
+			roles[i] = r
+		}
+		return h.js.NewArray(roles...)
+	})
+	return o
+}

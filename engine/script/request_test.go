@@ -1,0 +1,98 @@
+package script
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+func TestRequest(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	show := func(expression string, q request) string {
+		g := a.load("module.exports = {'POST /': (req) => [" + expression + "]}")
+		defer g.Close()
+		q.method = "POST"
+		return strings.TrimPrefix(answer(send(t, g, q)), jsonType)
+	}
+	account := &engine.Account{ID: "bob@local", Name: "Bob", Roles: []string{"r"}}
+	header := http.Header{"X-One": {"1", "2"}, "Cookie": {"a=1", "b=2"}}
+	for _, c := range []struct {
+		expression string
+		q          request
+		want       string
+	}{
+		{"req.method, req.path, req.url, req.originalUrl, req.baseUrl", request{path: "/a%2Fb", query: "x=1"},
+			`["POST","/a%2Fb","/a%2Fb?x=1","/rest/svc/a%2Fb?x=1","/rest/svc"]`},
+		{"req.params, req.params === req.params", request{params: []engine.Param{{Name: "id", Value: "a/б"}}}, `[{"id":"a/б"},true]`},
+		{"req.headers, req.get('x-one'), req.header('X-ONE'), req.get('none') === undefined", request{header: header},
+			`[{"cookie":"a=1; b=2","x-one":"1, 2"},"1, 2","1, 2",true]`},
+		{"req.user, req.ip, req.hostname, req.protocol, req.secure, req.id", request{}, `[null,"192.0.2.1","example.org","http",false,"r1"]`},
+		{"req.user.id(), req.user.type()", request{account: engine.Anonymous}, `["anonymous",""]`},
+		{"req.user.id(), req.user.login(), req.user.type(), req.user.name(), `${req.user}`, req.user.coactors()", request{account: account},
+			`["bob@local","bob","local","Bob","bob@local",["r"]]`},
+		{"'body' in req, Object.keys(req), (req.extra = 1, req.extra), (req.body = 5, req.body), Object.isFrozen(Object.freeze(req))", request{},
+			`[true,[],1,5,true]`},
+		{"req.body", request{}, `[{}]`},
+		{"req.body", request{contentType: "application/json"}, `[{}]`},
+		{"req.body", request{contentType: "application/json; charset=utf-8", body: `{"b":1,"a":[1.5,null,"x"],"__proto__":{"p":1}}`},
+			`[{"b":1,"a":[1.5,null,"x"],"__proto__":{"p":1}}]`},
+		{"req.body.p, ({}).p", request{contentType: "application/json", body: `{"__proto__":{"p":1}}`}, `[null,null]`},
+		{"req.body, typeof req.body.n", request{contentType: "application/merge-patch+json", body: `{"n":9007199254740993}`}, `[{"n":9007199254740993},"bigint"]`},
+		{"req.body", request{contentType: "application/x-www-form-urlencoded", body: `a=1&b=x+y&b=%D1%8F&c[d]=2`}, `[{"a":"1","b":["x y","я"],"c":{"d":"2"}}]`},
+		{"req.body", request{contentType: "text/plain", body: "hé\xff"}, `["hé�"]`},
+		{"req.body.constructor === Uint8Array, req.body.length, req.body[1]", request{contentType: "image/png", body: "\x01\xff"}, `[true,2,255]`},
+		{"req.body.length", request{body: "abc"}, `[3]`},
+	} {
+		expect(t, show(c.expression, c.q), c.want)
+	}
+}
+
+func TestQuery(t *testing.T) {
+	for query, want := range map[string]string{
+		"":                               `{}`,
+		"a=1&b=2":                        `{"a":"1","b":"2"}`,
+		"a=1&a=2":                        `{"a":["1","2"]}`,
+		"a[]=x&a[]=y":                    `{"a":["x","y"]}`,
+		"a[]=x":                          `{"a":["x"]}`,
+		"a[0]=x&a[1]=y":                  `{"a":["x","y"]}`,
+		"a[20]=x":                        `{"a":["x"]}`,
+		"a[21]=x":                        `{"a":{"21":"x"}}`,
+		"a[b]=1&a[c][d]=2":               `{"a":{"b":"1","c":{"d":"2"}}}`,
+		"a.b=1":                          `{"a.b":"1"}`,
+		"d":                              `{"d":""}`,
+		"d=&=x":                          `{"d":"","":"x"}`,
+		"__proto__=1&a[__proto__]=2&b=3": `{"b":"3"}`,
+		"a=%zz+b":                        `{"a":"%zz b"}`,
+		"_eager=a|b":                     `{"_eager":"a|b"}`,
+		"0=x":                            `{"0":"x"}`,
+		"a[b][c][d][e][f][g]=1":          `{"a":{"b":{"c":{"d":{"e":{"f":{"[g]":"1"}}}}}}}`,
+		"a[=1":                           `{"a[":"1"}`,
+	} {
+		if got := string(engine.AppendValue(nil, parseQuery(query))); got != want {
+			t.Errorf("%s: got %s, want %s", query, got, want)
+		}
+	}
+	if n := len(parseQuery(strings.Repeat("a=1&", 5000))); n != 1 {
+		t.Errorf("got %d names", n)
+	}
+}
+
+func TestBadBodies(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load(`let n = 0; module.exports = {'POST /': () => ++n}`)
+	for body, want := range map[string]string{
+		`{"a":`:                    "malformed JSON at line 1",
+		`5`:                        "the body must be a JSON object or array",
+		`"x"`:                      "the body must be a JSON object or array",
+		`null`:                     "the body must be a JSON object or array",
+		strings.Repeat("[", 1000):  "nested deeper than 512 levels",
+		`{} {}`:                    "malformed JSON",
+		`{"a":1e999999999999999}x`: "malformed JSON",
+	} {
+		got := answer(send(t, g, request{method: "POST", contentType: "application/json", body: body}))
+		expectIn(t, got, "error 1 ", want)
+	}
+	expect(t, answer(send(t, g, request{method: "POST", contentType: "application/json", body: "[]"})), jsonType+"1")
+}

@@ -1,0 +1,163 @@
+package script
+
+import (
+	"sync"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// timers are those of one VM.
+type timers struct {
+	vm   *vm
+	mu   sync.Mutex
+	last int64
+	live map[int64]*time.Timer // nil timer: an immediate
+	off  bool
+}
+
+const (
+	minDelay = time.Millisecond
+	maxDelay = 1<<31 - 1 // milliseconds; more fires at once, as elsewhere
+)
+
+func (h *host) installTimers() {
+	t := &h.v.timers
+	global := h.js.GlobalObject()
+	start := func(name string, repeat, immediate bool) {
+		h.method(global, name, func(call goja.FunctionCall) goja.Value {
+			f, ok := goja.AssertFunction(call.Argument(0))
+			if !ok {
+				panic(h.js.NewTypeError(name + " takes a function"))
+			}
+			first := 2
+			delay := time.Duration(0)
+			if immediate {
+				first = 1
+			} else {
+				delay = delayOf(call.Argument(1))
+			}
+			var args []goja.Value
+			if len(call.Arguments) > first {
+				args = call.Arguments[first:]
+			}
+			id := t.start(&timer{f: f, args: args, call: h.v.cur, delay: delay, repeat: repeat})
+			if id == 0 {
+				panic(h.newError(name+": the service has too many timers", "too-many-timers"))
+			}
+			return h.js.ToValue(id)
+		})
+	}
+	start("setTimeout", false, false)
+	start("setInterval", true, false)
+	start("setImmediate", false, true)
+	clear := func(call goja.FunctionCall) goja.Value {
+		if v := call.Argument(0); goja.IsNumber(v) {
+			t.stop(v.ToInteger())
+		}
+		return goja.Undefined()
+	}
+	for _, name := range []string{"clearTimeout", "clearInterval", "clearImmediate"} {
+		h.method(global, name, clear)
+	}
+	h.method(global, "queueMicrotask", func(call goja.FunctionCall) goja.Value {
+		if _, ok := goja.AssertFunction(call.Argument(0)); !ok {
+			panic(h.js.NewTypeError("queueMicrotask takes a function"))
+		}
+		p, err := h.resolve(h.promise, goja.Undefined())
+		must(err)
+		_, err = h.thenFn(p, call.Argument(0))
+		must(err)
+		return goja.Undefined()
+	})
+}
+
+func delayOf(v goja.Value) time.Duration {
+	ms := v.ToFloat()
+	if !(ms >= 1 && ms <= maxDelay) {
+		return minDelay
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// timer is a function to call later, in the asynchronous context that it was
+// made in.
+type timer struct {
+	id     int64
+	f      goja.Callable
+	args   []goja.Value
+	call   *call
+	delay  time.Duration
+	repeat bool
+}
+
+// start returns the id, 0 when there are too many.
+func (t *timers) start(m *timer) int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.off || len(t.live) >= t.vm.gen.limits.Timers {
+		return 0
+	}
+	if t.live == nil {
+		t.live = map[int64]*time.Timer{}
+	}
+	t.last++
+	m.id = t.last
+	if m.delay == 0 {
+		t.live[m.id] = nil
+		go t.vm.do(task{m.call, func() error { return t.fire(m) }}, true)
+		return m.id
+	}
+	t.live[m.id] = time.AfterFunc(m.delay, func() {
+		t.vm.do(task{m.call, func() error { return t.fire(m) }}, true)
+	})
+	return m.id
+}
+
+// fire is the turn of a timer.
+func (t *timers) fire(m *timer) error {
+	t.mu.Lock()
+	running, ok := t.live[m.id]
+	switch {
+	case !ok:
+		t.mu.Unlock()
+		return nil
+	case m.repeat:
+		running.Reset(m.delay)
+	default:
+		delete(t.live, m.id)
+	}
+	t.mu.Unlock()
+	v := t.vm
+	_, err := m.f(goja.Undefined(), m.args...)
+	if err == nil || uncatchable(err) {
+		return err
+	}
+	log := v.gen.log
+	if m.call != nil {
+		log = log.With("request", m.call.req.ID)
+	}
+	log.Error("a timer failed", "error", v.describeError(err))
+	return nil
+}
+
+func (t *timers) stop(id int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if running := t.live[id]; running != nil {
+		running.Stop()
+	}
+	delete(t.live, id)
+}
+
+func (t *timers) stopAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.off = true
+	for _, running := range t.live {
+		if running != nil {
+			running.Stop()
+		}
+	}
+	t.live = nil
+}

@@ -1,0 +1,188 @@
+package script
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// writer makes the JSON of a result as JSON.stringify would, with these
+// differences: BigInt is a number, items are written in crud's form without
+// entering JavaScript, and size and depth are bounded. It must run inside
+// goja's Try: getters and toJSON may throw.
+type writer struct {
+	h     *host
+	buf   []byte
+	depth int
+	size  int // bytes at most
+	deep  int // levels at most
+}
+
+// errResult is why a result cannot be sent.
+type errResult string
+
+func (e errResult) Error() string { return string(e) }
+
+// value appends v; false means that it has no JSON (undefined, a function).
+func (w *writer) value(v goja.Value) bool {
+	switch {
+	case v == nil || goja.IsUndefined(v):
+		return false
+	case goja.IsString(v):
+		w.buf = engine.AppendString(w.buf, v.String())
+	case goja.IsNumber(v):
+		w.number(v.ToFloat())
+	case goja.IsNull(v):
+		w.buf = append(w.buf, "null"...)
+	case goja.IsBigInt(v):
+		w.buf = append(w.buf, v.String()...)
+	default:
+		if o, ok := v.(*goja.Object); ok {
+			return w.object(o)
+		}
+		b, ok := v.Export().(bool)
+		if !ok {
+			return false // a symbol
+		}
+		w.buf = strconv.AppendBool(w.buf, b)
+	}
+	if len(w.buf) > w.size {
+		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", w.size)))
+	}
+	return true
+}
+
+func (w *writer) number(f float64) {
+	switch {
+	case f == math.Trunc(f) && math.Abs(f) < maxSafe:
+		w.buf = strconv.AppendInt(w.buf, int64(f), 10)
+	case math.IsNaN(f) || math.IsInf(f, 0):
+		w.buf = append(w.buf, "null"...)
+	default:
+		w.buf = engine.AppendFloat(w.buf, f)
+	}
+}
+
+func (w *writer) object(o *goja.Object) bool {
+	if w.depth++; w.depth > w.deep {
+		panic(errResult(fmt.Sprintf("the result is cyclic or nested deeper than %d levels", w.deep)))
+	}
+	defer func() { w.depth-- }()
+	switch o.ExportType() {
+	case itemType:
+		if it := itemOf(o); it != nil && len(it.extra.names) == 0 {
+			w.buf = it.item.AppendJSON(w.buf)
+			return true
+		}
+	case listType:
+		if l := untouchedList(o); l != nil {
+			w.items(l.items)
+			return true
+		}
+	case timeType:
+		if t, ok := o.Export().(time.Time); ok && w.date(t) {
+			return true
+		}
+	}
+	if toJSON := o.Get("toJSON"); toJSON != nil {
+		if f, ok := goja.AssertFunction(toJSON); ok {
+			v, err := f(o)
+			if err != nil {
+				panic(rethrow(err))
+			}
+			return w.plain(v)
+		}
+	}
+	return w.plain(o)
+}
+
+// date appends a date as toISOString does; false outside its four-digit years.
+func (w *writer) date(t time.Time) bool {
+	i := engine.InstantOf(t)
+	if y := i.Time().Year(); y < 0 || y > 9999 {
+		return false
+	}
+	w.buf = engine.AppendValue(w.buf, i)
+	return true
+}
+
+func (w *writer) items(items []*engine.Item) {
+	w.buf = append(w.buf, '[')
+	for i, it := range items {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.buf = it.AppendJSON(w.buf)
+		if len(w.buf) > w.size {
+			panic(errResult(fmt.Sprintf("the result is larger than %d bytes", w.size)))
+		}
+	}
+	w.buf = append(w.buf, ']')
+}
+
+// plain appends a value whose toJSON was asked already.
+func (w *writer) plain(v goja.Value) bool {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return w.value(v)
+	}
+	switch o.ClassName() {
+	case "Array":
+		w.array(o)
+		return true
+	case "Function":
+		return false
+	case "Object", "Error", "Arguments":
+		if _, callable := goja.AssertFunction(o); callable {
+			return false
+		}
+		w.members(o)
+		return true
+	}
+	b, err := o.MarshalJSON() // boxed values, raw JSON and other rare things
+	if err != nil {
+		panic(rethrow(err))
+	}
+	w.buf = append(w.buf, b...)
+	return len(b) > 0
+}
+
+func (w *writer) array(o *goja.Object) {
+	w.buf = append(w.buf, '[')
+	n := int(o.Get("length").ToInteger())
+	for i := range n {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		if !w.value(o.Get(w.h.index(i))) {
+			w.buf = append(w.buf, "null"...)
+		}
+		if len(w.buf) > w.size {
+			panic(errResult(fmt.Sprintf("the result is larger than %d bytes", w.size)))
+		}
+	}
+	w.buf = append(w.buf, ']')
+}
+
+func (w *writer) members(o *goja.Object) {
+	w.buf = append(w.buf, '{')
+	first := true
+	for _, k := range o.Keys() {
+		before := len(w.buf)
+		if !first {
+			w.buf = append(w.buf, ',')
+		}
+		w.buf = append(engine.AppendString(w.buf, k), ':')
+		if !w.value(o.Get(k)) {
+			w.buf = w.buf[:before]
+			continue
+		}
+		first = false
+	}
+	w.buf = append(w.buf, '}')
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"strconv"
+
+	"restsrv/engine"
+)
+
+// builder writes one statement and collects what is bound to it.
+type builder struct {
+	sql      []byte
+	args     []any
+	numbered bool
+	dialect  Dialect
+}
+
+func newBuilder(tr Traits) *builder {
+	return &builder{sql: make([]byte, 0, 256), numbered: tr.Numbered}
+}
+
+func (b *builder) add(parts ...string) {
+	for _, p := range parts {
+		b.sql = append(b.sql, p...)
+	}
+}
+
+// bind writes a placeholder for the value.
+func (b *builder) bind(v any) {
+	b.args = append(b.args, encode(v))
+	b.sql = appendPlaceholder(b.sql, b.numbered, len(b.args))
+}
+
+func appendPlaceholder(sql []byte, numbered bool, n int) []byte {
+	if !numbered {
+		return append(sql, '?')
+	}
+	return strconv.AppendInt(append(sql, '$'), int64(n), 10)
+}
+
+// placeholder is bind for an expression that a dialect writes.
+func (b *builder) placeholder(v any) string {
+	b.args = append(b.args, encode(v))
+	return string(appendPlaceholder(nil, b.numbered, len(b.args)))
+}
+
+func (b *builder) text() string { return string(b.sql) }
+
+// encode turns a value into one that every driver takes.
+func encode(v any) any {
+	switch v := v.(type) {
+	case engine.Decimal:
+		return string(v)
+	case engine.Instant:
+		return int64(v)
+	}
+	return v
+}
+
+// converted reports whether values of the type come from a database in
+// another Go type than engine.Values has.
+func converted(t engine.PropertyType) bool {
+	switch t {
+	case engine.DecimalNum, engine.DateTime, engine.Boolean:
+		return true
+	}
+	return false
+}
+
+// decode turns a database value of a converted type into the Go value.
+func decode(t engine.PropertyType, v any) any {
+	switch v := v.(type) {
+	case int64:
+		switch t {
+		case engine.DateTime:
+			return engine.Instant(v)
+		case engine.Boolean:
+			return v != 0
+		}
+	case string:
+		if t == engine.DecimalNum {
+			return engine.Decimal(v)
+		}
+	case []byte:
+		if t == engine.DecimalNum {
+			return engine.Decimal(v)
+		}
+	}
+	return v
+}
+
+// storage names the way in which values of a type are kept; types that share
+// it can replace each other. Passwords stand alone: what was readable would
+// pass for a hash, and a hash would become readable.
+func storage(t engine.PropertyType) string {
+	if t != engine.Password && t.Textual() {
+		return "text"
+	}
+	return t.String()
+}

@@ -1,0 +1,313 @@
+package store
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// bulkRows is the most rows of one statement. Groups are cut into powers of
+// two, so that few statements serve all sizes.
+const bulkRows = 512
+
+// run writes the entries in order, those that can share a statement together.
+func (sv *save) run(entries []entry) error {
+	for len(entries) > 0 {
+		if err := sv.ctx.Err(); err != nil {
+			return ended(err)
+		}
+		n := groupLength(entries)
+		var err error
+		switch group := entries[:n]; group[0].how {
+		case rekey:
+			err = sv.rekey(&group[0])
+		case lookup:
+			err = sv.lookup(group)
+		default:
+			err = sv.insertAll(group)
+		}
+		if err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// groupLength is how many of the first entries go together. Two entries with
+// one key do not: the later must see the earlier.
+func groupLength(entries []entry) int {
+	first := &entries[0]
+	if first.how == rekey {
+		return 1
+	}
+	seen := map[string]bool{}
+	for n := range entries {
+		e := &entries[n]
+		if e.plan != first.plan || e.how != first.how || e.mask != first.mask {
+			return n
+		}
+		if e.key != nil {
+			k := keyText(e.key)
+			if seen[k] {
+				return n
+			}
+			seen[k] = true
+		}
+	}
+	return len(entries)
+}
+
+// rekey writes a record whose id and key properties differ.
+func (sv *save) rekey(e *entry) error {
+	found, err := sv.w.exists(e.plan, append([]any(nil), e.key...))
+	switch {
+	case err != nil:
+		return err
+	case found:
+		return sv.update(e)
+	}
+	return sv.divide([]entry{*e}, nil)
+}
+
+func (sv *save) update(e *entry) error {
+	it := &engine.Item{}
+	c := change{key: e.key, values: e.given, keepKey: e.how != rekey, version: &e.version, editor: sv.account}
+	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
+	if err == nil && !found {
+		err = engine.NoItem(e.plan.class, e.plan.class.ID(e.given))
+	}
+	if err != nil {
+		return atRecord(e.index, err)
+	}
+	sv.items[e.index] = it
+	return nil
+}
+
+// lookup finds out which of the group exist, updates these and inserts the
+// others, in order.
+func (sv *save) lookup(group []entry) error {
+	p := group[0].plan
+	step := min(bulkRows, sv.store.traits.MaxVariables/len(p.table.key))
+	for len(group) > 0 {
+		n := min(step, len(group))
+		existing, err := sv.existing(p, group[:n])
+		if err != nil {
+			return err
+		}
+		if err := sv.divide(group[:n], existing); err != nil {
+			return err
+		}
+		group = group[n:]
+	}
+	return nil
+}
+
+// divide updates the entries that exist and inserts the others.
+func (sv *save) divide(group []entry, existing map[string]bool) error {
+	from := 0 // of a run of new entries
+	for i := range group {
+		e := &group[i]
+		if !existing[keyText(e.key)] {
+			if err := sv.complete(e.plan, e.given); err != nil {
+				return atRecord(e.index, err)
+			}
+			e.full, e.how, e.mask = e.given, insert, ""
+			continue
+		}
+		if err := sv.insertAll(group[from:i]); err != nil {
+			return err
+		}
+		if err := sv.update(e); err != nil {
+			return err
+		}
+		from = i + 1
+	}
+	return sv.insertAll(group[from:])
+}
+
+// existing returns the keys of the group that the database has.
+func (sv *save) existing(p *plan, group []entry) (map[string]bool, error) {
+	b := newBuilder(sv.store.traits)
+	names := make([]string, len(p.table.key))
+	for i, col := range p.table.key {
+		names[i] = col.quoted
+	}
+	list := strings.Join(names, ", ")
+	b.add("SELECT ", list, " FROM ", p.table.quoted, " WHERE (", list, ") IN (VALUES ")
+	for i := range powerOfTwo(len(group)) { // padded: few statements for all sizes
+		if i > 0 {
+			b.add(", ")
+		}
+		for j, k := range group[min(i, len(group)-1)].key {
+			b.add([]string{"(", ", "}[min(j, 1)])
+			b.bind(k)
+		}
+		b.add(")")
+	}
+	b.add(")")
+	if p.condition != "" {
+		b.add(" AND ", p.condition)
+	}
+	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, b.text(), nil)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := st.QueryContext(context.Background(), b.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	dest := sv.w.row(len(names))
+	found := make(map[string]bool, len(group))
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
+		}
+		for i, col := range p.table.key {
+			sv.w.raw[i] = decode(col.typ, sv.w.raw[i])
+		}
+		found[keyText(sv.w.raw)] = true
+	}
+	return found, rows.Err()
+}
+
+func powerOfTwo(n int) int {
+	size := 1
+	for size < n {
+		size *= 2
+	}
+	return size
+}
+
+// insertAll writes a group of inserts or upserts.
+func (sv *save) insertAll(group []entry) error {
+	if len(group) == 0 {
+		return nil
+	}
+	p := group[0].plan
+	most := min(bulkRows, (sv.store.traits.MaxVariables-1)/p.rowVariables())
+	for len(group) > 0 {
+		if err := sv.ctx.Err(); err != nil {
+			return ended(err)
+		}
+		n := powerOfTwo(min(len(group), most))
+		if n > min(len(group), most) {
+			n /= 2
+		}
+		if err := sv.chunk(p, group[:n]); err != nil {
+			return sv.blame(p, group[:n], err)
+		}
+		group = group[n:]
+	}
+	return nil
+}
+
+// blame finds the record that a failed statement failed for: the statement
+// left nothing behind, so its rows are tried one by one. All of it is undone
+// in the end.
+func (sv *save) blame(p *plan, group []entry, err error) error {
+	for i := range group {
+		if len(group) > 1 {
+			if err = sv.chunk(p, group[i:i+1]); err == nil {
+				continue
+			}
+		}
+		e := &group[i]
+		value := func(name string) any { return e.full[p.class.Property(name).Index] }
+		if d := sv.store.duplicate(p, err, value); d != nil {
+			return atRecord(e.index, d)
+		}
+		return err
+	}
+	return err
+}
+
+// chunk writes entries by one statement.
+func (sv *save) chunk(p *plan, group []entry) error {
+	first := &group[0]
+	name := strconv.Itoa(len(group)) + " " + p.class.FullName + " " + first.mask
+	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, name, func() string {
+		tail := ""
+		if first.how == upsert {
+			tail = p.upsertTail(sv.store.traits, len(group), first.mask)
+		}
+		return p.insertText(sv.store.traits, len(group), tail)
+	})
+	if err != nil {
+		return err
+	}
+	args := sv.args[:0]
+	for i := range group {
+		e := &group[i]
+		it := &engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.account, Values: e.full}
+		sv.items[e.index] = it
+		args = p.rowArgs(args, it)
+	}
+	sv.args = args
+	if first.how == insert {
+		_, err = st.ExecContext(context.Background(), args...)
+		return err
+	}
+	args = append(args, orNull(sv.account))
+	rows, err := st.QueryContext(context.Background(), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	columns := p.system
+	if strings.Contains(first.mask, "0") {
+		columns += len(p.columns)
+	}
+	dest := sv.w.row(columns)
+	for i := 0; rows.Next(); i++ {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		sv.loadUpserted(p, group, i, columns > p.system)
+	}
+	return rows.Err()
+}
+
+// loadUpserted brings an item up to what its row has become. Rows come back
+// in order, usually; the revision tells.
+func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
+	rev, _ := sv.w.raw[atRev].(int64)
+	for j := range group {
+		it := sv.items[group[(i+j)%len(group)].index]
+		if it.Revision != uint64(rev) {
+			continue
+		}
+		if whole {
+			p.load(it, sv.w.raw)
+			return
+		}
+		it.Creator, it.Editor = text(sv.w.raw[atCreator]), text(sv.w.raw[atEditor])
+		return
+	}
+}
+
+// upsertTail is what makes an insert of rows update those that exist.
+func (p *plan) upsertTail(tr Traits, rows int, mask string) string {
+	b := newBuilder(tr)
+	b.args = make([]any, rows*p.rowVariables())
+	b.add(" ON CONFLICT (")
+	for i, col := range p.table.key {
+		b.add([]string{"", ", "}[min(i, 1)], col.quoted)
+	}
+	b.add(") DO UPDATE SET ", revColumn, " = excluded.", revColumn, ", ", versionColumn, " = excluded.", versionColumn, ", ", editorColumn, " = ")
+	b.bind(nil)
+	for i, property := range p.class.Properties {
+		if col := p.table.byName[property.Name]; mask[i] == '1' && !col.key {
+			b.add(", ", col.quoted, " = excluded.", col.quoted)
+		}
+	}
+	if strings.Contains(mask, "0") {
+		b.add(" RETURNING ", p.selected)
+		return b.text()
+	}
+	b.add(" RETURNING ", revColumn, ", ", versionColumn, ", ", creatorColumn, ", ", editorColumn)
+	return b.text()
+}

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"restsrv/engine"
+)
+
+// create makes the table of classes that are new.
+func (u *upgrader) create(t *table) error {
+	ddl := "CREATE TABLE " + t.quoted + " (" + seqColumn + " " + u.traits.Sequence
+	text := " " + u.dialect.ColumnType(engine.String)
+	ddl += ", " + classColumn + text + " NOT NULL, " + versionColumn + text
+	ddl += ", " + revColumn + " " + u.dialect.ColumnType(engine.Int) + " NOT NULL"
+	ddl += ", " + creatorColumn + text + ", " + editorColumn + text
+	for _, col := range t.columns {
+		ddl += ", " + col.quoted + " " + u.dialect.ColumnType(col.typ)
+		if col.key {
+			ddl += " NOT NULL"
+		}
+	}
+	if err := u.exec(ddl, ")"); err != nil {
+		return err
+	}
+	if err := u.exec(indexDDL(t.unique[0])); err != nil {
+		return err
+	}
+	if len(t.classes) > 1 {
+		if err := u.exec("CREATE INDEX ", quoteName(t.name+"#class"), " ON ", t.quoted, " (", classColumn, ")"); err != nil {
+			return err
+		}
+	}
+	for _, col := range t.columns {
+		if err := u.index(t, col, ""); err != nil {
+			return err
+		}
+	}
+	return u.rememberAll(t)
+}
+
+// recreate replaces a table that has no rows.
+func (u *upgrader) recreate(t *table) error {
+	if err := u.exec("DROP TABLE ", t.quoted); err != nil {
+		return err
+	}
+	if err := u.exec("DELETE FROM ", memoryTable, ` WHERE "root" = `, quoteText(t.name)); err != nil {
+		return err
+	}
+	t.foreign = false
+	return u.create(t)
+}
+
+func (u *upgrader) rememberAll(t *table) error {
+	for _, c := range t.classes {
+		if err := u.remember(newKept(t, c, nil)); err != nil {
+			return err
+		}
+		for _, p := range c.Properties {
+			if err := u.remember(newKept(t, c, t.byName[p.Name])); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func indexDDL(i Index) string {
+	ddl := "CREATE UNIQUE INDEX " + quoteName(i.Name) + " ON " + quoteName(i.Table) + " ("
+	for n, c := range i.Columns {
+		ddl += []string{"", ", "}[min(n, 1)] + quoteName(c)
+	}
+	return ddl + ")"
+}
+
+// index makes the index that col wants in place of the one it had.
+func (u *upgrader) index(t *table, col *column, had string) error {
+	wants := col.indexes()
+	if had == wants {
+		return nil
+	}
+	if err := u.dropIndexes(t, col); err != nil {
+		return err
+	}
+	switch wants {
+	case "index":
+		return u.exec("CREATE INDEX ", quoteName(col.index(t, "index")), " ON ", t.quoted, " (", col.quoted, ")")
+	case "unique":
+		n, err := u.count("(SELECT 1 FROM " + t.quoted + " WHERE " + col.quoted + " IS NOT NULL GROUP BY " + col.quoted + " HAVING count(*) > 1) AS d")
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			u.problems.add("class %s: property %s would become unique, but %d of its values are there more than once: make them differ first",
+				t.name, engine.Quote(col.name), n)
+			return nil
+		}
+		return u.exec(indexDDL(Index{col.index(t, "unique"), t.name, []string{col.name}}))
+	}
+	return nil
+}
+
+func (u *upgrader) dropIndexes(t *table, col *column) error {
+	for _, kind := range []string{"index", "unique"} {
+		if err := u.exec("DROP INDEX IF EXISTS ", quoteName(col.index(t, kind))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columns brings the columns of a known table up to its classes.
+func (u *upgrader) columns(t *table) error {
+	for _, c := range t.classes {
+		if err := u.removed(t, c); err != nil {
+			return err
+		}
+	}
+	for _, col := range t.columns {
+		if err := u.column(t, col); err != nil {
+			return err
+		}
+	}
+	for _, c := range t.classes {
+		for _, p := range c.Properties {
+			if err := u.property(t, c, p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// removed refuses that a property disappears while objects have a value for
+// it. Without values its column stays and is forgotten.
+func (u *upgrader) removed(t *table, c *engine.Class) error {
+	for name, old := range u.memory[c.FullName] {
+		if name == "" || old.Gone || old.Root != t.name || c.Property(name) != nil {
+			continue
+		}
+		n, err := u.count(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + quoteName(name) + " IS NOT NULL")
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			u.problems.add("class %s: property %s (%s) was removed, but %d objects have a value for it: restore the property, or export the objects, or clear the values first",
+				c.FullName, engine.Quote(name), old.Kind, n)
+			continue
+		}
+		old.Gone = true
+		if err := u.remember(old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// physical finds what is remembered of a column: whether it is there, of which
+// type, and with which indexes ("?" when only forgotten properties tell).
+func (u *upgrader) physical(t *table, name string) (kind, indexes string, there bool) {
+	for _, properties := range u.memory {
+		k, ok := properties[name]
+		if !ok || k.Root != t.name {
+			continue
+		}
+		if !k.Gone {
+			return k.Kind, k.Indexes, true
+		}
+		kind, indexes, there = k.Kind, "?", true
+	}
+	return kind, indexes, there
+}
+
+// column brings one column up to its property.
+func (u *upgrader) column(t *table, col *column) error {
+	kind, indexes, there := u.physical(t, col.name)
+	if !there {
+		if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", col.quoted, " ", u.dialect.ColumnType(col.typ)); err != nil {
+			return err
+		}
+		return u.index(t, col, "")
+	}
+	old, _ := engine.TypeByName(kind)
+	if storage(old) == storage(col.typ) {
+		return u.index(t, col, indexes)
+	}
+	n, err := u.count(t.quoted + " WHERE " + col.quoted + " IS NOT NULL")
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		u.problems.add("class %s: property %s was %s and would become %s, but %d objects have a value for it: give the new property another name, or export the objects and import them after the change, or clear the values first",
+			t.name, engine.Quote(col.name), kind, col.typ, n)
+		return nil
+	}
+	if err := u.dropIndexes(t, col); err != nil {
+		return err
+	}
+	if err := u.exec("ALTER TABLE ", t.quoted, " DROP COLUMN ", col.quoted); err != nil {
+		return err
+	}
+	if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", col.quoted, " ", u.dialect.ColumnType(col.typ)); err != nil {
+		return err
+	}
+	return u.index(t, col, "")
+}
+
+// property remembers a property, and gives existing objects of its class the
+// value that a new one must have.
+func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error {
+	col := t.byName[p.Name]
+	old, known := u.memory[c.FullName][p.Name]
+	now := newKept(t, c, col)
+	now.Kind = p.Type.String()
+	if known && old == now {
+		return nil
+	}
+	if !known || old.Gone || old.Root != t.name {
+		if err := u.fill(t, c, p); err != nil {
+			return err
+		}
+	}
+	return u.remember(now)
+}
+
+func (u *upgrader) fill(t *table, c *engine.Class, p *engine.Property) error {
+	if p.Nullable {
+		return nil
+	}
+	name := quoteName(p.Name)
+	without := t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + name + " IS NULL"
+	n, err := u.count(without)
+	if err != nil || n == 0 {
+		return err
+	}
+	value, err := p.Cast(p.Default)
+	if err != nil || value == nil || p.Type == engine.Password {
+		u.problems.add("class %s: the new property %s must have a value, but %d objects have none: make it nullable or give it a default",
+			c.FullName, engine.Quote(p.Name), n)
+		return nil
+	}
+	b := newBuilder(u.traits)
+	b.add("UPDATE ", t.quoted, " SET ", name, " = ")
+	b.bind(value)
+	b.add(" WHERE ", classColumn, " = ", quoteText(c.FullName), " AND ", name, " IS NULL")
+	_, err = u.conn.ExecContext(u.ctx, b.text(), b.args...)
+	return err
+}

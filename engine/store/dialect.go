@@ -1,0 +1,82 @@
+// Package store is engine.Repository over SQL. It owns every statement: the
+// tables made from classes, the plan of a query, the transactions and the one
+// queue through which writes go. What differs between databases is a Dialect,
+// in a package below this one. It is not for permissions (engine/access) and
+// knows no HTTP.
+//
+// Reading order: store.go (opening), plan.go (classes as tables), schema.go
+// (tables made and changed), filter.go and query.go (reading as SQL),
+// reader.go and read.go (reading), writer.go (the queue), write.go and save.go
+// (writing).
+package store
+
+import (
+	"github.com/jmoiron/sqlx"
+
+	"restsrv/engine"
+)
+
+// Dialect is what a database must say of itself. Its methods are pure and may
+// be called from any goroutine.
+type Dialect interface {
+	// Traits returns what holds for the database as a whole.
+	Traits() Traits
+
+	// ColumnType is the type of a column for values of t, its ordering
+	// included: text by bytes, decimals by number.
+	ColumnType(t engine.PropertyType) string
+
+	// Match is a condition, never null, that is true when the text in column
+	// matches the RE2 expression of the placeholder, anywhere in it.
+	Match(column, placeholder string) string
+
+	// Duplicate reports whether err says that a write broke one of the unique
+	// indexes, and which.
+	Duplicate(err error, unique []Index) (broken Index, ok bool)
+
+	// Classify says what kind of failure err is.
+	Classify(err error) Failure
+
+	// Interrupt returns what ends the statement that runs on a connection of
+	// the driver, from another goroutine; nil when statements heed their
+	// context by themselves.
+	Interrupt(driverConn any) func()
+}
+
+// Traits are the properties of a database that need no arguments.
+type Traits struct {
+	Sequence     string // column definition, after its name, of the growing row number
+	Numbered     bool   // placeholders are $1, $2 and not ?
+	MaxVariables int    // placeholders in one statement
+	Begin        string // opens a transaction that will write
+	Writers      int    // connections that write at the same time
+	Batch        int    // transactions that one commit may carry; 1 for no sharing
+	Label        string // alias that makes a result column cheap to describe, or ""
+}
+
+// Index is a unique index: of a key or of one property.
+type Index struct {
+	Name    string
+	Table   string
+	Columns []string // property names
+}
+
+// Failure is the kind of a database error.
+type Failure int
+
+// The failures.
+const (
+	Other       Failure = iota // a mistake of ours
+	Away                       // the database cannot be reached, is locked, full or read-only
+	Interrupted                // the statement was ended by its context
+)
+
+// Database is an open database, ready to be made a Store of. A dialect's Open
+// returns it.
+type Database struct {
+	Dialect Dialect
+	Write   *sqlx.DB     // opens at most Traits.Writers connections
+	Read    *sqlx.DB     // opens at most Readers connections
+	Readers int          // how many queries run at the same time
+	Release func() error // gives up what Open took besides the connections; may be nil
+}

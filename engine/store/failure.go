@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"time"
+
+	"restsrv/engine"
+)
+
+// retryAfter is when a client may hope that a database which is away is back.
+const retryAfter = 2 * time.Second
+
+// failed turns an error of the database, met on session r, into an
+// *engine.Error. A session whose connection is gone makes a new one.
+func (s *Store) failed(ctx context.Context, r *session, err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *engine.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	kind := s.db.Dialect.Classify(err)
+	if errors.Is(err, driver.ErrBadConn) {
+		kind = Away
+	}
+	if cause := ctx.Err(); cause != nil && kind != Away {
+		return ended(cause)
+	}
+	switch {
+	case kind == Away:
+		r.disconnect()
+		s.cfg.Log.Error("the database is not available", "error", err)
+		return &engine.Error{Code: engine.Unavailable, Reason: "database", RetryAfter: retryAfter,
+			Message: "the database is not available", Err: err}
+	case kind == Interrupted, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return ended(err)
+	}
+	return engine.Wrap(err, "the database refused a statement")
+}
+
+// ended is the error of work that its context ended.
+func ended(cause error) error {
+	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
+}
+
+// duplicate returns the error for a broken unique index, nil when err is
+// another one. value returns what the write gave a property.
+func (s *Store) duplicate(p *plan, err error, value func(property string) any) *engine.Error {
+	index, ok := s.db.Dialect.Duplicate(err, p.table.unique)
+	if !ok {
+		return nil
+	}
+	first := p.class.Property(index.Columns[0])
+	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with this key", p.class.FullName)
+	e.Class, e.Err = p.class.FullName, err
+	if first == nil { // a property of a class below
+		return e
+	}
+	e.Attribute = first.Name
+	if len(index.Columns) == 1 && first.Type != engine.Password {
+		e.Message = engine.Errorf(engine.Invalid, "", "class %s already has an object with %s %s",
+			p.class.FullName, first.Name, engine.Quote(engine.ValueText(value(first.Name)))).Message
+	}
+	return e
+}

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// System columns. No property has such a name, because of the #.
+const (
+	seqColumn     = `"#seq"`
+	classColumn   = `"#class"`
+	versionColumn = `"#ver"`
+	revColumn     = `"#rev"`
+	creatorColumn = `"#creator"`
+	editorColumn  = `"#editor"`
+)
+
+// The positions of the system columns in what a statement returns; the
+// properties follow. The class is there only for a class with descendants.
+const (
+	atRev = iota
+	atVersion
+	atCreator
+	atEditor
+	atClass
+)
+
+// column holds one property, of one or more classes of a table.
+type column struct {
+	name    string
+	quoted  string
+	typ     engine.PropertyType
+	key     bool
+	indexed bool
+	unique  bool
+}
+
+// table holds the items of a root class and of all classes below it.
+type table struct {
+	name    string
+	quoted  string
+	classes []*engine.Class // the root, then its descendants
+	columns []*column
+	byName  map[string]*column
+	key     []*column
+	unique  []Index // the key's, then those of unique properties
+	foreign bool    // rows of classes that no longer exist may be there
+}
+
+// shape tells how a row becomes values of a class.
+type shape struct {
+	class *engine.Class
+	at    []int // for each property its position among plan.columns
+}
+
+// plan is how items of one class are read and written; its statements are
+// made once.
+type plan struct {
+	class     *engine.Class
+	table     *table
+	columns   []*column
+	convert   []int             // positions of columns whose database value is not the Go value
+	shapes    map[string]*shape // by class name; nil when every row is of class
+	system    int               // number of system columns before the properties
+	condition string            // on the class of a row, "" when none is needed
+	selected  string            // the result columns
+	passwords []*engine.Property
+
+	get, list, count, insert, remove, find string
+}
+
+// layOut makes tables and plans of the classes.
+func (s *Store) layOut(classes []*engine.Class) error {
+	s.plans = make(map[*engine.Class]*plan)
+	byRoot := make(map[*engine.Class]*table)
+	problem := &SchemaError{}
+	for _, c := range classes {
+		root := c.Root()
+		if byRoot[root] == nil {
+			t := newTable(root, problem)
+			byRoot[root] = t
+			s.tables = append(s.tables, t)
+		}
+		s.plans[c] = newPlan(c, byRoot[root])
+	}
+	checkNames(s.tables, problem)
+	return problem.orNil()
+}
+
+func newTable(root *engine.Class, problem *SchemaError) *table {
+	t := &table{
+		name: root.FullName, quoted: quoteName(root.FullName),
+		classes: append([]*engine.Class{root}, root.Descendants...),
+		byName:  make(map[string]*column),
+	}
+	for _, c := range t.classes {
+		if !slices.Equal(c.Key, root.Key) {
+			problem.add("class %s has the key %s, but its root class %s has %s: classes that share a table share a key",
+				c.FullName, strings.Join(c.Key, ", "), root.FullName, strings.Join(root.Key, ", "))
+		}
+		for _, p := range c.Properties {
+			t.addColumn(c, p, problem)
+		}
+	}
+	var names []string
+	for _, p := range root.KeyProperties() {
+		col := t.byName[p.Name]
+		col.key = true
+		t.key = append(t.key, col)
+		names = append(names, p.Name)
+	}
+	t.unique = append(t.unique, Index{t.name + "#key", t.name, names})
+	for _, col := range t.columns {
+		if col.unique {
+			t.unique = append(t.unique, Index{col.index(t, "unique"), t.name, []string{col.name}})
+		}
+	}
+	return t
+}
+
+func (t *table) addColumn(c *engine.Class, p *engine.Property, problem *SchemaError) {
+	col := t.byName[p.Name]
+	if col == nil {
+		col = &column{name: p.Name, quoted: quoteName(p.Name), typ: p.Type}
+		t.byName[p.Name] = col
+		t.columns = append(t.columns, col)
+	}
+	if storage(col.typ) != storage(p.Type) {
+		problem.add("property %s of class %s is %s, but another class of the same table (%s) has it as %s: rename one of them",
+			engine.Quote(p.Name), c.FullName, p.Type, t.name, col.typ)
+	}
+	col.indexed = col.indexed || p.Indexed
+	col.unique = col.unique || p.Unique
+}
+
+func (col *column) index(t *table, kind string) string {
+	return t.name + "#" + kind + "#" + col.name
+}
+
+// checkNames reports names that a database which ignores case would mix up.
+func checkNames(tables []*table, problem *SchemaError) {
+	names := map[string]string{}
+	for _, t := range tables {
+		if other, taken := names[lower(t.name)]; taken {
+			problem.add("classes %s and %s differ only by letter case: rename one of them", other, t.name)
+		}
+		names[lower(t.name)] = t.name
+		columns := map[string]string{}
+		for _, col := range t.columns {
+			if other, taken := columns[lower(col.name)]; taken {
+				problem.add("properties %s and %s of class %s differ only by letter case: rename one of them",
+					engine.Quote(other), engine.Quote(col.name), t.name)
+			}
+			columns[lower(col.name)] = col.name
+			if strings.HasPrefix(col.name, "#") {
+				problem.add("property %s of class %s begins with #: rename it", engine.Quote(col.name), t.name)
+			}
+		}
+	}
+}
+
+func lower(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}, s)
+}
+
+func newPlan(c *engine.Class, t *table) *plan {
+	p := &plan{class: c, table: t, system: atClass}
+	classes := append([]*engine.Class{c}, c.Descendants...)
+	position := map[string]int{}
+	for _, class := range classes {
+		for _, property := range class.Properties {
+			if _, ok := position[property.Name]; ok {
+				continue
+			}
+			position[property.Name] = len(p.columns)
+			p.columns = append(p.columns, t.byName[property.Name])
+			if converted(property.Type) {
+				p.convert = append(p.convert, position[property.Name])
+			}
+		}
+	}
+	for _, property := range c.Properties {
+		if property.Type == engine.Password {
+			p.passwords = append(p.passwords, property)
+		}
+	}
+	if len(classes) == 1 {
+		return p
+	}
+	p.system = atClass + 1
+	p.shapes = make(map[string]*shape, len(classes))
+	for _, class := range classes {
+		sh := &shape{class: class, at: make([]int, len(class.Properties))}
+		for i, property := range class.Properties {
+			sh.at[i] = position[property.Name]
+		}
+		p.shapes[class.FullName] = sh
+	}
+	return p
+}
+
+// write makes the statements of the plan; the schema is known by now.
+func (p *plan) write(tr Traits) {
+	t := p.table
+	if p.class.Ancestor != nil || t.foreign {
+		names := []string{quoteText(p.class.FullName)}
+		for _, d := range p.class.Descendants {
+			names = append(names, quoteText(d.FullName))
+		}
+		p.condition = classColumn + " IN (" + strings.Join(names, ", ") + ")"
+		if len(names) == 1 {
+			p.condition = classColumn + " = " + names[0]
+		}
+	}
+	p.selected = p.selectList(tr)
+	p.get = p.keyed(tr, "SELECT "+p.selected+" FROM "+t.quoted)
+	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
+	p.remove = p.keyed(tr, "DELETE FROM "+t.quoted)
+	p.list = p.page(newBuilder(tr), nil).text()
+	b := newBuilder(tr)
+	b.add("SELECT count(*) FROM ", t.quoted)
+	p.where(b, nil)
+	p.count = b.text()
+	p.insert = p.insertText(tr, 1, "")
+}
+
+func (p *plan) selectList(tr Traits) string {
+	names := []string{revColumn, versionColumn, creatorColumn, editorColumn}
+	if p.shapes != nil {
+		names = append(names, classColumn)
+	}
+	for _, col := range p.columns {
+		names = append(names, col.quoted)
+	}
+	if tr.Label != "" {
+		for i := range names {
+			names[i] = fmt.Sprintf(tr.Label, names[i])
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// keyed appends the condition that finds one item by its key.
+func (p *plan) keyed(tr Traits, head string) string {
+	b := newBuilder(tr)
+	b.add(head)
+	p.whereKey(b, make([]any, len(p.table.key)))
+	return b.text()
+}
+
+func (p *plan) whereKey(b *builder, key []any) {
+	for i, col := range p.table.key {
+		b.add([]string{" WHERE ", " AND "}[min(i, 1)], col.quoted, " = ")
+		b.bind(key[i])
+	}
+	if p.condition != "" {
+		b.add(" AND ", p.condition)
+	}
+}
+
+func quoteName(name string) string {
+	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+}
+
+func quoteText(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"restsrv/engine"
+)
+
+// Get is engine.Repository's.
+func (s *Store) Get(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+	p, err := s.plan(c)
+	if err != nil {
+		return nil, err
+	}
+	key, ok := c.KeyValues(id)
+	if !ok {
+		return nil, engine.NoItem(c, id)
+	}
+	r, err := s.readers.borrow(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.readers.giveBack(r)
+	it := &engine.Item{}
+	// A lookup by key is over before a watcher would have started.
+	found, err := r.one(context.WithoutCancel(ctx), p, it, key)
+	if err != nil {
+		return nil, s.failed(ctx, r, err)
+	}
+	if !found {
+		return nil, engine.NoItem(c, id)
+	}
+	return it, nil
+}
+
+func (r *session) one(ctx context.Context, p *plan, it *engine.Item, key []any) (bool, error) {
+	for i := range key {
+		key[i] = encode(key[i])
+	}
+	st, err := r.prepare(p.get)
+	if err != nil {
+		return false, err
+	}
+	return r.fetch(ctx, st, p, it, key)
+}
+
+// fetch runs a statement that returns at most one row of p.selected.
+func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.Item, args []any) (bool, error) {
+	rows, err := st.QueryContext(ctx, args...)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		return false, rows.Err()
+	}
+	if err := rows.Scan(r.row(p.system + len(p.columns))...); err != nil {
+		return false, err
+	}
+	p.load(it, r.raw)
+	return true, rows.Close()
+}
+
+// List is engine.Repository's. visit holds a connection: it must not call the
+// repository.
+func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	p, err := s.plan(q.Class)
+	if err != nil || q.Count == 0 {
+		return err
+	}
+	text, args, err := s.listStatement(p, q)
+	if err != nil {
+		return err
+	}
+	r, err := s.readers.borrow(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.readers.giveBack(r)
+	err = r.each(ctx, p, text, args, visit)
+	var stopped *stop
+	if errors.As(err, &stopped) {
+		return stopped.err
+	}
+	return s.failed(ctx, r, err)
+}
+
+func (s *Store) listStatement(p *plan, q *engine.Query) (string, []any, error) {
+	if plain(q) {
+		count, offset := pageBounds(q)
+		return p.list, []any{count, offset}, nil
+	}
+	b := newBuilder(s.traits)
+	b.dialect = s.db.Dialect
+	p.page(b, q)
+	return b.text(), b.args, s.tooMany(b)
+}
+
+// tooMany refuses what the database could not bind.
+func (s *Store) tooMany(b *builder) error {
+	if len(b.args) > s.traits.MaxVariables {
+		return engine.Errorf(engine.Invalid, "filter", "the filter has more than %d values", s.traits.MaxVariables)
+	}
+	return nil
+}
+
+// stop carries an error of visit through what handles database errors.
+type stop struct{ err error }
+
+func (s *stop) Error() string { return s.err.Error() }
+
+func (r *session) each(ctx context.Context, p *plan, text string, args []any, visit func(*engine.Item) error) error {
+	st, err := r.prepare(text)
+	if err != nil {
+		return err
+	}
+	inner, unwatch := r.watch(ctx)
+	defer unwatch()
+	rows, err := st.QueryContext(inner, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	dest := r.row(p.system + len(p.columns))
+	it := &engine.Item{}
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		p.load(it, r.raw)
+		if err := visit(it); err != nil {
+			return &stop{err}
+		}
+	}
+	return rows.Err()
+}
+
+// Count is engine.Repository's.
+func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
+	p, err := s.plan(q.Class)
+	if err != nil {
+		return 0, err
+	}
+	text, args := p.count, []any(nil)
+	if q.Filter != nil {
+		b := newBuilder(s.traits)
+		b.dialect = s.db.Dialect
+		b.add("SELECT count(*) FROM ", p.table.quoted)
+		p.where(b, q.Filter)
+		if err := s.tooMany(b); err != nil {
+			return 0, err
+		}
+		text, args = b.text(), b.args
+	}
+	r, err := s.readers.borrow(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer s.readers.giveBack(r)
+	n, err := r.number(ctx, text, args)
+	return n, s.failed(ctx, r, err)
+}
+
+func (r *session) number(ctx context.Context, text string, args []any) (n int64, err error) {
+	st, err := r.prepare(text)
+	if err != nil {
+		return 0, err
+	}
+	inner, unwatch := r.watch(ctx)
+	defer unwatch()
+	err = st.QueryRowContext(inner, args...).Scan(&n)
+	return n, err
+}
+
+// load fills it from a row of p.selected. Its Values are reused when they
+// have room.
+func (p *plan) load(it *engine.Item, raw []any) {
+	for _, i := range p.convert {
+		if v := raw[p.system+i]; v != nil {
+			raw[p.system+i] = decode(p.columns[i].typ, v)
+		}
+	}
+	rev, _ := raw[atRev].(int64)
+	it.Revision = uint64(rev)
+	it.Version = text(raw[atVersion])
+	it.Creator = text(raw[atCreator])
+	it.Editor = text(raw[atEditor])
+	it.Class = p.class
+	values := raw[p.system:]
+	var sh *shape
+	if p.shapes != nil {
+		sh = p.shapes[text(raw[atClass])]
+		it.Class = sh.class
+	}
+	n := len(it.Class.Properties)
+	if cap(it.Values) < n {
+		it.Values = make(engine.Values, n)
+	}
+	it.Values = it.Values[:n]
+	if sh == nil {
+		copy(it.Values, values)
+	} else {
+		for i, at := range sh.at {
+			it.Values[i] = values[at]
+		}
+	}
+	it.ID = it.Class.ID(it.Values)
+}
+
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	}
+	return ""
+}

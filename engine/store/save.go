@@ -1,0 +1,239 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Save is engine.Repository's.
+func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
+	if len(records) == 0 {
+		return nil, nil
+	}
+	sv := &save{store: s, ctx: ctx, account: account(ctx), items: make([]*engine.Item, len(records))}
+	entries := make([]entry, len(records))
+	for i := range records {
+		var err error
+		if entries[i], err = sv.prepare(&records[i]); err != nil {
+			return nil, atRecord(i, err)
+		}
+		entries[i].index = i
+	}
+	err := s.writer.do(ctx, func(w *session) error {
+		sv.w = w
+		return sv.run(entries)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sv.items, nil
+}
+
+// save is one call of Save.
+type save struct {
+	store    *Store
+	w        *session
+	ctx      context.Context
+	account  string
+	items    []*engine.Item
+	defaults map[*engine.Property]string // hashes of default passwords
+	args     []any
+}
+
+// entry is a record, ready to be written.
+type entry struct {
+	plan    *plan
+	index   int
+	version string
+	given   engine.Values // what the record gives; its key too, when known
+	full    engine.Values // given, completed for an insert; nil when it cannot be
+	key     []any         // where to look; nil when the record is surely new
+	how     how
+	mask    string // which properties are given, for upserts
+}
+
+// how an entry is written.
+type how int
+
+const (
+	insert how = iota // surely new
+	upsert            // complete enough to be inserted or updated by one statement
+	lookup            // whether it exists decides what to do
+	rekey             // found by one key, stored under another
+)
+
+// prepare does what needs no transaction: checks, hashes, generated values.
+func (sv *save) prepare(r *engine.Record) (entry, error) {
+	s := sv.store
+	p, err := s.plan(r.Class)
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{plan: p, version: r.Version, given: r.Values}
+	if err := r.Class.Check(r.Values); err != nil {
+		return entry{}, err
+	}
+	if err := sv.passwords(p, r.Values); err != nil {
+		return entry{}, err
+	}
+	if err := e.locate(r); err != nil {
+		return entry{}, err
+	}
+	if e.how == rekey {
+		return e, nil
+	}
+	if e.key == nil {
+		e.full = e.given
+		return e, sv.complete(p, e.full)
+	}
+	e.how = lookup
+	if p.shapes == nil && p.condition == "" {
+		return e, sv.tryUpsert(&e)
+	}
+	return e, nil
+}
+
+// locate finds out where to look for the record's item, and makes the key
+// that its id stands for a part of what is given.
+func (e *entry) locate(r *engine.Record) error {
+	c := r.Class
+	var byID []any
+	if r.ID != "" {
+		var ok bool
+		if byID, ok = c.KeyValues(r.ID); !ok && !e.keyGiven() {
+			err := engine.Errorf(engine.Invalid, "type", "no object of class %s can have the id %s", c.FullName, engine.Quote(r.ID))
+			err.Class, err.ID = c.FullName, r.ID
+			return err
+		}
+	}
+	for i, p := range c.KeyProperties() {
+		if byID != nil && e.given[p.Index] == engine.Absent {
+			e.given[p.Index] = byID[i]
+		}
+		if byID != nil && e.given[p.Index] != byID[i] {
+			e.how = rekey
+		}
+	}
+	switch {
+	case byID != nil:
+		e.key = byID
+	case r.ID == "" && e.keyGiven():
+		for _, p := range c.KeyProperties() {
+			e.key = append(e.key, e.given[p.Index])
+		}
+	}
+	return nil
+}
+
+func (e *entry) keyGiven() bool {
+	for _, p := range e.plan.class.KeyProperties() {
+		if e.given[p.Index] == engine.Absent {
+			return false
+		}
+	}
+	return true
+}
+
+// tryUpsert makes e an upsert if defaults and generated values make up for
+// what it does not give.
+func (sv *save) tryUpsert(e *entry) error {
+	mask := make([]byte, len(e.given))
+	all := true
+	for i, v := range e.given {
+		mask[i] = '1'
+		if v == engine.Absent {
+			mask[i], all = '0', false
+		}
+	}
+	e.full = e.given
+	if !all {
+		e.full = append(engine.Values(nil), e.given...)
+		if err := sv.complete(e.plan, e.full); err != nil {
+			e.full = nil
+			if engine.CodeOf(err) == engine.Invalid {
+				return nil // good enough for an update
+			}
+			return err
+		}
+	}
+	e.how, e.mask = upsert, string(mask)
+	return nil
+}
+
+// complete makes v what is inserted.
+func (sv *save) complete(p *plan, v engine.Values) error {
+	for _, property := range p.passwords {
+		if v[property.Index] != engine.Absent || property.Default == nil {
+			continue
+		}
+		hashed, err := sv.defaultPassword(property)
+		if err != nil {
+			return err
+		}
+		v[property.Index] = hashed
+	}
+	return p.class.Complete(v, sv.store.generate())
+}
+
+// passwords hashes what a record gives, and the defaults that it may need:
+// inside the transaction it would be too late.
+func (sv *save) passwords(p *plan, v engine.Values) error {
+	for _, property := range p.passwords {
+		if v[property.Index] == engine.Absent && property.Default != nil {
+			if _, err := sv.defaultPassword(property); err != nil {
+				return err
+			}
+		}
+	}
+	return sv.store.hash(sv.ctx, p, v)
+}
+
+// defaultPassword hashes a default once per Save.
+func (sv *save) defaultPassword(p *engine.Property) (string, error) {
+	if h, ok := sv.defaults[p]; ok {
+		return h, nil
+	}
+	v, err := p.Cast(p.Default)
+	if err != nil {
+		return "", err
+	}
+	if sv.store.cfg.HashPassword == nil {
+		return "", engine.Errorf(engine.Internal, "internal", "passwords cannot be stored here")
+	}
+	plain, _ := v.(string)
+	h, err := sv.store.cfg.HashPassword(sv.ctx, plain)
+	if err != nil {
+		return "", err
+	}
+	if sv.defaults == nil {
+		sv.defaults = make(map[*engine.Property]string)
+	}
+	sv.defaults[p] = h
+	return h, nil
+}
+
+// keyText is the key as one text that no other key has.
+func keyText(key []any) string {
+	if s, ok := key[0].(string); ok && len(key) == 1 {
+		return s
+	}
+	parts := make([]string, len(key))
+	for i, k := range key {
+		parts[i] = engine.ValueText(k)
+	}
+	return strings.Join(parts, "\x00")
+}
+
+// atRecord says which record an error is about.
+func atRecord(i int, err error) error {
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Index, c.Bulk = i, true
+	return &c
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"sync"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// Statements kept per connection. Filters come in as many shapes as clients
+// like, so their number is bounded.
+const (
+	keptStatements     = 128
+	keptBulkStatements = 24
+)
+
+// session is one connection and the statements prepared on it. It serves one
+// goroutine at a time.
+type session struct {
+	db        *sqlx.DB
+	dialect   Dialect
+	conn      *sqlx.Conn // nil until first used
+	kept      statements
+	bulk      statements
+	interrupt func()
+	raw       []any // one row as the driver hands it out
+	dest      []any // pointers into raw
+}
+
+// row makes room for a row of n columns and returns where to scan it.
+func (s *session) row(n int) []any {
+	if cap(s.raw) < n {
+		s.raw, s.dest = make([]any, n), make([]any, n)
+		for i := range s.raw {
+			s.dest[i] = &s.raw[i]
+		}
+	}
+	s.raw = s.raw[:n]
+	return s.dest[:n]
+}
+
+// prepare returns the statement of that text, ready to run.
+func (s *session) prepare(text string) (*sql.Stmt, error) {
+	return s.prepareIn(&s.kept, keptStatements, text, nil)
+}
+
+// prepareIn returns the statement kept under a name. When it is not there its
+// text is made; a nil make says that the name is the text.
+func (s *session) prepareIn(kept *statements, limit int, name string, make func() string) (*sql.Stmt, error) {
+	if st := kept.get(name); st != nil {
+		return st, nil
+	}
+	text := name
+	if make != nil {
+		text = make()
+	}
+	// Preparing must not be cut short by one request: the next one needs it.
+	ctx := context.Background()
+	if s.conn == nil {
+		if err := s.connect(ctx); err != nil {
+			return nil, err
+		}
+	}
+	st, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	kept.put(name, st, limit)
+	return st, nil
+}
+
+func (s *session) connect(ctx context.Context) error {
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	s.conn = conn
+	return conn.Raw(func(driverConn any) error {
+		s.interrupt = s.dialect.Interrupt(driverConn)
+		return nil
+	})
+}
+
+func (s *session) disconnect() {
+	s.kept.drop()
+	s.bulk.drop()
+	if s.conn != nil {
+		// Close alone would hand the connection to the next one who asks, with
+		// whatever transaction is open on it.
+		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
+		_ = s.conn.Close()
+		s.conn = nil
+	}
+}
+
+// watch ends the running statement when ctx ends, until the function it
+// returns is called. It returns the context to run the statement with.
+func (s *session) watch(ctx context.Context) (context.Context, func()) {
+	if ctx.Done() == nil || s.interrupt == nil {
+		return ctx, func() {}
+	}
+	var mu sync.Mutex
+	over := false
+	stop := context.AfterFunc(ctx, func() {
+		for {
+			mu.Lock()
+			if over {
+				mu.Unlock()
+				return
+			}
+			s.interrupt() // has no effect between two steps, hence the loop
+			mu.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+	})
+	return context.WithoutCancel(ctx), func() {
+		if stop() {
+			return
+		}
+		mu.Lock()
+		over = true
+		mu.Unlock()
+	}
+}
+
+// statements keeps the statements used last. It is small enough to be searched
+// for the oldest one only when it overflows.
+type statements struct {
+	byName map[string]*statement
+	clock  uint64
+}
+
+type statement struct {
+	*sql.Stmt
+	used uint64
+}
+
+func (k *statements) get(name string) *sql.Stmt {
+	st := k.byName[name]
+	if st == nil {
+		return nil
+	}
+	k.clock++
+	st.used = k.clock
+	return st.Stmt
+}
+
+func (k *statements) put(name string, st *sql.Stmt, limit int) {
+	if k.byName == nil {
+		k.byName = make(map[string]*statement)
+	}
+	if len(k.byName) >= limit {
+		oldest := ""
+		for name, s := range k.byName {
+			if oldest == "" || s.used < k.byName[oldest].used {
+				oldest = name
+			}
+		}
+		_ = k.byName[oldest].Close() // it only frees memory
+		delete(k.byName, oldest)
+	}
+	k.clock++
+	k.byName[name] = &statement{st, k.clock}
+}
+
+func (k *statements) drop() {
+	for _, st := range k.byName {
+		_ = st.Close()
+	}
+	k.byName = nil
+}

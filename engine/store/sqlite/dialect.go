@@ -1,0 +1,124 @@
+// Package sqlite is the SQLite dialect of engine/store: how to open a database
+// file and what is particular to it. It owns the driver. It is not for SQL
+// that another database would understand too.
+package sqlite
+
+import (
+	"database/sql/driver"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+)
+
+type dialect struct{}
+
+var _ store.Dialect = dialect{}
+
+// Traits is store.Dialect's.
+func (dialect) Traits() store.Traits {
+	return store.Traits{
+		Sequence:     "INTEGER PRIMARY KEY",
+		MaxVariables: 32766,
+		Begin:        "BEGIN IMMEDIATE",
+		Writers:      1,
+		Batch:        64,
+		// The driver asks for name and declared type of each result column
+		// and copies both, for every query. An expression has no declared
+		// type, and a name of one character costs nothing.
+		Label: `+%s AS "#"`,
+	}
+}
+
+// ColumnType is store.Dialect's. No type may be called DATE, DATETIME or
+// TIMESTAMP: the driver would make times of it.
+func (dialect) ColumnType(t engine.PropertyType) string {
+	switch t {
+	case engine.Int:
+		return "INTEGER"
+	case engine.Real:
+		return "REAL"
+	case engine.DecimalNum:
+		return "TEXT COLLATE " + decimalCollation
+	case engine.DateTime:
+		return "INTEGER"
+	case engine.Boolean:
+		return "BOOLEAN"
+	}
+	return "TEXT"
+}
+
+// Match is store.Dialect's.
+func (dialect) Match(column, placeholder string) string {
+	return matchFunction + "(" + column + ", " + placeholder + ")"
+}
+
+// Duplicate is store.Dialect's. The message names the columns, not the index.
+func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
+	var e *sqlite.Error
+	if !errors.As(err, &e) || e.Code() != sqlite3.SQLITE_CONSTRAINT_UNIQUE {
+		return store.Index{}, false
+	}
+	best := store.Index{}
+	for _, index := range unique {
+		names := make([]string, len(index.Columns))
+		for i, c := range index.Columns {
+			names[i] = index.Table + "." + c
+		}
+		list := strings.Join(names, ", ")
+		// A name can begin with another one: the longest is meant.
+		if strings.Contains(e.Error(), ": "+list+" (") && len(index.Columns) >= len(best.Columns) {
+			best = index
+		}
+	}
+	return best, best.Name != ""
+}
+
+// Classify is store.Dialect's.
+func (dialect) Classify(err error) store.Failure {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return store.Other
+	}
+	code := e.Code() & 0xff
+	switch {
+	case code == sqlite3.SQLITE_INTERRUPT:
+		return store.Interrupted
+	case slices.Contains(away, code):
+		return store.Away
+	}
+	return store.Other
+}
+
+// away are the failures that the client can neither cause nor mend.
+var away = []int{
+	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
+	sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
+	sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
+}
+
+// Interrupt is store.Dialect's. The driver watches the context only until the
+// first row is there, and pays a goroutine for it; SQLite itself can be told
+// at any time, from any thread, while the connection is open. The driver does
+// not hand out what that takes, so it is read from the connection; without it
+// statements run with their context.
+func (dialect) Interrupt(driverConn any) func() {
+	v := reflect.ValueOf(driverConn)
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	handle := v.Elem().FieldByName("db")
+	if handle.Kind() != reflect.Uintptr || handle.Uint() == 0 {
+		return nil
+	}
+	db := uintptr(handle.Uint())
+	return func() { sqlite3.Xsqlite3_interrupt(nil, db) } // one atomic store
+}
+
+var _ driver.Connector = connector{}

@@ -1,0 +1,127 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"regexp"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+
+	"restsrv/engine"
+)
+
+const (
+	decimalCollation = "restsrv_decimal"
+	matchFunction    = "restsrv_match"
+)
+
+// connector opens connections that know our collation and our function.
+type connector struct {
+	driver *sqlite.Driver
+	dsn    string
+}
+
+// Connect is driver.Connector's.
+func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
+
+// Driver is driver.Connector's.
+func (c connector) Driver() driver.Driver { return c.driver }
+
+// newDriver makes the one driver of the process: what is registered with a
+// driver lives as long as the program.
+var newDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
+	d := &sqlite.Driver{}
+	if err := d.RegisterCollationUtf8(decimalCollation, compareDecimals); err != nil {
+		return nil, err
+	}
+	m := emptyMatcher()
+	return d, d.RegisterDeterministicScalarFunction(matchFunction, 2, m.call)
+})
+
+// compareDecimals orders decimals in canonical text by number. What is usual,
+// the same number of digits before the point and the same sign, needs no
+// arithmetic.
+func compareDecimals(a, b string) int {
+	if a == b {
+		return 0
+	}
+	negative := strings.HasPrefix(a, "-")
+	if negative != strings.HasPrefix(b, "-") {
+		if negative {
+			return -1
+		}
+		return 1
+	}
+	x, y := strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-")
+	order := compareLengths(x, y)
+	if order == 0 {
+		// Same whole digits count: without trailing zeros the order of the
+		// text is that of the number, and a prefix is the smaller one.
+		order = strings.Compare(x, y)
+	}
+	if negative {
+		return -order
+	}
+	return order
+}
+
+// compareLengths compares how many digits stand before the point.
+func compareLengths(x, y string) int {
+	return wholeDigits(x) - wholeDigits(y)
+}
+
+func wholeDigits(s string) int {
+	if i := strings.IndexByte(s, '.'); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// maxPatterns bounds the compiled expressions kept.
+const maxPatterns = 256
+
+// matcher answers restsrv_match(text, pattern).
+type matcher struct {
+	mu       sync.RWMutex
+	compiled map[string]*regexp.Regexp
+}
+
+func emptyMatcher() *matcher { return &matcher{compiled: make(map[string]*regexp.Regexp)} }
+
+func (m *matcher) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	s, ok := args[0].(string)
+	if !ok {
+		return int64(0), nil // null
+	}
+	pattern, _ := args[1].(string)
+	re, err := m.pattern(pattern)
+	if err != nil {
+		return nil, engine.Errorf(engine.Invalid, "filter", "regular expression %s is not in RE2 syntax", engine.Quote(pattern))
+	}
+	if re.MatchString(s) {
+		return int64(1), nil
+	}
+	return int64(0), nil
+}
+
+func (m *matcher) pattern(source string) (*regexp.Regexp, error) {
+	m.mu.RLock()
+	re := m.compiled[source]
+	m.mu.RUnlock()
+	if re != nil {
+		return re, nil
+	}
+	re, err := regexp.Compile(source)
+	if err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.compiled) >= maxPatterns {
+		clear(m.compiled)
+	}
+	m.compiled[source] = re
+	return re, nil
+}

@@ -1,0 +1,181 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"restsrv/engine/store"
+)
+
+// The ways in which a file cannot be a database. Open's errors are one of
+// these, with the path, where they apply.
+var (
+	ErrNoDirectory = errors.New("the directory of the database does not exist")
+	ErrReadOnly    = errors.New("the database or its directory cannot be written")
+	ErrNotDatabase = errors.New("the file is not an SQLite database")
+	ErrServed      = errors.New("another server uses the database")
+	ErrLocked      = errors.New("another program has locked the database")
+)
+
+// Config says which database to open, and how.
+type Config struct {
+	Path        string // file, made if missing
+	Synchronous string // "full" (default: survives a power cut) or "normal" (may lose the last commits)
+	Server      bool   // keeps other servers off the file; a command may work beside one
+	Log         *slog.Logger
+}
+
+// Settings of every connection. SQLite must not take a misspelt column for a
+// text (_dqs), and waits a while for other processes.
+const settings = "?_dqs=0&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=cache_size(-8192)" +
+	"&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)"
+
+// Open opens or makes the database of one file. Who holds it open keeps
+// path-wal, path-shm and, for a server, path-server beside it.
+func Open(ctx context.Context, cfg Config) (*store.Database, error) {
+	synchronous := strings.ToLower(cfg.Synchronous)
+	switch synchronous {
+	case "":
+		synchronous = "full"
+	case "full", "normal":
+	default:
+		return nil, fmt.Errorf(`synchronous is "full" or "normal", found %q`, cfg.Synchronous)
+	}
+	path, err := prepareFile(cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDriver()
+	if err != nil {
+		return nil, err
+	}
+	release := func() error { return nil }
+	if cfg.Server {
+		if release, err = holdServer(ctx, d, path); err != nil {
+			return nil, err
+		}
+	}
+	name := dsn(path) + settings + "&_pragma=synchronous(" + synchronous + ")"
+	db := &store.Database{
+		Dialect: dialect{},
+		Write:   open(d, name, 1),
+		Readers: 2 * runtime.GOMAXPROCS(0),
+		Release: release,
+	}
+	db.Read = open(d, name+"&_pragma=query_only(1)", db.Readers)
+	if err := tryWriting(ctx, db.Write); err != nil {
+		return nil, errors.Join(explain(cfg.Path, err), db.Read.Close(), db.Write.Close(), release())
+	}
+	return db, nil
+}
+
+// tryWriting finds out now what would otherwise fail the first request.
+func tryWriting(ctx context.Context, db *sqlx.DB) error {
+	conn, err := db.Connx(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	_, err = conn.ExecContext(ctx, "ROLLBACK")
+	return err
+}
+
+func open(d *sqlite.Driver, dsn string, connections int) *sqlx.DB {
+	db := sqlx.NewDb(sql.OpenDB(connector{d, dsn}), "sqlite3")
+	db.SetMaxOpenConns(connections)
+	db.SetMaxIdleConns(connections)
+	return db
+}
+
+func dsn(path string) string {
+	p := filepath.ToSlash(path)
+	if !strings.HasPrefix(p, "/") {
+		p = "/" + p
+	}
+	return "file:" + (&url.URL{Path: p}).EscapedPath()
+}
+
+// prepareFile makes the file if it is missing, for its owner only, and returns
+// its absolute path.
+func prepareFile(name string) (string, error) {
+	path, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // one database has one lock, whatever it is called
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
+		return "", fmt.Errorf("%w: %s: make it first, or name another path", ErrNoDirectory, filepath.Dir(path))
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return "", fmt.Errorf("%w: %s is a directory", ErrNotDatabase, name)
+	}
+	return path, touch(path)
+}
+
+// touch makes a file that is not there. One that is there is not opened:
+// closing it would end the locks that this process may have on it.
+func touch(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return f.Close()
+}
+
+// holdServer takes the lock that says a server uses the file. The lock is
+// SQLite's own, on an empty database beside it, so that it works wherever
+// SQLite does and ends with the process, however that ends.
+func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release func() error, err error) {
+	lock := path + "-server"
+	if err := touch(lock); err != nil {
+		return nil, err
+	}
+	db := open(d, dsn(lock)+"?_pragma=busy_timeout(0)", 1)
+	if _, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE"); err == nil {
+		return db.Close, nil
+	}
+	_ = db.Close()
+	var e *sqlite.Error
+	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY {
+		return nil, fmt.Errorf("%w: %s: stop it first, or give this one another database", ErrServed, path)
+	}
+	return nil, explain(path, err)
+}
+
+// explain turns a failure to open into one of the errors above.
+func explain(path string, err error) error {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return fmt.Errorf("database %s: %w", path, err)
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL:
+		return fmt.Errorf("%w: %s", ErrLocked, path)
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:
+		return fmt.Errorf("%w: %s", ErrReadOnly, path)
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		return fmt.Errorf("%w: %s", ErrNotDatabase, path)
+	}
+	return fmt.Errorf("database %s: %w", path, err)
+}

@@ -1,0 +1,187 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+func openFile(t *testing.T, cfg sqlite.Config) (*store.Database, error) {
+	db, err := sqlite.Open(t.Context(), cfg)
+	if err == nil {
+		t.Cleanup(func() { _ = errors.Join(db.Read.Close(), db.Write.Close(), db.Release()) })
+	}
+	return db, err
+}
+
+func TestOpenErrors(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("this is not a database, it is a text that is long enough"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		path string
+		want error
+	}{
+		"no directory": {filepath.Join(dir, "none", "x.db"), sqlite.ErrNoDirectory},
+		"a directory":  {dir, sqlite.ErrNotDatabase},
+		"a text":       {text, sqlite.ErrNotDatabase},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := openFile(t, sqlite.Config{Path: test.path})
+			if !errors.Is(err, test.want) {
+				t.Errorf("got %v, want %v", err, test.want)
+			}
+		})
+	}
+	if _, err := openFile(t, sqlite.Config{Path: filepath.Join(dir, "x.db"), Synchronous: "off"}); err == nil || !strings.Contains(err.Error(), `"off"`) {
+		t.Errorf("got %v, want a complaint about synchronous", err)
+	}
+}
+
+func TestReadOnlyFile(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may write everything")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.db")
+	closeStore(t, mustOpen(t, path, note()))
+	if err := os.Chmod(path, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openFile(t, sqlite.Config{Path: path}); !errors.Is(err, sqlite.ErrReadOnly) {
+		t.Errorf("file: got %v, want %v", err, sqlite.ErrReadOnly)
+	}
+	if err := os.Chmod(dir, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openFile(t, sqlite.Config{Path: filepath.Join(dir, "y.db")}); !errors.Is(err, sqlite.ErrReadOnly) {
+		t.Errorf("directory: got %v, want %v", err, sqlite.ErrReadOnly)
+	}
+}
+
+func TestFileModes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	c := note()
+	st := openAt(t, path, c)
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"", "-wal", "-shm", "-server"} {
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", info.Name(), info.Mode())
+		}
+	}
+}
+
+// TestServers keeps a second server off the file; a command may come, and what
+// it writes is seen at once.
+func TestServers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "odd ?#% name.db")
+	c, c2 := note(), note()
+	server := openAt(t, path, c)
+	if _, err := openFile(t, sqlite.Config{Path: path, Server: true}); !errors.Is(err, sqlite.ErrServed) {
+		t.Errorf("got %v, want %v", err, sqlite.ErrServed)
+	}
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	command, err := store.Open(t.Context(), db, store.Config{Classes: []*engine.Class{c2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command.Create(t.Context(), c2, engine.Values{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Get(t.Context(), c, "a"); err != nil {
+		t.Errorf("the server does not see what the command wrote: %v", err)
+	}
+	closeStore(t, command)
+	if _, err := server.Create(t.Context(), c, engine.Values{"b"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the database has another name: %v", err)
+	}
+	if _, err := openFile(t, sqlite.Config{Path: path, Server: true}); !errors.Is(err, sqlite.ErrServed) {
+		t.Errorf("after the command left: got %v, want %v", err, sqlite.ErrServed)
+	}
+}
+
+func TestClose(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	c := note()
+	st := mustOpen(t, path, c)
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, st)
+	if _, err := os.Stat(path + "-wal"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the log is still there: %v", err)
+	}
+	_, getErr := st.Get(t.Context(), c, "a")
+	_, createErr := st.Create(t.Context(), c, engine.Values{"b"})
+	for _, err := range []error{getErr, createErr} {
+		if engine.CodeOf(err) != engine.Unavailable {
+			t.Errorf("after close: got %v, want unavailable", err)
+		}
+	}
+	st = openAt(t, path, c) // what was written is there again, and the lock is free
+	if _, err := st.Get(t.Context(), c, "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestLocked writes while another program holds the file: unavailable, and
+// well again afterwards.
+func TestLocked(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for the busy timeout")
+	}
+	path := filepath.Join(t.TempDir(), "x.db")
+	c := note()
+	st := openAt(t, path, c)
+	other, err := openFile(t, sqlite.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := other.Write.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	run(t, conn.Conn, "BEGIN IMMEDIATE")
+	_, err = st.Create(t.Context(), c, engine.Values{"a"})
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
+		t.Errorf("got %v, want unavailable with a time to retry", err)
+	}
+	if e != nil && strings.Contains(e.Message, "SQL") {
+		t.Errorf("message %q tells too much", e.Message)
+	}
+	run(t, conn.Conn, "ROLLBACK")
+	if _, err = st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+		t.Errorf("after the lock was gone: %v", err)
+	}
+}
+
+func run(t *testing.T, conn *sql.Conn, text string) {
+	t.Helper()
+	if _, err := conn.ExecContext(context.Background(), text); err != nil {
+		t.Fatal(err)
+	}
+}

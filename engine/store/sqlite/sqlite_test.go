@@ -1,0 +1,41 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/storetest"
+)
+
+func TestRepository(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		return openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)
+	})
+}
+
+// openAt opens a store for the rest of the test.
+func openAt(t testing.TB, path string, classes ...*engine.Class) *store.Store {
+	t.Helper()
+	st, err := tryOpen(t, path, classes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return st
+}
+
+func tryOpen(t testing.TB, path string, classes ...*engine.Class) (*store.Store, error) {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path, Server: true})
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword})
+}

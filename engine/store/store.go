@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"restsrv/engine"
+)
+
+// Config says what a Store keeps and how.
+type Config struct {
+	// Classes are all classes to store, descendants too. Tables of other
+	// classes are left alone.
+	Classes []*engine.Class
+	// HashPassword turns the plain text of a password into what is stored. It
+	// is called outside of transactions. Without it passwords are refused.
+	HashPassword func(ctx context.Context, plain string) (string, error)
+	Now          func() time.Time // nil means time.Now
+	NewID        func() string    // nil means UUIDs of version 7
+	Log          *slog.Logger     // nil means none
+}
+
+// Store is the SQL engine.Repository.
+type Store struct {
+	cfg     Config
+	db      *Database
+	traits  Traits
+	plans   map[*engine.Class]*plan
+	tables  []*table
+	readers *readers
+	writer  *writer
+	fresh   bool
+}
+
+var _ engine.Repository = (*Store)(nil)
+
+// Open brings the tables of db up to the classes, in one transaction, and
+// starts the writer. It takes db over, also when it fails. The error is a
+// *SchemaError when the classes contradict what is stored.
+func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.NewID == nil {
+		cfg.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits()}
+	err := s.layOut(cfg.Classes)
+	if err == nil {
+		err = s.upgrade(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.closeConnections())
+	}
+	for _, p := range s.plans {
+		p.write(s.traits)
+	}
+	s.readers = newReaders(db)
+	s.writer = newWriter(s)
+	return s, nil
+}
+
+// Fresh reports whether no class of the application had a table before this
+// Open. System classes, whose names begin with #, do not count: the command
+// line may have made theirs first.
+func (s *Store) Fresh() bool { return s.fresh }
+
+// Close waits until the writes that were accepted are done and the queries
+// that run have ended, then closes the database. Later calls of the
+// repository are Unavailable.
+func (s *Store) Close() error {
+	s.writer.close()
+	s.readers.close()
+	return s.closeConnections()
+}
+
+func (s *Store) closeConnections() error {
+	// The writer's connection closes last: it is the one that folds the log
+	// back into the database.
+	errs := []error{s.db.Read.Close(), s.db.Write.Close()}
+	if s.db.Release != nil {
+		errs = append(errs, s.db.Release())
+	}
+	return errors.Join(errs...)
+}
+
+// plan returns the plan of a class, which must be one of Config.Classes.
+func (s *Store) plan(c *engine.Class) (*plan, error) {
+	if p := s.plans[c]; p != nil {
+		return p, nil
+	}
+	return nil, engine.NoClass(c.FullName)
+}
+
+// revision is a number that no content of an item had before.
+func revision() int64 { return rand.Int64N(1<<63-1) + 1 }
+
+func (s *Store) generate() engine.Generate {
+	return engine.Generate{
+		GUID: s.cfg.NewID,
+		Now:  func() engine.Instant { return engine.InstantOf(s.cfg.Now()) },
+	}
+}
+
+// account returns the id of who acts, "" for nobody.
+func account(ctx context.Context) string {
+	if a := engine.AccountFrom(ctx); a != nil {
+		return a.ID
+	}
+	return ""
+}

@@ -1,0 +1,208 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+var concurrencyTests = []test{
+	{"many writers", manyWriters},
+	{"readers see whole transactions", wholeTransactions},
+	{"a failing write spoils no other", failingNeighbours},
+	{"lost updates", lostUpdates},
+	{"a long query ends with its context", longQuery},
+}
+
+// together runs n goroutines and reports their errors.
+func together(t *testing.T, n int, f func(i int) error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	for i := range n {
+		wg.Go(func() { errs[i] = f(i) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func manyWriters(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	ctx := t.Context()
+	together(t, 16, func(i int) error {
+		for j := range 25 {
+			id := fmt.Sprint(i, "-", j)
+			if _, err := r.Create(ctx, c, values(c, "id", id)); err != nil {
+				return err
+			}
+			if _, err := r.Update(ctx, c, id, values(c, "title", id), engine.UpdateOptions{}); err != nil {
+				return err
+			}
+			it, err := r.Get(ctx, c, id)
+			if err != nil {
+				return err
+			}
+			if it.Get("title") != id {
+				return fmt.Errorf("%s has title %v after its update", id, it.Get("title"))
+			}
+		}
+		return nil
+	})
+	same(t, "rows", count(t, r, c), int64(400))
+}
+
+func wholeTransactions(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	ctx := t.Context()
+	const size = 50
+	writeAll := func(n int) error {
+		var records []engine.Record
+		for i := range size {
+			records = append(records, record(c, fmt.Sprint(i), "rank", int64(n)))
+		}
+		_, err := r.Save(ctx, records)
+		return err
+	}
+	if err := writeAll(0); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	together(t, 4, func(i int) error {
+		if i == 0 {
+			defer close(done)
+			for n := range 60 {
+				if err := writeAll(n); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		for {
+			select {
+			case <-done:
+				return nil
+			default:
+			}
+			seen := map[any]int{}
+			err := r.List(ctx, all(c), func(it *engine.Item) error {
+				seen[it.Get("rank")]++
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if len(seen) != 1 {
+				return fmt.Errorf("one list saw several transactions: %v", seen)
+			}
+		}
+	})
+}
+
+func failingNeighbours(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	ctx := t.Context()
+	create(t, r, c, "id", "taken")
+	together(t, 16, func(i int) error {
+		for j := range 20 {
+			if (i+j)%3 == 0 {
+				_, err := r.Save(ctx, []engine.Record{record(c, fmt.Sprint("half ", i, "-", j)), record(c, "", "title", "x", "id", "taken"), record(c, "other", "id", "taken")})
+				if engine.CodeOf(err) != engine.Invalid {
+					return fmt.Errorf("a duplicate was answered with %v", err)
+				}
+				continue
+			}
+			if _, err := r.Create(ctx, c, values(c, "id", fmt.Sprint(i, "-", j))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	want := []string{"taken"}
+	for i := range 16 {
+		for j := range 20 {
+			if (i+j)%3 != 0 {
+				want = append(want, fmt.Sprint(i, "-", j))
+			}
+		}
+	}
+	found := ids(t, r, all(c))
+	same(t, "rows", len(found), len(want))
+	for _, id := range want {
+		get(t, r, c, id)
+	}
+}
+
+// lostUpdates counts up under If-Match: each success must be seen by the next.
+func lostUpdates(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	ctx := t.Context()
+	create(t, r, c, "id", "1", "rank", int64(0))
+	together(t, 8, func(int) error {
+		for done := 0; done < 10; {
+			it, err := r.Get(ctx, c, "1")
+			if err != nil {
+				return err
+			}
+			next := it.Get("rank").(int64) + 1
+			_, err = r.Update(ctx, c, "1", values(c, "rank", next), engine.UpdateOptions{Match: &engine.Match{Revisions: []uint64{it.Revision}}})
+			switch {
+			case err == nil:
+				done++
+			case engine.CodeOf(err) != engine.Unmatched:
+				return err
+			}
+		}
+		return nil
+	})
+	same(t, "rank", get(t, r, c, "1").Get("rank"), int64(80))
+}
+
+// longQuery asks for what takes long and finds little, and takes the time
+// away.
+func longQuery(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	var records []engine.Record
+	for i := range 20000 {
+		records = append(records, record(c, fmt.Sprint(i), "title", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))
+	}
+	save(t, r, records...)
+	slow := &engine.Filter{Op: engine.OpOr}
+	for i := range 300 {
+		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpMatch, Property: c.Property("title"), Pattern: fmt.Sprintf("(a|aa)+b%d$", i)})
+	}
+	slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpEq, Property: c.Property("id"), Value: "0"})
+	q := all(c)
+	q.Filter = slow
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	over := make(chan error, 2)
+	first := make(chan struct{})
+	go func() {
+		over <- r.List(ctx, q, func(*engine.Item) error { // the first item comes at once, the second never
+			close(first)
+			return nil
+		})
+	}()
+	go func() {
+		_, err := r.Count(ctx, q)
+		over <- err
+	}()
+	<-first
+	cancel()
+	for range 2 {
+		select {
+		case err := <-over:
+			fails(t, err, engine.Timeout, "")
+		case <-time.After(time.Minute):
+			t.Fatal("the query outlived its context by a minute")
+		}
+	}
+	same(t, "after it", count(t, r, c), int64(len(records)))
+}

@@ -1,0 +1,204 @@
+// Package storetest is the conformance suite of engine.Repository: what every
+// implementation must do, written against the interface alone. Implementations
+// run it from their own tests. It is not for what only one database does.
+package storetest
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// Open opens a new, empty repository of the classes, which stores passwords
+// with HashPassword, and closes it when the test ends.
+type Open func(t *testing.T, classes []*engine.Class) engine.Repository
+
+// HashPassword is the hash of the suite: readable, so that tests can tell a
+// hash from the plain text.
+func HashPassword(_ context.Context, plain string) (string, error) {
+	return "hash of " + plain, nil
+}
+
+// Run runs the suite.
+func Run(t *testing.T, open Open) {
+	groups := []struct {
+		name  string
+		tests []test
+	}{
+		{"values", valueTests},
+		{"create", createTests},
+		{"list", listTests},
+		{"filter", filterTests},
+		{"update", updateTests},
+		{"save", saveTests},
+		{"inheritance", treeTests},
+		{"concurrency", concurrencyTests},
+	}
+	for _, g := range groups {
+		t.Run(g.name, func(t *testing.T) {
+			for _, test := range g.tests {
+				t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+			}
+		})
+	}
+}
+
+type test struct {
+	name string
+	run  func(t *testing.T, open Open)
+}
+
+// NewClass makes a class whose key is its first property. Properties are
+// nullable unless they are the key or say otherwise.
+func NewClass(name string, properties ...*engine.Property) *engine.Class {
+	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: []string{properties[0].Name}, Properties: properties}
+	properties[0].Nullable = false
+	for i, p := range properties {
+		p.OrderNumber = i
+	}
+	if err := c.Init(); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Extend makes a class below another, which it joins to all of its ancestors.
+func Extend(ancestor *engine.Class, name string, properties ...*engine.Property) *engine.Class {
+	var all []*engine.Property
+	for _, p := range ancestor.Properties {
+		inherited := *p
+		all = append(all, &inherited)
+	}
+	for i, p := range properties {
+		p.OrderNumber = len(ancestor.Properties) + i
+		all = append(all, p)
+	}
+	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: ancestor.Key, Ancestor: ancestor, Properties: all}
+	if err := c.Init(); err != nil {
+		panic(err)
+	}
+	for a := ancestor; a != nil; a = a.Ancestor {
+		a.Descendants = append(a.Descendants, c)
+	}
+	return c
+}
+
+// Prop makes a nullable property; change, if given, alters it.
+func Prop(name string, typ engine.PropertyType, change ...func(*engine.Property)) *engine.Property {
+	p := &engine.Property{Name: name, Caption: name, Type: typ, Nullable: true}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func required(p *engine.Property)     { p.Nullable = false }
+func unique(p *engine.Property)       { p.Unique = true }
+func indexed(p *engine.Property)      { p.Indexed = true }
+func readonly(p *engine.Property)     { p.Readonly = true }
+func autoassigned(p *engine.Property) { p.Autoassigned = true }
+
+func byDefault(v any) func(*engine.Property) {
+	return func(p *engine.Property) { p.Default = v }
+}
+
+// note is the class of most tests.
+func note() *engine.Class {
+	return NewClass("note",
+		Prop("id", engine.GUID, autoassigned),
+		Prop("title", engine.String, indexed),
+		Prop("body", engine.Text),
+		Prop("rank", engine.Int),
+		Prop("code", engine.String, unique),
+	)
+}
+
+func openNotes(t *testing.T, open Open) (engine.Repository, *engine.Class) {
+	c := note()
+	return open(t, []*engine.Class{c}), c
+}
+
+// values makes input from names and values in turn.
+func values(c *engine.Class, pairs ...any) engine.Values {
+	v := engine.NewValues(c)
+	for i := 0; i < len(pairs); i += 2 {
+		v[c.Property(pairs[i].(string)).Index] = pairs[i+1]
+	}
+	return v
+}
+
+func record(c *engine.Class, id string, pairs ...any) engine.Record {
+	return engine.Record{Class: c, ID: id, Values: values(c, pairs...)}
+}
+
+func create(t *testing.T, r engine.Repository, c *engine.Class, pairs ...any) *engine.Item {
+	t.Helper()
+	it, err := r.Create(t.Context(), c, values(c, pairs...))
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	return it
+}
+
+func get(t *testing.T, r engine.Repository, c *engine.Class, id string) *engine.Item {
+	t.Helper()
+	it, err := r.Get(t.Context(), c, id)
+	if err != nil {
+		t.Fatalf("get %s: %v", id, err)
+	}
+	return it
+}
+
+// ids lists the ids that a query finds.
+func ids(t *testing.T, r engine.Repository, q *engine.Query) []string {
+	t.Helper()
+	found := []string{}
+	err := r.List(t.Context(), q, func(it *engine.Item) error {
+		found = append(found, it.ID)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("list: %v", err)
+	}
+	return found
+}
+
+func all(c *engine.Class) *engine.Query { return &engine.Query{Class: c, Count: -1} }
+
+func count(t *testing.T, r engine.Repository, c *engine.Class) int64 {
+	t.Helper()
+	n, err := r.Count(t.Context(), all(c))
+	if err != nil {
+		t.Fatalf("count: %v", err)
+	}
+	return n
+}
+
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: got %#v, want %#v", what, got, want)
+	}
+}
+
+// fails checks the code and, unless it is "", the reason of an error, which
+// it returns.
+func fails(t *testing.T, err error, code engine.Code, reason string) *engine.Error {
+	t.Helper()
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want code %d", err, code)
+	}
+	if e.Code != code || reason != "" && e.Reason != reason {
+		t.Fatalf("got code %d, reason %q (%v), want %d, %q", e.Code, e.Reason, e, code, reason)
+	}
+	return e
+}
+
+// as acts for an account.
+func as(t *testing.T, id string) context.Context {
+	return engine.WithAccount(t.Context(), &engine.Account{ID: id})
+}

@@ -1,0 +1,97 @@
+package storetest
+
+import (
+	"testing"
+
+	"restsrv/engine"
+)
+
+var treeTests = []test{
+	{"reading through ancestors", treeReading},
+	{"writing through ancestors", treeWriting},
+	{"saving", treeSaving},
+}
+
+type family struct {
+	engine.Repository
+	thing, car, bus, house *engine.Class
+}
+
+// openFamily has thing <- car <- bus and thing <- house.
+func openFamily(t *testing.T, open Open) *family {
+	f := &family{}
+	f.thing = NewClass("thing", Prop("id", engine.String), Prop("name", engine.String))
+	f.car = Extend(f.thing, "car", Prop("wheels", engine.Int), Prop("price", engine.DecimalNum))
+	f.bus = Extend(f.car, "bus", Prop("seats", engine.Int), Prop("since", engine.DateTime))
+	f.house = Extend(f.thing, "house", Prop("floors", engine.Int), Prop("price", engine.DecimalNum))
+	f.Repository = open(t, []*engine.Class{f.thing, f.car, f.bus, f.house})
+	create(t, f, f.thing, "id", "t", "name", "stone")
+	create(t, f, f.car, "id", "c", "wheels", int64(4), "price", engine.Decimal("9.5"))
+	create(t, f, f.bus, "id", "b", "wheels", int64(6), "seats", int64(50), "since", engine.Instant(7))
+	create(t, f, f.house, "id", "h", "floors", int64(2), "price", engine.Decimal("100"))
+	return f
+}
+
+func treeReading(t *testing.T, open Open) {
+	f := openFamily(t, open)
+	same(t, "things", ids(t, f, all(f.thing)), []string{"t", "c", "b", "h"})
+	same(t, "cars", ids(t, f, all(f.car)), []string{"c", "b"})
+	same(t, "buses", ids(t, f, all(f.bus)), []string{"b"})
+	same(t, "counts", []int64{count(t, f, f.thing), count(t, f, f.car), count(t, f, f.house)}, []int64{4, 2, 1})
+	for _, through := range []*engine.Class{f.thing, f.car, f.bus} {
+		it := get(t, f, through, "b")
+		same(t, "class", it.Class, f.bus)
+		same(t, "values", it.Values, values(f.bus, "id", "b", "name", nil, "wheels", int64(6), "price", nil, "seats", int64(50), "since", engine.Instant(7)))
+	}
+	for _, through := range []*engine.Class{f.bus, f.house} {
+		_, err := f.Get(t.Context(), through, "c")
+		fails(t, err, engine.NotFound, "unknown-object")
+	}
+	err := f.List(t.Context(), all(f.thing), func(it *engine.Item) error {
+		want := map[string]*engine.Class{"t": f.thing, "c": f.car, "b": f.bus, "h": f.house}[it.ID]
+		same(t, "listed "+it.ID, it.Class, want)
+		same(t, "listed "+it.ID, it.Values, get(t, f, want, it.ID).Values)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := all(f.car)
+	q.Filter = &engine.Filter{Op: engine.OpNot, Args: []*engine.Filter{{Op: engine.OpEq, Property: f.car.Property("wheels"), Value: int64(4)}}}
+	same(t, "filtered", ids(t, f, q), []string{"b"})
+	q.Filter = &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{{Op: engine.OpConst, Value: true}, engine.Never()}}
+	same(t, "an or stays within the class", ids(t, f, q), []string{"c", "b"})
+}
+
+func treeWriting(t *testing.T, open Open) {
+	f := openFamily(t, open)
+	it, err := f.Update(t.Context(), f.thing, "b", values(f.thing, "name", "big"), engine.UpdateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "updated", []any{it.Class, it.Get("name"), it.Get("seats")}, []any{f.bus, "big", int64(50)})
+	_, err = f.Update(t.Context(), f.house, "b", values(f.house, "name", "x"), engine.UpdateOptions{})
+	fails(t, err, engine.NotFound, "")
+	fails(t, f.Delete(t.Context(), f.house, "b", nil), engine.NotFound, "")
+	_, err = f.Create(t.Context(), f.house, values(f.house, "id", "b"))
+	fails(t, err, engine.Invalid, "duplicate")
+	if err := f.Delete(t.Context(), f.thing, "b", nil); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "things", ids(t, f, all(f.thing)), []string{"t", "c", "h"})
+}
+
+func treeSaving(t *testing.T, open Open) {
+	f := openFamily(t, open)
+	items := save(t, f,
+		record(f.bus, "b", "seats", int64(60)),
+		record(f.bus, "b2", "seats", int64(70)),
+		record(f.thing, "c", "name", "old car"),
+		record(f.thing, "n", "name", "new thing"))
+	stands(t, f, items)
+	same(t, "classes", []*engine.Class{items[0].Class, items[1].Class, items[2].Class, items[3].Class}, []*engine.Class{f.bus, f.bus, f.car, f.thing})
+	same(t, "kept", items[0].Get("wheels"), int64(6))
+	_, err := f.Save(t.Context(), []engine.Record{record(f.house, "h"), record(f.house, "c")})
+	e := fails(t, err, engine.Invalid, "duplicate")
+	same(t, "index", []any{e.Bulk, e.Index}, []any{true, 1})
+}

@@ -1,0 +1,155 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+var valueTests = []test{
+	{"round trip", roundTrip},
+	{"composite key", compositeKey},
+	{"keys of every type", typedKeys},
+	{"decimals compare as numbers", decimalOrder},
+	{"names that need quoting", oddNames},
+}
+
+var sortedValues = map[engine.PropertyType][]any{
+	engine.String:     {"", "A", "a", "a\u00e4", "b", "b\r\nc\t\"'\\", "\u2028", "\U0001f600"},
+	engine.Text:       {"", strings.Repeat("x", 1<<16)},
+	engine.HTML:       {"<b>&amp;</b>"},
+	engine.URL:        {"https://example.org/?a=b&c=%20"},
+	engine.GUID:       {strings.Repeat("g", engine.MaxGUID)},
+	engine.User:       {"admin@local"},
+	engine.Int:        {int64(math.MinInt64), int64(-1), int64(0), int64(1), int64(1<<53 + 1), int64(math.MaxInt64)},
+	engine.Real:       {-math.MaxFloat64, -1e-7, 0.0, math.SmallestNonzeroFloat64, 1e-7, 0.1, 1.0, 3.0, math.MaxFloat64},
+	engine.DateTime:   {engine.Instant(-62167219200000), engine.Instant(-1), engine.Instant(0), engine.Instant(1), engine.Instant(253402300799999)},
+	engine.Boolean:    {false, true},
+	engine.DecimalNum: decimals("-123456789012345678901234567890.5", "-10", "-9.99", "-9", "-0.5", "-0.05", "0", "0.000000000000000000000000000001", "0.1", "1", "9", "10", "10.5", "123456789012345678901234567890", "123456789012345678901234567890.0000000001"),
+}
+
+func decimals(texts ...string) []any {
+	var list []any
+	for _, s := range texts {
+		list = append(list, engine.Decimal(s))
+	}
+	return list
+}
+
+// roundTrip stores each value, reads it by Get and by List, and sorts by it.
+func roundTrip(t *testing.T, open Open) {
+	for typ, list := range sortedValues {
+		t.Run(typ.String(), func(t *testing.T) {
+			c := NewClass("typed", Prop("id", engine.Int), Prop("v", typ, indexed))
+			r := open(t, []*engine.Class{c})
+			want := []string{"0"} // null comes first
+			create(t, r, c, "id", int64(0))
+			for i := range list { // stored in reverse, so that sorting has work to do
+				at := len(list) - 1 - i
+				it := create(t, r, c, "id", int64(at+1), "v", list[at])
+				same(t, "created", it.Values[1], list[at])
+			}
+			for i, v := range list {
+				id := fmt.Sprint(i + 1)
+				want = append(want, id)
+				same(t, "got", get(t, r, c, id).Values[1], v)
+			}
+			q := all(c)
+			q.Sort = []engine.Sort{{Property: c.Property("v")}}
+			same(t, "order", ids(t, r, q), want)
+			err := r.List(t.Context(), q, func(it *engine.Item) error {
+				if n := it.Values[0].(int64); n > 0 {
+					same(t, "listed", it.Values[1], list[n-1])
+				} else {
+					same(t, "listed", it.Values[1], nil)
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func compositeKey(t *testing.T, open Open) {
+	c := &engine.Class{Name: "place", Namespace: "test", Key: []string{"row", "seat"}, Properties: []*engine.Property{
+		{Name: "row", Type: engine.Int}, {Name: "seat", Type: engine.String}, {Name: "who", Type: engine.String, Nullable: true, OrderNumber: 1},
+	}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, []*engine.Class{c})
+	it := create(t, r, c, "row", int64(3), "seat", "a_b", "who", "x")
+	same(t, "id", it.ID, "3_a_b")
+	create(t, r, c, "row", int64(3), "seat", "c")
+	same(t, "who", get(t, r, c, "3_a_b").Get("who"), "x")
+	_, err := r.Create(t.Context(), c, values(c, "row", int64(3), "seat", "c"))
+	fails(t, err, engine.Invalid, "duplicate")
+	_, err = r.Get(t.Context(), c, "3")
+	fails(t, err, engine.NotFound, "unknown-object")
+	saved, err := r.Save(t.Context(), []engine.Record{record(c, "3_c", "who", "y"), record(c, "", "row", int64(3), "seat", "a_b", "who", "z"), record(c, "4_d")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "saved", []string{saved[0].ID, saved[1].ID, saved[2].ID}, []string{"3_c", "3_a_b", "4_d"})
+	same(t, "rows", count(t, r, c), int64(3))
+	if err := r.Delete(t.Context(), c, "3_c", nil); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rows", count(t, r, c), int64(2))
+}
+
+func typedKeys(t *testing.T, open Open) {
+	for typ, list := range sortedValues {
+		if typ == engine.Boolean {
+			continue
+		}
+		t.Run(typ.String(), func(t *testing.T) {
+			c := NewClass("keyed", Prop("key", typ), Prop("n", engine.Int))
+			r := open(t, []*engine.Class{c})
+			for i, v := range list {
+				if v == "" {
+					continue // no key
+				}
+				it := create(t, r, c, "key", v, "n", int64(i))
+				same(t, "n", get(t, r, c, it.ID).Get("n"), int64(i))
+				saved, err := r.Save(t.Context(), []engine.Record{record(c, it.ID, "n", int64(-i))})
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, "saved", []any{saved[0].ID, saved[0].Get("n")}, []any{it.ID, int64(-i)})
+			}
+		})
+	}
+}
+
+func decimalOrder(t *testing.T, open Open) {
+	c := NewClass("price", Prop("id", engine.String), Prop("v", engine.DecimalNum, unique))
+	r := open(t, []*engine.Class{c})
+	create(t, r, c, "id", "a", "v", engine.Decimal("9"))
+	create(t, r, c, "id", "b", "v", engine.Decimal("10"))
+	create(t, r, c, "id", "c", "v", engine.Decimal("-1.5"))
+	for filter, want := range map[engine.Op][]string{engine.OpGt: {"b"}, engine.OpGte: {"a", "b"}, engine.OpLt: {"c"}, engine.OpEq: {"a"}} {
+		q := all(c)
+		q.Filter = &engine.Filter{Op: filter, Property: c.Property("v"), Value: engine.Decimal("9")}
+		same(t, string(filter), ids(t, r, q), want)
+	}
+	_, err := r.Create(t.Context(), c, values(c, "id", "d", "v", engine.Decimal("10")))
+	fails(t, err, engine.Invalid, "duplicate")
+}
+
+func oddNames(t *testing.T, open Open) {
+	c := NewClass(`odd "name'`, Prop(`k"e'y`, engine.String), Prop("select", engine.String), Prop("a?b$1", engine.Int), Prop("\u00fc, \u00e4", engine.Boolean, unique))
+	r := open(t, []*engine.Class{c})
+	it := create(t, r, c, `k"e'y`, "x", "select", "y", "a?b$1", int64(1), "\u00fc, \u00e4", true)
+	same(t, "item", get(t, r, c, "x").Values, it.Values)
+	q := all(c)
+	q.Filter, q.Sort = &engine.Filter{Op: engine.OpEq, Property: c.Property("a?b$1"), Value: int64(1)}, []engine.Sort{{Property: c.Property("select"), Descending: true}}
+	same(t, "found", ids(t, r, q), []string{"x"})
+	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true))
+	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
+}

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+)
+
+const (
+	queueLength = 1024                 // writes that may wait
+	batchTime   = 5 * time.Millisecond // after which a batch takes no more writes
+)
+
+// writer is the one queue of writes. Each of its goroutines owns a connection
+// and commits together what waits at the same time: the first job of a batch
+// runs plainly, the others behind a savepoint each, then one commit, then all
+// are answered. A lone job pays for nothing of this.
+type writer struct {
+	store  *Store
+	jobs   chan *job
+	traits Traits
+
+	mu     sync.RWMutex // held for reading while a job is handed in
+	closed bool
+	done   sync.WaitGroup
+}
+
+// job is one write: a transaction, or a part of one that can be undone alone.
+type job struct {
+	ctx    context.Context
+	work   func(w *session) error
+	state  atomic.Int32
+	result chan error
+}
+
+// The states of a job. Whoever moves it away from queued owns it.
+const (
+	queued int32 = iota
+	started
+	abandoned
+)
+
+func newWriter(s *Store) *writer {
+	w := &writer{store: s, jobs: make(chan *job, queueLength), traits: s.traits}
+	for range s.traits.Writers {
+		w.done.Go(func() {
+			w.run(&session{db: s.db.Write, dialect: s.db.Dialect})
+		})
+	}
+	return w
+}
+
+// do runs work in a transaction and returns when that is durable. Work must
+// not keep the session. Errors: those of work, Unavailable, Timeout.
+func (w *writer) do(ctx context.Context, work func(w *session) error) error {
+	if err := ctx.Err(); err != nil {
+		return ended(err)
+	}
+	j := &job{ctx: ctx, work: work, result: make(chan error, 1)}
+	if err := w.hand(j); err != nil {
+		return err
+	}
+	select {
+	case err := <-j.result:
+		return err
+	case <-ctx.Done():
+	}
+	if j.state.CompareAndSwap(queued, abandoned) {
+		return ended(ctx.Err())
+	}
+	return <-j.result // it runs: its outcome is the truth
+}
+
+func (w *writer) hand(j *job) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return closedUnless(false)
+	}
+	select {
+	case w.jobs <- j:
+		return nil
+	default:
+		return &engine.Error{Code: engine.Unavailable, Reason: "queue", RetryAfter: time.Second,
+			Message: "too many writes are waiting"}
+	}
+}
+
+// close waits until the queue is empty and done.
+func (w *writer) close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.jobs)
+	}
+	w.mu.Unlock()
+	w.done.Wait()
+}
+
+func (w *writer) run(s *session) {
+	defer s.disconnect()
+	for j := range w.jobs {
+		if j.state.CompareAndSwap(queued, started) {
+			w.batch(s, j)
+		}
+	}
+}
+
+// batch runs first and whatever waits behind it, as one commit.
+func (w *writer) batch(s *session, first *job) {
+	if err := s.exec(w.traits.Begin); err != nil {
+		first.result <- w.store.failed(first.ctx, s, err)
+		return
+	}
+	if err := w.attempt(s, first); err != nil {
+		w.rollback(s)
+		first.result <- err
+		return
+	}
+	batch := []*job{first}
+	for since := time.Now(); len(batch) < w.traits.Batch && time.Since(since) < batchTime; {
+		j := w.next()
+		if j == nil {
+			break
+		}
+		lost, err := w.join(s, j)
+		if lost {
+			w.rollback(s)
+			answer(append(batch, j), err)
+			return
+		}
+		if err != nil {
+			j.result <- err
+			continue
+		}
+		batch = append(batch, j)
+	}
+	err := s.exec("COMMIT")
+	if err != nil {
+		w.rollback(s)
+		err = w.store.failed(context.Background(), s, err)
+	}
+	answer(batch, err)
+}
+
+func answer(jobs []*job, err error) {
+	for _, j := range jobs {
+		j.result <- err
+	}
+}
+
+// next takes a waiting job, nil when there is none.
+func (w *writer) next() *job {
+	for {
+		select {
+		case j, ok := <-w.jobs:
+			if !ok {
+				return nil
+			}
+			if j.state.CompareAndSwap(queued, started) {
+				return j
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// join runs j behind a savepoint. lost means that the transaction is gone with
+// everything in it.
+func (w *writer) join(s *session, j *job) (lost bool, err error) {
+	if err := s.exec("SAVEPOINT job"); err != nil {
+		return true, w.store.failed(j.ctx, s, err)
+	}
+	failure := w.attempt(s, j)
+	if s.conn == nil {
+		return true, failure
+	}
+	if failure != nil {
+		if err := s.exec("ROLLBACK TO SAVEPOINT job"); err != nil {
+			return true, w.store.failed(context.Background(), s, err)
+		}
+	}
+	if err := s.exec("RELEASE SAVEPOINT job"); err != nil {
+		return true, w.store.failed(context.Background(), s, err)
+	}
+	return false, failure
+}
+
+// attempt runs the work of j. A panic fails the job, not the queue.
+func (w *writer) attempt(s *session, j *job) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			w.store.cfg.Log.Error("a write panicked", "panic", r, "stack", string(debug.Stack()))
+			err = engine.Wrap(fmt.Errorf("panic: %v", r), "the write failed")
+		}
+	}()
+	if err := j.ctx.Err(); err != nil {
+		return ended(err)
+	}
+	return w.store.failed(j.ctx, s, j.work(s))
+}
+
+// rollback ends the transaction; the database may have done so already.
+func (w *writer) rollback(s *session) {
+	if err := s.exec("ROLLBACK"); err != nil {
+		s.disconnect() // closing ends whatever is open
+	}
+}
+
+// exec runs a statement without parameters or results.
+func (s *session) exec(text string) error {
+	st, err := s.prepare(text)
+	if err != nil {
+		return err
+	}
+	_, err = st.ExecContext(context.Background())
+	return err
+}

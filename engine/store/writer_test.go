@@ -1,0 +1,158 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/storetest"
+)
+
+// openBeside opens a store and a second handle on its file.
+func openBeside(t *testing.T, c *engine.Class) (*store.Store, *store.Database) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "x.db")
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), db, store.Config{Classes: []*engine.Class{c}, HashPassword: storetest.HashPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(st.Close(), other.Read.Close(), other.Write.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return st, other
+}
+
+// TestWaitingWrites lets writes pile up behind a lock: those whose context
+// ends while they wait do nothing, the others are all done, and what does not
+// fit the queue is refused.
+func TestWaitingWrites(t *testing.T) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
+	st, other := openBeside(t, c)
+	conn, err := other.Write.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	patient, cancelPatient := context.WithCancel(t.Context())
+	defer cancelPatient()
+	hasty, cancelHasty := context.WithCancel(t.Context())
+	const each = 700 // of both kinds: more than the queue holds
+	results := make([]error, 2*each)
+	var wg sync.WaitGroup
+	refused := make(chan struct{}, 2*each)
+	for i := range results {
+		ctx := patient
+		if i >= each {
+			ctx = hasty
+		}
+		wg.Go(func() {
+			_, results[i] = st.Create(ctx, c, engine.Values{fmt.Sprint(i)})
+			if engine.CodeOf(results[i]) == engine.Unavailable {
+				refused <- struct{}{}
+			}
+		})
+	}
+	<-refused // so the queue is full
+	cancelHasty()
+	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	wg.Wait()
+	for i, err := range results {
+		_, getErr := st.Get(t.Context(), c, fmt.Sprint(i))
+		if (err == nil) != (getErr == nil) {
+			t.Fatalf("write %d was answered %v, reading it %v", i, err, getErr)
+		}
+		code := engine.CodeOf(err)
+		if err != nil && code != engine.Unavailable && (code != engine.Timeout || i < each) {
+			t.Fatalf("write %d: %v", i, err)
+		}
+	}
+}
+
+// TestVisitPanics shows that what fails in a caller's function stays with the
+// caller.
+func TestVisitPanics(t *testing.T) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
+	st, _ := openBeside(t, c)
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 { // more often than there are readers
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the panic was swallowed")
+				}
+			}()
+			_ = st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { panic("mine") })
+		}()
+	}
+	if _, err := st.Get(t.Context(), c, "a"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStatementsAreBounded sends more shapes of filters than a connection
+// keeps statements.
+func TestStatementsAreBounded(t *testing.T) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
+	st, _ := openBeside(t, c)
+	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}); err != nil {
+		t.Fatal(err)
+	}
+	f := &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{{Op: engine.OpEq, Property: c.Property("n"), Value: int64(1)}}}
+	for range 2 * 128 {
+		n, err := st.Count(t.Context(), &engine.Query{Class: c, Filter: f})
+		if err != nil || n != 1 {
+			t.Fatal(n, err)
+		}
+		f = &engine.Filter{Op: engine.OpOr, Args: append([]*engine.Filter{{Op: engine.OpLt, Property: c.Property("n"), Value: int64(0)}}, f.Args...)}
+	}
+}
+
+// TestAllocations holds the number of allocations of the hottest reads, which
+// a query per row or a conversion would multiply.
+func TestAllocations(t *testing.T) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int))
+	st, _ := openBeside(t, c)
+	for i := range 100 {
+		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint("item", i), "text", int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(200, func() {
+		if _, err := st.Get(ctx, c, "item7"); err != nil {
+			t.Error(err)
+		}
+	}); n > 40 {
+		t.Errorf("get allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(50, func() {
+		if err := st.List(ctx, &engine.Query{Class: c, Count: 100}, func(*engine.Item) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	}); n > 100*7+60 {
+		t.Errorf("a list of 100 allocates %v times", n)
+	}
+}

@@ -1,0 +1,34 @@
+// Lists objects of one class. Each attribute of the body must be equal; with
+// no attributes all objects are listed. The options in deploy.json name the
+// class (className) and the repository (dataRepo).
+const { Service } = require('restsrv');
+
+class StringList extends Service {
+  constructor(options) {
+    super();
+    this.options = options;
+  }
+
+  async _route(router) {
+    await this.addHandler(router, '/', 'POST', (req) => this.list(req.body));
+  }
+
+  async list(attributes) {
+    const { dataRepo, className } = this.options;
+    const conditions = Object.entries(attributes).map(([name, value]) => ({ eq: ['$' + name, value] }));
+    const filter = conditions.length ? { and: conditions } : undefined;
+    const items = await dataRepo.getList(className, { filter });
+    return items.map(plain);
+  }
+}
+
+// plain maps attribute names to values.
+function plain(item) {
+  const result = { __class: item.get('__class'), __classTitle: item.get('__classTitle'), id: item.getItemId() };
+  for (const property of Object.values(item.getProperties())) {
+    result[property.getName()] = property.getValue();
+  }
+  return result;
+}
+
+module.exports = StringList;
