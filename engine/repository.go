@@ -20,7 +20,8 @@ type Repository interface {
 	Get(ctx context.Context, c *Class, id string) (*Item, error)
 
 	// List calls visit for each item that q finds, in q's order. The item is
-	// valid during the call only; Clone keeps it. An error of visit ends the
+	// valid during the call only; Clone keeps it. Its Revision is not
+	// filled. visit must not call the repository; an error of it ends the
 	// list and is returned.
 	List(ctx context.Context, q *Query, visit func(*Item) error) error
 

@@ -149,6 +149,7 @@ type Response struct {
 	ETag        string // "" lets GET answers get a weak one
 	Header      http.Header
 	Body        []byte
+	Done        func() // called once Body has been sent and may be used again; nil for nothing
 }
 
 // JSON makes a 200 response of ready JSON.

@@ -22,12 +22,13 @@ class StringList extends Service {
   }
 }
 
-// plain maps attribute names to values.
+// plain maps attribute names to values; __class and __classTitle are among them.
 function plain(item) {
-  const result = { __class: item.get('__class'), __classTitle: item.get('__classTitle'), id: item.getItemId() };
+  const result = {};
   for (const property of Object.values(item.getProperties())) {
     result[property.getName()] = property.getValue();
   }
+  result.id = item.getItemId();
   return result;
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"restsrv/engine"
 )
@@ -26,7 +27,11 @@ type service struct {
 	handling engine.Handling
 	maxCount int
 	maxBody  int64
+	buffers  sync.Pool // of *[]byte, for lists
 }
+
+// maxBuffer is the largest list, in bytes, whose buffer is kept for the next.
+const maxBuffer = 1 << 20
 
 // known are the options; those after maxBody are the ancestor's, accepted and
 // without effect here.
@@ -37,7 +42,7 @@ var known = []string{"metaRepo", "dataRepo", "handling", "maxCount", "maxBody",
 // (default: the secured repository), handling ("lenient" or "strict"),
 // maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{log: env.Log}
+	s := &service{log: env.Log, buffers: sync.Pool{New: func() any { return new([]byte) }}}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
 		return nil, err

@@ -65,7 +65,8 @@ func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response
 	if err != nil {
 		return nil, err
 	}
-	b := append(make([]byte, 0, 4096), '[')
+	buffer := s.buffers.Get().(*[]byte)
+	b := append((*buffer)[:0], '[')
 	err = s.data.List(ctx, q, func(it *engine.Item) error {
 		if len(b) > 1 {
 			b = append(b, ',')
@@ -73,10 +74,19 @@ func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response
 		b = it.AppendJSON(b)
 		return nil
 	})
+	b = append(b, ']')
+	done := func() {
+		if cap(b) <= maxBuffer {
+			*buffer = b
+			s.buffers.Put(buffer)
+		}
+	}
 	if err != nil {
+		done()
 		return nil, err
 	}
-	resp := engine.JSON(append(b, ']'))
+	resp := engine.JSON(b)
+	resp.Done = done
 	s.warn(r, resp, "unknown parameter ignored", unknown.parameters)
 	s.warn(r, resp, "unknown attribute matches nothing", unknown.attributes)
 	return resp, nil

@@ -144,6 +144,9 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out.send(resp)
+	if resp.Done != nil {
+		resp.Done()
+	}
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req *engine.Request, out *responder) (*engine.Response, error) {

@@ -66,7 +66,7 @@ func (h *host) bodyValue(b body) goja.Value {
 
 // newBytes makes a Uint8Array that takes over b.
 func (h *host) newBytes(b []byte) goja.Value {
-	h.guardHazards(hazards{buffers: true})
+	h.provide(needs{buffers: true})
 	o, err := h.js.New(h.js.Get("Uint8Array"), h.js.ToValue(h.js.NewArrayBuffer(b)))
 	must(err)
 	return o

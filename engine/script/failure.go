@@ -186,6 +186,10 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if f.Message == "[object Object]" && f.text != "" {
 		f.Message = f.text
 	}
+	var failed *engine.Error
+	if errors.As(f.cause, &failed) && failed.Err != nil {
+		f.Message += ": " + failed.Err.Error() // for the log, where it is needed
+	}
 	if stack := o.Get("stack"); stack != nil && goja.IsString(stack) {
 		f.locateText(stack.String())
 	}

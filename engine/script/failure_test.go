@@ -94,7 +94,7 @@ func TestConsole(t *testing.T) {
 }
 
 // fast limits for what burns CPU or never ends.
-var fast = Limits{CPU: 150 * time.Millisecond, Wall: 10 * time.Second}
+var fast = Limits{CPU: 500 * time.Millisecond, Wall: 30 * time.Second}
 
 func TestCPULimit(t *testing.T) {
 	const failed = "error 0 Internal server error"
@@ -109,12 +109,14 @@ func TestCPULimit(t *testing.T) {
 		"thrown":         "() => { throw {get message() { for (;;) {} }} }",
 		"sort":           "() => [3, 2, 1].sort(() => { for (;;) {} })",
 		"backtracking":   "() => /(?=a)(a+)+$/.test('a'.repeat(28) + 'b')",
+		"no match":       "() => /^(a|aa)+$(?!b)/.test('a'.repeat(60) + '!')",
 		"unhandled":      "() => { Promise.reject({get message() { for (;;) {} }}); return new Promise(() => 1) }",
 		"recursion":      "() => { (function f() { f() })() }",
 		"recursion late": "async () => { await null; (function f() { f() })() }",
 		"getter depth":   "() => { const o = {get a() { return this.a }}; return o.a }",
 	} {
 		t.Run(name, func(t *testing.T) {
+
 			a := newApp(t, fast, false)
 			g := a.load("module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
 			r, err := send(t, g, request{})
@@ -128,7 +130,7 @@ func TestCPULimit(t *testing.T) {
 }
 
 func TestWallLimit(t *testing.T) {
-	a := newApp(t, Limits{Wall: 30 * time.Millisecond}, false)
+	a := newApp(t, Limits{Wall: 200 * time.Millisecond}, false)
 	g := a.load("module.exports = {'GET /': () => new Promise(() => 1), 'PUT /': () => 1, 'POST /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
 	expect(t, get(t, g), "error 10 service svc did not answer in time")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
@@ -160,7 +162,7 @@ func TestQueueLimit(t *testing.T) {
 // A VM is condemned while other requests are in flight on it: those that only
 // read are run again, those that wrote are told to try again.
 func TestInnocentRequests(t *testing.T) {
-	a := newApp(t, Limits{CPU: 150 * time.Millisecond, VMs: 1}, false)
+	a := newApp(t, Limits{CPU: time.Second, VMs: 1}, false)
 	gate := make(chan struct{})
 	a.repo.delay = func() { <-gate }
 	g := a.load(`module.exports = {
@@ -284,5 +286,16 @@ func TestKillers(t *testing.T) {
 				t.Errorf("%v: %s", err, text)
 			}
 		})
+	}
+}
+
+// An expression that gave up must not have an effect by its "no match".
+func TestNoEffectAfterCPULimit(t *testing.T) {
+	a := newApp(t, Limits{CPU: 50 * time.Millisecond}, false)
+	g := a.load("module.exports = {'POST /': () => { if (!/^(a|aa)+$(?!b)/.test('a'.repeat(60) + '!')) { try { return dataRepo.createItem('note@demo', {}) } catch (e) { return 'caught' } } }}")
+	bob := &engine.Account{ID: "bob@local"}
+	expect(t, answer(send(t, g, request{method: "POST", account: bob})), "error 0 Internal server error")
+	if n := len(a.repo.who); n != 0 {
+		t.Errorf("the repository was called %d times", n)
 	}
 }

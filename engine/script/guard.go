@@ -18,29 +18,37 @@ func (h *host) installGuards() {
 	h.guardJSON()
 }
 
-// hazards says which rarely used built-ins a source text names. Making those
-// is what a VM would spend most of its start on, so that they are guarded when
-// the first file that names them is loaded.
-type hazards struct{ buffers, code bool }
+// needs says which rarely used built-ins a source text names. Making those is
+// what a VM would spend most of its start on, so that they are guarded, or
+// made, when the first file that names them is loaded.
+type needs struct{ buffers, code, timers bool }
 
 var (
 	bufferNames = regexp.MustCompile(`ArrayBuffer|(?:8|16|32|64|Clamped)Array`)
-	codeNames   = regexp.MustCompile("\\b(?:eval|Function)\\b|(?:\\.\\s*|['\"`])constructor\\b")
+	codeNames   = regexp.MustCompile("\\b(?:eval|Function|globalThis)\\b|(?:\\.\\s*|['\"`])constructor\\b")
+	timerNames  = regexp.MustCompile(`(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask`)
 )
 
-func findHazards(text string) hazards {
-	return hazards{buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text)}
+func findNeeds(text string) needs {
+	n := needs{buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text), timers: timerNames.MatchString(text)}
+	if n.code { // code made at run time may name anything
+		n.buffers, n.timers = true, true
+	}
+	return n
 }
 
-// guardHazards installs the guards that a file needs. Code made at run time
-// may name anything.
-func (h *host) guardHazards(z hazards) {
-	if z.code && !h.guarded.code {
-		h.guarded.code = true
+// provide installs what a file needs and the VM does not have yet.
+func (h *host) provide(n needs) {
+	if n.code && !h.provided.code {
+		h.provided.code = true
 		h.guardCode()
 	}
-	if (z.buffers || z.code) && !h.guarded.buffers {
-		h.guarded.buffers = true
+	if n.timers && !h.provided.timers {
+		h.provided.timers = true
+		h.installTimers()
+	}
+	if n.buffers && !h.provided.buffers {
+		h.provided.buffers = true
 		for _, name := range []string{
 			"ArrayBuffer", "Uint8Array", "Uint8ClampedArray", "Int8Array", "Uint16Array", "Int16Array",
 			"Uint32Array", "Int32Array", "Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array",
@@ -114,7 +122,7 @@ func (h *host) guardArrays() {
 			}
 		}
 	}
-	for _, name := range []string{"fill", "join", "indexOf", "lastIndexOf", "includes", "reverse", "sort", "toString"} {
+	for _, name := range []string{"fill", "indexOf", "lastIndexOf", "includes", "reverse", "sort"} {
 		h.guard(proto, name, func(call goja.FunctionCall) { length(call.This, name) })
 	}
 	h.guard(h.js.Get("Array").(*goja.Object), "from", func(call goja.FunctionCall) {
@@ -123,15 +131,16 @@ func (h *host) guardArrays() {
 	// Nested arrays recurse in Go, out of reach of the limit on calls.
 	depth := 0
 	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
-		h.nest(proto, name, &depth)
+		h.nest(proto, name, &depth, length)
 	}
 }
 
 // nest bounds how deep a built-in may come to itself through elements.
-func (h *host) nest(o *goja.Object, name string, depth *int) {
+func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.Value, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.v.gen.limits.CallStack
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
+		check(call.This, name)
 		if *depth++; *depth > limit {
 			*depth = 0
 			panic(h.rangeError("%s: nested deeper than %d", name, limit))

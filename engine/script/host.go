@@ -36,7 +36,7 @@ type host struct {
 	classes       map[*engine.Class]*goja.Object
 	repositories  map[engine.Repository]*goja.Object
 	indexes       []string // of arrays, as text
-	guarded       hazards
+	provided      needs
 }
 
 func newHost(v *vm) *host {
@@ -60,7 +60,6 @@ func (h *host) install() {
 	h.lazy("options", h.options)
 	h.lazy("dataRepo", func() goja.Value { return h.repository(h.v.gen.env.Data) })
 	h.lazy("metaRepo", func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) })
-	h.installTimers()
 	h.installGuards()
 }
 
@@ -76,22 +75,16 @@ func (h *host) method(o *goja.Object, name string, f func(goja.FunctionCall) goj
 	_ = o.DefineDataProperty(name, h.native(name, f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// lazy defines a global that is made when first read.
+// lazy defines a global that is made when first read. Like a constant, it
+// cannot be assigned to.
 func (h *host) lazy(name string, build func() goja.Value) {
 	global := h.js.GlobalObject()
-	set := func(v goja.Value) {
-		_ = global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	}
 	getter := h.js.ToValue(func(goja.FunctionCall) goja.Value {
 		v := build()
-		set(v)
+		_ = global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		return v
 	})
-	setter := h.js.ToValue(func(call goja.FunctionCall) goja.Value {
-		set(call.Argument(0))
-		return goja.Undefined()
-	})
-	_ = global.DefineAccessorProperty(name, getter, setter, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = global.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
 // handle lets an object carry a Go value without showing it.

@@ -243,7 +243,18 @@ type propertyMap struct {
 	made map[string]goja.Value
 }
 
+// classProperties are those that every class has before its own.
+var classProperties = [...]*engine.Property{
+	{Name: "__class", Caption: "Class", Type: engine.String, Readonly: true},
+	{Name: "__classTitle", Caption: "Class title", Type: engine.String, Readonly: true},
+}
+
 func (m *propertyMap) property(name string) *engine.Property {
+	for _, p := range classProperties {
+		if p.Name == name {
+			return p
+		}
+	}
 	p := m.it.item.Class.Property(name)
 	if p == nil || p.Type == engine.Password {
 		return nil
@@ -288,6 +299,9 @@ func (m *propertyMap) Delete(string) bool { return true }
 // Keys lists the properties in the order of the class.
 func (m *propertyMap) Keys() []string {
 	var names []string
+	for _, p := range classProperties {
+		names = append(names, p.Name)
+	}
 	for _, p := range m.it.item.Class.Properties {
 		if p.Type != engine.Password {
 			names = append(names, p.Name)

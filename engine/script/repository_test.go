@@ -37,7 +37,7 @@ func TestDataRepo(t *testing.T) {
 		{`return await dataRepo.getCount('note@demo', {filter: {done: true}})`, `2`},
 		{`return [await dataRepo.getItem('note@demo', 'none'), await dataRepo.getItem('note@demo', null)]`, `[null,null]`},
 		{`const i = await dataRepo.getItem('note@demo', 'g1'); const o = {}; for (const n in i.getProperties()) { const p = i.getProperties()[n]; o[p.getName()] = [p.getValue(), p.getType(), p.getCaption()] } return o`,
-			`{"id":["g1",12,"Id"],"title":["note 0",0,"Title"],"n":[0,6,"Number"],"price":[12.5,8,"Price"],"at":["2024-02-03T04:05:06.000Z",9,"At"],"done":[true,10,"Done"]}`},
+			`{"__class":["note@demo",0,"Class"],"__classTitle":["Note",0,"Class title"],"id":["g1",12,"Id"],"title":["note 0",0,"Title"],"n":[0,6,"Number"],"price":[12.5,8,"Price"],"at":["2024-02-03T04:05:06.000Z",9,"At"],"done":[true,10,"Done"]}`},
 		{`const i = await dataRepo.getItem('note@demo', 'g1'); return [i.getClassName(), String(i), i.id, i.base._class, i.base.title, i.get('at') instanceof Date, i.getCreator(), i.getMetaClass().getName(), i.classMeta.propertyMetas.n.type, i.property('title').getValue(), i.property('x')]`,
 			`["note@demo","note 0","g1","note@demo","note 0",true,"setup@local","note",6,"note 0",null]`},
 		{`const i = await dataRepo.getItem('note@demo', 'g1'); return [JSON.stringify(i) === JSON.stringify(i.toJSON()), JSON.parse(JSON.stringify(i)).title]`, `[true,"note 0"]`},
@@ -145,9 +145,11 @@ func TestRepositoryFailures(t *testing.T) {
 		expect(t, a.as("bob@local", "try { await dataRepo.getCount('note@demo') } catch (e) { throw {code: e.code, message: 'wrapped'} }"),
 			strings.ReplaceAll(map[bool]string{true: "403 text/plain; charset=utf-8 wrapped", false: "error 0 Internal server error"}[engine.CodeOf(c.err) == engine.Forbidden], "", ""))
 	}
+	_, err := send(t, a.load("module.exports = {'GET /': () => dataRepo.getCount('note@demo')}"), request{})
+	expectIn(t, err.Error(), "disk on fire") // for the log
 	a.repo.fail = code(engine.Invalid, "bad")
 	g := a.load("module.exports = {'GET /': async () => {\n  return await dataRepo.getCount('note@demo');\n}}")
-	_, err := send(t, g, request{})
+	_, err = send(t, g, request{})
 	var f *Failure
 	if !errors.As(err, &f) || f.place() != "svc.js:2:33" {
 		t.Errorf("got %+v, want the line that called the repository", f)

@@ -35,7 +35,7 @@ func (h *host) module(src *source) (goja.Value, error) {
 	_ = m.Set("id", src.file)
 	_ = m.Set("filename", src.file)
 	h.modules[src.path] = m
-	h.guardHazards(src.hazards)
+	h.provide(src.needs)
 	wrapper, err := h.js.RunProgram(src.program)
 	if err != nil {
 		delete(h.modules, src.path)

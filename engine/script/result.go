@@ -36,6 +36,10 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 		c.fail(v.describeThrown(ex.Value(), ex))
 		return nil
 	}
+	if v.clock.expired() {
+		c.fail(v.describeAbort(nil, true))
+		return nil
+	}
 	c.finish(outcome{response: response})
 	return nil
 }

@@ -66,10 +66,15 @@ func New(c Config) (*Runtime, error) {
 	return r, nil
 }
 
-// boundRegexps ends a backtracking expression after the CPU limit of a turn.
-// The engine takes the timeout for "no match", so that it must never be
-// shorter than the limit: the interrupt of the turn has to follow.
+// regexpSlack is how much later than a turn a regular expression gives up.
+const regexpSlack = 200 * time.Millisecond
+
+// boundRegexps ends a backtracking expression soon after the CPU limit of a
+// turn. The engine takes the timeout for "no match": it must be longer than
+// the limit, so that the interrupt of the turn waits for the expression to
+// return.
 func boundRegexps(limit time.Duration) {
+	limit += regexpSlack
 	if d := regexp2.DefaultMatchTimeout; d == math.MaxInt64 || d < limit {
 		regexp2.DefaultMatchTimeout = limit
 	}

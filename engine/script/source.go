@@ -43,7 +43,7 @@ type source struct {
 	text    []byte
 	program *goja.Program // of a .js file
 	data    any           // of a .json file, decoded
-	hazards hazards
+	needs   needs
 }
 
 // cache keeps the last compiled content of each file, for all services.
@@ -113,7 +113,7 @@ func (s *source) compile(limit int) error {
 	if line, column := tooDeep(text); line > 0 {
 		return s.fault(line, column, fmt.Sprintf("brackets are nested deeper than %d", maxBrackets))
 	}
-	s.hazards = findHazards(text)
+	s.needs = findNeeds(text)
 	prg, err := parser.ParseFile(nil, s.file, wrapperHead+text+wrapperTail, 0, parser.WithDisableSourceMaps)
 	if err == nil {
 		s.program, err = goja.CompileAST(prg, false)

@@ -32,22 +32,33 @@ type clock struct {
 	hit     bool // interrupted
 	used    time.Duration
 	limit   time.Duration
+	start   time.Time
 }
 
 func (k *clock) begin(limit time.Duration) {
+	now := time.Now()
 	k.mu.Lock()
-	k.running, k.seen, k.hit, k.used, k.limit = true, false, false, 0, limit
+	k.running, k.seen, k.hit, k.used, k.limit, k.start = true, false, false, 0, limit, now
 	k.mu.Unlock()
 }
 
-// end reports whether the turn was interrupted. After it no interrupt of this
-// turn can come any more.
+// end reports whether the turn was interrupted, or should have been. After it
+// no interrupt of this turn can come any more.
 func (k *clock) end() bool {
+	late := k.expired()
 	k.mu.Lock()
 	k.running = false
-	hit := k.hit
 	k.mu.Unlock()
-	return hit
+	return late
+}
+
+// expired reports whether the turn is over its limit, even if the watchdog has
+// not seen it yet. A turn that is must have no effect any more: a regular
+// expression in it may have given up and told "no match".
+func (k *clock) expired() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.hit || time.Since(k.start) >= k.limit
 }
 
 // charge adds time to a running turn and interrupts it over its limit. It

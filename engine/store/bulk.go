@@ -257,16 +257,16 @@ func (sv *save) chunk(p *plan, group []entry) error {
 		return err
 	}
 	defer rows.Close()
-	columns := p.system
+	returned := p.stamps
 	if strings.Contains(first.mask, "0") {
-		columns += len(p.columns)
+		returned = p.selected
 	}
-	dest := sv.w.row(columns)
+	scan := sv.w.scanner(returned)
 	for i := 0; rows.Next(); i++ {
-		if err := rows.Scan(dest...); err != nil {
+		if err := scan(rows); err != nil {
 			return err
 		}
-		sv.loadUpserted(p, group, i, columns > p.system)
+		sv.loadUpserted(p, group, i, returned == p.selected)
 	}
 	return rows.Err()
 }
@@ -305,9 +305,9 @@ func (p *plan) upsertTail(tr Traits, rows int, mask string) string {
 		}
 	}
 	if strings.Contains(mask, "0") {
-		b.add(" RETURNING ", p.selected)
+		b.add(" RETURNING ", p.selected.list)
 		return b.text()
 	}
-	b.add(" RETURNING ", revColumn, ", ", versionColumn, ", ", creatorColumn, ", ", editorColumn)
+	b.add(" RETURNING ", p.stamps.list)
 	return b.text()
 }

@@ -52,6 +52,8 @@ type Traits struct {
 	Writers      int    // connections that write at the same time
 	Batch        int    // transactions that one commit may carry; 1 for no sharing
 	Label        string // alias that makes a result column cheap to describe, or ""
+	Pack         string // joins what PackText makes of text columns into one column (see result), or ""
+	PackText     string // a column as an argument of Pack
 }
 
 // Index is a unique index: of a key or of one property.

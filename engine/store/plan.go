@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -66,7 +65,9 @@ type plan struct {
 	shapes    map[string]*shape // by class name; nil when every row is of class
 	system    int               // number of system columns before the properties
 	condition string            // on the class of a row, "" when none is needed
-	selected  string            // the result columns
+	selected  *result           // system columns and properties
+	listed    *result           // the same without the revision
+	stamps    *result           // revision, version, creator and editor alone
 	passwords []*engine.Property
 
 	get, list, count, insert, remove, find string
@@ -220,8 +221,8 @@ func (p *plan) write(tr Traits) {
 			p.condition = classColumn + " = " + names[0]
 		}
 	}
-	p.selected = p.selectList(tr)
-	p.get = p.keyed(tr, "SELECT "+p.selected+" FROM "+t.quoted)
+	p.results(tr)
+	p.get = p.keyed(tr, "SELECT "+p.selected.list+" FROM "+t.quoted)
 	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
 	p.remove = p.keyed(tr, "DELETE FROM "+t.quoted)
 	p.list = p.page(newBuilder(tr), nil).text()
@@ -232,20 +233,19 @@ func (p *plan) write(tr Traits) {
 	p.insert = p.insertText(tr, 1, "")
 }
 
-func (p *plan) selectList(tr Traits) string {
-	names := []string{revColumn, versionColumn, creatorColumn, editorColumn}
+// results makes the lists of columns that statements return.
+func (p *plan) results(tr Traits) {
+	fields := []field{{revColumn, false}, {versionColumn, true}, {creatorColumn, true}, {editorColumn, true}}
+	p.stamps = newResult(tr, fields)
 	if p.shapes != nil {
-		names = append(names, classColumn)
+		fields = append(fields, field{classColumn, true})
 	}
 	for _, col := range p.columns {
-		names = append(names, col.quoted)
+		fields = append(fields, field{col.quoted, col.typ.Textual()})
 	}
-	if tr.Label != "" {
-		for i := range names {
-			names[i] = fmt.Sprintf(tr.Label, names[i])
-		}
-	}
-	return strings.Join(names, ", ")
+	p.selected = newResult(tr, fields)
+	fields[atRev].column = ""
+	p.listed = newResult(tr, fields)
 }
 
 // keyed appends the condition that finds one item by its key.

@@ -25,7 +25,7 @@ func (p *plan) where(b *builder, f *engine.Filter) {
 // page writes the statement of a list; its last two placeholders are count
 // and offset. A nil q is the whole class.
 func (p *plan) page(b *builder, q *engine.Query) *builder {
-	b.add("SELECT ", p.selected, " FROM ", p.table.quoted)
+	b.add("SELECT ", p.listed.list, " FROM ", p.table.quoted)
 	var sorts []engine.Sort
 	if q != nil {
 		p.where(b, q.Filter)

@@ -56,7 +56,7 @@ func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.I
 	if !rows.Next() {
 		return false, rows.Err()
 	}
-	if err := rows.Scan(r.row(p.system + len(p.columns))...); err != nil {
+	if err := r.scanner(p.selected)(rows); err != nil {
 		return false, err
 	}
 	p.load(it, r.raw)
@@ -123,10 +123,10 @@ func (r *session) each(ctx context.Context, p *plan, text string, args []any, vi
 		return err
 	}
 	defer rows.Close()
-	dest := r.row(p.system + len(p.columns))
+	scan := r.scanner(p.listed)
 	it := &engine.Item{}
 	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
+		if err := scan(rows); err != nil {
 			return err
 		}
 		p.load(it, r.raw)

@@ -27,19 +27,25 @@ type session struct {
 	bulk      statements
 	interrupt func()
 	raw       []any // one row as the driver hands it out
-	dest      []any // pointers into raw
+	dest      []any // where to scan it: pointers into raw, and to packed
+	packed    string
+}
+
+// room makes room for a row of n slots.
+func (s *session) room(n int) {
+	if cap(s.raw) < n {
+		s.raw = make([]any, n)
+	}
+	s.raw, s.dest = s.raw[:n], s.dest[:0]
 }
 
 // row makes room for a row of n columns and returns where to scan it.
 func (s *session) row(n int) []any {
-	if cap(s.raw) < n {
-		s.raw, s.dest = make([]any, n), make([]any, n)
-		for i := range s.raw {
-			s.dest[i] = &s.raw[i]
-		}
+	s.room(n)
+	for i := range s.raw {
+		s.dest = append(s.dest, &s.raw[i])
 	}
-	s.raw = s.raw[:n]
-	return s.dest[:n]
+	return s.dest
 }
 
 // prepare returns the statement of that text, ready to run.

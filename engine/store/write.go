@@ -287,7 +287,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		b.add(" AND ", revColumn, " = ")
 		b.bind(stored(c.match.Revisions[0]))
 	}
-	b.add(" RETURNING ", p.selected)
+	b.add(" RETURNING ", p.selected.list)
 	st, err := w.prepare(b.text())
 	if err != nil {
 		return false, err

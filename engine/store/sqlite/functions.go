@@ -23,6 +23,8 @@ type connector struct {
 	dsn    string
 }
 
+var _ driver.Connector = connector{}
+
 // Connect is driver.Connector's.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 

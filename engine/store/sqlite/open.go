@@ -32,10 +32,10 @@ var (
 
 // Config says which database to open, and how.
 type Config struct {
-	Path        string // file, made if missing
-	Synchronous string // "full" (default: survives a power cut) or "normal" (may lose the last commits)
-	Server      bool   // keeps other servers off the file; a command may work beside one
-	Log         *slog.Logger
+	Path        string       // file, made if missing
+	Synchronous string       // "full" (default: survives a power cut) or "normal" (may lose the last commits)
+	Server      bool         // keeps other servers off the file; a command may work beside one
+	Log         *slog.Logger // nil means none
 }
 
 // Settings of every connection. SQLite must not take a misspelt column for a
@@ -78,6 +78,9 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	db.Read = open(d, name+"&_pragma=query_only(1)", db.Readers)
 	if err := tryWriting(ctx, db.Write); err != nil {
 		return nil, errors.Join(explain(cfg.Path, err), db.Read.Close(), db.Write.Close(), release())
+	}
+	if cfg.Log != nil {
+		cfg.Log.Debug("database opened", "path", path, "synchronous", synchronous, "readers", db.Readers)
 	}
 	return db, nil
 }

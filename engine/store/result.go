@@ -1,0 +1,108 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// result is the list of columns that a statement returns, and how they become
+// the slots of a row.
+//
+// Where a database charges for every column it hands out, as SQLite in this
+// process does, the text columns travel packed in one: each is empty for null,
+// else a mark and the text, and ends with U+0000, which no text here contains.
+type result struct {
+	list   string // for SELECT or RETURNING
+	slots  int
+	packed []int // slots of the first column
+	alone  []int // slots that have a column each
+}
+
+// field is one slot: its column, "" when it is not fetched and stays nil, and
+// whether it holds text.
+type field struct {
+	column string
+	text   bool
+}
+
+// The packing expression keeps within what SQLite parses: so many texts in
+// all, and in one call of a function.
+const (
+	maxPacked    = 240
+	maxArguments = 60
+)
+
+func newResult(tr Traits, fields []field) *result {
+	r := &result{slots: len(fields)}
+	var pack, columns []string
+	for slot, f := range fields {
+		if f.column == "" {
+			continue
+		}
+		if f.text && tr.Pack != "" && len(pack) < maxPacked {
+			r.packed = append(r.packed, slot)
+			pack = append(pack, fmt.Sprintf(tr.PackText, f.column))
+			continue
+		}
+		r.alone = append(r.alone, slot)
+		columns = append(columns, f.column)
+	}
+	if len(pack) > 0 {
+		var parts []string
+		for chunk := range slices.Chunk(pack, maxArguments) {
+			parts = append(parts, fmt.Sprintf(tr.Pack, strings.Join(chunk, ", ")))
+		}
+		columns = append([]string{strings.Join(parts, " || ")}, columns...)
+	}
+	if tr.Label != "" {
+		for i := range columns {
+			columns[i] = fmt.Sprintf(tr.Label, columns[i])
+		}
+	}
+	r.list = strings.Join(columns, ", ")
+	return r
+}
+
+// scanner returns what reads the current row of a statement into s.raw.
+func (s *session) scanner(r *result) func(*sql.Rows) error {
+	s.room(r.slots)
+	clear(s.raw)
+	if len(r.packed) > 0 {
+		s.dest = append(s.dest, &s.packed)
+	}
+	for _, slot := range r.alone {
+		s.dest = append(s.dest, &s.raw[slot])
+	}
+	dest := s.dest
+	return func(rows *sql.Rows) error {
+		if err := rows.Scan(dest...); err != nil {
+			return err
+		}
+		return s.unpack(r)
+	}
+}
+
+var errPacked = errors.New("a text in the database contains U+0000")
+
+func (s *session) unpack(r *result) error {
+	rest := s.packed
+	for _, slot := range r.packed {
+		text, after, found := strings.Cut(rest, "\x00")
+		if !found {
+			return errPacked
+		}
+		rest = after
+		if text == "" {
+			s.raw[slot] = nil
+			continue
+		}
+		s.raw[slot] = text[1:]
+	}
+	if len(r.packed) > 0 && rest != "" {
+		return errPacked
+	}
+	return nil
+}
