@@ -18,16 +18,37 @@ func AppendString(b []byte, s string) []byte {
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
 	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
+	for {
+		n := plainPrefix(s)
+		b = append(b, s[:n]...)
+		if n == len(s) {
+			return append(b, '"')
 		}
-		b = appendEscape(append(b, s[start:i]...), c)
-		start = i + 1
+		b = appendEscape(b, s[n])
+		s = s[n+1:]
 	}
-	return append(append(b, s[start:]...), '"')
+}
+
+// plainPrefix returns how many bytes at the head of s need no escape. It looks
+// at eight at a time, since most text needs none at all.
+func plainPrefix(s string) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(s)-i >= 8; i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		quote, backslash := x^(ones*'"'), x^(ones*'\\')
+		if ((x-ones*0x20)&^x|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs != 0 {
+			break
+		}
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
 }
 
 func appendEscape(b []byte, c byte) []byte {

@@ -94,6 +94,15 @@ func TestAppendStringIsJSON(t *testing.T) {
 			t.Errorf("%q became %s, which reads as %q, %v", s, b, back, err)
 		}
 	}
+	for c := range 256 {
+		for at := range 20 {
+			s := strings.Repeat("x", at) + string(rune(c)) + strings.Repeat("é", 20-at)
+			var back string
+			if err := json.Unmarshal(AppendString(nil, s), &back); err != nil || back != s {
+				t.Fatalf("U+%04X at %d: %s, %v", c, at, AppendString(nil, s), err)
+			}
+		}
+	}
 	if got := string(AppendString(nil, "a\xffb")); got != "\"a\ufffdb\"" {
 		t.Errorf("invalid UTF-8 became %s", got)
 	}

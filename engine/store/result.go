@@ -99,7 +99,9 @@ func (s *session) unpack(r *result) error {
 			s.raw[slot] = nil
 			continue
 		}
-		s.raw[slot] = text[1:]
+		if last, ok := s.raw[slot].(string); !ok || last != text[1:] {
+			s.raw[slot] = text[1:] // the row before often had the same: that saves the allocation
+		}
 	}
 	if len(r.packed) > 0 && rest != "" {
 		return errPacked
