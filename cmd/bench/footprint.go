@@ -10,7 +10,7 @@ import (
 
 const (
 	startups = 10 // starts whose median counts
-	settle   = time.Second
+	settle   = 3 * time.Second
 	crowd    = 64 // connections under which memory is looked at
 )
 

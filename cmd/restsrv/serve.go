@@ -137,7 +137,7 @@ func (s *server) mount(runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
-	s.rest = rest.New(rest.Config{Auth: s.db.accounts, Log: s.log, Ready: s.faults})
+	s.rest = rest.New(rest.Config{Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate})
 	components := s.components()
 	for _, svc := range s.config.Services {
 		modes[svc.Name] = svc.Mode

@@ -8,12 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// Against clients that send a body without end: a body must arrive at
-// minBodyRate after bodyGrace.
-const (
-	bodyGrace   = 10 * time.Second
-	minBodyRate = 1 << 10 // bytes a second
-)
+// bodyGrace is how long a body may take before Config.MinBodyRate counts.
+const bodyGrace = 10 * time.Second
 
 // body limits the size of a request's body and the time it may take.
 type body struct {
@@ -23,10 +19,11 @@ type body struct {
 	left     int64 // bytes until the limit
 	received int64
 	max      int64
+	rate     int64 // bytes a second
 }
 
-func newBody(w http.ResponseWriter, r *http.Request, max int64) io.Reader {
-	b := &body{src: r.Body, control: http.NewResponseController(w), started: time.Now(), left: max, max: max}
+func newBody(w http.ResponseWriter, r *http.Request, max, rate int64) io.Reader {
+	b := &body{src: r.Body, control: http.NewResponseController(w), started: time.Now(), left: max, max: max, rate: rate}
 	if r.ContentLength > max {
 		b.left = -1
 	}
@@ -41,7 +38,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1] // one more tells whether the limit is passed
 	}
-	allowed := bodyGrace + time.Duration(b.received/minBodyRate)*time.Second
+	allowed := bodyGrace + time.Duration(b.received/b.rate)*time.Second
 	_ = b.control.SetReadDeadline(b.started.Add(allowed)) // not every writer can
 	n, err := b.src.Read(p)
 	b.received += int64(n)

@@ -36,6 +36,9 @@ type Config struct {
 	// Ready returns what keeps the server from being ready, one line each; the
 	// lines name services and components, never paths or causes.
 	Ready func() []string
+	// MinBodyRate is what a request's body must arrive with, in bytes a
+	// second; 0 means 1 KiB.
+	MinBodyRate int
 }
 
 // Server answers HTTP requests. Services may be mounted while it serves.
@@ -60,6 +63,9 @@ type mounted struct {
 func New(cfg Config) *Server {
 	var b [6]byte
 	rand.Read(b[:])
+	if cfg.MinBodyRate <= 0 {
+		cfg.MinBodyRate = 1 << 10
+	}
 	s := &Server{cfg: cfg, idPrefix: hex.EncodeToString(b[:]) + "-"}
 	s.services.Store(&map[string]*mounted{})
 	// The paths are matched as they were sent: nothing cleaned, %2F kept.
@@ -173,7 +179,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req 
 	}
 	req.Params = params
 	if r.Body != nil && r.Body != http.NoBody {
-		req.Body = newBody(w, r, route.MaxBody)
+		req.Body = newBody(w, r, route.MaxBody, int64(s.cfg.MinBodyRate))
 	}
 	return s.call(engine.WithAccount(r.Context(), account), route, req)
 }
