@@ -24,7 +24,6 @@ var siblings = map[string]map[string]string{
 	"engine/meta":         {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/script":       {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
 	"engine/store/sqlite": {"engine/store": "is a dialect of it"},
-	"engine/servicetest":  {"engine/rest": "drives one service through HTTP"},
 	"builtin":             {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/token": "lists it"},
 }
 

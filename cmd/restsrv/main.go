@@ -26,6 +26,7 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], stdio{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
 		Terminal: term.IsTerminal(int(os.Stderr.Fd())),

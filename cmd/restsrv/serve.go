@@ -209,6 +209,9 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())
+	}
 	c := s.config
 	h := &http.Server{
 		Handler:           s.rest,
