@@ -88,6 +88,30 @@ func parseSegment(part string) (segment, error) {
 	return s, nil
 }
 
+// Key is equal for patterns that match the same requests: it leaves out the
+// names of parameters.
+func (p *Pattern) Key() string {
+	var b strings.Builder
+	for _, s := range p.segments {
+		switch {
+		case s.rest:
+			b.WriteString("/*")
+			continue
+		case s.param == "":
+			b.WriteString("/" + s.literal)
+			continue
+		}
+		b.WriteString("/:")
+		if s.pattern != nil {
+			b.WriteString(s.pattern.String())
+		}
+		if s.optional {
+			b.WriteByte('?')
+		}
+	}
+	return b.String()
+}
+
 // splitPattern cuts at slashes outside parentheses; "" has no parts.
 func splitPattern(path string) []string {
 	if path == "" {

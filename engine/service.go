@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -104,16 +105,18 @@ func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
 	}
-	b, err := io.ReadAll(r.Body)
-	if err != nil {
+	// What the client announces is believed up to a megabyte only.
+	n, _ := strconv.Atoi(r.Header.Get("Content-Length"))
+	b := bytes.NewBuffer(make([]byte, 0, min(max(n, 0), 1<<20)+bytes.MinRead))
+	if _, err := b.ReadFrom(r.Body); err != nil {
 		var e *Error
 		if errors.As(err, &e) {
 			return nil, e
 		}
 		return nil, &Error{Code: Invalid, Reason: "body", Message: "the body could not be read", Err: err}
 	}
-	r.read, r.done = b, true
-	return b, nil
+	r.read, r.done = b.Bytes(), true
+	return r.read, nil
 }
 
 // MediaType returns the media type of the body in lower case, without

@@ -235,6 +235,9 @@ func (p *Property) Cast(v any) (any, error) {
 		}
 		s, ok := castText(v)
 		if ok && (p.Type != GUID || len(s) <= MaxGUID) {
+			if _, same := v.(string); same {
+				return v, nil // as it is: another interface would be another allocation
+			}
 			return s, nil
 		}
 	}

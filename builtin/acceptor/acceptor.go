@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 
 	"restsrv/engine"
 	"restsrv/engine/wire"
@@ -91,12 +92,15 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	b := append(make([]byte, 0, 128*len(items)+2), '[')
+	b := []byte{'['}
 	for i, it := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = it.AppendRecord(b)
+		if i == 0 { // the others are likely as long
+			b = slices.Grow(b, (len(b)+len(b)/8)*len(items))
+		}
 	}
 	resp := engine.JSON(append(b, ']'))
 	if len(unknown) > 0 {

@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"sort"
 	"syscall"
+	"time"
 
 	"restsrv/builtin"
 	"restsrv/engine"
@@ -74,7 +75,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err := s.createObjects(ctx); err != nil {
 		return err
 	}
-	runtime, err := script.New(script.Config{Dir: c.Dir, Dev: f.watch, Log: s.log})
+	runtime, err := script.New(script.Config{Dir: c.Dir, MaxCPU: maxCPU(c), Dev: f.watch, Log: s.log})
 	if err != nil {
 		return err
 	}
@@ -88,6 +89,15 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	}
 	defer stop()
 	return s.listen(ctx, first(f.addr, io.Env("RESTSRV_ADDR"), c.Addr))
+}
+
+// maxCPU is the longest that a turn of any script may take.
+func maxCPU(c *deploy.Config) time.Duration {
+	longest := time.Second
+	for _, svc := range c.Services {
+		longest = max(longest, svc.Limits.CPUTime)
+	}
+	return longest
 }
 
 // load reads deploy.json and the class files; all their faults come at once.
@@ -117,15 +127,16 @@ func (s *server) load() error {
 
 // createObjects puts the inline objects into a new database.
 func (s *server) createObjects(ctx context.Context) error {
-	if !s.db.store.Fresh() || len(s.config.Objects) == 0 {
-		return nil
-	}
 	records, faults := s.config.Records(s.meta)
 	if len(faults) > 0 {
 		return faults
 	}
-	if _, err := s.db.store.Save(ctx, records); err != nil {
+	done, err := s.db.store.Seed(ctx, records)
+	if err != nil {
 		return fmt.Errorf("the objects of %s cannot be created: %w", s.config.File, err)
+	}
+	if !done || len(records) == 0 {
+		return nil
 	}
 	s.log.Info("objects created", "file", s.config.File, "count", len(records))
 	return nil

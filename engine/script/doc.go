@@ -17,6 +17,7 @@
 // finds the VM busy leaves the turn in the VM's queue. Many calls share a VM,
 // each waiting for its own promises, and the account that dataRepo acts for
 // follows the asynchronous context, never the VM. A watchdog interrupts a turn
-// that burns too much CPU; an interrupted VM is thrown away, because what it
-// had queued is lost.
+// that burns too much CPU, and the longest turn while the heap is too large
+// (heap.go); an interrupted VM is thrown away, because what it had queued is
+// lost.
 package script

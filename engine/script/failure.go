@@ -89,15 +89,16 @@ func (v *vm) describeError(err error) *Failure {
 	return &Failure{Message: err.Error(), cause: err}
 }
 
-// describeAbort describes the end of a turn that no script can catch.
-func (v *vm) describeAbort(err error, interrupted bool) *Failure {
+// describeAbort describes the end of a turn that no script can catch; stopped
+// is why the watchdog ended it, if it did.
+func (v *vm) describeAbort(err, stopped error) *Failure {
 	var stop *goja.InterruptedError
 	var overflow *goja.StackOverflowError
 	switch {
 	case errors.As(err, &stop):
 		f := &Failure{Message: "interrupted", cause: err}
-		if cpu, ok := stop.Value().(errCPU); ok {
-			f.Message = cpu.Error()
+		if why, ok := stop.Value().(error); ok {
+			f.Message = why.Error()
 		}
 		f.locate(stop.Stack())
 		return f
@@ -108,7 +109,7 @@ func (v *vm) describeAbort(err error, interrupted bool) *Failure {
 	case err != nil:
 		return &Failure{Message: err.Error(), cause: err}
 	}
-	return &Failure{Message: errCPU{v.limit}.Error()}
+	return &Failure{Message: stopped.Error()}
 }
 
 // maxFrames bounds the stack in a log line.

@@ -3,8 +3,6 @@ package script
 import (
 	"errors"
 	"net/http"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -230,62 +228,6 @@ func TestHeadMayRunAgain(t *testing.T) {
 		if o := <-c.done; !o.again {
 			t.Errorf("%s that never began is given up", method)
 		}
-	}
-}
-
-// killers end a process that does not guard against them.
-var killers = map[string]string{
-	"repeat":           `'x'.repeat(2**40)`,
-	"padStart":         `'a'.padStart(1e11)`,
-	"padEnd":           `'a'.padEnd(1e11)`,
-	"ArrayBuffer":      `new ArrayBuffer(1e12)`,
-	"Uint8Array":       `new Uint8Array(1e12)`,
-	"Float64Array":     `new Float64Array(1e11)`,
-	"subclass":         `new (class extends Uint8Array {})(1e12)`,
-	"constructor":      `new (new Uint8Array(1)).constructor(1e12)`,
-	"array-like":       `new Uint8Array({length: 1e11})`,
-	"fill":             `new Array(1e8).fill(1)`,
-	"from":             `Array.from({length: 1e9})`,
-	"typed from":       `Uint8Array.from({length: 1e11})`,
-	"join":             `new Array(4e9).join('x')`,
-	"JSON.parse":       `JSON.parse('['.repeat(3e6))`,
-	"Function":         `new Function('('.repeat(4e5))`,
-	"Function length":  `new Function('x'.repeat(4e6))`,
-	"eval":             `eval('('.repeat(4e5))`,
-	"function ctor":    `(function () {}).constructor('('.repeat(4e5))`,
-	"nested to text":   `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return String(a) })()`,
-	"nested flat":      `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a.flat(Infinity) })()`,
-	"nested stringify": `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return JSON.stringify(a) })()`,
-	"nested result":    `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return a })()`,
-	"nested argument":  `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; return dataRepo.createItem('note@demo', {n: a}) })()`,
-	"nested log":       `(() => { let a = []; for (let i = 0; i < 1e6; i++) a = [a]; console.log(a); throw 1 })()`,
-	"async ctor":       `(async () => {}).constructor('('.repeat(4e5))`,
-	"generator ctor":   `(function* () {}).constructor('('.repeat(4e5))`,
-	"big array":        `(() => { const a = []; a[4e9] = 1; return a.indexOf(7) })()`,
-}
-
-// TestKillers runs each killer in a process of its own: a guard that fails
-// ends that process only.
-func TestKillers(t *testing.T) {
-	if name := os.Getenv("SCRIPT_KILLER"); name != "" {
-		a := newApp(t, Limits{CPU: 2 * time.Second}, false)
-		got := answer(send(t, a.load("module.exports = {'GET /': async () => "+killers[name]+"}"), request{account: &engine.Account{ID: "a@b"}}))
-		expect(t, got, "error 0 Internal server error")
-		return
-	}
-	for name := range killers {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestKillers$", "-test.timeout=60s")
-			cmd.Env = append(os.Environ(), "SCRIPT_KILLER="+name, "GOMEMLIMIT=512MiB")
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				text := string(out)
-				if len(text) > 600 {
-					text = text[:600]
-				}
-				t.Errorf("%v: %s", err, text)
-			}
-		})
 	}
 }
 

@@ -39,9 +39,9 @@ var _ engine.Service = (*Generation)(nil)
 // routes. The error is a *LoadError.
 func (r *Runtime) Load(s Service) (*Generation, error) {
 	g := newGeneration(r, s)
-	if g.limits.CPU > r.maxCPU {
-		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + g.limits.CPU.String() +
-			" is longer than the longest that the server was started for, " + r.maxCPU.String()})
+	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
+		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
+			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
 	}
 	v, routes, err := g.newLoadedVM()
 	if err != nil {

@@ -21,7 +21,7 @@ func (h *host) installGuards() {
 // needs says which rarely used built-ins a source text names. Making those is
 // what a VM would spend most of its start on, so that they are guarded, or
 // made, when the first file that names them is loaded.
-type needs struct{ buffers, code, timers bool }
+type needs struct{ buffers, code, timers, bigints bool }
 
 var (
 	bufferNames = regexp.MustCompile(`ArrayBuffer|(?:8|16|32|64|Clamped)Array`)
@@ -30,9 +30,12 @@ var (
 )
 
 func findNeeds(text string) needs {
-	n := needs{buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text), timers: timerNames.MatchString(text)}
+	n := needs{
+		buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text),
+		timers: timerNames.MatchString(text), bigints: bigintNames.MatchString(text),
+	}
 	if n.code { // code made at run time may name anything
-		n.buffers, n.timers = true, true
+		n.buffers, n.timers, n.bigints = true, true, true
 	}
 	return n
 }
@@ -46,6 +49,10 @@ func (h *host) provide(n needs) {
 	if n.timers && !h.provided.timers {
 		h.provided.timers = true
 		h.installTimers()
+	}
+	if n.bigints && !h.provided.bigints {
+		h.provided.bigints = true
+		h.guardBigints()
 	}
 	if n.buffers && !h.provided.buffers {
 		h.provided.buffers = true
@@ -165,6 +172,9 @@ func (h *host) guardCode() {
 			h.tooMuch(float64(s.Length()), h.v.gen.limits.Source, "source text")
 			if line, _ := tooDeep(s.String()); line > 0 {
 				panic(h.rangeError("source text: brackets are nested deeper than %d", maxBrackets))
+			}
+			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {
+				panic(h.rangeError("source text: ** and shifts are not supported beside BigInts in code made at run time"))
 			}
 		}
 	}

@@ -16,11 +16,15 @@ type loading struct {
 	done   chan error // buffered
 }
 
-// finish ends the loading; only the first time counts.
+// finish ends the loading, from inside a turn; only the first time counts. A
+// turn that must end cannot succeed.
 func (l *loading) finish(err error) {
 	v := l.vm
 	if v.load != l {
 		return
+	}
+	if why := v.clock.expired(); err == nil && why != nil {
+		err = v.loadError(v.describeAbort(nil, why))
 	}
 	v.load = nil
 	v.limit = v.gen.limits.CPU

@@ -184,16 +184,19 @@ type broken struct{ name string }
 
 var _ engine.Service = broken{}
 
+// brokenMethods are those that a script may have had routes for. OPTIONS is
+// left to the router.
+const brokenMethods = "GET HEAD POST PUT PATCH DELETE SEARCH COPY LOCK UNLOCK MOVE MKCOL PROPFIND PROPPATCH REPORT MERGE " +
+	"PURGE NOTIFY SUBSCRIBE UNSUBSCRIBE LINK UNLINK BIND REBIND UNBIND ACL CHECKOUT MKACTIVITY MKCALENDAR QUERY TRACE"
+
 // Routes answers every request with 503.
 func (b broken) Routes() []engine.Route {
 	unavailable := func(context.Context, *engine.Request) (*engine.Response, error) {
 		return nil, engine.Errorf(engine.Unavailable, "script", "service %s is not available: its script could not be loaded", b.name)
 	}
 	var routes []engine.Route
-	for _, method := range strings.Fields(httpMethods) {
-		if method != "OPTIONS" {
-			routes = append(routes, engine.Route{Method: method, Path: "*", Handler: unavailable})
-		}
+	for _, method := range strings.Fields(brokenMethods) {
+		routes = append(routes, engine.Route{Method: method, Path: "*", Handler: unavailable})
 	}
 	return routes
 }

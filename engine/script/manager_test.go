@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dlclark/regexp2/v2"
+
 	"restsrv/engine"
 )
 
@@ -204,7 +206,7 @@ func TestCPULimitOfOneService(t *testing.T) {
 	a := newApp(t, Limits{CPU: time.Second}, false)
 	a.write("svc.js", "module.exports = {'GET /': () => { for (;;) {} }}")
 	s := a.service("svc.js")
-	s.Limits.CPU = 2 * time.Second
+	s.Limits.CPU = longestCPU + time.Second
 	if _, err := a.rt.Load(s); err == nil {
 		t.Error("a limit was accepted that regular expressions would outlast")
 	}
@@ -218,4 +220,32 @@ func TestCPULimitOfOneService(t *testing.T) {
 		t.Fatal("answered")
 	}
 	expectIn(t, err.Error(), "more than 30ms of CPU")
+}
+
+// Runtimes may start while others run scripts: under the race detector this
+// fails if one of them changes what all share.
+func TestRuntimesSideBySide(t *testing.T) {
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			a := newApp(t, Limits{CPU: time.Duration(i+1) * 100 * time.Millisecond}, false)
+			g := a.load(`module.exports = {'GET /': () => new RegExp('(?=a)(a|b)+\\1$').test('abaa')}`)
+			expect(t, get(t, g), jsonType+"true")
+		})
+	}
+	wg.Wait()
+}
+
+// Whatever the limits are, an expression gives up after the turn it is in.
+func TestRegexpsOutlastTurns(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	if longest := max(a.rt.limits.CPU, a.rt.limits.Load); regexp2.DefaultMatchTimeout <= longest || regexp2.DefaultMatchTimeout > 60*time.Second {
+		t.Errorf("expressions end after %v, turns after %v", regexp2.DefaultMatchTimeout, longest)
+	}
+	a.write("svc.js", "if (!/^(a|aa)+$(?!b)/.test('a'.repeat(60) + '!')) module.exports = {'GET /': () => 'loaded on a wrong answer'}")
+	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
+		t.Error("loading went on after an expression had given up")
+	} else {
+		expectIn(t, err.Error(), "of CPU in one turn")
+	}
 }

@@ -17,9 +17,9 @@ func (h *host) active(what string) *call {
 	if c == nil || c.over.Load() {
 		panic(h.newError(what+" acts for the account of a request: it cannot be called while the service loads, nor after the request was answered", "no-request"))
 	}
-	if h.v.clock.expired() {
-		h.js.Interrupt(errCPU{h.v.limit}) // not to be caught, unlike the error
-		panic(h.newError(errCPU{h.v.limit}.Error(), nil))
+	if why := h.v.clock.expired(); why != nil {
+		h.js.Interrupt(why) // not to be caught, unlike the error
+		panic(h.newError(why.Error(), nil))
 	}
 	return c
 }

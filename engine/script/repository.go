@@ -190,13 +190,9 @@ func (r *jsRepository) getCount(call goja.FunctionCall) (operation, error) {
 }
 
 func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
-	c, it, err := r.target(call.Argument(0))
+	c, id, ok, err := r.one(call)
 	if err != nil {
 		return operation{}, err
-	}
-	id, ok := idOf(call.Argument(1))
-	if !ok && it != nil {
-		id, ok = it.ID, true
 	}
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		if !ok {
@@ -208,6 +204,20 @@ func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
 		}
 		return r.result(found, err)
 	}}, nil
+}
+
+// one reads the arguments that name one item: a class and an id, or an item;
+// ok says whether there is an id.
+func (r *jsRepository) one(call goja.FunctionCall) (c *engine.Class, id string, ok bool, err error) {
+	c, it, err := r.target(call.Argument(0))
+	if err != nil {
+		return nil, "", false, err
+	}
+	id, ok = idOf(call.Argument(1))
+	if !ok && it != nil {
+		id, ok = it.ID, true
+	}
+	return c, id, ok, nil
 }
 
 // idOf reads an id; false for null and undefined.
@@ -309,13 +319,9 @@ func (r *jsRepository) saveItem(call goja.FunctionCall) (operation, error) {
 }
 
 func (r *jsRepository) deleteItem(call goja.FunctionCall) (operation, error) {
-	c, it, err := r.target(call.Argument(0))
+	c, id, ok, err := r.one(call)
 	if err != nil {
 		return operation{}, err
-	}
-	id, ok := idOf(call.Argument(1))
-	if !ok && it != nil {
-		id, ok = it.ID, true
 	}
 	if !ok {
 		return operation{}, engine.Errorf(engine.Invalid, "argument", "deleteItem takes an id, found %s", describeValue(call.Argument(1)))

@@ -36,8 +36,8 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 		c.fail(v.describeThrown(ex.Value(), ex))
 		return nil
 	}
-	if v.clock.expired() {
-		c.fail(v.describeAbort(nil, true))
+	if why := v.clock.expired(); why != nil {
+		c.fail(v.describeAbort(nil, why))
 		return nil
 	}
 	c.finish(outcome{response: response})

@@ -2,7 +2,6 @@ package script
 
 import (
 	"log/slog"
-	"math"
 	"path/filepath"
 	"sync"
 	"time"
@@ -16,7 +15,8 @@ import (
 type Config struct {
 	Dir    string           // application directory; no script outside it is read
 	Limits Limits           // of services that do not say otherwise
-	MaxCPU time.Duration    // longest Limits.CPU of any service, default that of Limits
+	MaxCPU time.Duration    // longest Limits.CPU or Limits.Load of any service, default 10 s; the first New of a process decides
+	Heap   int64            // bytes of the Go heap over which the longest turn is ended, default 70 % of GOMEMLIMIT, else 512 MiB
 	Dev    bool             // tell the source position of a failing script in the header X-Script-Error
 	Log    *slog.Logger     // default slog.Default()
 	Now    func() time.Time // what "now" is in filters, default time.Now
@@ -52,7 +52,7 @@ func New(c Config) (*Runtime, error) {
 	}
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(), cache: newCache(), generations: map[*Generation]struct{}{},
+		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: map[*Generation]struct{}{},
 	}
 	if r.log == nil {
 		r.log = slog.Default()
@@ -60,24 +60,33 @@ func New(c Config) (*Runtime, error) {
 	if r.now == nil {
 		r.now = time.Now
 	}
-	r.maxCPU = max(c.MaxCPU, r.limits.CPU)
-	boundRegexps(r.maxCPU)
+	if c.MaxCPU <= 0 {
+		c.MaxCPU = defaultMaxCPU
+	}
+	r.maxCPU = boundRegexps(max(c.MaxCPU, r.limits.CPU, r.limits.Load))
 	go r.dog.run(r.reap)
 	return r, nil
 }
 
-// regexpSlack is how much later than a turn a regular expression gives up.
-const regexpSlack = 200 * time.Millisecond
+const (
+	defaultMaxCPU = 10 * time.Second
+	// regexpSlack is how much later than a turn a regular expression gives up.
+	// It is long because the clock of the expressions may lag behind on a busy
+	// machine, and they would give up early by as much.
+	regexpSlack = time.Second
+)
 
-// boundRegexps ends a backtracking expression soon after the CPU limit of a
-// turn. The engine takes the timeout for "no match": it must be longer than
-// the limit, so that the interrupt of the turn waits for the expression to
-// return.
-func boundRegexps(limit time.Duration) {
-	limit += regexpSlack
-	if d := regexp2.DefaultMatchTimeout; d == math.MaxInt64 || d < limit {
-		regexp2.DefaultMatchTimeout = limit
-	}
+// regexpBound guards the one setting of the regular expressions: it is read
+// without a lock, so that it can be written only before the first VM.
+var regexpBound sync.Once
+
+// boundRegexps ends backtracking expressions soon after the CPU limit of the
+// longest turn, and returns that limit, which may be that of an earlier
+// Runtime. The engine takes the timeout for "no match": it must be longer than
+// any turn may be, so that such a turn is over when the expression returns.
+func boundRegexps(limit time.Duration) time.Duration {
+	regexpBound.Do(func() { regexp2.DefaultMatchTimeout = limit + regexpSlack })
+	return regexp2.DefaultMatchTimeout - regexpSlack
 }
 
 // Close retires all services and stops watching over them.

@@ -115,6 +115,13 @@ func (s *source) compile(limit int) error {
 	}
 	s.needs = findNeeds(text)
 	prg, err := parser.ParseFile(nil, s.file, wrapperHead+text+wrapperTail, 0, parser.WithDisableSourceMaps)
+	if err == nil && s.needs.bigints {
+		if at, ok := guardOperators(prg); !ok {
+			p := prg.File.Position(int(at) - 1)
+			line, column := placed(p.Line, p.Column)
+			return s.fault(line, column, errOperator.Error())
+		}
+	}
 	if err == nil {
 		s.program, err = goja.CompileAST(prg, false)
 	}

@@ -46,9 +46,18 @@ func (b *logBuffer) String() string {
 
 func newApp(t testing.TB, limits Limits, dev bool) *app {
 	t.Helper()
+	return startApp(t, Config{Limits: limits, Dev: dev})
+}
+
+// longestCPU is that of all tests: the first Runtime of a process decides.
+const longestCPU = 2 * time.Second
+
+func startApp(t testing.TB, c Config) *app {
+	t.Helper()
 	a := &app{t: t, dir: t.TempDir(), log: &logBuffer{}, repo: newMemory(t)}
-	log := slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	rt, err := New(Config{Dir: a.dir, Limits: limits, Dev: dev, Log: log})
+	c.Dir, c.MaxCPU = a.dir, longestCPU
+	c.Log = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	rt, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}

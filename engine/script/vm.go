@@ -143,14 +143,14 @@ func (v *vm) turn(t task) {
 	v.clock.begin(v.limit)
 	v.gen.rt.dog.started()
 	err := v.step(t)
-	interrupted := v.clock.end()
+	stopped := v.clock.end()
 	culprit := v.cur
 	if culprit == nil {
 		culprit = t.call
 	}
 	v.cur = nil
-	if err != nil || interrupted {
-		v.ended(err, interrupted, culprit)
+	if err != nil || stopped != nil {
+		v.ended(err, stopped, culprit)
 	}
 }
 
@@ -188,11 +188,12 @@ func uncatchable(err error) bool {
 	return errors.As(err, &interrupted) || errors.As(err, &overflow)
 }
 
-// ended deals with a turn that did not end by itself. What the engine had
+// ended deals with a turn that did not end by itself; stopped is why the
+// watchdog ended it, nil when it did not. What the engine had
 // queued is lost, so that v serves no new calls; after an interrupt or a panic
 // not even those it has.
-func (v *vm) ended(err error, interrupted bool, culprit *call) {
-	cause := v.describeAbort(err, interrupted)
+func (v *vm) ended(err, stopped error, culprit *call) {
+	cause := v.describeAbort(err, stopped)
 	switch {
 	case culprit != nil:
 		culprit.fail(cause)
@@ -203,7 +204,7 @@ func (v *vm) ended(err error, interrupted bool, culprit *call) {
 	}
 	v.gen.group.retire(v)
 	var overflow *goja.StackOverflowError
-	if !interrupted && errors.As(err, &overflow) {
+	if stopped == nil && errors.As(err, &overflow) {
 		return
 	}
 	v.condemn()

@@ -28,8 +28,8 @@ func (e errCPU) Error() string {
 type clock struct {
 	mu      sync.Mutex
 	running bool
-	seen    bool // by the watchdog, in this turn
-	hit     bool // interrupted
+	seen    bool  // by the watchdog, in this turn
+	hit     error // why it was interrupted
 	used    time.Duration
 	limit   time.Duration
 	start   time.Time
@@ -38,13 +38,13 @@ type clock struct {
 func (k *clock) begin(limit time.Duration) {
 	now := time.Now()
 	k.mu.Lock()
-	k.running, k.seen, k.hit, k.used, k.limit, k.start = true, false, false, 0, limit, now
+	k.running, k.seen, k.hit, k.used, k.limit, k.start = true, false, nil, 0, limit, now
 	k.mu.Unlock()
 }
 
-// end reports whether the turn was interrupted, or should have been. After it
-// no interrupt of this turn can come any more.
-func (k *clock) end() bool {
+// end returns why the turn was interrupted, or should have been; nil when it
+// ended by itself. After it no interrupt of this turn can come any more.
+func (k *clock) end() error {
 	late := k.expired()
 	k.mu.Lock()
 	k.running = false
@@ -52,38 +52,57 @@ func (k *clock) end() bool {
 	return late
 }
 
-// expired reports whether the turn is over its limit, even if the watchdog has
-// not seen it yet. A turn that is must have no effect any more: a regular
+// expired returns why the turn must end, even if the watchdog has not seen
+// that yet. A turn that must end may have no effect any more: a regular
 // expression in it may have given up and told "no match".
-func (k *clock) expired() bool {
+func (k *clock) expired() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.hit || time.Since(k.start) >= k.limit
+	if k.hit == nil && time.Since(k.start) >= k.limit {
+		return errCPU{k.limit}
+	}
+	return k.hit
 }
 
-// charge adds time to a running turn and interrupts it over its limit. It
-// reports whether a turn is running.
-func (k *clock) charge(js *goja.Runtime, d time.Duration) bool {
+// turnState is what the watchdog saw of a clock.
+type turnState struct {
+	running, hit bool
+	start        time.Time
+}
+
+// charge adds time to a running turn and interrupts it over its limit.
+func (k *clock) charge(js *goja.Runtime, d time.Duration) turnState {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.running {
-		return false
+		return turnState{}
 	}
 	if k.seen {
 		k.used += min(d, maxCharge)
 	}
 	k.seen = true
-	if k.used >= k.limit && !k.hit {
-		k.hit = true
-		js.Interrupt(errCPU{k.limit})
+	if k.used >= k.limit && k.hit == nil {
+		k.hit = errCPU{k.limit}
+		js.Interrupt(k.hit)
 	}
-	return true
+	return turnState{running: true, hit: k.hit != nil, start: k.start}
 }
 
-// watchdog looks at all VMs every tick. It sleeps while no script runs.
+// interrupt ends the turn that began at start, if it still runs.
+func (k *clock) interrupt(js *goja.Runtime, start time.Time, why error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.running && k.hit == nil && k.start.Equal(start) {
+		k.hit = why
+		js.Interrupt(why)
+	}
+}
+
+// watchdog looks at all VMs, and at the heap, every tick. It sleeps while no script runs.
 type watchdog struct {
 	mu      sync.Mutex
 	vms     map[*vm]struct{}
+	heap    *heap
 	parked  atomic.Bool
 	wake    chan struct{}
 	stop    chan struct{}
@@ -91,9 +110,9 @@ type watchdog struct {
 	stopped chan struct{}
 }
 
-func newWatchdog() *watchdog {
+func newWatchdog(h *heap) *watchdog {
 	return &watchdog{
-		vms:  map[*vm]struct{}{},
+		vms: map[*vm]struct{}{}, heap: h,
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), stopped: make(chan struct{}),
 	}
 }
@@ -174,17 +193,30 @@ func (w *watchdog) park(ticker *time.Ticker) bool {
 	return true
 }
 
-// look charges all VMs and reports whether one of them runs a turn.
+// look charges all VMs and reports whether one of them runs a turn. While the
+// heap is too large, the longest of those turns is ended.
 func (w *watchdog) look(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	running := false
+	var longest *vm
+	var oldest time.Time
+	running, ending := false, false
 	for v := range w.vms {
-		if v.clock.charge(v.js, d) {
-			running = true
+		t := v.clock.charge(v.js, d)
+		running = running || t.running
+		ending = ending || t.hit
+		if t.running && !t.hit && (longest == nil || t.start.Before(oldest)) {
+			longest, oldest = v, t.start
 		}
 	}
-	return running
+	if !running {
+		w.heap.rest()
+		return false
+	}
+	if w.heap.excess(ending) && longest != nil {
+		longest.clock.interrupt(longest.js, oldest, errMemory{w.heap.limit})
+	}
+	return true
 }
 
 func (w *watchdog) close() {

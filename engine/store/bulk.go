@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -239,10 +240,11 @@ func (sv *save) chunk(p *plan, group []entry) error {
 	if err != nil {
 		return err
 	}
-	args := sv.args[:0]
+	args := slices.Grow(sv.args[:0], len(group)*p.rowVariables()+1)
+	items := make([]engine.Item, len(group))
 	for i := range group {
-		e := &group[i]
-		it := &engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.account, Values: e.full}
+		e, it := &group[i], &items[i]
+		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.account, Values: e.full}
 		sv.items[e.index] = it
 		args = p.rowArgs(args, it)
 	}

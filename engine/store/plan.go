@@ -67,7 +67,7 @@ type plan struct {
 	condition string            // on the class of a row, "" when none is needed
 	selected  *result           // system columns and properties
 	listed    *result           // the same without the revision
-	stamps    *result           // revision, version, creator and editor alone
+	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
 
 	get, list, count, insert, remove, find string
@@ -235,8 +235,9 @@ func (p *plan) write(tr Traits) {
 
 // results makes the lists of columns that statements return.
 func (p *plan) results(tr Traits) {
-	fields := []field{{revColumn, false}, {versionColumn, true}, {creatorColumn, true}, {editorColumn, true}}
+	fields := []field{{revColumn, false}, {}, {creatorColumn, true}, {editorColumn, true}}
 	p.stamps = newResult(tr, fields)
+	fields[atVersion] = field{versionColumn, true}
 	if p.shapes != nil {
 		fields = append(fields, field{classColumn, true})
 	}

@@ -13,16 +13,11 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	if len(records) == 0 {
 		return nil, nil
 	}
-	sv := &save{store: s, ctx: ctx, account: account(ctx), items: make([]*engine.Item, len(records))}
-	entries := make([]entry, len(records))
-	for i := range records {
-		var err error
-		if entries[i], err = sv.prepare(&records[i]); err != nil {
-			return nil, atRecord(i, err)
-		}
-		entries[i].index = i
+	sv, entries, err := s.newSave(ctx, records)
+	if err != nil {
+		return nil, err
 	}
-	err := s.writer.do(ctx, func(w *session) error {
+	err = s.writer.do(ctx, func(w *session) error {
 		sv.w = w
 		return sv.run(entries)
 	})
@@ -30,6 +25,20 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		return nil, err
 	}
 	return sv.items, nil
+}
+
+// newSave prepares a save of the records.
+func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []entry, error) {
+	sv := &save{store: s, ctx: ctx, account: account(ctx), items: make([]*engine.Item, len(records))}
+	entries := make([]entry, len(records))
+	for i := range records {
+		var err error
+		if entries[i], err = sv.prepare(&records[i]); err != nil {
+			return nil, nil, atRecord(i, err)
+		}
+		entries[i].index = i
+	}
+	return sv, entries, nil
 }
 
 // save is one call of Save.
@@ -41,6 +50,8 @@ type save struct {
 	items    []*engine.Item
 	defaults map[*engine.Property]string // hashes of default passwords
 	args     []any
+	mask     []byte // room for one
+	last     string // mask of the record before: most have the same
 }
 
 // entry is a record, ready to be written.
@@ -140,26 +151,31 @@ func (e *entry) keyGiven() bool {
 // tryUpsert makes e an upsert if defaults and generated values make up for
 // what it does not give.
 func (sv *save) tryUpsert(e *entry) error {
-	mask := make([]byte, len(e.given))
-	all := true
-	for i, v := range e.given {
-		mask[i] = '1'
+	mask, all := sv.mask[:0], true
+	for _, v := range e.given {
 		if v == engine.Absent {
-			mask[i], all = '0', false
+			mask, all = append(mask, '0'), false
+			continue
 		}
+		mask = append(mask, '1')
+	}
+	sv.mask = mask
+	if e.mask = sv.last; e.mask != string(mask) {
+		e.mask = string(mask)
+		sv.last = e.mask
 	}
 	e.full = e.given
 	if !all {
 		e.full = append(engine.Values(nil), e.given...)
 		if err := sv.complete(e.plan, e.full); err != nil {
-			e.full = nil
+			e.full, e.mask = nil, ""
 			if engine.CodeOf(err) == engine.Invalid {
 				return nil // good enough for an update
 			}
 			return err
 		}
 	}
-	e.how, e.mask = upsert, string(mask)
+	e.how = upsert
 	return nil
 }
 

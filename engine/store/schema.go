@@ -36,6 +36,13 @@ const memoryTable = `"##schema"`
 
 const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + memoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`
 
+// A row of memoryTable, with a name that no class has, marks a database that
+// has tables but was not seeded.
+const (
+	freshMark   = "##fresh"
+	forgetFresh = `DELETE FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
+)
+
 // kept is a row of memoryTable.
 type kept struct {
 	Class    string `db:"class"`
@@ -104,19 +111,27 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 		return err
 	}
 	m := memory{}
-	s.fresh = true
+	used, marked := false, false
 	for _, k := range rows {
+		if k.Class == freshMark {
+			marked = true
+			continue
+		}
 		if m[k.Class] == nil {
 			m[k.Class] = map[string]kept{}
 		}
 		m[k.Class][k.Property] = k
-		if !strings.HasPrefix(k.Root, "#") {
-			s.fresh = false
-		}
+		used = used || !strings.HasPrefix(k.Root, "#")
 	}
 	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: m}
 	for _, t := range s.tables {
 		if err := up.table(t); err != nil {
+			return err
+		}
+	}
+	s.fresh = marked || !used
+	if s.fresh && !marked {
+		if err := up.remember(kept{Class: freshMark, Root: freshMark}); err != nil {
 			return err
 		}
 	}

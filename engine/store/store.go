@@ -34,7 +34,7 @@ type Store struct {
 	tables  []*table
 	readers *readers
 	writer  *writer
-	fresh   bool
+	fresh   bool // no Seed has succeeded yet; changed by Open and Seed alone
 }
 
 var _ engine.Repository = (*Store)(nil)
@@ -68,10 +68,33 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Fresh reports whether no class of the application had a table before this
-// Open. System classes, whose names begin with #, do not count: the command
-// line may have made theirs first.
-func (s *Store) Fresh() bool { return s.fresh }
+// Seed saves the records that a new database begins with, once in its life:
+// done tells whether it was now. A database is new from the Open that makes its
+// first table until a Seed succeeds, even if the process ends between them.
+// System classes, whose names begin with #, do not count: the command line may
+// have made their tables first. Call it before the store is shared. Errors:
+// those of Save.
+func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, err error) {
+	if !s.fresh {
+		return false, nil
+	}
+	sv, entries, err := s.newSave(ctx, records)
+	if err != nil {
+		return false, err
+	}
+	err = s.writer.do(ctx, func(w *session) error {
+		if err := w.exec(forgetFresh); err != nil {
+			return err
+		}
+		sv.w = w
+		return sv.run(entries)
+	})
+	if err != nil {
+		return false, err
+	}
+	s.fresh = false
+	return true, nil
+}
 
 // Close waits until the writes that were accepted are done and the queries
 // that run have ended, then closes the database. Later calls of the

@@ -60,7 +60,11 @@ func Position(data []byte, offset int) (line, column int) {
 	return bytes.Count(before, []byte{'\n'}) + 1, offset - bytes.LastIndexByte(before, '\n')
 }
 
-type decoder struct{ src *jsontext.Decoder }
+type decoder struct {
+	src   *jsontext.Decoder
+	last  engine.Fields // the object read last: its neighbour often has the same names
+	depth int           // of last
+}
 
 func (d *decoder) value(depth int) (any, error) {
 	if depth > MaxDepth {
@@ -74,6 +78,8 @@ func (d *decoder) value(depth int) (any, error) {
 		return d.array(depth)
 	case '{':
 		return d.object(depth)
+	case '"':
+		return d.text("")
 	}
 	t, err := d.src.ReadToken()
 	if err != nil {
@@ -86,8 +92,6 @@ func (d *decoder) value(depth int) (any, error) {
 		return true, nil
 	case 'f':
 		return false, nil
-	case '"':
-		return t.String(), nil
 	}
 	return nil, fmt.Errorf("unexpected %s", t)
 }
@@ -112,19 +116,45 @@ func (d *decoder) object(depth int) (any, error) {
 	if _, err := d.src.ReadToken(); err != nil {
 		return nil, err
 	}
-	fields := engine.Fields{}
+	var last engine.Fields
+	if d.depth == depth { // only a neighbour: room made for each level of a deep nest would add up
+		last = d.last
+	}
+	fields := make(engine.Fields, 0, len(last))
 	for d.src.PeekKind() != '}' {
-		name, err := d.src.ReadToken()
+		known := ""
+		if len(fields) < len(last) {
+			known = last[len(fields)].Name
+		}
+		name, err := d.text(known)
 		if err != nil {
 			return nil, err
 		}
-		key := name.String()
 		v, err := d.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		fields = append(fields, engine.Field{Name: key, Value: v})
+		fields = append(fields, engine.Field{Name: name, Value: v})
 	}
 	_, err := d.src.ReadToken()
+	d.last, d.depth = fields, depth
 	return fields, err
+}
+
+// text reads a string. When it is known, that is returned, which saves an
+// allocation.
+func (d *decoder) text(known string) (string, error) {
+	raw, err := d.src.ReadValue()
+	if err != nil {
+		return "", err
+	}
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		text, err := jsontext.AppendUnquote(nil, raw)
+		return string(text), err
+	}
+	raw = raw[1 : len(raw)-1]
+	if string(raw) == known {
+		return known, nil
+	}
+	return string(raw), nil
 }

@@ -20,6 +20,20 @@ func TestDecodeKeepsOrderAndNumbers(t *testing.T) {
 	}
 }
 
+// TestDecodeNeighbours reads objects whose names are like those of the object
+// before, and not.
+func TestDecodeNeighbours(t *testing.T) {
+	const src = `[{"a":1,"b":"\u0062"},{"a":"a","b":2},{"b":3,"a":4},{},{"a":5},{"a":6,"a":7,"\u0061":{"a":8,"b":9},"c":[{"a":10}]},{"a":11,"a":[],"c":"\"\\"}]`
+	v, err := Decode([]byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `[{"a":1,"b":"b"},{"a":"a","b":2},{"b":3,"a":4},{},{"a":5},{"a":6,"a":7,"a":{"a":8,"b":9},"c":[{"a":10}]},{"a":11,"a":[],"c":"\"\\"}]`
+	if got := string(engine.AppendValue(nil, v)); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	for src, want := range map[string]string{
 		``:                          "line 1, column 1: the text ends too early",
@@ -31,6 +45,9 @@ func TestDecodeRefuses(t *testing.T) {
 		`[1,]`:                      "line 1, column 3",
 		`{"a" 1}`:                   "line 1, column 6",
 		`nul`:                       "line 1",
+		`{1:2}`:                     "line 1, column 2",
+		`{{}:2}`:                    "line 1, column 2",
+		`[{"a":1},{[]:1}]`:          "line 1, column 11",
 	} {
 		_, err := Decode([]byte(src))
 		if err == nil {
@@ -66,4 +83,16 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q reads back as %q", a, b)
 		}
 	})
+}
+
+func BenchmarkDecodeRecords(b *testing.B) {
+	record := `{"_id":"00000000-0000-4000-8000-000000000001","_class":"note@bench","_classVer":null,"title":"Title 17","group":"group-17","body":"Came by post, was read on the same day and is now waiting."}`
+	data := []byte("[" + strings.Repeat(record+",", 999) + record + "]")
+	b.SetBytes(int64(len(data)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Decode(data); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -167,28 +167,68 @@ func TestSomeClasses(t *testing.T) {
 	if err := system.Init(); err != nil {
 		t.Fatal(err)
 	}
-	st := mustOpen(t, path, system)
-	if !st.Fresh() {
-		t.Error("a new database is not fresh")
-	}
-	closeStore(t, st)
-	st = mustOpen(t, path, system, n)
-	if !st.Fresh() {
-		t.Error("system classes made the database stale")
-	}
+	closeStore(t, mustOpen(t, path, system))
+	st := mustOpen(t, path, system, n)
 	if _, err := st.Create(t.Context(), n, engine.Values{"a", int64(1)}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
-	st = mustOpen(t, path, system)
-	if st.Fresh() {
-		t.Error("a database with a class is fresh")
-	}
-	closeStore(t, st)
+	closeStore(t, mustOpen(t, path, system))
 	st = openAt(t, path, system, n)
 	if it, err := st.Get(t.Context(), n, "a"); err != nil || it.Get("x") != int64(1) {
 		t.Errorf("got %v, %v", it, err)
 	}
+}
+
+// TestSeed seeds a database that has been opened before, once for a command
+// that knows system classes alone, once by a server that came no further.
+func TestSeed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	n := note(prop("x", engine.Int, unique))
+	system := &engine.Class{Name: "#account", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}}}
+	if err := system.Init(); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, mustOpen(t, path, system))
+	closeStore(t, mustOpen(t, path, system, n))
+	seed := func(st *store.Store, done bool, ids ...string) error {
+		t.Helper()
+		var records []engine.Record
+		for _, id := range ids {
+			records = append(records, engine.Record{Class: n, ID: id, Values: engine.NewValues(n)})
+		}
+		got, err := st.Seed(t.Context(), records)
+		if got != done {
+			t.Errorf("done: got %v, want %v", got, done)
+		}
+		return err
+	}
+	rows := func(st *store.Store, want int64) {
+		t.Helper()
+		if got, err := st.Count(t.Context(), &engine.Query{Class: n}); err != nil || got != want {
+			t.Errorf("got %d rows, %v, want %d", got, err, want)
+		}
+	}
+	st := mustOpen(t, path, system, n)
+	twice := []engine.Record{{Class: n, ID: "a", Values: engine.Values{"a", int64(1)}}, {Class: n, ID: "b", Values: engine.Values{"b", int64(1)}}}
+	if _, err := st.Seed(t.Context(), twice); engine.CodeOf(err) != engine.Invalid {
+		t.Errorf("got %v, want a duplicate", err)
+	}
+	rows(st, 0)
+	closeStore(t, st)
+	st = mustOpen(t, path, system, n) // still new
+	if err := seed(st, true, "a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	if err := seed(st, false, "c"); err != nil {
+		t.Error(err)
+	}
+	closeStore(t, st)
+	st = openAt(t, path, system, n)
+	if err := seed(st, false, "d"); err != nil {
+		t.Error(err)
+	}
+	rows(st, 2)
 }
 
 // TestTreeChanges adds and removes classes of a tree.

@@ -10,6 +10,7 @@ var treeTests = []test{
 	{"reading through ancestors", treeReading},
 	{"writing through ancestors", treeWriting},
 	{"saving", treeSaving},
+	{"saving whole records", treeSavingWhole},
 }
 
 type family struct {
@@ -94,4 +95,45 @@ func treeSaving(t *testing.T, open Open) {
 	_, err := f.Save(t.Context(), []engine.Record{record(f.house, "h"), record(f.house, "c")})
 	e := fails(t, err, engine.Invalid, "duplicate")
 	same(t, "index", []any{e.Bulk, e.Index}, []any{true, 1})
+}
+
+// treeSavingWhole saves records that give every property, of classes with and
+// without descendants, new ones and ones that are there.
+func treeSavingWhole(t *testing.T, open Open) {
+	f := openFamily(t, open)
+	car := func(id, name string, wheels int64) engine.Record {
+		return record(f.car, id, "name", name, "wheels", wheels, "price", engine.Decimal("1.25"))
+	}
+	bus := func(id string, price any, since any) engine.Record {
+		return record(f.bus, id, "name", "bus "+id, "wheels", int64(8), "price", price, "seats", int64(9), "since", since)
+	}
+	for round, name := range []string{"new", "known"} {
+		records := []engine.Record{
+			record(f.thing, "t"+name, "name", name), record(f.thing, "t", "name", "stone "+name),
+			car("c"+name, name, 3), car("c", name, int64(round)),
+			bus("b"+name, nil, engine.Instant(9)), bus("b", engine.Decimal("7"), nil),
+		}
+		for range round {
+			records = append(records, record(f.thing, "tnew", "name", name), car("cnew", name, 5), bus("bnew", engine.Decimal("8"), nil))
+		}
+		items, err := f.Save(as(t, name), records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stands(t, f, items)
+		for i, it := range items {
+			same(t, "class of "+it.ID, it.Class, records[i].Class)
+			want := append(engine.Values(nil), records[i].Values...)
+			want[it.Class.Property("id").Index] = it.ID
+			same(t, "values of "+it.ID, it.Values, want)
+		}
+		same(t, "editors", []string{items[0].Editor, items[1].Editor}, []string{"", name})
+		same(t, "creators", []string{items[2].Creator, items[3].Creator}, []string{name, ""})
+	}
+	// Through an ancestor, the item keeps its class and what that adds.
+	items := save(t, f, record(f.thing, "b", "name", "renamed"), record(f.car, "b2"), record(f.car, "bnew", "name", "n", "wheels", int64(1), "price", nil))
+	stands(t, f, items)
+	same(t, "classes", []*engine.Class{items[0].Class, items[1].Class, items[2].Class}, []*engine.Class{f.bus, f.car, f.bus})
+	same(t, "seats", []any{items[0].Get("seats"), items[2].Get("seats")}, []any{int64(9), int64(9)})
+	same(t, "things", count(t, f, f.thing), int64(11))
 }

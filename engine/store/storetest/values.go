@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -15,6 +16,8 @@ var valueTests = []test{
 	{"keys of every type", typedKeys},
 	{"decimals compare as numbers", decimalOrder},
 	{"names that need quoting", oddNames},
+	{"texts next to each other", textNeighbours},
+	{"very many properties", manyProperties},
 }
 
 var sortedValues = map[engine.PropertyType][]any{
@@ -152,4 +155,83 @@ func oddNames(t *testing.T, open Open) {
 	same(t, "found", ids(t, r, q), []string{"x"})
 	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true))
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
+}
+
+// oddTexts could confuse what joins texts to read them at once.
+var oddTexts = []any{nil, "", "v", "vv", "\x01", "\x01v\x01", "0", "\u0080", "\\0", "x'00'", strings.Repeat("v", 1<<20), nil, strings.Repeat("\u00e4", 1<<19), " "}
+
+// textNeighbours stores each odd text between every two others.
+func textNeighbours(t *testing.T, open Open) {
+	c := NewClass("texts", Prop("id", engine.String), Prop("a", engine.String), Prop("n", engine.Int), Prop("b", engine.Text), Prop("p", engine.DecimalNum), Prop("c", engine.HTML))
+	r := open(t, []*engine.Class{c})
+	want := map[string]engine.Values{}
+	pick := func(i int) any { return oddTexts[i%len(oddTexts)] }
+	var records []engine.Record
+	for i := range oddTexts {
+		for _, step := range []int{1, 2, 5} {
+			id := fmt.Sprint(i, "v", step)
+			want[id] = engine.Values{id, pick(i), int64(i), pick(i + step), engine.Decimal("0.5"), pick(i + 2*step)}
+			records = append(records, engine.Record{Class: c, ID: id, Values: append(engine.Values(nil), want[id]...)})
+		}
+	}
+	for range 2 { // inserted, then updated
+		for _, it := range save(t, r, records...) {
+			if !reflect.DeepEqual(it.Values, want[it.ID]) {
+				t.Errorf("saved %s is not what was given", it.ID)
+			}
+		}
+	}
+	listed := 0
+	err := r.List(t.Context(), all(c), func(it *engine.Item) error {
+		listed++
+		if !reflect.DeepEqual(it.Values, want[it.ID]) {
+			t.Errorf("listed %s is not what was given", it.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "listed", listed, len(want))
+	for id, v := range want {
+		if !reflect.DeepEqual(get(t, r, c, id).Values, v) {
+			t.Errorf("got %s is not what was given", id)
+		}
+		it, err := r.Update(t.Context(), c, id, values(c, "n", int64(-1)), engine.UpdateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v[c.Property("n").Index] = int64(-1)
+		if !reflect.DeepEqual(it.Values, v) {
+			t.Errorf("updated %s is not what was given", id)
+		}
+	}
+}
+
+func manyProperties(t *testing.T, open Open) {
+	properties := []*engine.Property{Prop("id", engine.String), Prop("n", engine.Int)}
+	for i := range 250 {
+		properties = append(properties, Prop(fmt.Sprint("p", i), engine.String))
+	}
+	c := NewClass("wide", properties...)
+	r := open(t, []*engine.Class{c})
+	v := values(c, "id", "x", "n", int64(7))
+	for i, p := range c.Properties {
+		switch {
+		case v[i] != engine.Absent:
+		case p.Index%7 == 0:
+			v[i] = nil
+		default:
+			v[i] = fmt.Sprint("v", p.Name)
+		}
+	}
+	items := save(t, r, engine.Record{Class: c, ID: "x", Values: append(engine.Values(nil), v...)}, record(c, "y", "p249", "last"))
+	stands(t, r, items)
+	same(t, "whole", items[0].Values, v)
+	same(t, "last", items[1].Get("p249"), "last")
+	items = save(t, r, record(c, "y", "p0", "first"), record(c, "x", "p0", "first"))
+	stands(t, r, items)
+	same(t, "kept", []any{items[0].Get("p249"), items[1].Get("n")}, []any{"last", int64(7)})
+	found := ids(t, r, all(c))
+	same(t, "listed", found, []string{"x", "y"})
 }

@@ -1,0 +1,197 @@
+package script
+
+import (
+	"errors"
+	"math/big"
+	"reflect"
+	"regexp"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
+	"github.com/dop251/goja/unistring"
+)
+
+const (
+	// maxBits bounds what one operator makes of two BigInts: about 1.2 million
+	// digits. What is longer takes seconds in which no interrupt reaches it.
+	maxBits   = 4 << 20
+	maxDigits = 200_000 // of a text that becomes a BigInt
+)
+
+var bigintNames = regexp.MustCompile(`BigInt|\b[0-9][0-9a-zA-Z_]*n\b`)
+
+// bigintGrowth finds the operators in source text that cannot be rewritten.
+var bigintGrowth = regexp.MustCompile(`\*\*|<<|>>`)
+
+// bigintOperators are those whose result can be far longer than their
+// operands. Their guards are global functions of that name, which no variable
+// of a script can have.
+var bigintOperators = map[token.Token]string{token.EXPONENT: "**", token.SHIFT_LEFT: "<<", token.SHIFT_RIGHT: ">>"}
+
+// preludeOperators are the operators themselves.
+const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], ['>>', (a, b) => a >> b]]"
+
+// operatorRewriter puts calls of the guards in the place of the operators.
+type operatorRewriter struct {
+	seen map[any]bool
+	bad  *ast.AssignExpression // cannot be rewritten, nil for none
+}
+
+// guardOperators rewrites a file that may use BigInts. It returns where an
+// assignment stands that would have to evaluate its target twice.
+func guardOperators(program *ast.Program) (at file.Idx, ok bool) {
+	w := operatorRewriter{seen: map[any]bool{}}
+	w.walk(reflect.ValueOf(program.Body))
+	if w.bad != nil {
+		return w.bad.Idx0(), false
+	}
+	return 0, true
+}
+
+func (w *operatorRewriter) walk(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if v.IsNil() {
+			return
+		}
+		w.walk(v.Elem())
+		if e, ok := v.Interface().(ast.Expression); ok && v.CanSet() {
+			if changed := w.replace(e); changed != nil {
+				v.Set(reflect.ValueOf(changed))
+			}
+		}
+	case reflect.Pointer:
+		if v.IsNil() || v.Type() == reflect.TypeFor[*file.File]() || v.Type() == reflect.TypeFor[*big.Int]() || w.seen[v.Interface()] {
+			return
+		}
+		w.seen[v.Interface()] = true
+		w.walk(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			w.walk(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.walk(v.Index(i))
+		}
+	}
+}
+
+// replace returns what stands for an expression, nil to leave it.
+func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
+	switch e := e.(type) {
+	case *ast.BinaryExpression:
+		if name, ok := bigintOperators[e.Operator]; ok {
+			return guardCall(name, e.Left, e.Right)
+		}
+	case *ast.AssignExpression:
+		name, ok := bigintOperators[e.Operator]
+		if !ok {
+			return nil
+		}
+		if !repeatable(e.Left) {
+			w.bad = e
+			return nil
+		}
+		return &ast.AssignExpression{Operator: token.ASSIGN, Left: e.Left, Right: guardCall(name, e.Left, e.Right)}
+	}
+	return nil
+}
+
+func guardCall(name string, left, right ast.Expression) ast.Expression {
+	return &ast.CallExpression{
+		Callee:          &ast.Identifier{Name: unistring.String(name), Idx: left.Idx0()},
+		LeftParenthesis: left.Idx0(), ArgumentList: []ast.Expression{left, right}, RightParenthesis: right.Idx1(),
+	}
+}
+
+// repeatable reports whether evaluating e twice is the same as once.
+func repeatable(e ast.Expression) bool {
+	switch e := e.(type) {
+	case *ast.Identifier, *ast.ThisExpression, *ast.NumberLiteral, *ast.StringLiteral:
+		return true
+	case *ast.DotExpression:
+		return repeatable(e.Left)
+	case *ast.PrivateDotExpression:
+		return repeatable(e.Left)
+	case *ast.BracketExpression:
+		return repeatable(e.Left) && repeatable(e.Member)
+	}
+	return false
+}
+
+var errOperator = errors.New("an operator assignment with ** or a shift takes a plain name on its left where BigInts are used: write a = a ** b")
+
+// guardBigints bounds what makes a BigInt of any length in one step.
+func (h *host) guardBigints() {
+	program, err := h.v.gen.rt.cache.prelude(preludeOperators)
+	must(err)
+	list, err := h.js.RunProgram(program)
+	must(err)
+	global := h.js.GlobalObject()
+	for i := range len(bigintOperators) {
+		pair := list.(*goja.Object).Get(h.index(i)).(*goja.Object)
+		name := pair.Get("0").String()
+		original, _ := goja.AssertFunction(pair.Get("1"))
+		f := h.native(name, func(call goja.FunctionCall) goja.Value {
+			h.checkOperator(name, bigint(call.Argument(0)), bigint(call.Argument(1)))
+			v, err := original(goja.Undefined(), call.Arguments...)
+			if err != nil {
+				panic(rethrow(err))
+			}
+			return v
+		})
+		_ = global.DefineDataProperty(name, f, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	}
+	h.guardBigintFunction(global)
+}
+
+// bigint returns the number that v is, nil when it is no BigInt.
+func bigint(v goja.Value) *big.Int {
+	if _, ok := v.(*goja.Object); ok || v == nil {
+		return nil
+	}
+	n, _ := v.Export().(*big.Int)
+	return n
+}
+
+// checkOperator throws when the result would be too long; what is no BigInt is
+// left to the operator.
+func (h *host) checkOperator(name string, x, y *big.Int) {
+	if x == nil || y == nil || x.Sign() == 0 {
+		return
+	}
+	n, _ := y.Float64()
+	bits := float64(x.BitLen())
+	switch name {
+	case "**":
+		bits = (bits - 1) * n // 1 and -1 stay as short as they are
+	case "<<":
+		bits += n
+	case ">>":
+		bits -= n
+	}
+	h.tooMuch(bits, maxBits, "bits of a BigInt")
+}
+
+// guardBigintFunction replaces BigInt itself.
+func (h *host) guardBigintFunction(global *goja.Object) {
+	original := global.Get("BigInt").(*goja.Object)
+	for _, name := range []string{"asIntN", "asUintN"} {
+		h.guard(original, name, func(call goja.FunctionCall) {
+			h.tooMuch(call.Argument(0).ToFloat(), maxBits, "bits of a BigInt")
+		})
+	}
+	h.guard(global, "BigInt", func(call goja.FunctionCall) {
+		if s, ok := call.Argument(0).(goja.String); ok {
+			h.tooMuch(float64(s.Length()), maxDigits, "digits of a BigInt")
+		}
+	})
+	wrapper := global.Get("BigInt").(*goja.Object)
+	proto := original.Get("prototype").(*goja.Object)
+	_ = wrapper.Set("prototype", proto)
+	_ = wrapper.SetPrototype(original)
+	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}

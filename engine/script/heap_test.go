@@ -1,0 +1,68 @@
+package script
+
+import (
+	"math"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+func TestHeapJudges(t *testing.T) {
+	h := newHeap(1000)
+	ended := make(chan struct{})
+	defer close(ended)
+	h.gc = func() { <-ended }
+	cleaned := func() { h.clean.Store(true) }
+	for i, step := range []struct {
+		bytes  uint64
+		ending bool
+		before func()
+		want   bool
+	}{
+		{bytes: 400}, // under the limit, however fast
+		{bytes: 900},
+		{bytes: 1100}, // over it, but it may be garbage
+		{bytes: 900},
+		{bytes: 1100},
+		{bytes: 1340},             // not too fast
+		{bytes: 1360, want: true}, // too fast to wait for a collection
+		{bytes: 1360, ending: true, before: cleaned}, // what the ended turn holds is no garbage yet
+		{bytes: 1360, before: cleaned},               // now it is, and needs a collection of its own
+		{bytes: 1360, before: cleaned, want: true},   // it was not that turn
+		{bytes: 900},              // it was
+		{bytes: 1300, want: true}, // a jump over the limit
+		{bytes: 500},
+		{bytes: 1200, before: h.rest}, // what happened while no script ran is no jump
+	} {
+		if step.before != nil {
+			step.before()
+		}
+		if got := h.judge(step.bytes, step.ending); got != step.want {
+			t.Fatalf("step %d, %d bytes: got %v", i, step.bytes, got)
+		}
+	}
+}
+
+func TestHeapLimit(t *testing.T) {
+	old := debug.SetMemoryLimit(1000 << 20)
+	defer debug.SetMemoryLimit(old)
+	for asked, want := range map[int64]uint64{0: 700 << 20, 5 << 20: 5 << 20} {
+		if got := heapLimit(asked); got>>20 != want>>20 && got>>20 != want>>20-1 {
+			t.Errorf("asked for %d: got %d", asked, got)
+		}
+	}
+	debug.SetMemoryLimit(math.MaxInt64)
+	if got := heapLimit(0); got != 512<<20 {
+		t.Errorf("got %d without a memory limit", got)
+	}
+}
+
+func TestBrokenMethods(t *testing.T) {
+	for _, m := range strings.Fields(brokenMethods) {
+		if !engine.IsMethod(m) {
+			t.Errorf("%s is no method", m)
+		}
+	}
+}
