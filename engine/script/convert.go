@@ -127,10 +127,7 @@ func (h *host) toDecoded(v goja.Value) (any, error) {
 	return out, nil
 }
 
-var (
-	timeType  = reflect.TypeFor[time.Time]()
-	bytesType = reflect.TypeFor[[]byte]()
-)
+var timeType = reflect.TypeFor[time.Time]()
 
 const maxArgumentDepth = 64
 

@@ -32,7 +32,6 @@ type host struct {
 	requestProto  *goja.Object
 	itemProto     *goja.Object
 	propertyProto *goja.Object
-	listProto     *goja.Object
 	classes       map[*engine.Class]*goja.Object
 	repositories  map[engine.Repository]*goja.Object
 	indexes       []string // of arrays, as text

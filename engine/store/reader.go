@@ -63,11 +63,9 @@ func (rs *readers) close() {
 		return
 	}
 	rs.closed = true
-	all := make([]*session, 0, rs.size)
 	for range rs.size {
 		r := <-rs.free
 		r.disconnect()
-		all = append(all, r)
 	}
 	close(rs.free)
 }

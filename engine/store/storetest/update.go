@@ -62,7 +62,7 @@ func matching(t *testing.T, open Open) {
 		fails(t, r.Delete(t.Context(), c, "2", &m), engine.NotFound, "unknown-object")
 	}
 	same(t, "untouched", get(t, r, c, "1").Revision, second)
-	if it, err = update("1", engine.Match{Revisions: []uint64{first, second}}); err != nil {
+	if _, err = update("1", engine.Match{Revisions: []uint64{first, second}}); err != nil {
 		t.Fatal(err)
 	}
 	if it, err = update("1", engine.Match{Any: true}); err != nil {
