@@ -52,6 +52,13 @@ func (o Options) OneOf(name string, words ...string) (string, error) {
 	return "", fmt.Errorf("option %q takes one of %s, found %q", name, strings.Join(words, ", "), s)
 }
 
+// Handling returns the option "handling", lenient or strict; lenient when
+// absent.
+func (o Options) Handling() (Handling, error) {
+	word, err := o.OneOf("handling", "lenient", "strict")
+	return Handling(word == "strict"), err
+}
+
 // Repository returns a repository option; the default when absent.
 func (o Options) Repository(name string, def Repository) (Repository, error) {
 	switch v := o[name].(type) {

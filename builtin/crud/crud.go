@@ -50,11 +50,9 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	if s.data, err = o.Repository("dataRepo", env.Data); err != nil {
 		return nil, err
 	}
-	handling, err := o.OneOf("handling", "lenient", "strict")
-	if err != nil {
+	if s.handling, err = o.Handling(); err != nil {
 		return nil, err
 	}
-	s.handling = engine.Handling(handling == "strict")
 	maxCount, err := o.Int("maxCount", defaultMaxCount, 1, 1_000_000)
 	if err != nil {
 		return nil, err
