@@ -170,7 +170,8 @@ func (s *Store) createToken(ctx context.Context, account, name string, lifetime 
 		set{"name", name},
 		set{"created", engine.InstantOf(now)},
 		set{"expires", engine.InstantOf(now.Add(lifetime))},
-	))
+	), engine.WriteOptions{})
+
 	return secret, item, err
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Get is engine.Repository's.
-func (s *Store) Get(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
 		return nil, err

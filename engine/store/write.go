@@ -8,7 +8,7 @@ import (
 )
 
 // Create is engine.Repository's.
-func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values) (*engine.Item, error) {
+func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func orNull(s string) any {
 func (p *plan) rowVariables() int { return 3 + len(p.class.Properties) }
 
 // Update is engine.Repository's.
-func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.UpdateOptions) (*engine.Item, error) {
+func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func setsReadonly(p *plan, v engine.Values) bool {
 
 // inspect reads the stored item, in the transaction of the update, and refuses
 // what the update may not do to it.
-func (s *Store) inspect(w *session, p *plan, id string, v engine.Values, o engine.UpdateOptions) error {
+func (s *Store) inspect(w *session, p *plan, id string, v engine.Values, o engine.WriteOptions) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
 	found, err := w.one(context.Background(), p, stored, key)
@@ -336,7 +336,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			b.bind(stored(m.Revisions[0]))
 			text, args = b.text(), b.args
 		default:
-			if err := s.inspect(w, p, id, nil, engine.UpdateOptions{Match: m}); err != nil {
+			if err := s.inspect(w, p, id, nil, engine.WriteOptions{Match: m}); err != nil {
 				return err
 			}
 		}

@@ -136,7 +136,7 @@ func record(c *engine.Class, id string, pairs ...any) engine.Record {
 
 func create(t *testing.T, r engine.Repository, c *engine.Class, pairs ...any) *engine.Item {
 	t.Helper()
-	it, err := r.Create(t.Context(), c, values(c, pairs...))
+	it, err := r.Create(t.Context(), c, values(c, pairs...), engine.WriteOptions{})
 	if err != nil {
 		t.Fatalf("create: %v", err)
 	}
