@@ -121,7 +121,7 @@ func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entr
 	if err != nil {
 		return nil, err
 	}
-	e.index, e.handling = outer.index, e.handling || outer.handling
+	e.handling = e.handling || outer.handling
 	if e.version == "" {
 		e.version = r.Class.Version
 	}
@@ -146,6 +146,9 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 func within(name string, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {
+		return err
+	}
+	if name == "" {
 		return err
 	}
 	c := *e

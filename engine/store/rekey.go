@@ -17,12 +17,12 @@ func (sv *save) moved(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
 	}
-	key, _ := it.Class.KeyValues(it.ID)
-	if err := sv.follow(e.plan.table, e.key[0], key[0], rekeyDepth); err != nil {
+	key := keyOf(it)
+	if err := sv.follow(e.plan.table, e.key[0], key, rekeyDepth); err != nil {
 		return err
 	}
 	p := sv.store.plans[it.Class]
-	_, err := sv.w.one(context.Background(), p, it, key)
+	_, err := sv.w.one(context.Background(), p, it, []any{key})
 	return err
 }
 
@@ -109,8 +109,7 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 		if !found || it.ID == engine.ValueText(key) {
 			continue
 		}
-		after, _ := it.Class.KeyValues(it.ID)
-		if err := sv.follow(t, key, after[0], depth-1); err != nil {
+		if err := sv.follow(t, key, keyOf(it), depth-1); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"restsrv/engine"
 )
@@ -36,7 +37,7 @@ func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []
 		if entries[i], err = sv.prepare(&records[i], false); err != nil {
 			return nil, nil, atRecord(i, err)
 		}
-		entries[i].setIndex(i)
+		entries[i].settle(i, "")
 	}
 	return sv, entries, nil
 }
@@ -77,24 +78,29 @@ type entry struct {
 	handling engine.Handling
 	alone    bool          // is written by itself, not together with others
 	inner    bool          // is nested in another record
+	path     string        // of the attribute it is nested in
 	deep     *deep         // nil when there is nothing but the row
 	id       string        // of an update
 	match    *engine.Match // of an update
 }
 
-// setIndex says which record of the call this is; nested ones are too.
-func (e *entry) setIndex(i int) {
-	e.index = i
+// settle tells the entry, and what is nested in it, which record of the call
+// it is of, and where in that.
+func (e *entry) settle(index int, path string) {
+	e.index, e.path = index, path
 	if e.deep == nil {
 		return
 	}
+	if path != "" {
+		path += "."
+	}
 	for _, n := range e.deep.records {
-		n.entry.setIndex(i)
+		n.entry.settle(index, path+n.property.Name)
 	}
 	for _, m := range e.deep.members {
-		for _, member := range m.add {
+		for i, member := range m.add {
 			if inner, ok := member.(*entry); ok {
-				inner.setIndex(i)
+				inner.settle(index, path+place(m.property, i))
 			}
 		}
 	}
@@ -186,7 +192,7 @@ func (e *entry) locate(r *engine.Record) error {
 				e.given[p.Index] = parts[i]
 			}
 		}
-		if e.keyGiven() && c.ID(e.given) != r.ID {
+		if e.keyGiven() && c.ID(e.given) != r.ID || !ok && e.keyTouched() {
 			e.how = rekey
 		}
 	}
@@ -206,6 +212,11 @@ func (e *entry) keyGiven() bool {
 		}
 	}
 	return true
+}
+
+// keyTouched reports whether a part of the key is given.
+func (e *entry) keyTouched() bool {
+	return slices.ContainsFunc(e.plan.class.KeyProperties(), func(p *engine.Property) bool { return e.given[p.Index] != engine.Absent })
 }
 
 // tryUpsert makes e an upsert if defaults and generated values make up for

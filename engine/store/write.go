@@ -68,6 +68,7 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 
 // alone writes one record in a transaction of its own.
 func (sv *save) alone(e entry) (*engine.Item, error) {
+	e.settle(0, "")
 	entries := []entry{e}
 	err := sv.store.writer.do(sv.ctx, func(w *session) error { return sv.run(w, entries) })
 	if err != nil {
