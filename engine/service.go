@@ -168,14 +168,27 @@ func (r *Response) SetHeader(name, value string) {
 	r.Header.Add(name, value)
 }
 
+// maxWarning bounds the text of a Warning header, in bytes before its end.
+const maxWarning = 1 << 10
+
 // Warn adds a Warning header (RFC 7234 section 5.5) that names what was passed
 // over, and returns its text for the log. The names are the client's: at most
-// ten are told, and what a header cannot hold is escaped.
+// ten are told, each cut as in Quote, within about 1 KiB, and what a header
+// cannot hold is escaped.
 func (r *Response) Warn(what string, names []string) string {
-	if len(names) > 10 {
-		names = append(names[:10:10], "...")
+	var b strings.Builder
+	b.WriteString(what + ":")
+	for i, name := range names {
+		name = " " + Cut(name, 80)
+		if i == 10 || len(strconv.QuoteToASCII(b.String()+name)) > maxWarning {
+			b.WriteString(" ...")
+			break
+		}
+		if b.WriteString(name); i < len(names)-1 {
+			b.WriteByte(',')
+		}
 	}
-	text := strconv.QuoteToASCII(what + ": " + strings.Join(names, ", "))
+	text := strconv.QuoteToASCII(b.String())
 	r.SetHeader("Warning", "299 - "+text)
 	return text
 }
