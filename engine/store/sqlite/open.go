@@ -85,7 +85,9 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	return db, nil
 }
 
-// tryWriting finds out now what would otherwise fail the first request.
+// tryWriting finds out now what would otherwise fail the first request. It
+// writes and takes it back: of a file that cannot be written SQLite makes even
+// BEGIN IMMEDIATE a transaction that reads.
 func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
@@ -95,8 +97,12 @@ func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, "ROLLBACK")
-	return err
+	_, err = conn.ExecContext(ctx, "CREATE TABLE restsrv_try (a)")
+	_, rollback := conn.ExecContext(ctx, "ROLLBACK")
+	if err != nil { // which may have rolled back already
+		return err
+	}
+	return rollback
 }
 
 func open(d *sqlite.Driver, dsn string, connections int) *sqlx.DB {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"restsrv/engine"
@@ -48,9 +51,12 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestReadOnlyFile holds that what cannot be written is not served. Root may
+// write everything, so there the test runs once more as somebody else.
 func TestReadOnlyFile(t *testing.T) {
 	if os.Getuid() == 0 {
-		t.Skip("root may write everything")
+		asNobody(t)
+		return
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.db")
@@ -64,8 +70,42 @@ func TestReadOnlyFile(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	if _, err := openFile(t, sqlite.Config{Path: filepath.Join(dir, "y.db")}); !errors.Is(err, sqlite.ErrReadOnly) {
 		t.Errorf("directory: got %v, want %v", err, sqlite.ErrReadOnly)
+	}
+}
+
+// asNobody runs this test alone, in a process without root's rights.
+func asNobody(t *testing.T) {
+	t.Helper()
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "readonly") // not t.TempDir: that is below a folder of root's own
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "sqlite.test")
+	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(copied, text, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skipf("root may write everything, and no other user can run the test: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("as another user: %v\n%s", err, out)
 	}
 }
 
