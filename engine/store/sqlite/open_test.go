@@ -1,10 +1,12 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,9 +42,14 @@ func TestOpenErrors(t *testing.T) {
 		"a text":       {text, sqlite.ErrNotDatabase},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := openFile(t, sqlite.Config{Path: test.path})
-			if !errors.Is(err, test.want) {
-				t.Errorf("got %v, want %v", err, test.want)
+			for _, server := range []bool{false, true} {
+				_, err := openFile(t, sqlite.Config{Path: test.path, Server: server})
+				if !errors.Is(err, test.want) {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+			}
+			if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+				t.Errorf("files were left behind: %v", entries)
 			}
 		})
 	}
@@ -123,6 +130,28 @@ func TestFileModes(t *testing.T) {
 		}
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", info.Name(), info.Mode())
+		}
+	}
+}
+
+// TestReadableByAll holds that a database which everybody may read is told,
+// and left as it is.
+func TestReadableByAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	closeStore(t, mustOpen(t, path, note()))
+	for mode, told := range map[fs.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		if _, err := openFile(t, sqlite.Config{Path: path, Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(log.String(), "mode=0644") != told {
+			t.Errorf("%v: logged %q", mode, log.String())
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%v: has become %v, %v", mode, info.Mode(), err)
 		}
 	}
 }
