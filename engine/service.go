@@ -100,7 +100,7 @@ func (r *Request) Query() (url.Values, error) {
 }
 
 // ReadBody returns the whole body. Errors: TooLarge, Invalid when the client
-// sent less than it announced.
+// sent less than it announced or says that its JSON is not UTF-8.
 func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
@@ -115,8 +115,32 @@ func (r *Request) ReadBody() ([]byte, error) {
 		}
 		return nil, &Error{Code: Invalid, Reason: "body", Message: "the body could not be read", Err: err}
 	}
+	if b.Len() > 0 {
+		if err := r.checkCharset(); err != nil {
+			return nil, err
+		}
+	}
 	r.read, r.done = b.Bytes(), true
 	return r.read, nil
+}
+
+// checkCharset refuses JSON in another encoding than UTF-8, which is the only
+// one it has (RFC 8259 section 8.1).
+func (r *Request) checkCharset() error {
+	header := r.Header.Get("Content-Type")
+	if !strings.Contains(header, "=") { // as nearly always: nothing to parse
+		return nil
+	}
+	t, params, err := mime.ParseMediaType(header)
+	if err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
+		return nil
+	}
+	switch charset := strings.ToLower(params["charset"]); charset {
+	case "", "utf-8", "utf8", "us-ascii":
+		return nil
+	default:
+		return Errorf(Invalid, "charset", "JSON is sent as UTF-8, found charset %s", Quote(charset))
+	}
 }
 
 // MediaType returns the media type of the body in lower case, without
