@@ -166,6 +166,9 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req *engine.Request, out *responder) (*engine.Response, error) {
 	account := engine.Anonymous
 	if m.mode != engine.AuthNone {
+		if len(r.Header["Authorization"]) > 1 { // a proxy may look at the other one
+			return nil, engine.Errorf(engine.Invalid, "credentials", "the header Authorization is given more than once")
+		}
 		var err error
 		if account, err = s.cfg.Auth.Authenticate(r.Context(), m.mode, credentials(r.Header)); err != nil {
 			return nil, err
