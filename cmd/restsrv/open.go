@@ -31,7 +31,7 @@ type database struct {
 func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("database %q: expected sqlite:PATH", url)
+		return nil, fmt.Errorf("database %q: expected sqlite:PATH", withoutSecrets(url))
 	}
 	path = c.Abs(path)
 	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
@@ -51,6 +51,22 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 		return nil, errors.Join(err, s.Close())
 	}
 	return &database{s, accounts, path}, nil
+}
+
+// withoutSecrets returns what of a database address may be shown: neither what
+// stands before an @, nor parameters.
+func withoutSecrets(url string) string {
+	if at := strings.LastIndexByte(url, '@'); at >= 0 {
+		scheme, _, found := strings.Cut(url[:at], ":")
+		if !found || strings.ContainsAny(scheme, "= ") {
+			return "…"
+		}
+		url = scheme + ":…" + url[at:]
+	}
+	if i := strings.IndexAny(url, "?="); i >= 0 {
+		url = url[:i] + "…"
+	}
+	return url
 }
 
 // ensureAdmin makes the first account, and tells its password once if it had

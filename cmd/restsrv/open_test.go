@@ -70,3 +70,23 @@ func TestPasswordFileNames(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutSecrets(t *testing.T) {
+	for url, want := range map[string]string{
+		"nonsense":                              "nonsense",
+		"postgres://host/db":                    "postgres://host/db",
+		"postgres://u:secret@host/db":           "postgres:…@host/db",
+		"postgres://u:sec@ret/secret?@host/db":  "postgres:…@host/db",
+		"postgres://host/db?password=secret&x=": "postgres://host/db…",
+		"postgres://u:secret=@host/db?a=secret": "postgres:…@host/db…",
+		"postgres:u:secret@host":                "postgres:…@host",
+		"u:secret@host":                         "u:…@host",
+		"secret@host":                           "…",
+		"host=x password=secret user=y":         "host…",
+		"host=x password=secret@1":              "…",
+	} {
+		if got := withoutSecrets(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}
