@@ -11,6 +11,23 @@ type Item struct {
 	Creator  string // account id, "" when unknown
 	Editor   string
 	Values   Values
+	Links    []Link // by Property.Index; nil when nothing was loaded
+}
+
+// Link is what was loaded for a reference or a collection of an item.
+type Link struct {
+	Loaded bool
+	Shown  bool    // is part of the answer; else it only serves to compute
+	Item   *Item   // of a reference; nil when nothing has its id
+	Items  []*Item // of a collection
+}
+
+// Link returns what was loaded for a property; the zero Link for nothing.
+func (it *Item) Link(p *Property) Link {
+	if p.Index >= len(it.Links) {
+		return Link{}
+	}
+	return it.Links[p.Index]
 }
 
 // Clone returns a copy that stays valid after the visit it was handed to.
@@ -30,9 +47,16 @@ func (it *Item) Get(name string) any {
 }
 
 // String is the display string, "__string" on the wire.
-func (it *Item) String() string {
-	if s := it.Class.semantic.eval(it); s != "" {
-		return s
+func (it *Item) String() string { return it.display(nil) }
+
+// display is the display string made by s, or by the item's class when s is
+// nil.
+func (it *Item) display(s *Semantic) string {
+	if s == nil {
+		s = it.Class.semantic
+	}
+	if text := s.eval(it); text != "" {
+		return text
 	}
 	return it.ID
 }

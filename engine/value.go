@@ -19,9 +19,25 @@ import (
 //	DecimalNum     Decimal
 //	DateTime       Instant
 //	Boolean        bool
+//	Reference      the key of the item it points at: as Property.ValueType says
+//	Set, Custom, Period, Geo, Schedule, Image, File, FileList
+//	               JSONText
+//	Collection     always nil: Item.Links has what was loaded
 //
-// In input, Absent marks a property that was not given.
+// In input, Absent marks a property that was not given; a reference may be a
+// *Record, to save first, and a collection is *Links.
 type Values []any
+
+// JSONText is a value that is kept as compact JSON text, its members in the order
+// given. Files are kept as descriptors (see File).
+type JSONText string
+
+// Links is the input of a collection: how its members change.
+type Links struct {
+	Replace bool  // Add is all there is to be
+	Add     []any // each the id of an item (string), or a *Record to save and link
+	Remove  []string
+}
 
 type absent struct{}
 

@@ -15,7 +15,7 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	it, err := s.data.Create(ctx, c, v)
+	it, err := s.data.Create(ctx, c, v, engine.WriteOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err := s.wantNone(ctx, r, c); err != nil {
 		return nil, err
 	}
-	it, err := s.data.Update(ctx, c, r.Param("id"), v, engine.UpdateOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
+	it, err := s.data.Update(ctx, c, r.Param("id"), v, engine.WriteOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
 	if err != nil {
 		return nil, err
 	}

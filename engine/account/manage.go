@@ -109,7 +109,8 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 		set{"disabled", a.Disabled},
 		set{"needPwdReset", a.NeedPwdReset},
 		set{"roles", strings.Join(a.Roles, "\n")},
-	))
+	), engine.WriteOptions{})
+
 	if isDuplicate(err) {
 		return exists(a.ID)
 	}
@@ -153,7 +154,7 @@ func (s *Store) Enable(ctx context.Context, id string) error {
 }
 
 func (s *Store) change(ctx context.Context, id string, sets ...set) error {
-	_, err := s.data.Update(asServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.UpdateOptions{})
+	_, err := s.data.Update(asServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)
 	if engine.CodeOf(err) == engine.NotFound {
 		return unknown(id)

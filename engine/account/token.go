@@ -201,7 +201,7 @@ func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string
 		set{"created", engine.InstantOf(now)},
 		set{"expires", engine.InstantOf(now.Add(lifetime))},
 		set{"pwdDate", passwordDate(owner)},
-	))
+	), engine.WriteOptions{})
 	return secret, item, err
 }
 

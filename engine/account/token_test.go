@@ -212,7 +212,7 @@ func TestTokensEndWithoutBeingDeleted(t *testing.T) {
 	secret, token := f.issue("ann@local", "", 0)
 	v := engine.NewValues(f.class("#token"))
 	v[f.class("#token").Property("pwdDate").Index] = nil
-	if _, err := f.data.Update(ctx, f.class("#token"), token.ID, v, engine.UpdateOptions{}); err != nil {
+	if _, err := f.data.Update(ctx, f.class("#token"), token.ID, v, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	wantOK(t, "an older token", useToken(f.Store, secret))

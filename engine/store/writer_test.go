@@ -65,7 +65,7 @@ func TestWaitingWrites(t *testing.T) {
 			ctx = hasty
 		}
 		wg.Go(func() {
-			_, results[i] = st.Create(ctx, c, engine.Values{fmt.Sprint(i)})
+			_, results[i] = st.Create(ctx, c, engine.Values{fmt.Sprint(i)}, engine.WriteOptions{})
 			if engine.CodeOf(results[i]) == engine.Unavailable {
 				refused <- struct{}{}
 			}
@@ -94,7 +94,7 @@ func TestWaitingWrites(t *testing.T) {
 func TestVisitPanics(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
 	st, _ := openBeside(t, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 { // more often than there are readers
@@ -117,7 +117,7 @@ func TestVisitPanics(t *testing.T) {
 func TestStatementsAreBounded(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	st, _ := openBeside(t, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	f := &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{{Op: engine.OpEq, Property: c.Property("n"), Value: int64(1)}}}
@@ -136,7 +136,7 @@ func TestAllocations(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int))
 	st, _ := openBeside(t, c)
 	for i := range 100 {
-		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint("item", i), "text", int64(i)}); err != nil {
+		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint("item", i), "text", int64(i)}, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -120,7 +120,7 @@ func TestFileModes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	c := note()
 	st := openAt(t, path, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-server"} {
@@ -173,14 +173,14 @@ func TestServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := command.Create(t.Context(), c2, engine.Values{"a"}); err != nil {
+	if _, err := command.Create(t.Context(), c2, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := server.Get(t.Context(), c, "a"); err != nil {
 		t.Errorf("the server does not see what the command wrote: %v", err)
 	}
 	closeStore(t, command)
-	if _, err := server.Create(t.Context(), c, engine.Values{"b"}); err != nil {
+	if _, err := server.Create(t.Context(), c, engine.Values{"b"}, engine.WriteOptions{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -195,7 +195,7 @@ func TestClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	c := note()
 	st := mustOpen(t, path, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
@@ -203,7 +203,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("the log is still there: %v", err)
 	}
 	_, getErr := st.Get(t.Context(), c, "a")
-	_, createErr := st.Create(t.Context(), c, engine.Values{"b"})
+	_, createErr := st.Create(t.Context(), c, engine.Values{"b"}, engine.WriteOptions{})
 	for _, err := range []error{getErr, createErr} {
 		if engine.CodeOf(err) != engine.Unavailable {
 			t.Errorf("after close: got %v, want unavailable", err)
@@ -234,7 +234,7 @@ func TestLocked(t *testing.T) {
 	}
 	defer conn.Close()
 	run(t, conn.Conn, "BEGIN IMMEDIATE")
-	_, err = st.Create(t.Context(), c, engine.Values{"a"})
+	_, err = st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{})
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
 		t.Errorf("got %v, want unavailable with a time to retry", err)
@@ -243,7 +243,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("message %q tells too much", e.Message)
 	}
 	run(t, conn.Conn, "ROLLBACK")
-	if _, err = st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err = st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Errorf("after the lock was gone: %v", err)
 	}
 }

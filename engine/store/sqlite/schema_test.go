@@ -64,7 +64,7 @@ func TestSchemaChange(t *testing.T) {
 				v := engine.NewValues(test.before)
 				v[test.before.Property("id").Index] = id
 				v[1] = test.values[i]
-				if _, err := st.Create(t.Context(), test.before, v); err != nil {
+				if _, err := st.Create(t.Context(), test.before, v, engine.WriteOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -127,11 +127,11 @@ func TestSchemaEmptyTable(t *testing.T) {
 	c := storetest.NewClass("note", prop("x", engine.Int), prop("name", engine.String, unique))
 	st := openAt(t, path, c)
 	for _, x := range []int64{1, 2} {
-		if _, err := st.Create(t.Context(), c, engine.Values{x, nil}); err != nil {
+		if _, err := st.Create(t.Context(), c, engine.Values{x, nil}, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := st.Create(t.Context(), c, engine.Values{int64(1), nil}); engine.CodeOf(err) != engine.Invalid {
+	if _, err := st.Create(t.Context(), c, engine.Values{int64(1), nil}, engine.WriteOptions{}); engine.CodeOf(err) != engine.Invalid {
 		t.Errorf("got %v, want a duplicate of the new key", err)
 	}
 }
@@ -142,17 +142,17 @@ func TestForgottenProperty(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	before := note(prop("x", engine.Int, indexed))
 	st := mustOpen(t, path, before)
-	if _, err := st.Create(t.Context(), before, engine.Values{"a", nil}); err != nil {
+	if _, err := st.Create(t.Context(), before, engine.Values{"a", nil}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
 	closeStore(t, mustOpen(t, path, note()))
 	after := note(prop("x", engine.DecimalNum, unique))
 	st = openAt(t, path, after)
-	if _, err := st.Update(t.Context(), after, "a", engine.Values{engine.Absent, engine.Decimal("1.5")}, engine.UpdateOptions{}); err != nil {
+	if _, err := st.Update(t.Context(), after, "a", engine.Values{engine.Absent, engine.Decimal("1.5")}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := st.Create(t.Context(), after, engine.Values{"b", engine.Decimal("1.5")})
+	_, err := st.Create(t.Context(), after, engine.Values{"b", engine.Decimal("1.5")}, engine.WriteOptions{})
 	if engine.CodeOf(err) != engine.Invalid {
 		t.Errorf("got %v, want a duplicate", err)
 	}
@@ -169,7 +169,7 @@ func TestSomeClasses(t *testing.T) {
 	}
 	closeStore(t, mustOpen(t, path, system))
 	st := mustOpen(t, path, system, n)
-	if _, err := st.Create(t.Context(), n, engine.Values{"a", int64(1)}); err != nil {
+	if _, err := st.Create(t.Context(), n, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
@@ -251,7 +251,7 @@ func TestTreeChanges(t *testing.T) {
 		if len(v) > 1 {
 			v[1] = int64(1)
 		}
-		if _, err := st.Create(t.Context(), c, v); err != nil {
+		if _, err := st.Create(t.Context(), c, v, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -90,7 +90,7 @@ func compositeKey(t *testing.T, open Open) {
 	same(t, "id", it.ID, "3_a_b")
 	create(t, r, c, "row", int64(3), "seat", "c")
 	same(t, "who", get(t, r, c, "3_a_b").Get("who"), "x")
-	_, err := r.Create(t.Context(), c, values(c, "row", int64(3), "seat", "c"))
+	_, err := r.Create(t.Context(), c, values(c, "row", int64(3), "seat", "c"), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
 	_, err = r.Get(t.Context(), c, "3")
 	fails(t, err, engine.NotFound, "unknown-object")
@@ -141,7 +141,7 @@ func decimalOrder(t *testing.T, open Open) {
 		q.Filter = &engine.Filter{Op: filter, Property: c.Property("v"), Value: engine.Decimal("9")}
 		same(t, string(filter), ids(t, r, q), want)
 	}
-	_, err := r.Create(t.Context(), c, values(c, "id", "d", "v", engine.Decimal("10")))
+	_, err := r.Create(t.Context(), c, values(c, "id", "d", "v", engine.Decimal("10")), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
 }
 
@@ -153,7 +153,7 @@ func oddNames(t *testing.T, open Open) {
 	q := all(c)
 	q.Filter, q.Sort = &engine.Filter{Op: engine.OpEq, Property: c.Property("a?b$1"), Value: int64(1)}, []engine.Sort{{Property: c.Property("select"), Descending: true}}
 	same(t, "found", ids(t, r, q), []string{"x"})
-	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true))
+	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
 }
 
@@ -197,7 +197,7 @@ func textNeighbours(t *testing.T, open Open) {
 		if !reflect.DeepEqual(get(t, r, c, id).Values, v) {
 			t.Errorf("got %s is not what was given", id)
 		}
-		it, err := r.Update(t.Context(), c, id, values(c, "n", int64(-1)), engine.UpdateOptions{})
+		it, err := r.Update(t.Context(), c, id, values(c, "n", int64(-1)), engine.WriteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
