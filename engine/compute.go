@@ -11,6 +11,7 @@ import (
 // of a class that computes it. What the class needs must be loaded, and what
 // was loaded must be computed already.
 func (it *Item) Compute(ctx context.Context, data FormulaData) error {
+	it.Label, it.Labels = "", nil
 	for _, p := range it.Class.Properties {
 		if p.Formula != nil && !p.Cached {
 			if err := it.compute(ctx, p, data); err != nil {
