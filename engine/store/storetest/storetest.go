@@ -36,6 +36,7 @@ func Run(t *testing.T, open Open) {
 		{"save", saveTests},
 		{"inheritance", treeTests},
 		{"loading", loadTests},
+		{"archive", archiveTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
