@@ -23,9 +23,9 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
-	Now          func() time.Time // nil means time.Now
-	NewID        func() string    // nil means UUIDs of version 7
-	Log          *slog.Logger     // nil means none
+	Now       func() time.Time // nil means time.Now
+	NewID     func() string    // nil means UUIDs of version 7
+	Log       *slog.Logger     // nil means none
 }
 
 // Store is the SQL engine.Repository.
