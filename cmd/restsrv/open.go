@@ -13,6 +13,7 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/deploy"
 	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
 )
 
@@ -20,19 +21,14 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
-	file     string // of SQLite
+	dir      string // where what belongs beside it is written
 }
 
 // openDatabase opens the database that the flags, the environment or
-// deploy.json name, in this order. The server holds it alone; the command line
-// works beside it and names no classes of the application.
+// deploy.json name, in this order. The server holds a file of SQLite alone; the
+// command line works beside it and names no classes of the application.
 func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
-	path, ok := strings.CutPrefix(url, "sqlite:")
-	if !ok || path == "" {
-		return nil, fmt.Errorf("database %q: expected sqlite:PATH", url)
-	}
-	path = c.Abs(path)
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	db, dir, err := connect(ctx, c, url, server, log)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +44,23 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &database{s, accounts, path}, nil
+	return &database{s, accounts, dir}, nil
+}
+
+// connect opens the database of either kind, and says beside what it is.
+func connect(ctx context.Context, c *deploy.Config, url string, server bool, log *slog.Logger) (db *store.Database, dir string, err error) {
+	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
+		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Log: log})
+		return db, c.Dir, err
+	}
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok || path == "" {
+		// what is there may hold a password
+		return nil, "", errors.New("the address of the database is neither sqlite:PATH nor postgres://user:password@host:port/database")
+	}
+	path = c.Abs(path)
+	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	return db, filepath.Dir(path), err
 }
 
 // ensureAdmin makes the first account, and tells its password once if it had
@@ -65,7 +77,7 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 	case admin.Created && s.Terminal:
 		fmt.Fprintf(s.Err, "\nThe first account is %s, its password is %s\nIt is shown this once; restsrv user passwd changes it.\n\n", account.AdminID, admin.Generated)
 	case admin.Created:
-		file := filepath.Join(filepath.Dir(d.file), "admin-password")
+		file := filepath.Join(d.dir, "admin-password")
 		_ = os.Remove(file) // a file that is there would keep its mode
 		if err := os.WriteFile(file, []byte(admin.Generated+"\n"), 0o600); err != nil {
 			return fmt.Errorf("the password of the new account %s cannot be written down: %w", account.AdminID, err)

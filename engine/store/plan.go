@@ -70,7 +70,7 @@ type plan struct {
 	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
 
-	get, list, count, insert, remove, find string
+	get, lock, list, count, insert, remove, find string // lock is get in a transaction that changes the row
 }
 
 // layOut makes tables and plans of the classes.
@@ -81,7 +81,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 	for _, c := range classes {
 		root := c.Root()
 		if byRoot[root] == nil {
-			t := newTable(root, problem)
+			t := newTable(s.traits, root, problem)
 			byRoot[root] = t
 			s.tables = append(s.tables, t)
 		}
@@ -91,9 +91,9 @@ func (s *Store) layOut(classes []*engine.Class) error {
 	return problem.orNil()
 }
 
-func newTable(root *engine.Class, problem *SchemaError) *table {
+func newTable(tr Traits, root *engine.Class, problem *SchemaError) *table {
 	t := &table{
-		name: root.FullName, quoted: quoteName(root.FullName),
+		name: root.FullName, quoted: tr.quote(root.FullName),
 		classes: append([]*engine.Class{root}, root.Descendants...),
 		byName:  make(map[string]*column),
 	}
@@ -103,7 +103,7 @@ func newTable(root *engine.Class, problem *SchemaError) *table {
 				c.FullName, strings.Join(c.Key, ", "), root.FullName, strings.Join(root.Key, ", "))
 		}
 		for _, p := range c.Properties {
-			t.addColumn(c, p, problem)
+			t.addColumn(tr, p, c, problem)
 		}
 	}
 	var names []string
@@ -113,19 +113,19 @@ func newTable(root *engine.Class, problem *SchemaError) *table {
 		t.key = append(t.key, col)
 		names = append(names, p.Name)
 	}
-	t.unique = append(t.unique, Index{t.name + "#key", t.name, names})
+	t.unique = append(t.unique, Index{tr.name(t.name + "#key"), t.name, names})
 	for _, col := range t.columns {
 		if col.unique {
-			t.unique = append(t.unique, Index{col.index(t, "unique"), t.name, []string{col.name}})
+			t.unique = append(t.unique, Index{tr.name(col.index(t, "unique")), t.name, []string{col.name}})
 		}
 	}
 	return t
 }
 
-func (t *table) addColumn(c *engine.Class, p *engine.Property, problem *SchemaError) {
+func (t *table) addColumn(tr Traits, p *engine.Property, c *engine.Class, problem *SchemaError) {
 	col := t.byName[p.Name]
 	if col == nil {
-		col = &column{name: p.Name, quoted: quoteName(p.Name), typ: p.Type}
+		col = &column{name: p.Name, quoted: tr.quote(p.Name), typ: p.Type}
 		t.byName[p.Name] = col
 		t.columns = append(t.columns, col)
 	}
@@ -223,6 +223,7 @@ func (p *plan) write(tr Traits) {
 	}
 	p.results(tr)
 	p.get = p.keyed(tr, "SELECT "+p.selected.list+" FROM "+t.quoted)
+	p.lock = p.get + tr.Lock
 	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
 	p.remove = p.keyed(tr, "DELETE FROM "+t.quoted)
 	p.list = p.page(newBuilder(tr), nil).text()
