@@ -55,8 +55,11 @@ func connect(ctx context.Context, c *deploy.Config, url string, server bool, log
 	}
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == "" {
-		// what is there may hold a password
-		return nil, "", errors.New("the address of the database is neither sqlite:PATH nor postgres://user:password@host:port/database")
+		shown := engine.Quote(url)
+		if strings.ContainsAny(url, "/@") {
+			shown = "given" // it may hold a password
+		}
+		return nil, "", fmt.Errorf("database %s: expected sqlite:PATH or postgres://user:password@host:port/database", shown)
 	}
 	path = c.Abs(path)
 	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})

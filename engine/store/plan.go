@@ -69,6 +69,7 @@ type plan struct {
 	listed    *result           // the same without the revision
 	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
+	bounded   []int // properties of class whose texts an index limits
 
 	get, lock, list, count, insert, remove, find string // lock is get in a transaction that changes the row
 }
@@ -191,6 +192,9 @@ func newPlan(c *engine.Class, t *table) *plan {
 	for _, property := range c.Properties {
 		if property.Type == engine.Password {
 			p.passwords = append(p.passwords, property)
+		}
+		if t.byName[property.Name].bounded() {
+			p.bounded = append(p.bounded, property.Index)
 		}
 	}
 	if len(classes) == 1 {

@@ -89,6 +89,9 @@ func (sv *save) prepare(r *engine.Record) (entry, error) {
 	if err := r.Class.Check(r.Values); err != nil {
 		return entry{}, err
 	}
+	if err := p.fits(r.Values); err != nil {
+		return entry{}, err
+	}
 	if err := sv.passwords(p, r.Values); err != nil {
 		return entry{}, err
 	}

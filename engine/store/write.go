@@ -16,6 +16,9 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values) (*
 	if err := c.Complete(v, s.generate()); err != nil {
 		return nil, err
 	}
+	if err := p.fits(v); err != nil {
+		return nil, err
+	}
 	if err := s.hash(ctx, p, v); err != nil {
 		return nil, err
 	}
@@ -117,6 +120,9 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 		return nil, engine.NoItem(c, id)
 	}
 	if err := c.Check(v); err != nil {
+		return nil, err
+	}
+	if err := p.fits(v); err != nil {
 		return nil, err
 	}
 	if !given(v) {

@@ -1,6 +1,9 @@
 package postgres
 
-import "strconv"
+import (
+	"fmt"
+	"strconv"
+)
 
 // array writes values as the text of a one-dimensional array. They are what a
 // driver takes: nil, text, int64, float64 or bool.
@@ -44,5 +47,5 @@ func appendElement(b []byte, v any) []byte {
 		}
 		return append(append(b, v[from:]...), '"')
 	}
-	panic("a value that no column holds")
+	panic(fmt.Sprintf("no column holds a %T", v))
 }
