@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/fnv"
-	"io"
 	"sort"
 	"strconv"
 	"strings"
@@ -205,6 +204,7 @@ type Class struct {
 	key      []*Property
 	semantic *Semantic
 	needs    []*Load
+	digest   []byte
 	jsonHead []byte // `,"__class":"...","__classTitle":"..."`
 }
 
@@ -252,6 +252,7 @@ func (c *Class) Init() error {
 	c.semantic = CompileSemantic(c, c.Semantic)
 	c.jsonHead = AppendString([]byte(`,"__class":`), c.FullName)
 	c.jsonHead = AppendString(append(c.jsonHead, `,"__classTitle":`...), c.Caption)
+	c.digest = c.hash()
 	c.Fingerprint = c.fingerprint()
 	return nil
 }
@@ -272,38 +273,39 @@ func (c *Class) Link() {
 func (c *Class) fingerprint() string {
 	sum := fnv.New32a()
 	met := map[*Class]bool{c: true}
-	for next := []*Class{c}; len(next) > 0; {
-		at := next[0]
-		next = next[1:]
-		at.hash(sum)
-		related := append([]*Class(nil), at.Descendants...)
-		if at.Ancestor != nil {
-			related = append(related, at.Ancestor)
+	var next []*Class
+	meet := func(r *Class) {
+		if r != nil && !met[r] {
+			met[r] = true
+			next = append(next, r)
+		}
+	}
+	for at := c; ; at, next = next[0], next[1:] {
+		_, _ = sum.Write(at.digest)
+		meet(at.Ancestor)
+		for _, d := range at.Descendants {
+			meet(d)
 		}
 		for _, p := range at.Properties {
-			if p.Target != nil {
-				related = append(related, p.Target)
-			}
+			meet(p.Target)
 		}
-		for _, r := range related {
-			if !met[r] {
-				met[r] = true
-				next = append(next, r)
-			}
+		if len(next) == 0 {
+			return hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
 		}
 	}
-	return hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
 }
 
-// hash writes what the class itself says about the JSON of its items.
-func (c *Class) hash(w io.Writer) {
-	fmt.Fprintf(w, "%s|%s|%s|", c.FullName, c.Caption, c.Semantic)
+// hash is a hash of what the class itself says about the JSON of its items.
+func (c *Class) hash() []byte {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%s|%s|%s|", c.FullName, c.Caption, c.Semantic)
 	for _, p := range c.Properties {
-		fmt.Fprintf(w, "%s:%d:%d", p.Name, p.Type, p.Size)
-		_, _ = w.Write(AppendValue(nil, p.Source)) // a formula, labels, a display string
+		fmt.Fprintf(sum, "%s:%d:%d", p.Name, p.Type, p.Size)
+		_, _ = sum.Write(AppendValue(nil, p.Source)) // a formula, labels, a display string
 	}
 	semantic, _ := c.Source.Get("semantic") // when it is a formula
-	_, _ = w.Write(AppendValue(nil, semantic))
+	_, _ = sum.Write(AppendValue(nil, semantic))
+	return sum.Sum(nil)
 }
 
 // Needs are the references and collections that must be loaded with an item to

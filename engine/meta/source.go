@@ -17,35 +17,46 @@ type Source struct {
 	Path   string // JSON path of the class in File, "" for the whole file
 	Value  any    // as wire.Decode returns it
 	Inline bool   // the defaults of deploy.json hold, not those of class files
+	Type   bool   // it is not a class but a type for attributes of type custom
 }
 
-// ReadDir decodes the class files of a folder, *.class.json, in the order of
-// their names. A folder that is not there has none. A file that cannot be read
-// or is not JSON is a fault and left out.
+// typesDir is the folder of user types within that of the classes.
+const typesDir = "types"
+
+// ReadDir decodes the class files of a folder, *.class.json, and the types in
+// its folder types, *.type.json, in the order of their names. A folder that is
+// not there has none. A file that cannot be read or is malformed is a fault and
+// left out.
 func ReadDir(root fs.FS, dir string) ([]Source, engine.Faults) {
+	classes, faults := readKind(root, dir, ".class")
+	types, more := readKind(root, path.Join(dir, typesDir), ".type")
+	for i := range types {
+		types[i].Type = true
+	}
+	return append(types, classes...), append(faults, more...)
+}
+
+func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 	entries, err := fs.ReadDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, engine.Faults{{File: dir, Found: "something that cannot be read", Expected: "a folder of class files"}}
+		return nil, engine.Faults{{File: dir, Found: "something that cannot be read", Expected: "a folder of " + kind[1:] + " files"}}
 	}
 	var sources []Source
 	var faults engine.Faults
 	for _, e := range entries {
 		file := path.Join(dir, e.Name())
-		switch {
-		case e.IsDir():
-		case strings.HasSuffix(file, ".class.json"):
-			v, fault := readFile(root, file)
-			if fault != nil {
-				faults = append(faults, *fault)
-				continue
-			}
-			sources = append(sources, Source{File: file, Value: v})
-		case strings.HasSuffix(file, ".class.yml"), strings.HasSuffix(file, ".class.yaml"):
-			faults = append(faults, engine.Fault{File: file, Found: "a class in YAML", Expected: "a .class.json file: YAML is not supported yet"})
+		if e.IsDir() || !strings.HasSuffix(file, kind+".json") {
+			continue
 		}
+		v, fault := readFile(root, file)
+		if fault != nil {
+			faults = append(faults, *fault)
+			continue
+		}
+		sources = append(sources, Source{File: file, Value: v})
 	}
 	return sources, faults
 }
