@@ -354,18 +354,34 @@ func idPart(v any) string {
 	return ValueText(v)
 }
 
-// KeyValues returns what items of that id are looked up by: the value of the
-// key property, or, when the key has several parts, the id itself, because a
+// KeyValues returns what an item with that id is found by: the value of the
+// key property, or the id itself when the key is several properties, since a
 // part may hold the separator. ok is false when no item can have that id.
 func (c *Class) KeyValues(id string) (values []any, ok bool) {
 	if len(c.key) > 1 {
 		return []any{id}, id != ""
 	}
-	v, err := c.key[0].Cast(id)
-	if err != nil || idPart(v) != id {
-		return nil, false
+	return c.KeyParts(id)
+}
+
+// KeyParts returns the values of the key properties that id stands for; ok is
+// false when it is not the id of exactly one set of them.
+func (c *Class) KeyParts(id string) (values []any, ok bool) {
+	parts := []string{id}
+	if n := len(c.key); n > 1 {
+		if parts = strings.Split(id, IDSeparator); len(parts) != n {
+			return nil, false
+		}
 	}
-	return []any{v}, id != ""
+	values = make([]any, len(parts))
+	for i, part := range parts {
+		v, err := c.key[i].Cast(part)
+		if err != nil || idPart(v) != part {
+			return nil, false
+		}
+		values[i] = v
+	}
+	return values, id != ""
 }
 
 // MetaRepository finds classes by name.

@@ -174,6 +174,24 @@ func TestBindAndComplete(t *testing.T) {
 	}
 }
 
+func TestKeyParts(t *testing.T) {
+	c := &Class{Name: "n", Key: []string{"a", "b"}, Properties: []*Property{{Name: "a", Type: String}, {Name: "b", Type: Int}}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	if id := c.ID(Values{"x", int64(7)}); id != "x_7" {
+		t.Errorf("id %q", id)
+	}
+	if v, ok := c.KeyParts("x_7"); !ok || v[0] != "x" || v[1] != int64(7) {
+		t.Errorf("values %v", v)
+	}
+	for _, id := range []string{"", "x", "x_y", "x_07", "_"} {
+		if v, ok := c.KeyParts(id); ok {
+			t.Errorf("%q was taken for %v", id, v)
+		}
+	}
+}
+
 func TestParseFilterRefuses(t *testing.T) {
 	c := note(t)
 	deep := Fields{{"title", "x"}}
