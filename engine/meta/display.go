@@ -13,7 +13,7 @@ var piece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[\d+(?:,\d+)?\])?\s*$
 
 // checkDisplay warns of names in a display string of items of c that are shown
 // as they are written though they look like attributes.
-func checkDisplay(o jsonfile.Object, c *engine.Class, source string) {
+func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 	if source == "" {
 		return
 	}
@@ -22,7 +22,7 @@ func checkDisplay(o jsonfile.Object, c *engine.Class, source string) {
 		m := piece.FindStringSubmatch(part)
 		if m == nil {
 			if c.Property(name) != nil {
-				o.Warn(o.At("semantic"), engine.Quote(name), "a name of at least two of A-Z, a-z, 0-9 and _: this one is shown as it is written, not as a value")
+				l.warn(a, a.At("semantic"), engine.Quote(name), "a name of at least two of A-Z, a-z, 0-9 and _: this one is shown as it is written, not as a value")
 			}
 			continue
 		}
@@ -32,10 +32,10 @@ func checkDisplay(o jsonfile.Object, c *engine.Class, source string) {
 		first, _, dotted := strings.Cut(m[1], ".")
 		switch p := c.Property(first); {
 		case dotted && p != nil:
-			o.Warn(o.At("semantic"), engine.Quote(m[1])+", which leads nowhere and is shown as it is written", "a path through references to an attribute")
+			l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which leads nowhere and is shown as it is written", "a path through references to an attribute")
 		case !dotted:
 			if near := jsonfile.Nearest(m[1], attributeNames(c)); near != "" {
-				o.Warn(o.At("semantic"), engine.Quote(m[1])+", which is no attribute and shown as it is written", engine.Quote(near))
+				l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which is no attribute and shown as it is written", engine.Quote(near))
 			}
 		}
 	}
@@ -45,25 +45,18 @@ func checkDisplay(o jsonfile.Object, c *engine.Class, source string) {
 func (l *linker) display(usable []*draft) {
 	for _, d := range usable {
 		source, _ := d.Value("semantic").(string) // what is inherited is checked where it stands
-		checkDisplay(d.Object, d.class, source)
+		l.checkDisplay(&attribute{Object: d.Object}, d.class, source)
 		for _, p := range d.class.Properties {
 			a := l.attribute(p)
 			source, text := a.Value("semantic").(string)
-			own := p.Definition == d.class.FullName && a.prefix == ""
 			switch {
 			case empty(a.Value("semantic")):
 			case !text:
-				if own {
-					a.Warn(a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
-				}
+				l.warn(a, a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
 			case p.Type != engine.Reference && p.Type != engine.Collection:
-				if own {
-					a.Warn(a.At("semantic"), jsonfile.Describe(source), "nothing: it has a meaning for references and collections only")
-				}
+				l.warn(a, a.At("semantic"), jsonfile.Describe(source), "nothing: it has a meaning for references and collections only")
 			case p.Target != nil && !l.byName[p.Target.FullName].faulty:
-				if own {
-					checkDisplay(a.Object, p.Target, source)
-				}
+				l.checkDisplay(a, p.Target, source)
 				p.Display = engine.CompileSemantic(p.Target, source)
 			}
 		}

@@ -12,9 +12,10 @@ type draft struct {
 	jsonfile.Object
 	inline   bool
 	class    *engine.Class
-	own      []*attribute // those of a struct attribute stand in its place once linked
-	ancestor string       // as written, "" for none
-	label    engine.Fields
+	own      []*attribute  // those of a struct attribute stand in its place once linked
+	ancestor string        // as written, "" for none
+	label    engine.Fields // the display string as a formula, own or inherited
+	labelled *draft        // that label is written in
 	keyGiven bool
 	state    linkState
 	faulty   bool // something stops the start: what depends on it is not checked
@@ -100,7 +101,7 @@ func (d *draft) body(types userTypes) {
 func (d *draft) parseSemantic() {
 	if v, ok := d.Value("semantic").(engine.Fields); ok {
 		if len(v) > 0 {
-			d.label = v
+			d.label, d.labelled = v, d
 		}
 		return
 	}

@@ -21,7 +21,7 @@ var legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 func (l *linker) compileAll(usable []*draft) {
 	for _, d := range usable {
 		if d.label != nil {
-			d.class.Label = l.formula(d, &attribute{Object: d.Object}, d.At("semantic"), d.label)
+			d.class.Label = l.formula(d, &attribute{Object: d.labelled.Object}, d.labelled.At("semantic"), d.label)
 		}
 		for _, p := range d.class.Properties {
 			a := l.attribute(p)
@@ -88,11 +88,9 @@ func (l *linker) initial(d *draft, a *attribute, p *engine.Property) {
 	_, object := v.(engine.Fields)
 	switch {
 	case p.Type == engine.Collection || p.Back != nil || p.Formula != nil:
-		if p.Definition == d.class.FullName && a.prefix == "" {
-			a.Warn(path, jsonfile.Describe(v), "nothing: the server makes the values of this attribute")
-		}
+		l.warn(a, path, jsonfile.Describe(v), "nothing: the server makes the values of this attribute")
 	case text && strings.HasPrefix(s, "$$"):
-		p.Computed = l.variable(d, a, p, s)
+		p.Computed = l.variable(a, p, s)
 	case s == "now" && p.Type == engine.DateTime:
 		p.Computed = variable("$$now")
 	case object && !structured(p.Type), text && legacy.MatchString(s):
@@ -135,13 +133,11 @@ func structured(t engine.PropertyType) bool {
 	return false
 }
 
-func (l *linker) variable(d *draft, a *attribute, p *engine.Property, name string) engine.Formula {
+func (l *linker) variable(a *attribute, p *engine.Property, name string) engine.Formula {
 	switch name {
 	case "$$uid", "$$name", "$$now":
 	default:
-		if p.Definition == d.class.FullName && a.prefix == "" {
-			a.Warn(a.At("defaultValue"), engine.Quote(name), "$$uid, $$name or $$now: accounts have no other properties, and the attribute is left empty")
-		}
+		l.warn(a, a.At("defaultValue"), engine.Quote(name), "$$uid, $$name or $$now: accounts have no other properties, and the attribute is left empty")
 		return nil
 	}
 	if now := name == "$$now"; now != (p.Type == engine.DateTime) || !now && !p.ValueType().Textual() {

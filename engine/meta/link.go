@@ -70,7 +70,7 @@ func (l *linker) link(d *draft, chain []string) {
 		}
 		d.state = linked
 		l.findTargets(d)
-		d.inherit()
+		l.inherit(d)
 		d.inheritKey()
 		d.flatten()
 		d.checkKey()
@@ -95,13 +95,14 @@ func (l *linker) linkAncestor(d *draft, chain []string) bool {
 
 // inherit fills in the display string and the trackers of a class that names
 // none.
-func (d *draft) inherit() {
+func (l *linker) inherit(d *draft) {
 	c, a := d.class, d.class.Ancestor
 	if a == nil {
 		return
 	}
 	if c.Semantic == "" && d.label == nil {
 		c.Semantic = a.Semantic
+		d.label, d.labelled = l.byName[a.FullName].label, l.byName[a.FullName].labelled
 	}
 	for _, tracker := range []struct{ own, inherited *string }{
 		{&c.CreationTracker, &a.CreationTracker}, {&c.ChangeTracker, &a.ChangeTracker},

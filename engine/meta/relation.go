@@ -74,8 +74,9 @@ func (l *linker) relate(usable []*draft) {
 			}
 			a := l.attribute(p)
 			r.checkSubclasses(a, p)
-			r.bind(d, a, p)
-			r.back(d, a, p)
+			if r.bind(d, a, p) {
+				r.back(d, a, p)
+			}
 			r.mirror(d, a, p)
 		}
 	}
@@ -96,20 +97,23 @@ func (r *relater) checkSubclasses(a *attribute, p *engine.Property) {
 	}
 }
 
-// fault adds a fault of an attribute unless it is there: what a class inherits
-// is looked at again for each descendant.
+// fault adds a fault of an attribute unless the same was found there before:
+// what a class inherits is looked at again for each descendant.
 func (l *linker) fault(a *attribute, path, found, expected string) {
-	f := engine.Fault{File: a.File, Path: path, Found: found, Expected: expected}
-	if !slices.Contains(*l.faults, f) {
-		*l.faults = append(*l.faults, f)
-	}
+	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected})
 }
 
 func (l *linker) warn(a *attribute, path, found, expected string) {
-	f := engine.Fault{File: a.File, Path: path, Found: found, Expected: expected, Warning: true}
-	if !slices.Contains(*l.faults, f) {
-		*l.faults = append(*l.faults, f)
+	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected, Warning: true})
+}
+
+func (l *linker) once(f engine.Fault) {
+	for _, known := range *l.faults {
+		if known.File == f.File && known.Path == f.Path && known.Found == f.Found {
+			return
+		}
 	}
+	*l.faults = append(*l.faults, f)
 }
 
 func attributeNames(c *engine.Class) []string {
@@ -129,20 +133,31 @@ func (r *relater) find(a *attribute, field, name string, c *engine.Class) *engin
 	return p
 }
 
-func (r *relater) bind(d *draft, a *attribute, p *engine.Property) {
+// bind finds the attribute that a back reference holds instead of the key. A
+// part of a structure may name another part, or an attribute beside it.
+func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
+	named := engine.Quote(a.binding)
 	switch {
 	case a.binding == "":
-		return
+		return true
 	case a.backRef == "":
-		r.warn(a, a.At("binding"), engine.Quote(a.binding)+" without backRef", "nothing: it has no effect without one")
-		return
+		r.warn(a, a.At("binding"), named+" without backRef", "nothing: it has no effect without one")
+		return true
 	}
-	if p.Binding = d.class.Property(a.prefix + a.binding); p.Binding == nil {
-		p.Binding = r.find(a, "binding", a.binding, d.class)
+	q := d.class.Property(a.prefix + a.binding)
+	if q == nil {
+		q = d.class.Property(a.binding)
 	}
-	if q := p.Binding; q != nil && !(q.Stored() && indexable(q.Type)) {
-		r.fault(a, a.At("binding"), engine.Quote(a.binding)+" of type "+q.Type.String(), "an attribute with a value of its own that can be compared")
+	switch {
+	case q == nil:
+		r.fault(a, a.At("binding"), named+", which no attribute has as its name", jsonfile.Choice(a.binding, attributeNames(d.class)))
+		return false
+	case !indexable(q.Type) || r.virtual(q):
+		r.fault(a, a.At("binding"), named+" of type "+q.Type.String(), "an attribute with a value of its own that can be compared")
+		return false
 	}
+	p.Binding = q
+	return true
 }
 
 // back finds the attribute of the other class that points here: the attribute

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/jsonfile"
 )
 
 // Repository is an engine.MetaRepository over classes that never change.
@@ -49,7 +50,7 @@ func LoadWith(sources []Source, namespace string, compile Compiler) (*Repository
 		l.link(d, nil)
 	}
 	if l.finish(); stops(faults) {
-		return nil, faults
+		return nil, placed(faults, sources)
 	}
 	r := &Repository{byName: make(map[string]*engine.Class, len(l.drafts))}
 	for _, d := range l.drafts {
@@ -62,7 +63,7 @@ func LoadWith(sources []Source, namespace string, compile Compiler) (*Repository
 		r.all = append(r.all, d.class)
 	}
 	sort.Slice(r.all, func(i, j int) bool { return r.all[i].FullName < r.all[j].FullName })
-	return r, faults
+	return r, placed(faults, sources)
 }
 
 // read parses the sources and chooses one for each class.
@@ -160,4 +161,20 @@ func (l *linker) takesFromFaulty(d *draft) bool {
 
 func stops(faults engine.Faults) bool {
 	return slices.ContainsFunc(faults, func(f engine.Fault) bool { return !f.Warning })
+}
+
+// placed fills in where the faults of YAML files stand. Those of JSON files are
+// found by engine/deploy, together with those of deploy.json.
+func placed(faults engine.Faults, sources []Source) engine.Faults {
+	places := make(map[string]jsonfile.Places)
+	for _, s := range sources {
+		places[s.File] = s.Places
+	}
+	for i, f := range faults {
+		if p := places[f.File]; p != nil {
+			at := p.Of(f.Path)
+			faults[i].Line, faults[i].Column = at.Line, at.Column
+		}
+	}
+	return faults
 }

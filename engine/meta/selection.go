@@ -25,9 +25,7 @@ func (l *linker) selection(d *draft, a *attribute, p *engine.Property) {
 	case "MATRIX":
 		p.Selection = l.matrix(d, a, fields, jsonfile.Member(path, "matrix"))
 	case "HQL":
-		if p.Definition == d.class.FullName && a.prefix == "" {
-			a.Warn(jsonfile.Member(path, "type"), `"HQL"`, `"SIMPLE" or "MATRIX": the attribute has no labels`)
-		}
+		l.warn(a, jsonfile.Member(path, "type"), `"HQL"`, `"SIMPLE" or "MATRIX": the attribute has no labels`)
 	default:
 		l.fault(a, jsonfile.Member(path, "type"), jsonfile.Describe(kind), `"SIMPLE" or "MATRIX"`)
 	}
