@@ -1,8 +1,8 @@
 package deploy
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
