@@ -40,6 +40,7 @@ var owners = map[string]string{
 	"github.com/lib/pq":                  "engine/store/postgres",
 	"golang.org/x/crypto":                "engine/account",
 	"golang.org/x/term":                  "cmd/restsrv",
+	"go.yaml.in/yaml/v4":                 "engine/jsonfile",
 	"github.com/google/uuid":             "engine/store",
 	"github.com/go-json-experiment/json": "engine/wire",
 }
