@@ -94,7 +94,6 @@ func checkApplication(t *testing.T, r *Repository) {
 		{"user type", property("class_custom", "passport").Type.String(), "string"},
 		{"composite key", property("refinementSearch_class_b", "referenceToCompositeKey").ValueType().String(), "string"},
 		{"latest of two files", engine.ValueText(property("adress", "region").Default), "27"},
-		{"condition of a collection", filter(property("selConditionsCollIntegerAboveZero", "coll").Conditions), "gt(integer,0)"},
 		{"inherited", names(property("project", "basicObjs")), "basicObj.basicObjs"},
 	} {
 		if c.got != c.want {

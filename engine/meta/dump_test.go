@@ -80,10 +80,7 @@ func dumpProperty(b *strings.Builder, c *engine.Class, p *engine.Property) {
 		fmt.Fprintf(b, " sort=%s", s.Property.Name)
 		flags(b, []flagged{{s.Descending, "descending"}})
 	}
-	flags(b, []flagged{{p.Display != nil, "displayed"}})
-	if p.Conditions != nil {
-		b.WriteString(" conditions=" + filter(p.Conditions))
-	}
+	flags(b, []flagged{{p.Display != nil, "displayed"}, {p.Conditions != nil, "filtered"}})
 	if p.Definition != c.FullName {
 		b.WriteString(" from=" + p.Definition)
 	}
@@ -138,25 +135,4 @@ func named(b *strings.Builder, all []pair) {
 			}
 		}
 	}
-}
-
-func filter(f *engine.Filter) string {
-	if len(f.Args) > 0 {
-		args := make([]string, len(f.Args))
-		for i, a := range f.Args {
-			args[i] = filter(a)
-		}
-		return string(f.Op) + "(" + strings.Join(args, ",") + ")"
-	}
-	s := string(f.Op) + "("
-	if f.Property != nil {
-		s += f.Property.Name
-	}
-	if f.Value != nil {
-		s += "," + string(engine.AppendValue(nil, f.Value))
-	}
-	if f.List != nil {
-		s += "," + string(engine.AppendValue(nil, f.List))
-	}
-	return s + ")"
 }
