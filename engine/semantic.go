@@ -244,7 +244,3 @@ func displayTime(i Instant) string {
 	t := i.Time()
 	return t.Format("02.01.2006 ") + strconv.Itoa(t.Hour()) + t.Format(":04")
 }
-
-// Display is the value of a property of the item's class as people read it;
-// a reference must be loaded for that, or is its id.
-func (it *Item) Display(p *Property) string { return displayProperty(it, p) }
