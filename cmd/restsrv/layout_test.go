@@ -21,6 +21,7 @@ var siblings = map[string]map[string]string{
 	"builtin/crud":          {"engine/wire": "decodes its body"},
 	"builtin/token":         {"engine/wire": "decodes its body"},
 	"engine/deploy":         {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
+	"engine/formula":        {"engine/jsonfile": "names the nearest known name in its errors"},
 	"engine/meta":           {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/script":         {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
 	"engine/transfer":       {"engine/wire": "decodes what it reads"},
