@@ -105,7 +105,7 @@ func (s *scope) set(p *Property, in any) error {
 	case p.Type == Collection:
 		return s.setLinks(p, in)
 	}
-	value, err := p.Cast(in)
+	value, err := p.castInput(in)
 	if err != nil {
 		return s.fault(err.(*Error))
 	}
@@ -116,6 +116,18 @@ func (s *scope) set(p *Property, in any) error {
 	}
 	s.values[p.Index] = value
 	return nil
+}
+
+// castInput is Cast, and makes uploads.
+func (p *Property) castInput(in any) (any, error) {
+	if !p.Type.IsFile() || in == nil {
+		return p.Cast(in)
+	}
+	value, ok, why := p.castFile(in)
+	if !ok {
+		return nil, p.misfit(in, why)
+	}
+	return value, nil
 }
 
 // setLinks binds a collection: an array replaces it, and null empties it. In a

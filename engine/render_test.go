@@ -163,7 +163,7 @@ func TestSelectionLabels(t *testing.T) {
 		want string
 	}{
 		{int64(4), "four"}, {"4", "four"}, {int64(2), "two"}, {"a", "letter"}, {true, "yes"}, {0.5, "half"}, {Decimal("0.5"), "half"},
-		{nil, ""}, {"b", "b"}, {int64(9), "9"}, {false, "false"}, {int64(1), "yes"}, {Instant(0), "1970-01-01T00:00:00.000Z"},
+		{nil, ""}, {"b", "b"}, {JSONText(`[4,2,9]`), "four, two, 9"}, {JSONText(`[]`), ""}, {int64(9), "9"}, {false, "false"}, {int64(1), "yes"}, {Instant(0), "1970-01-01T00:00:00.000Z"},
 	} {
 		p := &Property{Name: "p", Type: String, Selection: &Selection{Rows: []SelectionRow{{Values: list}}}}
 		it := &Item{Class: &Class{Properties: []*Property{p}}, Values: Values{c.v}}
