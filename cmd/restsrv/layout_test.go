@@ -22,7 +22,7 @@ var siblings = map[string]map[string]string{
 	"builtin/token":         {"engine/wire": "decodes its body"},
 	"engine/deploy":         {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/formula":        {"engine/jsonfile": "names the nearest known name in its errors"},
-	"engine/meta":           {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write"},
+	"engine/meta":           {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write", "engine/formula": "compiles what they calculate"},
 	"engine/script":         {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
 	"engine/transfer":       {"engine/wire": "decodes what it reads"},
 	"engine/store/sqlite":   {"engine/store": "is a dialect of it"},
