@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/formula"
 	"restsrv/engine/jsonfile"
 )
 
@@ -44,7 +45,7 @@ func (r *Repository) Classes() []*engine.Class { return r.all }
 // Mistakes are found in one pass as far as they do not follow from others;
 // when one of them is more than a warning, the repository is nil.
 func Load(sources []Source, namespace string) (*Repository, engine.Faults) {
-	return LoadWith(sources, namespace, nil)
+	return LoadWith(sources, namespace, formula.Compile)
 }
 
 // LoadWith is Load with another compiler of formulas.
