@@ -28,7 +28,7 @@ func (sv *save) relateAll() error {
 		sv.later = sv.later[1:]
 		for _, m := range next.entry.deep.members {
 			if err := sv.relate(next, m); err != nil {
-				return sv.blamed(next.entry, within(next.entry.path, err))
+				return sv.blamed(next.entry, within(next.entry.path(), err))
 			}
 		}
 	}

@@ -177,6 +177,10 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 // resolve saves the records in e's references and returns e's values with
 // their keys.
 func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
+	d := &e.plan.duties
+	if e.deep == nil && !d.stamped() && !d.late && (e.how == modify || e.how == insert && e.full != nil) {
+		return e.given, nil // nothing changes it
+	}
 	v := slices.Clone(e.given)
 	if e.deep == nil {
 		return v, nil
@@ -227,7 +231,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	found, err := sv.w.one(sv.w.ctx, p.lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
-			err = engine.NoItem(e.plan.class, e.id)
+			err = engine.NoItem(e.plan.class, keyText(e.key))
 		}
 		return nil, err
 	}
@@ -236,8 +240,8 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	case below:
 		return it, nil
 	case e.how == modify:
-		return nil, engine.NoItem(e.plan.class, e.id)
-	case e.inner:
+		return nil, engine.NoItem(e.plan.class, keyText(e.key))
+	case e.nest != nil:
 		return nil, nil // the insert will say that the key is taken
 	}
 	return it, nil
@@ -245,7 +249,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must look at the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(e.match) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) {
 		return true
 	}
 	if e.deep == nil {
