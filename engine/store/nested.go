@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"restsrv/engine"
 )
@@ -133,6 +134,9 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 	return e
 }
 
+// inMark begins messages about nested records: in "town": ...
+const inMark = `in "`
+
 // within says that an error is about something in an attribute.
 func within(name string, err error) error {
 	var e *engine.Error
@@ -144,6 +148,11 @@ func within(name string, err error) error {
 	}
 	c := *e
 	c.Code = engine.Invalid // an object in the body that is not there is the body's fault
+	if rest, deeper := strings.CutPrefix(c.Message, inMark); deeper {
+		c.Message = inMark + name + "." + rest
+	} else {
+		c.Message = inMark + name + `": ` + c.Message
+	}
 	if c.Attribute != "" {
 		name += "." + c.Attribute
 	}
@@ -161,6 +170,11 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	v, err := sv.resolve(e, before)
 	if err != nil {
 		return nil, err
+	}
+	if before == nil && e.deep != nil && e.how != modify {
+		if before, err = sv.before(e); err != nil { // a record nested in it may be itself
+			return nil, err
+		}
 	}
 	var it *engine.Item
 	if before != nil || e.how == modify {
