@@ -11,7 +11,8 @@ type Item struct {
 	Creator  string // account id, "" when unknown
 	Editor   string
 	Values   Values
-	Links    []Link // by Property.Index; nil when nothing was loaded
+	Links    []Link    // by Property.Index; nil when nothing was loaded
+	Position *Position // in the list, when the query wants it
 }
 
 // Link is what was loaded for a reference or a collection of an item.
@@ -34,6 +35,9 @@ func (it *Item) Link(p *Property) Link {
 func (it *Item) Clone() *Item {
 	c := *it
 	c.Values = append(Values(nil), it.Values...)
+	if it.Position != nil {
+		c.Position = &Position{append([]any(nil), it.Position.Values...), it.Position.Sequence}
+	}
 	return &c
 }
 

@@ -26,9 +26,12 @@ type Dialect interface {
 	// included: text by bytes, decimals by number.
 	ColumnType(t engine.PropertyType) string
 
-	// Match is a condition, never null, that is true when the text in column
-	// matches the RE2 expression of the placeholder, anywhere in it.
-	Match(column, placeholder string) string
+	// Match is a condition that is true when a text matches the RE2 expression
+	// of the placeholder, anywhere in it.
+	Match(text, placeholder string) string
+
+	// Function writes the call of a function of expressions.
+	Function(f Function, args ...string) string
 
 	// Duplicate reports whether err says that a write broke one of the unique
 	// indexes, and which.
@@ -54,6 +57,21 @@ type Traits struct {
 	Label        string // alias that makes a result column cheap to describe, or ""
 	Pack         string // joins what PackText makes of text columns into one column (see result), or ""
 	PackText     string // a column as an argument of Pack
+	FullText     FullText
+}
+
+// FullText is how a database finds words. They are made of letters and digits
+// in lower case; searchColumn holds those of an item, separated by blanks.
+type FullText struct {
+	// Schema makes what finds words of the items of a table: formats of the
+	// table (%[1]s), the name to use (%[2]s) and the same name for triggers,
+	// which a letter follows that tells them apart (%[3]s).
+	Schema []string
+	// Condition is a format of the table's alias (%[1]s), the name used
+	// (%[2]s) and the placeholder of a query (%[3]s).
+	Condition string
+	Word      string // format of a word that begins with %s, within a query
+	And       string // joins words that must all be found
 }
 
 // Index is a unique index: of a key or of one property.

@@ -66,6 +66,17 @@ func newResult(tr Traits, fields []field) *result {
 	return r
 }
 
+// and is the result with n more columns behind, one for each of as many slots.
+func (r *result) and(n int) *result {
+	more := *r
+	more.alone = append([]int(nil), r.alone...)
+	for i := range n {
+		more.alone = append(more.alone, r.slots+i)
+	}
+	more.slots += n
+	return &more
+}
+
 // scanner returns what reads the current row of a statement into s.raw.
 func (s *session) scanner(r *result) func(*sql.Rows) error {
 	s.room(r.slots)

@@ -31,8 +31,9 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 			if e := s.duplicate(p, err, it.Get); e != nil {
 				return e
 			}
+			return err
 		}
-		return err
+		return s.keepWords(w, p, it)
 	})
 	if err != nil {
 		return nil, err
@@ -298,6 +299,9 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		if e := s.duplicate(p, err, value); e != nil {
 			return false, e
 		}
+	}
+	if err == nil && found {
+		err = s.keepWords(w, p, it)
 	}
 	return found, err
 }
