@@ -115,7 +115,7 @@ func appendExpr(b []byte, e *Expr) []byte {
 	b = append(append(append(b, '['), e.Op...), ' ')
 	b = appendPath(b, e.Path)
 	switch v := e.Value.(type) {
-	case Cut:
+	case Span:
 		b = AppendValue(b, []any{v.Start, v.Length})
 	case DatePart:
 		b = AppendString(b, string(v))

@@ -34,7 +34,7 @@ const (
 	OpRound Op = "round" // half away from zero; Value is how many digits (int64), negative ones before the point
 
 	OpConcat Op = "concat" // null is ""
-	OpSubstr Op = "substr" // Value is a Cut, in characters
+	OpSubstr Op = "substr" // Value is a Span, in characters
 	OpUpper  Op = "upper"
 	OpLower  Op = "lower"
 	OpSize   Op = "size" // characters of a text, elements of a set, members of a collection
@@ -54,9 +54,9 @@ const Today = "today"
 // QuotientDigits is how many digits behind the point a quotient has at most.
 const QuotientDigits = 20
 
-// Cut says which part of a text to take. A negative Start counts from the end;
+// Span says which part of a text to take. A negative Start counts from the end;
 // a negative Length takes all that is left.
-type Cut struct{ Start, Length int64 }
+type Span struct{ Start, Length int64 }
 
 // DatePart is a part of a date.
 type DatePart string

@@ -176,7 +176,7 @@ func (p filterParser) textFunction(op Op, args []any, depth int) (*Expr, error) 
 	e := &Expr{Op: op, Type: String}
 	switch {
 	case op == OpSubstr && (len(args) == 2 || len(args) == 3):
-		cut := Cut{Length: -1}
+		cut := Span{Length: -1}
 		var err error
 		if cut.Start, err = literalInt("substr", args[1], 1_000_000); err != nil {
 			return nil, err

@@ -88,7 +88,7 @@ func (b *builder) call(e *engine.Expr, args []string) string {
 		}
 		return "coalesce(" + strings.Join(args, ", ") + ")"
 	case engine.OpSubstr:
-		cut, _ := e.Value.(engine.Cut)
+		cut, _ := e.Value.(engine.Span)
 		return b.dialect.Function(Substr, args[0], b.placeholder(cut.Start), b.placeholder(cut.Length))
 	case engine.OpRound:
 		return b.dialect.Function(Round, args[0], b.placeholder(e.Value))

@@ -80,18 +80,7 @@ func (s *source) column(p *engine.Property) string {
 }
 
 // id is the column by which references and links point at the row.
-func (s *source) id() string { return s.alias + "." + s.plan.table.id() }
-
-// id is the one column that tells the rows of a table apart.
-func (t *table) id() string {
-	if len(t.key) == 1 {
-		return t.key[0].quoted
-	}
-	return idColumn
-}
-
-// idColumn holds the text form of a key of several properties.
-const idColumn = `"#id"`
+func (s *source) id() string { return s.alias + "." + s.plan.table.id.quoted }
 
 // bound is the column of the owner that the back reference of p holds.
 func (s *source) bound(p *engine.Property) string {
@@ -158,45 +147,13 @@ func (b *builder) membership(owner *source, p *engine.Property) (m membership) {
 	if p.Back != nil {
 		m.condition = m.member.column(p.Back) + " = " + owner.bound(p)
 	} else {
-		l := linkOf(owner.plan.class, p)
+		l := linksOf(p)
 		alias := b.alias()
-		m.link = l.table + " AS " + alias + ", "
+		m.link = l.quoted + " AS " + alias + ", "
 		m.condition = alias + "." + l.owner + " = " + owner.id() + " AND " + m.member.id() + " = " + alias + "." + l.item
 	}
 	m.condition += and(m.member.ofClass())
 	return m
-}
-
-// link is the table of a collection, and which of its columns holds the owner
-// and which the member.
-type link struct{ table, owner, item string }
-
-const (
-	ownerColumn = `"#owner"`
-	itemColumn  = `"#item"`
-)
-
-// linkOf finds the table of a collection of class c. A mirrored pair shares
-// that of the side whose name sorts first.
-func linkOf(c *engine.Class, p *engine.Property) link {
-	name := declarer(c, p) + "#" + p.Name
-	if p.Mirror != nil {
-		if other := declarer(p.Target, p.Mirror) + "#" + p.Mirror.Name; other < name {
-			return link{quoteName(other), itemColumn, ownerColumn}
-		}
-	}
-	return link{quoteName(name), ownerColumn, itemColumn}
-}
-
-// declarer is the name of the class that declares a property of c.
-func declarer(c *engine.Class, p *engine.Property) string {
-	if p.Definition != "" {
-		return p.Definition
-	}
-	for c.Ancestor != nil && c.Ancestor.Property(p.Name) != nil {
-		c = c.Ancestor
-	}
-	return c.FullName
 }
 
 // walk follows the steps of a path and returns where they lead. Members of

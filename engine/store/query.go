@@ -77,13 +77,7 @@ func (b *builder) page(p *plan, r *result, q *engine.Query) {
 	at := len(b.sql)
 	src, done := b.from(p)
 	b.where(src, q)
-	b.add(" ORDER BY ")
-	var columns []string
-	for _, s := range q.Sort {
-		column := b.path(src, s.Path())
-		columns = append(columns, column)
-		b.add(column, []string{" NULLS FIRST, ", " DESC NULLS LAST, "}[boolToInt(s.Descending)])
-	}
+	columns := b.order(src, q.Sort)
 	// The casts keep SQLite from planning anew for each value.
 	b.add(p.table.quoted, ".", seqColumn, " LIMIT CAST(")
 	count, offset := pageBounds(q)
@@ -108,6 +102,18 @@ func positionList(label string, p *plan, columns []string) string {
 	return list.String()
 }
 
+// order writes ORDER BY and the sorts, each with a comma behind it, and
+// returns what it sorts by.
+func (b *builder) order(src *source, sorts []engine.Sort) (columns []string) {
+	b.add(" ORDER BY ")
+	for _, s := range sorts {
+		column := b.path(src, s.Path())
+		columns = append(columns, column)
+		b.add(column, []string{" NULLS FIRST, ", " DESC NULLS LAST, "}[boolToInt(s.Descending)])
+	}
+	return columns
+}
+
 func pageBounds(q *engine.Query) (count, offset int64) {
 	count = int64(q.Count)
 	if count < 0 {
@@ -123,35 +129,39 @@ func (p *plan) whole(q *engine.Query) bool {
 
 // listing is a list, ready to be run.
 type listing struct {
-	text   string
-	args   []any
-	result *result
-	place  func(*engine.Item, []any) // sets the position of an item from its row; nil when nobody wants it
+	text  string
+	args  []any
+	types []engine.PropertyType // of what the position of an item has; nil when nobody wants it
 }
 
 func (s *Store) listing(p *plan, q *engine.Query) (listing, error) {
 	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition {
 		count, offset := pageBounds(q)
-		return listing{text: p.list, args: []any{count, offset}, result: p.listed}, nil
+		return listing{text: p.list, args: []any{count, offset}}, nil
 	}
 	b := s.builder()
 	b.page(p, p.listed, q)
-	l := listing{text: b.text(), args: b.args, result: p.listed}
+	l := listing{text: b.text(), args: b.args}
 	if q.WantPosition {
-		l.result, l.place = p.listed.and(1+len(q.Sort)), placer(q, p.listed.slots)
+		l.types = []engine.PropertyType{engine.Int}
+		for _, s := range q.Sort {
+			l.types = append(l.types, s.Property.ValueType())
+		}
 	}
 	return l, b.finish(s.traits)
 }
 
-// placer fills the position of items from the columns behind their own.
-func placer(q *engine.Query, at int) func(*engine.Item, []any) {
-	position := &engine.Position{Values: make([]any, len(q.Sort))}
-	return func(it *engine.Item, raw []any) {
-		position.Sequence, _ = raw[at].(int64)
-		for i, s := range q.Sort {
-			position.Values[i] = plainValue(s.Property.ValueType(), raw[at+1+i])
-		}
-		it.Position = position
+// setPosition sets the position of an item, from the columns behind its own.
+func (l listing) setPosition(it *engine.Item, more []any) {
+	if l.types == nil {
+		return
+	}
+	if it.Position == nil {
+		it.Position = &engine.Position{Values: make([]any, len(more)-1)}
+	}
+	it.Position.Sequence, _ = more[0].(int64)
+	for i, v := range more[1:] {
+		it.Position.Values[i] = plainValue(l.types[i+1], v)
 	}
 }
 

@@ -32,6 +32,9 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	if !found {
 		return nil, engine.NoItem(c, id)
 	}
+	if len(load) > 0 || p.needy {
+		return it, s.failed(ctx, r, s.enrichOn(ctx, r, []*engine.Item{it}, load))
+	}
 	return it, nil
 }
 
@@ -79,12 +82,37 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 		return err
 	}
 	defer s.readers.giveBack(r)
-	err = r.each(ctx, p, l, visit)
+	if len(q.Load) > 0 || p.needy {
+		err = s.eachLoaded(ctx, r, p, l, q, visit)
+	} else {
+		err = r.each(ctx, p, l, visit)
+	}
 	var stopped *stop
 	if errors.As(err, &stopped) {
 		return stopped.err
 	}
 	return s.failed(ctx, r, err)
+}
+
+// eachLoaded reads all items before it loads what goes with them.
+func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, q *engine.Query, visit func(*engine.Item) error) error {
+	var items []*engine.Item
+	err := r.each(ctx, p, l, func(it *engine.Item) error {
+		items = append(items, it.Clone())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.enrichOn(ctx, r, items, q.Load); err != nil {
+		return err
+	}
+	for _, it := range items {
+		if err := visit(it); err != nil {
+			return &stop{err}
+		}
+	}
+	return nil
 }
 
 // stop carries an error of visit through what handles database errors.
@@ -104,16 +132,18 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 		return err
 	}
 	defer rows.Close()
-	scan := r.scanner(l.result)
+	more, dest := make([]any, len(l.types)), make([]any, len(l.types))
+	for i := range more {
+		dest[i] = &more[i]
+	}
+	scan := r.scanner(p.listed, dest...)
 	it := &engine.Item{}
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		p.load(it, r.raw)
-		if l.place != nil {
-			l.place(it, r.raw)
-		}
+		l.setPosition(it, more)
 		if err := visit(it); err != nil {
 			return &stop{err}
 		}
@@ -171,7 +201,7 @@ func (p *plan) load(it *engine.Item, raw []any) {
 	it.Editor = text(raw[atEditor])
 	it.Class = p.class
 	values := raw[p.system:]
-	var sh *shape
+	sh := p.shape
 	if p.shapes != nil {
 		sh = p.shapes[text(raw[atClass])]
 		it.Class = sh.class
@@ -181,11 +211,13 @@ func (p *plan) load(it *engine.Item, raw []any) {
 		it.Values = make(engine.Values, n)
 	}
 	it.Values = it.Values[:n]
-	if sh == nil {
+	if sh.whole {
 		copy(it.Values, values)
 	} else {
 		for i, at := range sh.at {
-			it.Values[i] = values[at]
+			if it.Values[i] = nil; at >= 0 {
+				it.Values[i] = values[at]
+			}
 		}
 	}
 	it.ID = it.Class.ID(it.Values)

@@ -82,16 +82,14 @@ func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 	b := newBuilder(s.traits)
 	b.add("UPDATE ", p.table.quoted, " SET ", searchColumn, " = ")
 	b.bind(nil)
-	p.whereKey(b, make([]any, len(p.table.key)))
+	p.whereKey(b, []any{nil})
 	st, err := w.prepare(b.text())
 	if err != nil {
 		return err
 	}
 	for _, it := range items {
-		args := []any{searchText(it)}
-		for _, k := range it.Class.KeyProperties() {
-			args = append(args, encode(it.Values[k.Index]))
-		}
+		key, _ := it.Class.KeyValues(it.ID)
+		args := []any{searchText(it), encode(key[0])}
 		if _, err := st.ExecContext(context.Background(), args...); err != nil {
 			return err
 		}
