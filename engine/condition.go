@@ -332,5 +332,9 @@ func matchFilter(left operand, flags string, right operand) (*Filter, error) {
 	if _, err := regexp.Compile(flags + pattern); err != nil {
 		return nil, badFilter("regular expression %s is not in RE2 syntax", Quote(pattern))
 	}
+	// What one of the databases could not do, none does.
+	if _, err := TranslateRegexp(flags + pattern); err != nil {
+		return nil, err
+	}
 	return &Filter{Op: OpLike, Left: left.expr, Pattern: flags + pattern}, nil
 }

@@ -167,3 +167,26 @@ func formatPiece(names []formatName, s string) (FormatPiece, int) {
 	}
 	return FormatPiece{}, 0
 }
+
+// Valid reports whether the instant is within the years 0 to 9999.
+func (i Instant) Valid() bool { return i >= minInstant && i <= maxInstant }
+
+// Part is a part of the instant in UTC.
+func (i Instant) Part(p DatePart) int64 {
+	t := i.Time()
+	switch p {
+	case Year:
+		return int64(t.Year())
+	case Month:
+		return int64(t.Month())
+	case Day:
+		return int64(t.Day())
+	case Hour:
+		return int64(t.Hour())
+	case Minute:
+		return int64(t.Minute())
+	case Second:
+		return int64(t.Second())
+	}
+	return int64(t.Nanosecond() / 1_000_000)
+}

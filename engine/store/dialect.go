@@ -26,9 +26,19 @@ type Dialect interface {
 	// included: text by bytes, decimals by number.
 	ColumnType(t engine.PropertyType) string
 
-	// Match is a condition that is true when a text matches the RE2 expression
-	// of the placeholder, anywhere in it.
-	Match(text, placeholder string) string
+	// IndexOn is what an index of a column of that type is made on: all that
+	// follows the table's name in CREATE INDEX. It serves equality and, unless
+	// values may be too long for it, order.
+	IndexOn(column string, t engine.PropertyType) string
+
+	// Match is a condition, never null, that is true when the text in column
+	// matches the RE2 expression, anywhere in it. bind returns a placeholder.
+	Match(column, pattern string, bind func(any) string) string
+
+	// In is a condition that is true when the value in column, which has the
+	// type, is one of list, and null when column is. It binds long lists as one
+	// value, so that one statement serves any length.
+	In(column string, t engine.PropertyType, list []any, bind func(any) string) string
 
 	// Function writes the call of a function of expressions.
 	Function(f Function, args ...string) string
@@ -64,8 +74,8 @@ type Traits struct {
 // in lower case; searchColumn holds those of an item, separated by blanks.
 type FullText struct {
 	// Schema makes what finds words of the items of a table: formats of the
-	// table (%[1]s), the name to use (%[2]s) and the same name for triggers,
-	// which a letter follows that tells them apart (%[3]s).
+	// table (%[1]s), the name to use (%[2]s) and the beginning of names for
+	// triggers, to which a letter and a quote must be added (%[3]s).
 	Schema []string
 	// Condition is a format of the table's alias (%[1]s), the name used
 	// (%[2]s) and the placeholder of a query (%[3]s).

@@ -82,7 +82,7 @@ func (b *builder) condition(src *source, f *engine.Filter) {
 		b.add(b.dialect.Function(SetHas, b.expr(src, f.Left), b.placeholder(string(engine.AppendValue(nil, f.List)))))
 	case engine.OpLike:
 		left := b.expr(src, f.Left)
-		b.add(b.dialect.Match(left, b.placeholder(f.Pattern)))
+		b.add(b.dialect.Match(left, f.Pattern, b.placeholder))
 	case engine.OpIncludes:
 		left := b.expr(src, f.Left)
 		b.add(b.dialect.Function(Includes, left, b.expr(src, f.Right)))
@@ -114,17 +114,13 @@ func (b *builder) empty(src *source, e *engine.Expr) {
 	b.add("coalesce(", text, ", ", none, ") = ", none)
 }
 
-// in pads its list to a power of two, so that lists of all lengths make few
-// statements.
 func (b *builder) in(src *source, f *engine.Filter) {
-	b.add(b.comparableExpr(src, f.Left), " IN (")
-	for i := range powerOfTwo(len(f.List)) {
-		if i > 0 {
-			b.add(", ")
-		}
-		b.bind(f.List[min(i, len(f.List)-1)])
+	list := make([]any, len(f.List))
+	for i, v := range f.List {
+		list[i] = encode(v)
 	}
-	b.add(")")
+	left := b.comparableExpr(src, f.Left)
+	b.add(b.dialect.In(left, f.Left.Type, list, b.placeholder))
 }
 
 func symbol(op engine.Op) string {

@@ -122,7 +122,7 @@ func (u *upgrader) searchable(t *table, isNew bool) error {
 			return err
 		}
 		for _, ddl := range u.traits.FullText.Schema {
-			if err := u.exec(fmt.Sprintf(ddl, t.quoted, quoteName(t.searchIndex()), quoteName(t.searchIndex()+"#"))); err != nil {
+			if err := u.exec(fmt.Sprintf(ddl, t.quoted, quoteName(t.searchIndex()), strings.TrimSuffix(quoteName(t.searchIndex()+"#"), `"`))); err != nil {
 				return err
 			}
 		}
