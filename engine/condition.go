@@ -301,7 +301,7 @@ func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) 
 		return memberOf(left.expr, values)
 	case t == Set:
 		return anyOf(left, values)
-	case t.Textual() && !isList:
+	case t.Textual() && !isList && !left.reference():
 		right, err := p.operand(b, depth)
 		if err != nil {
 			return nil, err

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -125,12 +127,40 @@ func (d Decimal) Round(digits int) Decimal {
 	return decimalOf(n, digits)
 }
 
-// RealDecimal is the number that the JSON of a real shows: the shortest that
-// reads back the same.
+// RealDecimal is the decimal that a real counts as: the shortest one that is
+// nearer to it than to any other real. The JSON of a real is the same, except
+// for a few large reals, whose JSON is as near to another one.
 func RealDecimal(f float64) Decimal {
-	d, ok := ParseDecimal(string(AppendFloat(nil, f)))
+	text := AppendFloat(nil, f)
+	for n := 1; math.Abs(f) >= 1<<50 && n < 18 && midway(f, string(text)); n++ {
+		if next := strconv.FormatFloat(f, 'e', n, 64); !midway(f, next) {
+			if back, err := strconv.ParseFloat(next, 64); err == nil && back == f {
+				text = []byte(next)
+			}
+		}
+	}
+	d, ok := ParseDecimal(strings.Replace(string(text), "e+", "e", 1))
 	if !ok {
-		return "0" // no stored real is infinite or too small for a decimal
+		return "0" // no stored real is infinite, or too small for a decimal
 	}
 	return d
+}
+
+// midway reports whether the number is half way between f and another real.
+func midway(f float64, text string) bool {
+	exact, ok := new(big.Rat).SetString(text)
+	if !ok {
+		return false
+	}
+	for _, to := range []float64{math.Inf(1), math.Inf(-1)} {
+		middle := new(big.Rat)
+		if middle.SetFloat64(math.Nextafter(f, to)) == nil {
+			continue
+		}
+		middle.Add(middle, new(big.Rat).SetFloat64(f))
+		if middle.Quo(middle, big.NewRat(2, 1)).Cmp(exact) == 0 {
+			return true
+		}
+	}
+	return false
 }

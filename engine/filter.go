@@ -113,6 +113,11 @@ type operand struct {
 	id      *Class // when expr is the id of items of this class
 }
 
+// reference reports whether the operand is a reference.
+func (o operand) reference() bool {
+	return o.expr.Op == OpPath && o.expr.Path[len(o.expr.Path)-1].Type == Reference
+}
+
 // describeOperand names an operand in a message.
 func describeOperand(o operand) string {
 	switch {

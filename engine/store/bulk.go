@@ -191,6 +191,9 @@ func (sv *save) insertAll(group []entry) error {
 		if err := sv.chunk(p, group[:n]); err != nil {
 			return sv.blame(p, group[:n], err)
 		}
+		if err := sv.keepWords(p, group[:n]); err != nil {
+			return err
+		}
 		group = group[n:]
 	}
 	return nil

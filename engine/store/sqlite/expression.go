@@ -27,7 +27,7 @@ var fullText = store.FullText{
 		`CREATE TRIGGER %[3]su" AFTER UPDATE OF "#search" ON %[1]s WHEN old."#search" IS NOT new."#search" BEGIN ` +
 			`DELETE FROM %[2]s WHERE rowid = old."#seq"; INSERT INTO %[2]s (rowid, words) SELECT new."#seq", new."#search" WHERE new."#search" IS NOT NULL; END`,
 	},
-	Condition: `%[1]s."#seq" IN (SELECT rowid FROM %[2]s WHERE words MATCH %[3]s)`,
+	Condition: `%[1]s."#seq" IN (SELECT rowid FROM %[2]s WHERE %[2]s MATCH %[3]s)`,
 	Word:      `"%s" *`,
 	And:       " AND ",
 }

@@ -160,7 +160,7 @@ func largeFilters(t *testing.T, open Open) {
 	for _, op := range []engine.Op{engine.OpAnd, engine.OpOr} {
 		f := &engine.Filter{Op: op}
 		for i := range 999 {
-			f.Args = append(f.Args, Compare(engine.OpNe, c.Property("age"), int64(1000 + i)))
+			f.Args = append(f.Args, Compare(engine.OpNe, c.Property("age"), int64(1000+i)))
 		}
 		finds(t, r, c, f, "0", "1", "2", "3", "4")
 	}

@@ -38,6 +38,11 @@ func Run(t *testing.T, open Open) {
 		{"save", saveTests},
 		{"inheritance", treeTests},
 		{"loading", loadTests},
+		{"paths", pathTests},
+		{"expressions", expressionTests},
+		{"keysets", keysetTests},
+		{"search", searchTests},
+		{"aggregation", aggregateTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
