@@ -26,6 +26,7 @@ var siblings = map[string]map[string]string{
 	"engine/transfer":        {"engine/wire": "decodes what it reads"},
 	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON"},
 	"engine/store/sqlite":    {"engine/store": "is a dialect of it"},
+	"engine/store/postgres":  {"engine/store": "is a dialect of it"},
 	"builtin":                {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/token": "lists it"},
 }
 
@@ -37,8 +38,10 @@ var owners = map[string]string{
 	"github.com/gorilla/mux":             "engine/rest",
 	"github.com/jmoiron/sqlx":            "engine/store",
 	"modernc.org/sqlite":                 "engine/store/sqlite",
+	"github.com/lib/pq":                  "engine/store/postgres",
 	"golang.org/x/crypto":                "engine/account",
 	"golang.org/x/term":                  "cmd/restsrv",
+	"go.yaml.in/yaml/v4":                 "engine/jsonfile",
 	"golang.org/x/text":                  "engine/store/sqlite",
 	"github.com/google/uuid":             "engine/store",
 	"github.com/go-json-experiment/json": "engine/wire",

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"restsrv/engine"
@@ -19,17 +18,7 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	if err := b.finish(s.traits); err != nil {
 		return err
 	}
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.giveBack(r)
-	err = r.rows(ctx, b, rowTypes(a), visit)
-	var stopped *stop
-	if errors.As(err, &stopped) {
-		return stopped.err
-	}
-	return s.failed(ctx, r, err)
+	return s.read(ctx, func(r *session) error { return r.rows(ctx, b, rowTypes(a), visit) })
 }
 
 func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
@@ -62,6 +51,7 @@ func (r *session) rows(ctx context.Context, b *builder, types []engine.PropertyT
 		for i, t := range types {
 			r.raw[i] = plainValue(t, r.raw[i])
 		}
+		r.told = true
 		if err := visit(r.raw); err != nil {
 			return &stop{err}
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"restsrv/engine"
 )
@@ -18,7 +19,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	}
 	err = s.writer.do(ctx, func(w *session) error {
 		sv.w = w
-		return sv.run(entries)
+		return sv.run(slices.Clone(entries)) // it may run again
 	})
 	if err != nil {
 		return nil, err
@@ -61,6 +62,7 @@ type entry struct {
 	given   engine.Values // what the record gives; its key too, when known
 	full    engine.Values // given, completed for an insert; nil when it cannot be
 	key     []any         // where to look; nil when the record is surely new
+	sought  bool          // it was looked for there and not found
 	how     how
 	mask    string // which properties are given, for upserts
 }
@@ -84,6 +86,9 @@ func (sv *save) prepare(r *engine.Record) (entry, error) {
 	}
 	e := entry{plan: p, version: r.Version, given: r.Values}
 	if err := r.Class.Check(r.Values); err != nil {
+		return entry{}, err
+	}
+	if err := p.fits(r.Values); err != nil {
 		return entry{}, err
 	}
 	if err := sv.passwords(p, r.Values); err != nil {

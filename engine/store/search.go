@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -90,7 +89,7 @@ func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 	for _, it := range items {
 		key, _ := it.Class.KeyValues(it.ID)
 		args := []any{searchText(it), encode(key[0])}
-		if _, err := st.ExecContext(context.Background(), args...); err != nil {
+		if _, err := st.ExecContext(w.ctx, args...); err != nil {
 			return err
 		}
 	}
@@ -134,7 +133,7 @@ func (u *upgrader) searchable(t *table, isNew bool) error {
 			return err
 		}
 		for _, ddl := range u.traits.FullText.Schema {
-			if err := u.exec(fmt.Sprintf(ddl, t.quoted, quoteName(t.searchIndex()), strings.TrimSuffix(quoteName(t.searchIndex()+"#"), `"`))); err != nil {
+			if err := u.exec(fmt.Sprintf(ddl, t.quoted, u.traits.quote(t.searchIndex()), strings.TrimSuffix(u.traits.quote(t.searchIndex()+"#"), `"`))); err != nil {
 				return err
 			}
 		}

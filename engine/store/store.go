@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,17 +85,33 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 		return false, err
 	}
 	err = s.writer.do(ctx, func(w *session) error {
-		if err := w.exec(forgetFresh); err != nil {
-			return err
+		done, err = w.forgetFresh()
+		if err != nil || !done {
+			return err // another process was faster
 		}
 		sv.w = w
-		return sv.run(entries)
+		return sv.run(slices.Clone(entries))
 	})
 	if err != nil {
 		return false, err
 	}
 	s.fresh = false
-	return true, nil
+	return done, nil
+}
+
+// forgetFresh takes the mark of a new database away, and reports whether it
+// was there.
+func (s *session) forgetFresh() (bool, error) {
+	st, err := s.prepare(forgetFresh)
+	if err != nil {
+		return false, err
+	}
+	result, err := st.ExecContext(s.ctx)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 // Close waits until the writes that were accepted are done and the queries

@@ -16,18 +16,25 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if err := c.Complete(v, s.generate()); err != nil {
 		return nil, err
 	}
+	if err := p.fits(v); err != nil {
+		return nil, err
+	}
 	if err := s.hash(ctx, p, v); err != nil {
 		return nil, err
 	}
 	rev := revision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	err = s.writer.do(ctx, func(w *session) error {
+	do := s.writer.statement
+	if p.table.searched() {
+		do = s.writer.do
+	}
+	err = do(ctx, func(w *session) error {
 		st, err := w.prepare(p.insert)
 		if err != nil {
 			return err
 		}
-		if _, err = st.ExecContext(context.Background(), args...); err != nil {
+		if _, err = st.ExecContext(w.ctx, args...); err != nil {
 			if e := s.duplicate(p, err, it.Get); e != nil {
 				return e
 			}
@@ -64,14 +71,7 @@ func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 // follows the rows.
 func (p *plan) insertText(tr Traits, rows int, tail string) string {
 	b := newBuilder(tr)
-	b.add("INSERT INTO ", p.table.quoted, " (", classColumn, ", ", versionColumn, ", ", revColumn, ", ", creatorColumn)
-	for _, property := range p.stored {
-		b.add(", ", p.table.byName[property.Name].quoted)
-	}
-	if p.table.composite() {
-		b.add(", ", p.table.id.quoted)
-	}
-	b.add(") VALUES ")
+	b.add("INSERT INTO ", p.table.quoted, " (", p.rowColumns(), ") VALUES ")
 	class := quoteText(p.class.FullName)
 	for i := range rows {
 		if i > 0 {
@@ -136,6 +136,9 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 	if err := c.Check(v); err != nil {
 		return nil, err
 	}
+	if err := p.fits(v); err != nil {
+		return nil, err
+	}
 	if !given(v) {
 		return s.untouched(ctx, c, id, o.Match)
 	}
@@ -143,9 +146,14 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 		return nil, err
 	}
 	it := &engine.Item{}
-	err = s.writer.do(ctx, func(w *session) error {
+	inspects := o.Handling == engine.Strict && setsReadonly(p, v) || !inStatement(o.Match)
+	do := s.writer.statement
+	if inspects || p.table.searched() {
+		do = s.writer.do
+	}
+	err = do(ctx, func(w *session) error {
 		match := o.Match
-		if o.Handling == engine.Strict && setsReadonly(p, v) || !inStatement(match) {
+		if inspects {
 			if err := s.inspect(w, p, id, v, o); err != nil {
 				return err
 			}
@@ -208,7 +216,7 @@ func setsReadonly(p *plan, v engine.Values) bool {
 func (s *Store) inspect(w *session, p *plan, id string, v engine.Values, o engine.WriteOptions) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
-	found, err := w.one(context.Background(), p, stored, key)
+	found, err := w.one(w.ctx, p.lock, p, stored, key)
 	if err != nil {
 		return err
 	}
@@ -255,7 +263,7 @@ func (s *session) exists(p *plan, key []any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	rows, err := st.QueryContext(context.Background(), key...)
+	rows, err := st.QueryContext(s.ctx, key...)
 	if err != nil {
 		return false, err
 	}
@@ -316,7 +324,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	if err != nil {
 		return false, err
 	}
-	found, err = w.fetch(context.Background(), st, p, it, b.args)
+	found, err = w.fetch(w.ctx, st, p, it, b.args)
 	if err != nil {
 		value := func(name string) any { return c.values[p.class.Property(name).Index] }
 		if e := s.duplicate(p, err, value); e != nil {
@@ -333,7 +341,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 // of them; "" when there is no such item.
 func (s *session) newID(p *plan, c change) (string, error) {
 	before := &engine.Item{}
-	found, err := s.one(context.Background(), p, before, append([]any(nil), c.key...))
+	found, err := s.one(s.ctx, p.lock, p, before, append([]any(nil), c.key...))
 	if err != nil || !found {
 		return "", err
 	}
@@ -364,7 +372,11 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	if !ok {
 		return engine.NoItem(c, id)
 	}
-	return s.writer.do(ctx, func(w *session) error {
+	do := s.writer.statement
+	if !inStatement(m) {
+		do = s.writer.do
+	}
+	return do(ctx, func(w *session) error {
 		text, args := p.remove, make([]any, 0, len(key)+1)
 		for _, k := range key {
 			args = append(args, encode(k))
@@ -387,7 +399,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		if err != nil {
 			return err
 		}
-		done, err := st.ExecContext(context.Background(), args...)
+		done, err := st.ExecContext(w.ctx, args...)
 		if err != nil {
 			return err
 		}
