@@ -73,7 +73,7 @@ func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error)
 	for {
 		batch := make([]engine.HeldFile, 0, rowsAtOnce)
 		q := &engine.Query{Class: s.cfg.Class, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce,
-			Filter: &engine.Filter{Op: engine.OpGt, Property: id, Value: last}}
+			Filter: &engine.Filter{Op: engine.OpGt, Left: engine.Attribute(id), Right: engine.Constant(id.Type, last)}}
 		err := s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
 			batch = append(batch, held(it))
 			return nil

@@ -37,15 +37,18 @@ func describeFilter(f *engine.Filter) string {
 	switch {
 	case f == nil:
 		return "all"
-	case f.Property != nil:
-		v := show(f.Value)
+	case f.Left != nil:
+		v := "null"
+		if f.Right != nil {
+			v = show(f.Right.Value)
+		}
 		if f.Op == engine.OpIn {
 			v = show(f.List)
 		}
-		if f.Op == engine.OpMatch {
+		if f.Op == engine.OpLike {
 			v = f.Pattern
 		}
-		return f.Property.Name + " " + string(f.Op) + " " + v
+		return f.Left.Path[0].Name + " " + string(f.Op) + " " + v
 	}
 	var parts []string
 	for _, a := range f.Args {
@@ -73,7 +76,7 @@ func TestLookups(t *testing.T) {
 		{`{"count":["town",{"name":"$name"}]}`, `2`, `town name eq "Größe"`},
 		{`count(town, name)`, `2`, `town name ne null`},
 		{`max(town, id)`, `3`, `town id ne null by id down at most 1`},
-		{`{"min":["town","$id",{"name":["like","o"],"id":["gt","$b"]}]}`, `3`, `town and(and(name match (?i)o, id gt 2), id ne null) by id at most 1`},
+		{`{"min":["town","$id",{"name":["like","o"],"id":["gt","$b"]}]}`, `3`, `town and(and(name like (?i)o, id gt 2), id ne null) by id at most 1`},
 		{`{"sum":["town","id",{"id":["in",["$a","8"]]}]}`, `7`, `town id in [7 8] at most 100001`},
 		{`{"avg":["town","id",{"name":["nempty"]}]}`, `float 3.5`, `town not(name empty null) at most 100001`},
 		{`{"merge":["town","name",null,false,"+"]}`, `"Rome+Lima"`, `town all at most 100001`},

@@ -49,28 +49,38 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
-	b := newBuilder(sv.store.traits)
-	b.dialect = sv.store.db.Dialect
+	b := sv.store.builder()
 	sv.setAll(b, p, v)
 	if err := sv.store.among(b, p, q); err != nil {
 		return 0, err
 	}
-	n, err := sv.w.execute(b)
+	var changed []*engine.Item
+	n, err := int64(0), error(nil)
+	if p.table.searched() {
+		b.add(" RETURNING ", p.selected.list)
+		err = sv.w.members(sv.w.ctx, p, selection{text: b.text(), args: b.args, result: p.selected}, func(it *engine.Item, _ any) {
+			changed = append(changed, it)
+		})
+		n = int64(len(changed))
+	} else {
+		n, err = sv.w.execute(b)
+	}
 	if err != nil {
 		given := func(name string) any { return v[p.class.Property(name).Index] }
 		if d := sv.store.duplicate(p, err, given); d != nil {
 			return 0, d
 		}
+		return 0, err
 	}
-	return n, err
+	return n, sv.store.keepWords(sv.w, p, changed...)
 }
 
 // among writes the condition that an item is one of those that q finds.
 func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
-	b.add(" WHERE ", seqColumn, " IN (SELECT ", seqColumn, " FROM ", p.table.quoted)
-	p.where(b, q.Filter)
+	b.add(" WHERE ", seqColumn, " IN (")
+	b.find(p, p.table.quoted+"."+seqColumn, q)
 	b.add(")")
-	return s.tooMany(b)
+	return b.finish(s.traits)
 }
 
 // unpaged refuses a query for a part of what it finds: which part that is
@@ -127,8 +137,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
-		b := newBuilder(s.traits)
-		b.dialect = s.db.Dialect
+		b := s.builder()
 		b.add("DELETE FROM ", p.table.quoted)
 		if err := s.among(b, p, q); err != nil {
 			return err
@@ -139,7 +148,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 		}
 		b.add(" RETURNING ", p.table.id.quoted)
 		var keys []any
-		if err := w.rows(b, 1, func(row []any) { keys = append(keys, read(p.table.id.typ, row[0])) }); err != nil {
+		if err := w.visitRows(b, 1, func(row []any) { keys = append(keys, read(p.table.id.typ, row[0])) }); err != nil {
 			return err
 		}
 		n = int64(len(keys))

@@ -135,6 +135,9 @@ func (sv *save) insertAll(group []entry) error {
 				return err
 			}
 		}
+		if err := sv.keepWords(p, group[:n]); err != nil {
+			return err
+		}
 		if err := sv.afterAll(p, group[:n]); err != nil {
 			return err
 		}

@@ -94,6 +94,9 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	if err := im.links(p, items); err != nil {
 		return err
 	}
+	if err := im.store.keepWords(im.w, p, items...); err != nil {
+		return err
+	}
 	return im.files(p, items)
 }
 
@@ -107,7 +110,7 @@ func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, erro
 	b := newBuilder(im.store.traits)
 	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ")
 	im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
-	err := im.w.rows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
+	err := im.w.visitRows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
 	return found, err
 }
 

@@ -29,7 +29,7 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 		}
 		return nil, err
 	}
-	return it, nil
+	return it, sv.store.keepWords(sv.w, p, it)
 }
 
 // change updates an item. before is nil when nothing of it had to be known:
@@ -140,6 +140,9 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 		return nil, err
 	}
 	if err := sv.moved(e, it); err != nil {
+		return nil, err
+	}
+	if err := sv.store.keepWords(sv.w, p, it); err != nil {
 		return nil, err
 	}
 	return it, sv.refile(it)

@@ -55,7 +55,11 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	rev := revision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	err := s.writer.statement(ctx, func(w *session) error {
+	do := s.writer.statement
+	if p.table.searched() {
+		do = s.writer.do
+	}
+	err := do(ctx, func(w *session) error {
 		st, err := w.prepare(p.insert)
 		if err != nil {
 			return err
@@ -64,8 +68,9 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 			if e := s.duplicate(p, err, it.Get); e != nil {
 				return e
 			}
+			return err
 		}
-		return err
+		return s.keepWords(w, p, it)
 	})
 	if err != nil {
 		return nil, err
@@ -97,7 +102,7 @@ func (sv *save) alone(e entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if e.deep != nil || e.plan.table.filed || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+	if e.deep != nil || e.plan.table.filed || e.plan.table.searched() || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -356,6 +361,9 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		if e := s.duplicate(p, err, value); e != nil {
 			return false, e
 		}
+	}
+	if err == nil && found {
+		err = s.keepWords(w, p, it)
 	}
 	return found, err
 }
