@@ -308,13 +308,22 @@ func idPart(v any) string {
 	return ValueText(v)
 }
 
-// KeyValues returns the key values that id stands for, in the order of
-// KeyProperties; ok is false when no item can have that id.
+// KeyValues returns what an item with that id is found by: the value of the
+// key property, or the id itself when the key is several properties. ok is
+// false when no item can have that id.
 func (c *Class) KeyValues(id string) (values []any, ok bool) {
+	if len(c.key) > 1 {
+		return []any{id}, id != ""
+	}
+	return c.KeyParts(id)
+}
+
+// KeyParts returns the values of the key properties that id stands for; ok is
+// false when it is not the id of exactly one set of them.
+func (c *Class) KeyParts(id string) (values []any, ok bool) {
 	parts := []string{id}
 	if n := len(c.key); n > 1 {
-		parts = strings.SplitN(id, IDSeparator, n)
-		if len(parts) != n {
+		if parts = strings.Split(id, IDSeparator); len(parts) != n {
 			return nil, false
 		}
 	}

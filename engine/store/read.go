@@ -189,7 +189,7 @@ func (p *plan) load(it *engine.Item, raw []any) {
 	it.Editor = text(raw[atEditor])
 	it.Class = p.class
 	values := raw[p.system:]
-	var sh *shape
+	sh := p.shape
 	if p.shapes != nil {
 		sh = p.shapes[text(raw[atClass])]
 		it.Class = sh.class
@@ -199,11 +199,13 @@ func (p *plan) load(it *engine.Item, raw []any) {
 		it.Values = make(engine.Values, n)
 	}
 	it.Values = it.Values[:n]
-	if sh == nil {
+	if sh.whole {
 		copy(it.Values, values)
 	} else {
 		for i, at := range sh.at {
-			it.Values[i] = values[at]
+			if it.Values[i] = nil; at >= 0 {
+				it.Values[i] = values[at]
+			}
 		}
 	}
 	it.ID = it.Class.ID(it.Values)

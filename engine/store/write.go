@@ -64,8 +64,11 @@ func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 func (p *plan) insertText(tr Traits, rows int, tail string) string {
 	b := newBuilder(tr)
 	b.add("INSERT INTO ", p.table.quoted, " (", classColumn, ", ", versionColumn, ", ", revColumn, ", ", creatorColumn)
-	for _, property := range p.class.Properties {
+	for _, property := range p.stored {
 		b.add(", ", p.table.byName[property.Name].quoted)
+	}
+	if p.table.composite() {
+		b.add(", ", p.table.id.quoted)
 	}
 	b.add(") VALUES ")
 	class := quoteText(p.class.FullName)
@@ -79,7 +82,7 @@ func (p *plan) insertText(tr Traits, rows int, tail string) string {
 		b.bind(nil)
 		b.add(", ")
 		b.bind(nil)
-		for range p.class.Properties {
+		for range p.rowVariables() - 3 {
 			b.add(", ")
 			b.bind(nil)
 		}
@@ -92,8 +95,11 @@ func (p *plan) insertText(tr Traits, rows int, tail string) string {
 // rowArgs appends what one row of insertText takes.
 func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 	args = append(args, orNull(it.Version), int64(it.Revision), orNull(it.Creator))
-	for _, v := range it.Values {
-		args = append(args, encode(v))
+	for _, property := range p.stored {
+		args = append(args, encode(it.Values[property.Index]))
+	}
+	if p.table.composite() {
+		args = append(args, it.ID)
 	}
 	return args
 }
@@ -108,7 +114,13 @@ func orNull(s string) any {
 }
 
 // rowVariables is how many placeholders a row of insertText has.
-func (p *plan) rowVariables() int { return 3 + len(p.class.Properties) }
+func (p *plan) rowVariables() int {
+	n := 3 + len(p.stored)
+	if p.table.composite() {
+		n++
+	}
+	return n
+}
 
 // Update is engine.Repository's.
 func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
@@ -265,13 +277,24 @@ type change struct {
 func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found bool, err error) {
 	b := newBuilder(s.traits)
 	b.add("UPDATE ", p.table.quoted, " SET ")
-	for i, property := range p.class.Properties {
-		col := p.table.byName[property.Name]
-		if c.values[i] != engine.Absent && !(c.keepKey && col.key) {
+	rekeyed := false
+	for _, property := range p.stored {
+		col, value := p.table.byName[property.Name], c.values[property.Index]
+		if value != engine.Absent && !(c.keepKey && col.key) {
 			b.add(col.quoted, " = ")
-			b.bind(c.values[i])
+			b.bind(value)
 			b.add(", ")
+			rekeyed = rekeyed || col.key
 		}
+	}
+	if rekeyed && p.table.composite() {
+		id, err := w.newID(p, c)
+		if err != nil {
+			return false, err
+		}
+		b.add(p.table.id.quoted, " = ")
+		b.bind(id)
+		b.add(", ")
 	}
 	if c.version != nil {
 		b.add(versionColumn, " = ")
@@ -300,6 +323,22 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		}
 	}
 	return found, err
+}
+
+// newID is the id of an item of several key properties after a change of some
+// of them; "" when there is no such item.
+func (s *session) newID(p *plan, c change) (string, error) {
+	before := &engine.Item{}
+	found, err := s.one(context.Background(), p, before, append([]any(nil), c.key...))
+	if err != nil || !found {
+		return "", err
+	}
+	for _, property := range p.class.KeyProperties() {
+		if v := c.values[property.Index]; v != engine.Absent {
+			before.Values[before.Class.Property(property.Name).Index] = v
+		}
+	}
+	return before.Class.ID(before.Values), nil
 }
 
 // stored is a revision as the database has it; 0, which none has, for numbers
