@@ -74,6 +74,7 @@ type plan struct {
 	listed    *result           // the same without the revision
 	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
+	needy     bool // items of the class, or of one below it, need more than their row
 
 	get, list, count, insert, remove, find string
 }
@@ -208,6 +209,7 @@ func newPlan(c *engine.Class, t *table) *plan {
 			p.stored = append(p.stored, property)
 		}
 	}
+	p.needy = slices.ContainsFunc(classes, needs)
 	p.shape = newShape(c, position)
 	if len(classes) == 1 {
 		return p

@@ -32,6 +32,9 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	if !found {
 		return nil, engine.NoItem(c, id)
 	}
+	if len(load) > 0 || p.needy {
+		return it, s.failed(ctx, r, s.enrichOn(ctx, r, []*engine.Item{it}, load))
+	}
 	return it, nil
 }
 
@@ -79,12 +82,37 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 		return err
 	}
 	defer s.readers.giveBack(r)
-	err = r.each(ctx, p, text, args, visit)
+	if len(q.Load) > 0 || p.needy {
+		err = s.eachLoaded(ctx, r, p, selection{text: text, args: args}, q, visit)
+	} else {
+		err = r.each(ctx, p, text, args, visit)
+	}
 	var stopped *stop
 	if errors.As(err, &stopped) {
 		return stopped.err
 	}
 	return s.failed(ctx, r, err)
+}
+
+// eachLoaded reads all items before it loads what goes with them.
+func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, st selection, q *engine.Query, visit func(*engine.Item) error) error {
+	var items []*engine.Item
+	err := r.each(ctx, p, st.text, st.args, func(it *engine.Item) error {
+		items = append(items, it.Clone())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.enrichOn(ctx, r, items, q.Load); err != nil {
+		return err
+	}
+	for _, it := range items {
+		if err := visit(it); err != nil {
+			return &stop{err}
+		}
+	}
+	return nil
 }
 
 func (s *Store) listStatement(p *plan, q *engine.Query) (string, []any, error) {

@@ -17,10 +17,10 @@ type readers struct {
 	closed bool
 }
 
-func newReaders(db *Database) *readers {
+func newReaders(db *Database, trace func(string)) *readers {
 	rs := &readers{free: make(chan *session, db.Readers), size: db.Readers}
 	for range db.Readers {
-		rs.free <- &session{db: db.Read, dialect: db.Dialect}
+		rs.free <- &session{db: db.Read, dialect: db.Dialect, trace: trace}
 	}
 	return rs
 }

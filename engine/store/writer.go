@@ -49,7 +49,7 @@ func newWriter(s *Store) *writer {
 	w := &writer{store: s, jobs: make(chan *job, queueLength), traits: s.traits}
 	for range s.traits.Writers {
 		w.done.Go(func() {
-			w.run(&session{db: s.db.Write, dialect: s.db.Dialect})
+			w.run(&session{db: s.db.Write, dialect: s.db.Dialect, trace: s.trace()})
 		})
 	}
 	return w
