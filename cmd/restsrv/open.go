@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/deploy"
+	"restsrv/engine/file"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 )
@@ -20,6 +22,7 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
+	files    *file.Storage
 	file     string // of SQLite
 }
 
@@ -36,10 +39,10 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, err
 	}
-	system := account.Classes()
+	system, held := account.Classes(), file.Class()
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: append(classes[:len(classes):len(classes)], system...), HashPassword: hasher.Hash, Log: log,
+		Classes: slices.Concat(classes, system, []*engine.Class{held}), HashPassword: hasher.Hash, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -48,7 +51,8 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &database{s, accounts, path}, nil
+	files := file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: held})
+	return &database{store: s, accounts: accounts, files: files, file: path}, nil
 }
 
 // ensureAdmin makes the first account, and tells its password once if it had

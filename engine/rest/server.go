@@ -36,6 +36,8 @@ type Config struct {
 	// Ready returns what keeps the server from being ready, one line each; the
 	// lines name services and components, never paths or causes.
 	Ready func() []string
+	// Files are what GET /files/{id} answers.
+	Files engine.Files
 	// MinBodyRate is what a request's body must arrive with, in bytes a
 	// second; 0 means 1 KiB.
 	MinBodyRate int
@@ -71,6 +73,7 @@ func New(cfg Config) *Server {
 	// The paths are matched as they were sent: nothing cleaned, %2F kept.
 	s.outer = mux.NewRouter().SkipClean(true).UseEncodedPath()
 	s.outer.PathPrefix("/rest/").HandlerFunc(s.serveService)
+	s.outer.PathPrefix("/files/").HandlerFunc(s.serveFile)
 	s.outer.HandleFunc("/livez", s.live).Methods(http.MethodGet, http.MethodHead)
 	s.outer.HandleFunc("/readyz", s.ready).Methods(http.MethodGet, http.MethodHead)
 	s.outer.NotFoundHandler = http.HandlerFunc(notFound)
