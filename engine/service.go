@@ -191,5 +191,6 @@ type Env struct {
 	Data    Repository // checks the permissions of the account in ctx
 	Tokens  TokenIssuer
 	Files   FileStorage // what fileStorage is when a service does not name it
+	Replays Replays
 	Log     *slog.Logger
 }

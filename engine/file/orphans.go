@@ -65,16 +65,19 @@ func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit
 // rowsAtOnce is how many rows are read before their items are.
 const rowsAtOnce = 1000
 
-// rows calls visit for batches of the rows that are older than Grace, and of
-// the younger ones too: their content must not be taken for an orphan.
+// rows calls visit for batches of all rows.
 func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error) error {
 	id := s.cfg.Class.Property("id")
 	var last string
 	for {
 		batch := make([]engine.HeldFile, 0, rowsAtOnce)
-		q := &engine.Query{Class: s.cfg.Class, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce,
-			Filter: &engine.Filter{Op: engine.OpGt, Property: id, Value: last}}
-		err := s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
+		behind := engine.Fields{{Name: "id", Value: engine.Fields{{Name: "$gt", Value: last}}}}
+		f, err := engine.ParseFilter(s.cfg.Class, behind, s.cfg.Now())
+		if err != nil {
+			return err
+		}
+		q := &engine.Query{Class: s.cfg.Class, Filter: f, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce}
+		err = s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
 			batch = append(batch, held(it))
 			return nil
 		})

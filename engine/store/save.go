@@ -12,18 +12,38 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	if len(records) == 0 {
 		return nil, nil
 	}
+	last := records[len(records)-1]
+	if last.Make != nil {
+		records = records[:len(records)-1]
+	}
 	sv, entries, err := s.newSave(ctx, records)
 	if err != nil {
 		return nil, err
 	}
 	err = s.writer.do(ctx, func(w *session) error {
 		sv.w = w
-		return sv.run(entries)
+		if err := sv.run(entries); err != nil || last.Make == nil {
+			return err
+		}
+		return sv.conclude(last)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return sv.items, nil
+}
+
+// conclude saves the record that is made from what was saved before it.
+func (sv *save) conclude(last engine.Record) (err error) {
+	if last.Values, err = last.Make(sv.items); err != nil {
+		return err
+	}
+	end := &save{store: sv.store, ctx: sv.ctx, account: sv.account, items: make([]*engine.Item, 1), w: sv.w}
+	e, err := end.prepare(&last)
+	if err != nil {
+		return err
+	}
+	return end.run([]entry{e})
 }
 
 // newSave prepares a save of the records.
