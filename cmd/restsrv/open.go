@@ -14,6 +14,7 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
+	"restsrv/engine/replay"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 )
@@ -23,6 +24,7 @@ type database struct {
 	store    *store.Store
 	accounts *account.Store
 	files    *file.Storage
+	replays  *replay.Keeper
 	file     string // of SQLite
 }
 
@@ -39,10 +41,10 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, err
 	}
-	system, held := account.Classes(), file.Class()
+	system, held, keys := account.Classes(), file.Class(), replay.Class()
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(classes, system, []*engine.Class{held}), HashPassword: hasher.Hash, Log: log,
+		Classes: slices.Concat(classes, system, []*engine.Class{held, keys}), HashPassword: hasher.Hash, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -52,7 +54,8 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 		return nil, errors.Join(err, s.Close())
 	}
 	files := file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: held})
-	return &database{store: s, accounts: accounts, files: files, file: path}, nil
+	replays := replay.New(replay.Config{Data: s, Class: keys, Log: log})
+	return &database{store: s, accounts: accounts, files: files, replays: replays, file: path}, nil
 }
 
 // ensureAdmin makes the first account, and tells its password once if it had
