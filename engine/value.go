@@ -206,7 +206,7 @@ func (i Instant) truncate(size int) Instant {
 	return i - rest
 }
 
-// MaxGUID is the longest guid in bytes of UTF-8; any text up to it is one.
+// MaxGUID is the longest guid in characters; any text up to it is one.
 const MaxGUID = 255
 
 // Cast turns a decoded JSON value, a query parameter or a value from a script
@@ -250,7 +250,7 @@ func (p *Property) Cast(v any) (any, error) {
 			break
 		}
 		s, ok := castText(v)
-		if ok && (p.Type != GUID || len(s) <= MaxGUID) {
+		if ok && (p.Type != GUID || utf8.RuneCountInString(s) <= MaxGUID) {
 			if _, same := v.(string); same {
 				return v, nil // as it is: another interface would be another allocation
 			}
@@ -275,7 +275,7 @@ func (p *Property) expects() string {
 	case Boolean:
 		return "true or false (boolean)"
 	case GUID:
-		return "text of at most 255 bytes (guid)"
+		return "text of at most 255 characters (guid)"
 	}
 	return "text (" + p.Type.String() + ")"
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // readFields reads the body: a JSON object, or a multipart form whose files go
-// to the storage as they come.
+// to the storage as they come. No body at all is an object without attributes,
+// whatever Content-Type says.
 func (s *service) readFields(ctx context.Context, c *engine.Class, r *engine.Request) (engine.Fields, error) {
 	t := r.MediaType()
 	if t == "multipart/form-data" {
@@ -22,7 +23,7 @@ func (s *service) readFields(ctx context.Context, c *engine.Class, r *engine.Req
 	}
 	switch {
 	case len(body) == 0:
-		return nil, engine.Errorf(engine.Invalid, "json", "the body is empty, a JSON object was expected")
+		return engine.Fields{}, nil
 	case isJSON(t):
 		return jsonFields(body)
 	}

@@ -1,6 +1,7 @@
 package crud
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -23,15 +24,22 @@ type form struct {
 // are stored by then. Parts of one name make a list where the attribute takes
 // one; else the last counts.
 func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, error) {
+	if r.Body == nil {
+		return engine.Fields{}, nil
+	}
+	body := bufio.NewReader(r.Body)
+	if _, err := body.Peek(1); err == io.EOF {
+		return engine.Fields{}, nil
+	}
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || params["boundary"] == "" || r.Body == nil {
+	if err != nil || params["boundary"] == "" {
 		return nil, malformed(nil)
 	}
 	f.fields, f.lists = engine.Fields{}, map[string]int{}
-	parts := multipart.NewReader(r.Body, params["boundary"])
+	parts := multipart.NewReader(body, params["boundary"])
 	for {
 		part, err := parts.NextPart()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // one that is wrapped is another: the body is cut off
 			return f.fields, nil
 		}
 		if err != nil {

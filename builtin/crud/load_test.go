@@ -146,7 +146,7 @@ func TestNested(t *testing.T) {
 	if err := l.nested(1); err != nil || sorted(tree(l.roots)) != "guide mayor region twin" {
 		t.Errorf("got %s, %v", tree(l.roots), err)
 	}
-	if err := newLoads(atlas(t)).nested(maxNesting); engine.CodeOf(err) != engine.Invalid || err == nil {
+	if err := newLoads(atlas(t)).nested(maxPath); engine.CodeOf(err) != engine.Invalid || err == nil {
 		t.Errorf("so many paths: %v", err)
 	}
 }

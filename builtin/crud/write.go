@@ -34,6 +34,9 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
+	if err := s.wantNone(ctx, r, in.class); err != nil {
+		return nil, err
+	}
 	it, err := s.data.Update(ctx, in.class, r.Param("id"), in.values, engine.WriteOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
 	if err != nil {
 		return nil, err
@@ -61,6 +64,9 @@ func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Ite
 func (s *service) remove(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
+		return nil, err
+	}
+	if err := s.wantNone(ctx, r, c); err != nil {
 		return nil, err
 	}
 	return nil, s.data.Delete(ctx, c, r.Param("id"), ifMatch(r))
@@ -116,4 +122,20 @@ func ifMatch(r *engine.Request) *engine.Match {
 		}
 	}
 	return m
+}
+
+// wantNone evaluates If-None-Match: * (RFC 9110 section 13.1.2), with which a
+// client asks that the object does not exist: changing or deleting it then
+// fails either way.
+func (s *service) wantNone(ctx context.Context, r *engine.Request, c *engine.Class) error {
+	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
+		return nil
+	}
+	id := r.Param("id")
+	if _, err := s.data.Get(ctx, c, id); err != nil {
+		return err
+	}
+	e := engine.Errorf(engine.Unmatched, "unmatched", "object %s of class %s exists, which If-None-Match: * rules out", engine.Quote(id), c.FullName)
+	e.Class, e.ID = c.FullName, id
+	return e
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"restsrv/engine"
@@ -34,7 +36,7 @@ type database struct {
 func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == "" {
-		return nil, fmt.Errorf("database %q: expected sqlite:PATH", url)
+		return nil, fmt.Errorf("database %q: expected sqlite:PATH", withoutSecrets(url))
 	}
 	path = c.Abs(path)
 	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
@@ -58,6 +60,22 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	return &database{store: s, accounts: accounts, files: files, replays: replays, file: path}, nil
 }
 
+// withoutSecrets returns what of a database address may be shown: neither what
+// stands before an @, nor parameters.
+func withoutSecrets(url string) string {
+	if at := strings.LastIndexByte(url, '@'); at >= 0 {
+		scheme, _, found := strings.Cut(url[:at], ":")
+		if !found || strings.ContainsAny(scheme, "= ") {
+			return "…"
+		}
+		url = scheme + ":…" + url[at:]
+	}
+	if i := strings.IndexAny(url, "?="); i >= 0 {
+		url = url[:i] + "…"
+	}
+	return url
+}
+
 // ensureAdmin makes the first account, and tells its password once if it had
 // to be made up: at the terminal, or in a file beside the database.
 func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) error {
@@ -72,9 +90,8 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 	case admin.Created && s.Terminal:
 		fmt.Fprintf(s.Err, "\nThe first account is %s, its password is %s\nIt is shown this once; restsrv user passwd changes it.\n\n", account.AdminID, admin.Generated)
 	case admin.Created:
-		file := filepath.Join(filepath.Dir(d.file), "admin-password")
-		_ = os.Remove(file) // a file that is there would keep its mode
-		if err := os.WriteFile(file, []byte(admin.Generated+"\n"), 0o600); err != nil {
+		file, err := writePassword(d.file, admin.Generated)
+		if err != nil {
 			return fmt.Errorf("the password of the new account %s cannot be written down: %w", account.AdminID, err)
 		}
 		log.Info("account created", "account", account.AdminID, "password", "in the file "+file)
@@ -82,6 +99,29 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 		go d.warnPasswordDiffers(ctx, given, log) // it hashes: not before the server answers
 	}
 	return nil
+}
+
+// writePassword writes a password into a new file beside the database and
+// returns its path: admin-password, or a name with the database's and then a
+// number when there is such a file. One that is there is another database's.
+func writePassword(database, password string) (string, error) {
+	base := filepath.Base(database)
+	stem := filepath.Join(filepath.Dir(database), "admin-password")
+	file := stem
+	for n := 1; ; n++ {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			_, err = f.WriteString(password + "\n")
+			return file, errors.Join(err, f.Close())
+		}
+		if !errors.Is(err, fs.ErrExist) || n == 100 {
+			return "", err
+		}
+		file = stem + "-" + strings.TrimSuffix(base, filepath.Ext(base))
+		if n > 1 {
+			file += "-" + strconv.Itoa(n)
+		}
+	}
 }
 
 func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *slog.Logger) {

@@ -118,9 +118,11 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 	return err
 }
 
-// SetPassword gives an account a new password. The old one ends at once, in
-// other processes within a second; tokens stay valid. Errors: NotFound,
-// Invalid for a password that is empty or too long.
+// SetPassword gives an account a new password. The old one and all tokens that
+// were issued under it end at once, in other processes within a second: whoever
+// had the old password may have made some. The date of the password ends the
+// tokens with the same write; that they are deleted then is for tidiness.
+// Errors: NotFound, Invalid for a password that is empty or too long.
 func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	if _, err := s.existing(ctx, id); err != nil {
 		return err
@@ -129,11 +131,15 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, id,
+	err = s.change(ctx, id,
 		set{"pwd", hash},
 		set{"pwdDate", engine.InstantOf(s.clock())},
 		set{"needPwdReset", false},
 	)
+	if err != nil {
+		return err
+	}
+	return s.removeTokens(ctx, id)
 }
 
 // Disable makes an account unable to sign in, by password or token, at once;

@@ -25,7 +25,7 @@ func (c *Config) Records(meta engine.MetaRepository) ([]engine.Record, engine.Fa
 		case in.Class == "":
 			continue // a fault of Load
 		case err != nil:
-			o.Fault(o.At("_class"), "class "+engine.Quote(in.Class)+", which does not exist", jsonfile.Choice(in.Class, names))
+			noClass(o, in.Class, names)
 			continue
 		case class.Abstract:
 			o.Fault(o.At("_class"), "abstract class "+engine.Quote(in.Class), "a class that can have items")
@@ -36,6 +36,22 @@ func (c *Config) Records(meta engine.MetaRepository) ([]engine.Record, engine.Fa
 		records = append(records, engine.Record{Class: class, ID: in.ID, Values: values})
 	}
 	return records, faults
+}
+
+// UnknownClasses finds the inline objects of classes that are none of the
+// names. It is what can be said of objects while the classes have faults.
+func (c *Config) UnknownClasses(names []string) engine.Faults {
+	var faults engine.Faults
+	for _, in := range c.Objects {
+		if in.Class != "" && !slices.Contains(names, in.Class) {
+			noClass(jsonfile.Object{File: c.File, Path: in.Path, Fields: in.Values, Faults: &faults}, in.Class, names)
+		}
+	}
+	return faults
+}
+
+func noClass(o jsonfile.Object, name string, names []string) {
+	o.Fault(o.At("_class"), "class "+engine.Quote(name)+", which does not exist", jsonfile.Choice(name, names))
 }
 
 func bind(o jsonfile.Object, class *engine.Class) engine.Values {

@@ -165,3 +165,19 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// TestNames names classes before anything else is known of them, and tells
+// when some name is not known.
+func TestNames(t *testing.T) {
+	class := func(fields ...engine.Field) Source { return Source{Value: engine.Fields(fields)} }
+	named := class(engine.Field{Name: "name", Value: "note"}, engine.Field{Name: "properties", Value: "wrong"})
+	foreign := class(engine.Field{Name: "name", Value: "note"}, engine.Field{Name: "namespace", Value: "other"})
+	if names, complete := Names([]Source{named, foreign}, "sample"); !complete || strings.Join(names, " ") != "note@sample note@other" {
+		t.Errorf("got %v, %t", names, complete)
+	}
+	for _, bad := range []Source{class(), {Value: "note"}, class(engine.Field{Name: "name", Value: true})} {
+		if names, complete := Names([]Source{bad, named}, "sample"); complete || len(names) != 1 {
+			t.Errorf("%v: got %v, %t", bad.Value, names, complete)
+		}
+	}
+}

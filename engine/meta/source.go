@@ -50,6 +50,28 @@ func ReadDir(root fs.FS, dir string) ([]Source, engine.Faults) {
 	return sources, faults
 }
 
+// Names returns the full names of the classes, whatever else is wrong with
+// them; complete is false when one has no name that can be read.
+func Names(sources []Source, namespace string) (names []string, complete bool) {
+	complete = true
+	for _, s := range sources {
+		fields, _ := s.Value.(engine.Fields)
+		given, _ := fields.Get("name")
+		name, _ := given.(string)
+		if name == "" {
+			complete = false
+			continue
+		}
+		given, _ = fields.Get("namespace")
+		own, _ := given.(string)
+		if own == "" {
+			own = namespace
+		}
+		names = append(names, engine.FullName(name, own))
+	}
+	return names, complete
+}
+
 func readFile(root fs.FS, file string) (any, *engine.Fault) {
 	data, err := fs.ReadFile(root, file)
 	if err != nil {

@@ -86,16 +86,6 @@ func (s *Server) readable(ctx context.Context, escaped string) (held engine.Held
 	return s.cfg.Files.Readable(ctx, id)
 }
 
-// anyAccount proves an account by whichever credential a request offers.
-func (s *Server) anyAccount(r *http.Request) (*engine.Account, error) {
-	c := credentials(r.Header)
-	mode := engine.AuthPwd
-	if c.Token != "" {
-		mode = engine.AuthToken
-	}
-	return s.cfg.Auth.Authenticate(r.Context(), mode, c)
-}
-
 func fileHeaders(h http.Header, f engine.StoredFile, download bool) {
 	kind, disposition := f.MimeType, "inline"
 	if !inert[kind] {
