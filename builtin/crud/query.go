@@ -2,7 +2,6 @@ package crud
 
 import (
 	"net/url"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ type listing struct {
 	query   *engine.Query
 	loads   *loads
 	filters []*engine.Filter
-	fields  []*engine.Property // of the answer; nil for all
+	fields  *engine.Projection // of the answer; nil for all
 	total   bool
 	given   map[string]bool // parameters that the URL sets; they win over the body
 	unknown unknownNames
@@ -64,7 +63,10 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 			}
 		}
 		return nil
-	case "_sort", "_fields", "_search", "_total", "_offset", "_count":
+	case "_fields":
+		l.fields, err = fieldList(l.class, values)
+		return err
+	case "_sort", "_search", "_total", "_offset", "_count":
 	default:
 		return l.attribute(name, values)
 	}
@@ -74,8 +76,6 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 	switch name {
 	case "_sort":
 		l.query.Sort, err = sortList(l.class, values[0])
-	case "_fields":
-		l.fields, err = fieldList(l.class, values[0])
 	case "_search":
 		l.query.Search = values[0]
 	case "_total":
@@ -193,20 +193,16 @@ func sortList(c *engine.Class, text string) ([]engine.Sort, error) {
 }
 
 // fieldList reads the attributes that an answer is to have.
-func fieldList(c *engine.Class, text string) ([]*engine.Property, error) {
-	fields := []*engine.Property{}
-	for _, name := range strings.Split(text, ",") {
-		found := named(c, name)
-		if len(found) == 0 && name != "" && !engine.IsSystemName(name) {
-			return nil, unknownAttribute(c, "_fields: ", name)
-		}
-		for _, p := range found {
-			if !slices.Contains(fields, p) {
-				fields = append(fields, p)
+func fieldList(c *engine.Class, values []string) (*engine.Projection, error) {
+	var names []string
+	for _, v := range values {
+		for _, name := range strings.Split(v, ",") {
+			if name != "" {
+				names = append(names, name)
 			}
 		}
 	}
-	return fields, nil
+	return engine.NewProjection(c, names)
 }
 
 func flag(name, value string) (bool, error) {

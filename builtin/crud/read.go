@@ -38,9 +38,10 @@ func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Respons
 // shape is in which form one item is answered.
 type shape struct {
 	load   []*engine.Load
-	fields []*engine.Property
+	fields *engine.Projection
 }
 
+// plain reports whether the item is answered in its plain form.
 func (s shape) plain() bool { return len(s.load) == 0 && s.fields == nil }
 
 // readShape reads _eager and _fields.
@@ -59,7 +60,7 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 				}
 			}
 		case "_fields":
-			if s.fields, err = fieldList(c, strings.Join(q[name], ",")); err != nil {
+			if s.fields, err = fieldList(c, q[name]); err != nil {
 				return s, nil, err
 			}
 		default:
@@ -73,7 +74,7 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 // itemResponse answers one item. Its tag names the revision, for If-Match, and
 // the body where that may change without the item.
 func itemResponse(it *engine.Item, s shape) *engine.Response {
-	body := appendItem(make([]byte, 0, 512), it, s.fields)
+	body := it.AppendFields(make([]byte, 0, 512), s.fields)
 	resp := engine.JSON(body)
 	resp.ETag = it.ETag()
 	if !s.plain() || computed(it.Class) {
@@ -94,11 +95,6 @@ func computed(c *engine.Class) bool {
 		}
 	}
 	return false
-}
-
-// appendItem appends an item, or the given attributes of it.
-func appendItem(b []byte, it *engine.Item, fields []*engine.Property) []byte {
-	return it.AppendJSON(b)
 }
 
 // list answers GET /:class. Its body, if there is one, is ignored.
@@ -139,7 +135,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = appendItem(b, it, l.fields)
+		b = it.AppendFields(b, l.fields)
 		return nil
 	})
 	b = append(b, ']')
