@@ -38,6 +38,7 @@ var owners = map[string]string{
 	"modernc.org/sqlite":                 "engine/store/sqlite",
 	"golang.org/x/crypto":                "engine/account",
 	"golang.org/x/term":                  "cmd/restsrv",
+	"go.yaml.in/yaml/v4":                 "engine/jsonfile",
 	"github.com/google/uuid":             "engine/store",
 	"github.com/go-json-experiment/json": "engine/wire",
 }
