@@ -172,6 +172,9 @@ func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engin
 
 // respond answers the items as stored, or as the converter says.
 func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Converter, items []*engine.Item) (*engine.Response, error) {
+	if err := s.loadMembers(ctx, items); err != nil {
+		return nil, err
+	}
 	if c != nil {
 		resp, err := c.Respond(ctx, r, items)
 		if err != nil || resp != nil {
