@@ -54,7 +54,7 @@ func TestCastJSON(t *testing.T) {
 		{Geo, `{"type":"Feature","geometry":null,"properties":null}`, `=`},
 		{Geo, `{"type":"Point","coordinates":[1]}`, ``}, {Geo, `{"type":"Point","coordinates":["1","2"]}`, ``}, {Geo, `{"type":"Point"}`, ``},
 		{Geo, `{"type":"LineString","coordinates":[[1,2]]}`, ``}, {Geo, `{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,1]]]}`, ``},
-		{Geo, `{"type":"Polygon","coordinates":[[[0,0],[1,0],[0,0]]]}`, ``}, {Geo, `{"type":"Circle","coordinates":[1,2]}`, ``},
+		{Geo, `{"type":"Polygon","coordinates":[[[0,0],[0,0]]]}`, `=`}, {Geo, `{"type":"Polygon","coordinates":[[[0,0]]]}`, ``}, {Geo, `{"type":"Circle","coordinates":[1,2]}`, ``},
 		{Geo, `{"type":"Feature","properties":{}}`, ``}, {Geo, `{"type":"Feature","geometry":{"type":"Feature","geometry":null}}`, ``},
 		{Geo, `{"type":"FeatureCollection","features":[{"type":"Point","coordinates":[1,2]}]}`, ``}, {Geo, `{"coordinates":[1,2]}`, ``},
 		{Geo, `{"type":"Point","coordinates":[1,2],"bbox":[1]}`, ``}, {Geo, `[1,2]`, ``}, {Geo, `"here"`, ``},

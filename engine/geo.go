@@ -6,8 +6,9 @@ import (
 )
 
 // checkGeo tells what is wrong with a GeoJSON object (RFC 7946), "" for
-// nothing. Members that the format does not know may be there. A Feature may
-// lack "properties", which drawing tools leave out.
+// nothing. Members that the format does not know may be there. Two things are
+// let pass that map editors write: a Feature without "properties", and a closed
+// ring of less than four positions, which is a shape that was only begun.
 func checkGeo(v any) string {
 	fields, ok := v.(Fields)
 	if !ok {
@@ -130,7 +131,7 @@ func checkPositions(v any, least int, kind any) string {
 }
 
 func checkRing(v any) string {
-	if why := checkPositions(v, 4, "ring"); why != "" {
+	if why := checkPositions(v, 2, "ring"); why != "" {
 		return why
 	}
 	ring := v.([]any)

@@ -62,8 +62,8 @@ func encode(v any) any {
 // another Go type than engine.Values has.
 func converted(t engine.PropertyType) bool {
 	switch t {
-	case engine.DecimalNum, engine.DateTime, engine.Boolean:
-		return true
+	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
+		return true // SQLite returns a whole real of a row just written as an int
 	}
 	return isJSON(t)
 }
@@ -86,6 +86,8 @@ func decode(t engine.PropertyType, v any) any {
 			return engine.Instant(v)
 		case engine.Boolean:
 			return v != 0
+		case engine.Real:
+			return float64(v)
 		}
 	case string:
 		return decodeText(t, v)

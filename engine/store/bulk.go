@@ -16,7 +16,7 @@ const bulkRows = 512
 // run writes the entries in order, those that can share a statement together.
 // It may run again when the transaction failed, and uses nothing up.
 func (sv *save) run(w *session, entries []entry) error {
-	sv.w, sv.later, sv.expected = w, nil, nil
+	sv.begin(w)
 	entries = slices.Clone(entries)
 	for len(entries) > 0 {
 		if err := sv.ctx.Err(); err != nil {
@@ -39,6 +39,9 @@ func (sv *save) run(w *session, entries []entry) error {
 	}
 	return sv.finish()
 }
+
+// begin makes sv ready to write in a transaction.
+func (sv *save) begin(w *session) { sv.w, sv.later, sv.expected = w, nil, nil }
 
 // one writes an entry by itself. Another key ends the collections that wait:
 // they are of what the items were before.
@@ -81,6 +84,9 @@ func groupLength(entries []entry) int {
 }
 
 func (sv *save) update(e *entry) error {
+	if err := sv.raise(e.plan, []engine.Values{e.given}); err != nil {
+		return err
+	}
 	it := &engine.Item{}
 	c := change{key: e.key, values: sv.stampedUpdate(e.plan, e.given), keepKey: true, version: &e.version, editor: sv.editor(e.plan)}
 	found, err := sv.store.updateOne(sv.w, e.plan, it, c)

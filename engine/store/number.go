@@ -13,33 +13,44 @@ func (sv *save) numberOne(p *plan, v engine.Values) error {
 	return sv.number(p, []engine.Values{v})
 }
 
-// number gives new items their autoassigned ints. A number that is given
-// raises the counter, so that it is not assigned again.
+// raise lets counters pass the numbers that are given, so that these are not
+// assigned again.
+func (sv *save) raise(p *plan, rows []engine.Values) error {
+	for _, property := range p.duties.numbers {
+		highest := int64(0)
+		for _, v := range rows {
+			if n, ok := v[property.Index].(int64); ok {
+				highest = max(highest, n)
+			}
+		}
+		if highest > 0 {
+			if err := raiseCounter(sv.w, counter(p.table, property), highest); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// number gives new items their autoassigned ints.
 func (sv *save) number(p *plan, rows []engine.Values) error {
+	if err := sv.raise(p, rows); err != nil {
+		return err
+	}
 	for _, property := range p.duties.numbers {
 		if property.Default != nil || property.Computed != nil {
 			continue
 		}
-		lacking, highest := int64(0), int64(0)
+		lacking := int64(0)
 		for _, v := range rows {
-			switch n := v[property.Index].(type) {
-			case int64:
-				highest = max(highest, n)
-			case nil:
-			default:
+			if v[property.Index] == engine.Absent {
 				lacking++
-			}
-		}
-		name := counter(p.table, property)
-		if highest > 0 {
-			if err := raiseCounter(sv.w, name, highest); err != nil {
-				return err
 			}
 		}
 		if lacking == 0 {
 			continue
 		}
-		next, err := nextNumbers(sv.w, name, lacking)
+		next, err := nextNumbers(sv.w, counter(p.table, property), lacking)
 		if err != nil {
 			return err
 		}

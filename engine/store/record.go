@@ -43,6 +43,9 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 		}
 		match = nil
 	}
+	if err := sv.raise(e.plan, []engine.Values{v}); err != nil {
+		return nil, err
+	}
 	sv.stampUpdate(e.plan, v)
 	c := change{key: slices.Clone(e.key), values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
 	if e.how != modify && !e.inner {

@@ -39,6 +39,9 @@ func Run(t *testing.T, open Open) {
 		{"nested records", nestedTests},
 		{"collections", collectionTests},
 		{"changed keys", rekeyTests},
+		{"all that a filter finds", allTests},
+		{"numbers", numberTests},
+		{"trackers", trackerTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
