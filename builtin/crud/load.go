@@ -1,6 +1,7 @@
 package crud
 
 import (
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -24,13 +25,26 @@ type loads struct {
 // newLoads begins with the attributes that the class always loads.
 func newLoads(c *engine.Class) *loads {
 	l := &loads{class: c}
-	for _, p := range points(c) {
-		if p.Eager {
-			l.count++
-			l.roots, _ = next(l.roots, p)
-		}
+	l.always(c)
+	for _, d := range c.Descendants {
+		l.always(d)
 	}
 	return l
+}
+
+func (l *loads) always(c *engine.Class) {
+	for _, p := range c.Properties {
+		if !p.Eager || !leads(p) {
+			continue
+		}
+		known := slices.ContainsFunc(l.roots, func(r *engine.Load) bool {
+			return r.Property.Name == p.Name && r.Property.Definition == p.Definition
+		})
+		if !known {
+			l.count++
+			l.roots = append(l.roots, &engine.Load{Property: p, Shown: true})
+		}
+	}
 }
 
 // points are the references and collections of a class and of its descendants.
@@ -177,7 +191,7 @@ func (l *loads) add(source string, p path) error {
 // next finds the load of a property among others, or adds it.
 func next(level []*engine.Load, p *engine.Property) ([]*engine.Load, *engine.Load) {
 	for _, l := range level {
-		if l.Property == p {
+		if l.Property.Name == p.Name && l.Property.Definition == p.Definition {
 			return level, l
 		}
 	}

@@ -19,7 +19,7 @@ type listing struct {
 	filters []*engine.Filter
 	fields  *engine.Projection // of the answer; nil for all
 	total   bool
-	given   map[string]bool // parameters that the URL sets; they win over the body
+	given   url.Values // parameters of the URL: they win over the body
 	unknown unknownNames
 }
 
@@ -32,14 +32,13 @@ const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _searc
 // readListing reads the parameters of a list (interface.md, "GET list of
 // objects"; decisions.md section 2).
 func (s *service) readListing(c *engine.Class, r *engine.Request) (*listing, error) {
-	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: newLoads(c), given: map[string]bool{}}
-	parameters, err := r.Query()
-	if err != nil {
+	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: newLoads(c)}
+	var err error
+	if l.given, err = r.Query(); err != nil {
 		return nil, err
 	}
-	for _, name := range sortedNames(parameters) {
-		l.given[name] = true
-		if err := s.readParameter(l, name, parameters[name]); err != nil {
+	for _, name := range sortedNames(l.given) {
+		if err := s.readParameter(l, name, l.given[name]); err != nil {
 			return nil, err
 		}
 	}

@@ -3,6 +3,7 @@ package crud
 import (
 	"context"
 	"hash/crc32"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -164,10 +165,9 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 // nextPage is the URL of the page after this one, relative to the server: the
 // same request with another place to begin.
 func nextPage(r *engine.Request, l *listing) string {
-	parameters, _ := r.Query() // read before
-	next := url.Values{}
-	for name, values := range parameters {
-		next[name] = values
+	next := maps.Clone(l.given)
+	if next == nil {
+		next = url.Values{}
 	}
 	next["_offset"] = []string{strconv.Itoa(l.query.Offset + l.query.Count)}
 	return "/rest/" + url.PathEscape(r.Service) + r.Path + "?" + next.Encode()

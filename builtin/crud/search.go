@@ -69,7 +69,7 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 	case "filter":
 		return l.filter(f.Value)
 	case "sort":
-		if l.given["_sort"] {
+		if l.given.Has("_sort") {
 			return nil
 		}
 		l.query.Sort, err = engine.ParseSort(l.class, f.Value)
@@ -84,9 +84,9 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 			err = l.loads.nested(n)
 		}
 	case "offset":
-		err = set(&l.query.Offset, f, l.given["_offset"])
+		err = set(&l.query.Offset, f, l.given.Has("_offset"))
 	case "count":
-		if err = set(&l.query.Count, f, l.given["_count"]); err == nil {
+		if err = set(&l.query.Count, f, l.given.Has("_count")); err == nil {
 			err = s.checkCount("count", l.query.Count)
 		}
 	}
