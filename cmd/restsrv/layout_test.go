@@ -20,6 +20,7 @@ var siblings = map[string]map[string]string{
 	"builtin/acceptor":    {"engine/wire": "decodes its body"},
 	"builtin/crud":        {"engine/wire": "decodes its body"},
 	"builtin/token":       {"engine/wire": "decodes its body"},
+	"engine/account":      {"engine/jsonfile": "reads acl files, which people write"},
 	"engine/deploy":       {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/meta":         {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/script":       {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
@@ -39,6 +40,7 @@ var owners = map[string]string{
 	"golang.org/x/crypto":                "engine/account",
 	"golang.org/x/term":                  "cmd/restsrv",
 	"go.yaml.in/yaml/v4":                 "engine/jsonfile",
+	"github.com/schollz/progressbar":     "cmd/restsrv",
 	"github.com/google/uuid":             "engine/store",
 	"github.com/go-json-experiment/json": "engine/wire",
 }

@@ -101,7 +101,7 @@ func (p *plan) onlyPlain(v engine.Values) error {
 		}
 	}
 	for _, property := range p.duties.files {
-		if v[property.Index] != engine.Absent && v[property.Index] != nil {
+		if v[property.Index] != engine.Absent {
 			return refuse(property, "file", "is a file")
 		}
 	}

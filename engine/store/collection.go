@@ -94,7 +94,7 @@ func (sv *save) members(e *entry, m membership, fill func(v engine.Values, c *en
 			fill(inner.given, inner.plan.class)
 		}
 		it, err := sv.write(&inner)
-		if err == nil && !allowed(m.property, it.Class) {
+		if err == nil && !m.property.Allows(it.Class) {
 			err = notAllowed(m.property, it.Class, it.ID)
 		}
 		if err != nil {
@@ -305,7 +305,7 @@ func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
 	target := sv.store.plans[p.Target]
 	v := engine.NewValues(p.Target)
 	v[p.Target.Property(p.Back.Name).Index] = value
-	sv.stampUpdate(target, v)
+	p.Target.Stamp(v, sv.generate(), false)
 	for chunk := range slices.Chunk(ids, bulkRows) {
 		b := newBuilder(sv.store.traits)
 		sv.setAll(b, target, v)

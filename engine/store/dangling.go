@@ -71,7 +71,7 @@ func (x *expectation) check(t *table, id, class string) error {
 		}
 		below := c == p.Target || slices.Contains(p.Target.Descendants, c)
 		switch {
-		case allowed(p, c), !below && !strict:
+		case p.Allows(c), !below && !strict:
 			return nil
 		case below || len(p.Subclasses) > 0:
 			e := notAllowed(p, c, id)

@@ -114,7 +114,7 @@ func place(p *engine.Property, i int) string {
 
 // inner prepares a record in the place of p's value.
 func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
-	if !allowed(p, r.Class) {
+	if !p.Allows(r.Class) {
 		return nil, notAllowed(p, r.Class, r.ID)
 	}
 	e, err := sv.prepare(r, true)
@@ -126,14 +126,6 @@ func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entr
 		e.version = r.Class.Version
 	}
 	return &e, nil
-}
-
-// allowed reports whether p may point at items of a class.
-func allowed(p *engine.Property, c *engine.Class) bool {
-	if len(p.Subclasses) == 0 {
-		return c == p.Target || slices.Contains(p.Target.Descendants, c)
-	}
-	return slices.Contains(p.Subclasses, c)
 }
 
 func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
@@ -199,7 +191,7 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 		if err != nil {
 			return nil, within(n.property.Name, err)
 		}
-		if !allowed(n.property, it.Class) {
+		if !n.property.Allows(it.Class) {
 			return nil, within(n.property.Name, notAllowed(n.property, it.Class, it.ID))
 		}
 		v[n.property.Index] = keyOf(it)

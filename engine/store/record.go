@@ -46,7 +46,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 	if err := sv.raise(e.plan, []engine.Values{v}); err != nil {
 		return nil, err
 	}
-	sv.stampUpdate(e.plan, v)
+	e.plan.class.Stamp(v, sv.generate(), false)
 	c := change{key: slices.Clone(e.key), values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
 	if e.how != modify && !e.inner {
 		c.version = &e.version
@@ -97,7 +97,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 			v[i] = before.Values[at.Index]
 		}
 	}
-	sv.stampUpdate(p, v)
+	p.class.Stamp(v, sv.generate(), false)
 	if err := sv.numberOne(p, v); err != nil {
 		return nil, err
 	}
@@ -133,7 +133,10 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 		}
 		return nil, err
 	}
-	return it, sv.moved(e, it)
+	if err := sv.moved(e, it); err != nil {
+		return nil, err
+	}
+	return it, sv.refile(it)
 }
 
 // after does what follows the write of a row: collections and checks wait for
@@ -146,5 +149,5 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if e.handling == engine.Strict || d.restricted {
 		sv.expectAll(e, given)
 	}
-	return nil
+	return sv.file(e.plan, given, it)
 }

@@ -271,7 +271,9 @@ func (sv *save) tryUpsert(e *entry) error {
 
 // complete makes v what is inserted.
 func (sv *save) complete(p *plan, v engine.Values) error {
-	sv.stampInsert(p, v)
+	if p.duties.stamped() {
+		p.class.Stamp(v, sv.generate(), true)
+	}
 	return sv.fill(p, v)
 }
 
@@ -287,7 +289,7 @@ func (sv *save) fill(p *plan, v engine.Values) error {
 		}
 		v[property.Index] = hashed
 	}
-	return p.class.Complete(v, sv.store.generate())
+	return p.class.Complete(v, sv.generate())
 }
 
 // passwords hashes what a record gives, and the defaults that it may need:

@@ -39,7 +39,7 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 // createPlain inserts an item of which nothing but the row is to be written.
 func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*engine.Item, error) {
 	c := p.class
-	if err := c.Complete(v, s.generate()); err != nil {
+	if err := c.Complete(v, s.newWrite(ctx, 0).generate()); err != nil {
 		return nil, err
 	}
 	if err := s.hash(ctx, p, v); err != nil {
