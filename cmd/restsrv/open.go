@@ -46,7 +46,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	system, held, keys := account.Classes(), file.Class(), replay.Class()
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(classes, system, []*engine.Class{held, keys}), HashPassword: hasher.Hash, Log: log,
+		Classes: slices.Concat(classes, system, []*engine.Class{held, keys}), FileClass: held, HashPassword: hasher.Hash, Log: log,
 	})
 	if err != nil {
 		return nil, err
