@@ -13,22 +13,46 @@ import (
 	"restsrv/engine/store/sqlite"
 )
 
-// noClasses is an application without classes.
-type noClasses struct{}
+// application is one of a single class, note@sample, with a file.
+type application struct{ note *engine.Class }
 
-func (noClasses) Class(name string) (*engine.Class, error) { return nil, engine.NoClass(name) }
-func (noClasses) Classes() []*engine.Class                 { return nil }
+func (a application) Class(name string) (*engine.Class, error) {
+	if name != a.note.FullName {
+		return nil, engine.NoClass(name)
+	}
+	return a.note, nil
+}
+
+func (a application) Classes() []*engine.Class { return []*engine.Class{a.note} }
+
+// note is the class of the application.
+func note(t *testing.T) *engine.Class {
+	t.Helper()
+	c := &engine.Class{Name: "note", Namespace: "sample", Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Type: engine.String}, {Name: "photo", Type: engine.File, Nullable: true, OrderNumber: 1}}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	return c
+}
 
 // open is a storage beside a real database.
 func open(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class *engine.Class, dir string) {
 	t.Helper()
+	s, db, class, _, dir = openWith(t, c)
+	return s, db, class, dir
+}
+
+func openWith(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class, notes *engine.Class, dir string) {
+	t.Helper()
 	ctx := context.Background()
-	class = file.Class()
+	class, notes = file.Class(), note(t)
 	conn, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := store.Open(ctx, conn, store.Config{Classes: []*engine.Class{class}})
+	data, err := store.Open(ctx, conn, store.Config{Classes: []*engine.Class{notes, class}, FileClass: class})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,15 +62,15 @@ func open(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class 
 		}
 	})
 	dir = filepath.Join(t.TempDir(), "files")
-	return file.New(file.Config{Dir: dir, Data: data, Class: class, Now: c.time}), data, class, dir
+	return file.New(file.Config{Dir: dir, Data: data, Class: class, Now: c.time}), data, class, notes, dir
 }
 
-// hold makes the row that the store makes when an item is given the file.
+// hold makes a row like those the store makes for the items of a class.
 func hold(t *testing.T, db engine.Repository, class *engine.Class, f engine.StoredFile) {
 	t.Helper()
 	v := engine.NewValues(class)
 	for name, value := range map[string]any{"id": f.ID, "hash": f.Hash, "name": f.Name, "mimeType": f.MimeType, "size": f.Size,
-		"class": "note@sample", "item": "n1", "attribute": "photo"} {
+		"class": "gone@sample", "item": "n1", "attribute": "photo"} {
 		v[class.Property(name).Index] = value
 	}
 	if _, err := db.Create(context.Background(), class, v, engine.WriteOptions{}); err != nil {
@@ -54,9 +78,16 @@ func hold(t *testing.T, db engine.Repository, class *engine.Class, f engine.Stor
 	}
 }
 
-func orphans(t *testing.T, s *file.Storage) (all []file.Orphan) {
+// orphans asks as an application without classes: their objects are kept, and
+// so are their files.
+func orphans(t *testing.T, s *file.Storage) []file.Orphan {
 	t.Helper()
-	err := s.Orphans(context.Background(), noClasses{}, func(o file.Orphan) error {
+	return orphansOf(t, s, application{note(t)})
+}
+
+func orphansOf(t *testing.T, s *file.Storage, meta engine.MetaRepository) (all []file.Orphan) {
+	t.Helper()
+	err := s.Orphans(context.Background(), meta, func(o file.Orphan) error {
 		all = append(all, o)
 		return nil
 	})
@@ -149,7 +180,54 @@ func TestFind(t *testing.T) {
 	}
 	hold(t, db, class, f)
 	got, err := s.Find(context.Background(), f.ID)
-	if err != nil || got.StoredFile != f || got.Class != "note@sample" || got.Item != "n1" || got.Attribute != "photo" {
+	if err != nil || got.StoredFile != f || got.Class != "gone@sample" || got.Item != "n1" || got.Attribute != "photo" {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestStaleRows holds that a row whose item does not hold its file is an
+// orphan, that removing it frees the content, and that what an item holds by
+// then stays.
+func TestStaleRows(t *testing.T) {
+	ctx, c := context.Background(), &clock{now: time.Now()}
+	s, db, class, notes, _ := openWith(t, c)
+	create := func(id string, f engine.StoredFile) {
+		t.Helper()
+		if _, err := db.Create(ctx, notes, engine.Values{id, f.JSON()}, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, stale, missing := put(t, s, "kept"), put(t, s, "stale"), put(t, s, "missing")
+	create("n1", kept)
+	row := func(f engine.StoredFile, item string) {
+		t.Helper()
+		v := engine.NewValues(class)
+		for name, value := range map[string]any{"id": f.ID, "hash": f.Hash, "size": f.Size, "class": "note@sample", "item": item, "attribute": "photo"} {
+			v[class.Property(name).Index] = value
+		}
+		if _, err := db.Create(ctx, class, v, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row(stale, "n1")
+	row(missing, "n2")
+	found := orphansOf(t, s, application{notes})
+	if len(found) != 2 {
+		t.Fatalf("got %+v", found)
+	}
+	create("n2", missing) // the item comes after all
+	for _, o := range found {
+		if err := s.Remove(ctx, o); err != nil {
+			t.Error(err)
+		}
+	}
+	for f, want := range map[engine.StoredFile]engine.Code{kept: 0, missing: 0, stale: engine.NotFound} {
+		_, err := s.Find(ctx, f.ID)
+		if (want == 0) != (err == nil) || err != nil && engine.CodeOf(err) != want {
+			t.Errorf("%s: %v", f.ID, err)
+		}
+	}
+	if found := orphansOf(t, s, application{notes}); len(found) != 0 {
+		t.Errorf("still there: %+v", found)
 	}
 }
