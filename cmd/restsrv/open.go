@@ -17,6 +17,7 @@ import (
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/replay"
+	"restsrv/engine/secret"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 )
@@ -27,6 +28,7 @@ type database struct {
 	accounts *account.Store
 	files    *file.Storage
 	replays  *replay.Keeper
+	cursors  []byte // the key of cursors
 	file     string // of SQLite
 }
 
@@ -43,10 +45,10 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, err
 	}
-	system, held, keys := account.Classes(), file.Class(), replay.Class()
+	system, held, keys, secrets := account.Classes(), file.Class(), replay.Class(), secret.Class()
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(classes, system, []*engine.Class{held, keys}), FileClass: held, HashPassword: hasher.Hash, Log: log,
+		Classes: slices.Concat(classes, system, []*engine.Class{held, keys, secrets}), FileClass: held, HashPassword: hasher.Hash, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -57,7 +59,11 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	}
 	files := file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: held})
 	replays := replay.New(replay.Config{Data: s, Class: keys, Log: log})
-	return &database{store: s, accounts: accounts, files: files, replays: replays, file: path}, nil
+	cursors, err := secret.Key(ctx, s, secrets, "cursor")
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &database{store: s, accounts: accounts, files: files, replays: replays, cursors: cursors, file: path}, nil
 }
 
 // withoutSecrets returns what of a database address may be shown: neither what
