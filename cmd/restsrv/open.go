@@ -19,6 +19,7 @@ import (
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
 	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
 )
 
@@ -29,19 +30,14 @@ type database struct {
 	files    *file.Storage
 	replays  *replay.Keeper
 	cursors  []byte // the key of cursors
-	file     string // of SQLite
+	file     string // of SQLite; a name in the application directory for others
 }
 
 // openDatabase opens the database that the flags, the environment or
-// deploy.json name, in this order. The server holds it alone; the command line
-// works beside it and names no classes of the application.
+// deploy.json name, in this order. The server holds a file of SQLite alone; the
+// command line works beside it and names no classes of the application.
 func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
-	path, ok := strings.CutPrefix(url, "sqlite:")
-	if !ok || path == "" {
-		return nil, fmt.Errorf("database %q: expected sqlite:PATH", withoutSecrets(url))
-	}
-	path = c.Abs(path)
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	db, path, err := connect(ctx, c, url, server, log)
 	if err != nil {
 		return nil, err
 	}
@@ -64,6 +60,22 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 		return nil, errors.Join(err, s.Close())
 	}
 	return &database{store: s, accounts: accounts, files: files, replays: replays, cursors: cursors, file: path}, nil
+}
+
+// connect opens the database of either kind, and names the file that it is, or
+// would be, in the application directory.
+func connect(ctx context.Context, c *deploy.Config, url string, server bool, log *slog.Logger) (db *store.Database, file string, err error) {
+	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
+		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Log: log})
+		return db, c.Abs("postgres"), err
+	}
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok || path == "" {
+		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", withoutSecrets(url))
+	}
+	path = c.Abs(path)
+	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	return db, path, err
 }
 
 // withoutSecrets returns what of a database address may be shown: neither what

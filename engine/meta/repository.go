@@ -1,7 +1,12 @@
 // Package meta makes classes of class metadata: it owns the shape of class
-// files, their defaults and every check of them, links ancestors and finds
-// classes by name. It is not for reading deploy.json (engine/deploy) and knows
-// nothing of how items are stored.
+// files, their defaults and every check of them, links ancestors, structures
+// and relations, and finds classes by name. It is not for reading deploy.json
+// (engine/deploy) and knows nothing of how items are stored.
+//
+// Reading order: source.go (files), draft.go and property.go (what one class
+// says), version.go (which of several files counts), link.go and structure.go
+// (what it takes over), relation.go, display.go, loading.go and formula.go
+// (what it says of others), repository.go (the whole).
 package meta
 
 import (

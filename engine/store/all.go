@@ -21,6 +21,9 @@ func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	if err := q.Class.Check(v); err != nil {
 		return 0, err
 	}
+	if err := p.fits(v); err != nil {
+		return 0, err
+	}
 	if !given(v) {
 		return s.Count(ctx, q)
 	}

@@ -92,8 +92,8 @@ func (sv *save) classesOf(t *table, keys []any) (map[string]string, error) {
 	found := make(map[string]string, len(keys))
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		b := newBuilder(sv.store.traits)
-		b.add("SELECT ", t.id.quoted, ", ", classColumn, " FROM ", t.quoted, " WHERE ", t.id.quoted, " IN ")
-		b.list(chunk)
+		b.add("SELECT ", t.id.quoted, ", ", classColumn, " FROM ", t.quoted, " WHERE ")
+		sv.store.in(b, t.id.quoted, t.id.typ, chunk)
 		err := sv.w.rows(b, 2, func(row []any) {
 			found[engine.ValueText(read(t.id.typ, row[0]))] = text(row[1])
 		})

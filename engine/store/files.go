@@ -86,8 +86,8 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, t.filesOf(), ` AND "attribute" = `)
 	b.bind(attribute)
-	b.add(` AND "item" IN `)
-	b.list(items)
+	b.add(" AND ")
+	sv.store.in(b, `"item"`, engine.String, items)
 	var gone []any
 	err := sv.w.rows(b, 1, func(row []any) {
 		if id := text(row[0]); !keep[id] {
@@ -99,8 +99,8 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	}
 	for chunk := range slices.Chunk(gone, bulkRows) {
 		b := newBuilder(sv.store.traits)
-		b.add("DELETE FROM ", p.table.quoted, " WHERE ", p.table.id.quoted, " IN ")
-		b.list(chunk)
+		b.add("DELETE FROM ", p.table.quoted, " WHERE ")
+		sv.store.in(b, p.table.id.quoted, engine.String, chunk)
 		if _, err := sv.w.execute(b); err != nil {
 			return err
 		}
@@ -191,8 +191,8 @@ func (s *Store) forgetFiles(w *session, t *table, keys []any) error {
 			ids[i] = engine.ValueText(key)
 		}
 		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", s.plans[s.cfg.FileClass].table.quoted, t.filesOf(), ` AND "item" IN `)
-		b.list(ids)
+		b.add("DELETE FROM ", s.plans[s.cfg.FileClass].table.quoted, t.filesOf(), " AND ")
+		s.in(b, `"item"`, engine.String, ids)
 		if _, err := w.execute(b); err != nil {
 			return err
 		}

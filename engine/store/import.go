@@ -105,8 +105,8 @@ func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, erro
 	}
 	found := map[string]bool{}
 	b := newBuilder(im.store.traits)
-	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ", p.table.id.quoted, " IN ")
-	b.list(keys)
+	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ")
+	im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
 	err := im.w.rows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
 	return found, err
 }
@@ -127,7 +127,7 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 		if err != nil {
 			return err
 		}
-		if _, err := st.ExecContext(context.Background(), args...); err != nil {
+		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
 			return im.taken(p, items[0], err)
 		}
 		if err := im.edited(p, items[:n]); err != nil {
@@ -159,8 +159,8 @@ func (im *importing) edited(p *plan, items []*engine.Item) error {
 		b := newBuilder(im.store.traits)
 		b.add("UPDATE ", p.table.quoted, " SET ", editorColumn, " = ")
 		b.bind(editor)
-		b.add(" WHERE ", p.table.id.quoted, " IN ")
-		b.list(keys)
+		b.add(" WHERE ")
+		im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
 		if _, err := im.w.execute(b); err != nil {
 			return err
 		}
@@ -221,7 +221,7 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 				pairs = append(pairs, [2]any{keyOf(it), key[0]})
 			}
 		}
-		if err := im.clear(l, cleared); err != nil {
+		if err := im.clear(l, p.table.id.typ, cleared); err != nil {
 			return err
 		}
 		if err := im.linkPairs(l, pairs); err != nil {
@@ -256,13 +256,13 @@ func notAnID(p *engine.Property, id string) *engine.Error {
 	return e
 }
 
-func (im *importing) clear(l *links, owners []any) error {
+func (im *importing) clear(l *links, typ engine.PropertyType, owners []any) error {
 	if len(owners) == 0 {
 		return nil
 	}
 	b := newBuilder(im.store.traits)
-	b.add("DELETE FROM ", l.quoted, " WHERE ", l.owner, " IN ")
-	b.list(owners)
+	b.add("DELETE FROM ", l.quoted, " WHERE ")
+	im.store.in(b, l.owner, typ, owners)
 	_, err := im.w.execute(b)
 	return err
 }

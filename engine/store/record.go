@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"slices"
 
 	"restsrv/engine"
@@ -21,8 +20,11 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = st.ExecContext(context.Background(), p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
+	if _, err = st.ExecContext(sv.w.ctx, p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
 		if d := sv.store.duplicate(p, err, it.Get); d != nil {
+			if e.how == lookup {
+				return nil, again{d} // as in blame
+			}
 			return nil, d
 		}
 		return nil, err

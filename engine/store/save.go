@@ -91,6 +91,7 @@ type entry struct {
 	given   engine.Values // what the record gives; its key too, when known
 	full    engine.Values // given, completed for an insert; nil when it cannot be
 	key     []any         // where to look; nil when the record is surely new
+	sought  bool          // it was looked for there and not found
 	how     how
 	mask    string // which properties are given, for upserts
 
@@ -152,6 +153,9 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 		return entry{}, err
 	}
 	if err := r.Class.Check(r.Values); err != nil {
+		return entry{}, err
+	}
+	if err := p.fits(r.Values); err != nil {
 		return entry{}, err
 	}
 	if err := sv.passwords(p, r.Values); err != nil {

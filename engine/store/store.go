@@ -86,8 +86,9 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 		return false, err
 	}
 	err = s.writer.do(ctx, func(w *session) error {
-		if err := w.exec(forgetFresh); err != nil {
-			return err
+		done, err = w.forgetFresh()
+		if err != nil || !done {
+			return err // another process was faster
 		}
 		return sv.run(w, entries)
 	})
@@ -95,7 +96,22 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 		return false, err
 	}
 	s.fresh = false
-	return true, nil
+	return done, nil
+}
+
+// forgetFresh takes the mark of a new database away, and reports whether it
+// was there.
+func (s *session) forgetFresh() (bool, error) {
+	st, err := s.prepare(forgetFresh)
+	if err != nil {
+		return false, err
+	}
+	result, err := st.ExecContext(s.ctx)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 // Close waits until the writes that were accepted are done and the queries
