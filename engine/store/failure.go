@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
@@ -49,7 +50,7 @@ func (s *Store) kind(err error) Failure {
 		return Other
 	case errors.As(err, &mark):
 		return Lost
-	case errors.Is(err, driver.ErrBadConn):
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
 		return Away
 	}
 	return s.db.Dialect.Classify(err)
