@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"hash/fnv"
 	"sort"
 	"strconv"
 	"strings"
@@ -91,20 +88,84 @@ func (t PropertyType) Textual() bool {
 type Property struct {
 	Name         string
 	Caption      string
+	Hint         string
 	Type         PropertyType
 	Size         int // datetime: 1 second, 2 minute, 3 hour, 4 day; text: length checked in strict handling only
 	Decimals     int
+	Mode         int // datetime: 0 instant, 1 with its offset, 2 wall clock; the JSON is the instant in all modes
 	OrderNumber  int
 	Nullable     bool
 	Readonly     bool
 	Indexed      bool
 	Unique       bool
 	Autoassigned bool
-	Default      any    // decoded JSON (see Fields), nil for none
-	Definition   string // full name of the class that declares it
+	Search       bool    // indexSearch: words of the value are found by Query.Search
+	Eager        bool    // eagerLoading: loaded into answers without being asked for
+	Default      any     // decoded JSON (see Fields), nil for none
+	Computed     Formula // computes the default of an insert instead; nil for none
+	Definition   string  // full name of the class that declares it
+
+	// Calculated attributes.
+	Formula Formula // computes the value; nil for an ordinary one
+	Cached  bool    // the value is computed when the item is written, and stored
+
+	// References and collections.
+	Target     *Class    // class of what it points at; nil for other types
+	Subclasses []*Class  // classes that may be pointed at; empty for Target and all below it
+	Back       *Property // reference of Target that points here: this property is then virtual
+	Binding    *Property // property of this class that Back holds, instead of the key
+	Mirror     *Property // collection of Target that is the other side of this one
+	Display    *Semantic // display string of what it points at, instead of the target's own
+	Conditions *Filter   // on what a collection loads; nil for all
+	Sorting    []Sort    // order of what a collection loads; insertion order ends it
+
+	Selection    *Selection // values offered, with their labels; nil for none
+	FileTypes    []string   // extensions of files offered by forms
+	MaxFileCount int
+
+	Source Fields // the property as it was written, nil when no file describes it
 
 	Index   int    // position in Class.Properties and in Values; set by Class.Init
 	jsonKey []byte // `,"name":`
+}
+
+// ValueType is the type whose Go values the property holds (see Values): that
+// of the target's key for a reference to a class whose key is one property,
+// String for one whose key is several.
+func (p *Property) ValueType() PropertyType {
+	if p.Type != Reference || p.Target == nil {
+		return p.Type
+	}
+	if key := p.Target.KeyProperties(); len(key) == 1 && key[0] != p {
+		return key[0].ValueType()
+	}
+	return String
+}
+
+// Stored reports whether items keep a value of the property in their own row:
+// not for collections, references through another class's attribute and
+// calculated attributes that are computed when read.
+func (p *Property) Stored() bool {
+	return p.Type != Collection && p.Back == nil && (p.Formula == nil || p.Cached)
+}
+
+// Selection is the list of values offered for a property; "<name>_str" on the
+// wire is the label of the value.
+type Selection struct {
+	Rows []SelectionRow
+}
+
+// SelectionRow is a part of a Selection that is offered when its condition
+// holds for the item. A plain list is one row without condition.
+type SelectionRow struct {
+	Condition Formula // nil for always
+	Values    []SelectionValue
+}
+
+// SelectionValue is one value offered: as class files write it, and its label.
+type SelectionValue struct {
+	Key   any // decoded JSON
+	Label string
 }
 
 // Class is the description of one kind of item. Fill the exported fields, then
@@ -116,9 +177,21 @@ type Class struct {
 	Caption    string
 	Key        []string // names of the key properties
 	Semantic   string   // source of the display string, "" for the id
-	Abstract   bool
+	Label      Formula  // computes the display string instead of Semantic; nil for none
+	Abstract   bool     // has no items of its own
+	Struct     bool     // describes a part of other classes
 	Ancestor   *Class
-	Properties []*Property // own and inherited
+	Properties []*Property // own and inherited; those of a struct attribute stand in its place as "attribute$name"
+	Container  string      // reference that makes a tree of the items, "" for none
+	Journaling bool
+
+	// Names of the properties that the server stamps, "" for none.
+	CreationTracker, ChangeTracker, CreatorTracker, EditorTracker string
+
+	Indexes      []CompositeIndex
+	Dependencies [][]string // paths of references to items whose cached values change with this one's
+
+	Source Fields // the class as it was written, nil when no file describes it
 
 	Descendants []*Class // all levels below, set by whoever links classes
 	FullName    string   // name@namespace, or name alone
@@ -126,8 +199,16 @@ type Class struct {
 
 	byName   map[string]*Property
 	key      []*Property
-	semantic semantic
+	semantic *Semantic
+	needs    []*Load
+	digest   []byte
 	jsonHead []byte // `,"__class":"...","__classTitle":"..."`
+}
+
+// CompositeIndex is an index over several properties of a class.
+type CompositeIndex struct {
+	Properties []string
+	Unique     bool
 }
 
 // FullName joins a class name and its namespace.
@@ -138,15 +219,14 @@ func FullName(name, namespace string) string {
 	return name + "@" + namespace
 }
 
-// Init orders the properties, finds the key and compiles the display string.
-// It must run once, before the class is used.
+// Init orders the properties and finds the key. It must run once, before the
+// class is used; Link follows when all classes have been through it.
 func (c *Class) Init() error {
 	c.FullName = FullName(c.Name, c.Namespace)
 	sort.SliceStable(c.Properties, func(i, j int) bool {
 		return c.Properties[i].OrderNumber < c.Properties[j].OrderNumber
 	})
 	c.byName = make(map[string]*Property, len(c.Properties))
-	sum := fnv.New32a()
 	for i, p := range c.Properties {
 		p.Index = i
 		p.jsonKey = append(AppendString([]byte{','}, p.Name), ':')
@@ -154,7 +234,6 @@ func (c *Class) Init() error {
 			return fmt.Errorf("class %s has two properties named %q", c.FullName, p.Name)
 		}
 		c.byName[p.Name] = p
-		fmt.Fprintf(sum, "%s:%d;", p.Name, p.Type)
 	}
 	c.key = nil
 	for _, name := range c.Key {
@@ -167,13 +246,28 @@ func (c *Class) Init() error {
 	if len(c.key) == 0 {
 		return fmt.Errorf("class %s has no key", c.FullName)
 	}
-	c.semantic = compileSemantic(c, c.Semantic)
+	c.semantic = CompileSemantic(c, c.Semantic)
 	c.jsonHead = AppendString([]byte(`,"__class":`), c.FullName)
 	c.jsonHead = AppendString(append(c.jsonHead, `,"__classTitle":`...), c.Caption)
-	fmt.Fprintf(sum, "%s|%s|%s", c.FullName, c.Caption, c.Semantic)
-	c.Fingerprint = hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
+	c.digest = c.hash()
+	c.Fingerprint = c.fingerprint()
 	return nil
 }
+
+// Link compiles what looks at other classes: the display string, what must be
+// loaded for it and for calculated attributes, and the fingerprint, which
+// covers the classes that its properties lead to. It must run once, after Init
+// of all classes.
+func (c *Class) Link() {
+	c.semantic = CompileSemantic(c, c.Semantic)
+	c.needs = needs(c)
+	c.Fingerprint = c.fingerprint()
+}
+
+// Needs are the references and collections that must be loaded with an item to
+// compute its display string, its labels and its calculated attributes, none
+// of them Shown. The result is shared: do not change it.
+func (c *Class) Needs() []*Load { return c.needs }
 
 // Property returns the property of that name, own or inherited, or nil.
 func (c *Class) Property(name string) *Property { return c.byName[name] }
@@ -216,13 +310,22 @@ func idPart(v any) string {
 	return ValueText(v)
 }
 
-// KeyValues returns the key values that id stands for, in the order of
-// KeyProperties; ok is false when no item can have that id.
+// KeyValues returns what an item with that id is found by: the value of the
+// key property, or the id itself when the key is several properties, since a
+// part may hold the separator. ok is false when no item can have that id.
 func (c *Class) KeyValues(id string) (values []any, ok bool) {
+	if len(c.key) > 1 {
+		return []any{id}, id != ""
+	}
+	return c.KeyParts(id)
+}
+
+// KeyParts returns the values of the key properties that id stands for; ok is
+// false when it is not the id of exactly one set of them.
+func (c *Class) KeyParts(id string) (values []any, ok bool) {
 	parts := []string{id}
 	if n := len(c.key); n > 1 {
-		parts = strings.SplitN(id, IDSeparator, n)
-		if len(parts) != n {
+		if parts = strings.Split(id, IDSeparator); len(parts) != n {
 			return nil, false
 		}
 	}

@@ -88,9 +88,19 @@ func NoItem(c *Class, id string) *Error {
 
 // Quote returns s in double quotes, escaped and cut to 80 characters, so that
 // whatever a client sent can be named in a message.
-func Quote(s string) string {
-	if r := []rune(s); len(r) > 80 {
-		s = string(r[:80]) + "…"
+func Quote(s string) string { return fmt.Sprintf("%q", Cut(s, 80)) }
+
+// Cut returns the first characters of s; "…" stands for the rest.
+func Cut(s string, characters int) string {
+	if len(s) <= characters {
+		return s
 	}
-	return fmt.Sprintf("%q", s)
+	n := 0
+	for i := range s {
+		if n == characters {
+			return s[:i] + "…"
+		}
+		n++
+	}
+	return s
 }

@@ -7,6 +7,26 @@ type Query struct {
 	Sort   []Sort  // insertion order ends it in any case
 	Offset int     // items to skip
 	Count  int     // at most so many items; negative for no limit
+	Load   []*Load // what to load with each item, besides what its class needs
+	Search string  // words to be found in the item; "" for none
+	After  *Position
+	Exact  bool // not the items of descendants
+}
+
+// Position is a place in a sorted list: right behind an item. Items that are
+// inserted or deleted meanwhile do not move it.
+type Position struct {
+	Values   []any // one for each Sort of the query
+	Sequence int64 // insertion number of the item
+}
+
+// Load says to load a reference or a collection of an item, and what to load
+// with that.
+type Load struct {
+	Property *Property // of the item's class, or of one of its relatives
+	Shown    bool      // is part of the answer; else it only serves to compute
+	Filter   *Filter   // further condition on what is loaded; nil for all
+	Next     []*Load
 }
 
 // Sort is one term of an order.

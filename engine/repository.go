@@ -15,9 +15,9 @@ import "context"
 // Values handed in are cast already (Class.Bind); passwords are plain text and
 // leave hashed. The repository may keep and change them.
 type Repository interface {
-	// Get returns the item with that id, of class c or of a descendant.
-	// Errors: NotFound.
-	Get(ctx context.Context, c *Class, id string) (*Item, error)
+	// Get returns the item with that id, of class c or of a descendant, with
+	// what its class needs and what load names. Errors: NotFound.
+	Get(ctx context.Context, c *Class, id string, load ...*Load) (*Item, error)
 
 	// List calls visit for each item that q finds, in q's order. The item is
 	// valid during the call only; Clone keeps it. Its Revision is not
@@ -29,14 +29,15 @@ type Repository interface {
 	Count(ctx context.Context, q *Query) (int64, error)
 
 	// Create inserts an item. Absent properties get their default or generated
-	// value. Errors: Invalid with reason required, or duplicate when the key or
-	// a unique property is taken.
-	Create(ctx context.Context, c *Class, v Values) (*Item, error)
+	// value. Nested records are saved with it, collections linked. Errors:
+	// Invalid with reason required, or duplicate when the key or a unique
+	// property is taken, or dangling in strict handling.
+	Create(ctx context.Context, c *Class, v Values, o WriteOptions) (*Item, error)
 
 	// Update changes the properties that are not Absent; the key may be among
-	// them. Errors: NotFound, Unmatched (see Match), Invalid as for Create and
-	// with reason readonly in strict handling.
-	Update(ctx context.Context, c *Class, id string, v Values, o UpdateOptions) (*Item, error)
+	// them: references to the item follow it. Errors: NotFound, Unmatched (see
+	// Match), Invalid as for Create and with reason readonly in strict handling.
+	Update(ctx context.Context, c *Class, id string, v Values, o WriteOptions) (*Item, error)
 
 	// Delete removes the item. Errors: NotFound, Unmatched.
 	Delete(ctx context.Context, c *Class, id string, m *Match) error
@@ -51,16 +52,18 @@ type Repository interface {
 // key properties if all are given, else it is new. What is found is updated in
 // its given properties; what is not is inserted.
 type Record struct {
-	Class   *Class
-	ID      string // "" when not given
-	Version string
-	Values  Values
+	Class    *Class
+	ID       string // "" when not given
+	Version  string
+	Values   Values
+	Handling Handling // as in WriteOptions
+	Follow   bool     // nested in a reference: the item that this points at now, if any
 }
 
-// UpdateOptions refine an Update.
-type UpdateOptions struct {
-	Match    *Match
-	Handling Handling // Strict refuses a changed value of a readonly property
+// WriteOptions refine a write.
+type WriteOptions struct {
+	Match    *Match   // not for Create
+	Handling Handling // Strict refuses dangling references and a changed value of a readonly property
 }
 
 // Match is the If-Match condition of a write (RFC 9110 section 13.1.1): the

@@ -7,55 +7,146 @@ import (
 	"unicode/utf16"
 )
 
-// semantic is a compiled display string: pieces between "|", each a property
-// (optionally cut: name[start,length]) or literal text.
-type semantic []piece
+// Semantic is a compiled display string: pieces between "|", each a path to a
+// property (optionally cut: town.name[start,length]) or literal text.
+type Semantic struct{ pieces []piece }
 
 type piece struct {
-	property *Property // nil for literal text
-	literal  string
-	start    int // in UTF-16 units, as JavaScript counts
-	length   int // -1 for all
+	path    []*Property // references, then a property; nil for literal text
+	literal string
+	start   int // in UTF-16 units, as JavaScript counts
+	length  int // -1 for all
 }
 
 // propertyPiece is what names a property: a path of at least two characters
 // and an optional cut. Everything else is literal, untrimmed.
 var propertyPiece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[(\d+)(?:,(\d+))?\])?\s*$`)
 
-func compileSemantic(c *Class, source string) semantic {
+// CompileSemantic reads a display string of items of c; nil for "". What names
+// no property is literal text.
+func CompileSemantic(c *Class, source string) *Semantic {
 	if source == "" {
 		return nil
 	}
-	var s semantic
+	s := &Semantic{}
 	for _, part := range strings.Split(source, "|") {
 		m := propertyPiece.FindStringSubmatch(part)
-		if m == nil || c.byName[m[1]] == nil {
-			s = append(s, piece{literal: part})
+		var path []*Property
+		if m != nil {
+			path = c.Path(m[1])
+		}
+		if path == nil {
+			s.pieces = append(s.pieces, piece{literal: part})
 			continue
 		}
-		p := piece{property: c.byName[m[1]], length: -1}
+		p := piece{path: path, length: -1}
 		p.start, _ = strconv.Atoi(m[2])
 		if m[3] != "" {
 			p.length, _ = strconv.Atoi(m[3])
 		}
-		s = append(s, p)
+		s.pieces = append(s.pieces, p)
 	}
 	return s
 }
 
-func (s semantic) eval(it *Item) string {
-	if len(s) == 1 && s[0].property != nil && s[0].length < 0 && s[0].start == 0 {
-		return displayProperty(it, s[0].property) // the common case: no copy
+// Path resolves a dotted path: every step but the last is a reference. nil
+// when there is no such path.
+func (c *Class) Path(dotted string) []*Property {
+	var path []*Property
+	for name := range strings.SplitSeq(dotted, ".") {
+		if c == nil {
+			return nil
+		}
+		p := c.Property(name)
+		if p == nil {
+			return nil
+		}
+		path = append(path, p)
+		if c = nil; p.Type == Reference {
+			c = p.Target
+		}
+	}
+	return path
+}
+
+// needs collects what the display string and the formulas of c must have
+// loaded. What the display strings of loaded items need is loaded with them,
+// so that only paths of c's own are followed here.
+func needs(c *Class) []*Load {
+	var all []*Load
+	if c.semantic != nil {
+		for _, p := range c.semantic.pieces {
+			all = addPath(all, p.path)
+		}
+	}
+	formulas := []Formula{c.Label}
+	for _, p := range c.Properties {
+		formulas = append(formulas, p.Formula)
+		if p.Selection != nil {
+			for _, row := range p.Selection.Rows {
+				formulas = append(formulas, row.Condition)
+			}
+		}
+	}
+	for _, f := range formulas {
+		if f == nil {
+			continue
+		}
+		for _, path := range f.Needs() {
+			all = addPath(all, path)
+		}
+	}
+	return all
+}
+
+// addPath adds the references and collections of a path to loads.
+func addPath(loads []*Load, path []*Property) []*Load {
+	if len(path) == 0 || path[0].Target == nil {
+		return loads
+	}
+	for _, l := range loads {
+		if l.Property == path[0] {
+			l.Next = addPath(l.Next, path[1:])
+			return loads
+		}
+	}
+	return append(loads, &Load{Property: path[0], Next: addPath(nil, path[1:])})
+}
+
+// maxDisplayDepth bounds display strings that lead to each other.
+const maxDisplayDepth = 8
+
+func (s *Semantic) eval(it *Item, depth int) string {
+	if s == nil {
+		return ""
+	}
+	if len(s.pieces) == 1 && len(s.pieces[0].path) == 1 && s.pieces[0].length < 0 && s.pieces[0].start == 0 {
+		return displayProperty(it, s.pieces[0].path[0], depth) // the common case: no copy
 	}
 	var b strings.Builder
-	for _, p := range s {
-		if p.property == nil {
+	for _, p := range s.pieces {
+		if p.path == nil {
 			b.WriteString(p.literal)
 			continue
 		}
-		b.WriteString(p.cut(displayProperty(it, p.property)))
+		b.WriteString(p.cut(displayPath(it, p.path, depth)))
 	}
 	return b.String()
+}
+
+// displayPath is the value at the end of a path, "" where a reference on the
+// way is null, dangling or not loaded.
+func displayPath(it *Item, path []*Property, depth int) string {
+	for _, p := range path[:len(path)-1] {
+		if it = it.Link(p).Item; it == nil {
+			return ""
+		}
+	}
+	last := path[len(path)-1]
+	if p := it.Class.Property(last.Name); p != nil {
+		return displayProperty(it, p, depth)
+	}
+	return ""
 }
 
 func (p piece) cut(s string) string {
@@ -73,14 +164,24 @@ func (p piece) cut(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// displayProperty is a property as people read it: dates in the ancestor's
-// default form, in UTC; false and null are empty.
-func displayProperty(it *Item, p *Property) string {
+// displayProperty is a property as people read it: the label of a selection
+// list, what a reference or a collection points at by its display string, dates
+// in the ancestor's default form, in UTC; false and null are empty.
+func displayProperty(it *Item, p *Property, depth int) string {
+	switch {
+	case p.Type == Password:
+		return ""
+	case p.Type == Reference:
+		if target := it.Link(p).Item; target != nil {
+			return target.display(p.Display, depth+1)
+		}
+	case p.Type == Collection:
+		return displayAll(it.Link(p).Items, p.Display, depth+1)
+	case p.Selection != nil:
+		return it.label(p)
+	}
 	switch v := it.Values[p.Index].(type) {
 	case string:
-		if p.Type == Password {
-			return ""
-		}
 		return v
 	case bool:
 		if !v {
@@ -88,13 +189,55 @@ func displayProperty(it *Item, p *Property) string {
 		}
 		return "true"
 	case Instant:
-		if p.Size == 4 {
-			return v.Time().Format("02.01.2006")
-		}
-		return displayTime(v)
+		return displayInstant(v, p.Size)
+	case JSONText:
+		return displayJSON(p, v)
 	default:
 		return ValueText(v)
 	}
+}
+
+func displayAll(items []*Item, s *Semantic, depth int) string {
+	texts := make([]string, len(items))
+	for i, it := range items {
+		texts[i] = it.display(s, depth)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// displayJSON names files, and writes periods as dates; other JSON is shown as
+// it is.
+func displayJSON(p *Property, v JSONText) string {
+	var texts []string
+	switch p.Type {
+	case File, Image, FileList:
+		for _, f := range FilesIn(v) {
+			texts = append(texts, f.title())
+		}
+		return strings.Join(texts, ", ")
+	case Period:
+		list, _ := v.Decode().([]any)
+		for _, e := range list {
+			date, _ := castInstant(e)
+			if e == nil {
+				texts = append(texts, "")
+				continue
+			}
+			texts = append(texts, displayInstant(date, p.Size))
+		}
+		return strings.Join(texts, " - ")
+	}
+	if text, ok := v.Decode().(string); ok {
+		return text
+	}
+	return string(v)
+}
+
+func displayInstant(i Instant, size int) string {
+	if size == 4 {
+		return i.Time().Format("02.01.2006")
+	}
+	return displayTime(i)
 }
 
 func displayTime(i Instant) string {

@@ -100,7 +100,7 @@ func (r *Request) Query() (url.Values, error) {
 }
 
 // ReadBody returns the whole body. Errors: TooLarge, Invalid when the client
-// sent less than it announced.
+// sent less than it announced or says that its JSON is not UTF-8.
 func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
@@ -115,8 +115,32 @@ func (r *Request) ReadBody() ([]byte, error) {
 		}
 		return nil, &Error{Code: Invalid, Reason: "body", Message: "the body could not be read", Err: err}
 	}
+	if b.Len() > 0 {
+		if err := r.checkCharset(); err != nil {
+			return nil, err
+		}
+	}
 	r.read, r.done = b.Bytes(), true
 	return r.read, nil
+}
+
+// checkCharset refuses JSON in another encoding than UTF-8, which is the only
+// one it has (RFC 8259 section 8.1).
+func (r *Request) checkCharset() error {
+	header := r.Header.Get("Content-Type")
+	if !strings.Contains(header, "=") { // as nearly always: nothing to parse
+		return nil
+	}
+	t, params, err := mime.ParseMediaType(header)
+	if err != nil || t != "application/json" && !strings.HasSuffix(t, "+json") {
+		return nil
+	}
+	switch charset := strings.ToLower(params["charset"]); charset {
+	case "", "utf-8", "utf8", "us-ascii":
+		return nil
+	default:
+		return Errorf(Invalid, "charset", "JSON is sent as UTF-8, found charset %s", Quote(charset))
+	}
 }
 
 // MediaType returns the media type of the body in lower case, without
@@ -168,14 +192,27 @@ func (r *Response) SetHeader(name, value string) {
 	r.Header.Add(name, value)
 }
 
+// maxWarning bounds the text of a Warning header, in bytes before its end.
+const maxWarning = 1 << 10
+
 // Warn adds a Warning header (RFC 7234 section 5.5) that names what was passed
 // over, and returns its text for the log. The names are the client's: at most
-// ten are told, and what a header cannot hold is escaped.
+// ten are told, each cut as in Quote, within about 1 KiB, and what a header
+// cannot hold is escaped.
 func (r *Response) Warn(what string, names []string) string {
-	if len(names) > 10 {
-		names = append(names[:10:10], "...")
+	var b strings.Builder
+	b.WriteString(what + ":")
+	for i, name := range names {
+		name = " " + Cut(name, 80)
+		if i == 10 || len(strconv.QuoteToASCII(b.String()+name)) > maxWarning {
+			b.WriteString(" ...")
+			break
+		}
+		if b.WriteString(name); i < len(names)-1 {
+			b.WriteByte(',')
+		}
 	}
-	text := strconv.QuoteToASCII(what + ": " + strings.Join(names, ", "))
+	text := strconv.QuoteToASCII(b.String())
 	r.SetHeader("Warning", "299 - "+text)
 	return text
 }

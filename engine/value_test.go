@@ -174,7 +174,7 @@ func TestBindAndComplete(t *testing.T) {
 	}
 }
 
-func TestKeyValues(t *testing.T) {
+func TestKeyParts(t *testing.T) {
 	c := &Class{Name: "n", Key: []string{"a", "b"}, Properties: []*Property{{Name: "a", Type: String}, {Name: "b", Type: Int}}}
 	if err := c.Init(); err != nil {
 		t.Fatal(err)
@@ -182,11 +182,11 @@ func TestKeyValues(t *testing.T) {
 	if id := c.ID(Values{"x", int64(7)}); id != "x_7" {
 		t.Errorf("id %q", id)
 	}
-	if v, ok := c.KeyValues("x_7"); !ok || v[0] != "x" || v[1] != int64(7) {
+	if v, ok := c.KeyParts("x_7"); !ok || v[0] != "x" || v[1] != int64(7) {
 		t.Errorf("values %v", v)
 	}
 	for _, id := range []string{"", "x", "x_y", "x_07", "_"} {
-		if v, ok := c.KeyValues(id); ok {
+		if v, ok := c.KeyParts(id); ok {
 			t.Errorf("%q was taken for %v", id, v)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"unicode/utf8"
 
 	"restsrv/engine"
 	"restsrv/engine/wire"
@@ -180,8 +181,26 @@ func (s *service) record(rec *engine.Record, element any, h engine.Handling) (un
 	if rec.Version, err = text(fields, "_classVer"); err != nil {
 		return nil, err
 	}
-	rec.Values, unknown, err = rec.Class.Bind(fields, h)
-	return unknown, err
+	if rec.Values, unknown, err = rec.Class.Bind(fields, h); err != nil {
+		return nil, err
+	}
+	return unknown, checkID(rec)
+}
+
+// checkID tells what is wrong with an _id that stands for a guid and is too
+// long to be one.
+func checkID(rec *engine.Record) error {
+	key := rec.Class.KeyProperties()
+	if len(key) != 1 || key[0].Type != engine.GUID || rec.Values[key[0].Index] != engine.Absent {
+		return nil
+	}
+	n := utf8.RuneCountInString(rec.ID)
+	if n <= engine.MaxGUID {
+		return nil
+	}
+	e := engine.Errorf(engine.Invalid, "type", "the _id of an object of class %s has at most %d characters, found %d", rec.Class.FullName, engine.MaxGUID, n)
+	e.Class, e.ID = rec.Class.FullName, rec.ID
+	return e
 }
 
 // text reads a system field: text, a number (the id of a class with a numeric

@@ -13,7 +13,8 @@ import (
 )
 
 // readFields reads the body: a JSON object, or the text fields of a multipart
-// form.
+// form. No body at all is an object without attributes, whatever Content-Type
+// says.
 func readFields(r *engine.Request) (engine.Fields, error) {
 	body, err := r.ReadBody()
 	if err != nil {
@@ -22,7 +23,7 @@ func readFields(r *engine.Request) (engine.Fields, error) {
 	t := r.MediaType()
 	switch {
 	case len(body) == 0:
-		return nil, engine.Errorf(engine.Invalid, "json", "the body is empty, a JSON object was expected")
+		return engine.Fields{}, nil
 	case t == "application/json" || strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json"):
 		return jsonFields(body)
 	case t == "multipart/form-data":

@@ -15,7 +15,7 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	it, err := s.data.Create(ctx, c, v)
+	it, err := s.data.Create(ctx, c, v, engine.WriteOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +32,10 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	it, err := s.data.Update(ctx, c, r.Param("id"), v, engine.UpdateOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
+	if err := s.wantNone(ctx, r, c); err != nil {
+		return nil, err
+	}
+	it, err := s.data.Update(ctx, c, r.Param("id"), v, engine.WriteOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
 	if err != nil {
 		return nil, err
 	}
@@ -45,6 +48,9 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 func (s *service) remove(ctx context.Context, r *engine.Request) (*engine.Response, error) {
 	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
+		return nil, err
+	}
+	if err := s.wantNone(ctx, r, c); err != nil {
 		return nil, err
 	}
 	return nil, s.data.Delete(ctx, c, r.Param("id"), ifMatch(r))
@@ -85,4 +91,20 @@ func ifMatch(r *engine.Request) *engine.Match {
 		}
 	}
 	return m
+}
+
+// wantNone evaluates If-None-Match: * (RFC 9110 section 13.1.2), with which a
+// client asks that the object does not exist: changing or deleting it then
+// fails either way.
+func (s *service) wantNone(ctx context.Context, r *engine.Request, c *engine.Class) error {
+	if strings.TrimSpace(r.Header.Get("If-None-Match")) != "*" {
+		return nil
+	}
+	id := r.Param("id")
+	if _, err := s.data.Get(ctx, c, id); err != nil {
+		return err
+	}
+	e := engine.Errorf(engine.Unmatched, "unmatched", "object %s of class %s exists, which If-None-Match: * rules out", engine.Quote(id), c.FullName)
+	e.Class, e.ID = c.FullName, id
+	return e
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"restsrv/engine"
@@ -21,14 +23,14 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
-	dir      string // where what belongs beside it is written
+	file     string // of SQLite; a name in the application directory for others
 }
 
 // openDatabase opens the database that the flags, the environment or
 // deploy.json name, in this order. The server holds a file of SQLite alone; the
 // command line works beside it and names no classes of the application.
 func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
-	db, dir, err := connect(ctx, c, url, server, log)
+	db, file, err := connect(ctx, c, url, server, log)
 	if err != nil {
 		return nil, err
 	}
@@ -44,26 +46,39 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &database{s, accounts, dir}, nil
+	return &database{s, accounts, file}, nil
 }
 
-// connect opens the database of either kind, and says beside what it is.
-func connect(ctx context.Context, c *deploy.Config, url string, server bool, log *slog.Logger) (db *store.Database, dir string, err error) {
+// connect opens the database of either kind, and names the file that it is, or
+// would be, in the application directory.
+func connect(ctx context.Context, c *deploy.Config, url string, server bool, log *slog.Logger) (db *store.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
 		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Log: log})
-		return db, c.Dir, err
+		return db, c.Abs("postgres"), err
 	}
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok || path == "" {
-		shown := engine.Quote(url)
-		if strings.ContainsAny(url, "/@") {
-			shown = "given" // it may hold a password
-		}
-		return nil, "", fmt.Errorf("database %s: expected sqlite:PATH or postgres://user:password@host:port/database", shown)
+		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", withoutSecrets(url))
 	}
 	path = c.Abs(path)
 	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
-	return db, filepath.Dir(path), err
+	return db, path, err
+}
+
+// withoutSecrets returns what of a database address may be shown: neither what
+// stands before an @, nor parameters.
+func withoutSecrets(url string) string {
+	if at := strings.LastIndexByte(url, '@'); at >= 0 {
+		scheme, _, found := strings.Cut(url[:at], ":")
+		if !found || strings.ContainsAny(scheme, "= ") {
+			return "…"
+		}
+		url = scheme + ":…" + url[at:]
+	}
+	if i := strings.IndexAny(url, "?="); i >= 0 {
+		url = url[:i] + "…"
+	}
+	return url
 }
 
 // ensureAdmin makes the first account, and tells its password once if it had
@@ -80,9 +95,8 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 	case admin.Created && s.Terminal:
 		fmt.Fprintf(s.Err, "\nThe first account is %s, its password is %s\nIt is shown this once; restsrv user passwd changes it.\n\n", account.AdminID, admin.Generated)
 	case admin.Created:
-		file := filepath.Join(d.dir, "admin-password")
-		_ = os.Remove(file) // a file that is there would keep its mode
-		if err := os.WriteFile(file, []byte(admin.Generated+"\n"), 0o600); err != nil {
+		file, err := writePassword(d.file, admin.Generated)
+		if err != nil {
 			return fmt.Errorf("the password of the new account %s cannot be written down: %w", account.AdminID, err)
 		}
 		log.Info("account created", "account", account.AdminID, "password", "in the file "+file)
@@ -90,6 +104,29 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 		go d.warnPasswordDiffers(ctx, given, log) // it hashes: not before the server answers
 	}
 	return nil
+}
+
+// writePassword writes a password into a new file beside the database and
+// returns its path: admin-password, or a name with the database's and then a
+// number when there is such a file. One that is there is another database's.
+func writePassword(database, password string) (string, error) {
+	base := filepath.Base(database)
+	stem := filepath.Join(filepath.Dir(database), "admin-password")
+	file := stem
+	for n := 1; ; n++ {
+		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			_, err = f.WriteString(password + "\n")
+			return file, errors.Join(err, f.Close())
+		}
+		if !errors.Is(err, fs.ErrExist) || n == 100 {
+			return "", err
+		}
+		file = stem + "-" + strings.TrimSuffix(base, filepath.Ext(base))
+		if n > 1 {
+			file += "-" + strconv.Itoa(n)
+		}
+	}
 }
 
 func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *slog.Logger) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 )
 
 // stdio is what a command meets of the process it runs in.
@@ -59,7 +60,14 @@ func parseFlags(args []string, s stdio) (flags, error) {
 	set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
 	set.BoolVar(&f.watch, "watch", false, "development: reload scripts when they are saved, and show where they fail")
 	set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded")
-	set.TextVar(&f.log, "log", slog.LevelInfo, "log level: debug, info, warn or error")
+	set.Func("log", "log `level`: debug, info, warn or error (default info)", func(s string) error {
+		level, ok := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[strings.ToLower(s)]
+		if !ok {
+			return errors.New("expected debug, info, warn or error")
+		}
+		f.log = level
+		return nil
+	})
 	set.Usage = func() {
 		fmt.Fprint(s.Err, usage)
 		set.PrintDefaults()

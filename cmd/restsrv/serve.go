@@ -113,6 +113,8 @@ func (s *server) load() error {
 	if repository != nil {
 		_, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
+	} else if names, complete := meta.Names(sources, c.Namespace); complete && len(unreadable) == 0 {
+		faults = append(faults, c.UnknownClasses(names)...)
 	}
 	errs, warnings := deploy.Locate(c.Dir, faults).Split()
 	for _, w := range warnings {

@@ -23,7 +23,7 @@ const userUsage = `restsrv user manages the accounts of an application, also whi
 
   restsrv user add [-roles a,b] [-name TEXT] <user>@<type>
                                       create an account; the type is local for people
-  restsrv user passwd <user>@<type>   give it another password
+  restsrv user passwd <user>@<type>   give it another password; its tokens end
   restsrv user disable <user>@<type>  refuse its password and its tokens
   restsrv user enable <user>@<type>   undo that
   restsrv user list                   show all accounts

@@ -31,11 +31,11 @@ func allow(ctx context.Context) error {
 }
 
 // Get is engine.Repository's.
-func (r *Repository) Get(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+func (r *Repository) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
 	if err := allow(ctx); err != nil {
 		return nil, err
 	}
-	return r.inner.Get(ctx, c, id)
+	return r.inner.Get(ctx, c, id, load...)
 }
 
 // List is engine.Repository's.
@@ -55,15 +55,15 @@ func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) 
 }
 
 // Create is engine.Repository's.
-func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Values) (*engine.Item, error) {
+func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	if err := allow(ctx); err != nil {
 		return nil, err
 	}
-	return r.inner.Create(ctx, c, v)
+	return r.inner.Create(ctx, c, v, o)
 }
 
 // Update is engine.Repository's.
-func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.UpdateOptions) (*engine.Item, error) {
+func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	if err := allow(ctx); err != nil {
 		return nil, err
 	}

@@ -48,6 +48,7 @@ func Classes() []*engine.Class {
 			property("name", engine.String),
 			property("created", engine.DateTime),
 			property("expires", engine.DateTime),
+			property("pwdDate", engine.DateTime), // the account's when it was issued; null in tokens of older versions
 		),
 	}
 }

@@ -47,7 +47,7 @@ type gated struct {
 
 type gate struct{ arrived, open chan struct{} }
 
-func (g *gated) Get(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+func (g *gated) Get(ctx context.Context, c *engine.Class, id string, _ ...*engine.Load) (*engine.Item, error) {
 	g.mu.Lock()
 	fail := g.fail
 	if c.FullName == "#account" {
@@ -70,11 +70,11 @@ func (g *gated) Get(ctx context.Context, c *engine.Class, id string) (*engine.It
 	return it, err
 }
 
-func (g *gated) Create(ctx context.Context, c *engine.Class, v engine.Values) (*engine.Item, error) {
+func (g *gated) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	if err := serverOnly(ctx); err != nil {
 		return nil, err
 	}
-	return g.Repository.Create(ctx, c, v)
+	return g.Repository.Create(ctx, c, v, o)
 }
 
 func (g *gated) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
@@ -190,7 +190,7 @@ func (f *fixture) put(id string, values map[string]any) {
 	for name, value := range values {
 		v[c.Property(name).Index] = value
 	}
-	if _, err := f.data.Update(context.Background(), c, id, v, engine.UpdateOptions{}); err != nil {
+	if _, err := f.data.Update(context.Background(), c, id, v, engine.WriteOptions{}); err != nil {
 		f.t.Fatal(err)
 	}
 }

@@ -109,7 +109,8 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 		set{"disabled", a.Disabled},
 		set{"needPwdReset", a.NeedPwdReset},
 		set{"roles", strings.Join(a.Roles, "\n")},
-	))
+	), engine.WriteOptions{})
+
 	if isDuplicate(err) {
 		return exists(a.ID)
 	}
@@ -117,9 +118,11 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 	return err
 }
 
-// SetPassword gives an account a new password. The old one ends at once, in
-// other processes within a second; tokens stay valid. Errors: NotFound,
-// Invalid for a password that is empty or too long.
+// SetPassword gives an account a new password. The old one and all tokens that
+// were issued under it end at once, in other processes within a second: whoever
+// had the old password may have made some. The date of the password ends the
+// tokens with the same write; that they are deleted then is for tidiness.
+// Errors: NotFound, Invalid for a password that is empty or too long.
 func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	if _, err := s.existing(ctx, id); err != nil {
 		return err
@@ -128,11 +131,15 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	if err != nil {
 		return err
 	}
-	return s.change(ctx, id,
+	err = s.change(ctx, id,
 		set{"pwd", hash},
 		set{"pwdDate", engine.InstantOf(s.clock())},
 		set{"needPwdReset", false},
 	)
+	if err != nil {
+		return err
+	}
+	return s.removeTokens(ctx, id)
 }
 
 // Disable makes an account unable to sign in, by password or token, at once;
@@ -147,7 +154,7 @@ func (s *Store) Enable(ctx context.Context, id string) error {
 }
 
 func (s *Store) change(ctx context.Context, id string, sets ...set) error {
-	_, err := s.data.Update(asServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.UpdateOptions{})
+	_, err := s.data.Update(asServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)
 	if engine.CodeOf(err) == engine.NotFound {
 		return unknown(id)

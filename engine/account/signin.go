@@ -152,7 +152,7 @@ func (s *Store) compare(ctx context.Context, id, password string) (at time.Durat
 func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
 	v := values(s.classes.account, set{"pwd", hash})
 	match := &engine.Match{Revisions: []uint64{item.Revision}}
-	updated, err := s.data.Update(asServer(ctx), s.classes.account, item.ID, v, engine.UpdateOptions{Match: match})
+	updated, err := s.data.Update(asServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
 	switch engine.CodeOf(err) {
 	case engine.Unmatched, engine.NotFound: // changed meanwhile: that change counts
 		return item

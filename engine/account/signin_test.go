@@ -235,7 +235,7 @@ type frozen struct {
 	item *engine.Item
 }
 
-func (f *frozen) Get(context.Context, *engine.Class, string) (*engine.Item, error) {
+func (f *frozen) Get(context.Context, *engine.Class, string, ...*engine.Load) (*engine.Item, error) {
 	return f.item.Clone(), nil
 }
 
@@ -397,7 +397,7 @@ func TestNoSecretIsLogged(t *testing.T) {
 // readOnly is a repository whose database cannot be written.
 type readOnly struct{ engine.Repository }
 
-func (readOnly) Update(context.Context, *engine.Class, string, engine.Values, engine.UpdateOptions) (*engine.Item, error) {
+func (readOnly) Update(context.Context, *engine.Class, string, engine.Values, engine.WriteOptions) (*engine.Item, error) {
 	return nil, engine.Errorf(engine.Unavailable, "read-only", "the database is read-only")
 }
 

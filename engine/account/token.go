@@ -49,13 +49,28 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if err != nil {
 		return nil, err
 	}
-	if item == nil || disabled(item) {
+	if item == nil || disabled(item) || !underPassword(token, item) {
 		return nil, badToken()
 	}
 	e := &remembered{account: identity(item), token: token.ID, expires: at + min(left, rememberFor)}
 	e.checked.Store(int64(at))
 	s.remember(s.tokens, key, e, generation)
 	return e.account, nil
+}
+
+// underPassword reports whether a token was issued under the password that its
+// account has now.
+func underPassword(token, account *engine.Item) bool {
+	date := token.Get("pwdDate")
+	return date == nil || date == passwordDate(account)
+}
+
+// passwordDate is never null, which means a token of an older version.
+func passwordDate(account *engine.Item) any {
+	if date, ok := account.Get("pwdDate").(engine.Instant); ok {
+		return date
+	}
+	return engine.Instant(0)
 }
 
 func badToken() error {
@@ -125,6 +140,20 @@ func (s *Store) removeToken(ctx context.Context, id string) error {
 	return err
 }
 
+// removeTokens deletes all tokens of an account.
+func (s *Store) removeTokens(ctx context.Context, account string) error {
+	items, err := s.tokensWhere(ctx, "account", account)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if err := s.removeToken(ctx, it.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Issue implements engine.TokenIssuer. Of more than 100 live tokens the oldest
 // are removed. Errors: Invalid also for a name that is too long or holds
 // control characters; NotFound when there is no such account.
@@ -138,10 +167,11 @@ func (s *Store) Issue(ctx context.Context, account, name string, lifetime time.D
 	if err := checkText("token name", name, maxTokenName); err != nil {
 		return "", engine.Token{}, err
 	}
-	if _, err := s.existing(ctx, account); err != nil {
+	owner, err := s.existing(ctx, account)
+	if err != nil {
 		return "", engine.Token{}, err
 	}
-	secret, item, err := s.createToken(ctx, account, name, lifetime)
+	secret, item, err := s.createToken(ctx, owner, name, lifetime)
 	if err != nil {
 		return "", engine.Token{}, err
 	}
@@ -157,7 +187,7 @@ func (s *Store) Issue(ctx context.Context, account, name string, lifetime time.D
 	return secret, describeToken(item), nil
 }
 
-func (s *Store) createToken(ctx context.Context, account, name string, lifetime time.Duration) (string, *engine.Item, error) {
+func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string, lifetime time.Duration) (string, *engine.Item, error) {
 	random := make([]byte, tokenBytes+8)
 	rand.Read(random)
 	secret := hex.EncodeToString(random[:tokenBytes])
@@ -166,11 +196,12 @@ func (s *Store) createToken(ctx context.Context, account, name string, lifetime 
 	item, err := s.data.Create(asServer(ctx), s.classes.token, values(s.classes.token,
 		set{"id", hex.EncodeToString(random[tokenBytes:])},
 		set{"hash", hex.EncodeToString(hash[:])},
-		set{"account", account},
+		set{"account", owner.ID},
 		set{"name", name},
 		set{"created", engine.InstantOf(now)},
 		set{"expires", engine.InstantOf(now.Add(lifetime))},
-	))
+		set{"pwdDate", passwordDate(owner)},
+	), engine.WriteOptions{})
 	return secret, item, err
 }
 

@@ -149,11 +149,75 @@ func TestTokenNeedsItsAccount(t *testing.T) {
 	wantCode(t, "disabled elsewhere", useToken(other, secret), engine.Forbidden)
 	wantOK(t, "enable", f.Enable(ctx, "ann@local"))
 	wantOK(t, "enabled", useToken(f.Store, secret))
-	wantOK(t, "new password", f.SetPassword(ctx, "ann@local", "new"))
-	wantOK(t, "tokens outlive a password", useToken(f.Store, secret))
 	wantOK(t, "delete", f.data.Delete(ctx, f.class("#account"), "ann@local", nil))
 	f.clock.advance(time.Second)
 	wantCode(t, "account gone", useToken(f.Store, secret), engine.Forbidden)
+}
+
+// A new password ends the tokens of the old one, here and elsewhere, and only
+// those of its account.
+func TestTokensEndWithTheirPassword(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t)
+	f.add("ann@local")
+	f.add("bob@local")
+	secret, _ := f.issue("ann@local", "", 0)
+	unused, _ := f.issue("ann@local", "", 0)
+	bobs, _ := f.issue("bob@local", "", 0)
+	other := f.another()
+	wantOK(t, "use", useToken(f.Store, secret))
+	wantOK(t, "use elsewhere", useToken(other, secret))
+	wantOK(t, "new password", f.SetPassword(ctx, "ann@local", "new"))
+	wantCode(t, "at once", useToken(f.Store, secret), engine.Forbidden)
+	f.clock.advance(time.Second)
+	wantCode(t, "elsewhere", useToken(other, secret), engine.Forbidden)
+	wantCode(t, "never used", useToken(f.Store, unused), engine.Forbidden)
+	if all, err := f.Tokens(ctx, "ann@local"); err != nil || len(all) != 0 {
+		t.Errorf("tokens %+v, %v", all, err)
+	}
+	fresh, _ := f.issue("ann@local", "", 0)
+	wantOK(t, "a new token", useToken(f.Store, fresh))
+	wantOK(t, "bob's", useToken(other, bobs))
+}
+
+// undeleting is a repository that is killed before it deletes.
+type undeleting struct{ engine.Repository }
+
+func (undeleting) Delete(context.Context, *engine.Class, string, *engine.Match) error {
+	return engine.Errorf(engine.Unavailable, "database", "away")
+}
+
+// The tokens end with the very write that changes the password, whether or not
+// they could be deleted after it; a token of an older version, which does not
+// know its password, only by that.
+func TestTokensEndWithoutBeingDeleted(t *testing.T) {
+	ctx := context.Background()
+	f := newFixture(t)
+	f.add("ann@local")
+	secret, _ := f.issue("ann@local", "", 0)
+	wantOK(t, "use", useToken(f.Store, secret))
+	f.clock.advance(time.Millisecond)
+	classes := []*engine.Class{f.class("#account"), f.class("#role"), f.class("#permission"), f.class("#token")}
+	killed, err := account.New(account.Config{
+		Data: undeleting{f.data}, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{}), Now: f.clock.now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, "new password", killed.SetPassword(ctx, "ann@local", "new"), engine.Unavailable)
+	f.clock.advance(time.Second)
+	wantCode(t, "use", useToken(f.Store, secret), engine.Forbidden)
+	wantOK(t, "sign in", signIn(f.Store, "ann@local", "new"))
+
+	secret, token := f.issue("ann@local", "", 0)
+	v := engine.NewValues(f.class("#token"))
+	v[f.class("#token").Property("pwdDate").Index] = nil
+	if _, err := f.data.Update(ctx, f.class("#token"), token.ID, v, engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	wantOK(t, "an older token", useToken(f.Store, secret))
+	wantOK(t, "new password", f.SetPassword(ctx, "ann@local", "newer"))
+	wantCode(t, "the older token", useToken(f.Store, secret), engine.Forbidden)
 }
 
 func TestTokenRevokedElsewhere(t *testing.T) {

@@ -25,7 +25,7 @@ func (c *Config) Records(meta engine.MetaRepository) ([]engine.Record, engine.Fa
 		case in.Class == "":
 			continue // a fault of Load
 		case err != nil:
-			o.Fault(o.At("_class"), "class "+engine.Quote(in.Class)+", which does not exist", jsonfile.Choice(in.Class, names))
+			noClass(o, in.Class, names)
 			continue
 		case class.Abstract:
 			o.Fault(o.At("_class"), "abstract class "+engine.Quote(in.Class), "a class that can have items")
@@ -36,6 +36,22 @@ func (c *Config) Records(meta engine.MetaRepository) ([]engine.Record, engine.Fa
 		records = append(records, engine.Record{Class: class, ID: in.ID, Values: values})
 	}
 	return records, faults
+}
+
+// UnknownClasses finds the inline objects of classes that are none of the
+// names. It is what can be said of objects while the classes have faults.
+func (c *Config) UnknownClasses(names []string) engine.Faults {
+	var faults engine.Faults
+	for _, in := range c.Objects {
+		if in.Class != "" && !slices.Contains(names, in.Class) {
+			noClass(jsonfile.Object{File: c.File, Path: in.Path, Fields: in.Values, Faults: &faults}, in.Class, names)
+		}
+	}
+	return faults
+}
+
+func noClass(o jsonfile.Object, name string, names []string) {
+	o.Fault(o.At("_class"), "class "+engine.Quote(name)+", which does not exist", jsonfile.Choice(name, names))
 }
 
 func bind(o jsonfile.Object, class *engine.Class) engine.Values {
@@ -68,8 +84,10 @@ func bind(o jsonfile.Object, class *engine.Class) engine.Values {
 }
 
 func checkRequired(o jsonfile.Object, class *engine.Class, values engine.Values, identified bool) {
+	stamped := []string{class.CreationTracker, class.ChangeTracker, class.CreatorTracker, class.EditorTracker}
 	for i, p := range class.Properties {
-		generated := values[i] == engine.Absent && (p.Default != nil || p.Autoassigned || identified && slices.Contains(class.KeyProperties(), p))
+		generated := values[i] == engine.Absent && (p.Default != nil || p.Computed != nil || p.Autoassigned || !p.Stored() ||
+			slices.Contains(stamped, p.Name) || identified && slices.Contains(class.KeyProperties(), p))
 		if (values[i] == nil || values[i] == engine.Absent) && !p.Nullable && !generated {
 			o.Fault(o.Path, "no "+p.Name, "a value of attribute "+engine.Quote(p.Name)+", which must have one")
 		}

@@ -86,16 +86,24 @@ func (o *responder) failPage(e *engine.Error, status int, detail string) {
 
 const problemJSON = "application/problem+json"
 
+// Bounds of what problems tell, in characters: a message may name what a
+// client sent, and so may the members, which keep every name and id that can
+// be stored.
+const (
+	maxDetail = 1000
+	maxMember = 255
+)
+
 // problem answers RFC 9457.
 func (o *responder) problem(e *engine.Error, status int, detail string) {
 	b := append([]byte(`{"type":"about:blank","title":`), strconv.Quote(http.StatusText(status))...)
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(status), 10)
-	b = engine.AppendString(append(b, `,"detail":`...), detail)
+	b = engine.AppendString(append(b, `,"detail":`...), engine.Cut(detail, maxDetail))
 	for _, m := range [...]struct{ name, value string }{
 		{"code", e.Reason}, {"class", e.Class}, {"id", e.ID}, {"attribute", e.Attribute},
 	} {
 		if m.value != "" {
-			b = engine.AppendString(append(b, `,"`+m.name+`":`...), m.value)
+			b = engine.AppendString(append(b, `,"`+m.name+`":`...), engine.Cut(m.value, maxMember))
 		}
 	}
 	if e.Bulk {

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -39,6 +40,9 @@ type Config struct {
 	// MinBodyRate is what a request's body must arrive with, in bytes a
 	// second; 0 means 1 KiB.
 	MinBodyRate int
+	// BodyGrace is how long a body may take before MinBodyRate counts; 0 means
+	// 10 s.
+	BodyGrace time.Duration
 }
 
 // Server answers HTTP requests. Services may be mounted while it serves.
@@ -65,6 +69,9 @@ func New(cfg Config) *Server {
 	rand.Read(b[:])
 	if cfg.MinBodyRate <= 0 {
 		cfg.MinBodyRate = 1 << 10
+	}
+	if cfg.BodyGrace <= 0 {
+		cfg.BodyGrace = 10 * time.Second
 	}
 	s := &Server{cfg: cfg, idPrefix: hex.EncodeToString(b[:]) + "-"}
 	s.services.Store(&map[string]*mounted{})
@@ -99,6 +106,7 @@ func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) er
 
 // ServeHTTP answers any request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.limitBody(w, r)
 	s.outer.ServeHTTP(w, r)
 }
 
@@ -158,6 +166,9 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req *engine.Request, out *responder) (*engine.Response, error) {
 	account := engine.Anonymous
 	if m.mode != engine.AuthNone {
+		if len(r.Header["Authorization"]) > 1 { // a proxy may look at the other one
+			return nil, engine.Errorf(engine.Invalid, "credentials", "the header Authorization is given more than once")
+		}
 		var err error
 		if account, err = s.cfg.Auth.Authenticate(r.Context(), m.mode, credentials(r.Header)); err != nil {
 			return nil, err
@@ -178,8 +189,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req 
 		return nil, engine.Errorf(engine.NotFound, "unknown-method", "service %s answers %s at %s, not %s", m.name, allow, engine.Quote(req.Path), engine.Quote(req.Method))
 	}
 	req.Params = params
-	if r.Body != nil && r.Body != http.NoBody {
-		req.Body = newBody(w, r, route.MaxBody, int64(s.cfg.MinBodyRate))
+	if hasBody(r) {
+		req.Body = s.newBody(w, r, route.MaxBody)
 	}
 	return s.call(engine.WithAccount(r.Context(), account), route, req)
 }

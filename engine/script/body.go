@@ -55,7 +55,7 @@ func readBody(r *engine.Request) (body, error) {
 func (h *host) bodyValue(b body) goja.Value {
 	switch b.kind {
 	case decodedBody:
-		return h.fromDecoded(b.decoded)
+		return h.fromBody(b.decoded)
 	case textBody:
 		return h.js.ToValue(strings.ToValidUTF8(string(b.raw), "\ufffd"))
 	case rawBody:

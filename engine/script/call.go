@@ -40,6 +40,8 @@ type call struct {
 	vm  *vm
 	obj *goja.Object // the req object of the handler
 	js  requestCache
+
+	logged int // bytes, see maxLogged
 }
 
 // serve runs a request of one route. It is the engine.Handler of that route.

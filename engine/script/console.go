@@ -11,8 +11,16 @@ import (
 // maxLogText bounds one line of a script's log, in bytes.
 const maxLogText = 8 << 10
 
+// maxLogged bounds what a script may log about one request, in bytes, where
+// every line costs lineCost besides its text.
+const (
+	maxLogged = 64 << 10
+	lineCost  = 64
+)
+
 // console makes the object behind console and log: every line carries the
-// service and the request.
+// service and the request. A request that logs more than maxLogged gets one
+// line more, which says so.
 func (h *host) console() goja.Value {
 	o := h.js.NewObject()
 	for _, m := range []struct {
@@ -27,10 +35,21 @@ func (h *host) console() goja.Value {
 			if !log.Enabled(context.Background(), m.level) {
 				return goja.Undefined()
 			}
-			if c := h.v.cur; c != nil {
-				log = log.With("request", c.req.ID)
+			c := h.v.cur
+			if c == nil {
+				log.Log(context.Background(), m.level, h.logText(call.Arguments), "from", "script")
+				return goja.Undefined()
 			}
-			log.Log(context.Background(), m.level, h.logText(call.Arguments), "from", "script")
+			log = log.With("request", c.req.ID)
+			if c.logged > maxLogged {
+				return goja.Undefined()
+			}
+			text := h.logText(call.Arguments)
+			if c.logged += len(text) + lineCost; c.logged > maxLogged {
+				log.Warn("the script logs more about this request, which is dropped", "limit", maxLogged)
+				return goja.Undefined()
+			}
+			log.Log(context.Background(), m.level, text, "from", "script")
 			return goja.Undefined()
 		})
 	}

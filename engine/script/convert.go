@@ -40,27 +40,43 @@ func (h *host) put(o *goja.Object, name string, v goja.Value) {
 
 // fromDecoded makes the JavaScript value of decoded JSON. Whole numbers that
 // JavaScript would round become BigInt.
-func (h *host) fromDecoded(v any) goja.Value { return h.decoded(v, true) }
+func (h *host) fromDecoded(v any) goja.Value { return h.decoded(v, conversion{exact: true}) }
 
 // fromJSON does it as JSON.parse: all numbers are Numbers.
-func (h *host) fromJSON(v any) goja.Value { return h.decoded(v, false) }
+func (h *host) fromJSON(v any) goja.Value { return h.decoded(v, conversion{}) }
 
-func (h *host) decoded(v any, exact bool) goja.Value {
+// fromBody does it for what a client sent, without names that are __proto__:
+// scripts that merge a body into an object of theirs would change the
+// prototype of all objects.
+func (h *host) fromBody(v any) goja.Value {
+	return h.decoded(v, conversion{exact: true, plainNames: true})
+}
+
+// conversion is how decoded JSON becomes JavaScript values.
+type conversion struct {
+	exact      bool // whole numbers that JavaScript would round become BigInt
+	plainNames bool // members named __proto__ are left out
+}
+
+func (h *host) decoded(v any, as conversion) goja.Value {
 	switch v := v.(type) {
 	case nil:
 		return goja.Null()
 	case number:
-		return h.number(string(v), exact)
+		return h.number(string(v), as.exact)
 	case []any:
 		values := make([]any, len(v))
 		for i, e := range v {
-			values[i] = h.decoded(e, exact)
+			values[i] = h.decoded(e, as)
 		}
 		return h.js.NewArray(values...)
 	case engine.Fields:
 		o := h.js.NewObject()
 		for _, f := range v {
-			h.put(o, f.Name, h.decoded(f.Value, exact))
+			if as.plainNames && f.Name == "__proto__" {
+				continue
+			}
+			h.put(o, f.Name, h.decoded(f.Value, as))
 		}
 		return o
 	}

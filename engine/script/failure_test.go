@@ -91,6 +91,25 @@ func TestConsole(t *testing.T) {
 	}
 }
 
+// TestConsoleIsBounded logs without end: what one request writes has a limit,
+// however long its lines, and the next request starts anew.
+func TestConsoleIsBounded(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 20000; i++) console.log('line'); return 1 }, " +
+		"'PUT /': () => { for (let i = 0; i < 1000; i++) console.error('x'.repeat(5000)); return 1 }}")
+	for i, method := range []string{"GET", "PUT", "GET"} {
+		before := len(a.log.String())
+		expect(t, answer(send(t, g, request{method: method})), jsonType+"1")
+		log := a.log.String()[before:]
+		if n := strings.Count(log, "logs more about this request, which is dropped"); n != 1 {
+			t.Errorf("request %d: %d lines say that more was dropped", i, n)
+		}
+		if len(log) < maxLogged/2 || len(log) > 4*maxLogged {
+			t.Errorf("request %d: %d bytes were logged", i, len(log))
+		}
+	}
+}
+
 // fast limits for what burns CPU or never ends.
 var fast = Limits{CPU: 500 * time.Millisecond, Wall: 30 * time.Second}
 

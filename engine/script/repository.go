@@ -280,7 +280,7 @@ func (r *jsRepository) createItem(call goja.FunctionCall) (operation, error) {
 	}
 	v, err := r.values(c, call.Argument(1))
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
-		return r.result(r.repo.Create(ctx, c, v))
+		return r.result(r.repo.Create(ctx, c, v, engine.WriteOptions{}))
 	}}, err
 }
 
@@ -294,7 +294,7 @@ func (r *jsRepository) editItem(call goja.FunctionCall) (operation, error) {
 		return operation{}, engine.Errorf(engine.Invalid, "argument", "editItem takes an id, found %s", describeValue(call.Argument(1)))
 	}
 	v, err := r.values(c, call.Argument(2))
-	options := engine.UpdateOptions{Handling: r.h.v.gen.strict}
+	options := engine.WriteOptions{Handling: r.h.v.gen.strict}
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		return r.result(r.repo.Update(ctx, c, id, v, options))
 	}}, err

@@ -5,10 +5,12 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/file"
@@ -57,9 +59,12 @@ func newCache() *cache { return &cache{byPath: map[string]*source{}} }
 // load reads and compiles a file, or returns what it was compiled to before.
 // The error is a *LoadError.
 func (c *cache) load(path, file string, limit int) (*source, error) {
-	text, err := os.ReadFile(path)
+	text, size, err := readRegular(path, limit)
 	if err != nil {
 		return nil, &LoadError{File: file, Message: "the file cannot be read"}
+	}
+	if size > int64(limit) {
+		return nil, &LoadError{File: file, Message: fmt.Sprintf("the file has %d bytes, at most %d are read", size, limit)}
 	}
 	hash := sha256.Sum256(text)
 	c.mu.Lock()
@@ -69,13 +74,46 @@ func (c *cache) load(path, file string, limit int) (*source, error) {
 		return old, nil
 	}
 	s := &source{file: file, path: path, hash: hash, text: text}
-	if err := s.compile(limit); err != nil {
+	if err := s.compile(); err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	c.byPath[path] = s
 	c.mu.Unlock()
 	return s, nil
+}
+
+var errNotRegular = errors.New("the file is no regular file")
+
+// readRegular reads a file whose size is at most limit; of a larger one it
+// returns the size alone. What is no regular file is not read: a pipe would
+// have the reader wait for somebody who writes, for ever. It is asked about
+// before it is opened, because opening a pipe or a device does something, and
+// opened without waiting, because it may have changed in between.
+func readRegular(path string, limit int) (text []byte, size int64, err error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return nil, 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, 0, errNotRegular
+	}
+	if info.Size() > int64(limit) {
+		return nil, info.Size(), nil
+	}
+	text, err = io.ReadAll(io.LimitReader(f, int64(limit)+1)) // it may be growing
+	return text, int64(len(text)), err
 }
 
 // The module wrapper opens on the first line of the file, so that lines stay
@@ -94,10 +132,7 @@ func placed(line, column int) (int, int) {
 
 const laterText = " come with a later version: write CommonJS, module.exports = ... and require(...)"
 
-func (s *source) compile(limit int) error {
-	if len(s.text) > limit {
-		return s.fault(0, 0, fmt.Sprintf("the file has %d bytes, at most %d are read", len(s.text), limit))
-	}
+func (s *source) compile() error {
 	if strings.HasSuffix(s.path, ".json") {
 		return s.decode()
 	}

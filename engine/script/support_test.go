@@ -243,7 +243,7 @@ func (m *memory) enter(ctx context.Context) error {
 	return m.fail
 }
 
-func (m *memory) Get(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+func (m *memory) Get(ctx context.Context, c *engine.Class, id string, _ ...*engine.Load) (*engine.Item, error) {
 	if err := m.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ func (m *memory) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	return n, err
 }
 
-func (m *memory) Create(ctx context.Context, c *engine.Class, v engine.Values) (*engine.Item, error) {
+func (m *memory) Create(ctx context.Context, c *engine.Class, v engine.Values, _ engine.WriteOptions) (*engine.Item, error) {
 	if err := m.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -330,7 +330,7 @@ func (m *memory) Create(ctx context.Context, c *engine.Class, v engine.Values) (
 	return it.Clone(), nil
 }
 
-func (m *memory) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, _ engine.UpdateOptions) (*engine.Item, error) {
+func (m *memory) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, _ engine.WriteOptions) (*engine.Item, error) {
 	if err := m.enter(ctx); err != nil {
 		return nil, err
 	}
@@ -370,12 +370,12 @@ func (m *memory) Delete(ctx context.Context, c *engine.Class, id string, _ *engi
 func (m *memory) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	var saved []*engine.Item
 	for _, r := range records {
-		it, err := m.Update(ctx, r.Class, r.ID, append(engine.Values(nil), r.Values...), engine.UpdateOptions{})
+		it, err := m.Update(ctx, r.Class, r.ID, append(engine.Values(nil), r.Values...), engine.WriteOptions{})
 		if engine.CodeOf(err) == engine.NotFound && err != nil {
 			if r.ID != "" {
 				r.Values[0] = r.ID
 			}
-			it, err = m.Create(ctx, r.Class, r.Values)
+			it, err = m.Create(ctx, r.Class, r.Values, engine.WriteOptions{})
 		}
 		if err != nil {
 			return nil, err
@@ -397,7 +397,7 @@ func (m *memory) fill(t testing.TB, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.Create(ctx, m.class, v); err != nil {
+		if _, err := m.Create(ctx, m.class, v, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

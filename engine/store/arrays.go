@@ -19,17 +19,11 @@ func (s *Store) arrays() bool {
 // rowTypes are the types of what rowArgs appends.
 func (p *plan) rowTypes() []engine.PropertyType {
 	types := []engine.PropertyType{engine.String, engine.Int, engine.String}
-	for _, property := range p.class.Properties {
-		types = append(types, property.Type)
+	for _, property := range p.stored {
+		types = append(types, property.ValueType())
 	}
-	return types
-}
-
-// keyTypes are the types of the key.
-func (t *table) keyTypes() []engine.PropertyType {
-	types := make([]engine.PropertyType, len(t.key))
-	for i, col := range t.key {
-		types[i] = col.typ
+	if p.table.composite() {
+		types = append(types, p.table.id.typ)
 	}
 	return types
 }
@@ -64,8 +58,11 @@ func (p *plan) insertArrays(tr Traits, d Dialect, tail string) string {
 // rowColumns are the columns of a row as insertText writes it.
 func (p *plan) rowColumns() string {
 	names := []string{classColumn, versionColumn, revColumn, creatorColumn}
-	for _, property := range p.class.Properties {
+	for _, property := range p.stored {
 		names = append(names, p.table.byName[property.Name].quoted)
+	}
+	if p.table.composite() {
+		names = append(names, p.table.id.quoted)
 	}
 	return strings.Join(names, ", ")
 }

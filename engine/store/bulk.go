@@ -90,7 +90,7 @@ func (sv *save) update(e *entry) error {
 // others, in order.
 func (sv *save) lookup(group []entry) error {
 	p := group[0].plan
-	step := min(bulkRows, sv.store.traits.MaxVariables/len(p.table.key))
+	step := min(bulkRows, sv.store.traits.MaxVariables)
 	for len(group) > 0 {
 		n := min(step, len(group))
 		existing, err := sv.existing(p, group[:n])
@@ -133,19 +133,12 @@ func (sv *save) divide(group []entry, existing map[string]bool) error {
 // existing returns the keys of the group that the database has.
 func (sv *save) existing(p *plan, group []entry) (map[string]bool, error) {
 	b := newBuilder(sv.store.traits)
-	names := make([]string, len(p.table.key))
-	for i, col := range p.table.key {
-		names[i] = col.quoted
+	id := p.table.id
+	keys := make([]any, len(group))
+	for i := range group {
+		keys[i] = encode(group[i].key[0])
 	}
-	list := strings.Join(names, ", ")
-	b.add("SELECT ", list, " FROM ", p.table.quoted, " WHERE (", list, ") IN (")
-	if sv.store.arrays() {
-		b.add("SELECT * FROM ")
-		b.unnest(sv.store.db.Dialect, p.table.keyTypes(), keyValues(group))
-	} else {
-		b.keys(group)
-	}
-	b.add(")")
+	b.add("SELECT ", id.quoted, " FROM ", p.table.quoted, " WHERE ", sv.store.db.Dialect.In(id.quoted, id.typ, keys, b.placeholder))
 	if p.condition != "" {
 		b.add(" AND ", p.condition)
 	}
@@ -159,42 +152,16 @@ func (sv *save) existing(p *plan, group []entry) (map[string]bool, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	dest := sv.w.row(len(names))
+	dest := sv.w.row(1)
 	found := make(map[string]bool, len(group))
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
 			return nil, err
 		}
-		for i, col := range p.table.key {
-			sv.w.raw[i] = decode(col.typ, sv.w.raw[i])
-		}
+		sv.w.raw[0] = decode(id.typ, sv.w.raw[0])
 		found[keyText(sv.w.raw)] = true
 	}
 	return found, rows.Err()
-}
-
-// keys writes the keys of the group value by value.
-func (b *builder) keys(group []entry) {
-	b.add("VALUES ")
-	for i := range powerOfTwo(len(group)) { // padded: few statements for all sizes
-		if i > 0 {
-			b.add(", ")
-		}
-		for j, k := range group[min(i, len(group)-1)].key {
-			b.add([]string{"(", ", "}[min(j, 1)])
-			b.bind(k)
-		}
-		b.add(")")
-	}
-}
-
-func keyValues(group []entry) (values []any) {
-	for i := range group {
-		for _, k := range group[i].key {
-			values = append(values, encode(k))
-		}
-	}
-	return values
 }
 
 func powerOfTwo(n int) int {
@@ -364,13 +331,9 @@ func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
 func (p *plan) upsertTail(tr Traits, rows int, mask string) string {
 	b := newBuilder(tr)
 	b.args = make([]any, rows*p.rowVariables())
-	b.add(" ON CONFLICT (")
-	for i, col := range p.table.key {
-		b.add([]string{"", ", "}[min(i, 1)], col.quoted)
-	}
-	b.add(") DO UPDATE SET ", revColumn, " = excluded.", revColumn, ", ", versionColumn, " = excluded.", versionColumn, ", ", editorColumn, " = ")
+	b.add(" ON CONFLICT (", p.table.id.quoted, ") DO UPDATE SET ", revColumn, " = excluded.", revColumn, ", ", versionColumn, " = excluded.", versionColumn, ", ", editorColumn, " = ")
 	b.bind(nil)
-	for i, property := range p.class.Properties {
+	for i, property := range p.stored {
 		if col := p.table.byName[property.Name]; mask[i] == '1' && !col.key {
 			b.add(", ", col.quoted, " = excluded.", col.quoted)
 		}

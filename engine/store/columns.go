@@ -11,6 +11,9 @@ func (u *upgrader) create(t *table) error {
 	ddl += ", " + classColumn + text + " NOT NULL, " + versionColumn + text
 	ddl += ", " + revColumn + " " + u.dialect.ColumnType(engine.Int) + " NOT NULL"
 	ddl += ", " + creatorColumn + text + ", " + editorColumn + text
+	if t.composite() {
+		ddl += ", " + t.id.quoted + text + " NOT NULL"
+	}
 	for _, col := range t.columns {
 		ddl += ", " + col.quoted + " " + u.dialect.ColumnType(col.typ)
 		if col.key {
@@ -38,6 +41,9 @@ func (u *upgrader) create(t *table) error {
 
 // recreate replaces a table that has no rows.
 func (u *upgrader) recreate(t *table) error {
+	if err := u.dropExtras(t); err != nil {
+		return err
+	}
 	if err := u.exec("DROP TABLE ", t.quoted); err != nil {
 		return err
 	}
@@ -45,7 +51,10 @@ func (u *upgrader) recreate(t *table) error {
 		return err
 	}
 	t.foreign = false
-	return u.create(t)
+	if err := u.create(t); err != nil {
+		return err
+	}
+	return u.extras(t)
 }
 
 func (u *upgrader) rememberAll(t *table) error {
@@ -54,6 +63,9 @@ func (u *upgrader) rememberAll(t *table) error {
 			return err
 		}
 		for _, p := range c.Properties {
+			if !p.Stored() {
+				continue
+			}
 			if err := u.remember(newKept(t, c, t.byName[p.Name])); err != nil {
 				return err
 			}
@@ -120,6 +132,9 @@ func (u *upgrader) columns(t *table) error {
 	}
 	for _, c := range t.classes {
 		for _, p := range c.Properties {
+			if !p.Stored() {
+				continue
+			}
 			if err := u.property(t, c, p); err != nil {
 				return err
 			}
@@ -132,7 +147,10 @@ func (u *upgrader) columns(t *table) error {
 // it. Without values its column stays and is forgotten.
 func (u *upgrader) removed(t *table, c *engine.Class) error {
 	for name, old := range u.memory[c.FullName] {
-		if name == "" || old.Gone || old.Root != t.name || c.Property(name) != nil {
+		if name == "" || old.Gone || old.Root != t.name {
+			continue
+		}
+		if p := c.Property(name); p != nil && p.Stored() {
 			continue
 		}
 		n, err := u.count(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + u.traits.quote(name) + " IS NOT NULL")
@@ -208,7 +226,7 @@ func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error
 	col := t.byName[p.Name]
 	old, known := u.memory[c.FullName][p.Name]
 	now := newKept(t, c, col)
-	now.Kind = p.Type.String()
+	now.Kind = p.ValueType().String()
 	if known && old == now {
 		return nil
 	}

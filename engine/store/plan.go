@@ -15,6 +15,7 @@ const (
 	revColumn     = `"#rev"`
 	creatorColumn = `"#creator"`
 	editorColumn  = `"#editor"`
+	idColumn      = "#id" // of tables whose key is several properties
 )
 
 // The positions of the system columns in what a statement returns; the
@@ -44,15 +45,17 @@ type table struct {
 	classes []*engine.Class // the root, then its descendants
 	columns []*column
 	byName  map[string]*column
-	key     []*column
+	id      *column // finds an item: the key, or "#id" when the key is several properties
 	unique  []Index // the key's, then those of unique properties
-	foreign bool    // rows of classes that no longer exist may be there
+	extras  []extra
+	foreign bool // rows of classes that no longer exist may be there
 }
 
 // shape tells how a row becomes values of a class.
 type shape struct {
 	class *engine.Class
-	at    []int // for each property its position among plan.columns
+	at    []int // for each property its position among plan.columns, -1 when rows do not hold it
+	whole bool  // values are the columns as they come
 }
 
 // plan is how items of one class are read and written; its statements are
@@ -60,8 +63,10 @@ type shape struct {
 type plan struct {
 	class     *engine.Class
 	table     *table
+	stored    []*engine.Property // of class, those that rows hold
 	columns   []*column
 	convert   []int             // positions of columns whose database value is not the Go value
+	shape     *shape            // of class
 	shapes    map[string]*shape // by class name; nil when every row is of class
 	system    int               // number of system columns before the properties
 	condition string            // on the class of a row, "" when none is needed
@@ -69,6 +74,7 @@ type plan struct {
 	listed    *result           // the same without the revision
 	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
+	needy     bool  // items of the class, or of one below it, need more than their row
 	bounded   []int // properties of class whose texts an index limits
 
 	get, lock, list, count, insert, remove, find string // lock is get in a transaction that changes the row
@@ -88,6 +94,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 		}
 		s.plans[c] = newPlan(c, byRoot[root])
 	}
+	s.layOutLinks(byRoot)
 	checkNames(s.tables, problem)
 	return problem.orNil()
 }
@@ -107,14 +114,14 @@ func newTable(tr Traits, root *engine.Class, problem *SchemaError) *table {
 			t.addColumn(tr, p, c, problem)
 		}
 	}
-	var names []string
 	for _, p := range root.KeyProperties() {
-		col := t.byName[p.Name]
-		col.key = true
-		t.key = append(t.key, col)
-		names = append(names, p.Name)
+		t.id = t.byName[p.Name]
+		t.id.key = true
 	}
-	t.unique = append(t.unique, Index{tr.name(t.name + "#key"), t.name, names})
+	if len(root.Key) > 1 {
+		t.id = &column{name: idColumn, quoted: quoteName(idColumn), typ: engine.String, key: true}
+	}
+	t.unique = append(t.unique, Index{tr.name(t.name + "#key"), t.name, []string{t.id.name}})
 	for _, col := range t.columns {
 		if col.unique {
 			t.unique = append(t.unique, Index{tr.name(col.index(t, "unique")), t.name, []string{col.name}})
@@ -123,14 +130,20 @@ func newTable(tr Traits, root *engine.Class, problem *SchemaError) *table {
 	return t
 }
 
+// composite reports whether the id has a column of its own.
+func (t *table) composite() bool { return t.id.name == idColumn }
+
 func (t *table) addColumn(tr Traits, p *engine.Property, c *engine.Class, problem *SchemaError) {
+	if !p.Stored() {
+		return
+	}
 	col := t.byName[p.Name]
 	if col == nil {
-		col = &column{name: p.Name, quoted: tr.quote(p.Name), typ: p.Type}
+		col = &column{name: p.Name, quoted: tr.quote(p.Name), typ: p.ValueType()}
 		t.byName[p.Name] = col
 		t.columns = append(t.columns, col)
 	}
-	if storage(col.typ) != storage(p.Type) {
+	if storage(col.typ) != storage(p.ValueType()) {
 		problem.add("property %s of class %s is %s, but another class of the same table (%s) has it as %s: rename one of them",
 			engine.Quote(p.Name), c.FullName, p.Type, t.name, col.typ)
 	}
@@ -179,12 +192,12 @@ func newPlan(c *engine.Class, t *table) *plan {
 	position := map[string]int{}
 	for _, class := range classes {
 		for _, property := range class.Properties {
-			if _, ok := position[property.Name]; ok {
+			if _, ok := position[property.Name]; ok || !property.Stored() {
 				continue
 			}
 			position[property.Name] = len(p.columns)
 			p.columns = append(p.columns, t.byName[property.Name])
-			if converted(property.Type) {
+			if converted(property.ValueType()) {
 				p.convert = append(p.convert, position[property.Name])
 			}
 		}
@@ -193,23 +206,38 @@ func newPlan(c *engine.Class, t *table) *plan {
 		if property.Type == engine.Password {
 			p.passwords = append(p.passwords, property)
 		}
+		if !property.Stored() {
+			continue
+		}
+		p.stored = append(p.stored, property)
 		if t.byName[property.Name].bounded() {
 			p.bounded = append(p.bounded, property.Index)
 		}
 	}
+	p.needy = slices.ContainsFunc(classes, needs)
+	p.shape = newShape(c, position)
 	if len(classes) == 1 {
 		return p
 	}
 	p.system = atClass + 1
 	p.shapes = make(map[string]*shape, len(classes))
 	for _, class := range classes {
-		sh := &shape{class: class, at: make([]int, len(class.Properties))}
-		for i, property := range class.Properties {
-			sh.at[i] = position[property.Name]
-		}
-		p.shapes[class.FullName] = sh
+		p.shapes[class.FullName] = newShape(class, position)
 	}
 	return p
+}
+
+func newShape(c *engine.Class, position map[string]int) *shape {
+	sh := &shape{class: c, at: make([]int, len(c.Properties)), whole: len(c.Properties) == len(position)}
+	for i, property := range c.Properties {
+		at, ok := position[property.Name]
+		if !ok || !property.Stored() {
+			at = -1
+		}
+		sh.at[i] = at
+		sh.whole = sh.whole && at == i
+	}
+	return sh
 }
 
 // write makes the statements of the plan; the schema is known by now.
@@ -258,15 +286,15 @@ func (p *plan) results(tr Traits) {
 func (p *plan) keyed(tr Traits, head string) string {
 	b := newBuilder(tr)
 	b.add(head)
-	p.whereKey(b, make([]any, len(p.table.key)))
+	p.whereKey(b, []any{nil})
 	return b.text()
 }
 
+// whereKey writes the condition that finds one item. The key is one value, as
+// engine.Class.KeyValues has it.
 func (p *plan) whereKey(b *builder, key []any) {
-	for i, col := range p.table.key {
-		b.add([]string{" WHERE ", " AND "}[min(i, 1)], col.quoted, " = ")
-		b.bind(key[i])
-	}
+	b.add(" WHERE ", p.table.id.quoted, " = ")
+	b.bind(key[0])
 	if p.condition != "" {
 		b.add(" AND ", p.condition)
 	}

@@ -33,10 +33,7 @@ func (p *plan) page(b *builder, q *engine.Query) *builder {
 	} else {
 		p.where(b, nil)
 	}
-	b.add(" ORDER BY ")
-	for _, s := range sorts {
-		b.add(p.name(s.Property), []string{" NULLS FIRST, ", " DESC NULLS LAST, "}[boolToInt(s.Descending)])
-	}
+	p.order(b, sorts)
 	// The casts keep SQLite from planning anew for each value.
 	b.add(p.table.quoted, ".", seqColumn, " LIMIT CAST(")
 	count, offset := pageBounds(q)
@@ -45,6 +42,14 @@ func (p *plan) page(b *builder, q *engine.Query) *builder {
 	b.bind(offset)
 	b.add(" AS BIGINT)")
 	return b
+}
+
+// order writes ORDER BY and the sorts, each with a comma behind it.
+func (p *plan) order(b *builder, sorts []engine.Sort) {
+	b.add(" ORDER BY ")
+	for _, s := range sorts {
+		b.add(p.name(s.Property), []string{" NULLS FIRST, ", " DESC NULLS LAST, "}[boolToInt(s.Descending)])
+	}
 }
 
 func pageBounds(q *engine.Query) (count, offset int64) {

@@ -8,7 +8,7 @@ import (
 )
 
 // Get is engine.Repository's.
-func (s *Store) Get(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
 		return nil, err
@@ -23,7 +23,10 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string) (*engine.It
 		if err == nil && !found {
 			return engine.NoItem(c, id)
 		}
-		return err
+		if err != nil || len(load) == 0 && !p.needy {
+			return err
+		}
+		return s.enrichOn(ctx, r, []*engine.Item{it}, load)
 	})
 	if err != nil {
 		return nil, err
@@ -75,8 +78,32 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 		return err
 	}
 	return s.read(ctx, func(r *session) error {
+		if len(q.Load) > 0 || p.needy {
+			return s.eachLoaded(ctx, r, p, selection{text: text, args: args}, q, visit)
+		}
 		return r.each(ctx, p, text, args, visit)
 	})
+}
+
+// eachLoaded reads all items before it loads what goes with them.
+func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, st selection, q *engine.Query, visit func(*engine.Item) error) error {
+	var items []*engine.Item
+	err := r.each(ctx, p, st.text, st.args, func(it *engine.Item) error {
+		items = append(items, it.Clone())
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.enrichOn(ctx, r, items, q.Load); err != nil {
+		return err
+	}
+	for _, it := range items {
+		if err := visit(it); err != nil {
+			return &stop{err}
+		}
+	}
+	return nil
 }
 
 func (s *Store) listStatement(p *plan, q *engine.Query) (string, []any, error) {
@@ -181,7 +208,7 @@ func (p *plan) load(it *engine.Item, raw []any) {
 	it.Editor = text(raw[atEditor])
 	it.Class = p.class
 	values := raw[p.system:]
-	var sh *shape
+	sh := p.shape
 	if p.shapes != nil {
 		sh = p.shapes[text(raw[atClass])]
 		it.Class = sh.class
@@ -191,11 +218,13 @@ func (p *plan) load(it *engine.Item, raw []any) {
 		it.Values = make(engine.Values, n)
 	}
 	it.Values = it.Values[:n]
-	if sh == nil {
+	if sh.whole {
 		copy(it.Values, values)
 	} else {
 		for i, at := range sh.at {
-			it.Values[i] = values[at]
+			if it.Values[i] = nil; at >= 0 {
+				it.Values[i] = values[at]
+			}
 		}
 	}
 	it.ID = it.Class.ID(it.Values)

@@ -18,10 +18,10 @@ type readers struct {
 	closed bool
 }
 
-func newReaders(db *Database) *readers {
+func newReaders(db *Database, trace func(string)) *readers {
 	rs := &readers{free: make(chan *session, db.Readers), size: db.Readers}
 	for range db.Readers {
-		rs.free <- newSession(db.Read, db.Dialect)
+		rs.free <- newSession(db.Read, db.Dialect, trace)
 	}
 	return rs
 }

@@ -66,8 +66,9 @@ func newResult(tr Traits, fields []field) *result {
 	return r
 }
 
-// scanner returns what reads the current row of a statement into s.raw.
-func (s *session) scanner(r *result) func(*sql.Rows) error {
+// scanner returns what reads the current row of a statement into s.raw, and
+// columns after those of r into more.
+func (s *session) scanner(r *result, more ...any) func(*sql.Rows) error {
 	s.room(r.slots)
 	clear(s.raw)
 	if len(r.packed) > 0 {
@@ -76,6 +77,7 @@ func (s *session) scanner(r *result) func(*sql.Rows) error {
 	for _, slot := range r.alone {
 		s.dest = append(s.dest, &s.raw[slot])
 	}
+	s.dest = append(s.dest, more...)
 	dest := s.dest
 	return func(rows *sql.Rows) error {
 		if err := rows.Scan(dest...); err != nil {

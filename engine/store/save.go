@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"restsrv/engine"
 )
@@ -125,11 +124,14 @@ func (e *entry) locate(r *engine.Record) error {
 			return err
 		}
 	}
-	for i, p := range c.KeyProperties() {
-		if byID != nil && e.given[p.Index] == engine.Absent {
-			e.given[p.Index] = byID[i]
+	if byID != nil {
+		parts, ok := c.KeyParts(r.ID)
+		for i, p := range c.KeyProperties() {
+			if ok && e.given[p.Index] == engine.Absent {
+				e.given[p.Index] = parts[i]
+			}
 		}
-		if byID != nil && e.given[p.Index] != byID[i] {
+		if e.keyGiven() && c.ID(e.given) != r.ID {
 			e.how = rekey
 		}
 	}
@@ -137,9 +139,7 @@ func (e *entry) locate(r *engine.Record) error {
 	case byID != nil:
 		e.key = byID
 	case r.ID == "" && e.keyGiven():
-		for _, p := range c.KeyProperties() {
-			e.key = append(e.key, e.given[p.Index])
-		}
+		e.key, _ = c.KeyValues(c.ID(e.given))
 	}
 	return nil
 }
@@ -157,8 +157,8 @@ func (e *entry) keyGiven() bool {
 // what it does not give.
 func (sv *save) tryUpsert(e *entry) error {
 	mask, all := sv.mask[:0], true
-	for _, v := range e.given {
-		if v == engine.Absent {
+	for _, property := range e.plan.stored {
+		if e.given[property.Index] == engine.Absent {
 			mask, all = append(mask, '0'), false
 			continue
 		}
@@ -236,17 +236,8 @@ func (sv *save) defaultPassword(p *engine.Property) (string, error) {
 	return h, nil
 }
 
-// keyText is the key as one text that no other key has.
-func keyText(key []any) string {
-	if s, ok := key[0].(string); ok && len(key) == 1 {
-		return s
-	}
-	parts := make([]string, len(key))
-	for i, k := range key {
-		parts[i] = engine.ValueText(k)
-	}
-	return strings.Join(parts, "\x00")
-}
+// keyText is the key as text.
+func keyText(key []any) string { return engine.ValueText(key[0]) }
 
 // atRecord says which record an error is about.
 func atRecord(i int, err error) error {

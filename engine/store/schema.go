@@ -220,7 +220,10 @@ func (u *upgrader) table(t *table) error {
 		if len(u.problems.Problems) > 0 {
 			return nil // the table might be there under a similar name
 		}
-		return u.create(t)
+		if err := u.create(t); err != nil {
+			return err
+		}
+		return u.extras(t)
 	}
 	rows := int64(-1) // counted when it matters
 	for _, c := range t.classes {
@@ -241,7 +244,10 @@ func (u *upgrader) table(t *table) error {
 		}
 		u.problems.Problems = append(u.problems.Problems, change)
 	}
-	return u.columns(t)
+	if err := u.columns(t); err != nil {
+		return err
+	}
+	return u.extras(t)
 }
 
 // known reports whether t has a table, and finds the classes that share it and

@@ -63,7 +63,7 @@ func TestSchemaChange(t *testing.T) {
 					v := engine.NewValues(test.before)
 					v[test.before.Property("id").Index] = id
 					v[1] = test.values[i]
-					if _, err := st.Create(t.Context(), test.before, v); err != nil {
+					if _, err := st.Create(t.Context(), test.before, v, engine.WriteOptions{}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -112,11 +112,11 @@ func schemaEmptyTable(t *testing.T, p place) {
 	c := storetest.NewClass("note", prop("x", engine.Int), prop("name", engine.String, unique))
 	st := openAt(t, p, c)
 	for _, x := range []int64{1, 2} {
-		if _, err := st.Create(t.Context(), c, engine.Values{x, nil}); err != nil {
+		if _, err := st.Create(t.Context(), c, engine.Values{x, nil}, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := st.Create(t.Context(), c, engine.Values{int64(1), nil}); engine.CodeOf(err) != engine.Invalid {
+	if _, err := st.Create(t.Context(), c, engine.Values{int64(1), nil}, engine.WriteOptions{}); engine.CodeOf(err) != engine.Invalid {
 		t.Errorf("got %v, want a duplicate of the new key", err)
 	}
 }
@@ -128,17 +128,17 @@ func TestForgottenProperty(t *testing.T) { onBoth(t, forgottenProperty) }
 func forgottenProperty(t *testing.T, p place) {
 	before := note(prop("x", engine.Int, indexed))
 	st := mustOpen(t, p, before)
-	if _, err := st.Create(t.Context(), before, engine.Values{"a", nil}); err != nil {
+	if _, err := st.Create(t.Context(), before, engine.Values{"a", nil}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
 	closeStore(t, mustOpen(t, p, note()))
 	after := note(prop("x", engine.DecimalNum, unique))
 	st = openAt(t, p, after)
-	if _, err := st.Update(t.Context(), after, "a", engine.Values{engine.Absent, engine.Decimal("1.5")}, engine.UpdateOptions{}); err != nil {
+	if _, err := st.Update(t.Context(), after, "a", engine.Values{engine.Absent, engine.Decimal("1.5")}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	_, err := st.Create(t.Context(), after, engine.Values{"b", engine.Decimal("1.5")})
+	_, err := st.Create(t.Context(), after, engine.Values{"b", engine.Decimal("1.5")}, engine.WriteOptions{})
 	if engine.CodeOf(err) != engine.Invalid {
 		t.Errorf("got %v, want a duplicate", err)
 	}
@@ -156,7 +156,7 @@ func someClasses(t *testing.T, p place) {
 	}
 	closeStore(t, mustOpen(t, p, system))
 	st := mustOpen(t, p, system, n)
-	if _, err := st.Create(t.Context(), n, engine.Values{"a", int64(1)}); err != nil {
+	if _, err := st.Create(t.Context(), n, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
@@ -240,7 +240,7 @@ func treeChanges(t *testing.T, p place) {
 		if len(v) > 1 {
 			v[1] = int64(1)
 		}
-		if _, err := st.Create(t.Context(), c, v); err != nil {
+		if _, err := st.Create(t.Context(), c, v, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

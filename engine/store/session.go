@@ -32,10 +32,11 @@ type session struct {
 	raw       []any           // one row as the driver hands it out
 	dest      []any           // where to scan it: pointers into raw, and to packed
 	packed    string
+	trace     func(sql string) // told of every statement; nil for nobody
 }
 
-func newSession(db *sqlx.DB, d Dialect) *session {
-	return &session{db: db, dialect: d, ctx: context.Background()}
+func newSession(db *sqlx.DB, d Dialect, trace func(sql string)) *session {
+	return &session{db: db, dialect: d, trace: trace, ctx: context.Background()}
 }
 
 // room makes room for a row of n slots.
@@ -63,6 +64,9 @@ func (s *session) prepare(text string) (*sql.Stmt, error) {
 // prepareIn returns the statement kept under a name. When it is not there its
 // text is made; a nil make says that the name is the text.
 func (s *session) prepareIn(kept *statements, limit int, name string, make func() string) (*sql.Stmt, error) {
+	if s.trace != nil {
+		s.trace(name)
+	}
 	if st := kept.get(name); st != nil {
 		return st, nil
 	}

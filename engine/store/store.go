@@ -64,7 +64,7 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	for _, p := range s.plans {
 		p.write(s.traits)
 	}
-	s.readers = newReaders(db)
+	s.readers = newReaders(db, s.trace())
 	s.writer = newWriter(s)
 	return s, nil
 }
@@ -138,6 +138,15 @@ func (s *Store) plan(c *engine.Class) (*plan, error) {
 		return p, nil
 	}
 	return nil, engine.NoClass(c.FullName)
+}
+
+// trace logs every statement, as text without values, when the log wants that
+// much; nil when it does not.
+func (s *Store) trace() func(sql string) {
+	if !s.cfg.Log.Enabled(context.Background(), slog.LevelDebug) {
+		return nil
+	}
+	return func(sql string) { s.cfg.Log.Debug("statement", "sql", sql) }
 }
 
 // revision is a number that no content of an item had before.

@@ -8,7 +8,7 @@ import (
 )
 
 // Create is engine.Repository's.
-func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values) (*engine.Item, error) {
+func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (p *plan) insertText(tr Traits, rows int, tail string) string {
 		b.bind(nil)
 		b.add(", ")
 		b.bind(nil)
-		for range p.class.Properties {
+		for range p.rowVariables() - 3 {
 			b.add(", ")
 			b.bind(nil)
 		}
@@ -91,8 +91,11 @@ func (p *plan) insertText(tr Traits, rows int, tail string) string {
 // rowArgs appends what one row of insertText takes.
 func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 	args = append(args, orNull(it.Version), int64(it.Revision), orNull(it.Creator))
-	for _, v := range it.Values {
-		args = append(args, encode(v))
+	for _, property := range p.stored {
+		args = append(args, encode(it.Values[property.Index]))
+	}
+	if p.table.composite() {
+		args = append(args, it.ID)
 	}
 	return args
 }
@@ -107,10 +110,16 @@ func orNull(s string) any {
 }
 
 // rowVariables is how many placeholders a row of insertText has.
-func (p *plan) rowVariables() int { return 3 + len(p.class.Properties) }
+func (p *plan) rowVariables() int {
+	n := 3 + len(p.stored)
+	if p.table.composite() {
+		n++
+	}
+	return n
+}
 
 // Update is engine.Repository's.
-func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.UpdateOptions) (*engine.Item, error) {
+func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
 		return nil, err
@@ -199,7 +208,7 @@ func setsReadonly(p *plan, v engine.Values) bool {
 
 // inspect reads the stored item, in the transaction of the update, and refuses
 // what the update may not do to it.
-func (s *Store) inspect(w *session, p *plan, id string, v engine.Values, o engine.UpdateOptions) error {
+func (s *Store) inspect(w *session, p *plan, id string, v engine.Values, o engine.WriteOptions) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
 	found, err := w.one(w.ctx, p.lock, p, stored, key)
@@ -272,13 +281,24 @@ type change struct {
 func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found bool, err error) {
 	b := newBuilder(s.traits)
 	b.add("UPDATE ", p.table.quoted, " SET ")
-	for i, property := range p.class.Properties {
-		col := p.table.byName[property.Name]
-		if c.values[i] != engine.Absent && !(c.keepKey && col.key) {
+	rekeyed := false
+	for _, property := range p.stored {
+		col, value := p.table.byName[property.Name], c.values[property.Index]
+		if value != engine.Absent && !(c.keepKey && col.key) {
 			b.add(col.quoted, " = ")
-			b.bind(c.values[i])
+			b.bind(value)
 			b.add(", ")
+			rekeyed = rekeyed || col.key
 		}
+	}
+	if rekeyed && p.table.composite() {
+		id, err := w.newID(p, c)
+		if err != nil {
+			return false, err
+		}
+		b.add(p.table.id.quoted, " = ")
+		b.bind(id)
+		b.add(", ")
 	}
 	if c.version != nil {
 		b.add(versionColumn, " = ")
@@ -307,6 +327,22 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		}
 	}
 	return found, err
+}
+
+// newID is the id of an item of several key properties after a change of some
+// of them; "" when there is no such item.
+func (s *session) newID(p *plan, c change) (string, error) {
+	before := &engine.Item{}
+	found, err := s.one(s.ctx, p.lock, p, before, append([]any(nil), c.key...))
+	if err != nil || !found {
+		return "", err
+	}
+	for _, property := range p.class.KeyProperties() {
+		if v := c.values[property.Index]; v != engine.Absent {
+			before.Values[before.Class.Property(property.Name).Index] = v
+		}
+	}
+	return before.Class.ID(before.Values), nil
 }
 
 // stored is a revision as the database has it; 0, which none has, for numbers
@@ -347,7 +383,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			b.bind(stored(m.Revisions[0]))
 			text, args = b.text(), b.args
 		default:
-			if err := s.inspect(w, p, id, nil, engine.UpdateOptions{Match: m}); err != nil {
+			if err := s.inspect(w, p, id, nil, engine.WriteOptions{Match: m}); err != nil {
 				return err
 			}
 		}

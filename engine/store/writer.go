@@ -53,7 +53,7 @@ func newWriter(s *Store) *writer {
 	w := &writer{store: s, jobs: make(chan *job, queueLength), traits: s.traits}
 	for range s.traits.Writers {
 		w.done.Go(func() {
-			w.run(newSession(s.db.Write, s.db.Dialect))
+			w.run(newSession(s.db.Write, s.db.Dialect, s.trace()))
 		})
 	}
 	return w

@@ -39,7 +39,7 @@ func waitingWrites(t *testing.T, p place) {
 			ctx = hasty
 		}
 		wg.Go(func() {
-			_, results[i] = st.Create(ctx, c, engine.Values{fmt.Sprint(i)})
+			_, results[i] = st.Create(ctx, c, engine.Values{fmt.Sprint(i)}, engine.WriteOptions{})
 			if engine.CodeOf(results[i]) == engine.Unavailable {
 				refused <- struct{}{}
 			}
@@ -70,7 +70,7 @@ func TestVisitPanics(t *testing.T) { onBoth(t, visitPanics) }
 func visitPanics(t *testing.T, p place) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
 	st := openAt(t, p, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for range 20 { // more often than there are readers
@@ -95,7 +95,7 @@ func TestStatementsAreBounded(t *testing.T) { onBoth(t, statementsAreBounded) }
 func statementsAreBounded(t *testing.T, p place) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	st := openAt(t, p, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	f := &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{{Op: engine.OpEq, Property: c.Property("n"), Value: int64(1)}}}
@@ -115,7 +115,7 @@ func TestAllocations(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int))
 	st := openAt(t, p, c)
 	for i := range 100 {
-		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint("item", i), "text", int64(i)}); err != nil {
+		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint("item", i), "text", int64(i)}, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

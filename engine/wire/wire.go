@@ -20,9 +20,10 @@ const MaxDepth = 512
 
 // Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
 // json.Number, []any or engine.Fields. Of names given twice both are kept; the
-// last counts. The error is Invalid with reason "json" and tells the line and
-// column.
+// last counts. A byte order mark before the value is passed over. The error is
+// Invalid with reason "json" and tells the line and column.
 func Decode(data []byte) (any, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	d := decoder{src: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
 	v, err := d.value(0)
 	if err == nil {

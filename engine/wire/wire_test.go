@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -17,6 +18,23 @@ func TestDecodeKeepsOrderAndNumbers(t *testing.T) {
 	want := `{"b":12345678901234567890.10,"a":[null,true,false,"Ж \"x\""],"b":{}}`
 	if got := string(engine.AppendValue(nil, v)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestDecodeByteOrderMark(t *testing.T) {
+	v, err := Decode([]byte("\ufeff{\"a\":\"\ufeff\"}"))
+	if got := string(engine.AppendValue(nil, v)); err != nil || got != "{\"a\":\"\ufeff\"}" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for src, want := range map[string]string{
+		"\ufeff":          "line 1, column 1: the text ends too early",
+		"\ufeff{\"a\" 1}": "line 1, column 6",
+		"\ufeff\ufeff{}":  "line 1, column 1",
+		"{}\ufeff":        "line 1, column 3",
+	} {
+		if _, err := Decode([]byte(src)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", src, err, want)
+		}
 	}
 }
 
@@ -68,7 +86,7 @@ func FuzzDecode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		v, err := Decode(data)
 		var std any
-		stdErr := json.Unmarshal(data, &std)
+		stdErr := json.Unmarshal(bytes.TrimPrefix(data, []byte("\ufeff")), &std)
 		if err != nil {
 			return // stricter than encoding/json: UTF-8, surrogates, depth
 		}

@@ -102,7 +102,7 @@ func BenchmarkUpdate(b *testing.B) {
 			for b.Loop() {
 				v := engine.NewValues(c)
 				v[2] = "another text"
-				if _, err := st.Update(ctx, c, "3f2504e0-4f89-11d3-9a0c-000000004711", v, engine.UpdateOptions{}); err != nil {
+				if _, err := st.Update(ctx, c, "3f2504e0-4f89-11d3-9a0c-000000004711", v, engine.WriteOptions{}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -122,7 +122,7 @@ func BenchmarkUpdateTogether(b *testing.B) {
 				for pb.Next() {
 					v := engine.NewValues(c)
 					v[2] = "another text"
-					if _, err := st.Update(ctx, c, "3f2504e0-4f89-11d3-9a0c-000000004711", v, engine.UpdateOptions{}); err != nil {
+					if _, err := st.Update(ctx, c, "3f2504e0-4f89-11d3-9a0c-000000004711", v, engine.WriteOptions{}); err != nil {
 						b.Error(err)
 						return
 					}

@@ -62,9 +62,9 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	if err != nil {
 		return nil, err
 	}
-	release := func() error { return nil }
+	release, giveUp := func() error { return nil }, func() error { return nil }
 	if cfg.Server {
-		if release, err = holdServer(ctx, d, path); err != nil {
+		if release, giveUp, err = holdServer(ctx, d, path); err != nil {
 			return nil, err
 		}
 	}
@@ -77,15 +77,27 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	}
 	db.Read = open(d, name+"&_pragma=query_only(1)", db.Readers)
 	if err := tryWriting(ctx, db.Write); err != nil {
-		return nil, errors.Join(explain(cfg.Path, err), db.Read.Close(), db.Write.Close(), release())
+		return nil, errors.Join(explain(cfg.Path, err), db.Read.Close(), db.Write.Close(), giveUp())
 	}
 	if cfg.Log != nil {
+		warnReadable(path, cfg.Log)
 		cfg.Log.Debug("database opened", "path", path, "synchronous", synchronous, "readers", db.Readers)
 	}
 	return db, nil
 }
 
-// tryWriting finds out now what would otherwise fail the first request.
+// warnReadable tells of a database that everybody on the machine may read. Its
+// mode stays: who made it so may need it.
+func warnReadable(path string, log *slog.Logger) {
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
+		log.Warn("every user of this machine may read the database, and the password hashes in it: chmod 600 ends that",
+			"path", path, "mode", fmt.Sprintf("%04o", info.Mode().Perm()))
+	}
+}
+
+// tryWriting finds out now what would otherwise fail the first request. It
+// writes and takes it back: of a file that cannot be written SQLite makes even
+// BEGIN IMMEDIATE a transaction that reads.
 func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
@@ -95,8 +107,12 @@ func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, "ROLLBACK")
-	return err
+	_, err = conn.ExecContext(ctx, "CREATE TABLE restsrv_try (a)")
+	_, rollback := conn.ExecContext(ctx, "ROLLBACK")
+	if err != nil { // which may have rolled back already
+		return err
+	}
+	return rollback
 }
 
 func open(d *sqlite.Driver, dsn string, connections int) *sqlx.DB {
@@ -130,40 +146,50 @@ func prepareFile(name string) (string, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return "", fmt.Errorf("%w: %s is a directory", ErrNotDatabase, name)
 	}
-	return path, touch(path)
+	_, err = touch(path)
+	return path, err
 }
 
-// touch makes a file that is not there. One that is there is not opened:
-// closing it would end the locks that this process may have on it.
-func touch(path string) error {
+// touch makes a file that is not there, and tells whether it did. One that is
+// there is not opened: closing it would end the locks that this process may
+// have on it.
+func touch(path string) (made bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil
+		return false, nil
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrReadOnly, err)
+		return false, fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
-	return f.Close()
+	return true, f.Close()
 }
 
 // holdServer takes the lock that says a server uses the file. The lock is
 // SQLite's own, on an empty database beside it, so that it works wherever
-// SQLite does and ends with the process, however that ends.
-func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release func() error, err error) {
+// SQLite does and ends with the process, however that ends. giveUp releases it
+// and leaves no file that was not there before.
+func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, giveUp func() error, err error) {
 	lock := path + "-server"
-	if err := touch(lock); err != nil {
-		return nil, err
+	made, err := touch(lock)
+	if err != nil {
+		return nil, nil, err
 	}
 	db := open(d, dsn(lock)+"?_pragma=busy_timeout(0)", 1)
 	if _, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE"); err == nil {
-		return db.Close, nil
+		giveUp = func() error {
+			if made { // while it is locked: whoever comes now makes another
+				_ = os.Remove(lock)
+			}
+			return db.Close()
+		}
+		return db.Close, giveUp, nil
 	}
 	_ = db.Close()
 	var e *sqlite.Error
 	if errors.As(err, &e) && e.Code()&0xff == sqlite3.SQLITE_BUSY {
-		return nil, fmt.Errorf("%w: %s: stop it first, or give this one another database", ErrServed, path)
+		return nil, nil, fmt.Errorf("%w: %s: stop it first, or give this one another database", ErrServed, path)
 	}
-	return nil, explain(path, err)
+	return nil, nil, explain(path, err)
 }
 
 // explain turns a failure to open into one of the errors above.

@@ -1,12 +1,17 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
+	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"restsrv/engine"
@@ -37,9 +42,14 @@ func TestOpenErrors(t *testing.T) {
 		"a text":       {text, sqlite.ErrNotDatabase},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := openFile(t, sqlite.Config{Path: test.path})
-			if !errors.Is(err, test.want) {
-				t.Errorf("got %v, want %v", err, test.want)
+			for _, server := range []bool{false, true} {
+				_, err := openFile(t, sqlite.Config{Path: test.path, Server: server})
+				if !errors.Is(err, test.want) {
+					t.Errorf("got %v, want %v", err, test.want)
+				}
+			}
+			if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+				t.Errorf("files were left behind: %v", entries)
 			}
 		})
 	}
@@ -48,9 +58,12 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// TestReadOnlyFile holds that what cannot be written is not served. Root may
+// write everything, so there the test runs once more as somebody else.
 func TestReadOnlyFile(t *testing.T) {
 	if os.Getuid() == 0 {
-		t.Skip("root may write everything")
+		asNobody(t)
+		return
 	}
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.db")
@@ -64,8 +77,42 @@ func TestReadOnlyFile(t *testing.T) {
 	if err := os.Chmod(dir, 0o500); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
 	if _, err := openFile(t, sqlite.Config{Path: filepath.Join(dir, "y.db")}); !errors.Is(err, sqlite.ErrReadOnly) {
 		t.Errorf("directory: got %v, want %v", err, sqlite.ErrReadOnly)
+	}
+}
+
+// asNobody runs this test alone, in a process without root's rights.
+func asNobody(t *testing.T) {
+	t.Helper()
+	const nobody = 65534
+	dir, err := os.MkdirTemp("", "readonly") // not t.TempDir: that is below a folder of root's own
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := filepath.Join(dir, "sqlite.test")
+	if err := errors.Join(os.Chmod(dir, 0o777), os.WriteFile(copied, text, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(copied, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "TMPDIR="+dir, "HOME="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody, NoSetGroups: true}}
+	out, err := cmd.CombinedOutput()
+	if errors.Is(err, fs.ErrPermission) {
+		t.Skipf("root may write everything, and no other user can run the test: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()) {
+		t.Errorf("as another user: %v\n%s", err, out)
 	}
 }
 
@@ -73,7 +120,7 @@ func TestFileModes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	c := note()
 	st := openAt(t, path, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, suffix := range []string{"", "-wal", "-shm", "-server"} {
@@ -83,6 +130,28 @@ func TestFileModes(t *testing.T) {
 		}
 		if info.Mode().Perm() != 0o600 {
 			t.Errorf("%s has mode %v", info.Name(), info.Mode())
+		}
+	}
+}
+
+// TestReadableByAll holds that a database which everybody may read is told,
+// and left as it is.
+func TestReadableByAll(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	closeStore(t, mustOpen(t, path, note()))
+	for mode, told := range map[fs.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		var log bytes.Buffer
+		if _, err := openFile(t, sqlite.Config{Path: path, Log: slog.New(slog.NewTextHandler(&log, nil))}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(log.String(), "mode=0644") != told {
+			t.Errorf("%v: logged %q", mode, log.String())
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%v: has become %v, %v", mode, info.Mode(), err)
 		}
 	}
 }
@@ -104,14 +173,14 @@ func TestServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := command.Create(t.Context(), c2, engine.Values{"a"}); err != nil {
+	if _, err := command.Create(t.Context(), c2, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := server.Get(t.Context(), c, "a"); err != nil {
 		t.Errorf("the server does not see what the command wrote: %v", err)
 	}
 	closeStore(t, command)
-	if _, err := server.Create(t.Context(), c, engine.Values{"b"}); err != nil {
+	if _, err := server.Create(t.Context(), c, engine.Values{"b"}, engine.WriteOptions{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -126,7 +195,7 @@ func TestClose(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	c := note()
 	st := mustOpen(t, path, c)
-	if _, err := st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err := st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
@@ -134,7 +203,7 @@ func TestClose(t *testing.T) {
 		t.Errorf("the log is still there: %v", err)
 	}
 	_, getErr := st.Get(t.Context(), c, "a")
-	_, createErr := st.Create(t.Context(), c, engine.Values{"b"})
+	_, createErr := st.Create(t.Context(), c, engine.Values{"b"}, engine.WriteOptions{})
 	for _, err := range []error{getErr, createErr} {
 		if engine.CodeOf(err) != engine.Unavailable {
 			t.Errorf("after close: got %v, want unavailable", err)
@@ -165,7 +234,7 @@ func TestLocked(t *testing.T) {
 	}
 	defer conn.Close()
 	run(t, conn.Conn, "BEGIN IMMEDIATE")
-	_, err = st.Create(t.Context(), c, engine.Values{"a"})
+	_, err = st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{})
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
 		t.Errorf("got %v, want unavailable with a time to retry", err)
@@ -174,7 +243,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("message %q tells too much", e.Message)
 	}
 	run(t, conn.Conn, "ROLLBACK")
-	if _, err = st.Create(t.Context(), c, engine.Values{"a"}); err != nil {
+	if _, err = st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Errorf("after the lock was gone: %v", err)
 	}
 }

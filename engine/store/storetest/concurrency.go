@@ -39,10 +39,10 @@ func manyWriters(t *testing.T, open Open) {
 	together(t, 16, func(i int) error {
 		for j := range 25 {
 			id := fmt.Sprint(i, "-", j)
-			if _, err := r.Create(ctx, c, values(c, "id", id)); err != nil {
+			if _, err := r.Create(ctx, c, values(c, "id", id), engine.WriteOptions{}); err != nil {
 				return err
 			}
-			if _, err := r.Update(ctx, c, id, values(c, "title", id), engine.UpdateOptions{}); err != nil {
+			if _, err := r.Update(ctx, c, id, values(c, "title", id), engine.WriteOptions{}); err != nil {
 				return err
 			}
 			it, err := r.Get(ctx, c, id)
@@ -118,7 +118,7 @@ func failingNeighbours(t *testing.T, open Open) {
 				}
 				continue
 			}
-			if _, err := r.Create(ctx, c, values(c, "id", fmt.Sprint(i, "-", j))); err != nil {
+			if _, err := r.Create(ctx, c, values(c, "id", fmt.Sprint(i, "-", j)), engine.WriteOptions{}); err != nil {
 				return err
 			}
 		}
@@ -151,7 +151,7 @@ func lostUpdates(t *testing.T, open Open) {
 				return err
 			}
 			next := it.Get("rank").(int64) + 1
-			_, err = r.Update(ctx, c, "1", values(c, "rank", next), engine.UpdateOptions{Match: &engine.Match{Revisions: []uint64{it.Revision}}})
+			_, err = r.Update(ctx, c, "1", values(c, "rank", next), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{it.Revision}}})
 			switch {
 			case err == nil:
 				done++

@@ -17,7 +17,7 @@ var createTests = []test{
 
 func createAndGet(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
-	it, err := r.Create(as(t, "ann@local"), c, values(c, "id", "1", "title", "T", "rank", int64(5)))
+	it, err := r.Create(as(t, "ann@local"), c, values(c, "id", "1", "title", "T", "rank", int64(5)), engine.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,16 +47,16 @@ func duplicates(t *testing.T, open Open) {
 		"id":   values(c, "id", "1", "code", "y"),
 		"code": values(c, "id", "4", "code", "x"),
 	} {
-		_, err := r.Create(t.Context(), c, v)
+		_, err := r.Create(t.Context(), c, v, engine.WriteOptions{})
 		e := fails(t, err, engine.Invalid, "duplicate")
 		same(t, "attribute", []string{e.Class, e.Attribute}, []string{c.FullName, attribute})
 		if !strings.Contains(e.Message, `"`+v[c.Property(attribute).Index].(string)+`"`) || !strings.Contains(e.Message, c.FullName) {
 			t.Errorf("message %q does not name class and value", e.Message)
 		}
 	}
-	_, err := r.Update(t.Context(), c, "2", values(c, "code", "x"), engine.UpdateOptions{})
+	_, err := r.Update(t.Context(), c, "2", values(c, "code", "x"), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "code")
-	_, err = r.Update(t.Context(), c, "2", values(c, "id", "3"), engine.UpdateOptions{})
+	_, err = r.Update(t.Context(), c, "2", values(c, "id", "3"), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "id")
 	same(t, "rows", count(t, r, c), int64(3))
 }
@@ -68,11 +68,11 @@ func completion(t *testing.T, open Open) {
 		Prop("state", engine.String, required, byDefault("new")),
 		Prop("owner", engine.String, required))
 	r := open(t, []*engine.Class{c})
-	_, err := r.Create(t.Context(), c, values(c))
+	_, err := r.Create(t.Context(), c, values(c), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "required").Attribute, "owner")
-	_, err = r.Create(t.Context(), c, values(c, "owner", "x", "state", nil))
+	_, err = r.Create(t.Context(), c, values(c, "owner", "x", "state", nil), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "required").Attribute, "state")
-	_, err = r.Create(t.Context(), c, values(c, "owner", "x", "id", ""))
+	_, err = r.Create(t.Context(), c, values(c, "owner", "x", "id", ""), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "required")
 	a, b := create(t, r, c, "owner", "x"), create(t, r, c, "owner", "x", "state", "old")
 	if a.ID == "" || a.ID == b.ID || a.Get("made") == nil {
@@ -96,7 +96,7 @@ func passwords(t *testing.T, open Open) {
 	}
 	create(t, r, c, "id", "1", "pwd", "a")
 	check("created", "a", "0000")
-	if _, err := r.Update(t.Context(), c, "1", values(c, "pwd", "b"), engine.UpdateOptions{}); err != nil {
+	if _, err := r.Update(t.Context(), c, "1", values(c, "pwd", "b"), engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	check("updated", "b", "0000")

@@ -29,7 +29,7 @@ func people(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	}
 	for i, row := range rows {
 		v := engine.Values{fmt.Sprint(i)}
-		if _, err := r.Create(t.Context(), c, append(v, row...)); err != nil {
+		if _, err := r.Create(t.Context(), c, append(v, row...), engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

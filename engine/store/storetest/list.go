@@ -97,8 +97,8 @@ func contexts(t *testing.T, open Open) {
 	q.Filter = &engine.Filter{Op: engine.OpMatch, Property: c.Property("id"), Pattern: "1"}
 	_, getErr := r.Get(ctx, c, "1")
 	_, countErr := r.Count(ctx, q)
-	_, createErr := r.Create(ctx, c, values(c, "id", "2"))
-	_, updateErr := r.Update(ctx, c, "1", values(c, "title", "x"), engine.UpdateOptions{})
+	_, createErr := r.Create(ctx, c, values(c, "id", "2"), engine.WriteOptions{})
+	_, updateErr := r.Update(ctx, c, "1", values(c, "title", "x"), engine.WriteOptions{})
 	_, saveErr := r.Save(ctx, []engine.Record{record(c, "3")})
 	for what, err := range map[string]error{
 		"get": getErr, "count": countErr, "create": createErr, "update": updateErr, "save": saveErr,

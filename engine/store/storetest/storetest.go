@@ -36,6 +36,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"update", updateTests},
 		{"save", saveTests},
 		{"inheritance", treeTests},
+		{"loading", loadTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
@@ -61,7 +62,7 @@ func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: []string{properties[0].Name}, Properties: properties}
 	properties[0].Nullable = false
 	for i, p := range properties {
-		p.OrderNumber = i
+		p.OrderNumber, p.Definition = i, engine.FullName(name, "test")
 	}
 	if err := c.Init(); err != nil {
 		panic(err)
@@ -77,7 +78,7 @@ func Extend(ancestor *engine.Class, name string, properties ...*engine.Property)
 		all = append(all, &inherited)
 	}
 	for i, p := range properties {
-		p.OrderNumber = len(ancestor.Properties) + i
+		p.OrderNumber, p.Definition = len(ancestor.Properties)+i, engine.FullName(name, "test")
 		all = append(all, p)
 	}
 	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: ancestor.Key, Ancestor: ancestor, Properties: all}
@@ -140,7 +141,7 @@ func record(c *engine.Class, id string, pairs ...any) engine.Record {
 
 func create(t *testing.T, r engine.Repository, c *engine.Class, pairs ...any) *engine.Item {
 	t.Helper()
-	it, err := r.Create(t.Context(), c, values(c, pairs...))
+	it, err := r.Create(t.Context(), c, values(c, pairs...), engine.WriteOptions{})
 	if err != nil {
 		t.Fatalf("create: %v", err)
 	}

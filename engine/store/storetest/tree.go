@@ -66,15 +66,15 @@ func treeReading(t *testing.T, open Open) {
 
 func treeWriting(t *testing.T, open Open) {
 	f := openFamily(t, open)
-	it, err := f.Update(t.Context(), f.thing, "b", values(f.thing, "name", "big"), engine.UpdateOptions{})
+	it, err := f.Update(t.Context(), f.thing, "b", values(f.thing, "name", "big"), engine.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "updated", []any{it.Class, it.Get("name"), it.Get("seats")}, []any{f.bus, "big", int64(50)})
-	_, err = f.Update(t.Context(), f.house, "b", values(f.house, "name", "x"), engine.UpdateOptions{})
+	_, err = f.Update(t.Context(), f.house, "b", values(f.house, "name", "x"), engine.WriteOptions{})
 	fails(t, err, engine.NotFound, "")
 	fails(t, f.Delete(t.Context(), f.house, "b", nil), engine.NotFound, "")
-	_, err = f.Create(t.Context(), f.house, values(f.house, "id", "b"))
+	_, err = f.Create(t.Context(), f.house, values(f.house, "id", "b"), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
 	if err := f.Delete(t.Context(), f.thing, "b", nil); err != nil {
 		t.Fatal(err)

@@ -18,11 +18,11 @@ var updateTests = []test{
 
 func merge(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
-	made, err := r.Create(as(t, "ann@local"), c, values(c, "id", "1", "title", "T", "body", "B"))
+	made, err := r.Create(as(t, "ann@local"), c, values(c, "id", "1", "title", "T", "body", "B"), engine.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	it, err := r.Update(as(t, "bob@local"), c, "1", values(c, "title", "U", "rank", int64(7)), engine.UpdateOptions{})
+	it, err := r.Update(as(t, "bob@local"), c, "1", values(c, "title", "U", "rank", int64(7)), engine.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,12 +32,12 @@ func merge(t *testing.T, open Open) {
 		t.Error("the revision did not change")
 	}
 	same(t, "stored", get(t, r, c, "1"), it)
-	it, err = r.Update(t.Context(), c, "1", values(c, "title", nil), engine.UpdateOptions{})
+	it, err = r.Update(t.Context(), c, "1", values(c, "title", nil), engine.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "cleared", []any{it.Get("title"), it.Creator, it.Editor}, []any{nil, "ann@local", ""})
-	_, err = r.Update(t.Context(), c, "2", values(c, "title", "x"), engine.UpdateOptions{})
+	_, err = r.Update(t.Context(), c, "2", values(c, "title", "x"), engine.WriteOptions{})
 	fails(t, err, engine.NotFound, "unknown-object")
 }
 
@@ -45,7 +45,7 @@ func matching(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	first := create(t, r, c, "id", "1").Revision
 	update := func(id string, m engine.Match) (*engine.Item, error) {
-		return r.Update(t.Context(), c, id, values(c, "rank", int64(1)), engine.UpdateOptions{Match: &m})
+		return r.Update(t.Context(), c, id, values(c, "rank", int64(1)), engine.WriteOptions{Match: &m})
 	}
 	it, err := update("1", engine.Match{Revisions: []uint64{first}})
 	if err != nil {
@@ -76,21 +76,21 @@ func matching(t *testing.T, open Open) {
 func noChange(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	made := create(t, r, c, "id", "1", "title", "T")
-	it, err := r.Update(as(t, "bob@local"), c, "1", values(c), engine.UpdateOptions{Match: &engine.Match{Revisions: []uint64{made.Revision}}})
+	it, err := r.Update(as(t, "bob@local"), c, "1", values(c), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{made.Revision}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, "item", it, made)
-	_, err = r.Update(t.Context(), c, "1", values(c), engine.UpdateOptions{Match: &engine.Match{Revisions: []uint64{1}}})
+	_, err = r.Update(t.Context(), c, "1", values(c), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{1}}})
 	fails(t, err, engine.Unmatched, "")
-	_, err = r.Update(t.Context(), c, "2", values(c), engine.UpdateOptions{})
+	_, err = r.Update(t.Context(), c, "2", values(c), engine.WriteOptions{})
 	fails(t, err, engine.NotFound, "unknown-object")
 }
 
 func rekeying(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "1", "title", "T")
-	it, err := r.Update(t.Context(), c, "1", values(c, "id", "9"), engine.UpdateOptions{})
+	it, err := r.Update(t.Context(), c, "1", values(c, "id", "9"), engine.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func readonlyChange(t *testing.T, open Open) {
 	c := NewClass("fixed", Prop("id", engine.String), Prop("since", engine.Int, readonly), Prop("note", engine.String), Prop("pay", engine.DecimalNum, readonly))
 	r := open(t, []*engine.Class{c})
 	create(t, r, c, "id", "1", "since", int64(5), "pay", engine.Decimal("1.5"))
-	strict := engine.UpdateOptions{Handling: engine.Strict}
+	strict := engine.WriteOptions{Handling: engine.Strict}
 	_, err := r.Update(t.Context(), c, "1", values(c, "since", int64(6), "note", "x"), strict)
 	same(t, "attribute", fails(t, err, engine.Invalid, "readonly").Attribute, "since")
 	same(t, "untouched", get(t, r, c, "1").Get("note"), nil)
@@ -116,7 +116,7 @@ func readonlyChange(t *testing.T, open Open) {
 	strict.Match = &engine.Match{Revisions: []uint64{1}}
 	_, err = r.Update(t.Context(), c, "1", values(c, "since", int64(5)), strict)
 	fails(t, err, engine.Unmatched, "")
-	it, err := r.Update(t.Context(), c, "1", values(c, "since", int64(6)), engine.UpdateOptions{})
+	it, err := r.Update(t.Context(), c, "1", values(c, "since", int64(6)), engine.WriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func clearing(t *testing.T, open Open) {
 	r := open(t, []*engine.Class{c})
 	create(t, r, c, "id", "1", "name", "n")
 	for attribute, v := range map[string]engine.Values{"name": values(c, "name", nil), "id": values(c, "id", "")} {
-		_, err := r.Update(t.Context(), c, "1", v, engine.UpdateOptions{})
+		_, err := r.Update(t.Context(), c, "1", v, engine.WriteOptions{})
 		same(t, "attribute", fails(t, err, engine.Invalid, "required").Attribute, attribute)
 	}
 	same(t, "untouched", get(t, r, c, "1").Get("name"), "n")

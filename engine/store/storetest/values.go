@@ -16,6 +16,9 @@ var valueTests = []test{
 	{"composite key", compositeKey},
 	{"keys of every type", typedKeys},
 	{"decimals compare as numbers", decimalOrder},
+	{"references have the type of the key", typedReferences},
+	{"JSON of every type", jsonOfEveryType},
+	{"values of every type are changed", changedValues},
 	{"names that need quoting", oddNames},
 	{"texts next to each other", textNeighbours},
 	{"very many properties", manyProperties},
@@ -34,6 +37,14 @@ var sortedValues = map[engine.PropertyType][]any{
 	engine.Real:       {-math.MaxFloat64, -1e-7, 0.0, math.SmallestNonzeroFloat64, 1e-7, 0.1, 1.0, 3.0, math.MaxFloat64},
 	engine.DateTime:   {engine.Instant(-62167219200000), engine.Instant(-1), engine.Instant(0), engine.Instant(1), engine.Instant(253402300799999)},
 	engine.Boolean:    {false, true},
+	engine.Set:        jsonTexts(`[-1,9223372036854775807]`, `[10]`, `[9]`, `[]`),
+	engine.Custom:     jsonTexts(`"A"`, `"\u0000\ud83d\ude00"`, `"a"`, `1.50`, `12345678901234567890.10`, `[]`, `true`, `{"b":1,"a":{"b":[null]}}`, "{\"\u00e4\":\"\U0001f600\"}"),
+	engine.Period:     jsonTexts(`["2016-09-26T14:00:00.000Z","2016-10-26T14:00:00.000Z"]`, `["2016-09-26T14:00:00.000Z",null]`, `[null,null]`),
+	engine.Geo:        jsonTexts(`{"type":"Feature","options":{"weight":3},"geometry":null}`, `{"type":"Point","coordinates":[135.07263111814402,48.50]}`),
+	engine.Schedule:   jsonTexts(`[]`, `{"description":"`+strings.Repeat("x", 1<<16)+`","occurs":[{"year":2}],"skipped":[]}`, `{}`),
+	engine.File:       jsonTexts(`{"id":"a","name":"a.txt","mimeType":"text/plain","size":5,"hash":"h"}`, `{"id":"b","size":0,"hash":"h"}`),
+	engine.Image:      jsonTexts(`{"id":"a","name":"a.png","size":5,"hash":"h"}`),
+	engine.FileList:   jsonTexts(`[]`, `[{"id":"a","size":5,"hash":"h"},{"id":"b","size":5,"hash":"h"}]`),
 	engine.DecimalNum: decimals("-123456789012345678901234567890.5", "-10", "-9.99", "-9", "-0.5", "-0.05", "0", "0.000000000000000000000000000001", "0.1", "1", "9", "10", "10.5", "123456789012345678901234567890", "123456789012345678901234567890.0000000001"),
 }
 
@@ -41,6 +52,15 @@ func decimals(texts ...string) []any {
 	var list []any
 	for _, s := range texts {
 		list = append(list, engine.Decimal(s))
+	}
+	return list
+}
+
+// jsonTexts are values of a type that is kept as JSON, sorted by their bytes.
+func jsonTexts(texts ...string) []any {
+	var list []any
+	for _, s := range texts {
+		list = append(list, engine.JSONText(s))
 	}
 	return list
 }
@@ -93,7 +113,7 @@ func compositeKey(t *testing.T, open Open) {
 	same(t, "id", it.ID, "3_a_b")
 	create(t, r, c, "row", int64(3), "seat", "c")
 	same(t, "who", get(t, r, c, "3_a_b").Get("who"), "x")
-	_, err := r.Create(t.Context(), c, values(c, "row", int64(3), "seat", "c"))
+	_, err := r.Create(t.Context(), c, values(c, "row", int64(3), "seat", "c"), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
 	_, err = r.Get(t.Context(), c, "3")
 	fails(t, err, engine.NotFound, "unknown-object")
@@ -111,7 +131,7 @@ func compositeKey(t *testing.T, open Open) {
 
 func typedKeys(t *testing.T, open Open) {
 	for typ, list := range sortedValues {
-		if typ == engine.Boolean {
+		if typ == engine.Boolean || !typ.Scalar() {
 			continue
 		}
 		t.Run(typ.String(), func(t *testing.T) {
@@ -144,7 +164,7 @@ func decimalOrder(t *testing.T, open Open) {
 		q.Filter = &engine.Filter{Op: filter, Property: c.Property("v"), Value: engine.Decimal("9")}
 		same(t, string(filter), ids(t, r, q), want)
 	}
-	_, err := r.Create(t.Context(), c, values(c, "id", "d", "v", engine.Decimal("10")))
+	_, err := r.Create(t.Context(), c, values(c, "id", "d", "v", engine.Decimal("10")), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
 }
 
@@ -156,7 +176,7 @@ func oddNames(t *testing.T, open Open) {
 	q := all(c)
 	q.Filter, q.Sort = &engine.Filter{Op: engine.OpEq, Property: c.Property("a?b$1"), Value: int64(1)}, []engine.Sort{{Property: c.Property("select"), Descending: true}}
 	same(t, "found", ids(t, r, q), []string{"x"})
-	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true))
+	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
 }
 
@@ -194,12 +214,12 @@ func indexedTexts(t *testing.T, open Open) {
 	for _, name := range []string{"k2", "s", "u"} {
 		too := values(c, "k1", half, "k2", "3")
 		too[c.Property(name).Index] = long + "x"
-		_, err := r.Create(t.Context(), c, append(engine.Values(nil), too...))
+		_, err := r.Create(t.Context(), c, append(engine.Values(nil), too...), engine.WriteOptions{})
 		same(t, "attribute", fails(t, err, engine.Invalid, "size").Attribute, name)
 		_, err = r.Save(t.Context(), []engine.Record{record(c, "", "k1", half, "k2", "4"), {Class: c, Values: append(engine.Values(nil), too...)}})
 		e := fails(t, err, engine.Invalid, "size")
 		same(t, "blame", []any{e.Attribute, e.Index}, []any{name, 1})
-		_, err = r.Update(t.Context(), c, it.ID, too, engine.UpdateOptions{})
+		_, err = r.Update(t.Context(), c, it.ID, too, engine.WriteOptions{})
 		same(t, "attribute", fails(t, err, engine.Invalid, "size").Attribute, name)
 	}
 	same(t, "rows", count(t, r, c), int64(2))
@@ -218,7 +238,7 @@ func longNames(t *testing.T, open Open) {
 	for _, c := range classes {
 		it := create(t, r, c, "id", "x", long+"1", "a", long+"2", "b", long+"3", int64(1))
 		same(t, "stored", get(t, r, c, "x"), it)
-		_, err := r.Create(t.Context(), c, values(c, "id", "y", long+"2", "b"))
+		_, err := r.Create(t.Context(), c, values(c, "id", "y", long+"2", "b"), engine.WriteOptions{})
 		same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, long+"2")
 		stands(t, r, save(t, r, record(c, "x", long+"1", "c"), record(c, "z", long+"3", int64(2))))
 		q := all(c)
@@ -267,7 +287,7 @@ func textNeighbours(t *testing.T, open Open) {
 		if !reflect.DeepEqual(get(t, r, c, id).Values, v) {
 			t.Errorf("got %s is not what was given", id)
 		}
-		it, err := r.Update(t.Context(), c, id, values(c, "n", int64(-1)), engine.UpdateOptions{})
+		it, err := r.Update(t.Context(), c, id, values(c, "n", int64(-1)), engine.WriteOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

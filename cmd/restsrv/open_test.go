@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAdminPasswords starts on several databases of one folder: each password
+// that was made up is in a file of its own, and no file is taken.
+func TestAdminPasswords(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "deploy.json")
+	write(t, config, `{"modules":{"rest":{"globals":{"di":{}}}}}`)
+	write(t, filepath.Join(dir, "admin-password-notes"), "somebody's")
+	seen := map[string]string{}
+	for _, db := range []string{"restsrv.db", "notes.db", "third.db"} {
+		var log lockedBuffer
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- run(ctx, []string{"-config", config, "-db", "sqlite:" + db, "-addr", "127.0.0.1:0"},
+				stdio{In: &bytes.Buffer{}, Out: &log, Err: &log, Env: func(string) string { return "" }})
+		}()
+		for !strings.Contains(log.String(), "msg=listening") {
+			select {
+			case err := <-ended:
+				t.Fatalf("%s: %v\n%s", db, err, log.String())
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		_, file, _ := strings.Cut(log.String(), `password="in the file `)
+		file, _, _ = strings.Cut(file, `"`)
+		text, err := os.ReadFile(file)
+		if err != nil || len(strings.TrimSpace(string(text))) < 20 {
+			t.Errorf("%s: the file %q: %q, %v", db, file, text, err)
+		}
+		if info, err := os.Stat(file); err == nil && info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", file, info.Mode())
+		}
+		seen[file] = string(text)
+	}
+	if len(seen) != 3 {
+		t.Errorf("three databases, the files %v", seen)
+	}
+	for file, text := range seen {
+		if now, err := os.ReadFile(file); err != nil || string(now) != text {
+			t.Errorf("%s was overwritten: %q, %v", file, now, err)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "admin-password-notes")); err != nil || string(text) != "somebody's" {
+		t.Errorf("a file that was there: %q, %v", text, err)
+	}
+}
+
+func TestPasswordFileNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, want := range []string{"admin-password", "admin-password-my.notes", "admin-password-my.notes-2", "admin-password-my.notes-3"} {
+		file, err := writePassword(filepath.Join(dir, "my.notes.db"), "secret")
+		if err != nil || file != filepath.Join(dir, want) {
+			t.Errorf("got %s, %v, want %s", file, err, want)
+		}
+	}
+}
+
+func TestWithoutSecrets(t *testing.T) {
+	for url, want := range map[string]string{
+		"nonsense":                              "nonsense",
+		"postgres://host/db":                    "postgres://host/db",
+		"postgres://u:secret@host/db":           "postgres:…@host/db",
+		"postgres://u:sec@ret/secret?@host/db":  "postgres:…@host/db",
+		"postgres://host/db?password=secret&x=": "postgres://host/db…",
+		"postgres://u:secret=@host/db?a=secret": "postgres:…@host/db…",
+		"postgres:u:secret@host":                "postgres:…@host",
+		"u:secret@host":                         "u:…@host",
+		"secret@host":                           "…",
+		"host=x password=secret user=y":         "host…",
+		"host=x password=secret@1":              "…",
+	} {
+		if got := withoutSecrets(url); got != want {
+			t.Errorf("%s: got %s, want %s", url, got, want)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package script
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestPipes puts pipes where scripts were or are looked for: nothing waits for
+// somebody to write into them.
+func TestPipes(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load("module.exports = {'GET /': () => require('./lib.js') && require('./sub/../data')}")
+	defer g.Close()
+	pipe := func(name string) {
+		path := filepath.Join(a.dir, name)
+		_ = os.Remove(path)
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip("no pipes here:", err)
+		}
+	}
+	pipe("svc.js")
+	pipe("lib.js")
+	pipe("data.json")
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		if !g.files.stale() {
+			t.Error("a script that has become a pipe is still what it was")
+		}
+		for _, name := range []string{"svc.js", "svc", "lib", "data"} {
+			if _, err := a.rt.Load(a.service(name)); err == nil || !strings.Contains(err.Error(), "there is no file") {
+				t.Errorf("%s: got %v", name, err)
+			}
+		}
+		if _, _, err := readRegular(filepath.Join(a.dir, "svc.js"), 100); err != errNotRegular {
+			t.Errorf("read: %v", err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("a pipe was read")
+	}
+}
+
+// TestLargeFile holds that a file is measured before it is read.
+func TestLargeFile(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.write("svc.js", "")
+	if err := os.Truncate(filepath.Join(a.dir, "svc.js"), 1<<40); err != nil {
+		t.Skip("no sparse files here:", err)
+	}
+	if _, err := a.rt.Load(a.service("svc.js")); err == nil || !strings.Contains(err.Error(), "the file has 1099511627776 bytes, at most ") {
+		t.Errorf("got %v", err)
+	}
+}

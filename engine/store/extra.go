@@ -1,0 +1,204 @@
+package store
+
+import (
+	"strings"
+
+	"restsrv/engine"
+)
+
+// extra is a table or an index that belongs to a table, besides its columns
+// and their own indexes. It is made when it is not remembered, and made anew
+// when its form has changed.
+type extra struct {
+	name   string
+	form   string // changes when it must be made anew
+	rows   bool   // a table, whose rows must not be lost
+	create []string
+	drop   string
+}
+
+// links is the table of an n:m collection, seen from one of its ends: which
+// items belong to which owner, in the order in which they were added.
+type links struct {
+	name   string
+	quoted string
+	owner  string // quoted column of the id of the item that has the collection
+	item   string // of the id of its member
+}
+
+// short makes names of extras that every database takes.
+var short = Traits{MaxName: 63}
+
+// Columns of a table of links.
+const (
+	ownerColumn = `"#owner"`
+	itemColumn  = `"#item"`
+)
+
+// linked reports whether p is kept in a table of links.
+func linked(p *engine.Property) bool {
+	return p.Type == engine.Collection && p.Back == nil && p.Target != nil
+}
+
+// linksOf returns the table of an n:m collection. A pair that mirrors each
+// other shares the table of the one whose name sorts first.
+func linksOf(p *engine.Property) *links {
+	l := &links{name: p.Definition + "#" + p.Name, owner: ownerColumn, item: itemColumn}
+	if m := p.Mirror; m != nil {
+		if other := m.Definition + "#" + m.Name; other < l.name {
+			l.name, l.owner, l.item = other, itemColumn, ownerColumn
+		}
+	}
+	l.quoted = short.quote(l.name)
+	return l
+}
+
+// layOutLinks gives tables their links and composite indexes, and an index to
+// the references that collections look back through.
+func (s *Store) layOutLinks(byRoot map[*engine.Class]*table) {
+	for _, t := range s.tables {
+		seen := map[string]bool{}
+		for _, c := range t.classes {
+			for _, p := range c.Properties {
+				if p.Back != nil && p.Target != nil {
+					if target := byRoot[p.Target.Root()]; target != nil && target.byName[p.Back.Name] != nil {
+						target.byName[p.Back.Name].indexed = true
+					}
+				}
+				if !linked(p) {
+					continue
+				}
+				l := linksOf(p)
+				if target := byRoot[p.Target.Root()]; target != nil && l.owner == ownerColumn && !seen[l.name] {
+					seen[l.name] = true
+					t.extras = append(t.extras, s.linkTable(l, t.id.typ, target.id.typ))
+				}
+			}
+			for _, index := range c.Indexes {
+				if e, ok := t.compositeIndex(c, index); ok && !seen[e.name] {
+					seen[e.name] = true
+					t.extras = append(t.extras, e)
+				}
+			}
+		}
+	}
+}
+
+func (s *Store) linkTable(l *links, owner, item engine.PropertyType) extra {
+	d := s.db.Dialect
+	return extra{
+		name: l.name, form: storage(owner) + " " + storage(item), rows: true,
+		create: []string{
+			"CREATE TABLE " + l.quoted + " (" + seqColumn + " " + s.traits.Sequence + ", " + ownerColumn + " " + d.ColumnType(owner) +
+				" NOT NULL, " + itemColumn + " " + d.ColumnType(item) + " NOT NULL)",
+			indexDDL(short, Index{short.name(l.name + "#key"), l.name, []string{"#owner", "#item"}}),
+			"CREATE INDEX " + short.quote(l.name+"#item") + " ON " + l.quoted + " (" + itemColumn + ")",
+		},
+		drop: "DROP TABLE " + l.quoted,
+	}
+}
+
+// compositeIndex is an index over several properties; not ok when one of them
+// has no column.
+func (t *table) compositeIndex(c *engine.Class, index engine.CompositeIndex) (e extra, ok bool) {
+	var quoted []string
+	for _, name := range index.Properties {
+		col := t.byName[name]
+		if col == nil {
+			return e, false
+		}
+		quoted = append(quoted, col.quoted)
+	}
+	kind := "index"
+	if index.Unique {
+		kind = "unique"
+		t.unique = append(t.unique, Index{short.name(t.name + "#composite#" + strings.Join(index.Properties, "#")), t.name, index.Properties})
+	}
+	e = extra{name: t.name + "#composite#" + strings.Join(index.Properties, "#"), form: kind}
+	e.drop = "DROP INDEX " + short.quote(e.name)
+	e.create = []string{"CREATE " + map[bool]string{true: "UNIQUE "}[index.Unique] + "INDEX " + short.quote(e.name) + " ON " + t.quoted + " (" + strings.Join(quoted, ", ") + ")"}
+	return e, true
+}
+
+// extraMark stands for the class in the memory of extras: no class has this
+// name.
+const extraMark = "##extra"
+
+// extraRows marks an extra that is a table.
+const extraRows = "rows"
+
+// extras makes what a table has besides its columns, and drops the indexes
+// that it has no longer. Tables of links that no collection uses stay.
+func (u *upgrader) extras(t *table) error {
+	wanted := map[string]bool{}
+	for _, e := range t.extras {
+		wanted[e.name] = true
+	}
+	for name, old := range u.memory[extraMark] {
+		if wanted[name] || old.Root != t.name || old.Gone || old.Indexes == extraRows {
+			continue
+		}
+		if err := u.exec("DROP INDEX ", short.quote(name)); err != nil {
+			return err
+		}
+		old.Gone = true
+		if err := u.remember(old); err != nil {
+			return err
+		}
+	}
+	for _, e := range t.extras {
+		if err := u.extra(t, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u *upgrader) extra(t *table, e extra) error {
+	old, known := u.memory[extraMark][e.name]
+	known = known && !old.Gone
+	if known && old.Kind == e.form {
+		return nil
+	}
+	if known && e.rows {
+		n, err := u.count(short.quote(e.name))
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			u.problems.add("collection %s: ids would be kept as %s and no longer as %s, but %d links are stored: clear the collection first",
+				e.name, e.form, old.Kind, n)
+			return nil
+		}
+	}
+	ddl := e.create
+	if known {
+		ddl = append([]string{e.drop}, ddl...)
+	}
+	for _, text := range ddl {
+		if err := u.exec(text); err != nil {
+			return err
+		}
+	}
+	now := kept{Class: extraMark, Property: e.name, Root: t.name, Kind: e.form}
+	if e.rows {
+		now.Indexes = extraRows
+	}
+	return u.remember(now)
+}
+
+// dropExtras drops the tables that go with a table.
+func (u *upgrader) dropExtras(t *table) error {
+	for name, old := range u.memory[extraMark] {
+		if old.Root != t.name {
+			continue
+		}
+		delete(u.memory[extraMark], name)
+		if old.Indexes == extraRows && !old.Gone {
+			if err := u.exec("DROP TABLE ", short.quote(name)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

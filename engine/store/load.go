@@ -1,0 +1,274 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// implicitDepth is how many references deep the needs of classes are followed:
+// display strings may name each other in a circle.
+const implicitDepth = 3
+
+// needs reports whether items of the class need more than their row.
+func needs(c *engine.Class) bool {
+	if len(c.Needs()) > 0 || c.Label != nil {
+		return true
+	}
+	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return p.Formula != nil && !p.Cached })
+}
+
+// enrich loads what the classes of the items need, and what load names, with
+// one statement for each path.
+func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
+	if len(items) == 0 {
+		return nil
+	}
+	r, err := s.readers.borrow(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.readers.giveBack(r)
+	return s.failed(ctx, r, s.enrichOn(ctx, r, items, load))
+}
+
+func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
+	return s.loadAll(ctx, r, items, load, implicitDepth)
+}
+
+// loadAll follows load and, to a depth, what the classes of the items need.
+func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load, depth int) error {
+	var merged []*engine.Load
+	for _, l := range load {
+		merged = mergeLoad(merged, l)
+	}
+	if depth > 0 {
+		seen := map[*engine.Class]bool{}
+		for _, it := range items {
+			if !seen[it.Class] {
+				seen[it.Class] = true
+				for _, l := range it.Class.Needs() {
+					merged = mergeLoad(merged, l)
+				}
+			}
+		}
+	}
+	for _, l := range merged {
+		loaded, err := s.loadOne(ctx, r, items, l)
+		if err != nil || len(loaded) == 0 {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.loadAll(ctx, r, loaded, l.Next, depth-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mergeLoad adds a load to others; those of one property become one, so that
+// they are one statement.
+func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
+	for i, l := range loads {
+		if sameProperty(l.Property, add.Property) && l.Filter == add.Filter {
+			both := *l
+			both.Shown = l.Shown || add.Shown
+			both.Next = slices.Clone(l.Next)
+			for _, next := range add.Next {
+				both.Next = mergeLoad(both.Next, next)
+			}
+			loads[i] = &both
+			return loads
+		}
+	}
+	return append(loads, add)
+}
+
+// sameProperty reports whether two classes of one tree have the property from
+// the same declaration.
+func sameProperty(a, b *engine.Property) bool {
+	return a == b || a.Name == b.Name && a.Definition == b.Definition && a.Target == b.Target
+}
+
+// owners are the items with a property to load, by the value that leads to
+// what is loaded: the text of an id.
+type owners struct {
+	property *engine.Property
+	byValue  map[string][]*engine.Item
+	values   []any
+}
+
+// collect finds the items that have the property, and a value for it.
+func collect(items []*engine.Item, l *engine.Load) *owners {
+	o := &owners{property: l.Property, byValue: map[string][]*engine.Item{}}
+	for _, it := range items {
+		p := it.Class.Property(l.Property.Name)
+		if p == nil || !sameProperty(p, l.Property) {
+			continue
+		}
+		if it.Links == nil {
+			it.Links = make([]engine.Link, len(it.Class.Properties))
+		}
+		link := &it.Links[p.Index]
+		link.Loaded, link.Shown = true, link.Shown || l.Shown
+		link.Item, link.Items = nil, nil
+		value := leading(it, p)
+		if value == nil {
+			continue
+		}
+		key := engine.ValueText(value)
+		if o.byValue[key] == nil {
+			o.values = append(o.values, value)
+		}
+		o.byValue[key] = append(o.byValue[key], it)
+	}
+	return o
+}
+
+// leading is the value of an item that leads to what p loads: the reference
+// itself, else what references to the item hold.
+func leading(it *engine.Item, p *engine.Property) any {
+	switch {
+	case p.Type == engine.Reference && p.Back == nil:
+		return it.Values[p.Index]
+	case p.Back != nil && p.Binding != nil:
+		return it.Get(p.Binding.Name)
+	}
+	value, ok := it.Class.KeyValues(it.ID)
+	if !ok {
+		return nil
+	}
+	return value[0]
+}
+
+// attach gives a loaded item to its owners.
+func (o *owners) attach(value any, loaded *engine.Item) {
+	for _, it := range o.byValue[engine.ValueText(value)] {
+		link := &it.Links[it.Class.Property(o.property.Name).Index]
+		switch {
+		case o.property.Type == engine.Collection:
+			link.Items = append(link.Items, loaded)
+		case link.Item == nil: // of several that point back, the first counts
+			link.Item = loaded
+		}
+	}
+}
+
+// loadOne loads one property of the items, by one statement, and returns what
+// it loaded.
+func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
+	o := collect(items, l)
+	if len(o.values) == 0 {
+		return nil, nil
+	}
+	p, err := s.plan(l.Property.Target)
+	if err != nil {
+		return nil, err
+	}
+	st := s.memberStatement(p, o, l)
+	var loaded []*engine.Item
+	err = r.members(ctx, p, st, func(it *engine.Item, owner any) {
+		loaded = append(loaded, it)
+		switch {
+		case l.Property.Back != nil:
+			owner = it.Get(l.Property.Back.Name)
+		case l.Property.Type == engine.Reference:
+			key, _ := it.Class.KeyValues(it.ID)
+			owner = key[0]
+		}
+		o.attach(owner, it)
+	})
+	return loaded, err
+}
+
+// selection is SQL, what it binds, and what it returns.
+type selection struct {
+	text   string
+	args   []any
+	result *result
+	owner  *engine.PropertyType // type of one more column, nil for none
+}
+
+// memberStatement is the statement that loads a property of the owners.
+func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) selection {
+	b := newBuilder(s.traits)
+	b.dialect = s.db.Dialect
+	property := o.property
+	st := selection{result: p.listed}
+	from, by, order := p.table.quoted, p.table.quoted+"."+p.table.id.quoted, ""
+	switch {
+	case property.Back != nil:
+		by = p.table.quoted + "." + p.table.byName[property.Back.Name].quoted
+	case property.Type == engine.Collection:
+		links := linksOf(property)
+		from = links.quoted + " JOIN " + from + " ON " + by + " = " + links.quoted + "." + links.item
+		by, order = links.quoted+"."+links.owner, links.quoted+"."+seqColumn
+		owner := s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
+		st.owner = &owner
+	}
+	b.add("SELECT ", st.result.list)
+	if st.owner != nil {
+		b.add(", ", by)
+	}
+	b.add(" FROM ", from, " WHERE ", by, " IN (")
+	for i := range powerOfTwo(len(o.values)) { // padded: few statements for all sizes
+		if i > 0 {
+			b.add(", ")
+		}
+		b.bind(o.values[min(i, len(o.values)-1)])
+	}
+	b.add(")")
+	if p.condition != "" {
+		b.add(" AND ", p.condition)
+	}
+	if f := engine.And(property.Conditions, l.Filter); f != nil {
+		b.add(" AND ")
+		p.filter(b, f, false)
+	}
+	if property.Type == engine.Collection || property.Back != nil {
+		p.order(b, property.Sorting)
+		if order == "" {
+			order = p.table.quoted + "." + seqColumn
+		}
+		b.add(order)
+	}
+	st.text, st.args = b.text(), b.args
+	return st
+}
+
+// members runs a statement and hands out each item, which the callee may keep,
+// and its owner column.
+func (r *session) members(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any)) error {
+	prepared, err := r.prepare(st.text)
+	if err != nil {
+		return err
+	}
+	inner, unwatch := r.watch(ctx)
+	defer unwatch()
+	rows, err := prepared.QueryContext(inner, st.args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var owner any
+	var more []any
+	if st.owner != nil {
+		more = []any{&owner}
+	}
+	scan := r.scanner(st.result, more...)
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+		it := &engine.Item{}
+		p.load(it, r.raw)
+		if st.owner != nil {
+			owner = decode(*st.owner, owner)
+		}
+		visit(it, owner)
+	}
+	return rows.Err()
+}
