@@ -20,7 +20,7 @@ const (
 
 // maxAttempts is how often work is done before its failure is believed, when
 // doing it again may help.
-const maxAttempts = 8
+const maxAttempts = 16
 
 // pause waits before another attempt, longer each time and never the same for
 // two who were in each other's way. It reports whether ctx allows it.

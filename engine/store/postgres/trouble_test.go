@@ -93,7 +93,7 @@ func TestSaveRace(t *testing.T) {
 		t.Error(err)
 	}
 	// A class beside it has the key: that is no race.
-	if _, err := st.Create(t.Context(), thing, engine.Values{"taken"}); err != nil {
+	if _, err := st.Create(t.Context(), thing, engine.Values{"taken"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = st.Save(t.Context(), []engine.Record{{Class: car, ID: "taken", Values: engine.Values{engine.Absent, int64(1)}}})
@@ -123,7 +123,7 @@ func TestConnectionsKilled(t *testing.T) {
 			id := fmt.Sprint(i, "-", n)
 			var err error
 			if i%2 == 0 {
-				_, err = st.Create(t.Context(), c, engine.Values{id, int64(n)})
+				_, err = st.Create(t.Context(), c, engine.Values{id, int64(n)}, engine.WriteOptions{})
 			} else {
 				_, err = st.Save(t.Context(), []engine.Record{{Class: c, ID: id, Values: engine.Values{engine.Absent, int64(n)}}})
 			}
@@ -155,7 +155,7 @@ func TestIdleConnectionsKilled(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
 	if err := together(32, func(i int) error { // every connection is opened
-		_, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint(i), nil})
+		_, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint(i), nil}, engine.WriteOptions{})
 		return errors.Join(err, st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { return nil }))
 	}); err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestIdleConnectionsKilled(t *testing.T) {
 	pgtest.Execute(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 	for i := range 16 {
 		id := fmt.Sprint("after", i)
-		if _, err := st.Create(t.Context(), c, engine.Values{id, nil}); err != nil {
+		if _, err := st.Create(t.Context(), c, engine.Values{id, nil}, engine.WriteOptions{}); err != nil {
 			t.Errorf("create: %v", err)
 		}
 		if _, err := st.Get(t.Context(), c, id); err != nil {
