@@ -36,6 +36,9 @@ func Run(t *testing.T, open Open) {
 		{"save", saveTests},
 		{"inheritance", treeTests},
 		{"loading", loadTests},
+		{"nested records", nestedTests},
+		{"collections", collectionTests},
+		{"changed keys", rekeyTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
