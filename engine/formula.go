@@ -17,6 +17,15 @@ type Formula interface {
 	Eval(ctx context.Context, it *Item, data FormulaData) (any, error)
 }
 
+// Loads says to load what a formula needs, none of it Shown.
+func Loads(f Formula) []*Load {
+	var loads []*Load
+	for _, path := range f.Needs() {
+		loads = addPath(loads, path)
+	}
+	return loads
+}
+
 // FormulaData is what formulas may look up beyond their item. It is only valid
 // during one Eval.
 type FormulaData interface {

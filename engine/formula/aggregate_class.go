@@ -143,13 +143,19 @@ func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Pro
 	if p.Formula != nil && !p.Cached || p.Type == engine.Collection || p.Back != nil {
 		return nil, false, nil
 	}
+	if a.name != "count" && a.name != "min" && a.name != "max" {
+		return nil, false, nil
+	}
+	given, err := e.filter(q.Class, p.Name, "ne", nil)
+	if err != nil {
+		return nil, false, err
+	}
+	q.Filter = engine.And(q.Filter, given)
 	switch a.name {
 	case "count":
-		q.Filter = engine.And(q.Filter, &engine.Filter{Op: engine.OpNe, Property: p})
 		n, err := e.data.Count(e.ctx, q)
 		return n, true, err
-	case "min", "max":
-		q.Filter = engine.And(q.Filter, &engine.Filter{Op: engine.OpNe, Property: p})
+	default:
 		q.Sort = []engine.Sort{{Property: p, Descending: a.name == "max"}}
 		q.Count = 1
 		found, err := e.data.Find(e.ctx, q)
@@ -158,7 +164,6 @@ func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Pro
 		}
 		return plain(found[0].Get(p.Name)), true, nil
 	}
-	return nil, false, nil
 }
 
 // read aggregates by reading the items.

@@ -30,6 +30,7 @@ type compiler struct {
 	nodes   int
 	needs   [][]*engine.Property
 	lookups []lookup
+	counts  bool
 }
 
 // quoted is a literal of the text form that no "$" makes a path.
@@ -151,8 +152,11 @@ func (b *compiler) call(f engine.Fields, s scope, depth int) (node, error) {
 			return node{}, invalid("%s: %s", name, err.Error())
 		}
 	}
-	if name == "get" {
+	switch name {
+	case "get":
 		b.noteGet(nodes)
+	case "next":
+		b.counts = true
 	}
 	return plainCall(name, fn, nodes), nil
 }

@@ -45,7 +45,7 @@ func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{class: c, node: n, needs: b.needs, lookups: b.lookups}, nil
+	return &program{class: c, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts}, nil
 }
 
 // Check resolves the classes that f looks up by name, and the attributes that
@@ -70,12 +70,20 @@ func Check(f engine.Formula, find func(string) (*engine.Class, error)) error {
 	return nil
 }
 
+// Counts reports whether f takes numbers from counters. Only what is computed
+// when an item is written may: defaults, and attributes that are cached.
+func Counts(f engine.Formula) bool {
+	p, ok := f.(*program)
+	return ok && p.counts
+}
+
 // program is a compiled formula. It is never written after Compile.
 type program struct {
 	class   *engine.Class
 	node    node
 	needs   [][]*engine.Property
 	lookups []lookup
+	counts  bool
 }
 
 // lookup is a class that a formula names, with attributes that it names of it.

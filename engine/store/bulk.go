@@ -16,7 +16,7 @@ const bulkRows = 512
 // run writes the entries in order, those that can share a statement together.
 // It may run again when the transaction failed, and uses nothing up.
 func (sv *save) run(w *session, entries []entry) error {
-	sv.w, sv.later, sv.expected = w, nil, nil
+	sv.w, sv.later, sv.expected, sv.written, sv.former = w, nil, nil, nil, nil
 	entries = slices.Clone(entries)
 	for len(entries) > 0 {
 		if err := sv.ctx.Err(); err != nil {
@@ -127,7 +127,7 @@ func (sv *save) divide(group []entry, existing map[string]string) error {
 			return err
 		}
 		write := sv.update
-		if class != e.plan.class.FullName {
+		if class != e.plan.class.FullName || e.plan.caching.watched {
 			write = sv.one
 		}
 		if err := write(e); err != nil {

@@ -39,6 +39,7 @@ func Run(t *testing.T, open Open) {
 		{"nested records", nestedTests},
 		{"collections", collectionTests},
 		{"changed keys", rekeyTests},
+		{"formulas", calculateTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {

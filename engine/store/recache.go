@@ -1,0 +1,317 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// caching is what a write of an item of a class makes anew: its own cached
+// attributes, and those of the items at the end of paths from it.
+type caching struct {
+	cached       []*engine.Property
+	dependencies []dependency
+	watched      bool // items of the class, or of one below it, have dependencies
+}
+
+// dependency is a path of references or collections.
+type dependency struct {
+	load *engine.Load
+	path []string
+}
+
+// caches reports whether a write of an item of the class has to call recache.
+func (p *plan) caches() bool { return len(p.caching.cached) > 0 || p.notifies() }
+
+// notifies reports whether cached attributes of other items depend on items of
+// the class, so that a write must know what an item was before.
+func (p *plan) notifies() bool { return len(p.caching.dependencies) > 0 }
+
+// layOutCaching finds out what writes make anew. A path that leads nowhere is
+// passed over: whoever reads class files has said so.
+func (s *Store) layOutCaching() {
+	for c, p := range s.plans {
+		p.computed = computes(c)
+		s.computing = s.computing || p.computed
+		for _, property := range c.Properties {
+			if property.Formula != nil && property.Cached {
+				p.caching.cached = append(p.caching.cached, property)
+			}
+		}
+		for _, names := range c.Dependencies {
+			if load := chain(c, names); load != nil {
+				p.caching.dependencies = append(p.caching.dependencies, dependency{load, names})
+			}
+		}
+	}
+	for c, p := range s.plans {
+		p.caching.watched = p.notifies() || slices.ContainsFunc(c.Descendants, func(d *engine.Class) bool {
+			return s.plans[d] != nil && s.plans[d].notifies()
+		})
+	}
+}
+
+// chain says to load a path; nil when there is no such path.
+func chain(c *engine.Class, names []string) *engine.Load {
+	if len(names) == 0 || c == nil {
+		return nil
+	}
+	p := c.Property(names[0])
+	if p == nil || p.Target == nil {
+		return nil
+	}
+	load := &engine.Load{Property: p}
+	if len(names) > 1 {
+		next := chain(p.Target, names[1:])
+		if next == nil {
+			return nil
+		}
+		load.Next = []*engine.Load{next}
+	}
+	return load
+}
+
+// maxRounds is how far a change of a cached attribute spreads: from an item to
+// those that depend on it, and from these on as long as something changes.
+const maxRounds = 8
+
+// recacheRows is how many items are computed at a time.
+const recacheRows = 500
+
+// recache computes and stores the cached attributes of items that were written
+// in the transaction of w, and of those that depend on them. before are items
+// as they were before they were changed or deleted: what depended on them then.
+// The items written have the new values afterwards. Errors: Invalid when a
+// formula does not take what was written, or the result is a duplicate.
+func (s *Store) recache(ctx context.Context, w *session, written, before []*engine.Item) error {
+	r := &recaching{store: s, ctx: context.WithoutCancel(ctx), w: w, data: s.writing(w), written: map[identity]*engine.Item{}}
+	for _, it := range written {
+		r.written[identify(it)] = it
+	}
+	changed := written
+	for chunk := range slices.Chunk(written, recacheRows) {
+		if _, err := r.compute(chunk, true); err != nil {
+			return err
+		}
+	}
+	changed = append(slices.Clone(changed), before...)
+	for range maxRounds {
+		next, err := r.dependents(changed)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		changed = nil
+		for chunk := range slices.Chunk(next, recacheRows) {
+			more, err := r.compute(chunk, false)
+			if err != nil {
+				return err
+			}
+			changed = append(changed, more...)
+		}
+	}
+	return nil
+}
+
+// recaching is one call of recache.
+type recaching struct {
+	store   *Store
+	ctx     context.Context
+	w       *session
+	data    engine.FormulaData
+	written map[identity]*engine.Item
+}
+
+// identity tells items apart.
+type identity struct {
+	root *engine.Class
+	id   string
+}
+
+func identify(it *engine.Item) identity { return identity{it.Class.Root(), it.ID} }
+
+// bare is an item without what is loaded with it.
+func bare(it *engine.Item) *engine.Item {
+	c := it.Clone()
+	c.Links = nil
+	return c
+}
+
+// compute makes the cached attributes of items anew, and returns the items of
+// which one has changed. fresh items were written just now: the change belongs
+// to that write.
+func (r *recaching) compute(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
+	var work, changed []*engine.Item
+	for _, it := range items {
+		if len(r.store.plans[it.Class].caching.cached) > 0 {
+			work = append(work, bare(it))
+		}
+	}
+	if len(work) == 0 {
+		return nil, nil
+	}
+	if err := r.store.loadAll(r.ctx, r.w, work, nil, implicitDepth); err != nil {
+		return nil, err
+	}
+	for _, it := range work {
+		for _, link := range it.Links {
+			loaded := link.Items
+			if link.Item != nil {
+				loaded = []*engine.Item{link.Item}
+			}
+			if err := r.store.calculate(r.ctx, loaded, r.data); err != nil {
+				return nil, err
+			}
+		}
+		old := slices.Clone(it.Values)
+		if err := it.ComputeCached(r.ctx, r.data); err != nil {
+			return nil, err
+		}
+		if differs, err := r.store.storeCached(r.w, it, old, fresh); err != nil {
+			return nil, err
+		} else if differs {
+			changed = append(changed, it)
+		}
+		r.tell(it)
+	}
+	return changed, nil
+}
+
+// tell gives an item that was written its new values.
+func (r *recaching) tell(it *engine.Item) {
+	mine := r.written[identify(it)]
+	if mine == nil || mine.Class != it.Class {
+		return
+	}
+	for _, p := range r.store.plans[it.Class].caching.cached {
+		mine.Values[p.Index] = it.Values[p.Index]
+	}
+	if it.Revision != 0 {
+		mine.Revision = it.Revision
+	}
+}
+
+// storeCached stores the cached attributes of an item that differ from the old
+// ones. Unless it was written just now it becomes another revision.
+func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
+	p := s.plans[it.Class]
+	b := newBuilder(s.traits)
+	b.add("UPDATE ", p.table.quoted, " SET ")
+	for _, property := range p.caching.cached {
+		if !property.Stored() || it.Values[property.Index] == old[property.Index] {
+			continue
+		}
+		if differs {
+			b.add(", ")
+		}
+		differs = true
+		b.add(p.table.byName[property.Name].quoted, " = ")
+		b.bind(it.Values[property.Index])
+	}
+	if !differs {
+		return false, nil
+	}
+	if !fresh {
+		it.Revision = uint64(revision())
+		b.add(", ", revColumn, " = ")
+		b.bind(int64(it.Revision))
+	}
+	key, ok := it.Class.KeyValues(it.ID)
+	if !ok {
+		return false, engine.NoItem(it.Class, it.ID)
+	}
+	p.whereKey(b, key)
+	if _, err := w.execute(b); err != nil {
+		if e := s.duplicate(p, err, it.Get); e != nil {
+			return false, e
+		}
+		return false, err
+	}
+	return true, nil
+}
+
+// dependents finds the items at the end of the dependencies of others, each
+// once.
+func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
+	byClass := map[*engine.Class][]*engine.Item{}
+	var classes []*engine.Class
+	for _, it := range items {
+		if !r.store.plans[it.Class].notifies() {
+			continue
+		}
+		if byClass[it.Class] == nil {
+			classes = append(classes, it.Class)
+		}
+		byClass[it.Class] = append(byClass[it.Class], bare(it))
+	}
+	seen := map[identity]bool{}
+	var found []*engine.Item
+	for _, c := range classes {
+		for chunk := range slices.Chunk(byClass[c], recacheRows) {
+			for _, d := range r.store.plans[c].caching.dependencies {
+				if err := r.store.loadAll(r.ctx, r.w, chunk, []*engine.Load{d.load}, 0); err != nil {
+					return nil, err
+				}
+				for _, it := range chunk {
+					found = leaves(it, d.path, seen, found)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b *engine.Item) int { return strings.Compare(a.ID, b.ID) }) // rows are locked in one order
+	return found, nil
+}
+
+// leaves adds the items at the end of a loaded path.
+func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*engine.Item) []*engine.Item {
+	if len(path) == 0 {
+		if !seen[identify(it)] {
+			seen[identify(it)] = true
+			found = append(found, it)
+		}
+		return found
+	}
+	p := it.Class.Property(path[0])
+	if p == nil {
+		return found
+	}
+	link := it.Link(p)
+	if link.Item != nil {
+		found = leaves(link.Item, path[1:], seen, found)
+	}
+	for _, member := range link.Items {
+		found = leaves(member, path[1:], seen, found)
+	}
+	return found
+}
+
+// initial evaluates the default that a formula computes for a new item, of
+// which the values known so far are given; the result is to be cast.
+func (s *Store) initial(ctx context.Context, w *session, c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
+	draft := &engine.Item{Class: c, Values: make(engine.Values, len(v))}
+	for i, value := range v {
+		if scalar(value) {
+			draft.Values[i] = value
+		}
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := s.loadAll(ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
+		return nil, err
+	}
+	result, err := p.Computed.Eval(ctx, draft, s.writing(w))
+	if it, ok := result.(*engine.Item); ok {
+		return it.ID, err
+	}
+	return result, err
+}
+
+// scalar reports whether a value is one that a row has: not what is nested in
+// the input, nor a value that is not known.
+func scalar(v any) bool {
+	switch v.(type) {
+	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:
+		return true
+	}
+	return false
+}
