@@ -163,16 +163,9 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	text, args := p.count, []any(nil)
-	if q.Filter != nil {
-		b := newBuilder(s.traits)
-		b.dialect = s.db.Dialect
-		b.add("SELECT count(*) FROM ", p.table.quoted)
-		p.where(b, q.Filter)
-		if err := s.tooMany(b); err != nil {
-			return 0, err
-		}
-		text, args = b.text(), b.args
+	text, args, err := s.countStatement(p, q)
+	if err != nil {
+		return 0, err
 	}
 	var n int64
 	err = s.read(ctx, func(r *session) error {
@@ -180,6 +173,17 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 		return err
 	})
 	return n, err
+}
+
+func (s *Store) countStatement(p *plan, q *engine.Query) (string, []any, error) {
+	if q.Filter == nil {
+		return p.count, nil, nil
+	}
+	b := newBuilder(s.traits)
+	b.dialect = s.db.Dialect
+	b.add("SELECT count(*) FROM ", p.table.quoted)
+	p.where(b, q.Filter)
+	return b.text(), b.args, s.tooMany(b)
 }
 
 func (r *session) number(ctx context.Context, text string, args []any) (n int64, err error) {

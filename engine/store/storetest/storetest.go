@@ -55,6 +55,7 @@ func Run(t *testing.T, open Open) {
 		{"trackers", trackerTests},
 		{"archive", archiveTests},
 		{"files", fileTests},
+		{"formulas", calculateTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
