@@ -158,5 +158,8 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if e.handling == engine.Strict || d.restricted {
 		sv.expectAll(e, given)
 	}
+	if sv.store.plans[it.Class].caches() {
+		sv.written = append(sv.written, it)
+	}
 	return sv.file(e.plan, given, it)
 }

@@ -38,6 +38,7 @@ type Store struct {
 	readers   *readers
 	writer    *writer
 	cursorKey engine.CursorKey
+	computing bool // some class has something that is computed when read
 	fresh     bool // no Seed has succeeded yet; changed by Open and Seed alone
 }
 
