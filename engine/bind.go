@@ -130,14 +130,10 @@ func (p *Property) castInput(in any) (any, error) {
 	return value, nil
 }
 
-// setLinks binds a collection: an array replaces it, and null empties it. In a
-// nested object null leaves it alone, because that is what stands in answers
-// for a collection that was not loaded.
+// setLinks binds a collection: an array replaces it. Null leaves it alone,
+// because that is what stands in answers for a collection that was not loaded.
 func (s *scope) setLinks(p *Property, in any) error {
 	switch {
-	case in == nil && s.depth == 0:
-		s.values[p.Index] = &Links{Replace: true}
-		return nil
 	case in == nil:
 		return nil
 	case p.Target == nil:

@@ -65,7 +65,7 @@ func TestBindNested(t *testing.T) {
 	town, _, _ := towns(t)
 	for in, want := range map[string]string{
 		`{"mayor":5}`:                                      `{mayor=5}`,
-		`{"mayor":null,"streets":null}`:                    `{mayor=null streets=replace [] []}`,
+		`{"mayor":null,"streets":null}`:                    `{mayor=null}`,
 		`{"mayor":{"id":5,"name":"Li"}}`:                   `{mayor=mayor{id=5 name=Li}}`,
 		`{"mayor":{}}`:                                     `{mayor=mayor{}}`,
 		`{"mayor":{"_id":"5","age":7}}`:                    `{mayor=5}!mayor.age`,
