@@ -21,7 +21,7 @@ const (
 
 // Encode writes the position that an item has in the list of q.
 func (k CursorKey) Encode(q *Query, at Position) string {
-	body := AppendValue(nil, append([]any{at.Sequence}, at.Values...))
+	body := AppendValue(nil, normal(append([]any{at.Sequence}, at.Values...)))
 	return base64.RawURLEncoding.EncodeToString(append(k.seal(q, body), body...))
 }
 

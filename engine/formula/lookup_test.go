@@ -39,14 +39,13 @@ func describeFilter(f *engine.Filter) string {
 		return "all"
 	case f.Left != nil:
 		v := "null"
-		if f.Right != nil {
-			v = show(f.Right.Value)
-		}
-		if f.Op == engine.OpIn {
+		switch {
+		case f.Op == engine.OpIn:
 			v = show(f.List)
-		}
-		if f.Op == engine.OpLike {
+		case f.Op == engine.OpLike:
 			v = f.Pattern
+		case f.Right != nil:
+			v = show(f.Right.Value)
 		}
 		return f.Left.Path[0].Name + " " + string(f.Op) + " " + v
 	}

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"slices"
 
 	"restsrv/engine"
 )
@@ -63,25 +65,52 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	if err := sv.store.among(b, p, q); err != nil {
 		return 0, err
 	}
-	var changed []*engine.Item
-	n, err := int64(0), error(nil)
-	if p.table.searched() {
-		b.add(" RETURNING ", p.selected.list)
-		err = sv.w.members(sv.w.ctx, p, selection{text: b.text(), args: b.args, result: p.selected}, func(it *engine.Item, _ any) {
-			changed = append(changed, it)
-		})
-		n = int64(len(changed))
-	} else {
-		n, err = sv.w.execute(b)
-	}
+	n, err := sv.changeAll(b, p, v)
 	if err != nil {
 		given := func(name string) any { return v[p.class.Property(name).Index] }
 		if d := sv.store.duplicate(p, err, given); d != nil {
 			return 0, d
 		}
+	}
+	return n, err
+}
+
+// changeAll runs the statement of an UpdateAll, and keeps the words by which
+// the items are found when they may have changed.
+func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
+	if !slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent }) {
+		return sv.w.execute(b)
+	}
+	b.add(" RETURNING ", p.selected.list)
+	st, err := sv.w.prepare(b.text())
+	if err != nil {
 		return 0, err
 	}
-	return n, sv.store.keepWords(sv.w, p, changed...)
+	items, err := sv.w.fetchAll(st, p, b.args)
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
+}
+
+// fetchAll runs a statement that returns rows of p.selected.
+func (s *session) fetchAll(st *sql.Stmt, p *plan, args []any) ([]*engine.Item, error) {
+	rows, err := st.QueryContext(s.ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	scan := s.scanner(p.selected)
+	var items []*engine.Item
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return nil, err
+		}
+		it := &engine.Item{}
+		p.load(it, s.raw)
+		items = append(items, it)
+	}
+	return items, rows.Err()
 }
 
 // among writes the condition that an item is one of those that q finds.

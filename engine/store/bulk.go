@@ -137,9 +137,6 @@ func (sv *save) insertAll(group []entry) error {
 				return err
 			}
 		}
-		if err := sv.keepWords(p, group[:n]); err != nil {
-			return err
-		}
 		if err := sv.afterAll(p, group[:n]); err != nil {
 			return err
 		}

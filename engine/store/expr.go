@@ -24,6 +24,7 @@ const (
 	DecimalOfReal Function = "decimal of real" // the number that its JSON shows
 	TextOfDecimal Function = "text of decimal" // canonical
 	Ordered       Function = "ordered"         // a computed decimal, so that it compares as a number
+	Bytewise      Function = "bytewise"        // a computed text, so that it compares by its bytes, whatever is in it
 
 	Add   Function = "add" // two decimals, so too the next four; exact
 	Sub   Function = "sub"
@@ -186,8 +187,13 @@ func (b *builder) formatted(src *source, date *engine.Expr, pieces []engine.Form
 // comparableExpr is expr, made to compare in the order of its type.
 func (b *builder) comparableExpr(src *source, e *engine.Expr) string {
 	text := b.expr(src, e)
-	if e.Type == engine.DecimalNum && e.Op != engine.OpPath {
+	switch {
+	case e.Op == engine.OpPath || e.Op == engine.OpValue && e.Type.Textual():
+		return text
+	case e.Type == engine.DecimalNum:
 		return b.dialect.Function(Ordered, text)
+	case e.Type.Textual():
+		return b.dialect.Function(Bytewise, text)
 	}
 	return text
 }

@@ -102,7 +102,7 @@ func (b *builder) empty(src *source, e *engine.Expr) {
 		b.add("NOT ", b.some(src, e.Path, nil))
 		return
 	}
-	text := b.expr(src, e)
+	text := b.comparableExpr(src, e)
 	none := "''"
 	switch {
 	case e.Type == engine.Set || e.Type == engine.FileList:

@@ -172,7 +172,7 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 		}
 		return false, err
 	}
-	return true, nil
+	return true, s.keepWords(w, p, it)
 }
 
 // dependents finds the items at the end of the dependencies of others, each

@@ -29,7 +29,7 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 		}
 		return nil, err
 	}
-	return it, sv.store.keepWords(sv.w, p, it)
+	return it, nil
 }
 
 // change updates an item. before is nil when nothing of it had to be known:
@@ -142,9 +142,6 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	if err := sv.moved(e, it); err != nil {
 		return nil, err
 	}
-	if err := sv.store.keepWords(sv.w, p, it); err != nil {
-		return nil, err
-	}
 	return it, sv.refile(it)
 }
 
@@ -161,5 +158,8 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if sv.store.plans[it.Class].caches() {
 		sv.written = append(sv.written, it)
 	}
-	return sv.file(e.plan, given, it)
+	if err := sv.file(e.plan, given, it); err != nil {
+		return err
+	}
+	return sv.store.keepWords(sv.w, e.plan, it)
 }

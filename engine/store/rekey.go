@@ -108,6 +108,9 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 		if !found || it.ID == engine.ValueText(key) {
 			continue
 		}
+		if err := sv.store.keepWords(sv.w, p.plan, it); err != nil {
+			return err
+		}
 		if err := sv.follow(t, key, keyOf(it), depth-1); err != nil {
 			return err
 		}

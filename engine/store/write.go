@@ -55,11 +55,7 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	rev := revision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	do := s.writer.statement
-	if p.table.searched() {
-		do = s.writer.do
-	}
-	err := do(ctx, func(w *session) error {
+	err := s.writer.statement(ctx, func(w *session) error {
 		st, err := w.prepare(p.insert)
 		if err != nil {
 			return err
@@ -68,9 +64,8 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 			if e := s.duplicate(p, err, it.Get); e != nil {
 				return e
 			}
-			return err
 		}
-		return s.keepWords(w, p, it)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -102,7 +97,7 @@ func (sv *save) alone(e entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.plan.table.searched() || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+	if e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -343,9 +338,6 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		if e := s.duplicate(p, err, value); e != nil {
 			return false, e
 		}
-	}
-	if err == nil && found {
-		err = s.keepWords(w, p, it)
 	}
 	return found, err
 }

@@ -53,6 +53,8 @@ func (dialect) Function(f store.Function, args ...string) string {
 		return "(CAST(trim_scale(" + args[0] + ") AS text)" + bytewise + ")"
 	case store.Ordered:
 		return args[0]
+	case store.Bytewise:
+		return "(" + args[0] + bytewise + ")"
 	case store.Div: // two digits more than are kept, cut, then rounded
 		return "round(div(" + args[0] + " * 1e22, nullif(" + args[1] + ", 0)) * 1e-22, 20)"
 	case store.Mod:

@@ -47,6 +47,8 @@ func (dialect) Function(f store.Function, args ...string) string {
 		return "CAST(" + args[0] + " AS TEXT)"
 	case store.Ordered:
 		return "(" + args[0] + " COLLATE " + decimalCollation + ")"
+	case store.Bytewise: // a collation deep in an operand would count for all of it
+		return "(" + args[0] + " COLLATE BINARY)"
 	case store.Concat:
 		return "concat(" + strings.Join(args, ", ") + ")"
 	case store.Length:

@@ -15,8 +15,9 @@ var allTests = []test{
 }
 
 func where(c *engine.Class, op engine.Op, property string, value any) *engine.Query {
-	q, p := all(c), c.Property(property)
-	q.Filter = &engine.Filter{Op: op, Left: engine.Attribute(p), Right: engine.Constant(p.Type, value)}
+	q := all(c)
+	p := c.Property(property)
+	q.Filter = &engine.Filter{Op: op, Left: engine.Attribute(p), Right: engine.Constant(p.ValueType(), value)}
 	return q
 }
 

@@ -173,7 +173,9 @@ func expressionConditions(t *testing.T, open Open) {
 		`{"like":[{"concat":["$n","|","$name"]},"^-7.g"]}`: "full", `{"empty":[{"substr":["$name",0,0]}]}`: "full none",
 		`{"eq":[{"gt":["$n",0]},false]}`: "full none", `{"eq":["$ok",{"lt":["$n",0]}]}`: "full", `{"eq":[{"size":["$name"]},11]}`: "full", `{"$not":{"n":-7}}`: "none",
 		`{"eq":["n",7]}`: "", `{"ne":["n",7]}`: "full none", `{"in":["a",["a","b"]]}`: "full none", `{"in":["$name","x","y"]}`: "", `{"like":["x","y"]}`: "",
-		`[{"property":"at","operation":8,"value":["$$today"]}]`: "full", `[{"property":"at","operation":5,"nestedConditions":[{"operation":9,"value":["$$now",1,"h"]}]}]`: "full",
+		// A number inside an operand does not change how its text compares.
+		`{"gte":["$_class",{"if":[{"ne":["$n",{"add":[100,0]}]},"ß","$name"]}]}`: "",
+		`[{"property":"at","operation":8,"value":["$$today"]}]`:                  "full", `[{"property":"at","operation":5,"nestedConditions":[{"operation":9,"value":["$$now",1,"h"]}]}]`: "full",
 		`[{"property":"name","operation":2},{"property":"n","operation":2}]`: "none", `[{"property":"n","operation":9,"value":[1,"-7"]}]`: "full", `[]`: "full none",
 	} {
 		q := &engine.Query{Class: c, Count: -1, Filter: parsed(t, c, filter)}
