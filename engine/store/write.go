@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"math"
 
 	"restsrv/engine"
 )
@@ -103,15 +102,6 @@ func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 		args = append(args, it.ID)
 	}
 	return args
-}
-
-// orNull keeps empty system columns out of rows: reading them would cost more
-// than a null.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
 }
 
 // rowVariables is how many placeholders a row of insertText has.
@@ -351,15 +341,6 @@ func (s *session) newID(p *plan, c change) (string, error) {
 		}
 	}
 	return before.Class.ID(before.Values), nil
-}
-
-// stored is a revision as the database has it; 0, which none has, for numbers
-// that only a stranger can have made up.
-func stored(revision uint64) int64 {
-	if revision > math.MaxInt64 {
-		return 0
-	}
-	return int64(revision)
 }
 
 // Delete is engine.Repository's.
