@@ -48,6 +48,15 @@ type Repository interface {
 	// Delete removes the item. Errors: NotFound, Unmatched.
 	Delete(ctx context.Context, c *Class, id string, m *Match) error
 
+	// UpdateAll changes all items that q finds and returns how many these are.
+	// It takes plain values only: no key, file, collection or nested record. The
+	// query takes no Offset, Count or After. Errors: Invalid.
+	UpdateAll(ctx context.Context, q *Query, v Values) (int64, error)
+
+	// DeleteAll removes all items that q finds, as UpdateAll finds them, and
+	// returns how many these were.
+	DeleteAll(ctx context.Context, q *Query) (int64, error)
+
 	// Save inserts or updates all records, in order, or none. The items
 	// returned are in the order of the records. Errors: Invalid as for Create,
 	// with Index telling the record.
@@ -64,6 +73,10 @@ type Record struct {
 	Values   Values
 	Handling Handling // as in WriteOptions
 	Follow   bool     // nested in a reference: the item that this points at now, if any
+	// Make, of the last record only, makes its Values from the items saved
+	// before it, in their transaction; it may be called again when that is
+	// retried. The record is the server's own: nobody's permission counts.
+	Make func(saved []*Item) (Values, error)
 }
 
 // WriteOptions refine a write.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"math"
 	"slices"
 	"strconv"
 
@@ -146,22 +145,4 @@ func storage(t engine.PropertyType) string {
 		t = engine.File
 	}
 	return t.String()
-}
-
-// orNull keeps empty system columns out of rows: reading them would cost more
-// than a null.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-// stored is a revision as the database has it; 0, which none has, for numbers
-// that only a stranger can have made up.
-func stored(revision uint64) int64 {
-	if revision > math.MaxInt64 {
-		return 0
-	}
-	return int64(revision)
 }

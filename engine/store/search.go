@@ -96,18 +96,6 @@ func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 	return nil
 }
 
-// keepWords is Store.keepWords for entries that were inserted.
-func (sv *save) keepWords(p *plan, group []entry) error {
-	if !p.table.searched() {
-		return nil
-	}
-	items := make([]*engine.Item, len(group))
-	for i := range group {
-		items[i] = sv.items[group[i].index]
-	}
-	return sv.store.keepWords(sv.w, p, items...)
-}
-
 // searchMemory marks the rows of memoryTable that tell which properties' words
 // a table keeps.
 const searchMemory = "##search"

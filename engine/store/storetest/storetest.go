@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,8 +25,19 @@ func HashPassword(_ context.Context, plain string) (string, error) {
 	return "hash of " + plain, nil
 }
 
-// Run runs the suite.
-func Run(t *testing.T, open Open) {
+// FileClass is what an implementation is told to keep rows of files in: the class
+// #file, nil when it is not among the classes.
+func FileClass(classes []*engine.Class) *engine.Class {
+	for _, c := range classes {
+		if c.FullName == "#file" {
+			return c
+		}
+	}
+	return nil
+}
+
+// Run runs the suite, or only the groups of tests that are named.
+func Run(t *testing.T, open Open, only ...string) {
 	groups := []struct {
 		name  string
 		tests []test
@@ -43,9 +55,20 @@ func Run(t *testing.T, open Open) {
 		{"keysets", keysetTests},
 		{"search", searchTests},
 		{"aggregation", aggregateTests},
+		{"nested records", nestedTests},
+		{"collections", collectionTests},
+		{"changed keys", rekeyTests},
+		{"all that a filter finds", allTests},
+		{"numbers", numberTests},
+		{"trackers", trackerTests},
+		{"archive", archiveTests},
+		{"files", fileTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
+		if len(only) > 0 && !slices.Contains(only, g.name) {
+			continue
+		}
 		t.Run(g.name, func(t *testing.T) {
 			for _, test := range g.tests {
 				t.Run(test.name, func(t *testing.T) { test.run(t, open) })

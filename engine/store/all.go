@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// UpdateAll is engine.Repository's.
+func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
+	p, err := s.plan(q.Class)
+	if err != nil {
+		return 0, err
+	}
+	if err := unpaged(q); err != nil {
+		return 0, err
+	}
+	if err := p.onlyPlain(v); err != nil {
+		return 0, err
+	}
+	if err := q.Class.Check(v); err != nil {
+		return 0, err
+	}
+	if err := p.fits(v); err != nil {
+		return 0, err
+	}
+	if !given(v) {
+		return s.Count(ctx, q)
+	}
+	sv := s.newWrite(ctx, 1)
+	if err := s.hash(ctx, p, v); err != nil {
+		return 0, err
+	}
+	written := sv.stampedUpdate(p, v)
+	n := int64(0)
+	err = s.writer.do(ctx, func(w *session) (err error) {
+		sv.begin(w)
+		n, err = sv.updateAll(p, q, written)
+		if err != nil || n == 0 || !p.duties.restricted {
+			return err
+		}
+		sv.expectAll(&entry{plan: p}, v)
+		return sv.checkReferences()
+	})
+	return n, err
+}
+
+func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, error) {
+	if err := sv.raise(p, []engine.Values{v}); err != nil {
+		return 0, err
+	}
+	b := sv.store.builder()
+	sv.setAll(b, p, v)
+	if err := sv.store.among(b, p, q); err != nil {
+		return 0, err
+	}
+	n, err := sv.updateFound(p, b, v)
+	if err != nil {
+		given := func(name string) any { return v[p.class.Property(name).Index] }
+		if d := sv.store.duplicate(p, err, given); d != nil {
+			return 0, d
+		}
+	}
+	return n, err
+}
+
+// updateFound runs the statement and brings up the words of what it changed.
+func (sv *save) updateFound(p *plan, b *builder, v engine.Values) (int64, error) {
+	if !p.duties.searched || !slices.ContainsFunc(p.class.Properties, func(property *engine.Property) bool {
+		return property.Search && v[property.Index] != engine.Absent
+	}) {
+		return sv.w.execute(b)
+	}
+	b.add(" RETURNING ", p.selected.list)
+	st, err := sv.w.prepare(b.text())
+	if err != nil {
+		return 0, err
+	}
+	items, err := sv.w.itemsOf(st, p, b.args)
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
+}
+
+// itemsOf runs a statement that returns rows of p.selected.
+func (s *session) itemsOf(st *sql.Stmt, p *plan, args []any) ([]*engine.Item, error) {
+	rows, err := st.QueryContext(s.ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	scan := s.scanner(p.selected)
+	var items []*engine.Item
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return nil, err
+		}
+		it := &engine.Item{}
+		p.load(it, s.raw)
+		items = append(items, it)
+	}
+	return items, rows.Err()
+}
+
+// among writes the condition that an item is one of those that q finds.
+func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
+	b.add(" WHERE ", seqColumn, " IN (")
+	b.find(p, p.table.quoted+"."+seqColumn, q)
+	b.add(")")
+	return b.finish(s.traits)
+}
+
+// unpaged refuses a query for a part of what it finds: which part that is
+// could change before the write.
+func unpaged(q *engine.Query) error {
+	if q.Offset > 0 || q.Count >= 0 || q.After != nil {
+		return engine.Errorf(engine.Invalid, "query", "a change of all objects that a filter finds takes neither offset nor count")
+	}
+	return nil
+}
+
+// onlyPlain refuses what cannot be given to many items at once.
+func (p *plan) onlyPlain(v engine.Values) error {
+	refuse := func(property *engine.Property, reason, why string) error {
+		e := engine.Errorf(engine.Invalid, reason, "attribute %s of class %s cannot be changed for many objects at once: it %s",
+			engine.Quote(property.Name), p.class.FullName, why)
+		e.Class, e.Attribute = p.class.FullName, property.Name
+		return e
+	}
+	for _, property := range p.duties.derived {
+		v[property.Index] = engine.Absent
+	}
+	for _, property := range p.class.KeyProperties() {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "key", "is the key")
+		}
+	}
+	for _, property := range p.duties.collections {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "collection", "is a collection")
+		}
+	}
+	for _, property := range p.duties.files {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "file", "is a file")
+		}
+	}
+	for _, property := range p.duties.references {
+		if _, nested := v[property.Index].(*engine.Record); nested {
+			return refuse(property, "nested", "was given as an object")
+		}
+	}
+	return nil
+}
+
+// DeleteAll is engine.Repository's.
+func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
+	p, err := s.plan(q.Class)
+	if err != nil {
+		return 0, err
+	}
+	if err := unpaged(q); err != nil {
+		return 0, err
+	}
+	n := int64(0)
+	err = s.writer.do(ctx, func(w *session) (err error) {
+		b := s.builder()
+		b.add("DELETE FROM ", p.table.quoted)
+		if err := s.among(b, p, q); err != nil {
+			return err
+		}
+		if !p.table.remembered() {
+			n, err = w.execute(b)
+			return err
+		}
+		b.add(" RETURNING ", p.table.id.quoted)
+		var keys []any
+		if err := w.rows(b, 1, func(row []any) { keys = append(keys, read(p.table.id.typ, row[0])) }); err != nil {
+			return err
+		}
+		n = int64(len(keys))
+		return s.forget(w, p.table, keys)
+	})
+	return n, err
+}
+
+// remembered reports whether other tables know of the items: of their links or
+// their files.
+func (t *table) remembered() bool {
+	for _, p := range t.pointers {
+		if p.other != "" {
+			return true
+		}
+	}
+	return t.filed
+}
