@@ -29,7 +29,7 @@ type database struct {
 	accounts *account.Store
 	files    *file.Storage
 	replays  *replay.Keeper
-	cursors  []byte // the key of cursors
+	cursors  engine.CursorKey
 	file     string // of SQLite; a name in the application directory for others
 }
 
@@ -59,7 +59,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &database{store: s, accounts: accounts, files: files, replays: replays, cursors: cursors, file: path}, nil
+	return &database{store: s, accounts: accounts, files: files, replays: replays, cursors: engine.CursorKey(cursors), file: path}, nil
 }
 
 // connect opens the database of either kind, and names the file that it is, or
