@@ -84,7 +84,7 @@ func searchChanges(t *testing.T, open Open) {
 		}
 	}
 	findsText(t, r, c, map[string]string{"fox": "3", "new": ""})
-	n, err := r.UpdateAll(t.Context(), where(c, engine.OpEq, "id", "3"), values(c, "title", "all bears"))
+	n, err = r.UpdateAll(t.Context(), where(c, engine.OpEq, "id", "3"), values(c, "title", "all bears"))
 	same(t, "changed", []any{n, err}, []any{int64(1), nil})
 	findsText(t, r, c, map[string]string{"fox": "", "bears": "3"})
 }
