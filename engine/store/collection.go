@@ -19,7 +19,10 @@ func (sv *save) finish() error {
 	if err := sv.relateAll(); err != nil {
 		return err
 	}
-	return sv.checkReferences()
+	if err := sv.checkReferences(); err != nil || len(sv.written)+len(sv.former) == 0 {
+		return err
+	}
+	return sv.store.recache(sv.w, sv.written, sv.former)
 }
 
 func (sv *save) relateAll() error {

@@ -167,6 +167,9 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	if before != nil && sv.store.plans[before.Class].notifies() {
+		sv.former = append(sv.former, before)
+	}
 	v, err := sv.resolve(e, before)
 	if err != nil {
 		return nil, err
@@ -263,7 +266,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must look at the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched {
 		return true
 	}
 	if e.deep == nil {
