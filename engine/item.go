@@ -11,7 +11,9 @@ type Item struct {
 	Creator  string // account id, "" when unknown
 	Editor   string
 	Values   Values
-	Links    []Link // by Property.Index; nil when nothing was loaded
+	Links    []Link   // by Property.Index; nil when nothing was loaded
+	Label    string   // computed display string, "" for none; see Compute
+	Labels   []string // by Property.Index: computed labels of values; nil for none
 }
 
 // Link is what was loaded for a reference or a collection of an item.
@@ -21,6 +23,10 @@ type Link struct {
 	Item   *Item   // of a reference; nil when nothing has its id
 	Items  []*Item // of a collection
 }
+
+// Display is the value of a property of the item's class as people read it;
+// a reference must be loaded for that, or is its id.
+func (it *Item) Display(p *Property) string { return displayProperty(it, p, 0) }
 
 // Link returns what was loaded for a property; the zero Link for nothing.
 func (it *Item) Link(p *Property) Link {
@@ -47,61 +53,28 @@ func (it *Item) Get(name string) any {
 }
 
 // String is the display string, "__string" on the wire.
-func (it *Item) String() string { return it.display(nil) }
+func (it *Item) String() string { return it.display(nil, 0) }
 
 // display is the display string made by s, or by the item's class when s is
-// nil.
-func (it *Item) display(s *Semantic) string {
+// nil. depth is how many display strings it is within.
+func (it *Item) display(s *Semantic, depth int) string {
 	if s == nil {
+		if it.Label != "" {
+			return it.Label
+		}
 		s = it.Class.semantic
 	}
-	if text := s.eval(it); text != "" {
+	if depth > maxDisplayDepth {
+		return it.ID
+	}
+	if text := s.eval(it, depth); text != "" {
 		return text
 	}
 	return it.ID
 }
 
-// AppendJSON appends the item in crud's envelope and key order (decisions.md
-// section 2): _creator?, _editor?, _id, __string, __class, __classTitle, then
-// the properties. Passwords are left out.
-func (it *Item) AppendJSON(b []byte) []byte {
-	b = append(b, '{')
-	if it.Creator != "" {
-		b = append(AppendString(append(b, `"_creator":`...), it.Creator), ',')
-	}
-	if it.Editor != "" {
-		b = append(AppendString(append(b, `"_editor":`...), it.Editor), ',')
-	}
-	b = AppendString(append(b, `"_id":`...), it.ID)
-	b = AppendString(append(b, `,"__string":`...), it.String())
-	b = append(b, it.Class.jsonHead...)
-	for i, p := range it.Class.Properties {
-		if p.Type == Password {
-			continue
-		}
-		b = append(b, p.jsonKey...)
-		b = AppendValue(b, it.Values[i])
-	}
-	return append(b, '}')
-}
-
-// AppendRecord appends the item as the acceptor answers it: _id, _class,
-// _classVer, then the properties that have a value.
-func (it *Item) AppendRecord(b []byte) []byte {
-	b = AppendString(append(b, `{"_id":`...), it.ID)
-	b = AppendString(append(b, `,"_class":`...), it.Class.FullName)
-	b = AppendString(append(b, `,"_classVer":`...), it.Version)
-	for i, p := range it.Class.Properties {
-		if p.Type == Password || it.Values[i] == nil {
-			continue
-		}
-		b = append(b, p.jsonKey...)
-		b = AppendValue(b, it.Values[i])
-	}
-	return append(b, '}')
-}
-
-// ETag is the strong entity tag of the item's plain JSON (RFC 9110 section
+// ETag is the strong entity tag of the item's plain JSON, without loaded links
+// and projection (RFC 9110 section
 // 8.8.3): its revision, and the fingerprint of the class that shaped it.
 func (it *Item) ETag() string {
 	return `"` + strconv.FormatUint(it.Revision, 36) + "." + it.Class.Fingerprint + `"`

@@ -104,10 +104,14 @@ func AppendValue(b []byte, v any) []byte {
 		return append(b, v...)
 	case Instant:
 		return append(v.append(append(b, '"')), '"')
+	case JSONText:
+		return append(b, v...)
 	case json.Number:
 		return append(b, v...)
 	case *Item:
 		return v.AppendJSON(b)
+	case []*Item:
+		return appendItems(b, v)
 	case []any:
 		b = append(b, '[')
 		for i, e := range v {
@@ -130,6 +134,17 @@ func AppendValue(b []byte, v any) []byte {
 	panic("engine: AppendValue of a type that is not a value")
 }
 
+func appendItems(b []byte, items []*Item) []byte {
+	b = append(b, '[')
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = it.AppendJSON(b)
+	}
+	return append(b, ']')
+}
+
 // ValueText is the plain text of a scalar value: what an id is made of.
 func ValueText(v any) string {
 	switch v := v.(type) {
@@ -138,8 +153,15 @@ func ValueText(v any) string {
 	case string:
 		return v
 	}
-	if i, ok := v.(Instant); ok {
-		return i.String()
+	switch v := v.(type) {
+	case Instant:
+		return v.String()
+	case JSONText:
+		return string(v)
+	case Decimal:
+		return string(v)
+	case json.Number:
+		return string(v)
 	}
 	return string(AppendValue(nil, v))
 }

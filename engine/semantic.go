@@ -113,12 +113,15 @@ func addPath(loads []*Load, path []*Property) []*Load {
 	return append(loads, &Load{Property: path[0], Next: addPath(nil, path[1:])})
 }
 
-func (s *Semantic) eval(it *Item) string {
+// maxDisplayDepth bounds display strings that lead to each other.
+const maxDisplayDepth = 8
+
+func (s *Semantic) eval(it *Item, depth int) string {
 	if s == nil {
 		return ""
 	}
 	if len(s.pieces) == 1 && len(s.pieces[0].path) == 1 && s.pieces[0].length < 0 && s.pieces[0].start == 0 {
-		return displayProperty(it, s.pieces[0].path[0]) // the common case: no copy
+		return displayProperty(it, s.pieces[0].path[0], depth) // the common case: no copy
 	}
 	var b strings.Builder
 	for _, p := range s.pieces {
@@ -126,14 +129,14 @@ func (s *Semantic) eval(it *Item) string {
 			b.WriteString(p.literal)
 			continue
 		}
-		b.WriteString(p.cut(displayPath(it, p.path)))
+		b.WriteString(p.cut(displayPath(it, p.path, depth)))
 	}
 	return b.String()
 }
 
 // displayPath is the value at the end of a path, "" where a reference on the
 // way is null, dangling or not loaded.
-func displayPath(it *Item, path []*Property) string {
+func displayPath(it *Item, path []*Property, depth int) string {
 	for _, p := range path[:len(path)-1] {
 		if it = it.Link(p).Item; it == nil {
 			return ""
@@ -141,7 +144,7 @@ func displayPath(it *Item, path []*Property) string {
 	}
 	last := path[len(path)-1]
 	if p := it.Class.Property(last.Name); p != nil {
-		return displayProperty(it, p)
+		return displayProperty(it, p, depth)
 	}
 	return ""
 }
@@ -161,19 +164,24 @@ func (p piece) cut(s string) string {
 	return string(utf16.Decode(units))
 }
 
-// displayProperty is a property as people read it: dates in the ancestor's
-// default form, in UTC; false and null are empty.
-func displayProperty(it *Item, p *Property) string {
-	if p.Type == Reference {
+// displayProperty is a property as people read it: the label of a selection
+// list, what a reference or a collection points at by its display string, dates
+// in the ancestor's default form, in UTC; false and null are empty.
+func displayProperty(it *Item, p *Property, depth int) string {
+	switch {
+	case p.Type == Password:
+		return ""
+	case p.Type == Reference:
 		if target := it.Link(p).Item; target != nil {
-			return target.display(p.Display)
+			return target.display(p.Display, depth+1)
 		}
+	case p.Type == Collection:
+		return displayAll(it.Link(p).Items, p.Display, depth+1)
+	case p.Selection != nil:
+		return it.label(p)
 	}
 	switch v := it.Values[p.Index].(type) {
 	case string:
-		if p.Type == Password {
-			return ""
-		}
 		return v
 	case bool:
 		if !v {
@@ -181,13 +189,55 @@ func displayProperty(it *Item, p *Property) string {
 		}
 		return "true"
 	case Instant:
-		if p.Size == 4 {
-			return v.Time().Format("02.01.2006")
-		}
-		return displayTime(v)
+		return displayInstant(v, p.Size)
+	case JSONText:
+		return displayJSON(p, v)
 	default:
 		return ValueText(v)
 	}
+}
+
+func displayAll(items []*Item, s *Semantic, depth int) string {
+	texts := make([]string, len(items))
+	for i, it := range items {
+		texts[i] = it.display(s, depth)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// displayJSON names files, and writes periods as dates; other JSON is shown as
+// it is.
+func displayJSON(p *Property, v JSONText) string {
+	var texts []string
+	switch p.Type {
+	case File, Image, FileList:
+		for _, f := range FilesIn(v) {
+			texts = append(texts, f.title())
+		}
+		return strings.Join(texts, ", ")
+	case Period:
+		list, _ := v.Decode().([]any)
+		for _, e := range list {
+			date, _ := castInstant(e)
+			if e == nil {
+				texts = append(texts, "")
+				continue
+			}
+			texts = append(texts, displayInstant(date, p.Size))
+		}
+		return strings.Join(texts, " - ")
+	}
+	if text, ok := v.Decode().(string); ok {
+		return text
+	}
+	return string(v)
+}
+
+func displayInstant(i Instant, size int) string {
+	if size == 4 {
+		return i.Time().Format("02.01.2006")
+	}
+	return displayTime(i)
 }
 
 func displayTime(i Instant) string {

@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"encoding/json"
-	"math"
 	"math/big"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Values are the values of one item, one per property, at Property.Index.
@@ -25,11 +22,12 @@ import (
 //	Collection     always nil: Item.Links has what was loaded
 //
 // In input, Absent marks a property that was not given; a reference may be a
-// *Record, to save first, and a collection is *Links.
+// *Record, to save first, a collection is *Links, a file is *Upload and a list
+// of files []*Upload until Files.Accept has stored them.
 type Values []any
 
 // JSONText is a value that is kept as compact JSON text, its members in the order
-// given. Files are kept as descriptors (see File).
+// given. Files are kept as descriptors (see StoredFile).
 type JSONText string
 
 // Links is the input of a collection: how its members change.
@@ -204,168 +202,4 @@ func (i Instant) truncate(size int) Instant {
 		rest += units[size]
 	}
 	return i - rest
-}
-
-// MaxGUID is the longest guid in characters; any text up to it is one.
-const MaxGUID = 255
-
-// Cast turns a decoded JSON value, a query parameter or a value from a script
-// into the property's own type, without loss, or says why it cannot: the
-// error is Invalid with reason "type". A password stays plain text.
-func (p *Property) Cast(v any) (any, error) {
-	switch v.(type) {
-	case nil:
-		return nil, nil
-	case absent:
-		return v, nil
-	}
-	switch p.Type {
-	case Int:
-		if n, ok := castInt(v); ok {
-			return n, nil
-		}
-	case Real:
-		if f, ok := castReal(v); ok {
-			return f, nil
-		}
-	case DecimalNum:
-		if s, ok := numberText(v); ok {
-			if d, ok := ParseDecimal(s); ok {
-				return d, nil
-			}
-		}
-	case DateTime:
-		if i, ok := castInstant(v); ok {
-			return i.truncate(p.Size), nil
-		}
-	case Boolean:
-		switch v {
-		case true, "true":
-			return true, nil
-		case false, "false":
-			return false, nil
-		}
-	default:
-		if !p.Type.Textual() {
-			break
-		}
-		s, ok := castText(v)
-		if ok && (p.Type != GUID || utf8.RuneCountInString(s) <= MaxGUID) {
-			if _, same := v.(string); same {
-				return v, nil // as it is: another interface would be another allocation
-			}
-			return s, nil
-		}
-	}
-	e := Errorf(Invalid, "type", "attribute %s takes %s, found %s", Quote(p.Name), p.expects(), describe(v))
-	e.Attribute = p.Name
-	return nil, e
-}
-
-func (p *Property) expects() string {
-	switch p.Type {
-	case Int:
-		return "a whole number of 64 bits (int)"
-	case Real:
-		return "a number (real)"
-	case DecimalNum:
-		return "a decimal number (decimal)"
-	case DateTime:
-		return "an ISO 8601 date or date-time (datetime)"
-	case Boolean:
-		return "true or false (boolean)"
-	case GUID:
-		return "text of at most 255 characters (guid)"
-	}
-	return "text (" + p.Type.String() + ")"
-}
-
-// describe names a value that did not fit, shortly.
-func describe(v any) string {
-	switch v := v.(type) {
-	case string:
-		return Quote(v)
-	case []any:
-		return "an array"
-	case Fields:
-		return "an object"
-	}
-	return ValueText(v)
-}
-
-func castText(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, utf8.ValidString(v) && strings.IndexByte(v, 0) < 0
-	case bool:
-		return strconv.FormatBool(v), true
-	}
-	return numberText(v)
-}
-
-// numberText returns the text of a number, or of text that may be one.
-func numberText(v any) (string, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		return string(v), true
-	case string:
-		return v, true
-	case Decimal:
-		return string(v), true
-	case int64:
-		return strconv.FormatInt(v, 10), true
-	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return "", false
-		}
-		return string(AppendFloat(nil, v)), true
-	}
-	return "", false
-}
-
-func castInt(v any) (int64, bool) {
-	if n, ok := v.(int64); ok {
-		return n, true
-	}
-	s, ok := numberText(v)
-	if !ok {
-		return 0, false
-	}
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil && s[0] != '+' {
-		return n, true
-	}
-	d, ok := ParseDecimal(s)
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(d), 10, 64)
-	return n, err == nil
-}
-
-func castReal(v any) (float64, bool) {
-	if f, ok := v.(float64); ok {
-		return f, !math.IsNaN(f) && !math.IsInf(f, 0)
-	}
-	s, ok := numberText(v)
-	if !ok || strings.Trim(s, "+-.0123456789eE") != "" || strings.HasPrefix(s, "+") {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	return f, err == nil
-}
-
-func castInstant(v any) (Instant, bool) {
-	switch v := v.(type) {
-	case Instant:
-		return v, true
-	case time.Time:
-		i := InstantOf(v)
-		return i, i >= minInstant && i <= maxInstant
-	case string:
-		return ParseInstant(v)
-	}
-	if f, ok := castReal(v); ok && f >= float64(minInstant) && f <= float64(maxInstant) {
-		return Instant(math.Floor(f)), true
-	}
-	return 0, false
 }

@@ -52,6 +52,8 @@ func encode(v any) any {
 		return string(v)
 	case engine.Instant:
 		return int64(v)
+	case engine.JSONText:
+		return string(v)
 	}
 	return v
 }
@@ -60,7 +62,16 @@ func encode(v any) any {
 // another Go type than engine.Values has.
 func converted(t engine.PropertyType) bool {
 	switch t {
-	case engine.DecimalNum, engine.DateTime, engine.Boolean:
+	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
+		return true // SQLite returns a whole real of a row just written as an int
+	}
+	return isJSON(t)
+}
+
+// isJSON reports whether values of the type are engine.JSONText.
+func isJSON(t engine.PropertyType) bool {
+	switch t {
+	case engine.Set, engine.Custom, engine.Period, engine.Geo, engine.Schedule, engine.Image, engine.File, engine.FileList:
 		return true
 	}
 	return false
@@ -75,25 +86,37 @@ func decode(t engine.PropertyType, v any) any {
 			return engine.Instant(v)
 		case engine.Boolean:
 			return v != 0
+		case engine.Real:
+			return float64(v)
 		}
 	case string:
-		if t == engine.DecimalNum {
-			return engine.Decimal(v)
-		}
+		return decodeText(t, v)
 	case []byte:
-		if t == engine.DecimalNum {
-			return engine.Decimal(v)
-		}
+		return decodeText(t, string(v))
 	}
 	return v
 }
 
+func decodeText(t engine.PropertyType, s string) any {
+	switch {
+	case t == engine.DecimalNum:
+		return engine.Decimal(s)
+	case isJSON(t):
+		return engine.JSONText(s)
+	}
+	return s
+}
+
 // storage names the way in which values of a type are kept; types that share
 // it can replace each other. Passwords stand alone: what was readable would
-// pass for a hash, and a hash would become readable.
+// pass for a hash, and a hash would become readable. What is kept as JSON stands
+// alone too: each type has a form of its own, but for a file and an image.
 func storage(t engine.PropertyType) string {
 	if t != engine.Password && t.Textual() {
 		return "text"
+	}
+	if t == engine.Image {
+		t = engine.File
 	}
 	return t.String()
 }

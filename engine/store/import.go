@@ -15,30 +15,30 @@ import (
 // that are given. It is not for clients. Errors: Invalid with reason duplicate
 // when a unique value is taken, and for an item without a key.
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
-	im := &importing{store: s, items: make([]*engine.Item, len(items))}
+	im := &importing{save{store: s, ctx: ctx}, make([]*engine.Item, len(items))}
 	for i, it := range items {
 		if s.plans[it.Class] == nil {
 			return engine.NoClass(it.Class.FullName)
 		}
 		if it.Class.Abstract {
-			return atRecord(i, abstractClass(it.Class))
+			return atRecord(i, abstract(it.Class))
 		}
-		given := *it
-		given.Values = slices.Clone(it.Values)
-		for n, v := range given.Values {
+		own := *it
+		own.Values = slices.Clone(it.Values)
+		for n, v := range own.Values {
 			if v == engine.Absent {
-				given.Values[n] = nil
+				own.Values[n] = nil
 			}
 		}
-		given.Revision = uint64(revision())
-		if given.ID = it.Class.ID(given.Values); given.ID == "" {
-			return atRecord(i, it.Class.Check(given.Values))
+		own.Revision = uint64(revision())
+		if own.ID = it.Class.ID(own.Values); own.ID == "" {
+			return atRecord(i, it.Class.Check(own.Values))
 		}
-		im.items[i] = &given
+		im.given[i] = &own
 	}
 	return s.writer.do(ctx, func(w *session) error {
 		im.w = w
-		for rest := im.items; len(rest) > 0; {
+		for rest := im.given; len(rest) > 0; {
 			n := im.groupLength(rest)
 			if err := im.write(s.plans[rest[0].Class], rest[:n]); err != nil {
 				return err
@@ -49,17 +49,10 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	})
 }
 
-func abstractClass(c *engine.Class) *engine.Error {
-	e := engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", c.FullName)
-	e.Class = c.FullName
-	return e
-}
-
 // importing is one call of Import.
 type importing struct {
-	store *Store
-	w     *session
-	items []*engine.Item
+	save
+	given []*engine.Item
 }
 
 // groupLength is how many of the first items are of one class and differ.
@@ -91,10 +84,14 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	if err := im.insert(p, fresh); err != nil {
 		return err
 	}
-	if err := im.count(p, items); err != nil {
+	rows := make([]engine.Values, len(items))
+	for i, it := range items {
+		rows[i] = it.Values
+	}
+	if err := im.raise(p, rows); err != nil {
 		return err
 	}
-	return im.links(p, items)
+	return im.relateItems(p, items)
 }
 
 // there tells which ids the table of a plan has.
@@ -203,28 +200,8 @@ func (im *importing) replace(p *plan, it *engine.Item) error {
 	return nil
 }
 
-// count raises the counters of autoassigned ints past the numbers given.
-func (im *importing) count(p *plan, items []*engine.Item) error {
-	for _, property := range p.stored {
-		if !property.Autoassigned || property.Type != engine.Int {
-			continue
-		}
-		highest := int64(0)
-		for _, it := range items {
-			n, _ := it.Values[property.Index].(int64)
-			highest = max(highest, n)
-		}
-		if highest > 0 {
-			if err := raiseCounter(im.w, p.table.name+"#"+property.Name, highest); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// links writes the collections that items have as values.
-func (im *importing) links(p *plan, items []*engine.Item) error {
+// relateItems writes the collections that items have as values.
+func (im *importing) relateItems(p *plan, items []*engine.Item) error {
 	for _, property := range p.class.Properties {
 		if !linked(property) || im.store.plans[property.Target] == nil {
 			continue
@@ -252,7 +229,7 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 		if err := im.clear(l, cleared); err != nil {
 			return err
 		}
-		if err := im.link(l, pairs); err != nil {
+		if err := im.linkPairs(l, pairs); err != nil {
 			return err
 		}
 	}
@@ -276,25 +253,6 @@ func (im *importing) clear(l *links, owners []any) error {
 	return err
 }
 
-func (im *importing) link(l *links, pairs [][2]any) error {
-	for chunk := range slices.Chunk(pairs, bulkRows) {
-		b := newBuilder(im.store.traits)
-		b.add("INSERT INTO ", l.quoted, " (", l.owner, ", ", l.item, ") VALUES ")
-		for i, pair := range chunk {
-			b.add([]string{"(", ", ("}[min(i, 1)])
-			b.bind(pair[0])
-			b.add(", ")
-			b.bind(pair[1])
-			b.add(")")
-		}
-		b.add(" ON CONFLICT (", ownerColumn, ", ", itemColumn, ") DO NOTHING")
-		if _, err := im.w.execute(b); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // ImportLinks adds links of a collection of Linked, as ids of owner and member,
 // in order; those that are there stay where they are.
 func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error {
@@ -312,7 +270,7 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 		keys[i] = [2]any{from[0], to[0]}
 	}
 	return s.writer.do(ctx, func(w *session) error {
-		return (&importing{store: s, w: w}).link(linksOf(p), keys)
+		return (&save{store: s, w: w}).linkPairs(linksOf(p), keys)
 	})
 }
 

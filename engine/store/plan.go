@@ -49,6 +49,9 @@ type table struct {
 	unique  []Index // the key's, then those of unique properties
 	extras  []extra
 	foreign bool // rows of classes that no longer exist may be there
+
+	pointers []pointer // what holds ids of its items
+	filed    bool      // items may have files
 }
 
 // shape tells how a row becomes values of a class.
@@ -75,8 +78,9 @@ type plan struct {
 	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
 	needy     bool // items of the class, or of one below it, need more than their row
+	duties    duties
 
-	get, list, count, insert, remove, find string
+	get, list, count, insert, find string
 }
 
 // layOut makes tables and plans of the classes.
@@ -94,6 +98,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 		s.plans[c] = newPlan(c, byRoot[root])
 	}
 	s.layOutLinks(byRoot)
+	s.layOutDuties()
 	checkNames(s.tables, problem)
 	return problem.orNil()
 }
@@ -251,7 +256,6 @@ func (p *plan) write(tr Traits) {
 	p.results(tr)
 	p.get = p.keyed(tr, "SELECT "+p.selected.list+" FROM "+t.quoted)
 	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
-	p.remove = p.keyed(tr, "DELETE FROM "+t.quoted)
 	p.list = p.page(newBuilder(tr), nil).text()
 	b := newBuilder(tr)
 	b.add("SELECT count(*) FROM ", t.quoted)

@@ -86,8 +86,7 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 		if err := w.exec(forgetFresh); err != nil {
 			return err
 		}
-		sv.w = w
-		return sv.run(entries)
+		return sv.run(w, entries)
 	})
 	if err != nil {
 		return false, err

@@ -36,6 +36,12 @@ func Run(t *testing.T, open Open) {
 		{"save", saveTests},
 		{"inheritance", treeTests},
 		{"loading", loadTests},
+		{"nested records", nestedTests},
+		{"collections", collectionTests},
+		{"changed keys", rekeyTests},
+		{"all that a filter finds", allTests},
+		{"numbers", numberTests},
+		{"trackers", trackerTests},
 		{"archive", archiveTests},
 		{"concurrency", concurrencyTests},
 	}

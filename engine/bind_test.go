@@ -1,0 +1,182 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// fixed is a formula that gives one value.
+type fixed struct{ v any }
+
+func (f fixed) Needs() [][]*Property                                  { return nil }
+func (f fixed) Eval(context.Context, *Item, FormulaData) (any, error) { return f.v, nil }
+
+func showLinks(l *Links) string {
+	word := "change"
+	if l.Replace {
+		word = "replace"
+	}
+	add := make([]string, len(l.Add))
+	for i, e := range l.Add {
+		add[i] = show(e)
+	}
+	return fmt.Sprint(word, " ", add, " ", l.Remove)
+}
+
+// show writes a value of Bind so that tests can be read.
+func show(v any) string {
+	switch v := v.(type) {
+	case *Record:
+		s := v.Class.Name
+		if v.ID != "" {
+			s += " " + v.ID
+		}
+		if v.Follow {
+			s += " follow"
+		}
+		return s + showValues(v.Class, v.Values)
+	case *Links:
+		return showLinks(v)
+	case *Upload:
+		return "file " + v.File.ID
+	case []*Upload:
+		return fmt.Sprint(len(v), " files")
+	}
+	return ValueText(v)
+}
+
+func showValues(c *Class, v Values) string {
+	var parts []string
+	for i, p := range c.Properties {
+		if v[i] == nil {
+			parts = append(parts, p.Name+"=null")
+		} else if v[i] != Absent {
+			parts = append(parts, p.Name+"="+show(v[i]))
+		}
+	}
+	return "{" + strings.Join(parts, " ") + "}"
+}
+
+// TestBindNested is what crud and the acceptor make of nested input; what
+// follows "!" are the names that nobody knows.
+func TestBindNested(t *testing.T) {
+	town, _, _ := towns(t)
+	for in, want := range map[string]string{
+		`{"mayor":5}`:                                      `{mayor=5}`,
+		`{"mayor":null,"streets":null}`:                    `{mayor=null streets=replace [] []}`,
+		`{"mayor":{"id":5,"name":"Li"}}`:                   `{mayor=mayor{id=5 name=Li}}`,
+		`{"mayor":{}}`:                                     `{mayor=mayor{}}`,
+		`{"mayor":{"_id":"5","age":7}}`:                    `{mayor=5}!mayor.age`,
+		`{"mayor":{"_id":5,"name":"Li"}}`:                  `{mayor=mayor 5{name=Li}}`,
+		`{"mayor.name":"Li"}`:                              `{mayor=mayor follow{name=Li}}`,
+		`{"mayor.name":"Li","mayor.id":5}`:                 `{mayor=mayor follow{id=5 name=Li}}`,
+		`{"mayor.name":"Li","mayor":5}`:                    `{mayor=mayor 5{name=Li}}`,
+		`{"mayor.name":"Li","mayor":{"id":5,"name":"Bo"}}`: `{mayor=mayor{id=5 name=Li}}`,
+		`{"mayor":null,"mayor.name":"Li"}`:                 `{mayor=mayor{name=Li}}`,
+		`{"mayor.age":7,"mayor._id":5}`:                    `{}!mayor.age`,
+		`{"country":"p_7"}`:                                `{country=p_7}`,
+		`{"country":{"capital":"t1","a":"p","b":7}}`:       `{country=country{a=p b=7}}!country.capital`,
+		`{"country":{"capital":null,"a":"p","b":7}}`:       `{country=country{a=p b=7}}`,
+		`{"streets":["s1",{"name":"High"},{"_id":"s2"},{"_id":"s3","name":"Low","x":1}]}`:   `{streets=replace [s1 street{name=High} s2 street s3{name=Low}] []}!streets[3].x`,
+		`{"streets":{"add":[{"name":"High","town":{"name":"A"}}],"remove":["s1"]}}`:         `{streets=change [street{name=High town=town{name=A}}] [s1]}`,
+		`{"twins":[{"_class":"city@t","metro":true},{"_class":"town","name":"B"}]}`:         `{twins=replace [city{metro=true} town{name=B}] []}`,
+		`{"twins":[{"_id":"c1","__string":"C","__class":"city@t","id":"c1","metro":true}]}`: `{twins=replace [city c1{id=c1 metro=true}] []}`,
+		`{"twins":[{"_id":"c1","_class":"city@t"},{"name":"D","streets":null}]}`:            `{twins=replace [c1 town{name=D}] []}`,
+		`{"post":{"zip":"9","box":{"no":"12"},"holder":{"name":"Li"},"x":1,"_id":1}}`:       `{post$zip=9 post$box$no=12 post$holder=mayor{name=Li}}!post$x`,
+		`{"post$zip":"9","post":{"box":null}}`:                                              `{post$zip=9 post$box$no=null}`,
+		`{"sum":9,"first":{"name":"x"},"rank_str":"one","_id":"t","__class":"town@t"}`:      `{}`,
+		`{"plan":"","papers":["aGVsbG8="]}`:                                                 `{plan=null papers=1 files}`,
+		`{"plan":"x1","name.first":"a","nobody.name":"b"}`:                                  `{plan=file x1}!name.first!nobody.name`,
+	} {
+		v, unknown, err := town.Bind(decoded(t, in).(Fields), Lenient)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+			continue
+		}
+		got := showValues(town, v)
+		for _, name := range unknown {
+			got += "!" + name
+		}
+		if got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", in, got, want)
+		}
+	}
+}
+
+func TestBindRefuses(t *testing.T) {
+	town, _, _ := towns(t)
+	for _, c := range []struct {
+		in, reason, attribute string
+		strict                bool
+	}{
+		{`{"mayor":{"id":"x"}}`, "type", "mayor.id", false},
+		{`{"streets":[{"name":"a"},{"town":{"rank":"x"}}]}`, "type", "streets[1].town.rank", false},
+		{`{"mayor.name.x":1}`, "unknown-attribute", "mayor.name.x", true},
+		{`{"mayor":{"_id":"five","name":"x"}}`, "type", "mayor", false},
+		{`{"mayor":{"_class":"town@t"}}`, "class", "mayor", false},
+		{`{"mayor":[5]}`, "type", "mayor", false},
+		{`{"streets":"a"}`, "type", "streets", false},
+		{`{"streets":[{"add":[]},7,[]]}`, "type", "streets", false},
+		{`{"post":5}`, "type", "post", false},
+		{`{"plan":{"path":"/etc/passwd"}}`, "type", "plan", false},
+		{`{"streets":[{"x":1}]}`, "unknown-attribute", "streets[0].x", true},
+		{`{"mayor":{"name":"too long a name"}}`, "size", "mayor.name", true},
+		{`{"rank":3}`, "selection", "rank", true},
+		{`{"country":{"capital":"t1","a":"p","b":7}}`, "virtual", "country.capital", true},
+	} {
+		in := decoded(t, c.in).(Fields)
+		_, _, err := town.Bind(in, Handling(c.strict))
+		e, ok := err.(*Error)
+		if !ok || e.Code != Invalid || e.Reason != c.reason || e.Class == "" || e.Attribute != c.attribute {
+			t.Errorf("%s: got %#v", c.in, err)
+		}
+		if c.strict && ok && e.Reason != "unknown-attribute" {
+			if _, _, err := town.Bind(in, Lenient); err != nil {
+				t.Errorf("%s is fine when lenient, got %v", c.in, err)
+			}
+		}
+	}
+	if _, _, err := town.Bind(decoded(t, `{"rank":"2"}`).(Fields), Strict); err != nil {
+		t.Errorf("a value of the list: %v", err)
+	}
+}
+
+func TestBindLimitsNesting(t *testing.T) {
+	town, _, _ := towns(t)
+	many := make([]any, maxNested+1)
+	for i := range many {
+		many[i] = Fields{{"name", "x"}}
+	}
+	deep := Fields{{"name", "x"}}
+	for range maxNesting {
+		deep = Fields{{"twins", []any{deep}}}
+	}
+	for reason, in := range map[string]Fields{"depth": {{"twins", []any{deep}}}, "too-many": {{"twins", many}}} {
+		_, _, err := town.Bind(in, Lenient)
+		if e, ok := err.(*Error); !ok || e.Code != Invalid || e.Reason != reason {
+			t.Errorf("%s: got %v", reason, err)
+		}
+	}
+	for _, in := range []Fields{deep, {{"twins", many[1:]}}} {
+		if _, _, err := town.Bind(in, Lenient); err != nil {
+			t.Errorf("at the limit: %v", err)
+		}
+	}
+}
+
+func TestSubclassesLimitWhatIsNested(t *testing.T) {
+	town, _, _ := towns(t)
+	p := town.Property("twins")
+	p.Subclasses = town.Descendants
+	if _, _, err := town.Bind(decoded(t, `{"twins":[{"_class":"town@t"}]}`).(Fields), Lenient); CodeOf(err) != Invalid || err == nil {
+		t.Errorf("a class that is not allowed: %v", err)
+	}
+	if _, _, err := town.Bind(decoded(t, `{"twins":[{"_class":"city@t"}]}`).(Fields), Lenient); err != nil {
+		t.Error(err)
+	}
+	if p.Allows(town) || !p.Allows(town.Descendants[0]) {
+		t.Error("Allows is not what Bind does")
+	}
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// MaxGUID is the longest guid in characters; any text up to it is one.
+const MaxGUID = 255
+
+// Cast turns a decoded JSON value, a query parameter or a value from a script
+// or a formula into the property's own type, without loss, or says why it
+// cannot: the error is Invalid with reason "type". A password stays plain text.
+// Of a collection only ids are taken; objects are Bind's.
+func (p *Property) Cast(v any) (any, error) {
+	switch v.(type) {
+	case nil:
+		return nil, nil
+	case absent:
+		return v, nil
+	}
+	value, ok, why := p.cast(v)
+	if !ok {
+		return nil, p.misfit(v, why)
+	}
+	return value, nil
+}
+
+// misfit is the error of Cast; why, if given, is the rule that v breaks.
+func (p *Property) misfit(v any, why string) *Error {
+	e := Errorf(Invalid, "type", "attribute %s takes %s, found %s", Quote(p.Name), p.expects(), describe(v))
+	if why != "" {
+		e.Message += ": " + why
+	}
+	e.Attribute = p.Name
+	return e
+}
+
+func (p *Property) cast(v any) (value any, ok bool, why string) {
+	switch p.Type {
+	case Int:
+		value, ok = boxed(castInt(v))
+	case Real:
+		value, ok = boxed(castReal(v))
+	case DecimalNum:
+		if s, isNumber := numberText(v); isNumber {
+			value, ok = boxed(ParseDecimal(s))
+		}
+	case DateTime:
+		var i Instant
+		if i, ok = castInstant(v); ok {
+			value = i.truncate(p.Size)
+		}
+	case Boolean:
+		value, ok = castBoolean(v)
+	case Reference:
+		value, ok = p.castReference(v)
+	case Collection:
+		return p.castLinks(v)
+	case Set, Custom, Period, Geo, Schedule:
+		return castJSON(p.Type, v)
+	case Image, File, FileList:
+		return p.castFile(v)
+	default:
+		if p.Type.Textual() {
+			value, ok = p.castTextual(v)
+		}
+	}
+	return value, ok, ""
+}
+
+// boxed makes a value of a cast.
+func boxed[T any](v T, ok bool) (any, bool) {
+	if !ok {
+		return nil, false
+	}
+	return v, true
+}
+
+func castBoolean(v any) (any, bool) {
+	switch v {
+	case true, "true":
+		return true, true
+	case false, "false":
+		return false, true
+	}
+	return nil, false
+}
+
+func (p *Property) castTextual(v any) (any, bool) {
+	s, ok := castText(v)
+	if !ok || p.Type == GUID && utf8.RuneCountInString(s) > MaxGUID {
+		return nil, false
+	}
+	if _, same := v.(string); same {
+		return v, true // as it is: another interface would be another allocation
+	}
+	return s, true
+}
+
+func (p *Property) expects() string {
+	switch p.Type {
+	case Int:
+		return "a whole number of 64 bits (int)"
+	case Real:
+		return "a number (real)"
+	case DecimalNum:
+		return "a decimal number (decimal)"
+	case DateTime:
+		return "an ISO 8601 date or date-time (datetime)"
+	case Boolean:
+		return "true or false (boolean)"
+	case GUID:
+		return "text of at most 255 characters (guid)"
+	case Reference:
+		return "an object of class " + p.targetName() + " or its id (reference)"
+	case Collection:
+		return "an array of objects of class " + p.targetName() + ` or their ids, or {"add": [..], "remove": [..]} (collection)`
+	case Set:
+		return "an array of whole numbers (set)"
+	case Period:
+		return "an array of two dates, the start and the end (period)"
+	case Geo:
+		return "GeoJSON (geo)"
+	case Schedule:
+		return "an object or an array of objects with description, occurs and skipped (schedule)"
+	case Custom:
+		return "JSON (custom)"
+	case File, Image:
+		return `a file, as base64, as {"name", "mimeType", "body"} or as the description of a stored one (` + p.Type.String() + ")"
+	case FileList:
+		return `an array of files, each as base64, as {"name", "mimeType", "body"} or as the description of a stored one (filelist)`
+	case Struct:
+		return "an object (struct)"
+	}
+	return "text (" + p.Type.String() + ")"
+}
+
+func (p *Property) targetName() string {
+	if p.Target == nil {
+		return "no"
+	}
+	return p.Target.FullName
+}
+
+// describe names a value that did not fit, shortly.
+func describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return Quote(v)
+	case json.Number:
+		if len(v) > 40 {
+			return string(v[:40]) + "…"
+		}
+		return string(v)
+	case []any, []*Item, []*Upload:
+		return "an array"
+	case Fields, *Item, *Record, *Links:
+		return "an object"
+	case *Upload:
+		return "a file"
+	case JSONText:
+		return Quote(string(v))
+	case bool, int64, float64, Decimal, Instant:
+		return ValueText(v)
+	}
+	return "a value of another kind"
+}
+
+func castText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, utf8.ValidString(v) && strings.IndexByte(v, 0) < 0
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return numberText(v)
+}
+
+// numberText returns the text of a number, or of text that may be one.
+func numberText(v any) (string, bool) {
+	switch v := v.(type) {
+	case json.Number:
+		return string(v), true
+	case string:
+		return v, true
+	case Decimal:
+		return string(v), true
+	case int64:
+		return strconv.FormatInt(v, 10), true
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return "", false
+		}
+		return string(AppendFloat(nil, v)), true
+	}
+	return "", false
+}
+
+func castInt(v any) (int64, bool) {
+	if n, ok := v.(int64); ok {
+		return n, true
+	}
+	s, ok := numberText(v)
+	if !ok {
+		return 0, false
+	}
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil && s[0] != '+' {
+		return n, true
+	}
+	d, ok := ParseDecimal(s)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(string(d), 10, 64)
+	return n, err == nil
+}
+
+func castReal(v any) (float64, bool) {
+	if f, ok := v.(float64); ok {
+		return f, !math.IsNaN(f) && !math.IsInf(f, 0)
+	}
+	s, ok := numberText(v)
+	if !ok || strings.Trim(s, "+-.0123456789eE") != "" || strings.HasPrefix(s, "+") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil
+}
+
+func castInstant(v any) (Instant, bool) {
+	switch v := v.(type) {
+	case Instant:
+		return v, true
+	case time.Time:
+		i := InstantOf(v)
+		return i, i >= minInstant && i <= maxInstant
+	case string:
+		return ParseInstant(v)
+	}
+	if f, ok := castReal(v); ok && f >= float64(minInstant) && f <= float64(maxInstant) {
+		return Instant(math.Floor(f)), true
+	}
+	return 0, false
+}

@@ -1,0 +1,179 @@
+package engine
+
+import "strings"
+
+// Generate makes the values that the server supplies.
+type Generate struct {
+	GUID    func() string
+	Now     func() Instant
+	Account *Account // who writes; nil for the server itself
+
+	// What takes the transaction of the write. Without one of them its
+	// properties stay Absent, for a second call of Complete to fill.
+	Formula func(p *Property) (any, error)   // evaluates p.Computed
+	Next    func(p *Property) (int64, error) // the next number of a counter
+}
+
+// Complete fills what an insert leaves out, defaults and generated values, and
+// turns the rest of Absent into null. A property that must have a value and
+// has none is Invalid with reason "required".
+func (c *Class) Complete(v Values, g Generate) error {
+	for i, p := range c.Properties {
+		if v[i] != Absent {
+			continue
+		}
+		value, err := p.initial(g)
+		if err != nil {
+			return err
+		}
+		v[i] = value
+	}
+	return c.Check(v)
+}
+
+// initial is the value of a property that an insert does not give.
+func (p *Property) initial(g Generate) (any, error) {
+	switch {
+	case p.Formula != nil || p.Back != nil:
+		return nil, nil
+	case p.Computed != nil:
+		if g.Formula == nil {
+			return Absent, nil
+		}
+		v, err := g.Formula(p)
+		if err != nil {
+			return nil, err
+		}
+		return p.Cast(v)
+	case p.Default != nil && p.Default != "":
+		if value, ok := p.variable(g); ok {
+			return value, nil
+		}
+		return p.Cast(p.Default)
+	case !p.Autoassigned:
+		return nil, nil
+	}
+	switch p.Type {
+	case String, GUID:
+		return g.GUID(), nil
+	case DateTime:
+		return g.Now().truncate(p.Size), nil
+	case Int:
+		if g.Next == nil {
+			return Absent, nil
+		}
+		return g.Next(p)
+	}
+	return nil, nil
+}
+
+// variable is the value of a default such as $$uid or $$now; what the account
+// has not, or what does not fit, is null. ok is false for other defaults.
+func (p *Property) variable(g Generate) (value any, ok bool) {
+	name, _ := p.Default.(string)
+	if name == "now" && p.Type == DateTime {
+		name = "$$now"
+	}
+	name, ok = strings.CutPrefix(name, "$$")
+	if !ok {
+		return nil, false
+	}
+	var v any
+	switch {
+	case name == "now":
+		v = g.Now()
+		if p.Type.Textual() {
+			v = g.Now().String()
+		}
+	case g.Account == nil:
+		return nil, true
+	case name == "uid" || name == "id":
+		v = g.Account.ID
+	case name == "name":
+		v = g.Account.Name
+	}
+	value, err := p.Cast(v)
+	if err != nil {
+		return nil, true
+	}
+	return value, true
+}
+
+// Stamp sets the trackers of a write. An insert keeps the times that are given;
+// an update always changes that of the last change. Who wrote is never taken
+// from the input when an account writes. Call it for updates that change
+// something, and before Complete.
+func (c *Class) Stamp(v Values, g Generate, insert bool) {
+	now := func(name string, always bool) {
+		p := c.byName[name]
+		if p != nil && p.Type == DateTime && (always || v[p.Index] == Absent || v[p.Index] == nil) {
+			v[p.Index] = g.Now().truncate(p.Size)
+		}
+	}
+	who := func(name string) {
+		p := c.byName[name]
+		if p == nil || g.Account == nil {
+			return
+		}
+		if id, err := p.Cast(g.Account.ID); err == nil {
+			v[p.Index] = id
+		}
+	}
+	if insert {
+		now(c.CreationTracker, false)
+		now(c.ChangeTracker, false)
+		who(c.CreatorTracker)
+		if c.EditorTracker == c.CreatorTracker {
+			return
+		}
+		if p := c.byName[c.EditorTracker]; p != nil && g.Account != nil {
+			v[p.Index] = nil // nobody edited it yet
+		}
+		return
+	}
+	c.keepCreator(v, g)
+	now(c.ChangeTracker, true)
+	who(c.EditorTracker)
+}
+
+// keepCreator takes out of an update what says who created the item.
+func (c *Class) keepCreator(v Values, g Generate) {
+	if p := c.byName[c.CreatorTracker]; p != nil && g.Account != nil && c.EditorTracker != c.CreatorTracker {
+		v[p.Index] = Absent
+	}
+}
+
+// Check refuses null where a property must have a value. Absent passes, so
+// that it serves updates too; so do collections, and what the server fills in.
+func (c *Class) Check(v Values) error {
+	for i, p := range c.Properties {
+		if v[i] == nil && !p.Nullable && !c.exempt(p) {
+			return c.missing(p, "attribute %s of class %s must have a value")
+		}
+	}
+	for _, p := range c.key {
+		if v[p.Index] == nil || v[p.Index] == "" {
+			return c.missing(p, "attribute %s is the key of class %s and must have a value")
+		}
+	}
+	return nil
+}
+
+func (c *Class) missing(p *Property, format string) error {
+	e := Errorf(Invalid, "required", format, Quote(p.Name), c.FullName)
+	e.Class, e.Attribute = c.FullName, p.Name
+	return e
+}
+
+// exempt reports whether a property need not have a value although it is not
+// nullable.
+func (c *Class) exempt(p *Property) bool {
+	if p.Type == Collection || p.Type == Struct || p.Formula != nil || p.Back != nil {
+		return true
+	}
+	switch p.Name {
+	case c.CreationTracker, c.ChangeTracker, c.CreatorTracker, c.EditorTracker:
+		return true
+	}
+	return false
+}

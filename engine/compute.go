@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math"
+)
+
+// Compute fills in what is computed when an item is read: calculated attributes
+// that are not cached, labels that depend on the item, and the display string
+// of a class that computes it. What the class needs must be loaded, and what
+// was loaded must be computed already.
+func (it *Item) Compute(ctx context.Context, data FormulaData) error {
+	it.Label, it.Labels = "", nil
+	for _, p := range it.Class.Properties {
+		if p.Formula != nil && !p.Cached {
+			if err := it.compute(ctx, p, data); err != nil {
+				return err
+			}
+		}
+	}
+	if err := it.computeLabels(ctx, data); err != nil {
+		return err
+	}
+	if it.Class.Label == nil {
+		return nil
+	}
+	v, err := it.Class.Label.Eval(ctx, it, data)
+	if err != nil {
+		return it.computing(nil, err)
+	}
+	it.Label = plainText(v)
+	return nil
+}
+
+// ComputeCached fills in all calculated attributes, those too that are stored
+// when an item is written.
+func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
+	for _, p := range it.Class.Properties {
+		if p.Formula != nil {
+			if err := it.compute(ctx, p, data); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (it *Item) compute(ctx context.Context, p *Property, data FormulaData) error {
+	v, err := p.Formula.Eval(ctx, it, data)
+	if err != nil {
+		return it.computing(p, err)
+	}
+	switch {
+	case p.Type == Collection:
+		items, _ := v.([]*Item)
+		it.link(p, Link{Loaded: true, Shown: true, Items: items})
+		it.Values[p.Index] = nil
+		return nil
+	case p.Type == Reference:
+		if items, ok := v.([]*Item); ok {
+			v = nil
+			if len(items) > 0 {
+				v = items[0]
+			}
+		}
+		if target, ok := v.(*Item); ok {
+			old := it.Link(p)
+			it.link(p, Link{Loaded: true, Shown: old.Shown, Item: target})
+		}
+	}
+	it.Values[p.Index] = p.castComputed(v)
+	return nil
+}
+
+// castComputed is Cast for what a formula computes: numbers lose what an int
+// cannot hold, and what does not fit at all is null, because nobody who reads
+// the item could mend it.
+func (p *Property) castComputed(v any) any {
+	switch target := v.(type) {
+	case *Item:
+		if target == nil {
+			return nil
+		}
+		if p.Type != Reference {
+			v = target.ID
+		}
+	case Instant:
+		if p.Type.Textual() {
+			v = target.String()
+		}
+	}
+	if p.Type == Int {
+		if f, ok := castReal(v); ok && f != math.Trunc(f) {
+			v = math.Trunc(f)
+		}
+	}
+	value, err := p.Cast(v)
+	if err != nil {
+		return nil
+	}
+	return value
+}
+
+// link sets what is loaded for a property.
+func (it *Item) link(p *Property, l Link) {
+	if it.Links == nil {
+		it.Links = make([]Link, len(it.Class.Properties))
+	}
+	it.Links[p.Index] = l
+}
+
+func (it *Item) computeLabels(ctx context.Context, data FormulaData) error {
+	for _, p := range it.Class.Properties {
+		if p.Selection == nil || !p.Selection.conditional() {
+			continue
+		}
+		if it.Labels == nil {
+			it.Labels = make([]string, len(it.Class.Properties))
+		}
+		list, err := p.Selection.offered(ctx, it, data)
+		if err != nil {
+			return it.computing(p, err)
+		}
+		label, ok := "", false
+		if v := it.Values[p.Index]; v != nil {
+			if label, ok = labelIn(list, v); !ok {
+				label = ValueText(v)
+			}
+		}
+		it.Labels[p.Index] = label
+	}
+	return nil
+}
+
+// computing says for what a formula failed.
+func (it *Item) computing(p *Property, err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Class, c.ID = it.Class.FullName, it.ID
+	if p != nil {
+		c.Attribute = p.Name
+	}
+	return &c
+}
+
+// plainText is what a computed display string says.
+func plainText(v any) string {
+	switch v := v.(type) {
+	case nil, absent:
+		return ""
+	case *Item:
+		if v == nil {
+			return ""
+		}
+		return v.String()
+	case []*Item:
+		return displayAll(v, nil, 0)
+	case bool:
+		if !v {
+			return ""
+		}
+	case Instant:
+		return displayTime(v)
+	}
+	return ValueText(v)
+}

@@ -1,0 +1,64 @@
+package file
+
+import (
+	"context"
+
+	"restsrv/engine"
+)
+
+// Class builds the system class that says which item holds which file: one row
+// for each file of each item. The store keeps its rows as items change; open
+// the store with it, and show it to nobody else.
+func Class() *engine.Class {
+	property := func(name string, t engine.PropertyType) *engine.Property {
+		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: name != "id", Definition: className}
+	}
+	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+		property("id", engine.String),
+		property("hash", engine.String), // SHA-256 of the content, hex
+		property("name", engine.String),
+		property("mimeType", engine.String),
+		property("size", engine.Int),
+		property("created", engine.DateTime),
+		property("class", engine.String), // of the item that holds it
+		property("item", engine.String),
+		property("attribute", engine.String),
+	}, Indexes: []engine.CompositeIndex{{Properties: []string{"class", "item"}}}}
+	for i, p := range c.Properties {
+		p.OrderNumber = i
+	}
+	c.Properties[1].Indexed = true
+	if err := c.Init(); err != nil {
+		panic(err) // the class above is a constant of the program
+	}
+	c.Link()
+	return c
+}
+
+// className is no name that a class of an application can have.
+const className = "#file"
+
+// Find is engine.FileStorage's.
+func (s *Storage) Find(ctx context.Context, id string) (engine.HeldFile, error) {
+	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, id)
+	if engine.CodeOf(err) == engine.NotFound && err != nil {
+		return engine.HeldFile{}, engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(id))
+	}
+	if err != nil {
+		return engine.HeldFile{}, err
+	}
+	return held(it), nil
+}
+
+// held reads a row.
+func held(it *engine.Item) engine.HeldFile {
+	text := func(name string) string {
+		s, _ := it.Get(name).(string)
+		return s
+	}
+	size, _ := it.Get("size").(int64)
+	return engine.HeldFile{
+		StoredFile: engine.StoredFile{ID: it.ID, Name: text("name"), MimeType: text("mimeType"), Size: size, Hash: text("hash")},
+		Class:      text("class"), Item: text("item"), Attribute: text("attribute"),
+	}
+}

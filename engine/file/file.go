@@ -1,0 +1,262 @@
+// Package file keeps the content of files in a directory: the engine.FileStorage
+// of a server with a disk. Content is found by its SHA-256, so that the same
+// content is kept once and what is there is never written again; which item
+// holds which file is in the system class of this package, whose rows the store
+// writes together with the items. Serving files is engine/rest's, and who may
+// read them engine's (Files).
+//
+// A file of the directory is objects/ab/cdef..., the hash in hex. What is being
+// written is in incoming/, what is being removed in leaving/.
+package file
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"restsrv/engine"
+)
+
+// DefaultMaxFile is the largest content, in bytes, when Config says nothing.
+const DefaultMaxFile = 1 << 30
+
+// Config says where files are kept.
+type Config struct {
+	Dir     string // made when the first file comes
+	MaxFile int64  // bytes; 0 means DefaultMaxFile
+	Data    engine.Repository
+	Class   *engine.Class    // of Classes, as Data keeps it
+	Now     func() time.Time // nil means time.Now
+}
+
+// Storage is the engine.FileStorage on a directory. Several processes may share
+// one directory.
+type Storage struct{ cfg Config }
+
+var _ engine.FileStorage = (*Storage)(nil)
+
+// New returns the storage in a directory. It touches nothing: an application
+// without files needs no directory.
+func New(cfg Config) *Storage {
+	if cfg.MaxFile <= 0 {
+		cfg.MaxFile = DefaultMaxFile
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Storage{cfg}
+}
+
+// The folders of the directory.
+const (
+	objects  = "objects"
+	incoming = "incoming"
+	leaving  = "leaving"
+)
+
+// Put is engine.FileStorage's.
+func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Reader) (engine.StoredFile, error) {
+	f := engine.StoredFile{ID: newID(), Name: safeName(name), MimeType: safeType(mimeType)}
+	aside, err := s.receive(&f, content)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = s.keep(aside, f.Hash)
+	}
+	if err != nil {
+		if aside != "" {
+			_ = os.Remove(aside) // else Orphans finds it
+		}
+		return engine.StoredFile{}, failure(err)
+	}
+	return f, nil
+}
+
+// failure keeps the errors of the content, and words those of the disk.
+func failure(err error) error {
+	var e *engine.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the file took too long", Err: err}
+	}
+	return engine.Wrap(err, "the file could not be stored")
+}
+
+// receive writes content aside, durably, and fills in its size and hash.
+func (s *Storage) receive(f *engine.StoredFile, content io.Reader) (path string, err error) {
+	dir := filepath.Join(s.cfg.Dir, incoming)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, newID())
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	from := &source{r: io.LimitReader(content, s.cfg.MaxFile+1)}
+	f.Size, err = io.Copy(io.MultiWriter(out, sum), from)
+	switch {
+	case from.err != nil:
+		err = from.err
+	case err == nil && f.Size > s.cfg.MaxFile:
+		err = engine.Errorf(engine.TooLarge, "too-large", "a file has at most %d bytes", s.cfg.MaxFile)
+	case err == nil:
+		err = out.Sync()
+	}
+	f.Hash = hex.EncodeToString(sum.Sum(nil))
+	return path, errors.Join(err, out.Close())
+}
+
+// source tells failures of the content, which are the client's, from those of
+// the disk.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		var e *engine.Error
+		if !errors.As(err, &e) {
+			e = &engine.Error{Code: engine.Invalid, Reason: "body", Message: "the content of a file could not be read", Err: err}
+		}
+		s.err = e
+	}
+	return n, err
+}
+
+// keep moves what was written aside to its place, durably.
+func (s *Storage) keep(aside, hash string) error {
+	path := s.path(hash)
+	now := s.cfg.Now()
+	// Content that is there already counts as new again, before anyone finds
+	// that nothing holds it; see remove.
+	if err := os.Chtimes(path, now, now); err == nil {
+		if _, err := os.Stat(path); err == nil {
+			return os.Remove(aside)
+		}
+	}
+	if err := os.Chtimes(aside, now, now); err != nil {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if err := s.makeFolder(dir); err != nil {
+		return err
+	}
+	if err := os.Rename(aside, path); err != nil {
+		return err
+	}
+	return syncFolder(dir)
+}
+
+// makeFolder makes a folder of objects, durably.
+func (s *Storage) makeFolder(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, d := range []string{filepath.Dir(dir), s.cfg.Dir, filepath.Dir(s.cfg.Dir)} {
+		if err := syncFolder(d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+func (s *Storage) path(hash string) string {
+	return filepath.Join(s.cfg.Dir, objects, hash[:2], hash[2:])
+}
+
+// isHash keeps paths inside of the directory, whatever a database says.
+func isHash(s string) bool {
+	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// Open is engine.FileStorage's.
+func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekCloser, error) {
+	if !isHash(f.Hash) {
+		return nil, engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(f.ID))
+	}
+	content, err := os.Open(s.path(f.Hash))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		e := engine.Errorf(engine.NotFound, "lost-file", "the content of file %s is lost", engine.Quote(f.ID))
+		e.Err = fmt.Errorf("file %s: no content %s", f.ID, f.Hash)
+		return nil, e
+	case err != nil:
+		return nil, engine.Wrap(err, "the file could not be read")
+	}
+	return content, nil
+}
+
+// Copy is engine.FileStorage's.
+func (s *Storage) Copy(f engine.StoredFile) engine.StoredFile {
+	f.ID = newID()
+	return f
+}
+
+const idAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
+
+// newID returns 130 random bits in letters and digits.
+func newID() string {
+	var b [26]byte
+	rand.Read(b[:]) // never fails
+	for i := range b {
+		b[i] = idAlphabet[b[i]%32]
+	}
+	return string(b[:])
+}
+
+// maxName is the longest name that is kept, in characters.
+const maxName = 255
+
+// safeName is the last part of a path as clients send it, without what could
+// disturb whoever shows it.
+func safeName(name string) string {
+	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
+		name = name[i+1:]
+	}
+	r := []rune(strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) || unicode.Is(unicode.Bidi_Control, c) || c == unicode.ReplacementChar {
+			return -1
+		}
+		return c
+	}, name))
+	return strings.TrimSpace(string(r[:min(len(r), maxName)]))
+}
+
+// safeType is a media type in lower case without parameters, "" for none.
+func safeType(t string) string {
+	t, _, err := mime.ParseMediaType(t)
+	if err != nil || len(t) > maxName || !strings.Contains(t, "/") {
+		return ""
+	}
+	return t
+}

@@ -1,0 +1,242 @@
+package file
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Grace is how long content may be held by nothing: its upload may be under
+// way.
+const Grace = time.Hour
+
+// Orphan is something that serves nothing, older than Grace.
+type Orphan struct {
+	Hash string           // content that no row names
+	Path string           // what an upload that broke off left, relative to the directory
+	Row  *engine.HeldFile // a row whose item does not hold the file
+	Size int64            // bytes on the disk
+}
+
+// Orphans calls visit for all content that no row names and for every row whose
+// item does not exist or does not hold the file. meta finds the classes of the
+// application. It reads the data as the server does: ctx needs no account.
+func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit func(Orphan) error) error {
+	if err := s.putBack(); err != nil {
+		return err
+	}
+	named := map[digest]bool{}
+	var stale []engine.HeldFile
+	err := s.rows(ctx, func(rows []engine.HeldFile) error {
+		for _, row := range rows {
+			ok, err := s.isHeld(ctx, meta, row)
+			if err != nil {
+				return err
+			}
+			if ok {
+				named[digestOf(row.Hash)] = true
+				continue
+			}
+			stale = append(stale, row)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := range stale {
+		if err := visit(Orphan{Row: &stale[i]}); err != nil {
+			return err
+		}
+	}
+	if err := s.contents(named, visit); err != nil {
+		return err
+	}
+	return s.remains(visit)
+}
+
+// rowsAtOnce is how many rows are read before their items are.
+const rowsAtOnce = 1000
+
+// rows calls visit for batches of the rows that are older than Grace, and of
+// the younger ones too: their content must not be taken for an orphan.
+func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error) error {
+	id := s.cfg.Class.Property("id")
+	var last string
+	for {
+		batch := make([]engine.HeldFile, 0, rowsAtOnce)
+		q := &engine.Query{Class: s.cfg.Class, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce,
+			Filter: &engine.Filter{Op: engine.OpGt, Property: id, Value: last}}
+		err := s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
+			batch = append(batch, held(it))
+			return nil
+		})
+		if err != nil || len(batch) == 0 {
+			return err
+		}
+		last = batch[len(batch)-1].ID
+		if err := visit(batch); err != nil {
+			return err
+		}
+	}
+}
+
+// isHeld reports whether the item of a row holds its file. A class that the
+// application no longer has keeps its items, so it keeps their files.
+func (s *Storage) isHeld(ctx context.Context, meta engine.MetaRepository, row engine.HeldFile) (bool, error) {
+	c, err := meta.Class(row.Class)
+	if err != nil {
+		return true, nil
+	}
+	p := c.Property(row.Attribute)
+	if p == nil {
+		return true, nil
+	}
+	it, err := s.cfg.Data.Get(ctx, c, row.Item)
+	if err != nil {
+		if engine.CodeOf(err) == engine.NotFound {
+			err = nil
+		}
+		return false, err
+	}
+	p = it.Class.Property(row.Attribute)
+	if p == nil {
+		return true, nil
+	}
+	for _, f := range engine.FilesIn(it.Values[p.Index]) {
+		if f.ID == row.ID {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// contents visits what is in objects, and old enough, and not named.
+func (s *Storage) contents(named map[digest]bool, visit func(Orphan) error) error {
+	root := filepath.Join(s.cfg.Dir, objects)
+	return walk(root, func(path string, info fs.FileInfo) error {
+		hash := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
+		if !isHash(hash) || named[digestOf(hash)] || s.young(info) {
+			return nil
+		}
+		return visit(Orphan{Hash: hash, Size: info.Size()})
+	})
+}
+
+// remains visits what uploads that broke off left.
+func (s *Storage) remains(visit func(Orphan) error) error {
+	return walk(filepath.Join(s.cfg.Dir, incoming), func(path string, info fs.FileInfo) error {
+		if s.young(info) {
+			return nil
+		}
+		return visit(Orphan{Path: filepath.Join(incoming, filepath.Base(path)), Size: info.Size()})
+	})
+}
+
+// putBack undoes removals that broke off: something may hold the content.
+func (s *Storage) putBack() error {
+	return walk(filepath.Join(s.cfg.Dir, leaving), func(path string, _ fs.FileInfo) error {
+		if !isHash(filepath.Base(path)) {
+			return nil
+		}
+		return gone(os.Rename(path, s.path(filepath.Base(path))))
+	})
+}
+
+func (s *Storage) young(info fs.FileInfo) bool {
+	return s.cfg.Now().Sub(info.ModTime()) < Grace
+}
+
+// walk visits the regular files below a folder, if there is one; files may
+// vanish meanwhile.
+func walk(root string, visit func(path string, info fs.FileInfo) error) error {
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = d.Info(); err == nil {
+				return visit(path, info)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	return err
+}
+
+// Remove removes an orphan that Orphans found. What has come to serve
+// something since stays.
+func (s *Storage) Remove(ctx context.Context, o Orphan) error {
+	switch {
+	case o.Row != nil:
+		return s.removeRow(ctx, *o.Row)
+	case o.Path != "":
+		return gone(os.Remove(filepath.Join(s.cfg.Dir, o.Path)))
+	}
+	return s.removeContent(o.Hash)
+}
+
+// removeRow removes a row unless it has changed since: its item may have got
+// another id.
+func (s *Storage) removeRow(ctx context.Context, row engine.HeldFile) error {
+	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, row.ID)
+	if err == nil && held(it) == row {
+		err = s.cfg.Data.Delete(ctx, s.cfg.Class, row.ID, &engine.Match{Revisions: []uint64{it.Revision}})
+	}
+	switch engine.CodeOf(err) {
+	case engine.NotFound, engine.Unmatched:
+		return nil
+	}
+	return err
+}
+
+// removeContent moves the content out of the way first: an upload of the same
+// content that comes meanwhile either made it young, which is seen then, or no
+// longer finds it.
+func (s *Storage) removeContent(hash string) error {
+	if !isHash(hash) {
+		return nil
+	}
+	dir := filepath.Join(s.cfg.Dir, leaving)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	aside := filepath.Join(dir, hash)
+	if err := os.Rename(s.path(hash), aside); err != nil {
+		return gone(err)
+	}
+	info, err := os.Stat(aside)
+	if err != nil {
+		return gone(err)
+	}
+	if s.young(info) {
+		return errors.Join(os.Rename(aside, s.path(hash)), syncFolder(filepath.Dir(s.path(hash))))
+	}
+	return gone(os.Remove(aside))
+}
+
+// digest is a hash as a set of many holds it.
+type digest [sha256.Size]byte
+
+func digestOf(hash string) (d digest) {
+	if isHash(hash) {
+		_, _ = hex.Decode(d[:], []byte(hash)) // it is one
+	}
+	return d
+}
+
+// gone takes what is no longer there for removed.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"context"
+	"slices"
+)
+
+// Files is a FileStorage as the account of a request may use it.
+type Files struct {
+	Storage FileStorage // nil for none: uploads are refused
+	Data    Repository  // decides what may be read
+	Meta    MetaRepository
+}
+
+// Readable returns the file of that id if the account may read the item that
+// holds it. Errors: NotFound, whatever the reason.
+func (fs Files) Readable(ctx context.Context, id string) (HeldFile, error) {
+	if fs.Storage == nil {
+		return HeldFile{}, noFile(id)
+	}
+	held, err := fs.Storage.Find(ctx, id)
+	if err != nil {
+		return HeldFile{}, err
+	}
+	c, err := fs.Meta.Class(held.Class)
+	if err != nil {
+		return HeldFile{}, noFile(id)
+	}
+	it, err := fs.Data.Get(ctx, c, held.Item)
+	switch CodeOf(err) {
+	case NotFound, Forbidden:
+		return HeldFile{}, noFile(id)
+	}
+	if err != nil {
+		return HeldFile{}, err
+	}
+	for _, f := range FilesIn(it.Get(held.Attribute)) {
+		if f.ID == id && f.Hash == held.Hash {
+			return held, nil
+		}
+	}
+	return HeldFile{}, noFile(id)
+}
+
+func noFile(id string) *Error {
+	return Errorf(NotFound, "unknown-file", "there is no file %s", Quote(id))
+}
+
+// Accept stores the uploads among the values that are to become those of the
+// item of class c with that id, "" for a new one, and among the records nested
+// in them; their descriptions take their place. An upload that names a stored
+// file keeps it, or gets a copy when another attribute holds it. Errors:
+// Invalid, TooLarge, those of the content.
+func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error {
+	for i, value := range v {
+		p := c.Properties[i]
+		var err error
+		switch value := value.(type) {
+		case *Upload:
+			var f StoredFile
+			if f, err = fs.accept(ctx, c, id, p, value); err == nil {
+				v[i] = f.JSON()
+			}
+		case []*Upload:
+			v[i], err = fs.acceptList(ctx, c, id, p, value)
+		case *Record:
+			err = fs.Accept(ctx, value.Class, value.ID, value.Values)
+		case *Links:
+			for _, e := range value.Add {
+				if r, ok := e.(*Record); ok && err == nil {
+					err = fs.Accept(ctx, r.Class, r.ID, r.Values)
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (fs Files) acceptList(ctx context.Context, c *Class, id string, p *Property, uploads []*Upload) (any, error) {
+	list := []byte{'['}
+	var ids []string
+	for i, u := range uploads {
+		f, err := fs.accept(ctx, c, id, p, u)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(ids, f.ID) {
+			f = fs.Storage.Copy(f)
+		}
+		ids = append(ids, f.ID)
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, f.JSON()...)
+	}
+	return JSONText(append(list, ']')), nil
+}
+
+func (fs Files) accept(ctx context.Context, c *Class, id string, p *Property, u *Upload) (StoredFile, error) {
+	fault := func(reason, format string, args ...any) error {
+		e := Errorf(Invalid, reason, "attribute %s "+format, append([]any{Quote(p.Name)}, args...)...)
+		e.Class, e.Attribute = c.FullName, p.Name
+		return e
+	}
+	switch {
+	case u.Stored:
+		return u.File, nil
+	case fs.Storage == nil:
+		return StoredFile{}, fault("file", "takes a file, and this service has no file storage")
+	case u.Content != nil:
+		return fs.Storage.Put(ctx, u.File.Name, u.File.MimeType, u.Content)
+	}
+	held, err := fs.Readable(ctx, u.File.ID)
+	if CodeOf(err) == NotFound && err != nil {
+		return StoredFile{}, fault("unknown-file", "names the file %s, which there is not", Quote(u.File.ID))
+	}
+	if err != nil {
+		return StoredFile{}, err
+	}
+	if id != "" && held.Item == id && held.Attribute == p.Name {
+		if owner, err := fs.Meta.Class(held.Class); err == nil && owner.Root() == c.Root() {
+			return held.StoredFile, nil
+		}
+	}
+	return fs.Storage.Copy(held.StoredFile), nil
+}

@@ -1,0 +1,165 @@
+package engine
+
+// idOf is the text id that a value stands for, "" when no item can have it.
+func (c *Class) idOf(v any) string {
+	if it, ok := v.(*Item); ok && it != nil {
+		return it.ID
+	}
+	if len(c.key) != 1 {
+		text, ok := castText(v)
+		if _, possible := c.KeyValues(text); !ok || !possible {
+			return ""
+		}
+		return text
+	}
+	key, err := c.key[0].Cast(v)
+	if err != nil {
+		return ""
+	}
+	return idPart(key)
+}
+
+// castReference makes the value of a reference: the key of what it points at.
+// Empty text is null, as in forms.
+func (p *Property) castReference(v any) (any, bool) {
+	switch v := v.(type) {
+	case string:
+		if v == "" {
+			return nil, true
+		}
+	case *Record:
+		return v, true
+	case *Item:
+		if v == nil {
+			return nil, true
+		}
+		return p.castReference(v.ID)
+	}
+	if p.Target == nil || len(p.Target.key) == 0 {
+		return nil, false
+	}
+	if key := p.Target.key; len(key) == 1 && key[0] != p {
+		value, err := key[0].Cast(v)
+		return value, err == nil && value != nil
+	}
+	id := p.Target.idOf(v)
+	return id, id != ""
+}
+
+// Allows reports whether the property may point at objects of class c.
+func (p *Property) Allows(c *Class) bool {
+	if len(p.Subclasses) == 0 {
+		return p.Target != nil && (c == p.Target || contains(p.Target.Descendants, c))
+	}
+	return contains(p.Subclasses, c)
+}
+
+func contains(classes []*Class, c *Class) bool {
+	for _, other := range classes {
+		if other == c {
+			return true
+		}
+	}
+	return false
+}
+
+// castLinks is castMembers for ids alone.
+func (p *Property) castLinks(v any) (value any, ok bool, why string) {
+	if p.Target == nil || len(p.Target.key) == 0 {
+		return nil, false, ""
+	}
+	switch v := v.(type) {
+	case *Links:
+		return v, true, ""
+	case []*Item:
+		l := &Links{Replace: true}
+		for _, it := range v {
+			l.Add = append(l.Add, it.ID)
+		}
+		return l, true, ""
+	}
+	l, err := p.castMembers(v, func(int, any) (any, error) { return nil, nil })
+	if err != nil {
+		return nil, false, err.Message
+	}
+	return l, true, ""
+}
+
+// castMembers reads the input of a collection. member makes a *Record of an
+// object, or an id when it only names one; nil when it takes no objects.
+func (p *Property) castMembers(v any, member func(int, any) (any, error)) (*Links, *Error) {
+	l := &Links{}
+	switch v := parsed(v).(type) {
+	case []any:
+		l.Replace = true
+		return l, p.addMembers(l, v, member)
+	case Fields:
+		for _, f := range v {
+			list, ok := parsed(f.Value).([]any)
+			if !ok && f.Value != nil || f.Name != "add" && f.Name != "remove" {
+				return nil, Errorf(Invalid, "type", `an object here has the arrays "add" and "remove" only`)
+			}
+			if f.Name == "add" {
+				if err := p.addMembers(l, list, member); err != nil {
+					return nil, err
+				}
+				continue
+			}
+			for _, e := range list {
+				id := p.memberID(e)
+				if id == "" {
+					return nil, p.noMember(e)
+				}
+				l.Remove = append(l.Remove, id)
+			}
+		}
+		return l, nil
+	}
+	return nil, Errorf(Invalid, "type", "it is no array")
+}
+
+func (p *Property) addMembers(l *Links, list []any, member func(int, any) (any, error)) *Error {
+	seen := make(map[string]bool, len(list))
+	for i, e := range list {
+		if _, object := e.(Fields); object {
+			m, err := member(i, e)
+			if err != nil {
+				return err.(*Error)
+			}
+			if r, ok := m.(*Record); ok {
+				l.Add = append(l.Add, r)
+				continue
+			}
+			if m != nil {
+				e = m
+			}
+		}
+		id := ""
+		if e != nil {
+			id = p.Target.idOf(e)
+		}
+		if id == "" {
+			return p.noMember(e)
+		}
+		if !seen[id] {
+			seen[id] = true
+			l.Add = append(l.Add, id)
+		}
+	}
+	return nil
+}
+
+// memberID is the id of a member, given by itself or in an object.
+func (p *Property) memberID(v any) string {
+	if fields, ok := v.(Fields); ok {
+		v, _ = fields.Get("_id")
+	}
+	if v == nil {
+		return ""
+	}
+	return p.Target.idOf(v)
+}
+
+func (p *Property) noMember(v any) *Error {
+	return Errorf(Invalid, "type", "%s is no id of class %s", describe(v), p.Target.FullName)
+}

@@ -1,0 +1,276 @@
+package engine
+
+import "net/url"
+
+// Projection are the attributes that an answer is to have; the envelope is
+// there in any case. nil means all.
+type Projection struct{ names map[string]*Projection }
+
+// NewProjection reads names of attributes of c or of its descendants; a dotted
+// one, "town.name", chooses among those of a loaded object. The error is
+// Invalid.
+func NewProjection(c *Class, names []string) (*Projection, error) {
+	p := &Projection{names: map[string]*Projection{}}
+	for _, name := range names {
+		if err := p.add(c, name); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (p *Projection) add(c *Class, name string) error {
+	first, rest := name, ""
+	for i := range len(name) {
+		if name[i] == '.' && c.anyProperty(name) == nil {
+			first, rest = name[:i], name[i+1:]
+			break
+		}
+	}
+	property := c.anyProperty(first)
+	switch {
+	case property == nil && rest == "" && IsSystemName(first):
+		return nil
+	case property == nil || rest != "" && property.Target == nil:
+		return unknownAttribute(c, name)
+	case rest == "":
+		p.names[first] = nil // all of it, whatever other names choose
+		return nil
+	}
+	next, named := p.names[first]
+	if named && next == nil {
+		return nil
+	}
+	if next == nil {
+		next = &Projection{names: map[string]*Projection{}}
+		p.names[first] = next
+	}
+	return next.add(property.Target, rest)
+}
+
+// anyProperty is the property of that name of the class or of a descendant.
+func (c *Class) anyProperty(name string) *Property {
+	if p := c.byName[name]; p != nil {
+		return p
+	}
+	for _, d := range c.Descendants {
+		if p := d.byName[name]; p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// has reports whether the answer has the attribute, and what it has of what
+// that points at.
+func (p *Projection) has(name string) (*Projection, bool) {
+	if p == nil {
+		return nil, true
+	}
+	next, ok := p.names[name]
+	return next, ok
+}
+
+// trail leads from an item that is being written to the root of the answer.
+type trail struct {
+	item *Item
+	up   *trail
+}
+
+func (t *trail) holds(it *Item) bool {
+	for ; t != nil; t = t.up {
+		if t.item.ID == it.ID && t.item.Class.Root() == it.Class.Root() {
+			return true
+		}
+	}
+	return false
+}
+
+// AppendJSON appends the item in crud's envelope and key order (decisions.md
+// section 2): _creator?, _editor?, _id, __string, __class, __classTitle, then
+// the properties. Passwords are left out. What is loaded and Shown is written
+// in full, unless it is on the way to here; other references are their ids.
+func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil) }
+
+// AppendFields is AppendJSON with the attributes of a projection only.
+func (it *Item) AppendFields(b []byte, only *Projection) []byte {
+	return it.appendJSON(b, only, nil)
+}
+
+func (it *Item) appendJSON(b []byte, only *Projection, up *trail) []byte {
+	c := it.Class
+	b = append(b, '{')
+	if it.Creator != "" && c.CreatorTracker == "" {
+		b = append(AppendString(append(b, `"_creator":`...), it.Creator), ',')
+	}
+	if it.Editor != "" && c.EditorTracker == "" {
+		b = append(AppendString(append(b, `"_editor":`...), it.Editor), ',')
+	}
+	b = AppendString(append(b, `"_id":`...), it.ID)
+	b = AppendString(append(b, `,"__string":`...), it.String())
+	b = append(b, c.jsonHead...)
+	for i, p := range c.Properties {
+		if p.Type == Password {
+			continue
+		}
+		var next *Projection
+		if only != nil {
+			var ok bool
+			if next, ok = only.has(p.Name); !ok {
+				continue
+			}
+		}
+		b = append(b, p.jsonKey...)
+		switch p.Type {
+		case Reference, Collection:
+			b = it.appendLink(b, p, next, up)
+		case File, Image, FileList:
+			b = appendFiles(b, it.Values[i])
+		default:
+			b = AppendValue(b, it.Values[i])
+		}
+		if p.Selection != nil {
+			b = it.appendLabel(b, p)
+		}
+	}
+	return append(b, '}')
+}
+
+// appendLabel appends the label of a value, unless the class has an attribute
+// of that name.
+func (it *Item) appendLabel(b []byte, p *Property) []byte {
+	if it.Class.byName[p.Name+"_str"] != nil {
+		return b
+	}
+	b = append(b, p.jsonKey[:len(p.jsonKey)-2]...)
+	return AppendString(append(b, `_str":`...), it.label(p))
+}
+
+func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail) []byte {
+	link := it.Link(p)
+	if p.Type == Reference {
+		if !link.Shown || link.Item == nil {
+			return appendID(b, it.Values[p.Index])
+		}
+		return link.Item.appendNested(b, only, &trail{it, up})
+	}
+	if !link.Loaded || !link.Shown {
+		return append(b, "null"...)
+	}
+	here := &trail{it, up}
+	b = append(b, '[')
+	for i, member := range link.Items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = member.appendNested(b, only, here)
+	}
+	return append(b, ']')
+}
+
+// appendNested appends an item within others; one of these is cut short.
+func (it *Item) appendNested(b []byte, only *Projection, up *trail) []byte {
+	if !up.holds(it) {
+		return it.appendJSON(b, only, up)
+	}
+	b = AppendString(append(b, `{"_id":`...), it.ID)
+	return append(AppendString(append(b, `,"_class":`...), it.Class.FullName), '}')
+}
+
+// appendID appends the value of a reference as the id that it is.
+func appendID(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil, absent:
+		return append(b, "null"...)
+	case string:
+		return AppendString(b, v)
+	case int64, float64, bool, Decimal:
+		return append(AppendValue(append(b, '"'), v), '"')
+	}
+	return AppendString(b, ValueText(v))
+}
+
+// filePath is where the content of files is served.
+const filePath = "/files/"
+
+// appendFiles appends the value of a file attribute or of a list of files with
+// what clients need to fetch the content.
+func appendFiles(b []byte, v any) []byte {
+	text, _ := v.(JSONText)
+	files := FilesIn(v)
+	if len(files) == 0 {
+		return AppendValue(b, v)
+	}
+	if text[0] != '[' {
+		return files[0].appendJSON(b)
+	}
+	b = append(b, '[')
+	for i, f := range files {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = f.appendJSON(b)
+	}
+	return append(b, ']')
+}
+
+// title is what the file is called: its id for want of a name.
+func (f StoredFile) title() string {
+	if f.Name == "" {
+		return f.ID
+	}
+	return f.Name
+}
+
+func (f StoredFile) appendJSON(b []byte) []byte {
+	b = AppendString(append(b, `{"id":`...), f.ID)
+	b = AppendString(append(b, `,"name":`...), f.title())
+	b = AppendString(append(b, `,"link":`...), filePath+url.PathEscape(f.ID))
+	b = append(b, `,"options":{`...)
+	if f.Name != "" {
+		b = AppendString(append(b, `"name":`...), f.Name)
+		if f.MimeType != "" {
+			b = append(b, ',')
+		}
+	}
+	if f.MimeType != "" {
+		b = AppendString(append(b, `"mimeType":`...), f.MimeType)
+	}
+	return append(AppendValue(append(b, `},"size":`...), f.Size), '}')
+}
+
+// AppendRecord appends the item as the acceptor answers it: _id, _class,
+// _classVer, then what is stored and has a value; references are ids, and so
+// are the members of collections that are loaded.
+func (it *Item) AppendRecord(b []byte) []byte {
+	b = AppendString(append(b, `{"_id":`...), it.ID)
+	b = AppendString(append(b, `,"_class":`...), it.Class.FullName)
+	b = AppendString(append(b, `,"_classVer":`...), it.Version)
+	for i, p := range it.Class.Properties {
+		v := it.Values[i]
+		switch {
+		case p.Type == Collection && it.Link(p).Loaded && p.Formula == nil:
+			b = append(append(b, p.jsonKey...), '[')
+			for i, member := range it.Link(p).Items {
+				if i > 0 {
+					b = append(b, ',')
+				}
+				b = AppendString(b, member.ID)
+			}
+			b = append(b, ']')
+			continue
+		case p.Type == Password || v == nil || !p.Stored():
+			continue
+		}
+		b = append(b, p.jsonKey...)
+		switch p.Type {
+		case Reference:
+			b = appendID(b, v)
+		case File, Image, FileList:
+			b = appendFiles(b, v)
+		default:
+			b = AppendValue(b, v)
+		}
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// conditional reports whether what is offered depends on the item.
+func (s *Selection) conditional() bool {
+	for _, row := range s.Rows {
+		if row.Condition != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// offered are the values of the rows whose condition holds for the item.
+func (s *Selection) offered(ctx context.Context, it *Item, data FormulaData) ([]SelectionValue, error) {
+	var list []SelectionValue
+	for _, row := range s.Rows {
+		if row.Condition != nil {
+			holds, err := row.Condition.Eval(ctx, it, data)
+			if err != nil {
+				return nil, err
+			}
+			if !truthy(holds) {
+				continue
+			}
+		}
+		list = append(list, row.Values...)
+	}
+	return list, nil
+}
+
+// CheckSelections refuses values of the item that its selection lists do not
+// offer: what strict handling could not see in the input alone, because the
+// lists depend on the item. What their conditions need must be loaded. The
+// error is Invalid with reason "selection".
+func (it *Item) CheckSelections(ctx context.Context, data FormulaData) error {
+	for i, p := range it.Class.Properties {
+		v := it.Values[i]
+		if _, not := v.(absent); not || v == nil || p.Selection == nil || !p.Selection.conditional() {
+			continue
+		}
+		list, err := p.Selection.offered(ctx, it, data)
+		if err != nil {
+			return it.computing(p, err)
+		}
+		if _, ok := labelIn(list, v); !ok {
+			e := p.notOffered(v)
+			e.Class, e.ID = it.Class.FullName, it.ID
+			return e
+		}
+	}
+	return nil
+}
+
+func (p *Property) notOffered(v any) *Error {
+	e := Errorf(Invalid, "selection", "attribute %s takes a value of its selection list, found %s", Quote(p.Name), describe(v))
+	e.Attribute = p.Name
+	return e
+}
+
+// has reports whether the list offers v; null always passes.
+func (s *Selection) has(v any) bool {
+	if v == nil {
+		return true
+	}
+	for _, row := range s.Rows {
+		if _, ok := labelIn(row.Values, v); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// label is "<attribute>_str": what the selection calls the value, or the value
+// as text.
+func (it *Item) label(p *Property) string {
+	if it.Labels != nil && p.Selection.conditional() {
+		return it.Labels[p.Index]
+	}
+	v := it.Values[p.Index]
+	if v == nil {
+		return ""
+	}
+	for _, row := range p.Selection.Rows {
+		if row.Condition != nil {
+			continue // nobody evaluated it
+		}
+		if label, ok := labelIn(row.Values, v); ok {
+			return label
+		}
+	}
+	return ValueText(v)
+}
+
+func labelIn(list []SelectionValue, v any) (string, bool) {
+	for i := range list {
+		if looselyEqual(list[i].Key, v) {
+			return list[i].Label, true
+		}
+	}
+	return "", false
+}
+
+// looselyEqual compares a key of a selection list with a value, text and
+// numbers alike, because class files write either.
+func looselyEqual(key, v any) bool {
+	if s, ok := key.(string); ok {
+		if t, ok := v.(string); ok {
+			return s == t
+		}
+	}
+	switch k := key.(type) {
+	case nil:
+		return false
+	case bool:
+		if b, ok := v.(bool); ok {
+			return k == b
+		}
+		key = json.Number("0")
+		if k {
+			key = json.Number("1")
+		}
+	}
+	text := ValueText(v)
+	if ValueText(key) == text {
+		return true
+	}
+	if b, ok := v.(bool); ok {
+		text = "0"
+		if b {
+			text = "1"
+		}
+	}
+	a, ok := ParseDecimal(ValueText(key))
+	b, also := ParseDecimal(text)
+	return ok && also && a == b
+}
+
+// truthy is what conditions take for yes, as in JavaScript.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil, absent:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	case float64:
+		return v == v && v != 0
+	case Decimal:
+		return v != "0"
+	case json.Number:
+		f, err := v.Float64()
+		return err != nil || f != 0
+	}
+	return true
+}
