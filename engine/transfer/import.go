@@ -118,6 +118,9 @@ func (im *importer) flush(ctx context.Context) error {
 		case err != nil:
 			im.report.refuse(o.where, err)
 		case o.unchanged:
+			if err := im.Data.Import(ctx, o.stages); err != nil {
+				return err
+			}
 			im.report.Unchanged++
 			im.taken(o)
 		case o.exact:

@@ -223,5 +223,5 @@ func (im *importer) same(ctx context.Context, o *object) (bool, error) {
 			same = same && v == o.stored.Values[stored.Index]
 		}
 	}
-	return same && len(o.stages) == 0, nil
+	return same, nil
 }

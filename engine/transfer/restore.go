@@ -12,8 +12,6 @@ import (
 
 // Content keeps the contents of files.
 type Content interface {
-	// Has reports whether there is a content of that hash.
-	Has(ctx context.Context, hash string) (bool, error)
 	// Put stores a content and returns its hash.
 	Put(ctx context.Context, content io.Reader) (hash string, err error)
 	// Open returns a content. Errors: NotFound.
@@ -22,7 +20,7 @@ type Content interface {
 
 // restore takes the lines of an export.
 func restore(ctx context.Context, cfg Config, s Source) (*Report, error) {
-	r := &restorer{Config: cfg, report: newReport(), linked: map[string]*engine.Property{}, cleared: map[string]bool{}}
+	r := &restorer{Config: cfg, report: newReport(), linked: map[string]*engine.Property{}}
 	for _, p := range cfg.Data.Linked() {
 		r.linked[p.Definition+"."+p.Name] = p
 	}
@@ -58,9 +56,8 @@ func (c *Config) progress(size int64) {
 
 type restorer struct {
 	Config
-	report  *Report
-	linked  map[string]*engine.Property
-	cleared map[string]bool
+	report *Report
+	linked map[string]*engine.Property
 
 	items  []*engine.Item
 	where  []string // of items
