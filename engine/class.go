@@ -1,10 +1,7 @@
 package engine
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"fmt"
-	"hash/fnv"
 	"sort"
 	"strconv"
 	"strings"
@@ -126,6 +123,8 @@ type Property struct {
 	FileTypes    []string   // extensions of files offered by forms
 	MaxFileCount int
 
+	Source Fields // the property as it was written, nil when no file describes it
+
 	Index   int    // position in Class.Properties and in Values; set by Class.Init
 	jsonKey []byte // `,"name":`
 }
@@ -192,6 +191,8 @@ type Class struct {
 	Indexes      []CompositeIndex
 	Dependencies [][]string // paths of references to items whose cached values change with this one's
 
+	Source Fields // the class as it was written, nil when no file describes it
+
 	Descendants []*Class // all levels below, set by whoever links classes
 	FullName    string   // name@namespace, or name alone
 	Fingerprint string   // 8 hex digits that change with whatever the JSON of an item depends on
@@ -200,6 +201,7 @@ type Class struct {
 	key      []*Property
 	semantic *Semantic
 	needs    []*Load
+	digest   []byte
 	jsonHead []byte // `,"__class":"...","__classTitle":"..."`
 }
 
@@ -225,7 +227,6 @@ func (c *Class) Init() error {
 		return c.Properties[i].OrderNumber < c.Properties[j].OrderNumber
 	})
 	c.byName = make(map[string]*Property, len(c.Properties))
-	sum := fnv.New32a()
 	for i, p := range c.Properties {
 		p.Index = i
 		p.jsonKey = append(AppendString([]byte{','}, p.Name), ':')
@@ -233,7 +234,6 @@ func (c *Class) Init() error {
 			return fmt.Errorf("class %s has two properties named %q", c.FullName, p.Name)
 		}
 		c.byName[p.Name] = p
-		fmt.Fprintf(sum, "%s:%d;", p.Name, p.Type)
 	}
 	c.key = nil
 	for _, name := range c.Key {
@@ -249,17 +249,19 @@ func (c *Class) Init() error {
 	c.semantic = CompileSemantic(c, c.Semantic)
 	c.jsonHead = AppendString([]byte(`,"__class":`), c.FullName)
 	c.jsonHead = AppendString(append(c.jsonHead, `,"__classTitle":`...), c.Caption)
-	fmt.Fprintf(sum, "%s|%s|%s", c.FullName, c.Caption, c.Semantic)
-	c.Fingerprint = hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
+	c.digest = c.hash()
+	c.Fingerprint = c.fingerprint()
 	return nil
 }
 
-// Link compiles what looks at other classes: the display string, and what must
-// be loaded for it and for calculated attributes. It must run once, after Init
+// Link compiles what looks at other classes: the display string, what must be
+// loaded for it and for calculated attributes, and the fingerprint, which
+// covers the classes that its properties lead to. It must run once, after Init
 // of all classes.
 func (c *Class) Link() {
 	c.semantic = CompileSemantic(c, c.Semantic)
 	c.needs = needs(c)
+	c.Fingerprint = c.fingerprint()
 }
 
 // Needs are the references and collections that must be loaded with an item to
@@ -309,8 +311,8 @@ func idPart(v any) string {
 }
 
 // KeyValues returns what an item with that id is found by: the value of the
-// key property, or the id itself when the key is several properties. ok is
-// false when no item can have that id.
+// key property, or the id itself when the key is several properties, since a
+// part may hold the separator. ok is false when no item can have that id.
 func (c *Class) KeyValues(id string) (values []any, ok bool) {
 	if len(c.key) > 1 {
 		return []any{id}, id != ""

@@ -27,7 +27,7 @@ func complete(t *testing.T, p *Property, g Generate) (any, error) {
 func TestDefaults(t *testing.T) {
 	g := generated(&Account{ID: "a@local", Name: "Ann"})
 	g.Next = func(*Property) (int64, error) { return 7, nil }
-	g.Formula = func(p *Property) (any, error) { return p.Computed.Eval(nil, nil, nil) }
+	g.Formula = func(p *Property) (any, error) { return p.Computed.Eval(t.Context(), nil, nil) }
 	_, _, mayor := towns(t)
 	for _, c := range []struct {
 		p    Property

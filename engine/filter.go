@@ -279,6 +279,10 @@ func matchFilter(p *Property, flags string, v any) (*Filter, error) {
 	if _, err := regexp.Compile(flags + pattern); err != nil {
 		return nil, badFilter("regular expression %s is not in RE2 syntax", Quote(pattern))
 	}
+	// What one of the databases could not do, none does.
+	if _, err := TranslateRegexp(flags + pattern); err != nil {
+		return nil, err
+	}
 	return &Filter{Op: OpMatch, Property: p, Pattern: flags + pattern}, nil
 }
 

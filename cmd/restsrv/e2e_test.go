@@ -37,6 +37,9 @@ package main
 // {{base64 "a:b"}} are written out. Lines that begin with # are comments. The
 // variable RESTSRV_ADMIN_PASSWORD is "secret".
 //
+// Every case is played on SQLite and on PostgreSQL, with the same answers, unless
+// its first line is "sqlite only: " and a reason.
+//
 // No answer of any case may tell what is inside the server: see leaks.
 
 import (
@@ -56,6 +59,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
 )
 
 // patience bounds every wait; nothing is expected to take that long.
@@ -67,13 +72,21 @@ func TestCases(t *testing.T) {
 		t.Fatal("no cases", err)
 	}
 	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+		t.Run("sqlite/"+name, func(t *testing.T) {
 			t.Parallel()
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			play(t, string(text))
+			play(t, string(text), "")
+		})
+		if strings.HasPrefix(string(text), "sqlite only: ") {
+			continue
+		}
+		t.Run("postgres/"+name, func(t *testing.T) {
+			t.Parallel()
+			play(t, string(text), pgtest.Database(t))
 		})
 	}
 }
@@ -82,15 +95,16 @@ func TestCases(t *testing.T) {
 type caseRun struct {
 	*testing.T
 	dir  string // the application directory
+	db   string // RESTSRV_DB, "" for none
 	vars vars
 	log  lockedBuffer
 	addr string
 	stop func() // nil when no server runs
 }
 
-func play(t *testing.T, text string) {
+func play(t *testing.T, text, db string) {
 	outer := t.TempDir() // a case may write beside the application, too
-	c := &caseRun{T: t, dir: filepath.Join(outer, "app"), vars: vars{}}
+	c := &caseRun{T: t, dir: filepath.Join(outer, "app"), db: db, vars: vars{}}
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +164,7 @@ func (c *caseRun) copyFromRepository(names []string) {
 }
 
 func (c *caseRun) env(name string) string {
-	return map[string]string{"RESTSRV_ADMIN_PASSWORD": "secret"}[name]
+	return map[string]string{"RESTSRV_ADMIN_PASSWORD": "secret", "RESTSRV_DB": c.db}[name]
 }
 
 var listens = regexp.MustCompile(`msg=listening .*?addr=(\S+)`)
@@ -356,7 +370,7 @@ func (c *caseRun) exchange(e exchange, v vars) error {
 // leaks are what no answer may hold.
 func (c *caseRun) leaks() []string {
 	here, _ := os.Getwd()
-	return []string{"sql:", "SQLITE", ".go:", "goroutine", "$argon2", c.dir, filepath.Dir(filepath.Dir(here))}
+	return []string{"sql:", "SQLITE", "pq:", "SQLSTATE", ".go:", "goroutine", "$argon2", c.dir, filepath.Dir(filepath.Dir(here))}
 }
 
 // send writes a request as the case has it and reads the answer.

@@ -15,6 +15,7 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/deploy"
 	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
 )
 
@@ -22,19 +23,14 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
-	file     string // of SQLite
+	file     string // of SQLite; a name in the application directory for others
 }
 
 // openDatabase opens the database that the flags, the environment or
-// deploy.json name, in this order. The server holds it alone; the command line
-// works beside it and names no classes of the application.
+// deploy.json name, in this order. The server holds a file of SQLite alone; the
+// command line works beside it and names no classes of the application.
 func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
-	path, ok := strings.CutPrefix(url, "sqlite:")
-	if !ok || path == "" {
-		return nil, fmt.Errorf("database %q: expected sqlite:PATH", withoutSecrets(url))
-	}
-	path = c.Abs(path)
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	db, file, err := connect(ctx, c, url, server, log)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +46,23 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &database{s, accounts, path}, nil
+	return &database{s, accounts, file}, nil
+}
+
+// connect opens the database of either kind, and names the file that it is, or
+// would be, in the application directory.
+func connect(ctx context.Context, c *deploy.Config, url string, server bool, log *slog.Logger) (db *store.Database, file string, err error) {
+	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
+		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Log: log})
+		return db, c.Abs("postgres"), err
+	}
+	path, ok := strings.CutPrefix(url, "sqlite:")
+	if !ok || path == "" {
+		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", withoutSecrets(url))
+	}
+	path = c.Abs(path)
+	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	return db, path, err
 }
 
 // withoutSecrets returns what of a database address may be shown: neither what

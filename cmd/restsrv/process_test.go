@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
 )
 
 // long skips what takes minutes unless .ci/long asks for it.
@@ -51,9 +53,10 @@ func binary(t *testing.T) string {
 	return built.bin
 }
 
-// TestMain removes the binary when all tests are done.
+// TestMain removes the binary, and the PostgreSQL that tests may have started,
+// when all tests are done.
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := pgtest.Run(m)
 	if built.bin != "" {
 		os.RemoveAll(filepath.Dir(built.bin))
 	}

@@ -56,7 +56,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 	set := flag.NewFlagSet("restsrv", flag.ContinueOnError)
 	set.SetOutput(s.Err)
 	set.StringVar(&f.config, "config", "deploy.json", "the deploy.json; its folder is the application directory")
-	set.StringVar(&f.db, "db", "", "database, sqlite:PATH (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
+	set.StringVar(&f.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
 	set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
 	set.BoolVar(&f.watch, "watch", false, "development: reload scripts when they are saved, and show where they fail")
 	set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded")

@@ -26,7 +26,8 @@ type Config struct {
 	Classes  []Class   // inline classes, for engine/meta
 	Objects  []Object  // created when the database is new; see Records
 
-	DB              string        // sqlite:PATH, PATH as written; default sqlite:restsrv.db
+	DB              string        // sqlite:PATH, PATH as written, or postgres://...; default sqlite:restsrv.db
+	Pool            int           // connections to PostgreSQL; 0 leaves it at its default
 	Synchronous     string        // full (default) or normal: when SQLite waits for the disk
 	Addr            string        // host:port; default 127.0.0.1:8888
 	TokenLifetime   time.Duration // of issued tokens; default 30 days

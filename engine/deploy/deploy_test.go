@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,6 +193,35 @@ func TestRecords(t *testing.T) {
 	if got[1].ID != "b" || got[1].Class.FullName != "note@app" || got[1].Values[0] != engine.Absent {
 		t.Errorf("got %+v", got[1])
 	}
+}
+
+// What the server makes is not asked for: generated and computed values, the
+// times and accounts it stamps, and what is not stored at all.
+func TestRecordsAskNothingThatIsMade(t *testing.T) {
+	c := &engine.Class{Name: "made", Key: []string{"id"}, CreationTracker: "at", EditorTracker: "by", Properties: []*engine.Property{
+		{Name: "id", Type: engine.Int, Autoassigned: true},
+		{Name: "at", Type: engine.DateTime}, {Name: "by", Type: engine.User},
+		{Name: "next", Type: engine.Int, Computed: one{}}, {Name: "sum", Type: engine.Int, Formula: one{}},
+		{Name: "items", Type: engine.Collection}, {Name: "title", Type: engine.String},
+	}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	config := &Config{File: "deploy.json", Objects: []Object{{Class: "made", Path: "objects[0]"}}}
+	_, faults := config.Records(classes{c})
+	want := `deploy.json: objects[0]: found no title: expected a value of attribute "title", which must have one`
+	if got := faults.Error(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// one is the formula that is always 1.
+type one struct{}
+
+func (one) Needs() [][]*engine.Property { return nil }
+
+func (one) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error) {
+	return int64(1), nil
 }
 
 func TestRecordsFindEveryFault(t *testing.T) {

@@ -91,7 +91,7 @@ func report(c *Config, faults engine.Faults) string {
 	if errs, _ := faults.Split(); len(errs) > 0 {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "namespace %q db %s synchronous %s addr %s\n", c.Namespace, c.DB, c.Synchronous, c.Addr)
+	fmt.Fprintf(&b, "namespace %q db %s synchronous %s pool %d addr %s\n", c.Namespace, c.DB, c.Synchronous, c.Pool, c.Addr)
 	fmt.Fprintf(&b, "token %v shutdown %v header %v idle %v headers %d body %d/s\n", c.TokenLifetime, c.ShutdownTimeout,
 		c.HeaderTimeout, c.IdleTimeout, c.MaxHeaderBytes, c.MinBodyRate)
 	for _, s := range c.Services {

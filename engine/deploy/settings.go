@@ -76,13 +76,17 @@ func seconds(o jsonfile.Object, name string, least, def time.Duration) time.Dura
 	return def
 }
 
-// database reads "sqlite:PATH" or {"url": "sqlite:PATH", "synchronous": ...}.
+// database reads an address such as "sqlite:PATH", or {"url": address} beside
+// what goes with the kind of database: "synchronous" or "pool".
 func (l *loader) database(o jsonfile.Object) {
 	name := "db"
 	if _, ok := o.Value(name).(engine.Fields); ok {
 		o, _ = o.Child(name)
 		o.WarnRepeated()
-		o.WarnUnknown([]string{"url", "synchronous"})
+		o.WarnUnknown([]string{"url", "synchronous", "pool"})
+		if n, ok := o.Whole("pool", 2, 1000); ok {
+			l.config.Pool = int(n)
+		}
 		switch s := o.Text("synchronous"); s {
 		case "":
 		case "full", "normal":
@@ -98,13 +102,13 @@ func (l *loader) database(o jsonfile.Object) {
 	case url == "":
 	case sqlite && path != "" && !strings.ContainsAny(path, "?#\x00"):
 		l.config.DB = url
-	case strings.HasPrefix(url, "postgres:"), strings.HasPrefix(url, "postgresql:"):
-		o.Fault(o.At(name), "a PostgreSQL address", "sqlite:PATH: PostgreSQL is not supported yet")
+	case strings.HasPrefix(url, "postgres://"), strings.HasPrefix(url, "postgresql://"):
+		l.config.DB = url // the database says what is wrong with the rest
 	case sqlite:
 		o.Fault(o.At(name), engine.Quote(url), "sqlite:PATH, PATH without ? and #")
 	default:
 		// what is there may hold a password
-		o.Fault(o.At(name), "another kind of address", "sqlite:PATH")
+		o.Fault(o.At(name), "another kind of address", "sqlite:PATH or postgres://user:password@host:port/database")
 	}
 }
 

@@ -1,9 +1,10 @@
 // Package jsonfile reads JSON files that people write, field by field, and
 // collects every mistake in them as an engine.Fault: it owns how fields are
 // read, how JSON paths are written and how messages name what is there and
-// what was meant. It is not for bytes (engine/wire decodes them), not for JSON
-// that programs send, and knows no file: which names, ranges and defaults one
-// has belongs to its reader.
+// what was meant. It also owns the YAML library, and reads YAML as the JSON it
+// stands for. It is not for bytes of JSON (engine/wire decodes them), not for
+// JSON that programs send, and knows no file: which names, ranges and defaults
+// one has belongs to its reader.
 package jsonfile
 
 import (

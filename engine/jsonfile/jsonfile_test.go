@@ -195,12 +195,12 @@ func TestNearest(t *testing.T) {
 }
 
 func TestValidName(t *testing.T) {
-	for _, name := range []string{"a", "_", "note", "a1_-$", "имя", "a\u0301", strings.Repeat("я", 100)} {
+	for _, name := range []string{"a", "_", "note", "a1_-$", "1-ref", "имя объекта", "a\u0301", strings.Repeat("я", 100)} {
 		if !jsonfile.ValidName(name) {
 			t.Errorf("ValidName(%q) = false", name)
 		}
 	}
-	for _, name := range []string{"", "1a", "-a", "$a", "a b", "a.b", "a@b", "a\n", "\u0301a", strings.Repeat("a", 101)} {
+	for _, name := range []string{"", "-a", "$a", " a", "a ", "a.b", "a@b", "#a", "a#b", "a|b", "a,b", `a"b`, "a'b", "a\n", "a\tb", "\u0301a", strings.Repeat("a", 101)} {
 		if jsonfile.ValidName(name) {
 			t.Errorf("ValidName(%q) = true", name)
 		}

@@ -101,17 +101,19 @@ func distance(a, b []rune) int {
 }
 
 // NameRule words ValidName, as what a fault expects.
-const NameRule = "a name: a letter or _, then letters, digits, _, - or $, at most 100 characters"
+const NameRule = "a name of letters, digits, _, -, $ and spaces, that does not begin with -, $ or a space, at most 100 characters"
 
 // ValidName reports whether s can name a class, an attribute or a namespace.
+// Left out is whatever has a meaning in paths, filters, addresses and columns:
+// dots, @, #, |, quotes, commas, control characters.
 func ValidName(s string) bool {
-	if s == "" || utf8.RuneCountInString(s) > 100 {
+	if s == "" || utf8.RuneCountInString(s) > 100 || strings.HasSuffix(s, " ") {
 		return false
 	}
 	for i, r := range s {
-		letter := r == '_' || unicode.IsLetter(r)
-		later := unicode.IsDigit(r) || unicode.IsMark(r) || strings.ContainsRune("-$", r)
-		if !letter && (i == 0 || !later) {
+		first := r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+		later := unicode.IsMark(r) || strings.ContainsRune("-$ ", r)
+		if !first && (i == 0 || !later) {
 			return false
 		}
 	}

@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"strings"
+
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 )
@@ -10,52 +12,28 @@ type draft struct {
 	jsonfile.Object
 	inline   bool
 	class    *engine.Class
-	own      []*attribute
-	ancestor string // as written, "" for none
+	own      []*attribute  // those of a struct attribute stand in its place once linked
+	ancestor string        // as written, "" for none
+	label    engine.Fields // the display string as a formula, own or inherited
+	labelled *draft        // that label is written in
 	keyGiven bool
 	state    linkState
+	faulty   bool // something stops the start: what depends on it is not checked
 }
 
-// attribute is a property while it is read and linked.
-type attribute struct {
-	property  *engine.Property
-	path      string
-	numbered  bool // orderNumber was given
-	assigning bool // autoassigned was given
-	typed     bool // the type is one of class metadata
-}
-
-// The fields of a class that say something about data, and those that do not.
-var (
-	classFields = []string{
-		"name", "namespace", "version", "caption", "key", "semantic", "ancestor", "abstract", "isStruct", "properties",
-		"creationTracker", "changeTracker", "creatorTracker", "editorTracker", "compositeIndexes", "semanticCached",
-		"container", "history", "journaling", "cacheDependencies", "metaVersion",
-	}
-	unsupportedClassFields = []unsupported{
-		{"creationTracker", "trackers are"}, {"changeTracker", "trackers are"},
-		{"creatorTracker", "trackers are"}, {"editorTracker", "trackers are"},
-		{"compositeIndexes", "composite indexes are"}, {"semanticCached", "stored display strings are"},
-	}
-)
-
-// unsupported is a field that must be empty, and what it would ask for.
-type unsupported struct{ name, what string }
-
-func refuse(o jsonfile.Object, fields []unsupported) {
-	for _, u := range fields {
-		if v := o.Value(u.name); !empty(v) {
-			o.Fault(o.At(u.name), jsonfile.Describe(v), "nothing: "+u.what+" not supported yet")
-		}
-	}
+// classFields are the names that have a meaning in a class. history and
+// metaVersion say nothing about data; display strings are always computed,
+// whatever semanticCached says.
+var classFields = []string{
+	"name", "namespace", "version", "caption", "key", "semantic", "ancestor", "abstract", "isStruct", "properties",
+	"creationTracker", "changeTracker", "creatorTracker", "editorTracker", "compositeIndexes", "semanticCached",
+	"container", "history", "journaling", "cacheDependencies", "metaVersion",
 }
 
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:
 		return true
-	case bool:
-		return !v
 	case string:
 		return v == ""
 	case []any:
@@ -66,18 +44,17 @@ func empty(v any) bool {
 	return false
 }
 
-// parse reads one class by itself. It returns nil when the class has no usable
-// name, so that nothing can be said about its relation to others.
-func parse(s Source, namespace string, faults *engine.Faults) *draft {
+// head reads who a class is: its name, namespace and version. It returns nil
+// when there is no usable name, so that nothing can be said about its relation
+// to others.
+func head(s Source, namespace string, faults *engine.Faults) *draft {
 	fields, ok := s.Value.(engine.Fields)
 	d := &draft{Object: jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults}, inline: s.Inline}
 	if !ok {
 		d.Fault(s.Path, jsonfile.Describe(s.Value), "an object that describes a class")
 		return nil
 	}
-	d.WarnRepeated()
-	d.WarnUnknown(classFields)
-	c := &engine.Class{Name: d.Text("name"), Namespace: d.Text("namespace"), Version: d.Text("version")}
+	c := &engine.Class{Name: d.Text("name"), Namespace: d.Text("namespace"), Version: d.Text("version"), Source: fields}
 	d.class = c
 	named := checkName(d.Object, "name", c.Name)
 	if c.Namespace == "" {
@@ -86,28 +63,45 @@ func parse(s Source, namespace string, faults *engine.Faults) *draft {
 		named = checkName(d.Object, "namespace", c.Namespace) && named
 	}
 	c.FullName = engine.FullName(c.Name, c.Namespace)
-	if c.Caption = d.Text("caption"); c.Caption == "" {
-		c.Caption = c.Name
-	}
-	c.Abstract = d.Flag("abstract", false)
-	d.Flag("isStruct", false)
-	d.ancestor = d.Text("ancestor")
-	d.parseSemantic()
-	d.parseKey()
-	refuse(d.Object, unsupportedClassFields)
-	for i, v := range d.List("properties") {
-		d.parseProperty(jsonfile.Element(d.At("properties"), i), v)
-	}
 	if !named {
+		d.body(nil) // for its faults
 		return nil
 	}
 	return d
 }
 
+// body reads everything else that a class says by itself.
+func (d *draft) body(types userTypes) {
+	c := d.class
+	d.WarnRepeated()
+	d.WarnUnknown(classFields)
+	if c.Caption = d.Text("caption"); c.Caption == "" {
+		c.Caption = c.Name
+	}
+	c.Abstract = d.Flag("abstract", false)
+	c.Struct = d.Flag("isStruct", false)
+	c.Journaling = d.Flag("journaling", false)
+	d.Flag("semanticCached", false)
+	d.ancestor = d.Text("ancestor")
+	c.Container = d.Text("container")
+	c.CreationTracker, c.ChangeTracker = d.Text("creationTracker"), d.Text("changeTracker")
+	c.CreatorTracker, c.EditorTracker = d.Text("creatorTracker"), d.Text("editorTracker")
+	d.parseSemantic()
+	d.parseKey()
+	d.parseIndexes()
+	for _, path := range texts(d.Object, "cacheDependencies", "the path of a reference") {
+		c.Dependencies = append(c.Dependencies, strings.Split(path, "."))
+	}
+	for i, v := range d.List("properties") {
+		d.parseProperty(jsonfile.Element(d.At("properties"), i), v, types)
+	}
+}
+
+// parseSemantic takes text, or a formula as an object.
 func (d *draft) parseSemantic() {
 	if v, ok := d.Value("semantic").(engine.Fields); ok {
 		if len(v) > 0 {
-			d.Fault(d.At("semantic"), "an object", `text such as "name| |city": formulas are not supported yet`)
+			d.label, d.labelled = v, d
 		}
 		return
 	}
@@ -119,23 +113,47 @@ func (d *draft) parseSemantic() {
 func (d *draft) parseKey() {
 	d.keyGiven = !empty(d.Value("key"))
 	switch v := d.Value("key").(type) {
-	case nil:
 	case string:
 		if v != "" {
 			d.class.Key = []string{v}
 		}
-	case []any:
-		for i, e := range v {
-			name, ok := e.(string)
-			if !ok || name == "" {
-				d.Fault(jsonfile.Element(d.At("key"), i), jsonfile.Describe(e), "the name of an attribute")
-				continue
-			}
-			d.class.Key = append(d.class.Key, name)
-		}
+	case nil, []any:
+		d.class.Key = texts(d.Object, "key", "the name of an attribute")
 	default:
 		d.keyGiven = true
-		d.Fault(d.At("key"), jsonfile.Describe(v), `an array of one attribute name, such as ["id"]`)
+		d.Fault(d.At("key"), jsonfile.Describe(v), `an array of attribute names, such as ["id"]`)
+	}
+}
+
+// texts reads an array of texts, each of which is what one says.
+func texts(o jsonfile.Object, field, one string) []string {
+	var all []string
+	for i, v := range o.List(field) {
+		s, ok := v.(string)
+		if !ok || s == "" {
+			o.Fault(jsonfile.Element(o.At(field), i), jsonfile.Describe(v), one)
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func (d *draft) parseIndexes() {
+	const shape = `an object such as {"properties": ["surname", "name"], "unique": true}`
+	for i, v := range d.List("compositeIndexes") {
+		fields, ok := v.(engine.Fields)
+		o := jsonfile.Object{File: d.File, Path: jsonfile.Element(d.At("compositeIndexes"), i), Fields: fields, Faults: d.Faults}
+		if !ok {
+			o.Fault(o.Path, jsonfile.Describe(v), shape)
+			continue
+		}
+		index := engine.CompositeIndex{Unique: o.Flag("unique", false), Properties: texts(o, "properties", "the name of an attribute")}
+		if len(index.Properties) == 0 {
+			o.Fault(o.Path, "no properties", shape)
+			continue
+		}
+		d.class.Indexes = append(d.class.Indexes, index)
 	}
 }
 

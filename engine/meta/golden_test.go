@@ -2,7 +2,6 @@ package meta
 
 import (
 	"flag"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,7 +9,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/wire"
 )
@@ -82,7 +80,7 @@ func run(t *testing.T, parts map[string]string) string {
 			sources = append(sources, Source{File: "deploy.json", Path: jsonfile.Element("classes", i), Value: class, Inline: true})
 		}
 	}
-	r, more := Load(sources, "app")
+	r, more := LoadWith(sources, "app", compile)
 	var b strings.Builder
 	for _, f := range append(faults, more...) {
 		if f.Warning {
@@ -96,40 +94,4 @@ func run(t *testing.T, parts map[string]string) string {
 		}
 	}
 	return b.String()
-}
-
-// dump writes whatever a class says.
-func dump(b *strings.Builder, c *engine.Class) {
-	fmt.Fprintf(b, "%s caption=%q key=%s semantic=%q version=%q", c.FullName, c.Caption, strings.Join(c.Key, ","), c.Semantic, c.Version)
-	if c.Abstract {
-		b.WriteString(" abstract")
-	}
-	if c.Ancestor != nil {
-		fmt.Fprintf(b, " ancestor=%s", c.Ancestor.FullName)
-	}
-	for i, d := range c.Descendants {
-		fmt.Fprintf(b, "%s%s", []string{" descendants=", ","}[min(i, 1)], d.FullName)
-	}
-	b.WriteByte('\n')
-	for _, p := range c.Properties {
-		fmt.Fprintf(b, "  %d %s caption=%q type=%s", p.OrderNumber, p.Name, p.Caption, p.Type)
-		for _, flag := range []struct {
-			on   bool
-			name string
-		}{{p.Nullable, "nullable"}, {p.Readonly, "readonly"}, {p.Indexed, "indexed"}, {p.Unique, "unique"}, {p.Autoassigned, "autoassigned"}} {
-			if flag.on {
-				b.WriteString(" " + flag.name)
-			}
-		}
-		if p.Size != 0 || p.Decimals != 0 {
-			fmt.Fprintf(b, " size=%d decimals=%d", p.Size, p.Decimals)
-		}
-		if p.Default != nil {
-			fmt.Fprintf(b, " default=%s", engine.AppendValue(nil, p.Default))
-		}
-		if p.Definition != c.FullName {
-			b.WriteString(" from=" + p.Definition)
-		}
-		b.WriteByte('\n')
-	}
 }

@@ -1,7 +1,7 @@
 package meta
 
 import (
-	"regexp"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -19,39 +19,39 @@ const (
 
 // linker joins drafts into trees of classes.
 type linker struct {
-	drafts []*draft
-	byName map[string]*draft
-	names  []string
-	faults *engine.Faults
+	drafts  []*draft
+	byName  map[string]*draft
+	names   []string
+	faults  *engine.Faults
+	compile Compiler
 }
 
-// add takes a draft in, unless another class has its name.
-func (l *linker) add(d *draft) {
-	name := d.class.FullName
-	if other := l.byName[name]; other != nil {
-		d.Fault(d.At("name"), "class "+engine.Quote(name)+" again", "one class of that name, "+other.where()+" has it: several versions of a class are not supported yet")
-		return
+func newLinker(drafts []*draft, compile Compiler, faults *engine.Faults) *linker {
+	l := &linker{drafts: drafts, byName: make(map[string]*draft, len(drafts)), compile: compile, faults: faults}
+	for _, d := range drafts {
+		l.byName[d.class.FullName] = d
+		l.names = append(l.names, d.class.FullName)
 	}
-	for _, other := range l.names {
-		if strings.EqualFold(other, name) {
-			d.Fault(d.At("name"), "class "+engine.Quote(name), "a name that differs from "+engine.Quote(other)+" in more than letter case")
-			break
-		}
-	}
-	l.byName[name] = d
-	l.names = append(l.names, name)
-	l.drafts = append(l.drafts, d)
+	return l
 }
 
-func (d *draft) where() string {
-	if d.Path == "" {
-		return d.File
+// lookup finds the class that a field of d names, in d's own namespace when it
+// names none. What is not there is a fault.
+func (l *linker) lookup(d *draft, o jsonfile.Object, path, written string) *draft {
+	name := written
+	if !strings.Contains(name, "@") {
+		name = engine.FullName(name, d.class.Namespace)
 	}
-	return d.File + " " + d.Path
+	found := l.byName[name]
+	if found == nil {
+		o.Fault(path, engine.Quote(written)+", a class that does not exist", jsonfile.Choice(name, l.names))
+	}
+	return found
 }
 
-// link finds the ancestor of d, and takes over its attributes, its key and its
-// display string. chain holds the descendants that asked for it.
+// link finds the ancestor of d and its structures, and takes over their
+// attributes, and the ancestor's key, display string and trackers. chain holds
+// the classes that asked for it.
 func (l *linker) link(d *draft, chain []string) {
 	switch d.state {
 	case linking:
@@ -62,16 +62,18 @@ func (l *linker) link(d *draft, chain []string) {
 		d.state = broken
 	case unlinked:
 		d.state = linking
-		ok := l.linkAncestor(d, append(chain, d.class.FullName))
+		chain = append(chain, d.class.FullName)
+		ok := l.linkAncestor(d, chain) && l.expandStructures(d, chain)
 		if !ok || d.state == broken {
 			d.state = broken
 			return
 		}
 		d.state = linked
+		l.findTargets(d)
+		l.inherit(d)
 		d.inheritKey()
 		d.flatten()
 		d.checkKey()
-		d.checkSemantic()
 	}
 }
 
@@ -79,13 +81,8 @@ func (l *linker) linkAncestor(d *draft, chain []string) bool {
 	if d.ancestor == "" {
 		return true
 	}
-	name := d.ancestor
-	if !strings.Contains(name, "@") {
-		name = engine.FullName(name, d.class.Namespace)
-	}
-	a := l.byName[name]
+	a := l.lookup(d, d.Object, d.At("ancestor"), d.ancestor)
 	if a == nil {
-		d.Fault(d.At("ancestor"), engine.Quote(d.ancestor)+", a class that does not exist", jsonfile.Choice(name, l.names))
 		return false
 	}
 	l.link(a, chain)
@@ -96,22 +93,41 @@ func (l *linker) linkAncestor(d *draft, chain []string) bool {
 	return true
 }
 
-// inheritKey fills in the key and display string of a class that names none.
+// inherit fills in the display string and the trackers of a class that names
+// none.
+func (l *linker) inherit(d *draft) {
+	c, a := d.class, d.class.Ancestor
+	if a == nil {
+		return
+	}
+	if c.Semantic == "" && d.label == nil {
+		c.Semantic = a.Semantic
+		d.label, d.labelled = l.byName[a.FullName].label, l.byName[a.FullName].labelled
+	}
+	for _, tracker := range []struct{ own, inherited *string }{
+		{&c.CreationTracker, &a.CreationTracker}, {&c.ChangeTracker, &a.ChangeTracker},
+		{&c.CreatorTracker, &a.CreatorTracker}, {&c.EditorTracker, &a.EditorTracker},
+	} {
+		if *tracker.own == "" {
+			*tracker.own = *tracker.inherited
+		}
+	}
+}
+
+// inheritKey fills in the key of a class that names none. All classes of a tree
+// have one key, since their items share a table.
 func (d *draft) inheritKey() {
 	c := d.class
 	if a := c.Ancestor; a != nil {
-		if c.Semantic == "" {
-			c.Semantic = a.Semantic
-		}
 		switch {
 		case !d.keyGiven:
 			c.Key = a.Key
 		case len(c.Key) > 0 && strings.Join(c.Key, "\n") != strings.Join(a.Key, "\n"):
-			d.Fault(d.At("key"), strings.Join(c.Key, ", "), strings.Join(a.Key, ", ")+", the key of the ancestor: a key of its own is not supported yet")
+			d.Fault(d.At("key"), strings.Join(c.Key, ", "), keyOf(a))
 		}
 		return
 	}
-	if d.keyGiven || !d.inline {
+	if d.keyGiven || !d.inline || c.Struct {
 		return
 	}
 	c.Key = []string{"id"}
@@ -122,11 +138,11 @@ func (d *draft) inheritKey() {
 		}
 	}
 	id := &engine.Property{Name: "id", Caption: "id", Type: engine.GUID, Autoassigned: true, Definition: c.FullName}
-	d.own = append([]*attribute{{property: id, path: d.Path, typed: true}}, d.own...)
+	d.own = append([]*attribute{{Object: jsonfile.Object{File: d.File, Path: d.Path, Faults: d.Faults}, home: d, property: id, typed: true}}, d.own...)
 	for _, own := range d.own {
 		id.OrderNumber = min(id.OrderNumber, own.property.OrderNumber)
 	}
-	d.own[0].numbered = true
+	d.own[0].numbered, d.own[0].at = true, d.Object
 }
 
 // assignID lets the server make the key of an inline class that declares its
@@ -173,6 +189,13 @@ own:
 	}
 }
 
+func keyOf(a *engine.Class) string {
+	if len(a.Key) == 0 {
+		return "no key: class " + a.FullName + ", the ancestor, has none"
+	}
+	return strings.Join(a.Key, ", ") + ", the key of class " + a.FullName + ": a class has the key of its ancestor"
+}
+
 func (d *draft) property(name string) *engine.Property {
 	for _, p := range d.class.Properties {
 		if p.Name == name {
@@ -190,23 +213,25 @@ func (d *draft) propertyNames() []string {
 	return names
 }
 
+// keyless reports whether the class is a structure that describes a part of
+// others only: without a key it has no items of its own.
+func (d *draft) keyless() bool {
+	root := d.class.Root()
+	return root.Struct && len(root.Key) == 0 && !d.keyGiven
+}
+
 func (d *draft) checkKey() {
 	key := d.class.Key
-	if len(key) == 0 && !d.keyGiven && d.class.Ancestor == nil {
-		expected := `a key, the name of an attribute, such as "key": ["id"]`
-		if v, _ := d.Value("isStruct").(bool); v {
-			expected += ": structures without one are not supported yet"
-		}
-		d.Fault(d.Path, "no key", expected)
+	if len(key) == 0 && !d.keyGiven && d.class.Ancestor == nil && !d.class.Struct {
+		d.Fault(d.Path, "no key", `a key, the name of an attribute, such as "key": ["id"]`)
 	}
-	if len(key) > 1 && d.keyGiven {
-		d.Fault(d.At("key"), strings.Join(key, ", "), "one attribute: composite keys are not supported yet")
-	}
-	for _, name := range key {
+	for i, name := range key {
 		if p := d.property(name); p != nil {
 			p.Nullable = false
 		}
-		if d.keyGiven || d.class.Ancestor == nil {
+		if slices.Contains(key[:i], name) {
+			d.Fault(d.At("key"), engine.Quote(name)+" again", "each attribute of the key once")
+		} else if d.keyGiven || d.class.Ancestor == nil {
 			d.checkKeyPart(name)
 		}
 	}
@@ -217,9 +242,19 @@ func (d *draft) checkKeyPart(name string) {
 	switch {
 	case p == nil && !d.written(name):
 		d.Fault(d.At("key"), engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, d.propertyNames()))
-	case p != nil && p.Type.Scalar() && !identifies(p.Type):
-		d.Fault(d.At("key"), engine.Quote(name)+" of type "+p.Type.String(), "an attribute of type string, guid, int, decimal, datetime, url or user")
+	case p != nil && d.typed(name) && !identifies(p.Type):
+		d.Fault(d.At("key"), engine.Quote(name)+" of type "+p.Type.String(), "an attribute of type string, guid, int, decimal, datetime, boolean, url, user or reference")
 	}
+}
+
+// typed reports whether the type of an attribute is known.
+func (d *draft) typed(name string) bool {
+	for _, a := range d.own {
+		if a.property.Name == name {
+			return a.typed
+		}
+	}
+	return true
 }
 
 // written reports whether an attribute of that name is there but unusable, so
@@ -239,37 +274,8 @@ func (d *draft) written(name string) bool {
 // identifies reports whether values of the type make ids.
 func identifies(t engine.PropertyType) bool {
 	switch t {
-	case engine.String, engine.GUID, engine.Int, engine.DecimalNum, engine.DateTime, engine.URL, engine.User:
+	case engine.String, engine.GUID, engine.Int, engine.DecimalNum, engine.DateTime, engine.Boolean, engine.URL, engine.User, engine.Reference:
 		return true
 	}
 	return false
-}
-
-// piece is what the display string takes for the name of an attribute.
-var piece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[\d+(?:,\d+)?\])?\s*$`)
-
-func (d *draft) checkSemantic() {
-	source, _ := d.Value("semantic").(string) // what is inherited was checked where it stands
-	if source == "" {
-		return
-	}
-	for _, part := range strings.Split(source, "|") {
-		name := strings.TrimSpace(part)
-		m := piece.FindStringSubmatch(part)
-		if m == nil {
-			if d.property(name) != nil {
-				d.Warn(d.At("semantic"), engine.Quote(name), "a name of at least two of A-Z, a-z, 0-9 and _: this one is shown as it is written, not as a value")
-			}
-			continue
-		}
-		first, _, dotted := strings.Cut(m[1], ".")
-		switch {
-		case dotted && d.property(first) != nil:
-			d.Fault(d.At("semantic"), engine.Quote(m[1]), "an attribute of the class itself: paths through references are not supported yet")
-		case !dotted && d.property(m[1]) == nil:
-			if near := jsonfile.Nearest(m[1], d.propertyNames()); near != "" {
-				d.Warn(d.At("semantic"), engine.Quote(m[1])+", which is no attribute and shown as it is written", engine.Quote(near))
-			}
-		}
-	}
 }

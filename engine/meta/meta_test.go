@@ -1,6 +1,7 @@
 package meta
 
 import (
+	"context"
 	"io/fs"
 	"strings"
 	"testing"
@@ -86,6 +87,43 @@ func TestClassesAreInitialised(t *testing.T) {
 	}
 }
 
+type clock struct{ engine.FormulaData }
+
+func (clock) Now() engine.Instant { return 42 }
+
+// What $$now, $$uid and $$name stand for; without an account the latter two
+// are null.
+func TestVariables(t *testing.T) {
+	ann := engine.WithAccount(t.Context(), &engine.Account{ID: "ann@local", Name: "Ann"})
+	for _, c := range []struct {
+		ctx  context.Context
+		name variable
+		want any
+	}{
+		{ann, "$$now", engine.Instant(42)}, {ann, "$$uid", "ann@local"}, {ann, "$$name", "Ann"},
+		{t.Context(), "$$now", engine.Instant(42)}, {t.Context(), "$$uid", nil}, {t.Context(), "$$name", nil},
+	} {
+		if got, err := c.name.Eval(c.ctx, nil, clock{}); got != c.want || err != nil {
+			t.Errorf("%s: got %v, %v, want %v", c.name, got, err, c.want)
+		}
+	}
+	if n := variable("$$uid").Needs(); n != nil {
+		t.Errorf("a variable needs %v", n)
+	}
+}
+
+// 1.9 comes before 1.10, and a version before the same with more parts.
+func TestVersionsAreInOrder(t *testing.T) {
+	ascending := []string{"", "0", "1", "1.0", "1.9", "1.10", "1.10.0", "2", "10", "a", "b"}
+	for i, a := range ascending {
+		for j, b := range ascending {
+			if got := compareVersions(a, b); (got < 0) != (i < j) || (got == 0) != (i == j) {
+				t.Errorf("compareVersions(%q, %q) = %d", a, b, got)
+			}
+		}
+	}
+}
+
 type unreadable struct{ fs.FS }
 
 func (u unreadable) Open(name string) (fs.File, error) {
@@ -131,6 +169,12 @@ func FuzzLoad(f *testing.F) {
 		{`{"name":"a","ancestor":"b"}`, `{"name":"b","ancestor":"a"}`},
 		{`{"name":"a","key":"x","semantic":"x.y|z[1,2]","properties":[{"name":"x","type":"int","defaultValue":1e999}]}`, `[]`},
 		{`{"name":"a","properties":[{"name":"id","type":"sting","orderNumber":-9e99},null,7]}`, `{"name":"A"}`},
+		{`{"name":"a","key":["id","r"],"properties":[{"name":"id","type":12},{"name":"r","type":13,"refClass":"b"}]}`, `{"name":"b","key":["r"],"properties":[{"name":"r","type":13,"refClass":"a"}]}`},
+		{`{"name":"a","key":["id"],"properties":[{"name":"id","type":6},{"name":"c","type":14,"itemsClass":"b","backColl":"c","selConditions":[{"property":"id","operation":10,"value":["x"],"nestedConditions":[{"operation":2}]}],"selSorting":[{"property":"id","mode":1}]}]}`,
+			`{"name":"b","ancestor":"a","properties":[{"name":"d","type":14,"itemsClass":"a","backRef":"id","binding":"id"}]}`},
+		{`{"name":"a","isStruct":true,"properties":[{"name":"s","type":16,"refClass":"b"},{"name":"x","type":0,"formula":{"f":["$x",[{}]]}}]}`, `{"name":"b","key":["s$x"],"properties":[{"name":"s","type":16,"refClass":"a"}]}`},
+		{`{"name":"a","version":"1.2","key":["d"],"semantic":{"c":[]},"creationTracker":"d","compositeIndexes":[{"properties":["d"]}],"cacheDependencies":["r.r"],"properties":[{"name":"d","type":9,"defaultValue":"$$now"},{"name":"r","type":13,"refClass":"a","semantic":"d|r.d"}]}`,
+			`{"name":"a","version":"1.10","key":["d"],"properties":[{"name":"d","type":0,"selectionProvider":{"type":"MATRIX","matrix":[{"conditions":{"eq":[]},"result":[{"key":1}]}]}}]}`},
 		{`{"name":null,"key":{},"properties":{}}`, `{"name":"a","name":"b","formula":{}}`},
 	} {
 		f.Add(s[0], s[1], true)
@@ -142,7 +186,7 @@ func FuzzLoad(f *testing.F) {
 		for i := range sources {
 			sources[i].Inline = inline
 		}
-		r, more := Load(sources, "n")
+		r, more := LoadWith(sources, "n", compile)
 		errs, _ := more.Split()
 		if (r == nil) != (len(errs) > 0) {
 			t.Fatalf("repository %v with faults %v", r, more)
@@ -156,7 +200,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		for _, c := range r.Classes() {
-			if len(c.KeyProperties()) != 1 || c.KeyProperties()[0].Nullable {
+			if len(c.KeyProperties()) == 0 || c.KeyProperties()[0].Nullable {
 				t.Fatalf("class %s has key %v", c.FullName, c.Key)
 			}
 			if found, err := r.Class(c.FullName); found != c || err != nil {

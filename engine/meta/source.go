@@ -5,9 +5,11 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/jsonfile"
 	"restsrv/engine/wire"
 )
 
@@ -17,35 +19,49 @@ type Source struct {
 	Path   string // JSON path of the class in File, "" for the whole file
 	Value  any    // as wire.Decode returns it
 	Inline bool   // the defaults of deploy.json hold, not those of class files
+	Type   bool   // it is not a class but a type for attributes of type custom
+
+	Places jsonfile.Places // where things stand in File, when it is YAML
 }
 
-// ReadDir decodes the class files of a folder, *.class.json, in the order of
-// their names. A folder that is not there has none. A file that cannot be read
-// or is not JSON is a fault and left out.
+// typesDir is the folder of user types within that of the classes.
+const typesDir = "types"
+
+// ReadDir decodes the class files of a folder, *.class.json and *.class.yml,
+// and the types in its folder types, *.type.json and *.type.yml, in the order
+// of their names. A folder that is not there has none. A file that cannot be
+// read or is malformed is a fault and left out.
 func ReadDir(root fs.FS, dir string) ([]Source, engine.Faults) {
+	classes, faults := readKind(root, dir, ".class")
+	types, more := readKind(root, path.Join(dir, typesDir), ".type")
+	for i := range types {
+		types[i].Type = true
+	}
+	return append(types, classes...), append(faults, more...)
+}
+
+func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 	entries, err := fs.ReadDir(root, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, engine.Faults{{File: dir, Found: "something that cannot be read", Expected: "a folder of class files"}}
+		return nil, engine.Faults{{File: dir, Found: "something that cannot be read", Expected: "a folder of " + kind[1:] + " files"}}
 	}
 	var sources []Source
 	var faults engine.Faults
 	for _, e := range entries {
 		file := path.Join(dir, e.Name())
-		switch {
-		case e.IsDir():
-		case strings.HasSuffix(file, ".class.json"):
-			v, fault := readFile(root, file)
-			if fault != nil {
-				faults = append(faults, *fault)
-				continue
-			}
-			sources = append(sources, Source{File: file, Value: v})
-		case strings.HasSuffix(file, ".class.yml"), strings.HasSuffix(file, ".class.yaml"):
-			faults = append(faults, engine.Fault{File: file, Found: "a class in YAML", Expected: "a .class.json file: YAML is not supported yet"})
+		ext := strings.TrimPrefix(path.Ext(file), ".")
+		if e.IsDir() || !strings.HasSuffix(strings.TrimSuffix(file, "."+ext), kind) || !slices.Contains([]string{"json", "yml", "yaml"}, ext) {
+			continue
 		}
+		s, fault := readFile(root, file, ext)
+		if fault != nil {
+			faults = append(faults, *fault)
+			continue
+		}
+		sources = append(sources, s)
 	}
 	return sources, faults
 }
@@ -55,6 +71,9 @@ func ReadDir(root fs.FS, dir string) ([]Source, engine.Faults) {
 func Names(sources []Source, namespace string) (names []string, complete bool) {
 	complete = true
 	for _, s := range sources {
+		if s.Type {
+			continue
+		}
 		fields, _ := s.Value.(engine.Fields)
 		given, _ := fields.Get("name")
 		name, _ := given.(string)
@@ -72,14 +91,20 @@ func Names(sources []Source, namespace string) (names []string, complete bool) {
 	return names, complete
 }
 
-func readFile(root fs.FS, file string) (any, *engine.Fault) {
+func readFile(root fs.FS, file, ext string) (Source, *engine.Fault) {
+	s := Source{File: file}
 	data, err := fs.ReadFile(root, file)
 	if err != nil {
-		return nil, &engine.Fault{File: file, Found: "a file that cannot be read", Expected: "a class file"}
+		return s, &engine.Fault{File: file, Found: "a file that cannot be read", Expected: "a class file"}
 	}
-	v, err := wire.Decode(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")))
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if ext == "json" {
+		s.Value, err = wire.Decode(data)
+	} else {
+		s.Value, s.Places, err = jsonfile.DecodeYAML(data)
+	}
 	if err != nil {
-		return nil, &engine.Fault{File: file, Found: err.Error(), Expected: "a JSON object that describes a class"}
+		return s, &engine.Fault{File: file, Found: err.Error(), Expected: "an object, in JSON or YAML as the file is named, that describes a class"}
 	}
-	return v, nil
+	return s, nil
 }

@@ -4,21 +4,20 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/jsonfile"
 )
 
 // checkTrees refuses attributes of one name that classes of one tree declare
 // differently, because items of a tree are stored together.
-func (l *linker) checkTrees() {
-	type place struct {
+func (l *linker) checkTrees(usable []*draft) {
+	type column struct {
 		root *engine.Class
 		name string // without letter case
 	}
-	first := make(map[place]*attribute)
+	first := make(map[column]*attribute)
 	visited := make(map[*draft]bool)
 	var visit func(d *draft)
 	visit = func(d *draft) {
-		if visited[d] || d.state != linked {
+		if visited[d] {
 			return
 		}
 		visited[d] = true
@@ -26,7 +25,7 @@ func (l *linker) checkTrees() {
 			visit(l.byName[a.FullName]) // what an ancestor says holds for its descendants
 		}
 		for _, a := range d.own {
-			at := place{d.class.Root(), strings.ToLower(a.property.Name)}
+			at := column{d.class.Root(), strings.ToLower(a.property.Name)}
 			if other := first[at]; other != nil {
 				d.compare(a, other)
 				continue
@@ -34,18 +33,20 @@ func (l *linker) checkTrees() {
 			first[at] = a
 		}
 	}
-	for _, d := range l.drafts {
+	for _, d := range usable {
 		visit(d)
 	}
 }
 
 func (d *draft) compare(a, other *attribute) {
-	o := jsonfile.Object{File: d.File, Path: a.path, Faults: d.Faults}
 	p, q := a.property, other.property
+	declared := ", as class " + q.Definition + " of the same tree declares " + engine.Quote(q.Name)
 	switch {
 	case p.Name != q.Name:
-		o.Fault(o.At("name"), engine.Quote(p.Name), engine.Quote(q.Name)+", as class "+q.Definition+" of the same tree spells it, or another name")
-	case a.typed && other.typed && p.Type != q.Type:
-		o.Fault(o.At("type"), "type "+p.Type.String(), "type "+q.Type.String()+", as class "+q.Definition+" of the same tree declares "+engine.Quote(q.Name))
+		a.at.Fault(a.at.At("name"), engine.Quote(p.Name), engine.Quote(q.Name)+", as class "+q.Definition+" of the same tree spells it, or another name")
+	case p.Type != q.Type:
+		a.at.Fault(a.at.At("type"), "type "+p.Type.String(), "type "+q.Type.String()+declared)
+	case p.ValueType() != q.ValueType():
+		a.at.Fault(a.at.At("refClass"), "a reference that holds values of type "+p.ValueType().String(), "one that holds values of type "+q.ValueType().String()+declared)
 	}
 }

@@ -21,6 +21,9 @@ func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	if err := q.Class.Check(v); err != nil {
 		return 0, err
 	}
+	if err := p.fits(v); err != nil {
+		return 0, err
+	}
 	if !given(v) {
 		return s.Count(ctx, q)
 	}
@@ -101,7 +104,7 @@ func (p *plan) onlyPlain(v engine.Values) error {
 		}
 	}
 	for _, property := range p.duties.files {
-		if v[property.Index] != engine.Absent && v[property.Index] != nil {
+		if v[property.Index] != engine.Absent {
 			return refuse(property, "file", "is a file")
 		}
 	}

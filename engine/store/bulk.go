@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,6 +125,7 @@ func (sv *save) divide(group []entry, existing map[string]string) error {
 		e := &group[i]
 		class := existing[keyText(e.key)]
 		if class == "" {
+			e.sought = e.how == lookup
 			e.full, e.how, e.mask = nil, insert, ""
 			continue
 		}
@@ -173,22 +173,21 @@ func (sv *save) completeAll(p *plan, group []entry) error {
 func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	b := newBuilder(sv.store.traits)
 	id := p.table.id
-	b.add("SELECT ", id.quoted, ", ", classColumn, " FROM ", p.table.quoted, " WHERE ", id.quoted, " IN (")
-	for i := range powerOfTwo(len(group)) { // padded: few statements for all sizes
-		if i > 0 {
-			b.add(", ")
-		}
-		b.bind(group[min(i, len(group)-1)].key[0])
+	keys := make([]any, len(group))
+	for i := range group {
+		keys[i] = group[i].key[0]
 	}
-	b.add(")")
+	b.add("SELECT ", id.quoted, ", ", classColumn, " FROM ", p.table.quoted, " WHERE ")
+	sv.store.in(b, id.quoted, id.typ, keys)
 	if root := sv.store.plans[p.table.classes[0]]; root.condition != "" {
 		b.add(" AND ", root.condition)
 	}
+	b.add(sv.store.traits.Lock)
 	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, b.text(), nil)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := st.QueryContext(context.Background(), b.args...)
+	rows, err := st.QueryContext(sv.w.ctx, b.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -223,17 +222,30 @@ func (sv *save) insertAll(group []entry) error {
 			return err
 		}
 	}
-	most := min(bulkRows, (sv.store.traits.MaxVariables-1)/p.rowVariables())
+	tr, arrays := sv.store.traits, sv.store.arrays()
+	most := min(bulkRows, (tr.MaxVariables-1)/p.rowVariables())
 	for len(group) > 0 {
 		if err := sv.ctx.Err(); err != nil {
 			return ended(err)
 		}
-		n := powerOfTwo(min(len(group), most))
-		if n > min(len(group), most) {
+		n, write := powerOfTwo(min(len(group), most)), sv.chunk
+		switch {
+		case tr.Copy > 0 && group[0].how == insert && len(group) >= tr.Copy:
+			n, write = len(group), sv.copyRows
+		case arrays:
+			n = min(len(group), arrayRows)
+		case n > min(len(group), most):
 			n /= 2
 		}
-		if err := sv.chunk(p, group[:n]); err != nil {
-			return sv.blame(p, group[:n], err)
+		if tr.Savepoint && n > 1 {
+			if err := sv.w.exec("SAVEPOINT rows"); err != nil {
+				return err
+			}
+		}
+		if err := write(p, group[:n]); err != nil {
+			if err := sv.blame(p, group[:n], err); err != nil {
+				return err
+			}
 		}
 		if err := sv.afterAll(p, group[:n]); err != nil {
 			return err
@@ -258,8 +270,16 @@ func (sv *save) afterAll(p *plan, group []entry) error {
 
 // blame finds the record that a failed statement failed for: the statement
 // left nothing behind, so its rows are tried one by one. All of it is undone
-// in the end.
+// in the end, unless what made it fail is gone.
 func (sv *save) blame(p *plan, group []entry, err error) error {
+	if kind := sv.store.kind(err); kind != Other && kind != TooLong || sv.w.ctx.Err() != nil {
+		return err // no record's fault
+	}
+	if sv.store.traits.Savepoint && len(group) > 1 {
+		if failure := sv.w.exec("ROLLBACK TO SAVEPOINT rows"); failure != nil {
+			return err
+		}
+	}
 	for i := range group {
 		if len(group) > 1 {
 			if err = sv.chunk(p, group[i:i+1]); err == nil {
@@ -269,7 +289,15 @@ func (sv *save) blame(p *plan, group []entry, err error) error {
 		e := &group[i]
 		value := func(name string) any { return e.full[p.class.Property(name).Index] }
 		if d := sv.store.duplicate(p, err, value); d != nil {
+			if e.sought {
+				// Somebody else has stored it meanwhile, unless a class beside
+				// this one has its key.
+				return again{atRecord(e.index, d)}
+			}
 			return atRecord(e.index, d)
+		}
+		if sv.store.kind(err) == TooLong {
+			return atRecord(e.index, sv.store.failed(sv.ctx, sv.w, err))
 		}
 		return err
 	}
@@ -278,33 +306,39 @@ func (sv *save) blame(p *plan, group []entry, err error) error {
 
 // chunk writes entries by one statement.
 func (sv *save) chunk(p *plan, group []entry) error {
-	first := &group[0]
-	name := strconv.Itoa(len(group)) + " " + p.class.FullName + " " + first.mask
+	first, arrays := &group[0], sv.store.arrays()
+	rowTexts := len(group)
+	if arrays {
+		rowTexts = 1 // whatever their number
+	}
+	name := strconv.Itoa(rowTexts) + " " + p.class.FullName + " " + first.mask
 	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, name, func() string {
 		tail := ""
 		if first.how == upsert {
-			tail = p.upsertTail(sv.store.traits, len(group), first.mask)
+			tail = p.upsertTail(sv.store.traits, rowTexts, first.mask)
 		}
-		return p.insertText(sv.store.traits, len(group), tail)
+		if arrays {
+			return p.insertArrays(sv.store.traits, sv.store.db.Dialect, tail)
+		}
+		return p.insertText(sv.store.traits, rowTexts, tail)
 	})
 	if err != nil {
 		return err
 	}
 	args := slices.Grow(sv.args[:0], len(group)*p.rowVariables()+1)
-	items := make([]engine.Item, len(group))
-	for i := range group {
-		e, it := &group[i], &items[i]
-		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: e.full}
-		sv.items[e.index] = it
+	for _, it := range sv.newItems(p, group) {
 		args = p.rowArgs(args, it)
 	}
 	sv.args = args
+	if arrays {
+		args = sv.store.asArrays(p, args)
+	}
 	if first.how == insert {
-		_, err = st.ExecContext(context.Background(), args...)
+		_, err = st.ExecContext(sv.w.ctx, args...)
 		return err
 	}
 	args = append(args, orNull(sv.account))
-	rows, err := st.QueryContext(context.Background(), args...)
+	rows, err := st.QueryContext(sv.w.ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -321,6 +355,17 @@ func (sv *save) chunk(p *plan, group []entry) error {
 		sv.loadUpserted(p, group, i, returned == p.selected)
 	}
 	return rows.Err()
+}
+
+// newItems makes the items that the entries become when they are inserted.
+func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
+	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
+	for i := range group {
+		e, it := &group[i], &items[i]
+		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: e.full}
+		sv.items[e.index], list[i] = it, it
+	}
+	return list
 }
 
 // loadUpserted brings an item up to what its row has become. Rows come back

@@ -65,7 +65,7 @@ func (sv *save) relate(owner pending, m membership) error {
 				ids = append(ids, key[0])
 			}
 		}
-		if err := sv.unlink(l, self, ids); err != nil {
+		if err := sv.unlink(l, self, sv.store.plans[m.property.Target].table.id.typ, ids); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func (sv *save) members(e *entry, m membership, fill func(v engine.Values, c *en
 			fill(inner.given, inner.plan.class)
 		}
 		it, err := sv.write(&inner)
-		if err == nil && !allowed(m.property, it.Class) {
+		if err == nil && !m.property.Allows(it.Class) {
 			err = notAllowed(m.property, it.Class, it.ID)
 		}
 		if err != nil {
@@ -127,7 +127,7 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	if err != nil {
 		return nil, err
 	}
-	return members, sv.unlink(l, owner, gone)
+	return members, sv.unlink(l, owner, typ, gone)
 }
 
 // distinct leaves out what is there already.
@@ -141,13 +141,13 @@ func distinct(members []any) []any {
 	})
 }
 
-func (sv *save) unlink(l *links, owner any, members []any) error {
+func (sv *save) unlink(l *links, owner any, typ engine.PropertyType, members []any) error {
 	for chunk := range slices.Chunk(members, bulkRows) {
 		b := newBuilder(sv.store.traits)
 		b.add("DELETE FROM ", l.quoted, " WHERE ", l.owner, " = ")
 		b.bind(owner)
-		b.add(" AND ", l.item, " IN ")
-		b.list(chunk)
+		b.add(" AND ")
+		sv.store.in(b, l.item, typ, chunk)
 		if _, err := sv.w.execute(b); err != nil {
 			return err
 		}
@@ -260,7 +260,7 @@ func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (
 		}
 	}
 	for chunk := range slices.Chunk(asked, bulkRows) {
-		if err := look(func(b *builder) { b.add(target.table.id.quoted, " IN "); b.list(chunk) }); err != nil {
+		if err := look(func(b *builder) { sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk) }); err != nil {
 			return nil, err
 		}
 	}
@@ -305,12 +305,12 @@ func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
 	target := sv.store.plans[p.Target]
 	v := engine.NewValues(p.Target)
 	v[p.Target.Property(p.Back.Name).Index] = value
-	sv.stampUpdate(target, v)
+	p.Target.Stamp(v, sv.generate(), false)
 	for chunk := range slices.Chunk(ids, bulkRows) {
 		b := newBuilder(sv.store.traits)
 		sv.setAll(b, target, v)
-		b.add(" WHERE ", target.table.id.quoted, " IN ")
-		b.list(chunk)
+		b.add(" WHERE ")
+		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
 		if _, err := sv.w.execute(b); err != nil {
 			given := func(name string) any { return v[p.Target.Property(name).Index] }
 			if d := sv.store.duplicate(target, err, given); d != nil {

@@ -23,11 +23,11 @@ func (u *upgrader) create(t *table) error {
 	if err := u.exec(ddl, ")"); err != nil {
 		return err
 	}
-	if err := u.exec(indexDDL(t.unique[0])); err != nil {
+	if err := u.exec(indexDDL(u.traits, t.unique[0])); err != nil {
 		return err
 	}
 	if len(t.classes) > 1 {
-		if err := u.exec("CREATE INDEX ", quoteName(t.name+"#class"), " ON ", t.quoted, " (", classColumn, ")"); err != nil {
+		if err := u.exec("CREATE INDEX ", u.traits.quote(t.name+"#class"), " ON ", t.quoted, " (", classColumn, ")"); err != nil {
 			return err
 		}
 	}
@@ -74,10 +74,10 @@ func (u *upgrader) rememberAll(t *table) error {
 	return nil
 }
 
-func indexDDL(i Index) string {
-	ddl := "CREATE UNIQUE INDEX " + quoteName(i.Name) + " ON " + quoteName(i.Table) + " ("
+func indexDDL(tr Traits, i Index) string {
+	ddl := "CREATE UNIQUE INDEX " + quoteName(i.Name) + " ON " + tr.quote(i.Table) + " ("
 	for n, c := range i.Columns {
-		ddl += []string{"", ", "}[min(n, 1)] + quoteName(c)
+		ddl += []string{"", ", "}[min(n, 1)] + tr.quote(c)
 	}
 	return ddl + ")"
 }
@@ -93,7 +93,7 @@ func (u *upgrader) index(t *table, col *column, had string) error {
 	}
 	switch wants {
 	case "index":
-		return u.exec("CREATE INDEX ", quoteName(col.index(t, "index")), " ON ", t.quoted, " (", col.quoted, ")")
+		return u.exec("CREATE INDEX ", u.traits.quote(col.index(t, "index")), " ON ", t.quoted, " ", u.dialect.IndexOn(col.quoted, col.typ))
 	case "unique":
 		n, err := u.count("(SELECT 1 FROM " + t.quoted + " WHERE " + col.quoted + " IS NOT NULL GROUP BY " + col.quoted + " HAVING count(*) > 1) AS d")
 		if err != nil {
@@ -104,14 +104,14 @@ func (u *upgrader) index(t *table, col *column, had string) error {
 				t.name, engine.Quote(col.name), n)
 			return nil
 		}
-		return u.exec(indexDDL(Index{col.index(t, "unique"), t.name, []string{col.name}}))
+		return u.exec(indexDDL(u.traits, Index{u.traits.name(col.index(t, "unique")), t.name, []string{col.name}}))
 	}
 	return nil
 }
 
 func (u *upgrader) dropIndexes(t *table, col *column) error {
 	for _, kind := range []string{"index", "unique"} {
-		if err := u.exec("DROP INDEX IF EXISTS ", quoteName(col.index(t, kind))); err != nil {
+		if err := u.exec("DROP INDEX IF EXISTS ", u.traits.quote(col.index(t, kind))); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ func (u *upgrader) removed(t *table, c *engine.Class) error {
 		if p := c.Property(name); p != nil && p.Stored() {
 			continue
 		}
-		n, err := u.count(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + quoteName(name) + " IS NOT NULL")
+		n, err := u.count(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + u.traits.quote(name) + " IS NOT NULL")
 		if err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (u *upgrader) fill(t *table, c *engine.Class, p *engine.Property) error {
 	if p.Nullable {
 		return nil
 	}
-	name := quoteName(p.Name)
+	name := u.traits.quote(p.Name)
 	without := t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + name + " IS NULL"
 	n, err := u.count(without)
 	if err != nil || n == 0 {

@@ -17,7 +17,11 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	if !ok {
 		return engine.NoItem(c, id)
 	}
-	return s.writer.do(ctx, func(w *session) error {
+	do := s.writer.do
+	if inStatement(m) && !p.table.remembered() {
+		do = s.writer.statement
+	}
+	return do(ctx, func(w *session) error {
 		b := newBuilder(s.traits)
 		b.add("DELETE FROM ", p.table.quoted)
 		p.whereKey(b, key)
@@ -46,7 +50,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
-	found, err := w.one(context.Background(), p, stored, key)
+	found, err := w.one(w.ctx, p.lock, p, stored, key)
 	switch {
 	case err != nil:
 		return err
@@ -67,8 +71,8 @@ func (s *Store) forget(w *session, t *table, keys []any) error {
 				continue
 			}
 			b := newBuilder(s.traits)
-			b.add("DELETE FROM ", p.table, " WHERE ", p.column, " IN ")
-			b.list(chunk)
+			b.add("DELETE FROM ", p.table, " WHERE ")
+			s.in(b, p.column, t.id.typ, chunk)
 			if _, err := w.execute(b); err != nil {
 				return err
 			}

@@ -11,6 +11,10 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"unicode/utf8"
+
 	"github.com/jmoiron/sqlx"
 
 	"restsrv/engine"
@@ -26,9 +30,24 @@ type Dialect interface {
 	// included: text by bytes, decimals by number.
 	ColumnType(t engine.PropertyType) string
 
+	// IndexOn is what an index of a column of that type is made on: all that
+	// follows the table's name in CREATE INDEX. It serves equality and, unless
+	// values may be too long for it, order.
+	IndexOn(column string, t engine.PropertyType) string
+
 	// Match is a condition, never null, that is true when the text in column
-	// matches the RE2 expression of the placeholder, anywhere in it.
-	Match(column, placeholder string) string
+	// matches the RE2 expression, anywhere in it. bind returns a placeholder.
+	Match(column, pattern string, bind func(any) string) string
+
+	// In is a condition that is true when the value in column, which has the
+	// type, is one of list, and null when column is. It binds long lists as one
+	// value, so that one statement serves any length.
+	In(column string, t engine.PropertyType, list []any, bind func(any) string) string
+
+	// Array returns a list of values of one type as a single value to bind, and
+	// the type to cast it to; an empty type where there are no arrays and rows
+	// are bound value by value. List holds what encode returns.
+	Array(t engine.PropertyType, list []any) (typ string, value any)
 
 	// Duplicate reports whether err says that a write broke one of the unique
 	// indexes, and which.
@@ -50,7 +69,11 @@ type Traits struct {
 	MaxVariables int    // placeholders in one statement
 	Begin        string // opens a transaction that will write
 	Writers      int    // connections that write at the same time
-	Batch        int    // transactions that one commit may carry; 1 for no sharing
+	Batch        int    // transactions that one commit may carry; with 1 each is alone and heeds its context
+	Copy         int    // rows of one class, surely new, from which COPY pays; 0 where there is no COPY
+	MaxName      int    // bytes of the name of a table, column or index; 0 for any
+	Lock         string // ends a SELECT of rows that the transaction is about to change
+	Savepoint    bool   // a failed statement takes the transaction with it, unless a savepoint was set
 	Label        string // alias that makes a result column cheap to describe, or ""
 	Pack         string // joins what PackText makes of text columns into one column (see result), or ""
 	PackText     string // a column as an argument of Pack
@@ -71,7 +94,27 @@ const (
 	Other       Failure = iota // a mistake of ours
 	Away                       // the database cannot be reached, is locked, full or read-only
 	Interrupted                // the statement was ended by its context
+	Lost                       // another transaction was in the way: doing it all again may help
+	Stale                      // the statement was refused because of what the connection remembers: a new one may do
+	TooLong                    // a value does not fit an index or a row
 )
+
+// name is what a thing is called in the database: its name, or when that is
+// too long its beginning and a hash, which no other thing has.
+func (tr Traits) name(name string) string {
+	if tr.MaxName == 0 || len(name) <= tr.MaxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	tail := "~" + hex.EncodeToString(sum[:8])
+	cut := tr.MaxName - len(tail)
+	for !utf8.RuneStart(name[cut]) {
+		cut--
+	}
+	return name[:cut] + tail
+}
+
+func (tr Traits) quote(name string) string { return quoteName(tr.name(name)) }
 
 // Database is an open database, ready to be made a Store of. A dialect's Open
 // returns it.

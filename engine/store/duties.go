@@ -49,7 +49,7 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 		case p.Type == engine.Reference && !bound[declared(p)]:
 			d.references = append(d.references, p)
 			d.restricted = d.restricted || len(p.Subclasses) > 0
-		case p.Type == engine.Image || p.Type == engine.File || p.Type == engine.FileList:
+		case p.Type.IsFile():
 			d.files = append(d.files, p)
 		case p.Type == engine.Int && p.Autoassigned:
 			d.numbers = append(d.numbers, p)
@@ -87,7 +87,7 @@ func (s *Store) layOutDuties() {
 	}
 	for c, p := range s.plans {
 		p.duties = newDuties(c, bound)
-		p.table.filed = p.table.filed || len(p.duties.files) > 0
+		p.table.filed = p.table.filed || len(p.duties.files) > 0 && s.plans[s.cfg.FileClass] != nil
 	}
 	for _, t := range s.tables {
 		for _, c := range t.classes {

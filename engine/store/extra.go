@@ -26,6 +26,9 @@ type links struct {
 	item   string // of the id of its member
 }
 
+// short makes names of extras that every database takes.
+var short = Traits{MaxName: 63}
+
 // Columns of a table of links.
 const (
 	ownerColumn = `"#owner"`
@@ -46,7 +49,7 @@ func linksOf(p *engine.Property) *links {
 			l.name, l.owner, l.item = other, itemColumn, ownerColumn
 		}
 	}
-	l.quoted = quoteName(l.name)
+	l.quoted = short.quote(l.name)
 	return l
 }
 
@@ -88,8 +91,8 @@ func (s *Store) linkTable(l *links, owner, item engine.PropertyType) extra {
 		create: []string{
 			"CREATE TABLE " + l.quoted + " (" + seqColumn + " " + s.traits.Sequence + ", " + ownerColumn + " " + d.ColumnType(owner) +
 				" NOT NULL, " + itemColumn + " " + d.ColumnType(item) + " NOT NULL)",
-			indexDDL(Index{l.name + "#key", l.name, []string{"#owner", "#item"}}),
-			"CREATE INDEX " + quoteName(l.name+"#item") + " ON " + l.quoted + " (" + itemColumn + ")",
+			indexDDL(short, Index{short.name(l.name + "#key"), l.name, []string{"#owner", "#item"}}),
+			"CREATE INDEX " + short.quote(l.name+"#item") + " ON " + l.quoted + " (" + itemColumn + ")",
 		},
 		drop: "DROP TABLE " + l.quoted,
 	}
@@ -109,11 +112,11 @@ func (t *table) compositeIndex(c *engine.Class, index engine.CompositeIndex) (e 
 	kind := "index"
 	if index.Unique {
 		kind = "unique"
-		t.unique = append(t.unique, Index{t.name + "#composite#" + strings.Join(index.Properties, "#"), t.name, index.Properties})
+		t.unique = append(t.unique, Index{short.name(t.name + "#composite#" + strings.Join(index.Properties, "#")), t.name, index.Properties})
 	}
 	e = extra{name: t.name + "#composite#" + strings.Join(index.Properties, "#"), form: kind}
-	e.drop = "DROP INDEX " + quoteName(e.name)
-	e.create = []string{"CREATE " + map[bool]string{true: "UNIQUE "}[index.Unique] + "INDEX " + quoteName(e.name) + " ON " + t.quoted + " (" + strings.Join(quoted, ", ") + ")"}
+	e.drop = "DROP INDEX " + short.quote(e.name)
+	e.create = []string{"CREATE " + map[bool]string{true: "UNIQUE "}[index.Unique] + "INDEX " + short.quote(e.name) + " ON " + t.quoted + " (" + strings.Join(quoted, ", ") + ")"}
 	return e, true
 }
 
@@ -135,7 +138,7 @@ func (u *upgrader) extras(t *table) error {
 		if wanted[name] || old.Root != t.name || old.Gone || old.Indexes == extraRows {
 			continue
 		}
-		if err := u.exec("DROP INDEX ", quoteName(name)); err != nil {
+		if err := u.exec("DROP INDEX ", short.quote(name)); err != nil {
 			return err
 		}
 		old.Gone = true
@@ -158,7 +161,7 @@ func (u *upgrader) extra(t *table, e extra) error {
 		return nil
 	}
 	if known && e.rows {
-		n, err := u.count(quoteName(e.name))
+		n, err := u.count(short.quote(e.name))
 		if err != nil {
 			return err
 		}
@@ -192,7 +195,7 @@ func (u *upgrader) dropExtras(t *table) error {
 		}
 		delete(u.memory[extraMark], name)
 		if old.Indexes == extraRows && !old.Gone {
-			if err := u.exec("DROP TABLE ", quoteName(name)); err != nil {
+			if err := u.exec("DROP TABLE ", short.quote(name)); err != nil {
 				return err
 			}
 		}

@@ -4,14 +4,57 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"math/rand/v2"
 	"strings"
 	"time"
 
 	"restsrv/engine"
 )
 
-// retryAfter is when a client may hope that a database which is away is back.
-const retryAfter = 2 * time.Second
+// When a client may hope that a database which is away is back, and one that
+// is busy is not.
+const (
+	retryAfter = 2 * time.Second
+	retryBusy  = time.Second
+)
+
+// maxAttempts is how often work is done before its failure is believed, when
+// doing it again may help.
+const maxAttempts = 8
+
+// pause waits before another attempt, longer each time and never the same for
+// two who were in each other's way. It reports whether ctx allows it.
+func pause(ctx context.Context, attempt int) bool {
+	most := time.Millisecond << min(attempt, 7)
+	wait := time.NewTimer(most/4 + rand.N(most))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// again marks an error of work that may succeed when it is done again.
+type again struct{ error }
+
+// Unwrap returns the error itself.
+func (a again) Unwrap() error { return a.error }
+
+// kind says what kind of failure err is.
+func (s *Store) kind(err error) Failure {
+	var mark again
+	switch {
+	case err == nil:
+		return Other
+	case errors.As(err, &mark):
+		return Lost
+	case errors.Is(err, driver.ErrBadConn):
+		return Away
+	}
+	return s.db.Dialect.Classify(err)
+}
 
 // failed turns an error of the database, met on session r, into an
 // *engine.Error. A session whose connection is gone makes a new one.
@@ -19,25 +62,31 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	if err == nil {
 		return nil
 	}
+	kind := s.kind(err)
+	if r.conn != nil && r.interrupt == nil && (kind == Stale || kind == Interrupted || !r.sound()) {
+		r.disconnect() // what was cancelled may still be cancelling
+	}
 	var known *engine.Error
 	if errors.As(err, &known) {
 		return known
 	}
-	kind := s.db.Dialect.Classify(err)
-	if errors.Is(err, driver.ErrBadConn) {
-		kind = Away
-	}
-	if cause := ctx.Err(); cause != nil && kind != Away {
+	away := kind == Away || kind == Stale
+	if cause := ctx.Err(); cause != nil && !away {
 		return ended(cause)
 	}
 	switch {
-	case kind == Away:
+	case away:
 		r.disconnect()
 		s.cfg.Log.Error("the database is not available", "error", err)
 		return &engine.Error{Code: engine.Unavailable, Reason: "database", RetryAfter: retryAfter,
 			Message: "the database is not available", Err: err}
 	case kind == Interrupted, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return ended(err)
+	case kind == Lost:
+		return &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy,
+			Message: "other writes were in the way of this one", Err: err}
+	case kind == TooLong:
+		return &engine.Error{Code: engine.Invalid, Reason: "size", Message: "a value is too long for the database", Err: err}
 	}
 	return engine.Wrap(err, "the database refused a statement")
 }

@@ -27,7 +27,7 @@ func (p *plan) filter(b *builder, f *engine.Filter, negated bool) {
 		if negated {
 			b.add("NOT ")
 		}
-		b.add(b.dialect.Match(p.name(f.Property), b.placeholder(f.Pattern)))
+		b.add(b.dialect.Match(p.name(f.Property), f.Pattern, b.placeholder))
 	default:
 		p.compare(b, f, negated)
 	}
@@ -85,33 +85,22 @@ func (p *plan) empty(b *builder, property *engine.Property, negated bool) {
 	}
 }
 
-// in pads its list to a power of two, so that lists of all lengths make few
-// statements.
 func (p *plan) in(b *builder, f *engine.Filter, negated bool) {
 	if len(f.List) == 0 {
 		constant(b, negated)
 		return
 	}
 	name := p.name(f.Property)
+	list := make([]any, len(f.List))
+	for i, v := range f.List {
+		list[i] = encode(v)
+	}
+	among := b.dialect.In(name, f.Property.Type, list, b.placeholder)
 	if negated {
-		b.add("(", name, " IS NULL OR ", name, " NOT IN (")
-	} else {
-		b.add(name, " IN (")
+		b.add("(", name, " IS NULL OR NOT ", among, ")")
+		return
 	}
-	size := 1
-	for size < len(f.List) {
-		size *= 2
-	}
-	for i := range size {
-		if i > 0 {
-			b.add(", ")
-		}
-		b.bind(f.List[min(i, len(f.List)-1)])
-	}
-	b.add(")")
-	if negated {
-		b.add(")")
-	}
+	b.add(among)
 }
 
 // opposite is the comparison that holds where the other does not, nulls apart.
@@ -145,6 +134,18 @@ func symbol(op engine.Op) string {
 	return " >= "
 }
 
+// comparable names two columns so that every database compares them alike: a
+// whole number beside a real one as a real one.
+func (p *plan) comparable(left, right *engine.Property) (string, string) {
+	names := []string{p.name(left), p.name(right)}
+	for i, property := range []*engine.Property{left, right} {
+		if left.Type != right.Type && property.Type == engine.Int {
+			names[i] = "CAST(" + names[i] + " AS DOUBLE PRECISION)"
+		}
+	}
+	return names[0], names[1]
+}
+
 func (p *plan) compare(b *builder, f *engine.Filter, negated bool) {
 	op := f.Op
 	if negated {
@@ -158,9 +159,10 @@ func (p *plan) compare(b *builder, f *engine.Filter, negated bool) {
 	case f.Other == nil && f.Value == nil: // an order with null never holds
 		constant(b, negated)
 	case f.Other != nil && equality:
-		b.add(name, []string{" IS NOT DISTINCT FROM ", " IS DISTINCT FROM "}[boolToInt(op == engine.OpNe)], p.name(f.Other))
+		name, other := p.comparable(f.Property, f.Other)
+		b.add(name, []string{" IS NOT DISTINCT FROM ", " IS DISTINCT FROM "}[boolToInt(op == engine.OpNe)], other)
 	case f.Other != nil:
-		other := p.name(f.Other)
+		name, other := p.comparable(f.Property, f.Other)
 		if negated {
 			b.add("(", name, " IS NULL OR ", other, " IS NULL OR ", name, symbol(op), other, ")")
 			return

@@ -15,7 +15,7 @@ import (
 // that are given. It is not for clients. Errors: Invalid with reason duplicate
 // when a unique value is taken, and for an item without a key.
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
-	im := &importing{save{store: s, ctx: ctx}, make([]*engine.Item, len(items))}
+	im := &importing{save: s.newWrite(ctx, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
 		if s.plans[it.Class] == nil {
 			return engine.NoClass(it.Class.FullName)
@@ -23,22 +23,22 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 		if it.Class.Abstract {
 			return atRecord(i, abstract(it.Class))
 		}
-		own := *it
-		own.Values = slices.Clone(it.Values)
-		for n, v := range own.Values {
+		given := *it
+		given.Values = slices.Clone(it.Values)
+		for n, v := range given.Values {
 			if v == engine.Absent {
-				own.Values[n] = nil
+				given.Values[n] = nil
 			}
 		}
-		own.Revision = uint64(revision())
-		if own.ID = it.Class.ID(own.Values); own.ID == "" {
-			return atRecord(i, it.Class.Check(own.Values))
+		given.Revision = uint64(revision())
+		if given.ID = it.Class.ID(given.Values); given.ID == "" {
+			return atRecord(i, it.Class.Check(given.Values))
 		}
-		im.given[i] = &own
+		im.items[i] = &given
 	}
 	return s.writer.do(ctx, func(w *session) error {
-		im.w = w
-		for rest := im.given; len(rest) > 0; {
+		im.begin(w)
+		for rest := im.items; len(rest) > 0; {
 			n := im.groupLength(rest)
 			if err := im.write(s.plans[rest[0].Class], rest[:n]); err != nil {
 				return err
@@ -51,8 +51,8 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 
 // importing is one call of Import.
 type importing struct {
-	save
-	given []*engine.Item
+	*save
+	items []*engine.Item
 }
 
 // groupLength is how many of the first items are of one class and differ.
@@ -91,29 +91,24 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	if err := im.raise(p, rows); err != nil {
 		return err
 	}
-	return im.relateItems(p, items)
+	if err := im.links(p, items); err != nil {
+		return err
+	}
+	return im.files(p, items)
 }
 
 // there tells which ids the table of a plan has.
 func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, error) {
 	keys := make([]any, len(items))
 	for i, it := range items {
-		keys[i] = ownKey(it)
+		keys[i] = keyOf(it)
 	}
 	found := map[string]bool{}
 	b := newBuilder(im.store.traits)
-	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ", p.table.id.quoted, " IN ")
-	b.list(keys)
+	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ")
+	im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
 	err := im.w.rows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
 	return found, err
-}
-
-// ownKey is what the table finds the item by.
-func ownKey(it *engine.Item) any {
-	if key := it.Class.KeyProperties(); len(key) == 1 {
-		return it.Values[key[0].Index]
-	}
-	return it.ID
 }
 
 // insert writes new items, as many as go into one statement.
@@ -132,7 +127,7 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 		if err != nil {
 			return err
 		}
-		if _, err := st.ExecContext(context.Background(), args...); err != nil {
+		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
 			return im.taken(p, items[0], err)
 		}
 		if err := im.edited(p, items[:n]); err != nil {
@@ -157,15 +152,15 @@ func (im *importing) edited(p *plan, items []*engine.Item) error {
 	byEditor := map[string][]any{}
 	for _, it := range items {
 		if it.Editor != "" {
-			byEditor[it.Editor] = append(byEditor[it.Editor], ownKey(it))
+			byEditor[it.Editor] = append(byEditor[it.Editor], keyOf(it))
 		}
 	}
 	for editor, keys := range byEditor {
 		b := newBuilder(im.store.traits)
 		b.add("UPDATE ", p.table.quoted, " SET ", editorColumn, " = ")
 		b.bind(editor)
-		b.add(" WHERE ", p.table.id.quoted, " IN ")
-		b.list(keys)
+		b.add(" WHERE ")
+		im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
 		if _, err := im.w.execute(b); err != nil {
 			return err
 		}
@@ -193,15 +188,15 @@ func (im *importing) replace(p *plan, it *engine.Item) error {
 		set(col.quoted, value)
 	}
 	b.add(" WHERE ", p.table.id.quoted, " = ")
-	b.bind(ownKey(it))
+	b.bind(keyOf(it))
 	if _, err := im.w.execute(b); err != nil {
 		return im.taken(p, it, err)
 	}
 	return nil
 }
 
-// relateItems writes the collections that items have as values.
-func (im *importing) relateItems(p *plan, items []*engine.Item) error {
+// links writes the collections that items have as values.
+func (im *importing) links(p *plan, items []*engine.Item) error {
 	for _, property := range p.class.Properties {
 		if !linked(property) || im.store.plans[property.Target] == nil {
 			continue
@@ -215,7 +210,7 @@ func (im *importing) relateItems(p *plan, items []*engine.Item) error {
 				continue
 			}
 			if given.Replace {
-				cleared = append(cleared, ownKey(it))
+				cleared = append(cleared, keyOf(it))
 			}
 			for _, member := range given.Add {
 				id, _ := member.(string)
@@ -223,10 +218,10 @@ func (im *importing) relateItems(p *plan, items []*engine.Item) error {
 				if !ok {
 					return notAnID(property, id)
 				}
-				pairs = append(pairs, [2]any{ownKey(it), key[0]})
+				pairs = append(pairs, [2]any{keyOf(it), key[0]})
 			}
 		}
-		if err := im.clear(l, cleared); err != nil {
+		if err := im.clear(l, p.table.id.typ, cleared); err != nil {
 			return err
 		}
 		if err := im.linkPairs(l, pairs); err != nil {
@@ -236,19 +231,38 @@ func (im *importing) relateItems(p *plan, items []*engine.Item) error {
 	return nil
 }
 
+// files writes what is known of the items' files.
+func (im *importing) files(p *plan, items []*engine.Item) error {
+	if !p.table.filed {
+		return nil
+	}
+	keys := make([]any, len(items))
+	var all []held
+	for i, it := range items {
+		keys[i] = keyOf(it)
+		for _, property := range p.duties.files {
+			all = append(all, heldBy(it, property.Name))
+		}
+	}
+	if err := im.store.forgetFiles(im.w, p.table, keys); err != nil {
+		return err
+	}
+	return im.mirror(p.table, all)
+}
+
 func notAnID(p *engine.Property, id string) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "type", "attribute %s: no object of class %s can have the id %s", engine.Quote(p.Name), p.Target.FullName, engine.Quote(id))
 	e.Attribute = p.Name
 	return e
 }
 
-func (im *importing) clear(l *links, owners []any) error {
+func (im *importing) clear(l *links, typ engine.PropertyType, owners []any) error {
 	if len(owners) == 0 {
 		return nil
 	}
 	b := newBuilder(im.store.traits)
-	b.add("DELETE FROM ", l.quoted, " WHERE ", l.owner, " IN ")
-	b.list(owners)
+	b.add("DELETE FROM ", l.quoted, " WHERE ")
+	im.store.in(b, l.owner, typ, owners)
 	_, err := im.w.execute(b)
 	return err
 }
@@ -270,7 +284,9 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 		keys[i] = [2]any{from[0], to[0]}
 	}
 	return s.writer.do(ctx, func(w *session) error {
-		return (&save{store: s, w: w}).linkPairs(linksOf(p), keys)
+		sv := s.newWrite(ctx, 0)
+		sv.begin(w)
+		return sv.linkPairs(linksOf(p), keys)
 	})
 }
 

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,7 +113,7 @@ func place(p *engine.Property, i int) string {
 
 // inner prepares a record in the place of p's value.
 func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
-	if !allowed(p, r.Class) {
+	if !p.Allows(r.Class) {
 		return nil, notAllowed(p, r.Class, r.ID)
 	}
 	e, err := sv.prepare(r, true)
@@ -126,14 +125,6 @@ func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entr
 		e.version = r.Class.Version
 	}
 	return &e, nil
-}
-
-// allowed reports whether p may point at items of a class.
-func allowed(p *engine.Property, c *engine.Class) bool {
-	if len(p.Subclasses) == 0 {
-		return c == p.Target || slices.Contains(p.Target.Descendants, c)
-	}
-	return slices.Contains(p.Subclasses, c)
 }
 
 func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
@@ -199,7 +190,7 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 		if err != nil {
 			return nil, within(n.property.Name, err)
 		}
-		if !allowed(n.property, it.Class) {
+		if !n.property.Allows(it.Class) {
 			return nil, within(n.property.Name, notAllowed(n.property, it.Class, it.ID))
 		}
 		v[n.property.Index] = keyOf(it)
@@ -233,7 +224,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	// By the root class: whatever the class of the item is.
 	p := sv.store.plans[e.plan.table.classes[0]]
 	it := &engine.Item{}
-	found, err := sv.w.one(context.Background(), p, it, slices.Clone(e.key))
+	found, err := sv.w.one(sv.w.ctx, p.lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
 			err = engine.NoItem(e.plan.class, e.id)

@@ -77,10 +77,11 @@ type plan struct {
 	listed    *result           // the same without the revision
 	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
-	needy     bool // items of the class, or of one below it, need more than their row
+	needy     bool  // items of the class, or of one below it, need more than their row
+	bounded   []int // properties of class whose texts an index limits
 	duties    duties
 
-	get, list, count, insert, find string
+	get, lock, list, count, insert, find string // lock is get in a transaction that changes the row
 }
 
 // layOut makes tables and plans of the classes.
@@ -91,7 +92,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 	for _, c := range classes {
 		root := c.Root()
 		if byRoot[root] == nil {
-			t := newTable(root, problem)
+			t := newTable(s.traits, root, problem)
 			byRoot[root] = t
 			s.tables = append(s.tables, t)
 		}
@@ -103,9 +104,9 @@ func (s *Store) layOut(classes []*engine.Class) error {
 	return problem.orNil()
 }
 
-func newTable(root *engine.Class, problem *SchemaError) *table {
+func newTable(tr Traits, root *engine.Class, problem *SchemaError) *table {
 	t := &table{
-		name: root.FullName, quoted: quoteName(root.FullName),
+		name: root.FullName, quoted: tr.quote(root.FullName),
 		classes: append([]*engine.Class{root}, root.Descendants...),
 		byName:  make(map[string]*column),
 	}
@@ -115,7 +116,7 @@ func newTable(root *engine.Class, problem *SchemaError) *table {
 				c.FullName, strings.Join(c.Key, ", "), root.FullName, strings.Join(root.Key, ", "))
 		}
 		for _, p := range c.Properties {
-			t.addColumn(c, p, problem)
+			t.addColumn(tr, p, c, problem)
 		}
 	}
 	for _, p := range root.KeyProperties() {
@@ -125,10 +126,10 @@ func newTable(root *engine.Class, problem *SchemaError) *table {
 	if len(root.Key) > 1 {
 		t.id = &column{name: idColumn, quoted: quoteName(idColumn), typ: engine.String, key: true}
 	}
-	t.unique = append(t.unique, Index{t.name + "#key", t.name, []string{t.id.name}})
+	t.unique = append(t.unique, Index{tr.name(t.name + "#key"), t.name, []string{t.id.name}})
 	for _, col := range t.columns {
 		if col.unique {
-			t.unique = append(t.unique, Index{col.index(t, "unique"), t.name, []string{col.name}})
+			t.unique = append(t.unique, Index{tr.name(col.index(t, "unique")), t.name, []string{col.name}})
 		}
 	}
 	return t
@@ -137,13 +138,13 @@ func newTable(root *engine.Class, problem *SchemaError) *table {
 // composite reports whether the id has a column of its own.
 func (t *table) composite() bool { return t.id.name == idColumn }
 
-func (t *table) addColumn(c *engine.Class, p *engine.Property, problem *SchemaError) {
+func (t *table) addColumn(tr Traits, p *engine.Property, c *engine.Class, problem *SchemaError) {
 	if !p.Stored() {
 		return
 	}
 	col := t.byName[p.Name]
 	if col == nil {
-		col = &column{name: p.Name, quoted: quoteName(p.Name), typ: p.ValueType()}
+		col = &column{name: p.Name, quoted: tr.quote(p.Name), typ: p.ValueType()}
 		t.byName[p.Name] = col
 		t.columns = append(t.columns, col)
 	}
@@ -210,8 +211,12 @@ func newPlan(c *engine.Class, t *table) *plan {
 		if property.Type == engine.Password {
 			p.passwords = append(p.passwords, property)
 		}
-		if property.Stored() {
-			p.stored = append(p.stored, property)
+		if !property.Stored() {
+			continue
+		}
+		p.stored = append(p.stored, property)
+		if t.byName[property.Name].bounded() {
+			p.bounded = append(p.bounded, property.Index)
 		}
 	}
 	p.needy = slices.ContainsFunc(classes, needs)
@@ -255,6 +260,7 @@ func (p *plan) write(tr Traits) {
 	}
 	p.results(tr)
 	p.get = p.keyed(tr, "SELECT "+p.selected.list+" FROM "+t.quoted)
+	p.lock = p.get + tr.Lock
 	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
 	p.list = p.page(newBuilder(tr), nil).text()
 	b := newBuilder(tr)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"restsrv/engine"
 )
@@ -18,33 +17,34 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	if !ok {
 		return nil, engine.NoItem(c, id)
 	}
-	r, err := s.readers.borrow(ctx)
+	it := &engine.Item{}
+	err = s.read(ctx, func(r *session) error {
+		found, err := r.one(ctx, p.get, p, it, key)
+		if err == nil && !found {
+			return engine.NoItem(c, id)
+		}
+		if err != nil || len(load) == 0 && !p.needy {
+			return err
+		}
+		return s.enrichOn(ctx, r, []*engine.Item{it}, load)
+	})
 	if err != nil {
 		return nil, err
-	}
-	defer s.readers.giveBack(r)
-	it := &engine.Item{}
-	// A lookup by key is over before a watcher would have started.
-	found, err := r.one(context.WithoutCancel(ctx), p, it, key)
-	if err != nil {
-		return nil, s.failed(ctx, r, err)
-	}
-	if !found {
-		return nil, engine.NoItem(c, id)
-	}
-	if len(load) > 0 || p.needy {
-		return it, s.failed(ctx, r, s.enrichOn(ctx, r, []*engine.Item{it}, load))
 	}
 	return it, nil
 }
 
-func (r *session) one(ctx context.Context, p *plan, it *engine.Item, key []any) (bool, error) {
+// one loads the item with the key by a statement such as p.get.
+func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item, key []any) (bool, error) {
 	for i := range key {
 		key[i] = encode(key[i])
 	}
-	st, err := r.prepare(p.get)
+	st, err := r.prepare(text)
 	if err != nil {
 		return false, err
+	}
+	if r.interrupt != nil {
+		ctx = context.WithoutCancel(ctx) // it is over before a watcher would have started
 	}
 	return r.fetch(ctx, st, p, it, key)
 }
@@ -77,21 +77,12 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if err != nil {
 		return err
 	}
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.giveBack(r)
-	if len(q.Load) > 0 || p.needy {
-		err = s.eachLoaded(ctx, r, p, selection{text: text, args: args}, q, visit)
-	} else {
-		err = r.each(ctx, p, text, args, visit)
-	}
-	var stopped *stop
-	if errors.As(err, &stopped) {
-		return stopped.err
-	}
-	return s.failed(ctx, r, err)
+	return s.read(ctx, func(r *session) error {
+		if len(q.Load) > 0 || p.needy {
+			return s.eachLoaded(ctx, r, p, selection{text: text, args: args}, q, visit)
+		}
+		return r.each(ctx, p, text, args, visit)
+	})
 }
 
 // eachLoaded reads all items before it loads what goes with them.
@@ -158,6 +149,7 @@ func (r *session) each(ctx context.Context, p *plan, text string, args []any, vi
 			return err
 		}
 		p.load(it, r.raw)
+		r.told = true
 		if err := visit(it); err != nil {
 			return &stop{err}
 		}
@@ -182,13 +174,12 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 		}
 		text, args = b.text(), b.args
 	}
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer s.readers.giveBack(r)
-	n, err := r.number(ctx, text, args)
-	return n, s.failed(ctx, r, err)
+	var n int64
+	err = s.read(ctx, func(r *session) error {
+		n, err = r.number(ctx, text, args)
+		return err
+	})
+	return n, err
 }
 
 func (r *session) number(ctx context.Context, text string, args []any) (n int64, err error) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"restsrv/engine"
@@ -20,7 +21,7 @@ type readers struct {
 func newReaders(db *Database, trace func(string)) *readers {
 	rs := &readers{free: make(chan *session, db.Readers), size: db.Readers}
 	for range db.Readers {
-		rs.free <- &session{db: db.Read, dialect: db.Dialect, trace: trace}
+		rs.free <- newSession(db.Read, db.Dialect, trace)
 	}
 	return rs
 }
@@ -53,6 +54,34 @@ func closedUnless(ok bool) error {
 func (rs *readers) giveBack(r *session) {
 	clear(r.raw) // what it points to belongs to the borrower now
 	rs.free <- r
+}
+
+// read lends work a reader. Work that met a lost connection runs again on a
+// new one, and work that another transaction was in the way of runs again too,
+// unless it has told somebody something by then.
+func (s *Store) read(ctx context.Context, work func(r *session) error) error {
+	r, err := s.readers.borrow(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.readers.giveBack(r)
+	for attempt := 1; ; attempt++ {
+		connected := r.conn != nil
+		r.told = false
+		err := work(r)
+		var stopped *stop
+		if errors.As(err, &stopped) {
+			return stopped.err
+		}
+		kind := s.kind(err)
+		renew := connected && (kind == Away || kind == Stale)
+		if r.told || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
+			return s.failed(ctx, r, err)
+		}
+		if renew {
+			r.disconnect()
+		}
+	}
 }
 
 // close waits for all readers to come back.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"slices"
 
 	"restsrv/engine"
@@ -21,8 +20,11 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = st.ExecContext(context.Background(), p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
+	if _, err = st.ExecContext(sv.w.ctx, p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
 		if d := sv.store.duplicate(p, err, it.Get); d != nil {
+			if e.how == lookup {
+				return nil, again{d} // as in blame
+			}
 			return nil, d
 		}
 		return nil, err
@@ -46,7 +48,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 	if err := sv.raise(e.plan, []engine.Values{v}); err != nil {
 		return nil, err
 	}
-	sv.stampUpdate(e.plan, v)
+	e.plan.class.Stamp(v, sv.generate(), false)
 	c := change{key: slices.Clone(e.key), values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
 	if e.how != modify && !e.inner {
 		c.version = &e.version
@@ -97,7 +99,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 			v[i] = before.Values[at.Index]
 		}
 	}
-	sv.stampUpdate(p, v)
+	p.class.Stamp(v, sv.generate(), false)
 	if err := sv.numberOne(p, v); err != nil {
 		return nil, err
 	}
@@ -133,7 +135,10 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 		}
 		return nil, err
 	}
-	return it, sv.moved(e, it)
+	if err := sv.moved(e, it); err != nil {
+		return nil, err
+	}
+	return it, sv.refile(it)
 }
 
 // after does what follows the write of a row: collections and checks wait for
@@ -146,5 +151,5 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if e.handling == engine.Strict || d.restricted {
 		sv.expectAll(e, given)
 	}
-	return nil
+	return sv.file(e.plan, given, it)
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"slices"
 
 	"restsrv/engine"
@@ -22,7 +21,7 @@ func (sv *save) moved(e *entry, it *engine.Item) error {
 		return err
 	}
 	p := sv.store.plans[it.Class]
-	_, err := sv.w.one(context.Background(), p, it, []any{key})
+	_, err := sv.w.one(sv.w.ctx, p.get, p, it, []any{key})
 	return err
 }
 

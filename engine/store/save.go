@@ -72,6 +72,7 @@ type entry struct {
 	given   engine.Values // what the record gives; its key too, when known
 	full    engine.Values // given, completed for an insert; nil when it cannot be
 	key     []any         // where to look; nil when the record is surely new
+	sought  bool          // it was looked for there and not found
 	how     how
 	mask    string // which properties are given, for upserts
 
@@ -133,6 +134,9 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 		return entry{}, err
 	}
 	if err := r.Class.Check(r.Values); err != nil {
+		return entry{}, err
+	}
+	if err := p.fits(r.Values); err != nil {
 		return entry{}, err
 	}
 	if err := sv.passwords(p, r.Values); err != nil {
@@ -252,7 +256,9 @@ func (sv *save) tryUpsert(e *entry) error {
 
 // complete makes v what is inserted.
 func (sv *save) complete(p *plan, v engine.Values) error {
-	sv.stampInsert(p, v)
+	if p.duties.stamped() {
+		p.class.Stamp(v, sv.generate(), true)
+	}
 	return sv.fill(p, v)
 }
 
@@ -268,7 +274,7 @@ func (sv *save) fill(p *plan, v engine.Values) error {
 		}
 		v[property.Index] = hashed
 	}
-	return p.class.Complete(v, sv.store.generate())
+	return p.class.Complete(v, sv.generate())
 }
 
 // passwords hashes what a record gives, and the defaults that it may need:

@@ -81,17 +81,33 @@ func (m memory) class(name string) (kept, bool) {
 }
 
 // upgrade brings the tables up to the classes. Without a difference it only
-// reads.
+// reads. Several processes may do so at once: one after the other does.
 func (s *Store) upgrade(ctx context.Context) error {
 	conn, err := s.db.Write.Connx(ctx)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	if err := s.makeGuard(ctx, conn); err != nil {
+		return err
+	}
+	for attempt := 1; ; attempt++ {
+		err := s.upgradeOnce(ctx, conn)
+		if s.kind(err) != Lost || attempt == maxAttempts || !pause(ctx, attempt) {
+			return err
+		}
+		s.fresh = false
+	}
+}
+
+func (s *Store) upgradeOnce(ctx context.Context, conn *sqlx.Conn) error {
 	if _, err := conn.ExecContext(ctx, s.traits.Begin); err != nil {
 		return err
 	}
-	err = s.upgradeIn(ctx, conn)
+	err := s.passGuard(ctx, conn)
+	if err == nil {
+		err = s.upgradeIn(ctx, conn)
+	}
 	end := "COMMIT"
 	if err != nil {
 		end = "ROLLBACK"
@@ -99,6 +115,41 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if _, failure := conn.ExecContext(context.WithoutCancel(ctx), end); err == nil {
 		err = failure
 	}
+	return err
+}
+
+// The guard is a row that everyone locks who is about to look at the tables
+// and change them. Databases where a transaction locks the whole database need
+// none.
+const (
+	guardTable = `"##guard"`
+	guardDDL   = `CREATE TABLE IF NOT EXISTS ` + guardTable + ` ("id" INTEGER PRIMARY KEY)`
+	guardRow   = `INSERT INTO ` + guardTable + ` ("id") VALUES (1) ON CONFLICT ("id") DO NOTHING`
+	guardLock  = `SELECT "id" FROM ` + guardTable
+)
+
+// makeGuard makes the guard. When several do it at once, all but one may fail,
+// in ways that databases do not agree on, and try again.
+func (s *Store) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
+	if s.traits.Lock == "" {
+		return nil
+	}
+	for attempt := 1; ; attempt++ {
+		_, err := conn.ExecContext(ctx, guardDDL)
+		if err == nil {
+			_, err = conn.ExecContext(ctx, guardRow)
+		}
+		if err == nil || s.kind(err) == Away || attempt == maxAttempts || !pause(ctx, attempt) {
+			return err
+		}
+	}
+}
+
+func (s *Store) passGuard(ctx context.Context, conn *sqlx.Conn) error {
+	if s.traits.Lock == "" {
+		return nil
+	}
+	_, err := conn.ExecContext(ctx, guardLock+s.traits.Lock)
 	return err
 }
 
@@ -216,7 +267,7 @@ func (u *upgrader) known(t *table) (bool, error) {
 			known = true
 			t.foreign = t.foreign || !names[class]
 		case names[class]:
-			n, err := u.count(quoteName(k.Root) + " WHERE " + classColumn + " = " + quoteText(class))
+			n, err := u.count(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(class))
 			if err != nil {
 				return false, err
 			}

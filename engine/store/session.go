@@ -26,10 +26,17 @@ type session struct {
 	kept      statements
 	bulk      statements
 	interrupt func()
-	raw       []any // one row as the driver hands it out
-	dest      []any // where to scan it: pointers into raw, and to packed
+	ctx       context.Context // of the job whose writes run on it
+	used      time.Time       // when a job last ended well on it
+	told      bool            // the reading under way has handed something out
+	raw       []any           // one row as the driver hands it out
+	dest      []any           // where to scan it: pointers into raw, and to packed
 	packed    string
 	trace     func(sql string) // told of every statement; nil for nobody
+}
+
+func newSession(db *sqlx.DB, d Dialect, trace func(sql string)) *session {
+	return &session{db: db, dialect: d, trace: trace, ctx: context.Background()}
 }
 
 // room makes room for a row of n slots.
@@ -104,6 +111,21 @@ func (s *session) disconnect() {
 		_ = s.conn.Close()
 		s.conn = nil
 	}
+}
+
+// sound reports whether the connection can go on; not every error says that
+// it broke.
+func (s *session) sound() bool {
+	if s.conn == nil {
+		return false
+	}
+	err := s.conn.Raw(func(driverConn any) error {
+		if v, ok := driverConn.(driver.Validator); ok && !v.IsValid() {
+			return driver.ErrBadConn
+		}
+		return nil
+	})
+	return err == nil
 }
 
 // watch ends the running statement when ctx ends, until the function it

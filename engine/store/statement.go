@@ -1,10 +1,6 @@
 package store
 
-import (
-	"context"
-
-	"restsrv/engine"
-)
+import "restsrv/engine"
 
 // execute runs a statement of the writer and returns how many rows it changed.
 func (s *session) execute(b *builder) (int64, error) {
@@ -12,7 +8,7 @@ func (s *session) execute(b *builder) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	done, err := st.ExecContext(context.Background(), b.args...)
+	done, err := st.ExecContext(s.ctx, b.args...)
 	if err != nil {
 		return 0, err
 	}
@@ -26,7 +22,7 @@ func (s *session) rows(b *builder, columns int, visit func(row []any)) error {
 	if err != nil {
 		return err
 	}
-	rows, err := st.QueryContext(context.Background(), b.args...)
+	rows, err := st.QueryContext(s.ctx, b.args...)
 	if err != nil {
 		return err
 	}
@@ -41,17 +37,14 @@ func (s *session) rows(b *builder, columns int, visit func(row []any)) error {
 	return rows.Err()
 }
 
-// list writes values in parentheses, padded so that few statements serve all
-// lengths. There must be one at least.
-func (b *builder) list(values []any) {
-	b.add("(")
-	for i := range powerOfTwo(len(values)) {
-		if i > 0 {
-			b.add(", ")
-		}
-		b.bind(values[min(i, len(values)-1)])
+// in writes the condition that a column has one of the values, of which there
+// must be one at least.
+func (s *Store) in(b *builder, column string, t engine.PropertyType, values []any) {
+	encoded := make([]any, len(values))
+	for i, v := range values {
+		encoded[i] = encode(v)
 	}
-	b.add(")")
+	b.add(s.db.Dialect.In(column, t, encoded, b.placeholder))
 }
 
 // read turns what a driver hands out for a column into a value of its type.

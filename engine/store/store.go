@@ -20,9 +20,12 @@ type Config struct {
 	// HashPassword turns the plain text of a password into what is stored. It
 	// is called outside of transactions. Without it passwords are refused.
 	HashPassword func(ctx context.Context, plain string) (string, error)
-	Now          func() time.Time // nil means time.Now
-	NewID        func() string    // nil means UUIDs of version 7
-	Log          *slog.Logger     // nil means none
+	// FileClass, one of Classes, says which item holds which file; its rows
+	// follow the file attributes of items. Nil when nobody asks.
+	FileClass *engine.Class
+	Now       func() time.Time // nil means time.Now
+	NewID     func() string    // nil means UUIDs of version 7
+	Log       *slog.Logger     // nil means none
 }
 
 // Store is the SQL engine.Repository.
@@ -83,8 +86,9 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 		return false, err
 	}
 	err = s.writer.do(ctx, func(w *session) error {
-		if err := w.exec(forgetFresh); err != nil {
-			return err
+		done, err = w.forgetFresh()
+		if err != nil || !done {
+			return err // another process was faster
 		}
 		return sv.run(w, entries)
 	})
@@ -92,7 +96,22 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 		return false, err
 	}
 	s.fresh = false
-	return true, nil
+	return done, nil
+}
+
+// forgetFresh takes the mark of a new database away, and reports whether it
+// was there.
+func (s *session) forgetFresh() (bool, error) {
+	st, err := s.prepare(forgetFresh)
+	if err != nil {
+		return false, err
+	}
+	result, err := st.ExecContext(s.ctx)
+	if err != nil {
+		return false, err
+	}
+	n, err := result.RowsAffected()
+	return n > 0, err
 }
 
 // Close waits until the writes that were accepted are done and the queries
@@ -133,13 +152,6 @@ func (s *Store) trace() func(sql string) {
 
 // revision is a number that no content of an item had before.
 func revision() int64 { return rand.Int64N(1<<63-1) + 1 }
-
-func (s *Store) generate() engine.Generate {
-	return engine.Generate{
-		GUID: s.cfg.NewID,
-		Now:  func() engine.Instant { return engine.InstantOf(s.cfg.Now()) },
-	}
-}
 
 // account returns the id of who acts, "" for nobody.
 func account(ctx context.Context) string {

@@ -6,37 +6,12 @@ import (
 	"restsrv/engine"
 )
 
-// stampInsert fills the trackers of a new item: times that are not given, and
-// who creates it. Without an account, as in an import, what is given stays.
-func (sv *save) stampInsert(p *plan, v engine.Values) {
-	d := &p.duties
-	for _, tracker := range []*engine.Property{d.creation, d.change} {
-		if tracker != nil && v[tracker.Index] == engine.Absent {
-			v[tracker.Index] = sv.time(tracker)
-		}
-	}
-	if d.creator != nil && sv.account != "" {
-		v[d.creator.Index] = sv.account
-	}
-	if d.editor != nil && sv.account != "" {
-		v[d.editor.Index] = nil
-	}
-}
-
-// stampUpdate fills the trackers of an item that changes: v is changed.
-func (sv *save) stampUpdate(p *plan, v engine.Values) {
-	d := &p.duties
-	if d.change != nil {
-		v[d.change.Index] = sv.time(d.change)
-	}
-	if sv.account == "" {
-		return
-	}
-	if d.creator != nil {
-		v[d.creator.Index] = engine.Absent
-	}
-	if d.editor != nil {
-		v[d.editor.Index] = sv.account
+// generate is what an insert of this write completes its values with.
+func (sv *save) generate() engine.Generate {
+	return engine.Generate{
+		GUID:    sv.store.cfg.NewID,
+		Now:     func() engine.Instant { return sv.now },
+		Account: engine.AccountFrom(sv.ctx),
 	}
 }
 
@@ -46,16 +21,7 @@ func (sv *save) stampedUpdate(p *plan, given engine.Values) engine.Values {
 		return given
 	}
 	v := slices.Clone(given)
-	sv.stampUpdate(p, v)
-	return v
-}
-
-// time is the time of the write as a value of a tracker.
-func (sv *save) time(tracker *engine.Property) any {
-	v, err := tracker.Cast(sv.now)
-	if err != nil {
-		return nil // a tracker that cannot hold a time holds nothing
-	}
+	p.class.Stamp(v, sv.generate(), false)
 	return v
 }
 

@@ -25,6 +25,9 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if err := sv.unfold(&e); err != nil {
 		return nil, err
 	}
+	if err := p.fits(v); err != nil {
+		return nil, err
+	}
 	if err := sv.passwords(p, v); err != nil {
 		return nil, err
 	}
@@ -39,7 +42,10 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 // createPlain inserts an item of which nothing but the row is to be written.
 func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*engine.Item, error) {
 	c := p.class
-	if err := c.Complete(v, s.generate()); err != nil {
+	if err := c.Complete(v, s.newWrite(ctx, 0).generate()); err != nil {
+		return nil, err
+	}
+	if err := p.fits(v); err != nil {
 		return nil, err
 	}
 	if err := s.hash(ctx, p, v); err != nil {
@@ -48,12 +54,12 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	rev := revision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	err := s.writer.do(ctx, func(w *session) error {
+	err := s.writer.statement(ctx, func(w *session) error {
 		st, err := w.prepare(p.insert)
 		if err != nil {
 			return err
 		}
-		if _, err = st.ExecContext(context.Background(), args...); err != nil {
+		if _, err = st.ExecContext(w.ctx, args...); err != nil {
 			if e := s.duplicate(p, err, it.Get); e != nil {
 				return e
 			}
@@ -70,11 +76,24 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 func (sv *save) alone(e entry) (*engine.Item, error) {
 	e.settle(0, "")
 	entries := []entry{e}
-	err := sv.store.writer.do(sv.ctx, func(w *session) error { return sv.run(w, entries) })
+	do := sv.store.writer.do
+	if sv.single(&e) {
+		do = sv.store.writer.statement
+	}
+	err := do(sv.ctx, func(w *session) error { return sv.run(w, entries) })
 	if err != nil {
 		return nil, err
 	}
 	return sv.store.enriched(sv.ctx, sv.items[0]), nil
+}
+
+// single reports whether one statement writes all of e.
+func (sv *save) single(e *entry) bool {
+	d := &e.plan.duties
+	if e.deep != nil || e.plan.table.filed || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+		return false
+	}
+	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
 }
 
 // enriched gives items that were written what their classes need. The write
@@ -116,14 +135,7 @@ func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 // follows the rows.
 func (p *plan) insertText(tr Traits, rows int, tail string) string {
 	b := newBuilder(tr)
-	b.add("INSERT INTO ", p.table.quoted, " (", classColumn, ", ", versionColumn, ", ", revColumn, ", ", creatorColumn)
-	for _, property := range p.stored {
-		b.add(", ", p.table.byName[property.Name].quoted)
-	}
-	if p.table.composite() {
-		b.add(", ", p.table.id.quoted)
-	}
-	b.add(") VALUES ")
+	b.add("INSERT INTO ", p.table.quoted, " (", p.rowColumns(), ") VALUES ")
 	class := quoteText(p.class.FullName)
 	for i := range rows {
 		if i > 0 {
@@ -191,6 +203,9 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 		return nil, err
 	}
 	if err := c.Check(v); err != nil {
+		return nil, err
+	}
+	if err := p.fits(v); err != nil {
 		return nil, err
 	}
 	if e.deep == nil && !given(v) {
@@ -264,7 +279,7 @@ func (s *session) exists(p *plan, key []any) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	rows, err := st.QueryContext(context.Background(), key...)
+	rows, err := st.QueryContext(s.ctx, key...)
 	if err != nil {
 		return false, err
 	}
@@ -325,7 +340,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	if err != nil {
 		return false, err
 	}
-	found, err = w.fetch(context.Background(), st, p, it, b.args)
+	found, err = w.fetch(w.ctx, st, p, it, b.args)
 	if err != nil {
 		value := func(name string) any { return c.values[p.class.Property(name).Index] }
 		if e := s.duplicate(p, err, value); e != nil {
@@ -339,7 +354,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 // of them; "" when there is no such item.
 func (s *session) newID(p *plan, c change) (string, error) {
 	before := &engine.Item{}
-	found, err := s.one(context.Background(), p, before, append([]any(nil), c.key...))
+	found, err := s.one(s.ctx, p.lock, p, before, append([]any(nil), c.key...))
 	if err != nil || !found {
 		return "", err
 	}

@@ -16,10 +16,12 @@ const (
 	batchTime   = 5 * time.Millisecond // after which a batch takes no more writes
 )
 
-// writer is the one queue of writes. Each of its goroutines owns a connection
-// and commits together what waits at the same time: the first job of a batch
-// runs plainly, the others behind a savepoint each, then one commit, then all
-// are answered. A lone job pays for nothing of this.
+// writer is the one queue of writes. Each of its goroutines owns a connection.
+//
+// Where transactions share a commit, it commits together what waits at the
+// same time: the first job of a batch runs plainly, the others behind a
+// savepoint each, then one commit, then all are answered. A lone job pays for
+// nothing of this. Elsewhere each job is alone in its transaction (alone.go).
 type writer struct {
 	store  *Store
 	jobs   chan *job
@@ -31,9 +33,11 @@ type writer struct {
 }
 
 // job is one write: a transaction, or a part of one that can be undone alone.
+// Its work may be run again after it failed, so it must not use up its input.
 type job struct {
 	ctx    context.Context
 	work   func(w *session) error
+	single bool // one statement writes: that is a transaction by itself
 	state  atomic.Int32
 	result chan error
 }
@@ -49,7 +53,7 @@ func newWriter(s *Store) *writer {
 	w := &writer{store: s, jobs: make(chan *job, queueLength), traits: s.traits}
 	for range s.traits.Writers {
 		w.done.Go(func() {
-			w.run(&session{db: s.db.Write, dialect: s.db.Dialect, trace: s.trace()})
+			w.run(newSession(s.db.Write, s.db.Dialect, s.trace()))
 		})
 	}
 	return w
@@ -58,10 +62,19 @@ func newWriter(s *Store) *writer {
 // do runs work in a transaction and returns when that is durable. Work must
 // not keep the session. Errors: those of work, Unavailable, Timeout.
 func (w *writer) do(ctx context.Context, work func(w *session) error) error {
+	return w.wait(&job{ctx: ctx, work: work, result: make(chan error, 1)})
+}
+
+// statement is do for work in which a single statement writes.
+func (w *writer) statement(ctx context.Context, work func(w *session) error) error {
+	return w.wait(&job{ctx: ctx, work: work, single: true, result: make(chan error, 1)})
+}
+
+func (w *writer) wait(j *job) error {
+	ctx := j.ctx
 	if err := ctx.Err(); err != nil {
 		return ended(err)
 	}
-	j := &job{ctx: ctx, work: work, result: make(chan error, 1)}
 	if err := w.hand(j); err != nil {
 		return err
 	}
@@ -105,7 +118,11 @@ func (w *writer) close() {
 func (w *writer) run(s *session) {
 	defer s.disconnect()
 	for j := range w.jobs {
-		if j.state.CompareAndSwap(queued, started) {
+		switch {
+		case !j.state.CompareAndSwap(queued, started):
+		case w.traits.Batch == 1:
+			j.result <- w.alone(s, j)
+		default:
 			w.batch(s, j)
 		}
 	}
@@ -117,7 +134,7 @@ func (w *writer) batch(s *session, first *job) {
 		first.result <- w.store.failed(first.ctx, s, err)
 		return
 	}
-	if err := w.attempt(s, first); err != nil {
+	if err := w.store.failed(first.ctx, s, w.attempt(s, first)); err != nil {
 		w.rollback(s)
 		first.result <- err
 		return
@@ -177,7 +194,7 @@ func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	if err := s.exec("SAVEPOINT job"); err != nil {
 		return true, w.store.failed(j.ctx, s, err)
 	}
-	failure := w.attempt(s, j)
+	failure := w.store.failed(j.ctx, s, w.attempt(s, j))
 	if s.conn == nil {
 		return true, failure
 	}
@@ -203,7 +220,7 @@ func (w *writer) attempt(s *session, j *job) (err error) {
 	if err := j.ctx.Err(); err != nil {
 		return ended(err)
 	}
-	return w.store.failed(j.ctx, s, j.work(s))
+	return j.work(s)
 }
 
 // rollback ends the transaction; the database may have done so already.

@@ -2,54 +2,28 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"testing"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
-	"restsrv/engine/store/sqlite"
 	"restsrv/engine/store/storetest"
 )
-
-// openBeside opens a store and a second handle on its file.
-func openBeside(t *testing.T, c *engine.Class) (*store.Store, *store.Database) {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "x.db")
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	st, err := store.Open(t.Context(), db, store.Config{Classes: []*engine.Class{c}, HashPassword: storetest.HashPassword})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := sqlite.Open(t.Context(), sqlite.Config{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(st.Close(), other.Read.Close(), other.Write.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return st, other
-}
 
 // TestWaitingWrites lets writes pile up behind a lock: those whose context
 // ends while they wait do nothing, the others are all done, and what does not
 // fit the queue is refused.
-func TestWaitingWrites(t *testing.T) {
+func TestWaitingWrites(t *testing.T) { onBoth(t, waitingWrites) }
+
+func waitingWrites(t *testing.T, p place) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
-	st, other := openBeside(t, c)
+	st, other := openBeside(t, p, c)
 	conn, err := other.Write.Connx(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+	if _, err := conn.ExecContext(t.Context(), p.lock); err != nil {
 		t.Fatal(err)
 	}
 	patient, cancelPatient := context.WithCancel(t.Context())
@@ -91,9 +65,11 @@ func TestWaitingWrites(t *testing.T) {
 
 // TestVisitPanics shows that what fails in a caller's function stays with the
 // caller.
-func TestVisitPanics(t *testing.T) {
+func TestVisitPanics(t *testing.T) { onBoth(t, visitPanics) }
+
+func visitPanics(t *testing.T, p place) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
-	st, _ := openBeside(t, c)
+	st := openAt(t, p, c)
 	if _, err := st.Create(t.Context(), c, engine.Values{"a"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +90,11 @@ func TestVisitPanics(t *testing.T) {
 
 // TestStatementsAreBounded sends more shapes of filters than a connection
 // keeps statements.
-func TestStatementsAreBounded(t *testing.T) {
+func TestStatementsAreBounded(t *testing.T) { onBoth(t, statementsAreBounded) }
+
+func statementsAreBounded(t *testing.T, p place) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
-	st, _ := openBeside(t, c)
+	st := openAt(t, p, c)
 	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +111,9 @@ func TestStatementsAreBounded(t *testing.T) {
 // TestAllocations holds the number of allocations of the hottest reads, which
 // a query per row or a conversion would multiply.
 func TestAllocations(t *testing.T) {
+	p := sqlitePlace(t)
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int))
-	st, _ := openBeside(t, c)
+	st := openAt(t, p, c)
 	for i := range 100 {
 		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint("item", i), "text", int64(i)}, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,8 @@ import (
 
 type dialect struct{}
 
-var _ store.Dialect = dialect{}
+// Dialect returns how SQLite differs from other databases.
+func Dialect() store.Dialect { return dialect{} }
 
 // Traits is store.Dialect's.
 func (dialect) Traits() store.Traits {
@@ -57,10 +58,48 @@ func (dialect) ColumnType(t engine.PropertyType) string {
 	return "TEXT"
 }
 
+// IndexOn is store.Dialect's. Every index ends with the row number.
+func (dialect) IndexOn(column string, _ engine.PropertyType) string { return "(" + column + ")" }
+
 // Match is store.Dialect's.
-func (dialect) Match(column, placeholder string) string {
-	return matchFunction + "(" + column + ", " + placeholder + ")"
+func (dialect) Match(column, pattern string, bind func(any) string) string {
+	return matchFunction + "(" + column + ", " + bind(pattern) + ")"
 }
+
+// shortList is the longest list whose values are bound one by one.
+const shortList = 8
+
+// In is store.Dialect's. A short list is padded to a power of two, so that
+// lists of all lengths make few statements; a long one travels as JSON, except
+// for reals, which SQLite does not always read to the last digit.
+func (dialect) In(column string, t engine.PropertyType, list []any, bind func(any) string) string {
+	if len(list) > shortList && t != engine.Real {
+		return column + " IN (SELECT value FROM json_each(" + bind(jsonArray(list)) + "))"
+	}
+	size := 1
+	for size < len(list) {
+		size *= 2
+	}
+	var places []string
+	for i := range size {
+		places = append(places, bind(list[min(i, len(list)-1)]))
+	}
+	return column + " IN (" + strings.Join(places, ", ") + ")"
+}
+
+func jsonArray(list []any) string {
+	b := []byte{'['}
+	for i, v := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = engine.AppendValue(b, v)
+	}
+	return string(append(b, ']'))
+}
+
+// Array is store.Dialect's: SQLite has none.
+func (dialect) Array(engine.PropertyType, []any) (typ string, value any) { return "", nil }
 
 // Duplicate is store.Dialect's. The message names the columns, not the index.
 func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {

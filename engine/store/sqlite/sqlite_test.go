@@ -37,5 +37,25 @@ func tryOpen(t testing.TB, path string, classes ...*engine.Class) (*store.Store,
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword})
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes)})
+}
+
+func mustOpen(t *testing.T, path string, classes ...*engine.Class) *store.Store {
+	t.Helper()
+	st, err := tryOpen(t, path, classes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func closeStore(t *testing.T, st *store.Store) {
+	t.Helper()
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func note() *engine.Class {
+	return storetest.NewClass("note", storetest.Prop("id", engine.String))
 }

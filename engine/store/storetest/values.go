@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -22,6 +23,8 @@ var valueTests = []test{
 	{"names that need quoting", oddNames},
 	{"texts next to each other", textNeighbours},
 	{"very many properties", manyProperties},
+	{"texts in indexes", indexedTexts},
+	{"long names", longNames},
 }
 
 var sortedValues = map[engine.PropertyType][]any{
@@ -136,7 +139,7 @@ func typedKeys(t *testing.T, open Open) {
 			c := NewClass("keyed", Prop("key", typ), Prop("n", engine.Int))
 			r := open(t, []*engine.Class{c})
 			for i, v := range list {
-				if v == "" {
+				if text, ok := v.(string); ok && (text == "" || len(text) > maxIndexed) {
 					continue // no key
 				}
 				it := create(t, r, c, "key", v, "n", int64(i))
@@ -283,6 +286,73 @@ func oddNames(t *testing.T, open Open) {
 	same(t, "found", ids(t, r, q), []string{"x"})
 	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
+}
+
+// maxIndexed is the most bytes of text in a key or an index.
+const maxIndexed = 2600
+
+// noise is text that does not become shorter by packing it.
+func noise(bytes int) string {
+	random := rand.New(rand.NewPCG(1, uint64(bytes)))
+	var b strings.Builder
+	for b.Len() < bytes {
+		b.WriteByte(byte('!' + random.IntN(60)))
+	}
+	return b.String()
+}
+
+// indexedTexts stores the longest texts that keys and indexes take, refuses
+// longer ones, and finds texts of any length where there may be many lines.
+func indexedTexts(t *testing.T, open Open) {
+	c := &engine.Class{Name: "indexed", Namespace: "test", Key: []string{"k1", "k2"}, Properties: []*engine.Property{
+		Prop("k1", engine.String), Prop("k2", engine.String), Prop("s", engine.String, indexed), Prop("u", engine.Text, unique),
+		Prop("h", engine.HTML, indexed), Prop("n", engine.Int, indexed)}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, []*engine.Class{c})
+	half, long, huge := noise(maxIndexed/2), noise(maxIndexed), noise(1<<20)
+	it := create(t, r, c, "k1", half, "k2", half, "s", long, "u", long, "h", huge)
+	same(t, "stored", get(t, r, c, it.ID), it)
+	saved := save(t, r, record(c, "", "k1", half, "k2", "2", "s", long, "u", long[1:], "h", huge+"x"))
+	stands(t, r, saved)
+	q := all(c)
+	q.Filter = &engine.Filter{Op: engine.OpEq, Property: c.Property("h"), Value: huge}
+	same(t, "found", ids(t, r, q), []string{it.ID})
+	for _, name := range []string{"k2", "s", "u"} {
+		too := values(c, "k1", half, "k2", "3")
+		too[c.Property(name).Index] = long + "x"
+		_, err := r.Create(t.Context(), c, append(engine.Values(nil), too...), engine.WriteOptions{})
+		same(t, "attribute", fails(t, err, engine.Invalid, "size").Attribute, name)
+		_, err = r.Save(t.Context(), []engine.Record{record(c, "", "k1", half, "k2", "4"), {Class: c, Values: append(engine.Values(nil), too...)}})
+		e := fails(t, err, engine.Invalid, "size")
+		same(t, "blame", []any{e.Attribute, e.Index}, []any{name, 1})
+		_, err = r.Update(t.Context(), c, it.ID, too, engine.WriteOptions{})
+		same(t, "attribute", fails(t, err, engine.Invalid, "size").Attribute, name)
+	}
+	same(t, "rows", count(t, r, c), int64(2))
+}
+
+// longNames has classes and properties whose names are longer than a database
+// may take, in letters of two bytes each, and alike at their beginning.
+func longNames(t *testing.T, open Open) {
+	long := strings.Repeat("имя", 30)
+	var classes []*engine.Class
+	for _, end := range []string{"1", "2"} {
+		classes = append(classes, NewClass(long+end, Prop("id", engine.String),
+			Prop(long+"1", engine.String, unique), Prop(long+"2", engine.String, unique), Prop(long+"3", engine.Int, indexed)))
+	}
+	r := open(t, classes)
+	for _, c := range classes {
+		it := create(t, r, c, "id", "x", long+"1", "a", long+"2", "b", long+"3", int64(1))
+		same(t, "stored", get(t, r, c, "x"), it)
+		_, err := r.Create(t.Context(), c, values(c, "id", "y", long+"2", "b"), engine.WriteOptions{})
+		same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, long+"2")
+		stands(t, r, save(t, r, record(c, "x", long+"1", "c"), record(c, "z", long+"3", int64(2))))
+		q := all(c)
+		q.Sort = []engine.Sort{{Property: c.Property(long + "3"), Descending: true}}
+		same(t, "sorted", ids(t, r, q), []string{"z", "x"})
+	}
 }
 
 // oddTexts could confuse what joins texts to read them at once.

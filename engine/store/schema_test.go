@@ -1,9 +1,8 @@
-package sqlite_test
+package store_test
 
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,49 +57,34 @@ func TestSchemaChange(t *testing.T) {
 			problems: []string{`property "x" was int`, `new property "z"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "test.db")
-			st := mustOpen(t, path, test.before)
-			for i, id := range []string{"a", "b"} {
-				v := engine.NewValues(test.before)
-				v[test.before.Property("id").Index] = id
-				v[1] = test.values[i]
-				if _, err := st.Create(t.Context(), test.before, v, engine.WriteOptions{}); err != nil {
+			onBoth(t, func(t *testing.T, p place) {
+				st := mustOpen(t, p, test.before)
+				for i, id := range []string{"a", "b"} {
+					v := engine.NewValues(test.before)
+					v[test.before.Property("id").Index] = id
+					v[1] = test.values[i]
+					if _, err := st.Create(t.Context(), test.before, v, engine.WriteOptions{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				closeStore(t, st)
+				after, err := tryOpen(t, p, test.after)
+				if len(test.problems) > 0 {
+					refused(t, err, test.problems)
+					closeStore(t, mustOpen(t, p, test.before)) // nothing was changed
+					return
+				}
+				if err != nil {
 					t.Fatal(err)
 				}
-			}
-			closeStore(t, st)
-			after, err := tryOpen(t, path, test.after)
-			if len(test.problems) > 0 {
-				refused(t, err, test.problems)
-				closeStore(t, mustOpen(t, path, test.before)) // nothing was changed
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			it, err := after.Get(t.Context(), test.after, "a")
-			if err != nil || it.Get("x") != test.want {
-				t.Errorf("got %v, %v, want x = %v", it, err, test.want)
-			}
-			closeStore(t, after)
-			closeStore(t, mustOpen(t, path, test.after)) // and again
+				it, err := after.Get(t.Context(), test.after, "a")
+				if err != nil || it.Get("x") != test.want {
+					t.Errorf("got %v, %v, want x = %v", it, err, test.want)
+				}
+				closeStore(t, after)
+				closeStore(t, mustOpen(t, p, test.after)) // and again
+			})
 		})
-	}
-}
-
-func mustOpen(t *testing.T, path string, classes ...*engine.Class) *store.Store {
-	t.Helper()
-	st, err := tryOpen(t, path, classes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return st
-}
-
-func closeStore(t *testing.T, st *store.Store) {
-	t.Helper()
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -121,11 +105,12 @@ func refused(t *testing.T, err error, problems []string) {
 }
 
 // TestSchemaEmptyTable changes what could not be changed with items there.
-func TestSchemaEmptyTable(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	closeStore(t, mustOpen(t, path, note(prop("x", engine.Int))))
+func TestSchemaEmptyTable(t *testing.T) { onBoth(t, schemaEmptyTable) }
+
+func schemaEmptyTable(t *testing.T, p place) {
+	closeStore(t, mustOpen(t, p, note(prop("x", engine.Int))))
 	c := storetest.NewClass("note", prop("x", engine.Int), prop("name", engine.String, unique))
-	st := openAt(t, path, c)
+	st := openAt(t, p, c)
 	for _, x := range []int64{1, 2} {
 		if _, err := st.Create(t.Context(), c, engine.Values{x, nil}, engine.WriteOptions{}); err != nil {
 			t.Fatal(err)
@@ -138,17 +123,18 @@ func TestSchemaEmptyTable(t *testing.T) {
 
 // TestForgottenProperty removes a property without values and brings it back
 // with another type and as unique.
-func TestForgottenProperty(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
+func TestForgottenProperty(t *testing.T) { onBoth(t, forgottenProperty) }
+
+func forgottenProperty(t *testing.T, p place) {
 	before := note(prop("x", engine.Int, indexed))
-	st := mustOpen(t, path, before)
+	st := mustOpen(t, p, before)
 	if _, err := st.Create(t.Context(), before, engine.Values{"a", nil}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
-	closeStore(t, mustOpen(t, path, note()))
+	closeStore(t, mustOpen(t, p, note()))
 	after := note(prop("x", engine.DecimalNum, unique))
-	st = openAt(t, path, after)
+	st = openAt(t, p, after)
 	if _, err := st.Update(t.Context(), after, "a", engine.Values{engine.Absent, engine.Decimal("1.5")}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,21 +146,22 @@ func TestForgottenProperty(t *testing.T) {
 
 // TestSomeClasses opens a database with a part of its classes: the others are
 // left alone.
-func TestSomeClasses(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
+func TestSomeClasses(t *testing.T) { onBoth(t, someClasses) }
+
+func someClasses(t *testing.T, p place) {
 	n := note(prop("x", engine.Int))
 	system := &engine.Class{Name: "#account", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}}}
 	if err := system.Init(); err != nil {
 		t.Fatal(err)
 	}
-	closeStore(t, mustOpen(t, path, system))
-	st := mustOpen(t, path, system, n)
+	closeStore(t, mustOpen(t, p, system))
+	st := mustOpen(t, p, system, n)
 	if _, err := st.Create(t.Context(), n, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	closeStore(t, st)
-	closeStore(t, mustOpen(t, path, system))
-	st = openAt(t, path, system, n)
+	closeStore(t, mustOpen(t, p, system))
+	st = openAt(t, p, system, n)
 	if it, err := st.Get(t.Context(), n, "a"); err != nil || it.Get("x") != int64(1) {
 		t.Errorf("got %v, %v", it, err)
 	}
@@ -182,15 +169,16 @@ func TestSomeClasses(t *testing.T) {
 
 // TestSeed seeds a database that has been opened before, once for a command
 // that knows system classes alone, once by a server that came no further.
-func TestSeed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
+func TestSeed(t *testing.T) { onBoth(t, seed) }
+
+func seed(t *testing.T, p place) {
 	n := note(prop("x", engine.Int, unique))
 	system := &engine.Class{Name: "#account", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}}}
 	if err := system.Init(); err != nil {
 		t.Fatal(err)
 	}
-	closeStore(t, mustOpen(t, path, system))
-	closeStore(t, mustOpen(t, path, system, n))
+	closeStore(t, mustOpen(t, p, system))
+	closeStore(t, mustOpen(t, p, system, n))
 	seed := func(st *store.Store, done bool, ids ...string) error {
 		t.Helper()
 		var records []engine.Record
@@ -209,14 +197,14 @@ func TestSeed(t *testing.T) {
 			t.Errorf("got %d rows, %v, want %d", got, err, want)
 		}
 	}
-	st := mustOpen(t, path, system, n)
+	st := mustOpen(t, p, system, n)
 	twice := []engine.Record{{Class: n, ID: "a", Values: engine.Values{"a", int64(1)}}, {Class: n, ID: "b", Values: engine.Values{"b", int64(1)}}}
 	if _, err := st.Seed(t.Context(), twice); engine.CodeOf(err) != engine.Invalid {
 		t.Errorf("got %v, want a duplicate", err)
 	}
 	rows(st, 0)
 	closeStore(t, st)
-	st = mustOpen(t, path, system, n) // still new
+	st = mustOpen(t, p, system, n) // still new
 	if err := seed(st, true, "a", "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +212,7 @@ func TestSeed(t *testing.T) {
 		t.Error(err)
 	}
 	closeStore(t, st)
-	st = openAt(t, path, system, n)
+	st = openAt(t, p, system, n)
 	if err := seed(st, false, "d"); err != nil {
 		t.Error(err)
 	}
@@ -232,7 +220,9 @@ func TestSeed(t *testing.T) {
 }
 
 // TestTreeChanges adds and removes classes of a tree.
-func TestTreeChanges(t *testing.T) {
+func TestTreeChanges(t *testing.T) { onBoth(t, treeChanges) }
+
+func treeChanges(t *testing.T, p place) {
 	tree := func(descendants ...string) []*engine.Class {
 		thing := storetest.NewClass("thing", prop("id", engine.String))
 		classes := []*engine.Class{thing}
@@ -241,10 +231,9 @@ func TestTreeChanges(t *testing.T) {
 		}
 		return classes
 	}
-	path := filepath.Join(t.TempDir(), "test.db")
-	closeStore(t, mustOpen(t, path, tree()...))
+	closeStore(t, mustOpen(t, p, tree()...))
 	classes := tree("car", "bus")
-	st := mustOpen(t, path, classes...)
+	st := mustOpen(t, p, classes...)
 	for _, c := range classes {
 		v := engine.NewValues(c)
 		v[0] = c.Name
@@ -257,7 +246,7 @@ func TestTreeChanges(t *testing.T) {
 	}
 	closeStore(t, st)
 	classes = tree("car") // bus is gone, its items stay and are not seen
-	st = mustOpen(t, path, classes...)
+	st = mustOpen(t, p, classes...)
 	var found []string
 	err := st.List(t.Context(), &engine.Query{Class: classes[0], Count: -1}, func(it *engine.Item) error {
 		found = append(found, it.Class.Name+" "+it.ID)
@@ -267,15 +256,16 @@ func TestTreeChanges(t *testing.T) {
 		t.Errorf("got %v, %v", found, err)
 	}
 	closeStore(t, st)
-	_, err = tryOpen(t, path, storetest.NewClass("thing", prop("id", engine.String)), storetest.NewClass("car", prop("id", engine.String), prop("p0", engine.Int)))
+	_, err = tryOpen(t, p, storetest.NewClass("thing", prop("id", engine.String)), storetest.NewClass("car", prop("id", engine.String), prop("p0", engine.Int)))
 	refused(t, err, []string{"class car@test was stored with class thing@test and would now be stored with car@test; 1 objects would be lost"})
 }
 
-func TestNamesThatCollide(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "test.db")
-	_, err := tryOpen(t, path, note(prop("Name", engine.String), prop("name", engine.Int)), storetest.NewClass("Note", prop("id", engine.String)))
+func TestNamesThatCollide(t *testing.T) { onBoth(t, namesThatCollide) }
+
+func namesThatCollide(t *testing.T, p place) {
+	_, err := tryOpen(t, p, note(prop("Name", engine.String), prop("name", engine.Int)), storetest.NewClass("Note", prop("id", engine.String)))
 	refused(t, err, []string{`properties "Name" and "name" of class note@test differ only by letter case`, "classes note@test and Note@test differ only by letter case"})
-	closeStore(t, mustOpen(t, path, note()))
-	_, err = tryOpen(t, path, storetest.NewClass("NOTE", prop("id", engine.String)))
+	closeStore(t, mustOpen(t, p, note()))
+	_, err = tryOpen(t, p, storetest.NewClass("NOTE", prop("id", engine.String)))
 	refused(t, err, []string{"classes note@test and NOTE@test differ only by letter case"})
 }

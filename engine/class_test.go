@@ -1,0 +1,71 @@
+package engine
+
+import "testing"
+
+func initialised(t *testing.T, c *Class) *Class {
+	t.Helper()
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// An id is looked up by the value of the key, in the form it is written in
+// only, so that one item has one address.
+func TestKeyValues(t *testing.T) {
+	c := initialised(t, &Class{Name: "n", Key: []string{"k"}, Properties: []*Property{{Name: "k", Type: Int}}})
+	if v, ok := c.KeyValues("7"); !ok || len(v) != 1 || v[0] != int64(7) {
+		t.Errorf("7 stands for %v", v)
+	}
+	for _, id := range []string{"", "x", "07", "7.0", " 7"} {
+		if v, ok := c.KeyValues(id); ok {
+			t.Errorf("%q was taken for %v", id, v)
+		}
+	}
+}
+
+// A key of several parts is looked up as the id's text: where one part ends
+// cannot be told when the separator occurs in it.
+func TestKeyValuesOfACompositeKey(t *testing.T) {
+	c := initialised(t, &Class{Name: "n", Key: []string{"a", "b"}, Properties: []*Property{{Name: "a", Type: String}, {Name: "b", Type: Int}}})
+	if id := c.ID(Values{"x_1", int64(7)}); id != "x_1_7" {
+		t.Errorf("id %q", id)
+	}
+	if id := c.ID(Values{"x", nil}); id != "" {
+		t.Errorf("an id without its second part: %q", id)
+	}
+	if v, ok := c.KeyValues("x_1_7"); !ok || len(v) != 1 || v[0] != "x_1_7" {
+		t.Errorf("x_1_7 stands for %v", v)
+	}
+	if v, ok := c.KeyValues(""); ok {
+		t.Errorf("no id stands for %v", v)
+	}
+}
+
+// The fingerprint changes with whatever the JSON of an item depends on: also
+// with the display string of a class that a reference leads to, and with the
+// labels of that.
+func TestFingerprintCoversTargets(t *testing.T) {
+	fingerprint := func(semantic, label string) string {
+		list := Fields{{"selectionProvider", Fields{{"list", []any{Fields{{"key", "m"}, {"value", label}}}}}}}
+		town := initialised(t, &Class{Name: "town", Key: []string{"id"}, Semantic: semantic, Properties: []*Property{
+			{Name: "id", Type: Int}, {Name: "size", Type: String, Source: list}}})
+		house := initialised(t, &Class{Name: "house", Key: []string{"id"}, Semantic: "town", Properties: []*Property{
+			{Name: "id", Type: Int}, {Name: "town", Type: Reference, Target: town}}})
+		if town.Link(); town.Fingerprint == "" {
+			t.Fatal("no fingerprint")
+		}
+		house.Link()
+		return house.Fingerprint
+	}
+	first := fingerprint("id", "Middling")
+	if again := fingerprint("id", "Middling"); again != first {
+		t.Errorf("the same classes gave %s and %s", first, again)
+	}
+	if other := fingerprint("size", "Middling"); other == first {
+		t.Error("another display string of the target has the same fingerprint")
+	}
+	if other := fingerprint("id", "Small"); other == first {
+		t.Error("another label in the target has the same fingerprint")
+	}
+}

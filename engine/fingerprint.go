@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"hash/fnv"
+)
+
+// fingerprint is a hash of the class, its relatives and whatever can be reached
+// from them through references and collections: display strings, labels and
+// calculated values of an item depend on any of these.
+func (c *Class) fingerprint() string {
+	sum := fnv.New32a()
+	met := map[*Class]bool{c: true}
+	var next []*Class
+	meet := func(r *Class) {
+		if r != nil && !met[r] {
+			met[r] = true
+			next = append(next, r)
+		}
+	}
+	for at := c; ; at, next = next[0], next[1:] {
+		_, _ = sum.Write(at.digest)
+		meet(at.Ancestor)
+		for _, d := range at.Descendants {
+			meet(d)
+		}
+		for _, p := range at.Properties {
+			meet(p.Target)
+		}
+		if len(next) == 0 {
+			return hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
+		}
+	}
+}
+
+// hash is a hash of what the class itself says about the JSON of its items.
+func (c *Class) hash() []byte {
+	sum := fnv.New64a()
+	fmt.Fprintf(sum, "%s|%s|%s|", c.FullName, c.Caption, c.Semantic)
+	for _, p := range c.Properties {
+		fmt.Fprintf(sum, "%s:%d:%d", p.Name, p.Type, p.Size)
+		_, _ = sum.Write(AppendValue(nil, p.Source)) // a formula, labels, a display string
+	}
+	semantic, _ := c.Source.Get("semantic") // when it is a formula
+	_, _ = sum.Write(AppendValue(nil, semantic))
+	return sum.Sum(nil)
+}

@@ -1,0 +1,193 @@
+package jsonfile
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"restsrv/engine"
+)
+
+// Place is where something stands in a file, both numbers from 1.
+type Place struct{ Line, Column int }
+
+// Places are the places of a document by JSON path: of a member where its name
+// stands, of an element where it begins.
+type Places map[string]Place
+
+// Of returns the place of a path, or of the nearest thing around it.
+func (p Places) Of(path string) Place {
+	for {
+		if at, ok := p[path]; ok || path == "" {
+			return at
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+}
+
+// Limits of a YAML document, against anchors that multiply.
+const (
+	maxYAMLDepth = 100
+	maxYAMLNodes = 100_000
+)
+
+// DecodeYAML reads one YAML document as the JSON it stands for, in the form of
+// decoded JSON (see engine.Fields), and tells where everything stands. Dates
+// are text as written. The error is Invalid with reason "yaml" and tells the
+// line.
+func DecodeYAML(data []byte) (any, Places, error) {
+	var root yaml.Node
+	if err := yaml.Unmarshal(data, &root); err != nil {
+		return nil, nil, malformed(err)
+	}
+	d := yamlDecoder{places: make(Places)}
+	if root.Kind == 0 || len(root.Content) == 0 {
+		return nil, d.places, nil
+	}
+	v, err := d.value(root.Content[0], "", 0)
+	return v, d.places, err
+}
+
+func malformed(err error) error {
+	line, column, message := 0, 0, "it cannot be read"
+	var load *yaml.LoadError
+	if errors.As(err, &load) {
+		line, column, message = load.Mark.Line, load.Mark.Column, load.Message
+	}
+	return engine.Errorf(engine.Invalid, "yaml", "malformed YAML at line %d, column %d: %s", max(line, 1), max(column, 1), message)
+}
+
+type yamlDecoder struct {
+	places Places
+	nodes  int
+}
+
+func refused(n *yaml.Node, format string, args ...any) error {
+	return engine.Errorf(engine.Invalid, "yaml", "malformed YAML at line %d, column %d: %s", n.Line, n.Column, fmt.Sprintf(format, args...))
+}
+
+func (d *yamlDecoder) value(n *yaml.Node, path string, depth int) (any, error) {
+	if d.nodes++; depth > maxYAMLDepth || d.nodes > maxYAMLNodes {
+		return nil, refused(n, "more than %d levels or %d values", maxYAMLDepth, maxYAMLNodes)
+	}
+	if _, ok := d.places[path]; !ok {
+		d.places[path] = Place{n.Line, n.Column}
+	}
+	switch n.Kind {
+	case yaml.AliasNode:
+		return d.value(n.Alias, path, depth+1)
+	case yaml.SequenceNode:
+		list := make([]any, 0, len(n.Content))
+		for i, e := range n.Content {
+			v, err := d.value(e, Element(path, i), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		return list, nil
+	case yaml.MappingNode:
+		return d.object(n, path, depth)
+	case yaml.ScalarNode:
+		return scalar(n)
+	}
+	return nil, refused(n, "something that is no value")
+}
+
+// object reads a mapping. Its own members count more than what a merge key
+// brings in.
+func (d *yamlDecoder) object(n *yaml.Node, path string, depth int) (any, error) {
+	fields := engine.Fields{}
+	var merged engine.Fields
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.ShortTag() == "!!merge" {
+			more, err := d.merge(value, path, depth)
+			if err != nil {
+				return nil, err
+			}
+			merged = append(merged, more...)
+			continue
+		}
+		if key.Kind != yaml.ScalarNode {
+			return nil, refused(key, "a name that is no text")
+		}
+		inner := Member(path, key.Value)
+		d.places[inner] = Place{key.Line, key.Column}
+		v, err := d.value(value, inner, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, engine.Field{Name: key.Value, Value: v})
+	}
+	for _, f := range merged {
+		if _, ok := fields.Get(f.Name); !ok {
+			fields = append(fields, f)
+		}
+	}
+	return fields, nil
+}
+
+func (d *yamlDecoder) merge(n *yaml.Node, path string, depth int) (engine.Fields, error) {
+	v, err := d.value(n, path, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case engine.Fields:
+		return v, nil
+	case []any: // the first that has a name counts
+		var all engine.Fields
+		for _, one := range v {
+			fields, ok := one.(engine.Fields)
+			if !ok {
+				return nil, refused(n, "<< takes an object or an array of objects")
+			}
+			all = append(all, fields...)
+		}
+		return all, nil
+	}
+	return nil, refused(n, "<< takes an object or an array of objects")
+}
+
+// scalar reads a plain value as JSON has it.
+func scalar(n *yaml.Node) (any, error) {
+	switch n.ShortTag() {
+	case "!!null":
+		return nil, nil
+	case "!!bool":
+		var b bool
+		if err := n.Decode(&b); err != nil {
+			return nil, refused(n, "%s is neither true nor false", engine.Quote(n.Value))
+		}
+		return b, nil
+	case "!!int":
+		var i int64
+		if err := n.Decode(&i); err == nil {
+			return json.Number(strconv.FormatInt(i, 10)), nil
+		}
+		return nil, refused(n, "%s is no whole number of 64 bits", engine.Quote(n.Value))
+	case "!!float":
+		return float(n)
+	case "!!str", "!!timestamp":
+		return n.Value, nil
+	}
+	return nil, refused(n, "%s, a value of type %s", engine.Quote(n.Value), engine.Quote(n.Tag))
+}
+
+// float keeps every digit that is written.
+func float(n *yaml.Node) (any, error) {
+	if d, ok := engine.ParseDecimal(n.Value); ok {
+		return json.Number(d), nil
+	}
+	var f float64
+	if err := n.Decode(&f); err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return nil, refused(n, "%s is no finite number", engine.Quote(n.Value))
+	}
+	return json.Number(engine.AppendFloat(nil, f)), nil
+}

@@ -1,0 +1,104 @@
+package meta
+
+import (
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// application finds a file tree that stands beside the repository.
+func application(t *testing.T, name string) fs.FS {
+	t.Helper()
+	for _, up := range []string{"../../../shared/apps/", "../../../../shared/apps/"} {
+		if _, err := os.Stat(up + name); err == nil {
+			return os.DirFS(up + name)
+		}
+	}
+	t.Skipf("the application %s is not beside the repository", name)
+	return nil
+}
+
+// TestRealApplication loads the classes of a real application: every file is
+// taken, but for one of two that describe the same class.
+func TestRealApplication(t *testing.T) {
+	sources, faults := ReadDir(application(t, "develop-and-test"), "meta")
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	types := 0
+	for _, s := range sources {
+		if s.Type {
+			types++
+		}
+	}
+	if classes := len(sources) - types; classes != 163 || types != 1 {
+		t.Fatalf("%d class files and %d types, expected 163 and 1", classes, types)
+	}
+	r, faults := LoadWith(sources, "develop-and-test", compile)
+	var duplicates engine.Faults
+	for _, f := range faults {
+		if !f.Warning {
+			t.Errorf("stops the start: %v", f)
+		}
+		if strings.Contains(f.Found, "again") {
+			duplicates = append(duplicates, f)
+		}
+	}
+	if len(duplicates) != 1 || duplicates[0].File != "meta/adress.class.json" {
+		t.Errorf("named as duplicates: %v", duplicates)
+	}
+	if r == nil {
+		t.FailNow()
+	}
+	if n := len(r.Classes()); n != 162 {
+		t.Errorf("%d classes, expected 162", n)
+	}
+	// The rest of the warnings: one-letter names in a display string, and a
+	// default that names a property accounts do not have.
+	if errs, warnings := faults.Split(); len(errs) > 0 || len(warnings) != 5 {
+		t.Errorf("%d warnings, expected 5:\n%v", len(warnings), warnings)
+	}
+	checkApplication(t, r)
+}
+
+// checkApplication looks at one thing of each kind.
+func checkApplication(t *testing.T, r *Repository) {
+	t.Helper()
+	property := func(class, name string) *engine.Property {
+		c, err := r.Class(class + "@develop-and-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := c.Property(name)
+		if p == nil {
+			t.Fatalf("class %s has no attribute %s", class, name)
+		}
+		return p
+	}
+	names := func(p *engine.Property) string {
+		if p == nil {
+			return "none"
+		}
+		return strings.TrimSuffix(p.Definition, "@develop-and-test") + "." + p.Name
+	}
+	for _, c := range []struct{ what, got, want string }{
+		{"mirror, named by the other side", names(property("coll_container", "coll_mn").Mirror), "coll_content.collnm"},
+		{"mirror", names(property("coll_content", "collnm").Mirror), "coll_container.coll_mn"},
+		{"back reference", names(property("otorbrBackRef", "backref").Back), "otorbrRef.ref"},
+		{"back reference by a text", names(property("backref_searchRefs", "backref_searchRefs_binding").Back), "searchRefs.code_binding"},
+		{"binding", names(property("backref_searchRefs", "backref_searchRefs_binding").Binding), "backref_searchRefs.backref_searchRefs_text"},
+		{"part of a structure", names(property("struct", "struct$last_name")), "struct.struct$last_name"},
+		{"user type", property("class_custom", "passport").Type.String(), "string"},
+		{"composite key", property("refinementSearch_class_b", "referenceToCompositeKey").ValueType().String(), "string"},
+		{"latest of two files", engine.ValueText(property("adress", "region").Default), "27"},
+		{"condition of a collection", filter(property("selConditionsCollIntegerAboveZero", "coll").Conditions), "gt(integer,0)"},
+		{"inherited", names(property("project", "basicObjs")), "basicObj.basicObjs"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %s, want %s", c.what, c.got, c.want)
+		}
+	}
+}

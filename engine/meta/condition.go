@@ -1,0 +1,178 @@
+package meta
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// The operations of a condition list, by their numbers: those on an attribute,
+// and those without one.
+var (
+	attributeOperations = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
+	operations          = []string{
+		"and", "or", "not", "min", "max", "avg", "sum", "count", "date", "dateAdd", "dateDiff", "add", "sub", "mul", "div",
+		"mod", "round", "concat", "substr", "abs", "dateStr", "year", "", "month", "day", "hour", "minute", "second",
+	}
+)
+
+// conditions turns the conditions of a class file into the function style: an
+// object is in it already, a list of {"property", "operation", "value",
+// "nestedConditions"} is translated and joined by and. c is the class that the
+// conditions speak of.
+func conditions(c *engine.Class, v any) (engine.Fields, error) {
+	switch v := v.(type) {
+	case engine.Fields:
+		return v, nil
+	case []any:
+		all := make([]any, 0, len(v))
+		for _, one := range v {
+			f, err := condition(c, one)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+		switch len(all) {
+		case 0:
+			return nil, nil
+		case 1:
+			return all[0].(engine.Fields), nil
+		}
+		return call("and", all...), nil
+	}
+	return nil, errors.New("conditions are an object or an array")
+}
+
+func call(name string, args ...any) engine.Fields {
+	return engine.Fields{{Name: name, Value: args}}
+}
+
+func condition(c *engine.Class, v any) (engine.Fields, error) {
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		return nil, errors.New(`a condition is an object such as {"property": "state", "operation": 0, "value": ["new"]}, found ` + jsonfile.Describe(v))
+	}
+	property, _ := fields.Get("property")
+	name, _ := property.(string)
+	values, err := conditionValues(fields)
+	if err != nil {
+		return nil, err
+	}
+	names := operations
+	if name != "" {
+		names = attributeOperations
+	}
+	number, _ := fields.Get("operation")
+	n, _ := number.(json.Number)
+	op, err := strconv.Atoi(string(n))
+	if err != nil || op < 0 || op >= len(names) || names[op] == "" {
+		return nil, errors.New("operation " + jsonfile.Describe(number) + " is unknown")
+	}
+	nested, _ := fields.Get("nestedConditions")
+	list, _ := nested.([]any)
+	if name != "" {
+		return onAttribute(c, name, names[op], values, list)
+	}
+	args := make([]any, 0, len(list)+len(values))
+	for _, one := range list {
+		f, err := condition(c, one)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, f)
+	}
+	return call(names[op], append(args, values...)...), nil
+}
+
+// conditionValues returns the right sides of a condition. Texts that name an
+// attribute of the object around it cannot be told here.
+func conditionValues(fields engine.Fields) ([]any, error) {
+	v, _ := fields.Get("value")
+	list, ok := v.([]any)
+	if !ok && v != nil {
+		list = []any{v}
+	}
+	values := make([]any, len(list))
+	for i, v := range list {
+		s, _ := v.(string)
+		switch {
+		case s == "$$now":
+			values[i] = call("now")
+		case s == "$$today":
+			values[i] = call("date", "today")
+		case len(s) > 1 && s[0] == '$':
+			return nil, errors.New("the value " + engine.Quote(s) + " depends on the object around it")
+		default:
+			values[i] = v
+		}
+	}
+	return values, nil
+}
+
+func onAttribute(c *engine.Class, name, op string, values, nested []any) (engine.Fields, error) {
+	attribute := "$" + name
+	switch op {
+	case "empty", "nempty":
+		return call(op, attribute), nil
+	case "in":
+		return call(op, attribute, values), nil
+	case "contains":
+		return contains(c, name, values, nested)
+	}
+	switch {
+	case len(values) == 1:
+		return call(op, attribute, values[0]), nil
+	case len(values) > 1 && op == "eq":
+		return call("in", attribute, values), nil
+	case len(values) > 1 && op == "ne":
+		return call("not", call("in", attribute, values)), nil
+	case len(values) == 0 && (op == "eq" || op == "ne"):
+		return call(op, attribute, nil), nil
+	}
+	return nil, errors.New("operation " + op + " on " + engine.Quote(name) + " takes one value")
+}
+
+// contains is about the members of a collection, given as conditions or as
+// ids, or about a text.
+func contains(c *engine.Class, name string, values, nested []any) (engine.Fields, error) {
+	p := c.Property(name)
+	if p == nil || p.Type != engine.Collection || p.Target == nil {
+		if len(values) != 1 {
+			return nil, errors.New("contains on " + engine.Quote(name) + " takes one value")
+		}
+		return call("like", "$"+name, values[0]), nil
+	}
+	if len(nested) > 0 {
+		f, err := conditions(p.Target, nested)
+		return call("contains", "$"+name, f), err
+	}
+	if key := p.Target.KeyProperties(); len(key) == 1 && len(values) > 0 {
+		return call("contains", "$"+name, call("in", "$"+key[0].Name, values)), nil
+	}
+	return nil, errors.New("contains on " + engine.Quote(name) + " takes ids or nested conditions")
+}
+
+// timed reports whether a condition in function style speaks of the time at
+// which it is looked at.
+func timed(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			if timed(e) {
+				return true
+			}
+		}
+	case engine.Fields:
+		for _, f := range v {
+			args, _ := f.Value.([]any)
+			if f.Name == "now" || f.Name == "date" && (len(args) == 0 || args[0] == "today") || timed(f.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}

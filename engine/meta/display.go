@@ -1,0 +1,64 @@
+package meta
+
+import (
+	"regexp"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// piece is what a display string takes for the path of an attribute.
+var piece = regexp.MustCompile(`^\s*([A-Za-z0-9_.]{2,})(?:\[\d+(?:,\d+)?\])?\s*$`)
+
+// checkDisplay warns of names in a display string of items of c that are shown
+// as they are written though they look like attributes.
+func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
+	if source == "" {
+		return
+	}
+	for part := range strings.SplitSeq(source, "|") {
+		name := strings.TrimSpace(part)
+		m := piece.FindStringSubmatch(part)
+		if m == nil {
+			if c.Property(name) != nil {
+				l.warn(a, a.At("semantic"), engine.Quote(name), "a name of at least two of A-Z, a-z, 0-9 and _: this one is shown as it is written, not as a value")
+			}
+			continue
+		}
+		if c.Path(m[1]) != nil {
+			continue
+		}
+		first, _, dotted := strings.Cut(m[1], ".")
+		switch p := c.Property(first); {
+		case dotted && p != nil:
+			l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which leads nowhere and is shown as it is written", "a path through references to an attribute")
+		case !dotted:
+			if near := jsonfile.Nearest(m[1], attributeNames(c)); near != "" {
+				l.warn(a, a.At("semantic"), engine.Quote(m[1])+", which is no attribute and shown as it is written", engine.Quote(near))
+			}
+		}
+	}
+}
+
+// display compiles the display strings of references and collections.
+func (l *linker) display(usable []*draft) {
+	for _, d := range usable {
+		source, _ := d.Value("semantic").(string) // what is inherited is checked where it stands
+		l.checkDisplay(&attribute{Object: d.Object}, d.class, source)
+		for _, p := range d.class.Properties {
+			a := l.attribute(p)
+			source, text := a.Value("semantic").(string)
+			switch {
+			case empty(a.Value("semantic")):
+			case !text:
+				l.warn(a, a.At("semantic"), jsonfile.Describe(a.Value("semantic")), `text such as "name| |city": the objects are shown as their own class says`)
+			case p.Type != engine.Reference && p.Type != engine.Collection:
+				l.warn(a, a.At("semantic"), jsonfile.Describe(source), "nothing: it has a meaning for references and collections only")
+			case p.Target != nil && !l.byName[p.Target.FullName].faulty:
+				l.checkDisplay(a, p.Target, source)
+				p.Display = engine.CompileSemantic(p.Target, source)
+			}
+		}
+	}
+}

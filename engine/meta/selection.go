@@ -1,0 +1,102 @@
+package meta
+
+import (
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// selection reads the values offered for an attribute and their labels.
+func (l *linker) selection(d *draft, a *attribute, p *engine.Property) {
+	v := a.Value("selectionProvider")
+	if empty(v) {
+		return
+	}
+	path := a.At("selectionProvider")
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		l.fault(a, path, jsonfile.Describe(v), `an object such as {"type": "SIMPLE", "list": [{"key": "a", "value": "Label"}]}`)
+		return
+	}
+	kind, _ := fields.Get("type")
+	switch kind {
+	case "SIMPLE", nil, "":
+		list, _ := fields.Get("list")
+		p.Selection = &engine.Selection{Rows: []engine.SelectionRow{{Values: l.selectionValues(a, jsonfile.Member(path, "list"), list)}}}
+	case "MATRIX":
+		p.Selection = l.matrix(d, a, fields, jsonfile.Member(path, "matrix"))
+	case "HQL":
+		l.warn(a, jsonfile.Member(path, "type"), `"HQL"`, `"SIMPLE" or "MATRIX": the attribute has no labels`)
+	default:
+		l.fault(a, jsonfile.Member(path, "type"), jsonfile.Describe(kind), `"SIMPLE" or "MATRIX"`)
+	}
+}
+
+func (l *linker) matrix(d *draft, a *attribute, fields engine.Fields, path string) *engine.Selection {
+	v, _ := fields.Get("matrix")
+	list, ok := v.([]any)
+	if !ok && v != nil {
+		l.fault(a, path, jsonfile.Describe(v), "an array")
+	}
+	s := &engine.Selection{}
+	for i, v := range list {
+		at := jsonfile.Element(path, i)
+		row, ok := v.(engine.Fields)
+		if !ok {
+			l.fault(a, at, jsonfile.Describe(v), `an object such as {"conditions": {"eq": ["$state", "new"]}, "result": [{"key": "a", "value": "Label"}]}`)
+			continue
+		}
+		result, _ := row.Get("result")
+		r := engine.SelectionRow{Values: l.selectionValues(a, jsonfile.Member(at, "result"), result)}
+		if v, _ := row.Get("conditions"); !empty(v) {
+			if r.Condition = l.rowCondition(d, a, jsonfile.Member(at, "conditions"), v); r.Condition == nil {
+				continue
+			}
+		}
+		s.Rows = append(s.Rows, r)
+	}
+	return s
+}
+
+func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine.Formula {
+	f, err := conditions(d.class, v)
+	if err != nil {
+		l.fault(a, path, jsonfile.Describe(v), "a condition: "+err.Error())
+		return nil
+	}
+	return l.formula(d, a, path, f)
+}
+
+func (l *linker) selectionValues(a *attribute, path string, v any) []engine.SelectionValue {
+	list, ok := v.([]any)
+	if !ok && v != nil {
+		l.fault(a, path, jsonfile.Describe(v), "an array")
+	}
+	values := make([]engine.SelectionValue, 0, len(list))
+	for i, v := range list {
+		fields, ok := v.(engine.Fields)
+		if !ok {
+			l.fault(a, jsonfile.Element(path, i), jsonfile.Describe(v), `an object such as {"key": "a", "value": "Label"}`)
+			continue
+		}
+		key, _ := fields.Get("key")
+		label, _ := fields.Get("value")
+		text, ok := label.(string)
+		if !ok {
+			if structured := structuredJSON(label); structured {
+				l.fault(a, jsonfile.Element(path, i), jsonfile.Describe(label), "a label as text")
+				continue
+			}
+			text = engine.ValueText(label)
+		}
+		values = append(values, engine.SelectionValue{Key: key, Label: text})
+	}
+	return values
+}
+
+func structuredJSON(v any) bool {
+	switch v.(type) {
+	case []any, engine.Fields:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package meta
+
+import (
+	"sort"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// userTypes are the types of meta/types by their bare names: a plain type with
+// a size and decimals, that attributes of type custom may take by its name.
+type userTypes map[string]*engine.Property
+
+// The fields of a type file. mask, maskName and validators serve forms.
+var typeFields = []string{"name", "namespace", "caption", "type", "mask", "maskName", "size", "decimals", "validators", "version", "metaVersion"}
+
+// parseUserType adds the type of one file; a later one of the same name takes
+// its place.
+func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
+	fields, ok := s.Value.(engine.Fields)
+	o := jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults}
+	if !ok {
+		o.Fault(s.Path, jsonfile.Describe(s.Value), "an object that describes a type")
+		return
+	}
+	o.WarnRepeated()
+	o.WarnUnknown(typeFields)
+	name := o.Text("name")
+	named := checkName(o, "name", name)
+	a := attribute{Object: o, property: &engine.Property{Name: name, Source: fields}}
+	t, typed := parseType(o)
+	a.property.Type = t
+	a.parseNumbers()
+	if typed && (t == engine.Struct || t == engine.Reference || t == engine.Collection) {
+		o.Fault(o.At("type"), t.String(), "a type that stands by itself, such as string")
+		return
+	}
+	if named && typed {
+		types[name] = a.property
+	}
+}
+
+// apply replaces type custom by the type that the attribute names, as name or
+// name@namespace. Without a name, custom takes any JSON.
+func (types userTypes) apply(a *attribute) {
+	p := a.property
+	refClass, _ := a.Value("refClass").(string)
+	if p.Type != engine.Custom || refClass == "" || !a.typed {
+		return
+	}
+	bare, _, _ := strings.Cut(refClass, "@")
+	t := types[bare]
+	if t == nil {
+		var names []string
+		for name := range types {
+			names = append(names, name)
+		}
+		sort.Strings(names)
+		a.Warn(a.At("refClass"), "type "+engine.Quote(refClass)+", which no file of meta/types describes", jsonfile.Choice(bare, names)+": the attribute takes any JSON")
+		return
+	}
+	p.Type, p.Size, p.Decimals, p.Mode = t.Type, t.Size, t.Decimals, t.Mode
+}

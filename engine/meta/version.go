@@ -1,0 +1,91 @@
+package meta
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// choose keeps one draft for each class. Of several versions it is the last in
+// ascending order: items of older versions are read as the latest one has its
+// attributes. Of several files of one version it is the last. The others are
+// named in warnings and not looked at any further.
+func choose(all []*draft) []*draft {
+	chosen := make(map[string]*draft, len(all))
+	for _, d := range all {
+		other := chosen[d.class.FullName]
+		switch {
+		case other == nil:
+			chosen[d.class.FullName] = d
+		case d.class.Version == other.class.Version && (d.inline || other.inline):
+			d.Fault(d.At("name"), "class "+engine.Quote(d.class.FullName)+" again", "one class of that name: "+other.where()+" has it")
+		case compareVersions(d.class.Version, other.class.Version) >= 0:
+			other.pass(d)
+			chosen[d.class.FullName] = d
+		default:
+			d.pass(other)
+		}
+	}
+	kept := make([]*draft, 0, len(chosen))
+	for _, d := range all {
+		if chosen[d.class.FullName] == d {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// pass says that other is taken instead of d.
+func (d *draft) pass(other *draft) {
+	name := "class " + engine.Quote(d.class.FullName)
+	if d.class.Version == other.class.Version {
+		d.Warn(d.At("name"), name+", which "+other.where()+" describes again", "one file for a class: this one is not used")
+		return
+	}
+	d.Warn(d.At("version"), name+" in version "+engine.Quote(d.class.Version)+", an older one than "+engine.Quote(other.class.Version)+" of "+other.where(),
+		"the latest version only: this one is not used, and its objects are read as the latest has them")
+}
+
+func (d *draft) where() string {
+	if d.Path == "" {
+		return d.File
+	}
+	return d.File + " " + d.Path
+}
+
+// compareVersions compares part by part, numbers as numbers: 1.9 comes before
+// 1.10, "" before everything.
+func compareVersions(a, b string) int {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	for i := range min(len(as), len(bs)) {
+		n, errA := strconv.ParseUint(as[i], 10, 64)
+		m, errB := strconv.ParseUint(bs[i], 10, 64)
+		order := strings.Compare(as[i], bs[i])
+		if errA == nil && errB == nil {
+			order = cmp.Compare(n, m)
+		}
+		if order != 0 {
+			return order
+		}
+	}
+	if order := cmp.Compare(len(as), len(bs)); order != 0 {
+		return order
+	}
+	return strings.Compare(a, b)
+}
+
+// checkCase refuses names that differ in letter case only: tables are named
+// after classes.
+func checkCase(all []*draft) {
+	first := make(map[string]*draft, len(all))
+	for _, d := range all {
+		folded := strings.ToLower(d.class.FullName)
+		if other := first[folded]; other != nil {
+			d.Fault(d.At("name"), "class "+engine.Quote(d.class.FullName), "a name that differs from "+engine.Quote(other.class.FullName)+" in more than letter case")
+			continue
+		}
+		first[folded] = d
+	}
+}

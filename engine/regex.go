@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Limits of an expression, counted after its repetitions are written out:
+// within them PostgreSQL compiles it in a few milliseconds.
+const (
+	maxRegexAtoms  = 2000  // characters, classes and assertions
+	maxRegexRanges = 20000 // ranges of characters in all classes
+	maxRegexRepeat = 255   // what PostgreSQL takes in braces
+)
+
+// TranslateRegexp turns an expression in RE2 syntax into an advanced regular
+// expression of PostgreSQL that is found in the same texts, whatever the
+// collation: classes and letters of either case become explicit code points.
+// Where it is found, and what its groups hold, may differ; what asks only
+// whether it is found does not notice. Texts hold no U+0000. The error, which
+// is Invalid, says that the expression is not RE2 syntax or too large.
+func TranslateRegexp(pattern string) (string, error) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return "", badFilter("regular expression %s is not in RE2 syntax", Quote(pattern))
+	}
+	atoms, ranges := regexSize(parsed)
+	if atoms > maxRegexAtoms || ranges > maxRegexRanges {
+		return "", badFilter("regular expression %s is too large: with its repetitions written out it has more than %d characters and classes, or its classes have more than %d ranges",
+			Quote(pattern), maxRegexAtoms, maxRegexRanges)
+	}
+	t := regexWriter{}
+	// ARE, in which ^ and $ mean lines, while . and classes take a newline.
+	t.b.WriteString("***:(?w)")
+	t.write(parsed)
+	return t.b.String(), nil
+}
+
+// regexSize counts atoms and ranges of classes, each as often as repetitions
+// write it out; it stops counting where it is too much anyway.
+func regexSize(re *syntax.Regexp) (atoms, ranges int) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune), len(re.Rune)
+	case syntax.OpCharClass:
+		return 1, len(re.Rune) / 2
+	}
+	atoms = 1
+	for _, sub := range re.Sub {
+		a, r := regexSize(sub)
+		atoms, ranges = min(atoms+a, 2*maxRegexAtoms), min(ranges+r, 2*maxRegexRanges)
+	}
+	if re.Op == syntax.OpRepeat {
+		times := max(re.Min, re.Max, 1)
+		atoms, ranges = atoms*times, ranges*times
+	}
+	return atoms, ranges
+}
+
+type regexWriter struct{ b strings.Builder }
+
+func (t *regexWriter) write(re *syntax.Regexp) {
+	switch re.Op {
+	case syntax.OpNoMatch:
+		t.nothing()
+	case syntax.OpEmptyMatch:
+		t.b.WriteString("(?:)")
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			t.literal(r, re.Flags&syntax.FoldCase != 0)
+		}
+	case syntax.OpCharClass:
+		t.class(re.Rune)
+	case syntax.OpAnyCharNotNL:
+		t.b.WriteString(`[^\u000a]`)
+	case syntax.OpAnyChar:
+		t.b.WriteString(".")
+	case syntax.OpBeginLine:
+		t.b.WriteString("^")
+	case syntax.OpEndLine:
+		t.b.WriteString("$")
+	case syntax.OpBeginText:
+		t.b.WriteString(`\A`)
+	case syntax.OpEndText:
+		t.b.WriteString(`\Z`)
+	case syntax.OpWordBoundary:
+		t.b.WriteString("(?:(?<=" + wordClass + ")(?!" + wordClass + ")|(?<!" + wordClass + ")(?=" + wordClass + "))")
+	case syntax.OpNoWordBoundary:
+		t.b.WriteString("(?:(?<=" + wordClass + ")(?=" + wordClass + ")|(?<!" + wordClass + ")(?!" + wordClass + "))")
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			t.write(sub)
+		}
+	default:
+		t.group(re)
+	}
+}
+
+// wordClass is \w as RE2 has it.
+const wordClass = "[0-9A-Z_a-z]"
+
+// nothing writes what is never found.
+func (t *regexWriter) nothing() { t.b.WriteString("(?!(?:))") }
+
+// group writes what has parts that must be kept together.
+func (t *regexWriter) group(re *syntax.Regexp) {
+	t.b.WriteString("(?:")
+	for i, sub := range re.Sub {
+		if i > 0 {
+			t.b.WriteByte('|') // an OpAlternate: the others have one part
+		}
+		t.write(sub)
+	}
+	t.b.WriteByte(')')
+	switch re.Op {
+	case syntax.OpStar:
+		t.b.WriteByte('*')
+	case syntax.OpPlus:
+		t.b.WriteByte('+')
+	case syntax.OpQuest:
+		t.b.WriteByte('?')
+	case syntax.OpRepeat:
+		t.repeat(re)
+	}
+}
+
+// repeat ends a group that stands there a number of times; what braces do not
+// take is written as several groups.
+func (t *regexWriter) repeat(re *syntax.Regexp) {
+	least, most := re.Min, re.Max
+	part := func(least, most int) {
+		switch {
+		case most < 0:
+			fmt.Fprintf(&t.b, "{%d,}", least)
+		default:
+			fmt.Fprintf(&t.b, "{%d,%d}", least, most)
+		}
+	}
+	for least > maxRegexRepeat || most > maxRegexRepeat {
+		n, m := min(least, maxRegexRepeat), maxRegexRepeat
+		if most < 0 {
+			m = n
+		}
+		part(n, m)
+		least -= n
+		if most > 0 {
+			most -= m
+		}
+		t.b.WriteString("(?:")
+		t.write(re.Sub[0])
+		t.b.WriteByte(')')
+	}
+	part(least, most)
+}
+
+// literal writes one character, of either case when fold is set.
+func (t *regexWriter) literal(r rune, fold bool) {
+	if fold {
+		all := []rune{r, r}
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			all = append(all, f, f)
+		}
+		if len(all) > 2 {
+			t.class(all)
+			return
+		}
+	}
+	if r == 0 {
+		t.nothing() // no text has it
+		return
+	}
+	t.point(r)
+}
+
+// class writes the ranges of a character class.
+func (t *regexWriter) class(ranges []rune) {
+	start := t.b.Len()
+	t.b.WriteByte('[')
+	for i := 0; i+1 < len(ranges); i += 2 {
+		low, high := max(ranges[i], 1), ranges[i+1]
+		if low > high {
+			continue // U+0000 alone
+		}
+		t.point(low)
+		if high > low {
+			t.b.WriteByte('-')
+			t.point(high)
+		}
+	}
+	if t.b.Len() == start+1 {
+		kept := t.b.String()[:start]
+		t.b.Reset()
+		t.b.WriteString(kept)
+		t.nothing()
+		return
+	}
+	t.b.WriteByte(']')
+}
+
+// point writes a character: by its number, unless it means itself everywhere.
+func (t *regexWriter) point(r rune) {
+	if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ') {
+		t.b.WriteRune(r)
+		return
+	}
+	digits, width, mark := strconv.FormatInt(int64(r), 16), 4, `\u`
+	if r > 0xFFFF {
+		width, mark = 8, `\U`
+	}
+	t.b.WriteString(mark + strings.Repeat("0", width-len(digits)) + digits)
+}

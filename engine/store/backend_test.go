@@ -1,0 +1,98 @@
+package store_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// place is one database, to be opened again and again.
+type place struct {
+	open func() (*store.Database, error)
+	lock string // opens a transaction in which nobody else can write notes
+}
+
+// onBoth runs a test on a new database of each kind.
+func onBoth(t *testing.T, run func(t *testing.T, p place)) {
+	t.Run("sqlite", func(t *testing.T) { run(t, sqlitePlace(t)) })
+	t.Run("postgres", func(t *testing.T) { run(t, postgresPlace(t)) })
+}
+
+func sqlitePlace(t testing.TB) place {
+	path := filepath.Join(t.TempDir(), "test.db")
+	return place{
+		open: func() (*store.Database, error) { return sqlite.Open(t.Context(), sqlite.Config{Path: path}) },
+		lock: "BEGIN IMMEDIATE",
+	}
+}
+
+func postgresPlace(t testing.TB) place {
+	url := pgtest.Database(t)
+	return place{
+		open: func() (*store.Database, error) { return postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8}) },
+		lock: `BEGIN; LOCK TABLE "note@test" IN EXCLUSIVE MODE`,
+	}
+}
+
+// openAt opens a store for the rest of the test.
+func openAt(t testing.TB, p place, classes ...*engine.Class) *store.Store {
+	t.Helper()
+	st := mustOpen(t, p, classes...)
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return st
+}
+
+func mustOpen(t testing.TB, p place, classes ...*engine.Class) *store.Store {
+	t.Helper()
+	st, err := tryOpen(t, p, classes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func tryOpen(t testing.TB, p place, classes ...*engine.Class) (*store.Store, error) {
+	t.Helper()
+	db, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes)})
+}
+
+func closeStore(t *testing.T, st *store.Store) {
+	t.Helper()
+	if err := st.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openBeside opens a store and a second handle on its database.
+func openBeside(t *testing.T, p place, c *engine.Class) (*store.Store, *store.Database) {
+	t.Helper()
+	st := openAt(t, p, c)
+	other, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(other.Read.Close(), other.Write.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return st, other
+}

@@ -1,0 +1,29 @@
+package postgres
+
+import (
+	"context"
+	"net"
+	"time"
+)
+
+// netDialer opens connections that notice when the other side has vanished.
+type netDialer struct{ net.Dialer }
+
+func dialer() *netDialer {
+	return &netDialer{net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence / 2, Interval: silence / 8, Count: 4},
+		Control:         giveUpAfterSilence,
+	}}
+}
+
+// Dial is pq.Dialer's.
+func (d *netDialer) Dial(network, address string) (net.Conn, error) {
+	return d.Dialer.Dial(network, address)
+}
+
+// DialTimeout is pq.Dialer's.
+func (d *netDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return d.DialContext(ctx, network, address)
+}

@@ -1,0 +1,154 @@
+// Package postgres is the PostgreSQL dialect of engine/store: how to reach a
+// database and what is particular to it. It owns the driver. It keeps to what
+// databases that speak PostgreSQL's language share: no LISTEN, no advisory
+// locks. It is not for SQL that another database would understand too.
+package postgres
+
+import (
+	"errors"
+	"io"
+	"net"
+
+	"github.com/lib/pq"
+	"github.com/lib/pq/pqerror"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+)
+
+// dialect says how PostgreSQL differs; writers is how many of the connections
+// write.
+type dialect struct{ writers int }
+
+// Dialect returns how PostgreSQL differs from other databases.
+func Dialect() store.Dialect { return dialect{defaultPool / 2} }
+
+// Traits is store.Dialect's.
+func (d dialect) Traits() store.Traits {
+	return store.Traits{
+		Sequence:     "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+		Numbered:     true,
+		MaxVariables: 65535,
+		Begin:        "BEGIN",
+		Writers:      d.writers,
+		Batch:        1,
+		Copy:         2000,
+		MaxName:      63,
+		Lock:         " FOR UPDATE",
+		Savepoint:    true,
+	}
+}
+
+// ColumnType is store.Dialect's. Text is ordered by its bytes, as SQLite does:
+// the order is then the same everywhere, and never changes with a library of
+// the operating system under an index.
+func (dialect) ColumnType(t engine.PropertyType) string {
+	if typ := plainType(t); typ != "text" {
+		return typ
+	}
+	return `text COLLATE "C"`
+}
+
+// plainType is a column's type without its order.
+func plainType(t engine.PropertyType) string {
+	switch t {
+	case engine.Int, engine.DateTime:
+		return "bigint"
+	case engine.Real:
+		return "double precision"
+	case engine.DecimalNum:
+		return "numeric"
+	case engine.Boolean:
+		return "boolean"
+	}
+	return "text"
+}
+
+// IndexOn is store.Dialect's. Nulls come first, as lists have them, and the
+// row number ends it, as it ends every order. An entry of it has at most 2.7 KB,
+// which texts of more than one line may exceed: those are found by hash.
+func (dialect) IndexOn(column string, t engine.PropertyType) string {
+	if t == engine.Text || t == engine.HTML {
+		return "USING hash (" + column + ")"
+	}
+	return "(" + column + ` NULLS FIRST, "#seq")`
+}
+
+// Match is store.Dialect's. What cannot be translated was refused when the
+// filter was read; should it come here, it finds nothing.
+func (dialect) Match(column, pattern string, bind func(any) string) string {
+	translated, err := engine.TranslateRegexp(pattern)
+	if err != nil {
+		return "1 = 0"
+	}
+	return "COALESCE(" + column + " ~ " + bind(translated) + ", FALSE)"
+}
+
+// In is store.Dialect's.
+func (dialect) In(column string, _ engine.PropertyType, list []any, bind func(any) string) string {
+	return column + " = ANY(" + bind(array(list)) + ")"
+}
+
+// Array is store.Dialect's.
+func (dialect) Array(t engine.PropertyType, list []any) (typ string, value any) {
+	return plainType(t) + "[]", array(list)
+}
+
+// Duplicate is store.Dialect's.
+func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
+	e := pq.As(err, pqerror.UniqueViolation)
+	if e == nil {
+		return store.Index{}, false
+	}
+	for _, index := range unique {
+		if index.Name == e.Constraint {
+			return index, true
+		}
+	}
+	return store.Index{}, false
+}
+
+// Classify is store.Dialect's.
+func (dialect) Classify(err error) store.Failure {
+	var e *pq.Error
+	if errors.As(err, &e) {
+		return classify(e)
+	}
+	var broken net.Error
+	if errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return store.Away
+	}
+	return store.Other
+}
+
+func classify(e *pq.Error) store.Failure {
+	switch e.Code {
+	case pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected, pqerror.LockNotAvailable:
+		return store.Lost
+	case pqerror.QueryCanceled:
+		return store.Interrupted
+	case pqerror.ProgramLimitExceeded:
+		return store.TooLong
+	case pqerror.ReadOnlySQLTransaction, // a standby now
+		pqerror.FeatureNotSupported,     // a plan for a table that another process has changed
+		pqerror.InvalidSQLStatementName: // what was prepared is gone
+		return store.Stale
+	}
+	switch e.Code.Class() {
+	case "08", // connection exceptions
+		"28", // not let in
+		"3D", // no such database
+		"53", // out of disk, memory or connections
+		"57", // shut down, starting up
+		"58": // the disk fails
+		return store.Away
+	}
+	if e.Fatal() {
+		return store.Away
+	}
+	return store.Other
+}
+
+// Interrupt is store.Dialect's: the driver has the server cancel a statement
+// whose context ends.
+func (dialect) Interrupt(any) func() { return nil }

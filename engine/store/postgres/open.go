@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"github.com/lib/pq"
+
+	"restsrv/engine/store"
+)
+
+// The ways in which an address does not lead to a database. Open's errors are
+// one of these, where they apply; none holds the password.
+var (
+	ErrAddress = errors.New("the address of the database cannot be read")
+	ErrAway    = errors.New("the database cannot be reached")
+	ErrUnfit   = errors.New("the database cannot be used")
+)
+
+// MaxPool is the most connections that Open opens, and defaultPool how many it
+// does when nothing is said.
+const (
+	MaxPool     = 1000
+	minPool     = 2
+	defaultPool = 16
+)
+
+// Times that Open gives the network: to connect, and until what was sent and
+// not acknowledged means that the other side is gone.
+const (
+	connectTimeout = 5 * time.Second
+	silence        = 20 * time.Second
+)
+
+// oldest is the oldest version that has all that is used here.
+const oldest = 120000
+
+// Config says which database to open, and how.
+type Config struct {
+	// URL is postgres://user:password@host:port/database?parameter=value. What
+	// it leaves out comes from the variables of PostgreSQL (PGHOST, PGPASSWORD
+	// ...). Without sslmode in either, a socket or a loopback address is spoken
+	// to in the clear and every other with TLS (sslmode=require, which does not
+	// check the certificate; verify-full does).
+	URL  string
+	Pool int          // connections, half of them for writing; 0 means 16
+	Log  *slog.Logger // nil means none
+}
+
+// Open connects to a database, which must exist and be encoded in UTF-8.
+// Several servers may use it at the same time.
+func Open(ctx context.Context, cfg Config) (*store.Database, error) {
+	pool := cfg.Pool
+	if pool == 0 {
+		pool = defaultPool
+	}
+	if pool < minPool || pool > MaxPool {
+		return nil, fmt.Errorf("%w: the pool has %d to %d connections, found %d", ErrAddress, minPool, MaxPool, pool)
+	}
+	settings, err := parse(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	connector, err := pq.NewConnectorConfig(settings)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", ErrAddress, reason(err))
+	}
+	connector.Dialer(dialer())
+	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
+	db.SetMaxOpenConns(pool)
+	db.SetMaxIdleConns(pool)
+	if err := check(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if cfg.Log != nil {
+		cfg.Log.Debug("database opened", "host", settings.Host, "database", settings.Database, "pool", pool)
+	}
+	writers := pool / 2
+	return &store.Database{Dialect: dialect{writers}, Write: db, Read: db, Readers: pool - writers}, nil
+}
+
+// parse reads the address. Errors of the libraries may quote it, so they are
+// not passed on.
+func parse(address string) (pq.Config, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return pq.Config{}, fmt.Errorf("%w: it is postgres://user:password@host:port/database, with %%XX for what is special in a password", ErrAddress)
+	}
+	cfg, err := pq.NewConfig(address)
+	if err != nil {
+		return pq.Config{}, fmt.Errorf("%w: %s", ErrAddress, reason(err))
+	}
+	if !u.Query().Has("sslmode") && os.Getenv("PGSSLMODE") == "" {
+		cfg.SSLMode = pq.SSLModeRequire
+		if local(cfg) {
+			cfg.SSLMode = pq.SSLModeDisable
+		}
+	}
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	if cfg.ApplicationName == "" {
+		cfg.ApplicationName = "restsrv"
+	}
+	if cfg.Runtime == nil {
+		cfg.Runtime = map[string]string{}
+	}
+	cfg.Runtime["extra_float_digits"] = "3" // reals come back as they went in
+	return cfg, nil
+}
+
+// reason is what the driver says of an address, without what may be secret.
+func reason(err error) string {
+	var parsing *url.Error
+	if errors.As(err, &parsing) {
+		return "it is malformed"
+	}
+	return strings.TrimPrefix(err.Error(), "pq: ")
+}
+
+// local reports whether every host of cfg is this machine.
+func local(cfg pq.Config) bool {
+	hosts := []string{cfg.Host}
+	for _, m := range cfg.Multi {
+		hosts = append(hosts, m.Host)
+	}
+	for _, h := range hosts {
+		ip := net.ParseIP(h)
+		if !strings.HasPrefix(h, "/") && !strings.HasPrefix(h, "@") && h != "localhost" && h != "" && (ip == nil || !ip.IsLoopback()) {
+			return false
+		}
+	}
+	return !cfg.Hostaddr.IsValid() || cfg.Hostaddr.IsLoopback()
+}
+
+// check finds out now what would otherwise fail the first request.
+func check(ctx context.Context, db *sqlx.DB) error {
+	var version int
+	var encoding, schema, user string
+	var creates bool
+	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+		coalesce(current_schema(), ''), current_user, coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)`).
+		Scan(&version, &encoding, &schema, &user, &creates)
+	var e *pq.Error
+	switch {
+	case errors.As(err, &e):
+		return fmt.Errorf("%w: %s", ErrAway, e.Message)
+	case err != nil:
+		return fmt.Errorf("%w: %s", ErrAway, reason(err))
+	case version < oldest:
+		return fmt.Errorf("%w: it is version %d of PostgreSQL, and %d or later is needed", ErrUnfit, version/10000, oldest/10000)
+	case encoding != "UTF8":
+		return fmt.Errorf("%w: its encoding is %s: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", ErrUnfit, encoding)
+	case schema == "":
+		return fmt.Errorf("%w: none of the schemas in search_path exists", ErrUnfit)
+	case !creates:
+		return fmt.Errorf("%w: %s may not make tables in the schema %s: GRANT CREATE ON SCHEMA %s TO %s, or make the user the owner of the database", ErrUnfit, user, schema, schema, user)
+	}
+	return nil
+}

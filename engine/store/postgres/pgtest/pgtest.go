@@ -1,0 +1,109 @@
+// Package pgtest gives tests a real PostgreSQL: a database of their own in a
+// throw-away cluster that is started from the installed binaries, once for each
+// test binary, or in the server that RESTSRV_TEST_POSTGRES names. Without
+// either, tests are skipped, or fail when RESTSRV_TEST_POSTGRES is "require".
+// It is for tests alone and not a part of restsrv.
+package pgtest
+
+import (
+	"database/sql"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	_ "github.com/lib/pq" // the driver
+)
+
+// variable names a server to use, or is "require".
+const variable = "RESTSRV_TEST_POSTGRES"
+
+// shared is the server of the test binary.
+var shared struct {
+	once   sync.Once
+	mu     sync.Mutex // one CREATE or DROP at a time
+	server *Server    // nil when RESTSRV_TEST_POSTGRES names one
+	url    string
+	err    error
+}
+
+// Run runs the tests of a binary and stops the cluster behind them: it is what
+// TestMain of a package with such tests calls.
+func Run(m *testing.M) int {
+	code := m.Run()
+	if shared.server != nil {
+		shared.server.Remove()
+	}
+	return code
+}
+
+// Database makes an empty database and returns its address. It is dropped when
+// the test ends.
+func Database(t testing.TB) string {
+	t.Helper()
+	base := address(t)
+	name := fmt.Sprintf("restsrv_test_%016x", rand.Uint64())
+	if err := execute(base, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'UTF8'"); err != nil {
+		t.Fatalf("PostgreSQL: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := execute(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+			t.Errorf("PostgreSQL: %v", err)
+		}
+	})
+	return within(base, name)
+}
+
+// address is the server's, of any database in it.
+func address(t testing.TB) string {
+	t.Helper()
+	shared.once.Do(func() {
+		if dsn := os.Getenv(variable); dsn != "" && dsn != "require" {
+			shared.url = dsn
+			return
+		}
+		if shared.server, shared.err = newServer("fsync=off", "synchronous_commit=off", "full_page_writes=off"); shared.err == nil {
+			shared.url = shared.server.URL
+		}
+	})
+	giveUp(t, shared.err)
+	return shared.url
+}
+
+// giveUp skips the test when there is no PostgreSQL, or fails it.
+func giveUp(t testing.TB, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv(variable) == "":
+		t.Skipf("no PostgreSQL: %v; install it, or name a server by %s=postgres://...", err, variable)
+	default:
+		t.Fatalf("no PostgreSQL: %v", err)
+	}
+}
+
+// execute runs a statement that cannot be in a transaction.
+func execute(address, statement string) error {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	db, err := sql.Open("postgres", address)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	_, err = db.Exec(statement)
+	return err
+}
+
+// within is the address of another database of the same server.
+func within(address, name string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return strings.TrimSpace(address) + " dbname=" + name
+	}
+	u.Path = "/" + name
+	return u.String()
+}

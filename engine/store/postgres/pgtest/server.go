@@ -1,0 +1,205 @@
+package pgtest
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds the start of a server.
+const patience = 30 * time.Second
+
+// Server is a cluster with a running PostgreSQL, reached by a socket in its
+// folder. It ends with the process, however that ends.
+type Server struct {
+	URL string // of the database postgres
+
+	dir      string
+	bin      string
+	settings []string
+	as       *syscall.Credential // nil to run as who we are
+	running  chan struct{}       // closed when the server has ended; nil before the first start
+	process  *os.Process
+}
+
+// NewServer starts a cluster for one test, with fsync on: a killed server loses
+// nothing that it committed. Settings are name=value.
+func NewServer(t testing.TB, settings ...string) *Server {
+	t.Helper()
+	s, err := newServer(settings...)
+	giveUp(t, err)
+	t.Cleanup(s.Remove)
+	return s
+}
+
+func newServer(settings ...string) (*Server, error) {
+	bin, err := binaries()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{bin: bin, settings: settings}
+	if s.dir, err = os.MkdirTemp("", "restsrv-pg"); err != nil {
+		return nil, err
+	}
+	s.URL = "postgres://postgres@/postgres?" + url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()
+	if err := errors.Join(s.becomeUser(), s.initialize()); err != nil {
+		s.Remove()
+		return nil, err
+	}
+	if err := s.Start(); err != nil {
+		s.Remove()
+		return nil, err
+	}
+	return s, nil
+}
+
+// binaries finds the folder of the newest PostgreSQL.
+func binaries() (string, error) {
+	if path, err := exec.LookPath("postgres"); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "initdb")); err == nil {
+				return filepath.Dir(path), nil
+			}
+		}
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	version := func(path string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+		return n
+	}
+	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
+	if len(found) == 0 {
+		return "", errors.New("neither PATH nor /usr/lib/postgresql has its binaries")
+	}
+	return filepath.Dir(found[len(found)-1]), nil
+}
+
+// becomeUser gives the folder to somebody who is not root, whom PostgreSQL
+// refuses to run as.
+func (s *Server) becomeUser() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, _ := strconv.ParseUint(u.Uid, 10, 32)
+		gid, _ := strconv.ParseUint(u.Gid, 10, 32)
+		s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		return os.Chown(s.dir, int(uid), int(gid))
+	}
+	return errors.New("it does not run as root, and there is no user postgres or nobody")
+}
+
+func (s *Server) command(name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(filepath.Join(s.bin, name), args...)
+	cmd.Dir = s.dir
+	cmd.SysProcAttr = attributes(s.as)
+	return cmd
+}
+
+// initialize makes the cluster. Its own order of texts is that of a language
+// where PostgreSQL can: a column that forgot to ask for another is then found.
+func (s *Server) initialize() error {
+	data := filepath.Join(s.dir, "data")
+	args := []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C"}
+	out, err := s.command("initdb", append(args, "--locale-provider=icu", "--icu-locale=en-US")...).CombinedOutput()
+	if err != nil {
+		_ = os.RemoveAll(data)
+		out, err = s.command("initdb", args...).CombinedOutput()
+	}
+	if err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// Start starts the server and waits until it answers.
+func (s *Server) Start() error {
+	args := []string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=400", "-c", "logging_collector=off"}
+	for _, setting := range s.settings {
+		args = append(args, "-c", setting)
+	}
+	cmd := s.command("postgres", args...)
+	log, err := os.OpenFile(filepath.Join(s.dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd.Stderr = log
+	started := make(chan error)
+	s.running = make(chan struct{})
+	go func() {
+		// The system ends the server with the thread that started it.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+		}
+		close(s.running)
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	s.process = cmd.Process
+	return s.await()
+}
+
+func (s *Server) await() error {
+	db, err := sql.Open("postgres", s.URL)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if err = db.Ping(); err == nil {
+			return nil
+		}
+		select {
+		case <-s.running:
+			text, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("postgres ended at once:\n%s", text)
+		default:
+		}
+		if time.Since(begin) > patience {
+			return fmt.Errorf("postgres does not answer: %w", err)
+		}
+	}
+}
+
+// Stop ends the server as an administrator does who is in a hurry: connections
+// are closed, what is not committed is undone.
+func (s *Server) Stop() { s.signal(syscall.SIGINT) }
+
+// Kill ends the server as a crash does.
+func (s *Server) Kill() { s.signal(syscall.SIGQUIT) }
+
+func (s *Server) signal(sig os.Signal) {
+	if s.process == nil {
+		return
+	}
+	_ = s.process.Signal(sig)
+	<-s.running
+	s.process = nil
+}
+
+// Remove ends the server and removes its folder.
+func (s *Server) Remove() {
+	s.Kill()
+	_ = os.RemoveAll(s.dir)
+}

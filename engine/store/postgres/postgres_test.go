@@ -1,0 +1,44 @@
+package postgres_test
+
+import (
+	"os"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/storetest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+func TestRepository(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		return openAt(t, pgtest.Database(t), classes...)
+	})
+}
+
+// openAt opens a store for the rest of the test.
+func openAt(t testing.TB, url string, classes ...*engine.Class) *store.Store {
+	t.Helper()
+	st, err := tryOpen(t, url, classes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return st
+}
+
+func tryOpen(t testing.TB, url string, classes ...*engine.Class) (*store.Store, error) {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8})
+	if err != nil {
+		return nil, err
+	}
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes)})
+}
