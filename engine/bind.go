@@ -105,7 +105,7 @@ func (s *scope) set(p *Property, in any) error {
 	case p.Type == Collection:
 		return s.setLinks(p, in)
 	}
-	value, err := p.Cast(in)
+	value, err := p.castInput(in)
 	if err != nil {
 		return s.fault(err.(*Error))
 	}
@@ -118,14 +118,22 @@ func (s *scope) set(p *Property, in any) error {
 	return nil
 }
 
-// setLinks binds a collection: an array replaces it, and null empties it. In a
-// nested object null leaves it alone, because that is what stands in answers
-// for a collection that was not loaded.
+// castInput is Cast, and makes uploads.
+func (p *Property) castInput(in any) (any, error) {
+	if !p.Type.IsFile() || in == nil {
+		return p.Cast(in)
+	}
+	value, ok, why := p.castFile(in)
+	if !ok {
+		return nil, p.misfit(in, why)
+	}
+	return value, nil
+}
+
+// setLinks binds a collection: an array replaces it. Null leaves it alone,
+// because that is what stands in answers for a collection that was not loaded.
 func (s *scope) setLinks(p *Property, in any) error {
 	switch {
-	case in == nil && s.depth == 0:
-		s.values[p.Index] = &Links{Replace: true}
-		return nil
 	case in == nil:
 		return nil
 	case p.Target == nil:

@@ -65,7 +65,7 @@ func TestBindNested(t *testing.T) {
 	town, _, _ := towns(t)
 	for in, want := range map[string]string{
 		`{"mayor":5}`:                                      `{mayor=5}`,
-		`{"mayor":null,"streets":null}`:                    `{mayor=null streets=replace [] []}`,
+		`{"mayor":null,"streets":null}`:                    `{mayor=null}`,
 		`{"mayor":{"id":5,"name":"Li"}}`:                   `{mayor=mayor{id=5 name=Li}}`,
 		`{"mayor":{}}`:                                     `{mayor=mayor{}}`,
 		`{"mayor":{"_id":"5","age":7}}`:                    `{mayor=5}!mayor.age`,
@@ -179,4 +179,42 @@ func TestSubclassesLimitWhatIsNested(t *testing.T) {
 	if p.Allows(town) || !p.Allows(town.Descendants[0]) {
 		t.Error("Allows is not what Bind does")
 	}
+}
+
+// FuzzBind feeds what strangers may send: it is refused as the client's fault,
+// or taken without what the class does not know.
+func FuzzBind(f *testing.F) {
+	for _, s := range []string{
+		`{"mayor":{"_id":"5","name":"Li"},"mayor.name":"Bo","country":"p_7"}`, `{"twins":{"add":[{"_class":"city@t"},"a"],"remove":[{"_id":1}]}}`,
+		`{"post":{"box":{"no":1},"holder":null},"plan":{"path":"x","body":""},"papers":["aGVsbG8=",{"id":"x"}]}`, `{"rank":"2","sum":[],"streets":[[]]}`,
+		`{"mayor":null,"mayor.mayor.name":{}}`, `{"twins":"[{\"name\":\"x\"}]","_id":{}}`, `{".":1,"$":2,"post$":{},"mayor.":3}`,
+	} {
+		f.Add(s, true)
+	}
+	town, _, _ := towns(f)
+	f.Fuzz(func(t *testing.T, text string, strict bool) {
+		in, ok := JSONText(text).Decode().(Fields)
+		if !ok {
+			return
+		}
+		v, _, err := town.Bind(in, Handling(strict))
+		if err != nil {
+			if CodeOf(err) != Invalid {
+				t.Fatalf("%s: %v is not the client's fault", text, err)
+			}
+			return
+		}
+		if len(v) != len(town.Properties) || v[town.Property("sum").Index] != Absent {
+			t.Fatalf("%s became %s", text, showValues(town, v))
+		}
+		for i, value := range v {
+			switch value.(type) {
+			case *Record, *Links, *Upload, []*Upload, absent:
+				continue
+			}
+			if again, err := town.Properties[i].Cast(value); err != nil || again != value {
+				t.Fatalf("%s: %s is %v, which becomes %v, %v", text, town.Properties[i].Name, value, again, err)
+			}
+		}
+	})
 }

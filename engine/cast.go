@@ -15,7 +15,7 @@ const MaxGUID = 255
 // Cast turns a decoded JSON value, a query parameter or a value from a script
 // or a formula into the property's own type, without loss, or says why it
 // cannot: the error is Invalid with reason "type". A password stays plain text.
-// Of a collection only ids are taken; objects are Bind's.
+// What a collection or a file takes is made by Bind, and only passes here.
 func (p *Property) Cast(v any) (any, error) {
 	switch v.(type) {
 	case nil:
@@ -60,11 +60,11 @@ func (p *Property) cast(v any) (value any, ok bool, why string) {
 	case Reference:
 		value, ok = p.castReference(v)
 	case Collection:
-		return p.castLinks(v)
+		value, ok = castLinks(v)
 	case Set, Custom, Period, Geo, Schedule:
 		return castJSON(p.Type, v)
 	case Image, File, FileList:
-		return p.castFile(v)
+		value, ok = castStored(v)
 	default:
 		if p.Type.Textual() {
 			value, ok = p.castTextual(v)
@@ -154,11 +154,6 @@ func describe(v any) string {
 		return "null"
 	case string:
 		return Quote(v)
-	case json.Number:
-		if len(v) > 40 {
-			return string(v[:40]) + "…"
-		}
-		return string(v)
 	case []any, []*Item, []*Upload:
 		return "an array"
 	case Fields, *Item, *Record, *Links:
@@ -167,7 +162,7 @@ func describe(v any) string {
 		return "a file"
 	case JSONText:
 		return Quote(string(v))
-	case bool, int64, float64, Decimal, Instant:
+	case bool, int64, float64, Decimal, Instant, json.Number:
 		return ValueText(v)
 	}
 	return "a value of another kind"

@@ -178,21 +178,24 @@ func TestCastReference(t *testing.T) {
 	}
 }
 
-func TestCastLinks(t *testing.T) {
+func TestBindLinks(t *testing.T) {
 	town, _, _ := towns(t)
 	p := town.Property("twins")
+	if v, err := p.Cast([]any{"a"}); err == nil || CodeOf(err) != Invalid {
+		t.Errorf("ids in a filter became %v", v)
+	}
 	for in, want := range map[string]string{
 		`["a",5,"a"]`:                            `replace [a 5] []`,
 		`[]`:                                     `replace [] []`,
 		`{"add":["a"],"remove":["b",{"_id":3}]}`: `change [a] [b 3]`,
 		`{"remove":null}`:                        `change [] []`,
 		`"[\"a\"]"`:                              `replace [a] []`,
-		`"a"`:                                    ``, `{"put":["a"]}`: ``, `[null]`: ``, `[[1]]`: ``, `[{}]`: ``, `{"add":"a"}`: ``, `7`: ``, `{"remove":[{}]}`: ``,
+		`"a"`:                                    ``, `{"put":["a"]}`: ``, `[null]`: ``, `[[1]]`: ``, `[{}]`: `replace [town{}] []`, `{"add":"a"}`: ``, `7`: ``, `{"remove":[{}]}`: ``,
 	} {
-		v, err := p.Cast(decoded(t, in))
+		v, _, err := town.Bind(Fields{{"twins", decoded(t, in)}}, Lenient)
 		got := ""
 		if err == nil {
-			got = showLinks(v.(*Links))
+			got = showLinks(v[p.Index].(*Links))
 		} else if CodeOf(err) != Invalid || err.(*Error).Attribute != "twins" {
 			t.Errorf("%s: %#v", in, err)
 		}
@@ -202,7 +205,7 @@ func TestCastLinks(t *testing.T) {
 	}
 }
 
-func TestCastFile(t *testing.T) {
+func TestBindFile(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
 		{`"aGVsbG8="`, `content hello`}, {`"data:text/plain;base64,aGVsbG8="`, `content hello type text/plain`},
 		{`{"name":"a.txt","mime":"text/plain","body":"aGVsbG8="}`, `content hello name a.txt type text/plain`},
@@ -211,7 +214,7 @@ func TestCastFile(t *testing.T) {
 		{`{"path":"/etc/passwd"}`, ``}, {`{"name":"x"}`, ``}, {`{"body":"%"}`, ``}, {`{"body":5}`, ``}, {`5`, ``}, {`["aGVsbG8="]`, ``}, {`"data:text/plain,hello"`, ``},
 		{`"` + strings.Repeat("x", 301) + `"`, ``},
 	} {
-		v, err := property(File).Cast(decoded(t, c.in))
+		v, err := property(File).castInput(decoded(t, c.in))
 		got := ""
 		if err == nil {
 			got = showUpload(t, v.(*Upload))
@@ -222,12 +225,15 @@ func TestCastFile(t *testing.T) {
 			t.Errorf("%s: got %q (%v), want %q", c.in, got, err, c.want)
 		}
 	}
-	v, err := property(FileList).Cast(decoded(t, `["aGVsbG8=",{"id":"x1"}]`))
+	v, err := property(FileList).castInput(decoded(t, `["aGVsbG8=",{"id":"x1"}]`))
 	list, _ := v.([]*Upload)
 	if err != nil || len(list) != 2 || showUpload(t, list[0]) != "content hello" || showUpload(t, list[1]) != "file x1" {
 		t.Errorf("list became %v, %v", v, err)
 	}
-	if v, err := property(Image).Cast(""); v != nil || err != nil {
+	if v, err := property(File).Cast("x1"); err == nil || CodeOf(err) != Invalid {
+		t.Errorf("text in a filter became %v", v)
+	}
+	if v, err := property(Image).castInput(""); v != nil || err != nil {
 		t.Errorf("empty text clears a file, got %v, %v", v, err)
 	}
 }

@@ -34,7 +34,7 @@ func (c *Class) Complete(v Values, g Generate) error {
 // initial is the value of a property that an insert does not give.
 func (p *Property) initial(g Generate) (any, error) {
 	switch {
-	case p.Formula != nil || p.Back != nil:
+	case p.Formula != nil || p.Back != nil || p.Type == Collection:
 		return nil, nil
 	case p.Computed != nil:
 		if g.Formula == nil {

@@ -122,13 +122,7 @@ func (it *Item) computeLabels(ctx context.Context, data FormulaData) error {
 		if err != nil {
 			return it.computing(p, err)
 		}
-		label, ok := "", false
-		if v := it.Values[p.Index]; v != nil {
-			if label, ok = labelIn(list, v); !ok {
-				label = ValueText(v)
-			}
-		}
-		it.Labels[p.Index] = label
+		it.Labels[p.Index], _ = labelAmong(list, it.Values[p.Index])
 	}
 	return nil
 }

@@ -2,9 +2,10 @@
 // every other package speaks, and nothing that touches disk, network or
 // database. It imports the standard library only.
 //
-// Reading order: class.go (what can be stored), value.go and bind.go (what a
-// value may be and how input becomes one), item.go (one stored thing and its
-// JSON), query.go and filter.go (what to fetch), repository.go (the one
+// Reading order: class.go (what can be stored), value.go, cast.go, bind.go and
+// complete.go (what a value may be, how input becomes one and what the server
+// adds), item.go, compute.go and render.go (one stored thing, what is computed
+// from it and its JSON), query.go and filter.go (what to fetch), repository.go (the one
 // storage interface), service.go (the one service interface), account.go (who
 // asks), error.go (how things fail).
 //

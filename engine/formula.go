@@ -17,15 +17,25 @@ type Formula interface {
 	Eval(ctx context.Context, it *Item, data FormulaData) (any, error)
 }
 
+// Loads says to load what a formula needs, none of it Shown.
+func Loads(f Formula) []*Load {
+	var loads []*Load
+	for _, path := range f.Needs() {
+		loads = addPath(loads, path)
+	}
+	return loads
+}
+
 // FormulaData is what formulas may look up beyond their item. It is only valid
 // during one Eval.
 type FormulaData interface {
 	// Find returns the items that q finds.
 	Find(ctx context.Context, q *Query) ([]*Item, error)
+	// Count returns how many items q finds, whatever its Offset and Count.
+	Count(ctx context.Context, q *Query) (int64, error)
 	// Next increments a named counter and returns it; the first is 1.
 	Next(ctx context.Context, counter string) (int64, error)
-	// Class finds a class by its name, in the namespace of the formula's class
-	// when it names none.
+	// Class finds a class by its full name.
 	Class(name string) (*Class, error)
 	// Now is the time of the request.
 	Now() Instant

@@ -74,8 +74,8 @@ func (it *Item) display(s *Semantic, depth int) string {
 }
 
 // ETag is the strong entity tag of the item's plain JSON, without loaded links
-// and projection (RFC 9110 section
-// 8.8.3): its revision, and the fingerprint of the class that shaped it.
+// and projection (RFC 9110 section 8.8.3): its revision, and the fingerprint of
+// the class that shaped it.
 func (it *Item) ETag() string {
 	return `"` + strconv.FormatUint(it.Revision, 36) + "." + it.Class.Fingerprint + `"`
 }

@@ -63,30 +63,23 @@ func contains(classes []*Class, c *Class) bool {
 	return false
 }
 
-// castLinks is castMembers for ids alone.
-func (p *Property) castLinks(v any) (value any, ok bool, why string) {
-	if p.Target == nil || len(p.Target.key) == 0 {
-		return nil, false, ""
-	}
+// castLinks takes what Bind or a formula made for a collection.
+func castLinks(v any) (any, bool) {
 	switch v := v.(type) {
 	case *Links:
-		return v, true, ""
+		return v, true
 	case []*Item:
 		l := &Links{Replace: true}
 		for _, it := range v {
 			l.Add = append(l.Add, it.ID)
 		}
-		return l, true, ""
+		return l, true
 	}
-	l, err := p.castMembers(v, func(int, any) (any, error) { return nil, nil })
-	if err != nil {
-		return nil, false, err.Message
-	}
-	return l, true, ""
+	return nil, false
 }
 
 // castMembers reads the input of a collection. member makes a *Record of an
-// object, or an id when it only names one; nil when it takes no objects.
+// object, or an id when it only names one.
 func (p *Property) castMembers(v any, member func(int, any) (any, error)) (*Links, *Error) {
 	l := &Links{}
 	switch v := parsed(v).(type) {
@@ -130,9 +123,7 @@ func (p *Property) addMembers(l *Links, list []any, member func(int, any) (any, 
 				l.Add = append(l.Add, r)
 				continue
 			}
-			if m != nil {
-				e = m
-			}
+			e = m
 		}
 		id := ""
 		if e != nil {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"strings"
 )
 
 // conditional reports whether what is offered depends on the item.
@@ -47,7 +48,7 @@ func (it *Item) CheckSelections(ctx context.Context, data FormulaData) error {
 		if err != nil {
 			return it.computing(p, err)
 		}
-		if _, ok := labelIn(list, v); !ok {
+		if _, ok := labelAmong(list, v); !ok {
 			e := p.notOffered(v)
 			e.Class, e.ID = it.Class.FullName, it.ID
 			return e
@@ -64,15 +65,8 @@ func (p *Property) notOffered(v any) *Error {
 
 // has reports whether the list offers v; null always passes.
 func (s *Selection) has(v any) bool {
-	if v == nil {
-		return true
-	}
-	for _, row := range s.Rows {
-		if _, ok := labelIn(row.Values, v); ok {
-			return true
-		}
-	}
-	return false
+	_, ok := s.plainLabel(v)
+	return v == nil || ok
 }
 
 // label is "<attribute>_str": what the selection calls the value, or the value
@@ -81,19 +75,59 @@ func (it *Item) label(p *Property) string {
 	if it.Labels != nil && p.Selection.conditional() {
 		return it.Labels[p.Index]
 	}
-	v := it.Values[p.Index]
-	if v == nil {
-		return ""
+	label, _ := p.Selection.plainLabel(it.Values[p.Index])
+	return label
+}
+
+// plainLabel is the label of a value among the rows without condition.
+func (s *Selection) plainLabel(v any) (label string, offered bool) {
+	if list, ok := elements(v); ok {
+		return joinLabels(list, s.plainLabel)
 	}
-	for _, row := range p.Selection.Rows {
+	for _, row := range s.Rows {
 		if row.Condition != nil {
 			continue // nobody evaluated it
 		}
 		if label, ok := labelIn(row.Values, v); ok {
-			return label
+			return label, true
 		}
 	}
-	return ValueText(v)
+	return ValueText(v), false
+}
+
+// labelAmong is the label of a value among those offered.
+func labelAmong(list []SelectionValue, v any) (label string, offered bool) {
+	if parts, ok := elements(v); ok {
+		return joinLabels(parts, func(e any) (string, bool) { return labelAmong(list, e) })
+	}
+	if label, ok := labelIn(list, v); ok {
+		return label, true
+	}
+	return ValueText(v), false
+}
+
+// elements are those of a set, each of which has its own label.
+func elements(v any) ([]any, bool) {
+	text, ok := v.(JSONText)
+	if !ok {
+		return nil, false
+	}
+	list, ok := text.Decode().([]any)
+	return list, ok
+}
+
+func joinLabels(list []any, label func(any) (string, bool)) (string, bool) {
+	labels, all := make([]string, len(list)), true
+	for i, e := range list {
+		if _, nested := e.([]any); nested {
+			labels[i], all = ValueText(e), false
+			continue
+		}
+		var ok bool
+		labels[i], ok = label(e)
+		all = all && ok
+	}
+	return strings.Join(labels, ", "), all
 }
 
 func labelIn(list []SelectionValue, v any) (string, bool) {

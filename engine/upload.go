@@ -6,6 +6,16 @@ import (
 	"strings"
 )
 
+// castStored takes the value of a file attribute as it is stored, or as Bind
+// made it.
+func castStored(v any) (any, bool) {
+	switch v := v.(type) {
+	case JSONText, *Upload, []*Upload:
+		return v, true
+	}
+	return nil, v == ""
+}
+
 // castFile makes the input of a file or of a list of files. Nothing in it can
 // name a file of the server: a "path" is passed over.
 func (p *Property) castFile(v any) (value any, ok bool, why string) {

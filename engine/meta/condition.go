@@ -19,10 +19,11 @@ var (
 	}
 )
 
-// conditions turns the conditions of a class file into the function style: an
-// object is in it already, a list of {"property", "operation", "value",
-// "nestedConditions"} is translated and joined by and. c is the class that the
-// conditions speak of.
+// conditions turns the conditions of a class file into the function style of
+// formulas: an object is in it already, a list of {"property", "operation",
+// "value", "nestedConditions"} is translated and joined by and. c is the class
+// that the conditions speak of. A value may be $$now, $$today or $name, an
+// attribute of the item itself.
 func conditions(c *engine.Class, v any) (engine.Fields, error) {
 	switch v := v.(type) {
 	case engine.Fields:
@@ -58,10 +59,7 @@ func condition(c *engine.Class, v any) (engine.Fields, error) {
 	}
 	property, _ := fields.Get("property")
 	name, _ := property.(string)
-	values, err := conditionValues(fields)
-	if err != nil {
-		return nil, err
-	}
+	values := conditionValues(fields)
 	names := operations
 	if name != "" {
 		names = attributeOperations
@@ -88,9 +86,8 @@ func condition(c *engine.Class, v any) (engine.Fields, error) {
 	return call(names[op], append(args, values...)...), nil
 }
 
-// conditionValues returns the right sides of a condition. Texts that name an
-// attribute of the object around it cannot be told here.
-func conditionValues(fields engine.Fields) ([]any, error) {
+// conditionValues returns the right sides of a condition.
+func conditionValues(fields engine.Fields) []any {
 	v, _ := fields.Get("value")
 	list, ok := v.([]any)
 	if !ok && v != nil {
@@ -98,19 +95,14 @@ func conditionValues(fields engine.Fields) ([]any, error) {
 	}
 	values := make([]any, len(list))
 	for i, v := range list {
-		s, _ := v.(string)
-		switch {
-		case s == "$$now":
+		switch values[i] = v; v {
+		case "$$now":
 			values[i] = call("now")
-		case s == "$$today":
-			values[i] = call("date", "today")
-		case len(s) > 1 && s[0] == '$':
-			return nil, errors.New("the value " + engine.Quote(s) + " depends on the object around it")
-		default:
-			values[i] = v
+		case "$$today":
+			values[i] = call("date", call("format", call("now"), "YYYY-MM-DD"))
 		}
 	}
-	return values, nil
+	return values
 }
 
 func onAttribute(c *engine.Class, name, op string, values, nested []any) (engine.Fields, error) {
@@ -154,25 +146,4 @@ func contains(c *engine.Class, name string, values, nested []any) (engine.Fields
 		return call("contains", "$"+name, call("in", "$"+key[0].Name, values)), nil
 	}
 	return nil, errors.New("contains on " + engine.Quote(name) + " takes ids or nested conditions")
-}
-
-// timed reports whether a condition in function style speaks of the time at
-// which it is looked at.
-func timed(v any) bool {
-	switch v := v.(type) {
-	case []any:
-		for _, e := range v {
-			if timed(e) {
-				return true
-			}
-		}
-	case engine.Fields:
-		for _, f := range v {
-			args, _ := f.Value.([]any)
-			if f.Name == "now" || f.Name == "date" && (len(args) == 0 || args[0] == "today") || timed(f.Value) {
-				return true
-			}
-		}
-	}
-	return false
 }

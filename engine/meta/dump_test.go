@@ -1,31 +1,11 @@
 package meta
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"restsrv/engine"
 )
-
-// source is a formula that says what it was made of.
-type source string
-
-func (source) Needs() [][]*engine.Property { return nil }
-
-func (s source) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error) {
-	return string(s), nil
-}
-
-// compile knows every function but nosuch.
-func compile(c *engine.Class, v any) (engine.Formula, error) {
-	text := string(engine.AppendValue(nil, v))
-	if strings.Contains(text, "nosuch") {
-		return nil, errors.New("there is no function nosuch")
-	}
-	return source(c.FullName + ":" + text), nil
-}
 
 // dump writes whatever a class says.
 func dump(b *strings.Builder, c *engine.Class) {
@@ -80,10 +60,7 @@ func dumpProperty(b *strings.Builder, c *engine.Class, p *engine.Property) {
 		fmt.Fprintf(b, " sort=%s", s.Property.Name)
 		flags(b, []flagged{{s.Descending, "descending"}})
 	}
-	flags(b, []flagged{{p.Display != nil, "displayed"}})
-	if p.Conditions != nil {
-		b.WriteString(" conditions=" + filter(p.Conditions))
-	}
+	flags(b, []flagged{{p.Display != nil, "displayed"}, {p.Conditions != nil, "filtered"}})
 	if p.Definition != c.FullName {
 		b.WriteString(" from=" + p.Definition)
 	}
@@ -138,25 +115,4 @@ func named(b *strings.Builder, all []pair) {
 			}
 		}
 	}
-}
-
-func filter(f *engine.Filter) string {
-	if len(f.Args) > 0 {
-		args := make([]string, len(f.Args))
-		for i, a := range f.Args {
-			args[i] = filter(a)
-		}
-		return string(f.Op) + "(" + strings.Join(args, ",") + ")"
-	}
-	s := string(f.Op) + "("
-	if f.Property != nil {
-		s += f.Property.Name
-	}
-	if f.Value != nil {
-		s += "," + string(engine.AppendValue(nil, f.Value))
-	}
-	if f.List != nil {
-		s += "," + string(engine.AppendValue(nil, f.List))
-	}
-	return s + ")"
 }

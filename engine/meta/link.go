@@ -19,15 +19,14 @@ const (
 
 // linker joins drafts into trees of classes.
 type linker struct {
-	drafts  []*draft
-	byName  map[string]*draft
-	names   []string
-	faults  *engine.Faults
-	compile Compiler
+	drafts []*draft
+	byName map[string]*draft
+	names  []string
+	faults *engine.Faults
 }
 
-func newLinker(drafts []*draft, compile Compiler, faults *engine.Faults) *linker {
-	l := &linker{drafts: drafts, byName: make(map[string]*draft, len(drafts)), compile: compile, faults: faults}
+func newLinker(drafts []*draft, faults *engine.Faults) *linker {
+	l := &linker{drafts: drafts, byName: make(map[string]*draft, len(drafts)), faults: faults}
 	for _, d := range drafts {
 		l.byName[d.class.FullName] = d
 		l.names = append(l.names, d.class.FullName)
@@ -242,6 +241,8 @@ func (d *draft) checkKeyPart(name string) {
 	switch {
 	case p == nil && !d.written(name):
 		d.Fault(d.At("key"), engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, d.propertyNames()))
+	case p != nil && d.virtual(name):
+		d.Fault(d.At("key"), engine.Quote(name)+", whose value is not kept", "an attribute that is neither calculated nor a back reference")
 	case p != nil && d.typed(name) && !identifies(p.Type):
 		d.Fault(d.At("key"), engine.Quote(name)+" of type "+p.Type.String(), "an attribute of type string, guid, int, decimal, datetime, boolean, url, user or reference")
 	}
@@ -255,6 +256,17 @@ func (d *draft) typed(name string) bool {
 		}
 	}
 	return true
+}
+
+// virtual reports whether an attribute keeps no value of its own, or one that
+// changes with others.
+func (d *draft) virtual(name string) bool {
+	for _, a := range d.own {
+		if a.property.Name == name {
+			return a.backRef != "" || !empty(a.Value("formula"))
+		}
+	}
+	return false
 }
 
 // written reports whether an attribute of that name is there but unusable, so

@@ -61,23 +61,12 @@ func (l *linker) conditions(a *attribute, p *engine.Property) {
 	if empty(v) {
 		return
 	}
-	f, err := compileConditions(p.Target, v)
+	f, err := engine.ParseFilter(p.Target, v, time.Time{}) // now is when the members are loaded
 	if err != nil {
 		l.fault(a, a.At("selConditions"), jsonfile.Describe(v), "conditions on objects of class "+p.Target.FullName+": "+message(err))
 		return
 	}
 	p.Conditions = f
-}
-
-func compileConditions(c *engine.Class, v any) (*engine.Filter, error) {
-	f, err := conditions(c, v)
-	if err != nil || f == nil {
-		return nil, err
-	}
-	if timed(f) {
-		return nil, errors.New("a collection cannot depend on the time")
-	}
-	return engine.ParseFilter(c, f, time.Time{})
 }
 
 // message is what an error tells people.

@@ -3,9 +3,11 @@ package meta
 import (
 	"context"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
@@ -186,7 +188,7 @@ func FuzzLoad(f *testing.F) {
 		for i := range sources {
 			sources[i].Inline = inline
 		}
-		r, more := LoadWith(sources, "n", compile)
+		r, more := Load(sources, "n")
 		errs, _ := more.Split()
 		if (r == nil) != (len(errs) > 0) {
 			t.Fatalf("repository %v with faults %v", r, more)
@@ -223,5 +225,21 @@ func TestNames(t *testing.T) {
 		if names, complete := Names([]Source{bad, named}, "sample"); complete || len(names) != 1 {
 			t.Errorf("%v: got %v, %t", bad.Value, names, complete)
 		}
+	}
+}
+
+// A collection loads what its conditions find; what cannot be a condition is a
+// fault that names it.
+func TestConditionsOfCollections(t *testing.T) {
+	const item = `{"name": "b", "properties": [{"name": "no", "type": "int"}]}`
+	r, faults := load(t, "n", item, `{"name": "a", "properties": [{"name": "bs", "type": 14, "itemsClass": "b", "selConditions": {"gt": ["$no", "7"]}}]}`)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	a, _ := r.Class("a@n")
+	b, _ := r.Class("b@n")
+	want, err := engine.ParseFilter(b, engine.Fields{{Name: "gt", Value: []any{"$no", int64(7)}}}, time.Time{})
+	if err != nil || !reflect.DeepEqual(a.Property("bs").Conditions, want) {
+		t.Errorf("got %+v, want %+v (%v)", a.Property("bs").Conditions, want, err)
 	}
 }

@@ -1,6 +1,8 @@
 package meta
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -9,8 +11,8 @@ import (
 // partSeparator joins the name of a struct attribute and that of its part.
 const partSeparator = "$"
 
-// expandStructures puts the parts of each struct attribute in its place:
-// "passport" becomes "passport$number" and so on. A part is what the structure
+// expandStructures puts the parts of each struct attribute in its place, in the
+// structure's order: "passport" becomes "passport$number" and so on. A part is what the structure
 // says of it, with these differences: it may be null and is read-only where
 // the whole may be or is; and a key of the structure does not identify
 // anything here, so that two items may have equal ones.
@@ -27,7 +29,9 @@ func (l *linker) expandStructures(d *draft, chain []string) bool {
 			ok = false
 			continue
 		}
-		for _, p := range s.class.Properties {
+		parts := slices.Clone(s.class.Properties)
+		slices.SortStableFunc(parts, func(p, q *engine.Property) int { return cmp.Compare(p.OrderNumber, q.OrderNumber) })
+		for _, p := range parts {
 			expanded = append(expanded, l.part(d, a, s, p))
 		}
 	}

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -149,113 +148,6 @@ func typedKeys(t *testing.T, open Open) {
 					t.Fatal(err)
 				}
 				same(t, "saved", []any{saved[0].ID, saved[0].Get("n")}, []any{it.ID, int64(-i)})
-			}
-		})
-	}
-}
-
-// typedReferences stores references to keys of every type, and one to a key of
-// two properties. What they point at need not be there.
-func typedReferences(t *testing.T, open Open) {
-	for typ, list := range sortedValues {
-		if typ == engine.Boolean || !typ.Scalar() {
-			continue
-		}
-		t.Run(typ.String(), func(t *testing.T) {
-			target := NewClass("target", Prop("key", typ))
-			c := NewClass("holder", Prop("id", engine.Int), Ref("ref", target, indexed))
-			r := open(t, []*engine.Class{target, c})
-			create(t, r, c, "id", int64(-1))
-			want := []string{"-1"}
-			for i, v := range list {
-				cast, err := c.Property("ref").Cast(v)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if v == "" {
-					same(t, "empty text", cast, nil)
-					continue
-				}
-				same(t, "cast", cast, v)
-				it := create(t, r, c, "id", int64(i), "ref", cast)
-				same(t, "ref", get(t, r, c, it.ID).Get("ref"), v)
-				want = append(want, it.ID)
-			}
-			q := all(c)
-			q.Sort = []engine.Sort{{Property: c.Property("ref")}}
-			same(t, "order", ids(t, r, q), want)
-		})
-	}
-	target := NewClass("pair", Prop("a", engine.Int), Prop("b", engine.String))
-	target.Key = []string{"a", "b"}
-	if err := target.Init(); err != nil {
-		t.Fatal(err)
-	}
-	c := NewClass("holder", Prop("id", engine.Int), Ref("ref", target))
-	r := open(t, []*engine.Class{target, c})
-	create(t, r, c, "id", int64(1), "ref", "3_a_b")
-	same(t, "ref", get(t, r, c, "1").Get("ref"), "3_a_b")
-}
-
-// jsonOfEveryType reads what Cast made of input, as clients see it.
-func jsonOfEveryType(t *testing.T, open Open) {
-	target := NewClass("target", Prop("key", engine.Int))
-	c := NewClass("all", Prop("id", engine.Int),
-		Prop("set", engine.Set), Prop("custom", engine.Custom), Prop("period", engine.Period), Prop("geo", engine.Geo),
-		Prop("schedule", engine.Schedule), Prop("file", engine.File), Prop("list", engine.FileList), Prop("user", engine.User),
-		Prop("price", engine.DecimalNum), Prop("day", engine.DateTime, func(p *engine.Property) { p.Size = 4 }),
-		Prop("zoned", engine.DateTime, func(p *engine.Property) { p.Mode = 1 }), Prop("wall", engine.DateTime, func(p *engine.Property) { p.Mode = 2 }),
-		Ref("ref", target))
-	r := open(t, []*engine.Class{target, c})
-	geo := engine.Fields{{Name: "type", Value: "Point"}, {Name: "coordinates", Value: []any{json.Number("1.50"), json.Number("2")}}, {Name: "options", Value: engine.Fields{}}}
-	v, unknown, err := c.Bind(engine.Fields{
-		{Name: "id", Value: "1"}, {Name: "set", Value: []any{"3", json.Number("2.0")}}, {Name: "custom", Value: engine.Fields{{Name: "b", Value: nil}, {Name: "a", Value: "x"}}},
-		{Name: "period", Value: []any{"2020-01-01", nil}}, {Name: "geo", Value: geo}, {Name: "schedule", Value: []any{}},
-		{Name: "user", Value: "demo@local"}, {Name: "price", Value: json.Number("10.10")}, {Name: "day", Value: "2020-01-02T03:04:05Z"},
-		{Name: "zoned", Value: "2020-01-02T03:04:05+03:00"}, {Name: "wall", Value: "2020-01-02T03:04:05"}, {Name: "ref", Value: "7"},
-	}, engine.Strict)
-	if err != nil || unknown != nil {
-		t.Fatal(unknown, err)
-	}
-	v[c.Property("file").Index] = engine.StoredFile{ID: "f1", Name: "a.txt", MimeType: "text/plain", Size: 5, Hash: "h"}.JSON()
-	v[c.Property("list").Index] = engine.JSONText(`[{"id":"f2","size":1,"hash":"h"}]`)
-	created, err := r.Create(t.Context(), c, v, engine.WriteOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"_id":"1","__string":"1","__class":"all@test","__classTitle":"all","id":1,"set":[3,2],"custom":{"b":null,"a":"x"},` +
-		`"period":["2020-01-01T00:00:00.000Z",null],"geo":{"type":"Point","coordinates":[1.50,2],"options":{}},"schedule":[],` +
-		`"file":{"id":"f1","name":"a.txt","link":"/files/f1","options":{"name":"a.txt","mimeType":"text/plain"},"size":5},` +
-		`"list":[{"id":"f2","name":"f2","link":"/files/f2","options":{},"size":1}],"user":"demo@local","price":10.1,` +
-		`"day":"2020-01-02T00:00:00.000Z","zoned":"2020-01-02T00:04:05.000Z","wall":"2020-01-02T03:04:05.000Z","ref":"7"}`
-	same(t, "created", string(created.AppendJSON(nil)), want)
-	same(t, "got", string(get(t, r, c, "1").AppendJSON(nil)), want)
-	err = r.List(t.Context(), all(c), func(it *engine.Item) error {
-		same(t, "listed", string(it.AppendJSON(nil)), want)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// changedValues updates and saves values of every type, to each other and to
-// null.
-func changedValues(t *testing.T, open Open) {
-	for typ, list := range sortedValues {
-		t.Run(typ.String(), func(t *testing.T) {
-			c := NewClass("typed", Prop("id", engine.Int), Prop("v", typ), Prop("other", engine.String))
-			r := open(t, []*engine.Class{c})
-			create(t, r, c, "id", int64(1), "other", "kept")
-			for _, v := range append(append([]any{}, list...), nil, list[0]) {
-				it, err := r.Update(t.Context(), c, "1", values(c, "v", v), engine.WriteOptions{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				same(t, "updated", it.Values, engine.Values{int64(1), v, "kept"})
-				items := save(t, r, record(c, "1", "v", v), record(c, "2", "v", v))
-				same(t, "saved", []any{items[0].Values[1], items[1].Values[1]}, []any{v, v})
-				same(t, "got", get(t, r, c, "1").Values, it.Values)
 			}
 		})
 	}

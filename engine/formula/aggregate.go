@@ -1,0 +1,239 @@
+package formula
+
+import (
+	"strings"
+
+	"restsrv/engine"
+)
+
+// aggregation is one of sum, avg, min, max, count and merge.
+type aggregation struct {
+	name      string
+	attribute judge // of an element; the element itself when not given
+	member    string
+	condition judge
+	unique    node // each element once
+	separator node // of merge, " " when null
+}
+
+// aggregate compiles fn(list, attribute, condition, unique, separator), in
+// which all but the list may be left out or null, and for count the attribute
+// altogether; or the same over a class, see aggregateClass.
+func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node, error) {
+	if class, ok := className(args[0]); ok {
+		return b.aggregateClass(name, class, args[1:], s, depth)
+	}
+	list, err := b.expression(args[0], s, depth+1)
+	if err != nil {
+		return node{}, err
+	}
+	a, rest := aggregation{name: name}, args[1:]
+	if len(rest) > 0 && name == "count" {
+		if _, is := rest[0].(engine.Fields); is {
+			rest = append([]any{nil}, rest...)
+		}
+	}
+	if err := a.compile(b, rest, list, s, depth); err != nil {
+		return node{}, err
+	}
+	return node{eval: func(e *env, it *engine.Item) (any, error) {
+		v, err := list.eval(e, it)
+		if err != nil {
+			return nil, err
+		}
+		return a.over(e, it, asList(v))
+	}}, nil
+}
+
+// className is what stands where a list is expected when a class is meant: a
+// text that is no path.
+func className(v any) (string, bool) {
+	if q, ok := v.(quoted); ok {
+		return string(q), q != ""
+	}
+	s, ok := v.(string)
+	return s, ok && s != "" && s[0] != '$'
+}
+
+// compile reads the arguments behind the list.
+func (a *aggregation) compile(b *compiler, rest []any, list node, s scope, depth int) (err error) {
+	if a.attribute, a.member, err = b.elementValue(a.name, argument(rest, 0), list, depth); err != nil {
+		return err
+	}
+	switch cond := argument(rest, 1).(type) {
+	case engine.Fields:
+		if a.condition, err = b.condition(cond, list, depth); err != nil {
+			return err
+		}
+	default:
+		if truthy(cond) {
+			return invalid(`%s takes a condition such as {"eq":["$a",1]}, or null, as argument %d`, a.name, 3)
+		}
+	}
+	return a.compileEnd(b, rest, s, depth)
+}
+
+func (a *aggregation) compileEnd(b *compiler, rest []any, s scope, depth int) (err error) {
+	if a.unique, err = b.expression(argument(rest, 2), s, depth+1); err != nil {
+		return err
+	}
+	a.separator, err = b.expression(argument(rest, 3), s, depth+1)
+	return err
+}
+
+func argument(args []any, i int) any {
+	if i < len(args) {
+		return args[i]
+	}
+	return nil
+}
+
+// elementValue compiles what is taken of each element: an attribute or a path,
+// with or without "$", or a call.
+func (b *compiler) elementValue(function string, source any, list node, depth int) (judge, string, error) {
+	if q, ok := source.(quoted); ok {
+		source = string(q)
+	}
+	var n node
+	var err error
+	member := ""
+	switch v := source.(type) {
+	case nil:
+		return judge{}, "", nil
+	case string:
+		if member = strings.TrimPrefix(v, "$"); member == "" {
+			return judge{}, "", nil
+		}
+		n, err = b.expression("$"+member, elementOf(list), depth+1)
+	case engine.Fields:
+		n, err = b.expression(v, elementOf(list), depth+1)
+	default:
+		return judge{}, "", invalid("%s takes the name of an attribute as its second argument", function)
+	}
+	return judge{node: n, given: true}, member, err
+}
+
+// value is what is taken of an element.
+func (a *aggregation) value(e *env, v any) (any, error) {
+	if !a.attribute.given {
+		return v, nil
+	}
+	switch v := v.(type) {
+	case *engine.Item:
+		return a.attribute.eval(e, v)
+	case engine.Fields:
+		member, _ := v.Get(a.member)
+		return member, nil
+	}
+	return nil, nil
+}
+
+// over aggregates the elements of a list.
+func (a *aggregation) over(e *env, it *engine.Item, list []any) (any, error) {
+	unique, err := a.unique.eval(e, it)
+	if err != nil {
+		return nil, err
+	}
+	separator, err := a.separator.eval(e, it)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[any]bool{}
+	var values []any
+	for _, element := range list {
+		if err := e.step(); err != nil {
+			return nil, err
+		}
+		if element == nil || truthy(unique) && !first(seen, element) {
+			continue
+		}
+		if ok, err := a.condition.holds(e, element); err != nil {
+			return nil, err
+		} else if !ok {
+			continue
+		}
+		v, err := a.value(e, element)
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range flatten(nil, []any{v}) {
+			if v != nil {
+				values = append(values, v)
+			}
+		}
+	}
+	return reduce(a.name, values, separator)
+}
+
+// first reports whether an element was not met before: an item of that id, or
+// a value of that text.
+func first(seen map[any]bool, v any) bool {
+	type key struct {
+		class *engine.Class
+		text  string
+	}
+	k := key{text: kind(v) + " " + text(itemID(v))}
+	if it, ok := v.(*engine.Item); ok {
+		k.class = it.Class.Root()
+	}
+	if seen[k] {
+		return false
+	}
+	seen[k] = true
+	return true
+}
+
+// reduce makes one value of many, none of them null. Of none the sum and the
+// count are 0, the text is "", and everything else is null.
+func reduce(name string, values []any, separator any) (any, error) {
+	switch name {
+	case "count":
+		return int64(len(values)), nil
+	case "sum":
+		return adding.fold(int64(0), values), nil
+	case "avg":
+		if len(values) == 0 {
+			return nil, nil
+		}
+		sum := adding.fold(int64(0), values)
+		if sum == nil {
+			return nil, nil
+		}
+		return dividing.of(sum, int64(len(values))), nil
+	case "merge":
+		return merge(values, separator)
+	}
+	var best any
+	for _, v := range values {
+		if best == nil {
+			best = v
+			continue
+		}
+		if n, ok := order(v, best); ok && (n < 0) == (name == "min") && n != 0 {
+			best = v
+		}
+	}
+	return best, nil
+}
+
+func merge(values []any, separator any) (any, error) {
+	between := " "
+	if separator != nil {
+		between = text(separator)
+	}
+	var b strings.Builder
+	for _, v := range values {
+		s := text(v)
+		if s == "" || v == false {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString(s)
+		if b.Len() > maxText {
+			return nil, tooLong()
+		}
+	}
+	return b.String(), nil
+}

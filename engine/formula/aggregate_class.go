@@ -1,0 +1,187 @@
+package formula
+
+import (
+	"maps"
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// classAggregation is an aggregate over all items of a class.
+type classAggregation struct {
+	aggregation
+	class      string
+	path       string // attribute, "" for none
+	conditions []classCondition
+}
+
+// classCondition is one member of {attribute: value} or
+// {attribute: [operator, value]}; the value may be computed from the formula's
+// item.
+type classCondition struct {
+	attribute, operator string
+	value               node
+}
+
+// aggregateClass compiles fn("class", "attribute", conditions, unique,
+// separator); count may do without the attribute.
+func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth int) (node, error) {
+	a := &classAggregation{aggregation: aggregation{name: name}, class: class}
+	if _, is := argument(rest, 0).(engine.Fields); is && name == "count" {
+		rest = append([]any{nil}, rest...)
+	}
+	switch v := argument(rest, 0).(type) {
+	case nil:
+	case string:
+		a.path = v
+	case quoted:
+		a.path = string(v)
+	default:
+		return node{}, invalid("%s takes the name of an attribute as its second argument", name)
+	}
+	if len(a.path) > 0 && a.path[0] == '$' {
+		a.path = a.path[1:]
+	}
+	if a.path == "" && name != "count" {
+		return node{}, invalid("%s over a class takes an attribute of the class as its second argument", name)
+	}
+	switch v := argument(rest, 1).(type) {
+	case engine.Fields:
+		if err := a.compileConditions(b, v, s, depth); err != nil {
+			return node{}, err
+		}
+	default:
+		if truthy(v) {
+			return node{}, invalid(`%s over a class takes conditions such as {"state":"open"} or {"age":["gt",5]}, or null`, name)
+		}
+	}
+	if err := a.compileEnd(b, rest, s, depth); err != nil {
+		return node{}, err
+	}
+	l := lookup{function: name, class: class}
+	if a.path != "" {
+		l.attributes = append(l.attributes, a.path)
+	}
+	for _, c := range a.conditions {
+		l.attributes = append(l.attributes, c.attribute)
+	}
+	b.lookups = append(b.lookups, l)
+	return node{eval: func(e *env, it *engine.Item) (any, error) {
+		v, err := a.eval(e, it)
+		if err != nil {
+			return nil, named(name, err)
+		}
+		return v, nil
+	}}, nil
+}
+
+func unknownOperator(name string) error {
+	names := append(slices.Sorted(maps.Keys(operators)), "empty", "nempty")
+	return invalid("there is no operator %s, expected %s", engine.Quote(name), jsonfile.Choice(name, names))
+}
+
+func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, s scope, depth int) error {
+	for _, f := range source {
+		c := classCondition{attribute: f.Name, operator: "eq"}
+		value := f.Value
+		if pair, ok := value.([]any); ok {
+			operator, isText := argument(pair, 0).(string)
+			if !isText || len(pair) > 2 {
+				return invalid("%s: the condition on %s takes a value or [operator, value]", a.name, engine.Quote(f.Name))
+			}
+			if operators[operator] == "" && operator != "empty" && operator != "nempty" {
+				return unknownOperator(operator)
+			}
+			c.operator, value = operator, argument(pair, 1)
+		}
+		var err error
+		if c.value, err = b.expression(value, s, depth+1); err != nil {
+			return err
+		}
+		a.conditions = append(a.conditions, c)
+	}
+	return nil
+}
+
+func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {
+	c, err := e.classByName(a.class)
+	if err != nil {
+		return nil, err
+	}
+	q := &engine.Query{Class: c, Count: -1}
+	for _, condition := range a.conditions {
+		v, err := condition.value.eval(e, it)
+		if err != nil {
+			return nil, err
+		}
+		f, err := e.filter(c, condition.attribute, condition.operator, v)
+		if err != nil {
+			return nil, err
+		}
+		q.Filter = engine.And(q.Filter, f)
+	}
+	var p *path
+	if a.path != "" {
+		if p, err = resolve(c, a.path); err != nil {
+			return nil, err
+		}
+		if c.Property(a.path) != nil {
+			if v, done, err := a.withoutReading(e, q, c.Property(a.path)); done || err != nil {
+				return v, err
+			}
+		}
+	} else {
+		return e.data.Count(e.ctx, q)
+	}
+	return a.read(e, it, q, p)
+}
+
+// withoutReading has the database find the least and the greatest value, and
+// count values.
+func (a *classAggregation) withoutReading(e *env, q *engine.Query, p *engine.Property) (v any, done bool, err error) {
+	if p.Formula != nil && !p.Cached || p.Type == engine.Collection || p.Back != nil {
+		return nil, false, nil
+	}
+	if a.name != "count" && a.name != "min" && a.name != "max" {
+		return nil, false, nil
+	}
+	given, err := e.filter(q.Class, p.Name, "ne", nil)
+	if err != nil {
+		return nil, false, err
+	}
+	q.Filter = engine.And(q.Filter, given)
+	switch a.name {
+	case "count":
+		n, err := e.data.Count(e.ctx, q)
+		return n, true, err
+	default:
+		q.Sort = []engine.Sort{{Property: p, Descending: a.name == "max"}}
+		q.Count = 1
+		found, err := e.data.Find(e.ctx, q)
+		if err != nil || len(found) == 0 {
+			return nil, true, err
+		}
+		return plain(found[0].Get(p.Name)), true, nil
+	}
+}
+
+// read aggregates by reading the items.
+func (a *classAggregation) read(e *env, it *engine.Item, q *engine.Query, p *path) (any, error) {
+	q.Count = maxFound + 1
+	q.Load = addLoads(nil, p.loads())
+	found, err := e.data.Find(e.ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) > maxFound {
+		return nil, invalid("class %s has more than %d objects to read: narrow it by a condition", q.Class.FullName, maxFound)
+	}
+	list := make([]any, len(found))
+	for i, item := range found {
+		list[i] = item
+	}
+	a2 := a.aggregation
+	a2.attribute = judge{node: node{eval: p.eval}, given: true}
+	return a2.over(e, it, list)
+}

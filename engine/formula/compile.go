@@ -1,0 +1,280 @@
+package formula
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// node is a compiled part of a formula.
+type node struct {
+	eval    func(e *env, it *engine.Item) (any, error)
+	literal any    // the value, when constant
+	fixed   bool   // it is a literal
+	items   *scope // what the items are that it gives; nil when it gives other values, or unknown ones
+}
+
+// scope is what "$" stands for: an item of a class, and how it is reached from
+// the formula's own item.
+type scope struct {
+	class    *engine.Class        // nil when it is only known when evaluated
+	prefixes [][]*engine.Property // paths from the formula's item; none when class is nil
+}
+
+type compiler struct {
+	class   *engine.Class
+	nodes   int
+	needs   [][]*engine.Property
+	lookups []lookup
+	counts  bool
+}
+
+// quoted is a literal of the text form that no "$" makes a path.
+type quoted string
+
+func constant(v any) node {
+	return node{literal: v, fixed: true, eval: func(*env, *engine.Item) (any, error) { return v, nil }}
+}
+
+func (b *compiler) expression(source any, s scope, depth int) (node, error) {
+	if b.nodes++; b.nodes > maxNodes {
+		return node{}, invalid("a formula has at most %d calls, paths and literals", maxNodes)
+	}
+	if depth > maxDepth {
+		return node{}, invalid("a formula is nested at most %d levels deep", maxDepth)
+	}
+	switch v := source.(type) {
+	case nil, bool, int64, float64, engine.Decimal, engine.Instant:
+		return constant(v), nil
+	case quoted:
+		return constant(string(v)), nil
+	case json.Number:
+		n, ok := parseNumber(string(v))
+		if !ok {
+			return node{}, invalid("number %s is out of range", engine.Quote(string(v)))
+		}
+		return constant(n), nil
+	case string:
+		if len(v) > 1 && v[0] == '$' {
+			return b.path(v[1:], s)
+		}
+		return constant(v), nil
+	case []any:
+		return b.list(v, s, depth)
+	case engine.Fields:
+		return b.call(v, s, depth)
+	}
+	return node{}, invalid("a formula is made of JSON values")
+}
+
+func (b *compiler) list(source []any, s scope, depth int) (node, error) {
+	args, err := b.expressions(source, s, depth+1)
+	if err != nil {
+		return node{}, err
+	}
+	return node{eval: func(e *env, it *engine.Item) (any, error) {
+		list, err := evalAll(args, e, it)
+		return list, err
+	}}, nil
+}
+
+func (b *compiler) expressions(source []any, s scope, depth int) ([]node, error) {
+	nodes := make([]node, len(source))
+	for i, a := range source {
+		var err error
+		if nodes[i], err = b.expression(a, s, depth); err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+func evalAll(args []node, e *env, it *engine.Item) ([]any, error) {
+	values := make([]any, len(args))
+	for i, a := range args {
+		var err error
+		if values[i], err = a.eval(e, it); err != nil {
+			return nil, err
+		}
+		if err := e.charge(values[i]); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// callOf splits {"fn":[arguments]}; one argument may stand without brackets.
+func callOf(f engine.Fields) (name string, args []any, err error) {
+	if len(f) != 1 {
+		return "", nil, invalid(`a call is an object with one function, such as {"add":["$a",1]}, found one with %d names`, len(f))
+	}
+	switch v := f[0].Value.(type) {
+	case nil:
+	case []any:
+		args = v
+	default:
+		args = []any{v}
+	}
+	return f[0].Name, args, nil
+}
+
+func (b *compiler) call(f engine.Fields, s scope, depth int) (node, error) {
+	name, args, err := callOf(f)
+	if err != nil {
+		return node{}, err
+	}
+	if strings.HasPrefix(name, "&") {
+		return node{}, invalid("%s: a function is passed on only where one is taken: as the condition of contains and of the aggregates", engine.Quote(name))
+	}
+	if limits, ok := special[name]; ok {
+		if err := limits.check(name, len(args)); err != nil {
+			return node{}, err
+		}
+		return b.special(name, args, s, depth)
+	}
+	fn, ok := functions[name]
+	if !ok {
+		return node{}, unknownFunction(name)
+	}
+	if err := fn.check(name, len(args)); err != nil {
+		return node{}, err
+	}
+	nodes, err := b.expressions(args, s, depth+1)
+	if err != nil {
+		return node{}, err
+	}
+	if fn.verify != nil {
+		if err := fn.verify(nodes); err != nil {
+			return node{}, invalid("%s: %s", name, err.Error())
+		}
+	}
+	switch name {
+	case "get":
+		b.noteGet(nodes)
+	case "next":
+		b.counts = true
+	}
+	return plainCall(name, fn, nodes), nil
+}
+
+func plainCall(name string, fn function, args []node) node {
+	n := node{eval: func(e *env, it *engine.Item) (any, error) {
+		values, err := evalAll(args, e, it)
+		if err != nil {
+			return nil, err
+		}
+		v, err := fn.apply(e, values)
+		if err != nil {
+			return nil, named(name, err)
+		}
+		return v, nil
+	}}
+	switch {
+	case name == "collect":
+		n.items = commonItems(args)
+	case name == "element" && args[0].items != nil:
+		n.items = args[0].items
+	}
+	return n
+}
+
+// noteGet notes what get looks up, for Check.
+func (b *compiler) noteGet(args []node) {
+	class, ok := args[0].literal.(string)
+	if !ok {
+		return
+	}
+	l := lookup{function: "get", class: class}
+	for i := 1; i+1 < len(args); i += 2 {
+		if name, ok := args[i].literal.(string); ok {
+			l.attributes = append(l.attributes, name)
+		}
+	}
+	b.lookups = append(b.lookups, l)
+}
+
+// named puts the function in front of an error, unless it has a class of its own.
+func named(name string, err error) error {
+	if e, ok := err.(*engine.Error); ok && e.Code == engine.Invalid && e.Reason == "formula" {
+		return invalid("%s: %s", name, e.Message)
+	}
+	return err
+}
+
+// commonItems is the scope of items that come from several places, nil when
+// they are of different classes.
+func commonItems(args []node) *scope {
+	var all *scope
+	for _, a := range args {
+		switch {
+		case a.items == nil:
+			return nil
+		case all == nil:
+			all = &scope{class: a.items.class, prefixes: slices.Clone(a.items.prefixes)}
+		case all.class != a.items.class:
+			return nil
+		default:
+			all.prefixes = append(all.prefixes, a.items.prefixes...)
+		}
+	}
+	return all
+}
+
+// need notes a path that must be loaded, from every place that s stands for.
+func (b *compiler) need(s scope, path []*engine.Property) error {
+	for _, prefix := range s.prefixes {
+		full := slices.Concat(prefix, path)
+		if len(full) == 0 || slices.ContainsFunc(b.needs, func(p []*engine.Property) bool { return slices.Equal(p, full) }) {
+			continue
+		}
+		if len(b.needs) == maxNeeds {
+			return invalid("a formula reads at most %d paths", maxNeeds)
+		}
+		b.needs = append(b.needs, full)
+	}
+	return nil
+}
+
+// below is the scope of the items at the end of a path from s.
+func (s scope) below(path []*engine.Property, c *engine.Class) (*scope, error) {
+	if len(s.prefixes) > maxNeeds {
+		return nil, invalid("a formula reads at most %d paths", maxNeeds)
+	}
+	t := &scope{class: c}
+	for _, prefix := range s.prefixes {
+		if len(prefix)+len(path) > maxDepth {
+			return nil, invalid("the attributes of a formula lead at most %d references and collections away", maxDepth)
+		}
+		t.prefixes = append(t.prefixes, slices.Concat(prefix, path))
+	}
+	return t, nil
+}
+
+func unknownFunction(name string) error {
+	if name == "number2words" {
+		return invalid("function number2words has never worked in IONDV and is not available")
+	}
+	names := slices.Concat(slices.Collect(maps.Keys(functions)), slices.Collect(maps.Keys(special)))
+	slices.Sort(names)
+	return invalid("there is no function %s, expected %s", engine.Quote(name), jsonfile.Choice(name, names))
+}
+
+// arity is how many arguments a function takes; max is negative for any number.
+type arity struct{ min, max int }
+
+func (a arity) check(name string, n int) error {
+	if n >= a.min && (a.max < 0 || n <= a.max) {
+		return nil
+	}
+	switch {
+	case a.max < 0:
+		return invalid("%s takes at least %d arguments, found %d", name, a.min, n)
+	case a.min == a.max:
+		return invalid("%s takes %d arguments, found %d", name, a.min, n)
+	}
+	return invalid("%s takes %d to %d arguments, found %d", name, a.min, a.max, n)
+}

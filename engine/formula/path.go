@@ -1,0 +1,254 @@
+package formula
+
+import (
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// path leads from an item to values: through references and collections to an
+// attribute. Its attributes are found by name in the item met, since that may
+// be of a descendant, where they have other places.
+type path struct {
+	names   []string
+	props   []*engine.Property // as far as known when compiled; nil for a path that is resolved when evaluated
+	system  string             // name of the envelope at the end, instead of an attribute; "" for none
+	display bool               // the value as people read it
+	many    bool               // passes or ends in a collection: gives a list
+}
+
+// envelope are the names at the end of a path that are no attributes.
+var envelope = map[string]func(*engine.Item) any{
+	"_id":          func(it *engine.Item) any { return it.ID },
+	"_class":       func(it *engine.Item) any { return it.Class.FullName },
+	"_creator":     func(it *engine.Item) any { return orNil(it.Creator) },
+	"_editor":      func(it *engine.Item) any { return orNil(it.Editor) },
+	"__class":      func(it *engine.Item) any { return it.Class.FullName },
+	"__classTitle": func(it *engine.Item) any { return it.Class.Caption },
+	"__string":     func(it *engine.Item) any { return it.String() },
+}
+
+func orNil(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// path compiles a path from the item that s stands for.
+func (b *compiler) path(dotted string, s scope) (node, error) {
+	p := &path{}
+	if p.display = strings.HasSuffix(dotted, "@"); p.display {
+		dotted = strings.TrimSuffix(dotted, "@")
+	}
+	if s.class == nil {
+		p.names = strings.Split(dotted, ".")
+		if len(p.names) > maxPath {
+			return node{}, longPath(dotted)
+		}
+		return node{eval: p.eval}, nil
+	}
+	found, err := resolve(s.class, dotted)
+	if err != nil {
+		return node{}, err
+	}
+	found.display = p.display
+	if err := b.need(s, found.loads()); err != nil {
+		return node{}, err
+	}
+	n := node{eval: found.eval}
+	if last := len(found.props) - 1; last >= 0 && found.system == "" && !p.display && found.props[last].Target != nil {
+		if n.items, err = s.below(found.props, found.props[last].Target); err != nil {
+			return node{}, err
+		}
+	}
+	return n, nil
+}
+
+func longPath(dotted string) error {
+	return invalid("path %s has more than %d attributes", engine.Quote(dotted), maxPath)
+}
+
+// resolve finds the attributes of a path. The attribute may be one of a
+// descendant: items of other classes then have no value there.
+func resolve(c *engine.Class, dotted string) (*path, error) {
+	names := strings.Split(dotted, ".")
+	if len(names) > maxPath {
+		return nil, longPath(dotted)
+	}
+	p := &path{}
+	for i := 0; i < len(names); i++ {
+		if c == nil {
+			return nil, invalid("path %s goes on behind attribute %s, which is neither a reference nor a collection", engine.Quote(dotted), engine.Quote(names[i-1]))
+		}
+		name := names[i]
+		property := attribute(c, name)
+		for property == nil && i+1 < len(names) { // a part of a struct
+			i++
+			name += "$" + names[i]
+			property = attribute(c, name)
+		}
+		switch {
+		case property == nil && i == len(names)-1 && envelope[names[i]] != nil && name == names[i]:
+			p.system = name
+			return p, nil
+		case property == nil:
+			return nil, unknownAttribute(c, name)
+		case property.Type == engine.Password:
+			e := invalid("attribute %s is a password: no formula reads it", engine.Quote(name))
+			e.Class, e.Attribute = c.FullName, name
+			return nil, e
+		}
+		p.props, p.names = append(p.props, property), append(p.names, name)
+		p.many = p.many || property.Type == engine.Collection
+		c = property.Target
+	}
+	return p, nil
+}
+
+// attribute finds a property of the class or of a class below it.
+func attribute(c *engine.Class, name string) *engine.Property {
+	if p := c.Property(name); p != nil {
+		return p
+	}
+	for _, d := range c.Descendants {
+		if p := d.Property(name); p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+func unknownAttribute(c *engine.Class, name string) error {
+	var names []string
+	for _, p := range c.Properties {
+		names = append(names, p.Name)
+	}
+	e := invalid("class %s has no attribute %s, expected %s", c.FullName, engine.Quote(name), jsonfile.Choice(name, names))
+	e.Class, e.Attribute = c.FullName, name
+	return e
+}
+
+// loads is the part of the path that must be loaded: not the target of a
+// reference when only its key is asked for, which the reference holds.
+func (p *path) loads() []*engine.Property {
+	if n := len(p.props); n > 1 && keyOf(p.props[n-2], p.names[n-1]) && p.props[n-1].Target == nil && p.system == "" && !p.display {
+		return p.props[:n-2]
+	}
+	return p.props
+}
+
+// keyOf reports whether name is the key of what a stored reference points at.
+func keyOf(ref *engine.Property, name string) bool {
+	if ref == nil || ref.Type != engine.Reference || ref.Target == nil || ref.Back != nil {
+		return false
+	}
+	key := ref.Target.KeyProperties()
+	return len(key) == 1 && key[0].Name == name
+}
+
+func (p *path) eval(e *env, it *engine.Item) (any, error) {
+	if it == nil {
+		return nil, nil
+	}
+	w := walk{path: p, env: e, many: p.many}
+	if err := w.from(it, 0); err != nil {
+		return nil, err
+	}
+	switch {
+	case w.many && w.list == nil:
+		return []any{}, nil
+	case w.many:
+		return w.list, nil
+	case len(w.list) == 0:
+		return nil, nil
+	}
+	return w.list[0], nil
+}
+
+// walk is one way along a path.
+type walk struct {
+	path *path
+	env  *env
+	many bool
+	list []any
+}
+
+func (w *walk) emit(v any) {
+	if list, ok := v.([]any); ok && w.many {
+		w.list = append(w.list, list...)
+		return
+	}
+	w.list = append(w.list, v)
+}
+
+func (w *walk) from(it *engine.Item, i int) error {
+	if err := w.env.step(); err != nil {
+		return err
+	}
+	p := w.path
+	if i == len(p.names) {
+		w.emit(envelope[p.system](it))
+		return nil
+	}
+	own := it.Class.Property(p.names[i])
+	last := i == len(p.names)-1
+	switch {
+	case own == nil:
+		if f := envelope[p.names[i]]; f != nil && last {
+			w.emit(f(it))
+			return nil
+		}
+		w.emit(nil)
+		return nil
+	case last && p.system == "":
+		return w.value(it, own)
+	}
+	link := it.Link(own)
+	switch {
+	case own.Type == engine.Collection:
+		w.many = true
+		for _, element := range link.Items {
+			if err := w.from(element, i+1); err != nil {
+				return err
+			}
+		}
+	case link.Item != nil:
+		return w.from(link.Item, i+1)
+	case !last && i+2 == len(p.names) && p.system == "" && keyOf(own, p.names[i+1]):
+		w.emit(plain(it.Values[own.Index]))
+	default:
+		w.emit(nil)
+	}
+	return nil
+}
+
+// value emits what an item has for its own property.
+func (w *walk) value(it *engine.Item, own *engine.Property) error {
+	switch {
+	case own.Type == engine.Password:
+		w.emit(nil)
+	case own.Type == engine.Collection:
+		w.many = true
+		for _, element := range it.Link(own).Items {
+			if err := w.env.step(); err != nil {
+				return err
+			}
+			if w.path.display {
+				w.emit(element.String())
+			} else {
+				w.emit(element)
+			}
+		}
+	case w.path.display:
+		w.emit(it.Display(own))
+	case own.Target != nil && it.Link(own).Item != nil:
+		w.emit(it.Link(own).Item)
+	case own.Index < len(it.Values):
+		w.emit(plain(it.Values[own.Index]))
+	default:
+		w.emit(nil)
+	}
+	return nil
+}

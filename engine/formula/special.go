@@ -1,0 +1,185 @@
+package formula
+
+import (
+	"strings"
+
+	"restsrv/engine"
+)
+
+// special are the functions that evaluate their arguments themselves: some of
+// them not at all, or for other items than the formula's.
+var special = map[string]arity{
+	"and": {1, -1}, "or": {1, -1}, "if": {2, 3},
+	"contains": {2, 2},
+	"sum":      {1, 5}, "avg": {1, 5}, "min": {1, 5}, "max": {1, 5}, "count": {1, 5}, "merge": {1, 5},
+}
+
+func (b *compiler) special(name string, args []any, s scope, depth int) (node, error) {
+	switch name {
+	case "and", "or":
+		nodes, err := b.expressions(args, s, depth+1)
+		if err != nil {
+			return node{}, err
+		}
+		return logic(nodes, name == "or"), nil
+	case "if":
+		nodes, err := b.expressions(args, s, depth+1)
+		if err != nil {
+			return node{}, err
+		}
+		return choice(nodes), nil
+	case "contains":
+		return b.contains(args, s, depth)
+	}
+	return b.aggregate(name, args, s, depth)
+}
+
+// logic gives the first argument that decides, or the last.
+func logic(args []node, until bool) node {
+	return node{eval: func(e *env, it *engine.Item) (v any, err error) {
+		for _, a := range args {
+			if err := e.step(); err != nil {
+				return nil, err
+			}
+			if v, err = a.eval(e, it); err != nil || truthy(v) == until {
+				return v, err
+			}
+		}
+		return v, nil
+	}}
+}
+
+func choice(args []node) node {
+	return node{eval: func(e *env, it *engine.Item) (any, error) {
+		if err := e.step(); err != nil {
+			return nil, err
+		}
+		v, err := args[0].eval(e, it)
+		switch {
+		case err != nil:
+			return nil, err
+		case truthy(v):
+			return args[1].eval(e, it)
+		case len(args) == 3:
+			return args[2].eval(e, it)
+		}
+		return nil, nil
+	}}
+}
+
+// judge is an expression about one element of a list, with the element's
+// attributes as paths.
+type judge struct {
+	node
+	given bool
+}
+
+// elementOf is what the paths of an element's expression start from: the items
+// that list gives, or items that are only known when evaluated.
+func elementOf(list node) scope {
+	if list.items != nil {
+		return *list.items
+	}
+	return scope{}
+}
+
+// condition compiles a call, {"fn":[..]} or {"&fn":[..]}, about an element.
+func (b *compiler) condition(source engine.Fields, list node, depth int) (judge, error) {
+	name, args, err := callOf(source)
+	if err != nil {
+		return judge{}, err
+	}
+	call := engine.Fields{{Name: strings.TrimPrefix(name, "&"), Value: args}}
+	n, err := b.expression(call, elementOf(list), depth+1)
+	return judge{node: n, given: true}, err
+}
+
+// holds reports whether the condition holds for an element.
+func (c judge) holds(e *env, v any) (bool, error) {
+	if !c.given {
+		return true, nil
+	}
+	it, ok := v.(*engine.Item)
+	if !ok {
+		return false, nil // a condition speaks of attributes
+	}
+	result, err := c.eval(e, it)
+	return truthy(result), err
+}
+
+// contains asks of a list whether a condition holds for an element, or whether
+// it has a value; of a text, whether a text is part of it.
+func (b *compiler) contains(args []any, s scope, depth int) (node, error) {
+	list, err := b.expression(args[0], s, depth+1)
+	if err != nil {
+		return node{}, err
+	}
+	call, isCall := args[1].(engine.Fields)
+	passed := isCall && len(call) == 1 && strings.HasPrefix(call[0].Name, "&")
+	if isCall && (passed || list.items != nil) {
+		cond, err := b.condition(call, list, depth)
+		if err != nil {
+			return node{}, err
+		}
+		return node{eval: func(e *env, it *engine.Item) (any, error) {
+			v, err := list.eval(e, it)
+			if err != nil {
+				return nil, err
+			}
+			return anyHolds(e, asList(v), cond)
+		}}, nil
+	}
+	value, err := b.expression(args[1], s, depth+1)
+	if err != nil {
+		return node{}, err
+	}
+	return plainCall("contains", pure(2, 2, func(a []any) any { return has(a[0], a[1]) }), []node{list, value}), nil
+}
+
+func anyHolds(e *env, list []any, cond judge) (any, error) {
+	for _, v := range list {
+		if err := e.step(); err != nil {
+			return nil, err
+		}
+		if ok, err := cond.holds(e, v); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
+}
+
+// has looks for a value, or any of a list of values, in a list or a text.
+func has(in, v any) bool {
+	values := flatten(nil, []any{v})
+	for _, v := range values {
+		switch in := in.(type) {
+		case nil:
+		case []any:
+			for _, element := range in {
+				if looseEqual(element, v) {
+					return true
+				}
+			}
+		case *engine.Item:
+			if looseEqual(in, v) {
+				return true
+			}
+		default:
+			if v != nil && strings.Contains(text(in), text(v)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asList is a value as the list of one, null as none.
+func asList(v any) []any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		return v
+	}
+	return []any{v}
+}

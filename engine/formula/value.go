@@ -1,0 +1,272 @@
+package formula
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Values in a formula are those of engine.Values, *engine.Item, []any and
+// engine.Fields. Functions treat them as JavaScript would, since class files
+// were written for it.
+
+// plain makes a stored value one of a formula: lists kept as JSON become lists,
+// and what an input has besides values (see engine.Values) is null.
+func plain(v any) any {
+	switch v := v.(type) {
+	case nil, bool, string, int64, float64, engine.Decimal, engine.Instant:
+		return v
+	case engine.JSONText:
+		if strings.HasPrefix(string(v), "[") {
+			if list, ok := jsonList(string(v)); ok {
+				return list
+			}
+		}
+		return v
+	}
+	return nil
+}
+
+func jsonList(text string) ([]any, bool) {
+	var raw []json.RawMessage
+	if json.Unmarshal([]byte(text), &raw) != nil {
+		return nil, false
+	}
+	list := make([]any, len(raw))
+	for i, r := range raw {
+		if r = bytes.TrimSpace(r); r[0] == '{' || r[0] == '[' {
+			list[i] = engine.JSONText(r)
+			continue
+		}
+		var v any
+		if json.Unmarshal(r, &v) != nil {
+			return nil, false
+		}
+		if _, is := v.(float64); is {
+			v, _ = parseNumber(string(r))
+		}
+		list[i] = v
+	}
+	return list, true
+}
+
+// truthy is what a condition makes of a value: null, false, 0 and "" are no.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case int64:
+		return v != 0
+	case float64:
+		return v != 0 && !math.IsNaN(v)
+	case engine.Decimal:
+		return v != "0"
+	}
+	return true
+}
+
+// text is a value as text; null is "".
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case engine.JSONText:
+		return string(v)
+	case *engine.Item:
+		return v.String()
+	case []any:
+		parts := make([]string, len(v))
+		for i, e := range v {
+			parts[i] = text(e)
+		}
+		return strings.Join(parts, ",")
+	case engine.Fields:
+		return string(appendJSON(nil, v))
+	}
+	return engine.ValueText(v)
+}
+
+// appendJSON is for objects made by obj, whose members may be items.
+func appendJSON(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case engine.Fields:
+		b = append(b, '{')
+		for i, f := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSON(append(engine.AppendString(b, f.Name), ':'), f.Value)
+		}
+		return append(b, '}')
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSON(b, e)
+		}
+		return append(b, ']')
+	case engine.JSONText:
+		return append(b, v...)
+	case *engine.Item:
+		return engine.AppendString(b, v.ID)
+	}
+	return engine.AppendValue(b, v)
+}
+
+// looseEqual is the == of JavaScript, with items equal to their id and times
+// to their texts.
+func looseEqual(a, b any) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if same, both := sameItem(a, b); both {
+		return same
+	}
+	a, b = itemID(a), itemID(b)
+	x, aList := a.([]any)
+	y, bList := b.([]any)
+	switch {
+	case aList && bList:
+		return equalLists(x, y)
+	case aList:
+		return len(x) == 1 && looseEqual(x[0], b)
+	case bList:
+		return len(y) == 1 && looseEqual(a, y[0])
+	}
+	if s, ok := textual(a); ok {
+		if t, ok := textual(b); ok {
+			return s == t
+		}
+	}
+	n, ok := order(a, b)
+	return ok && n == 0
+}
+
+func equalLists(x, y []any) bool {
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if !looseEqual(x[i], y[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// strictEqual is ===: values of different kinds differ. An item is equal to the
+// same item and to its id, a time to the same number.
+func strictEqual(a, b any) bool {
+	if same, both := sameItem(a, b); both {
+		return same
+	}
+	a, b = itemID(a), itemID(b)
+	if kind(a) != kind(b) {
+		return false
+	}
+	return looseEqual(a, b)
+}
+
+func kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string, engine.JSONText:
+		return "text"
+	case int64, float64, engine.Decimal, engine.Instant:
+		return "number"
+	case []any:
+		return "list"
+	}
+	return "object"
+}
+
+func sameItem(a, b any) (same, both bool) {
+	x, ok := a.(*engine.Item)
+	if !ok {
+		return false, false
+	}
+	y, ok := b.(*engine.Item)
+	return ok && x.Class.Root() == y.Class.Root() && x.ID == y.ID, ok
+}
+
+func itemID(v any) any {
+	if it, ok := v.(*engine.Item); ok {
+		return it.ID
+	}
+	return v
+}
+
+func textual(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case engine.JSONText:
+		return string(v), true
+	}
+	return "", false
+}
+
+// order compares two values as < does: texts by their characters, anything
+// else as numbers (null is 0, times are milliseconds); ok is false when one of
+// them is no number, so that nothing holds.
+func order(a, b any) (n int, ok bool) {
+	a, b = itemID(a), itemID(b)
+	s, aText := textual(a)
+	t, bText := textual(b)
+	if aText && bText {
+		return strings.Compare(s, t), true
+	}
+	if i, is := a.(engine.Instant); is && bText {
+		return orderTime(i, t)
+	}
+	if i, is := b.(engine.Instant); is && aText {
+		n, ok := orderTime(i, s)
+		return -n, ok
+	}
+	x, ok := number(a)
+	if !ok {
+		return 0, false
+	}
+	y, ok := number(b)
+	if !ok {
+		return 0, false
+	}
+	return compareNumbers(x, y), true
+}
+
+func orderTime(i engine.Instant, s string) (int, bool) {
+	if j, ok := engine.ParseInstant(s); ok {
+		return compareNumbers(int64(i), int64(j)), true
+	}
+	n, ok := number(s)
+	if !ok {
+		return 0, false
+	}
+	return compareNumbers(int64(i), n), true
+}
+
+// flatten makes one list of values and lists in lists.
+func flatten(into, values []any) []any {
+	for _, v := range values {
+		if list, ok := v.([]any); ok {
+			into = flatten(into, list)
+			continue
+		}
+		into = append(into, v)
+	}
+	return into
+}
