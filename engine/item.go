@@ -11,9 +11,10 @@ type Item struct {
 	Creator  string // account id, "" when unknown
 	Editor   string
 	Values   Values
-	Links    []Link   // by Property.Index; nil when nothing was loaded
-	Label    string   // computed display string, "" for none; see Compute
-	Labels   []string // by Property.Index: computed labels of values; nil for none
+	Links    []Link    // by Property.Index; nil when nothing was loaded
+	Label    string    // computed display string, "" for none; see Compute
+	Labels   []string  // by Property.Index: computed labels of values; nil for none
+	Position *Position // in the list, when the query wants it
 }
 
 // Link is what was loaded for a reference or a collection of an item.

@@ -2,15 +2,17 @@ package engine
 
 // Query says which items of a class to fetch, and in which order.
 type Query struct {
-	Class  *Class  // items of this class and of its descendants
-	Filter *Filter // nil for all
-	Sort   []Sort  // insertion order ends it in any case
-	Offset int     // items to skip
-	Count  int     // at most so many items; negative for no limit
-	Load   []*Load // what to load with each item, besides what its class needs
-	Search string  // words to be found in the item; "" for none
-	After  *Position
-	Exact  bool // not the items of descendants
+	Class  *Class    // items of this class and of its descendants
+	Filter *Filter   // nil for all
+	Sort   []Sort    // insertion order ends it in any case
+	Offset int       // items to skip
+	Count  int       // at most so many items; negative for no limit
+	Load   []*Load   // what to load with each item, besides what its class needs
+	Search string    // words to be found in the item; "" for none
+	After  *Position // only what follows it; nil for all
+	Exact  bool      // not the items of descendants
+
+	WantPosition bool // Item.Position is filled
 }
 
 // Position is a place in a sorted list: right behind an item. Items that are
