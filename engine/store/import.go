@@ -313,3 +313,7 @@ func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 	}
 	return nil, engine.NoClass(p.Definition)
 }
+
+// Generate makes the values that the server supplies, as a write that begins now
+// does: what takes its transaction is not among them.
+func (s *Store) Generate(ctx context.Context) engine.Generate { return s.newWrite(ctx, 0).generate() }
