@@ -174,8 +174,9 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 		}
 		for i, v := range o.given {
 			if _, ok := v.(*engine.Links); ok {
-				member := o.class.Properties[i]
-				loads[member.Definition+"#"+member.Name] = &engine.Load{Property: member}
+				member := *o.class.Properties[i]
+				member.Conditions, member.Sorting = nil, nil // all that there are, as they were added
+				loads[member.Definition+"#"+member.Name] = &engine.Load{Property: &member}
 			}
 		}
 	}
