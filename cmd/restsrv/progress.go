@@ -20,6 +20,7 @@ func progress(s stdio, what string, total int64, bytes bool) (add func(int64), d
 		progressbar.OptionShowBytes(bytes),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionClearOnFinish(),
 	)
 	// What a terminal cannot show is no failure of the command.
