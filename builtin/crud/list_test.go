@@ -28,10 +28,12 @@ func (s *shelf) List(_ context.Context, q *engine.Query, visit func(*engine.Item
 	if q.After != nil {
 		first = int(q.After.Sequence) + 1
 	}
+	at := &engine.Position{} // of all items, as their memory is
 	for i := first; i < s.books && (q.Count < 0 || i < first+q.Count); i++ {
 		it := &engine.Item{Class: s.class, ID: fmt.Sprint("b", i), Values: engine.Values{fmt.Sprint("b", i)}}
 		if q.WantPosition {
-			it.Position = &engine.Position{Sequence: int64(i)}
+			at.Sequence = int64(i)
+			it.Position = at
 		}
 		if err := visit(it); err != nil {
 			return err

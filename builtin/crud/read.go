@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -138,7 +139,9 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 			b = append(b, ',')
 		}
 		b = it.AppendFields(b, l.fields)
-		last = it.Position
+		if found == l.query.Count && it.Position != nil { // it is the list's, and changes with the next item
+			last = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
+		}
 		return nil
 	})
 	b = append(b, ']')
