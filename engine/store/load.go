@@ -25,12 +25,7 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 	if len(items) == 0 {
 		return nil
 	}
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.giveBack(r)
-	return s.failed(ctx, r, s.enrichOn(ctx, r, items, load))
+	return s.read(ctx, func(r *session) error { return s.enrichOn(ctx, r, items, load) })
 }
 
 func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
@@ -198,29 +193,27 @@ func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) selection {
 	b.dialect = s.db.Dialect
 	property := o.property
 	st := selection{result: p.listed}
-	from, by, order := p.table.quoted, p.table.quoted+"."+p.table.id.quoted, ""
+	from, by, order, typ := p.table.quoted, p.table.quoted+"."+p.table.id.quoted, "", p.table.id.typ
 	switch {
 	case property.Back != nil:
-		by = p.table.quoted + "." + p.table.byName[property.Back.Name].quoted
+		back := p.table.byName[property.Back.Name]
+		by, typ = p.table.quoted+"."+back.quoted, back.typ
 	case property.Type == engine.Collection:
 		links := linksOf(property)
 		from = links.quoted + " JOIN " + from + " ON " + by + " = " + links.quoted + "." + links.item
 		by, order = links.quoted+"."+links.owner, links.quoted+"."+seqColumn
-		owner := s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
-		st.owner = &owner
+		typ = s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
+		st.owner = &typ
 	}
 	b.add("SELECT ", st.result.list)
 	if st.owner != nil {
 		b.add(", ", by)
 	}
-	b.add(" FROM ", from, " WHERE ", by, " IN (")
-	for i := range powerOfTwo(len(o.values)) { // padded: few statements for all sizes
-		if i > 0 {
-			b.add(", ")
-		}
-		b.bind(o.values[min(i, len(o.values)-1)])
+	list := make([]any, len(o.values))
+	for i, v := range o.values {
+		list[i] = encode(v)
 	}
-	b.add(")")
+	b.add(" FROM ", from, " WHERE ", b.dialect.In(by, typ, list, b.placeholder))
 	if p.condition != "" {
 		b.add(" AND ", p.condition)
 	}

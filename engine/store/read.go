@@ -92,12 +92,14 @@ func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, st selectio
 		items = append(items, it.Clone())
 		return nil
 	})
+	r.told = false // until the caller has seen one, all can be read again
 	if err != nil {
 		return err
 	}
 	if err := s.enrichOn(ctx, r, items, q.Load); err != nil {
 		return err
 	}
+	r.told = true
 	for _, it := range items {
 		if err := visit(it); err != nil {
 			return &stop{err}

@@ -178,24 +178,6 @@ func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 	return args
 }
 
-// orNull keeps empty system columns out of rows: reading them would cost more
-// than a null.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-// rowVariables is how many placeholders a row of insertText has.
-func (p *plan) rowVariables() int {
-	n := 3 + len(p.stored)
-	if p.table.composite() {
-		n++
-	}
-	return n
-}
-
 // Update is engine.Repository's.
 func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	p, err := s.plan(c)

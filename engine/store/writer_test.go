@@ -135,3 +135,23 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("a list of 100 allocates %v times", n)
 	}
 }
+
+// TestGivenUp has a write pass over a failed statement, after which PostgreSQL
+// answers a COMMIT with good cheer and commits nothing. That is an error.
+func TestGivenUp(t *testing.T) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
+	st := openAt(t, postgresPlace(t), c)
+	insert := `INSERT INTO "note@test" ("#class", "#rev", "id") VALUES ('note@test', 1, 'a')`
+	if err := st.Write(t.Context(), insert, "nonsense"); err == nil {
+		t.Error("nothing was saved and no error told")
+	}
+	if _, err := st.Get(t.Context(), c, "a"); engine.CodeOf(err) != engine.NotFound {
+		t.Errorf("got %v, want nothing saved", err)
+	}
+	if err := st.Write(t.Context(), insert); err != nil {
+		t.Error(err)
+	}
+	if _, err := st.Get(t.Context(), c, "a"); err != nil {
+		t.Error(err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
 
 	"restsrv/engine"
@@ -33,8 +34,8 @@ func FileClass(classes []*engine.Class) *engine.Class {
 	return nil
 }
 
-// Run runs the suite.
-func Run(t *testing.T, open Open) {
+// Run runs the suite, or only the groups of tests that are named.
+func Run(t *testing.T, open Open, only ...string) {
 	groups := []struct {
 		name  string
 		tests []test
@@ -58,6 +59,9 @@ func Run(t *testing.T, open Open) {
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
+		if len(only) > 0 && !slices.Contains(only, g.name) {
+			continue
+		}
 		t.Run(g.name, func(t *testing.T) {
 			for _, test := range g.tests {
 				t.Run(test.name, func(t *testing.T) { test.run(t, open) })
