@@ -476,3 +476,45 @@ func TestContents(t *testing.T) {
 		}
 	}
 }
+
+// TestImportWaits holds that what is refused because of an object that comes
+// later, and changes, is taken in the end.
+func TestImportWaits(t *testing.T) {
+	l := openLibrary(t)
+	l.book.Property("title").Unique = true
+	l.crime.Property("title").Unique = true
+	l.open() // the store looks at its classes when it is opened
+	line := func(id, title string) string {
+		return `{"_class":"book@lib","_id":"` + id + `","no":` + id + `,"title":"` + title + `"}` + "\n"
+	}
+	if r := l.importText(line("1", "Emma") + line("2", "Persuasion")); len(r.Refused) > 0 {
+		t.Fatal(refused(r))
+	}
+	var text strings.Builder
+	text.WriteString(line("1", "Persuasion"))
+	for n := range 600 {
+		text.WriteString(line(fmt.Sprint(n+10), fmt.Sprint("title ", n)))
+	}
+	text.WriteString(line("2", "Sanditon"))
+	r := l.importText(text.String())
+	if len(r.Refused) > 0 || r.Count() != 602 {
+		t.Errorf("%d taken, %s", r.Count(), refused(r))
+	}
+	if !strings.Contains(l.export(), `"id":"1","title":"Persuasion"`) {
+		t.Error("the title that was free in the end is not there")
+	}
+}
+
+// TestImportLonelyObjects holds what becomes of objects without an id: each is
+// a new one. Those that cannot be numbered as they are stored are saved.
+func TestImportLonelyObjects(t *testing.T) {
+	l := openLibrary(t)
+	for range 2 {
+		if r := l.importText(`{"_class":"shelf@lib","_id":"s"}` + "\n" + `{"_class":"book@lib","_id":"b","title":"without a number","_creator":"ann@local"}`); len(r.Refused) > 0 {
+			t.Fatal(refused(r))
+		}
+	}
+	if !strings.Contains(l.export(), `{"_class":"book@lib","_id":"b","_creator":"ann@local","id":"b","title":"without a number","no":1,"lent":false,`) {
+		t.Error(l.export())
+	}
+}
