@@ -41,6 +41,9 @@ func (it *Item) Link(p *Property) Link {
 func (it *Item) Clone() *Item {
 	c := *it
 	c.Values = append(Values(nil), it.Values...)
+	if it.Position != nil {
+		c.Position = &Position{append([]any(nil), it.Position.Values...), it.Position.Sequence}
+	}
 	return &c
 }
 

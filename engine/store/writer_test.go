@@ -98,13 +98,13 @@ func statementsAreBounded(t *testing.T, p place) {
 	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	f := &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{{Op: engine.OpEq, Property: c.Property("n"), Value: int64(1)}}}
+	f := &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{storetest.Compare(engine.OpEq, c.Property("n"), int64(1))}}
 	for range 2 * 128 {
 		n, err := st.Count(t.Context(), &engine.Query{Class: c, Filter: f})
 		if err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		f = &engine.Filter{Op: engine.OpOr, Args: append([]*engine.Filter{{Op: engine.OpLt, Property: c.Property("n"), Value: int64(0)}}, f.Args...)}
+		f = &engine.Filter{Op: engine.OpOr, Args: append([]*engine.Filter{storetest.Compare(engine.OpLt, c.Property("n"), int64(0))}, f.Args...)}
 	}
 }
 

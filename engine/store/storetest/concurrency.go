@@ -178,9 +178,9 @@ func longQuery(t *testing.T, open Open) {
 	save(t, r, records...)
 	slow := &engine.Filter{Op: engine.OpOr}
 	for i := range 300 {
-		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpMatch, Property: c.Property("title"), Pattern: fmt.Sprintf("(a|aa)+b%d$", i)})
+		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("title")), Pattern: fmt.Sprintf("(a|aa)+b%d$", i)})
 	}
-	slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpEq, Property: c.Property("id"), Value: "0"})
+	slow.Args = append(slow.Args, Compare(engine.OpEq, c.Property("id"), "0"))
 	q := all(c)
 	q.Filter = slow
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,8 +9,10 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/wire"
 )
 
 // Open opens a new, empty repository of the classes, which stores passwords
@@ -56,6 +58,11 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"trackers", trackerTests},
 		{"archive", archiveTests},
 		{"files", fileTests},
+		{"paths", pathTests},
+		{"expressions", expressionTests},
+		{"keysets", keysetTests},
+		{"search", searchTests},
+		{"aggregation", aggregateTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
@@ -199,6 +206,33 @@ func count(t *testing.T, r engine.Repository, c *engine.Class) int64 {
 		t.Fatalf("count: %v", err)
 	}
 	return n
+}
+
+// Compare compares a property with a value of its type.
+func Compare(op engine.Op, p *engine.Property, value any) *engine.Filter {
+	return &engine.Filter{Op: op, Left: engine.Attribute(p), Right: engine.Constant(p.ValueType(), value)}
+}
+
+// parsed reads a filter of JSON.
+func parsed(t *testing.T, c *engine.Class, filter string) *engine.Filter {
+	t.Helper()
+	f, err := engine.ParseFilter(c, decoded(t, filter), now)
+	if err != nil {
+		t.Fatalf("%s: %v", filter, err)
+	}
+	return f
+}
+
+// now is the time of all filters.
+var now = time.Date(2024, 2, 29, 12, 30, 0, 0, time.UTC)
+
+func decoded(t *testing.T, json string) any {
+	t.Helper()
+	v, err := wire.Decode([]byte(json))
+	if err != nil {
+		t.Fatalf("%s: %v", json, err)
+	}
+	return v
 }
 
 func same(t *testing.T, what string, got, want any) {
