@@ -94,6 +94,9 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	if err := im.links(p, items); err != nil {
 		return err
 	}
+	if err := im.store.keepWords(im.w, p, items...); err != nil {
+		return err
+	}
 	return im.files(p, items)
 }
 
