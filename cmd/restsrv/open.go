@@ -30,7 +30,7 @@ type database struct {
 	accounts *account.Store
 	files    *file.Storage
 	replays  *replay.Keeper
-	cursors  []byte // the key of cursors; the server's alone
+	cursors  engine.CursorKey // the server's alone
 	hasher   *account.Hasher
 	system   *system
 	file     string // of SQLite; a name in the application directory for others

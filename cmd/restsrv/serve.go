@@ -71,9 +71,11 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.db.store.Close()) }()
-	if s.db.cursors, err = secret.Key(ctx, s.db.store, s.db.system.secrets, "cursor"); err != nil {
+	cursors, err := secret.Key(ctx, s.db.store, s.db.system.secrets, "cursor")
+	if err != nil {
 		return err
 	}
+	s.db.cursors = engine.CursorKey(cursors)
 	if err := s.db.ensureAdmin(ctx, io, s.log); err != nil {
 		return err
 	}

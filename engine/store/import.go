@@ -133,6 +133,9 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
 			return im.taken(p, items[0], err)
 		}
+		if err := im.store.keepWords(im.w, p, items[:n]...); err != nil {
+			return err
+		}
 		if err := im.edited(p, items[:n]); err != nil {
 			return err
 		}
@@ -195,7 +198,7 @@ func (im *importing) replace(p *plan, it *engine.Item) error {
 	if _, err := im.w.execute(b); err != nil {
 		return im.taken(p, it, err)
 	}
-	return nil
+	return im.store.keepWords(im.w, p, it)
 }
 
 // links writes the collections that items have as values.

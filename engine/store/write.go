@@ -339,9 +339,6 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 			return false, e
 		}
 	}
-	if err == nil && found {
-		err = s.keepWords(w, p, it)
-	}
 	return found, err
 }
 
