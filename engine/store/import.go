@@ -94,6 +94,9 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	if err := im.links(p, items); err != nil {
 		return err
 	}
+	if err := im.store.keepWords(im.w, p, items...); err != nil {
+		return err
+	}
 	return im.files(p, items)
 }
 
@@ -316,3 +319,7 @@ func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 	}
 	return nil, engine.NoClass(p.Definition)
 }
+
+// Generate makes the values that the server supplies, as a write that begins now
+// does: what takes its transaction is not among them.
+func (s *Store) Generate(ctx context.Context) engine.Generate { return s.newWrite(ctx, 0).generate() }
