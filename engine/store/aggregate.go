@@ -18,7 +18,7 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	if err := b.finish(s.traits); err != nil {
 		return err
 	}
-	return s.read(ctx, func(r *session) error { return r.aggregated(ctx, b, rowTypes(a), visit) })
+	return s.read(ctx, func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
 }
 
 func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
@@ -31,7 +31,7 @@ func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
 	return types
 }
 
-func (r *session) aggregated(ctx context.Context, b *builder, types []engine.PropertyType, visit func([]any) error) error {
+func (r *session) results(ctx context.Context, b *builder, types []engine.PropertyType, visit func([]any) error) error {
 	st, err := r.prepare(b.text())
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	if err := sv.store.among(b, p, q); err != nil {
 		return 0, err
 	}
-	n, err := sv.updateFound(p, b, v)
+	n, err := sv.changeAll(b, p, v)
 	if err != nil {
 		given := func(name string) any { return v[p.class.Property(name).Index] }
 		if d := sv.store.duplicate(p, err, given); d != nil {
@@ -66,11 +66,10 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	return n, err
 }
 
-// updateFound runs the statement and brings up the words of what it changed.
-func (sv *save) updateFound(p *plan, b *builder, v engine.Values) (int64, error) {
-	if !p.duties.searched || !slices.ContainsFunc(p.class.Properties, func(property *engine.Property) bool {
-		return property.Search && v[property.Index] != engine.Absent
-	}) {
+// changeAll runs the statement of an UpdateAll, and keeps the words by which
+// the items are found when they may have changed.
+func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
+	if !slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent }) {
 		return sv.w.execute(b)
 	}
 	b.add(" RETURNING ", p.selected.list)
@@ -78,15 +77,15 @@ func (sv *save) updateFound(p *plan, b *builder, v engine.Values) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	items, err := sv.w.itemsOf(st, p, b.args)
+	items, err := sv.w.fetchAll(st, p, b.args)
 	if err != nil {
 		return 0, err
 	}
 	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
 }
 
-// itemsOf runs a statement that returns rows of p.selected.
-func (s *session) itemsOf(st *sql.Stmt, p *plan, args []any) ([]*engine.Item, error) {
+// fetchAll runs a statement that returns rows of p.selected.
+func (s *session) fetchAll(st *sql.Stmt, p *plan, args []any) ([]*engine.Item, error) {
 	rows, err := st.QueryContext(s.ctx, args...)
 	if err != nil {
 		return nil, err

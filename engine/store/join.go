@@ -130,18 +130,18 @@ func and(condition string) string {
 	return " AND " + condition
 }
 
-// belonging is a FROM of the members of a collection, and the condition that
+// memberSource is a FROM of the members of a collection, and the condition that
 // they are those of one owner.
-type belonging struct {
+type memberSource struct {
 	member    *source
 	link      string // element of the FROM before the member's, or ""
 	condition string
 }
 
-func (b *builder) belonging(owner *source, p *engine.Property) (m belonging) {
+func (b *builder) membersOf(owner *source, p *engine.Property) (m memberSource) {
 	t := b.target(p)
 	if b.err != nil {
-		return belonging{member: owner}
+		return memberSource{member: owner}
 	}
 	m.member = b.source(t)
 	if p.Back != nil {
@@ -173,7 +173,7 @@ func (b *builder) walk(src *source, steps []*engine.Property) *source {
 		}
 		next := b.atom.members[memberOf{src, p}]
 		if next == nil {
-			m := b.belonging(src, p)
+			m := b.membersOf(src, p)
 			if next = m.member; b.err != nil {
 				return src
 			}
@@ -219,12 +219,12 @@ func (b *builder) memberCount(src *source, path []*engine.Property) string {
 	return "(SELECT count(*) FROM " + m.link + m.member.from.text() + " WHERE " + m.condition + ")"
 }
 
-func (b *builder) collection(src *source, path []*engine.Property) belonging {
+func (b *builder) collection(src *source, path []*engine.Property) memberSource {
 	owner := b.walk(src, path[:len(path)-1])
 	if b.err != nil {
-		return belonging{member: owner}
+		return memberSource{member: owner}
 	}
-	return b.belonging(owner, path[len(path)-1])
+	return b.membersOf(owner, path[len(path)-1])
 }
 
 // atom is a condition while it is written: which members of collections it
@@ -246,7 +246,7 @@ type element struct {
 	from *from
 }
 
-func (a *atom) add(of memberOf, m belonging) {
+func (a *atom) add(of memberOf, m memberSource) {
 	a.elements = append(a.elements, element{m.link, m.member.from})
 	a.conditions = append(a.conditions, m.condition)
 	if a.members == nil {

@@ -199,8 +199,7 @@ func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, 
 	by, order, typ := src.id(), "", p.table.id.typ
 	switch {
 	case property.Back != nil:
-		back := p.table.byName[property.Back.Name]
-		by, typ = p.table.quoted+"."+back.quoted, back.typ
+		by, typ = src.column(property.Back), p.table.byName[property.Back.Name].typ
 	case property.Type == engine.Collection:
 		links := linksOf(property)
 		src.from.table = links.quoted + " JOIN " + src.from.table + " ON " + by + " = " + links.quoted + "." + links.item
@@ -212,11 +211,11 @@ func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, 
 	if st.owner != nil {
 		b.add(", ", by)
 	}
-	at := len(b.sql)
 	list := make([]any, len(o.values))
 	for i, v := range o.values {
 		list[i] = encode(v)
 	}
+	at := len(b.sql)
 	b.add(" WHERE ", b.dialect.In(by, typ, list, b.placeholder), and(src.ofClass()))
 	if f := engine.And(property.Conditions, l.Filter); f != nil {
 		b.add(" AND ")

@@ -155,10 +155,8 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if e.handling == engine.Strict || d.restricted {
 		sv.expectAll(e, given)
 	}
-	if d.searched {
-		if err := sv.store.keepWords(sv.w, e.plan, it); err != nil {
-			return err
-		}
+	if err := sv.file(e.plan, given, it); err != nil {
+		return err
 	}
-	return sv.file(e.plan, given, it)
+	return sv.store.keepWords(sv.w, e.plan, it)
 }

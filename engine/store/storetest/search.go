@@ -83,7 +83,10 @@ func searchChanges(t *testing.T, open Open) {
 			t.Fatal(err)
 		}
 	}
-	findsText(t, r, c, map[string]string{"fox": "3", "many": ""})
+	findsText(t, r, c, map[string]string{"fox": "3", "new": ""})
+	n, err := r.UpdateAll(t.Context(), where(c, engine.OpEq, "id", "3"), values(c, "title", "all bears"))
+	same(t, "changed", []any{n, err}, []any{int64(1), nil})
+	findsText(t, r, c, map[string]string{"fox": "", "bears": "3"})
 }
 
 func searchContained(t *testing.T, open Open) {

@@ -50,11 +50,6 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"save", saveTests},
 		{"inheritance", treeTests},
 		{"loading", loadTests},
-		{"paths", pathTests},
-		{"expressions", expressionTests},
-		{"keysets", keysetTests},
-		{"search", searchTests},
-		{"aggregation", aggregateTests},
 		{"nested records", nestedTests},
 		{"collections", collectionTests},
 		{"changed keys", rekeyTests},
@@ -63,6 +58,11 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"trackers", trackerTests},
 		{"archive", archiveTests},
 		{"files", fileTests},
+		{"paths", pathTests},
+		{"expressions", expressionTests},
+		{"keysets", keysetTests},
+		{"search", searchTests},
+		{"aggregation", aggregateTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
