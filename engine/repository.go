@@ -42,6 +42,15 @@ type Repository interface {
 	// Delete removes the item. Errors: NotFound, Unmatched.
 	Delete(ctx context.Context, c *Class, id string, m *Match) error
 
+	// UpdateAll changes all items that q finds and returns how many these are.
+	// It takes plain values only: no key, file, collection or nested record. The
+	// query takes no Offset, Count or After. Errors: Invalid.
+	UpdateAll(ctx context.Context, q *Query, v Values) (int64, error)
+
+	// DeleteAll removes all items that q finds, as UpdateAll finds them, and
+	// returns how many these were.
+	DeleteAll(ctx context.Context, q *Query) (int64, error)
+
 	// Save inserts or updates all records, in order, or none. The items
 	// returned are in the order of the records. Errors: Invalid as for Create,
 	// with Index telling the record.

@@ -78,6 +78,22 @@ func (r *Repository) Delete(ctx context.Context, c *engine.Class, id string, m *
 	return r.inner.Delete(ctx, c, id, m)
 }
 
+// UpdateAll is engine.Repository's.
+func (r *Repository) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
+	if err := allow(ctx); err != nil {
+		return 0, err
+	}
+	return r.inner.UpdateAll(ctx, q, v)
+}
+
+// DeleteAll is engine.Repository's.
+func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
+	if err := allow(ctx); err != nil {
+		return 0, err
+	}
+	return r.inner.DeleteAll(ctx, q)
+}
+
 // Save is engine.Repository's.
 func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	if err := allow(ctx); err != nil {

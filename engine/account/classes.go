@@ -13,6 +13,7 @@ const (
 	roleClass       = "#role"
 	permissionClass = "#permission"
 	tokenClass      = "#token"
+	seenClass       = "#seen"
 )
 
 // Classes returns the system classes in which this package keeps accounts,
@@ -50,6 +51,7 @@ func Classes() []*engine.Class {
 			property("expires", engine.DateTime),
 			property("pwdDate", engine.DateTime), // the account's when it was issued; null in tokens of older versions
 		),
+		systemClass(seenClass, property("id", engine.String)), // what Import has taken, as "account id" and "role id"
 	}
 }
 
@@ -89,7 +91,7 @@ func permissionID(subject, resource, permission string) string {
 }
 
 // classSet are the system classes by role.
-type classSet struct{ account, role, permission, token *engine.Class }
+type classSet struct{ account, role, permission, token, seen *engine.Class }
 
 func findClasses(classes []*engine.Class) (classSet, error) {
 	var s classSet
@@ -103,11 +105,13 @@ func findClasses(classes []*engine.Class) (classSet, error) {
 			s.permission = c
 		case tokenClass:
 			s.token = c
+		case seenClass:
+			s.seen = c
 		}
 	}
-	if s.account == nil || s.role == nil || s.permission == nil || s.token == nil {
-		return s, fmt.Errorf("the system classes %s, %s, %s and %s are needed, as account.Classes makes them",
-			accountClass, roleClass, permissionClass, tokenClass)
+	if s.account == nil || s.role == nil || s.permission == nil || s.token == nil || s.seen == nil {
+		return s, fmt.Errorf("the system classes %s, %s, %s, %s and %s are needed, as account.Classes makes them",
+			accountClass, roleClass, permissionClass, tokenClass, seenClass)
 	}
 	return s, nil
 }

@@ -367,6 +367,37 @@ func (m *memory) Delete(ctx context.Context, c *engine.Class, id string, _ *engi
 	return engine.NoItem(c, id)
 }
 
+// found lists the ids of what q finds.
+func (m *memory) found(ctx context.Context, q *engine.Query) (ids []string, err error) {
+	err = m.List(ctx, q, func(it *engine.Item) error {
+		ids = append(ids, it.ID)
+		return nil
+	})
+	return ids, err
+}
+
+func (m *memory) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (n int64, err error) {
+	ids, err := m.found(ctx, q)
+	for _, id := range ids {
+		if _, err := m.Update(ctx, q.Class, id, v, engine.WriteOptions{}); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, err
+}
+
+func (m *memory) DeleteAll(ctx context.Context, q *engine.Query) (n int64, err error) {
+	ids, err := m.found(ctx, q)
+	for _, id := range ids {
+		if err := m.Delete(ctx, q.Class, id, nil); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, err
+}
+
 func (m *memory) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	var saved []*engine.Item
 	for _, r := range records {

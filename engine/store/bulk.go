@@ -13,17 +13,20 @@ import (
 const bulkRows = 512
 
 // run writes the entries in order, those that can share a statement together.
-func (sv *save) run(entries []entry) error {
+// It may run again when the transaction failed, and uses nothing up.
+func (sv *save) run(w *session, entries []entry) error {
+	sv.begin(w)
+	entries = slices.Clone(entries)
 	for len(entries) > 0 {
 		if err := sv.ctx.Err(); err != nil {
 			return ended(err)
 		}
 		n := groupLength(entries)
 		var err error
-		switch group := entries[:n]; group[0].how {
-		case rekey:
-			err = sv.rekey(&group[0])
-		case lookup:
+		switch group := entries[:n]; {
+		case group[0].alone:
+			err = sv.one(&group[0])
+		case group[0].how == lookup:
 			err = sv.lookup(group)
 		default:
 			err = sv.insertAll(group)
@@ -33,6 +36,25 @@ func (sv *save) run(entries []entry) error {
 		}
 		entries = entries[n:]
 	}
+	return sv.finish()
+}
+
+// begin makes sv ready to write in a transaction.
+func (sv *save) begin(w *session) { sv.w, sv.later, sv.expected = w, nil, nil }
+
+// one writes an entry by itself. Another key ends the collections that wait:
+// they are of what the items were before.
+func (sv *save) one(e *entry) error {
+	if e.how == rekey {
+		if err := sv.relateAll(); err != nil {
+			return err
+		}
+	}
+	it, err := sv.write(e)
+	if err != nil {
+		return sv.blamed(e, err)
+	}
+	sv.items[e.index] = it
 	return nil
 }
 
@@ -40,13 +62,13 @@ func (sv *save) run(entries []entry) error {
 // one key do not: the later must see the earlier.
 func groupLength(entries []entry) int {
 	first := &entries[0]
-	if first.how == rekey {
+	if first.alone {
 		return 1
 	}
 	seen := map[string]bool{}
 	for n := range entries {
 		e := &entries[n]
-		if e.plan != first.plan || e.how != first.how || e.mask != first.mask {
+		if e.plan != first.plan || e.how != first.how || e.mask != first.mask || e.alone {
 			return n
 		}
 		if e.key != nil {
@@ -60,21 +82,12 @@ func groupLength(entries []entry) int {
 	return len(entries)
 }
 
-// rekey writes a record whose id and key properties differ.
-func (sv *save) rekey(e *entry) error {
-	found, err := sv.w.exists(e.plan, append([]any(nil), e.key...))
-	switch {
-	case err != nil:
-		return err
-	case found:
-		return sv.update(e)
-	}
-	return sv.divide([]entry{*e}, nil)
-}
-
 func (sv *save) update(e *entry) error {
+	if err := sv.raise(e.plan, []engine.Values{e.given}); err != nil {
+		return err
+	}
 	it := &engine.Item{}
-	c := change{key: e.key, values: e.given, keepKey: e.how != rekey, version: &e.version, editor: sv.account}
+	c := change{key: e.key, values: sv.stampedUpdate(e.plan, e.given), keepKey: true, version: &e.version, editor: sv.editor(e.plan)}
 	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
 	if err == nil && !found {
 		err = engine.NoItem(e.plan.class, e.plan.class.ID(e.given))
@@ -83,7 +96,7 @@ func (sv *save) update(e *entry) error {
 		return atRecord(e.index, err)
 	}
 	sv.items[e.index] = it
-	return nil
+	return sv.after(e, e.given, it)
 }
 
 // lookup finds out which of the group exist, updates these and inserts the
@@ -106,23 +119,24 @@ func (sv *save) lookup(group []entry) error {
 }
 
 // divide updates the entries that exist and inserts the others.
-func (sv *save) divide(group []entry, existing map[string]bool) error {
+func (sv *save) divide(group []entry, existing map[string]string) error {
 	from := 0 // of a run of new entries
 	for i := range group {
 		e := &group[i]
-		if !existing[keyText(e.key)] {
-			e.full = slices.Clone(e.given)
-			if err := sv.complete(e.plan, e.full); err != nil {
-				return atRecord(e.index, err)
-			}
+		class := existing[keyText(e.key)]
+		if class == "" {
 			e.sought = e.how == lookup
-			e.how, e.mask = insert, ""
+			e.full, e.how, e.mask = nil, insert, ""
 			continue
 		}
 		if err := sv.insertAll(group[from:i]); err != nil {
 			return err
 		}
-		if err := sv.update(e); err != nil {
+		write := sv.update
+		if class != e.plan.class.FullName {
+			write = sv.one
+		}
+		if err := write(e); err != nil {
 			return err
 		}
 		from = i + 1
@@ -130,17 +144,43 @@ func (sv *save) divide(group []entry, existing map[string]bool) error {
 	return sv.insertAll(group[from:])
 }
 
-// existing returns the keys of the group that the database has.
-func (sv *save) existing(p *plan, group []entry) (map[string]bool, error) {
+// completeAll makes entries what is inserted, as far as that waited for the
+// transaction.
+func (sv *save) completeAll(p *plan, group []entry) error {
+	var rows []engine.Values
+	for i := range group {
+		if e := &group[i]; e.full == nil {
+			e.full = slices.Clone(e.given)
+			rows = append(rows, e.full)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := sv.number(p, rows); err != nil {
+		return err
+	}
+	for i := range group {
+		if err := sv.complete(p, group[i].full); err != nil {
+			return atRecord(group[i].index, err)
+		}
+	}
+	return nil
+}
+
+// existing returns the ids of the group that the database has, and the classes
+// of these items.
+func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	b := newBuilder(sv.store.traits)
 	id := p.table.id
 	keys := make([]any, len(group))
 	for i := range group {
-		keys[i] = encode(group[i].key[0])
+		keys[i] = group[i].key[0]
 	}
-	b.add("SELECT ", id.quoted, " FROM ", p.table.quoted, " WHERE ", sv.store.db.Dialect.In(id.quoted, id.typ, keys, b.placeholder))
-	if p.condition != "" {
-		b.add(" AND ", p.condition)
+	b.add("SELECT ", id.quoted, ", ", classColumn, " FROM ", p.table.quoted, " WHERE ")
+	sv.store.in(b, id.quoted, id.typ, keys)
+	if root := sv.store.plans[p.table.classes[0]]; root.condition != "" {
+		b.add(" AND ", root.condition)
 	}
 	b.add(sv.store.traits.Lock)
 	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, b.text(), nil)
@@ -152,14 +192,13 @@ func (sv *save) existing(p *plan, group []entry) (map[string]bool, error) {
 		return nil, err
 	}
 	defer rows.Close()
-	dest := sv.w.row(1)
-	found := make(map[string]bool, len(group))
+	dest := sv.w.row(2)
+	found := make(map[string]string, len(group))
 	for rows.Next() {
 		if err := rows.Scan(dest...); err != nil {
 			return nil, err
 		}
-		sv.w.raw[0] = decode(id.typ, sv.w.raw[0])
-		found[keyText(sv.w.raw)] = true
+		found[engine.ValueText(read(id.typ, sv.w.raw[0]))] = text(sv.w.raw[1])
 	}
 	return found, rows.Err()
 }
@@ -178,6 +217,11 @@ func (sv *save) insertAll(group []entry) error {
 		return nil
 	}
 	p := group[0].plan
+	if group[0].how == insert {
+		if err := sv.completeAll(p, group); err != nil {
+			return err
+		}
+	}
 	tr, arrays := sv.store.traits, sv.store.arrays()
 	most := min(bulkRows, (tr.MaxVariables-1)/p.rowVariables())
 	for len(group) > 0 {
@@ -203,7 +247,23 @@ func (sv *save) insertAll(group []entry) error {
 				return err
 			}
 		}
+		if err := sv.afterAll(p, group[:n]); err != nil {
+			return err
+		}
 		group = group[n:]
+	}
+	return nil
+}
+
+// afterAll does what follows the write of the rows.
+func (sv *save) afterAll(p *plan, group []entry) error {
+	if p.duties.plain() {
+		return nil
+	}
+	for i := range group {
+		if err := sv.after(&group[i], group[i].given, sv.items[group[i].index]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -302,7 +362,7 @@ func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
 	for i := range group {
 		e, it := &group[i], &items[i]
-		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.account, Values: e.full}
+		*it = engine.Item{Class: p.class, ID: p.class.ID(e.full), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: e.full}
 		sv.items[e.index], list[i] = it, it
 	}
 	return list

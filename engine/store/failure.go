@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"restsrv/engine"
@@ -102,16 +103,22 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	if !ok {
 		return nil
 	}
-	first := p.class.Property(index.Columns[0])
 	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with this key", p.class.FullName)
 	e.Class, e.Err = p.class.FullName, err
-	if first == nil { // a property of a class below
-		return e
+	var parts []string
+	for _, name := range index.Columns {
+		property := p.class.Property(name)
+		if property == nil { // the id of several properties, or one of a class below
+			return e
+		}
+		v := value(name)
+		if v == engine.Absent || v == nil || property.Type == engine.Password {
+			parts = append(parts, "this "+property.Name)
+			continue
+		}
+		parts = append(parts, property.Name+" "+engine.Quote(engine.ValueText(v)))
 	}
-	e.Attribute = first.Name
-	if len(index.Columns) == 1 && first.Type != engine.Password {
-		e.Message = engine.Errorf(engine.Invalid, "", "class %s already has an object with %s %s",
-			p.class.FullName, first.Name, engine.Quote(engine.ValueText(value(first.Name)))).Message
-	}
+	e.Attribute = index.Columns[0]
+	e.Message = "class " + p.class.FullName + " already has an object with " + strings.Join(parts, ", ")
 	return e
 }

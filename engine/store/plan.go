@@ -49,6 +49,9 @@ type table struct {
 	unique  []Index // the key's, then those of unique properties
 	extras  []extra
 	foreign bool // rows of classes that no longer exist may be there
+
+	pointers []pointer // what holds ids of its items
+	filed    bool      // items may have files
 }
 
 // shape tells how a row becomes values of a class.
@@ -76,8 +79,9 @@ type plan struct {
 	passwords []*engine.Property
 	needy     bool  // items of the class, or of one below it, need more than their row
 	bounded   []int // properties of class whose texts an index limits
+	duties    duties
 
-	get, lock, list, count, insert, remove, find string // lock is get in a transaction that changes the row
+	get, lock, list, count, insert, find string // lock is get in a transaction that changes the row
 }
 
 // layOut makes tables and plans of the classes.
@@ -95,6 +99,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 		s.plans[c] = newPlan(c, byRoot[root])
 	}
 	s.layOutLinks(byRoot)
+	s.layOutDuties()
 	checkNames(s.tables, problem)
 	return problem.orNil()
 }
@@ -257,7 +262,6 @@ func (p *plan) write(tr Traits) {
 	p.get = p.keyed(tr, "SELECT "+p.selected.list+" FROM "+t.quoted)
 	p.lock = p.get + tr.Lock
 	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
-	p.remove = p.keyed(tr, "DELETE FROM "+t.quoted)
 	p.list = p.page(newBuilder(tr), nil).text()
 	b := newBuilder(tr)
 	b.add("SELECT count(*) FROM ", t.quoted)

@@ -18,36 +18,46 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		return nil, err
 	}
 	err = s.writer.do(ctx, func(w *session) error {
-		sv.w = w
-		return sv.run(slices.Clone(entries)) // it may run again
+		return sv.run(w, entries)
 	})
 	if err != nil {
 		return nil, err
 	}
+	s.enrichAll(ctx, sv.items)
 	return sv.items, nil
 }
 
 // newSave prepares a save of the records.
 func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []entry, error) {
-	sv := &save{store: s, ctx: ctx, account: account(ctx), items: make([]*engine.Item, len(records))}
+	sv := s.newWrite(ctx, len(records))
+	sv.bulk = true
 	entries := make([]entry, len(records))
 	for i := range records {
 		var err error
-		if entries[i], err = sv.prepare(&records[i]); err != nil {
+		if entries[i], err = sv.prepare(&records[i], false); err != nil {
 			return nil, nil, atRecord(i, err)
 		}
-		entries[i].index = i
+		entries[i].settle(i, "")
 	}
 	return sv, entries, nil
 }
 
-// save is one call of Save.
+// newWrite prepares a write of so many records.
+func (s *Store) newWrite(ctx context.Context, records int) *save {
+	return &save{store: s, ctx: ctx, account: account(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
+}
+
+// save is one call of Create, Update or Save.
 type save struct {
 	store    *Store
 	w        *session
 	ctx      context.Context
 	account  string
+	now      engine.Instant
+	bulk     bool // a Save: errors tell the record
 	items    []*engine.Item
+	later    []pending
+	expected []expectation
 	defaults map[*engine.Property]string // hashes of default passwords
 	args     []any
 	mask     []byte // room for one
@@ -65,6 +75,36 @@ type entry struct {
 	sought  bool          // it was looked for there and not found
 	how     how
 	mask    string // which properties are given, for upserts
+
+	handling engine.Handling
+	alone    bool          // is written by itself, not together with others
+	inner    bool          // is nested in another record
+	path     string        // of the attribute it is nested in
+	deep     *deep         // nil when there is nothing but the row
+	id       string        // of an update
+	match    *engine.Match // of an update
+}
+
+// settle tells the entry, and what is nested in it, which record of the call
+// it is of, and where in that.
+func (e *entry) settle(index int, path string) {
+	e.index, e.path = index, path
+	if e.deep == nil {
+		return
+	}
+	if path != "" {
+		path += "."
+	}
+	for _, n := range e.deep.records {
+		n.entry.settle(index, path+n.property.Name)
+	}
+	for _, m := range e.deep.members {
+		for i, member := range m.add {
+			if inner, ok := member.(*entry); ok {
+				inner.settle(index, path+place(m.property, i))
+			}
+		}
+	}
 }
 
 // how an entry is written.
@@ -75,16 +115,24 @@ const (
 	upsert            // complete enough to be inserted or updated by one statement
 	lookup            // whether it exists decides what to do
 	rekey             // found by one key, stored under another
+	modify            // an Update: it must exist
 )
 
-// prepare does what needs no transaction: checks, hashes, generated values.
-func (sv *save) prepare(r *engine.Record) (entry, error) {
-	s := sv.store
-	p, err := s.plan(r.Class)
+// prepare does what needs no transaction: checks, hashes, generated values. A
+// record nested in another is completed in the transaction: what it is nested
+// in gives it values.
+func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
+	p, err := sv.store.plan(r.Class)
 	if err != nil {
 		return entry{}, err
 	}
-	e := entry{plan: p, version: r.Version, given: r.Values}
+	if r.Class.Abstract {
+		return entry{}, abstract(r.Class)
+	}
+	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, inner: inner, alone: inner}
+	if err := sv.unfold(&e); err != nil {
+		return entry{}, err
+	}
 	if err := r.Class.Check(r.Values); err != nil {
 		return entry{}, err
 	}
@@ -97,18 +145,35 @@ func (sv *save) prepare(r *engine.Record) (entry, error) {
 	if err := e.locate(r); err != nil {
 		return entry{}, err
 	}
-	if e.how == rekey {
+	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given)
+	switch {
+	case e.how == rekey:
 		return e, nil
-	}
-	if e.key == nil {
+	case e.key == nil && (inner || p.duties.late):
+		return e, nil
+	case e.key == nil:
 		e.full = e.given
 		return e, sv.complete(p, e.full)
 	}
 	e.how = lookup
-	if p.shapes == nil && p.condition == "" {
+	if !e.alone && p.upsertable() {
 		return e, sv.tryUpsert(&e)
 	}
 	return e, nil
+}
+
+// abstract is the error for an item of a class that has none of its own.
+func abstract(c *engine.Class) *engine.Error {
+	e := engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", c.FullName)
+	e.Class = c.FullName
+	return e
+}
+
+// upsertable reports whether one statement can insert or update an item of the
+// class, whichever it takes.
+func (p *plan) upsertable() bool {
+	d := &p.duties
+	return p.shapes == nil && p.condition == "" && !d.late && d.change == nil && d.creator == nil && d.editor == nil
 }
 
 // locate finds out where to look for the record's item, and makes the key
@@ -131,7 +196,7 @@ func (e *entry) locate(r *engine.Record) error {
 				e.given[p.Index] = parts[i]
 			}
 		}
-		if e.keyGiven() && c.ID(e.given) != r.ID {
+		if e.keyGiven() && c.ID(e.given) != r.ID || !ok && e.keyTouched() {
 			e.how = rekey
 		}
 	}
@@ -151,6 +216,11 @@ func (e *entry) keyGiven() bool {
 		}
 	}
 	return true
+}
+
+// keyTouched reports whether a part of the key is given.
+func (e *entry) keyTouched() bool {
+	return slices.ContainsFunc(e.plan.class.KeyProperties(), func(p *engine.Property) bool { return e.given[p.Index] != engine.Absent })
 }
 
 // tryUpsert makes e an upsert if defaults and generated values make up for
@@ -186,6 +256,14 @@ func (sv *save) tryUpsert(e *entry) error {
 
 // complete makes v what is inserted.
 func (sv *save) complete(p *plan, v engine.Values) error {
+	if p.duties.stamped() {
+		p.class.Stamp(v, sv.generate(), true)
+	}
+	return sv.fill(p, v)
+}
+
+// fill gives v the defaults and generated values that it lacks.
+func (sv *save) fill(p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
 		if v[property.Index] != engine.Absent || property.Default == nil {
 			continue
@@ -196,7 +274,7 @@ func (sv *save) complete(p *plan, v engine.Values) error {
 		}
 		v[property.Index] = hashed
 	}
-	return p.class.Complete(v, sv.store.generate())
+	return p.class.Complete(v, sv.generate())
 }
 
 // passwords hashes what a record gives, and the defaults that it may need:

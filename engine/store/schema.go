@@ -155,8 +155,10 @@ func (s *Store) passGuard(ctx context.Context, conn *sqlx.Conn) error {
 
 func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	var rows []kept
-	if _, err := conn.ExecContext(ctx, memoryDDL); err != nil {
-		return err
+	for _, ddl := range []string{memoryDDL, counterDDL} {
+		if _, err := conn.ExecContext(ctx, ddl); err != nil {
+			return err
+		}
 	}
 	if err := conn.SelectContext(ctx, &rows, `SELECT * FROM `+memoryTable); err != nil {
 		return err

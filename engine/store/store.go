@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,9 +20,12 @@ type Config struct {
 	// HashPassword turns the plain text of a password into what is stored. It
 	// is called outside of transactions. Without it passwords are refused.
 	HashPassword func(ctx context.Context, plain string) (string, error)
-	Now          func() time.Time // nil means time.Now
-	NewID        func() string    // nil means UUIDs of version 7
-	Log          *slog.Logger     // nil means none
+	// FileClass, one of Classes, says which item holds which file; its rows
+	// follow the file attributes of items. Nil when nobody asks.
+	FileClass *engine.Class
+	Now       func() time.Time // nil means time.Now
+	NewID     func() string    // nil means UUIDs of version 7
+	Log       *slog.Logger     // nil means none
 }
 
 // Store is the SQL engine.Repository.
@@ -88,8 +90,7 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 		if err != nil || !done {
 			return err // another process was faster
 		}
-		sv.w = w
-		return sv.run(slices.Clone(entries))
+		return sv.run(w, entries)
 	})
 	if err != nil {
 		return false, err
@@ -151,13 +152,6 @@ func (s *Store) trace() func(sql string) {
 
 // revision is a number that no content of an item had before.
 func revision() int64 { return rand.Int64N(1<<63-1) + 1 }
-
-func (s *Store) generate() engine.Generate {
-	return engine.Generate{
-		GUID: s.cfg.NewID,
-		Now:  func() engine.Instant { return engine.InstantOf(s.cfg.Now()) },
-	}
-}
 
 // account returns the id of who acts, "" for nobody.
 func account(ctx context.Context) string {

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"math"
+	"slices"
 
 	"restsrv/engine"
 )
@@ -13,7 +14,35 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if err != nil {
 		return nil, err
 	}
-	if err := c.Complete(v, s.generate()); err != nil {
+	if c.Abstract {
+		return nil, abstract(c)
+	}
+	if p.duties.plain() {
+		return s.createPlain(ctx, p, v)
+	}
+	sv := s.newWrite(ctx, 1)
+	e := entry{plan: p, version: c.Version, given: v, handling: o.Handling, alone: true}
+	if err := sv.unfold(&e); err != nil {
+		return nil, err
+	}
+	if err := p.fits(v); err != nil {
+		return nil, err
+	}
+	if err := sv.passwords(p, v); err != nil {
+		return nil, err
+	}
+	if !p.duties.late {
+		if err := sv.complete(p, v); err != nil {
+			return nil, err
+		}
+	}
+	return sv.alone(e)
+}
+
+// createPlain inserts an item of which nothing but the row is to be written.
+func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*engine.Item, error) {
+	c := p.class
+	if err := c.Complete(v, s.newWrite(ctx, 0).generate()); err != nil {
 		return nil, err
 	}
 	if err := p.fits(v); err != nil {
@@ -25,7 +54,7 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	rev := revision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	err = s.writer.statement(ctx, func(w *session) error {
+	err := s.writer.statement(ctx, func(w *session) error {
 		st, err := w.prepare(p.insert)
 		if err != nil {
 			return err
@@ -40,7 +69,47 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if err != nil {
 		return nil, err
 	}
-	return it, nil
+	return s.enriched(ctx, it), nil
+}
+
+// alone writes one record in a transaction of its own.
+func (sv *save) alone(e entry) (*engine.Item, error) {
+	e.settle(0, "")
+	entries := []entry{e}
+	do := sv.store.writer.do
+	if sv.single(&e) {
+		do = sv.store.writer.statement
+	}
+	err := do(sv.ctx, func(w *session) error { return sv.run(w, entries) })
+	if err != nil {
+		return nil, err
+	}
+	return sv.store.enriched(sv.ctx, sv.items[0]), nil
+}
+
+// single reports whether one statement writes all of e.
+func (sv *save) single(e *entry) bool {
+	d := &e.plan.duties
+	if e.deep != nil || e.plan.table.filed || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+		return false
+	}
+	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
+}
+
+// enriched gives items that were written what their classes need. The write
+// stands: that this fails is no failure of it.
+func (s *Store) enriched(ctx context.Context, it *engine.Item) *engine.Item {
+	s.enrichAll(ctx, []*engine.Item{it})
+	return it
+}
+
+func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
+	if !slices.ContainsFunc(items, func(it *engine.Item) bool { return s.plans[it.Class].needy }) {
+		return
+	}
+	if err := s.enrich(ctx, items, nil); err != nil {
+		s.cfg.Log.Warn("what goes with a saved object could not be loaded", "class", items[0].Class.FullName, "error", err)
+	}
 }
 
 // hash turns the plain passwords in v into what is stored.
@@ -128,42 +197,24 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 	if !ok {
 		return nil, engine.NoItem(c, id)
 	}
+	sv := s.newWrite(ctx, 1)
+	e := entry{plan: p, given: v, key: key, how: modify, handling: o.Handling, alone: true, id: id, match: o.Match}
+	if err := sv.unfold(&e); err != nil {
+		return nil, err
+	}
 	if err := c.Check(v); err != nil {
 		return nil, err
 	}
 	if err := p.fits(v); err != nil {
 		return nil, err
 	}
-	if !given(v) {
+	if e.deep == nil && !given(v) {
 		return s.untouched(ctx, c, id, o.Match)
 	}
 	if err := s.hash(ctx, p, v); err != nil {
 		return nil, err
 	}
-	it := &engine.Item{}
-	inspects := o.Handling == engine.Strict && setsReadonly(p, v) || !inStatement(o.Match)
-	do := s.writer.statement
-	if inspects {
-		do = s.writer.do
-	}
-	err = do(ctx, func(w *session) error {
-		match := o.Match
-		if inspects {
-			if err := s.inspect(w, p, id, v, o); err != nil {
-				return err
-			}
-			match = nil
-		}
-		found, err := s.updateOne(w, p, it, change{key: key, values: v, match: match, editor: account(ctx)})
-		if err != nil || found {
-			return err
-		}
-		return s.missing(w, p, id)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return it, nil
+	return sv.alone(e)
 }
 
 func given(v engine.Values) bool {
@@ -204,36 +255,6 @@ func setsReadonly(p *plan, v engine.Values) bool {
 		}
 	}
 	return false
-}
-
-// inspect reads the stored item, in the transaction of the update, and refuses
-// what the update may not do to it.
-func (s *Store) inspect(w *session, p *plan, id string, v engine.Values, o engine.WriteOptions) error {
-	key, _ := p.class.KeyValues(id)
-	stored := &engine.Item{}
-	found, err := w.one(w.ctx, p.lock, p, stored, key)
-	if err != nil {
-		return err
-	}
-	if !found {
-		return engine.NoItem(p.class, id)
-	}
-	if !o.Match.Allows(stored.Revision) {
-		return unmatched(p.class, id)
-	}
-	if o.Handling != engine.Strict {
-		return nil
-	}
-	for i, property := range p.class.Properties {
-		at := stored.Class.Property(property.Name)
-		if property.Readonly && v[i] != engine.Absent && v[i] != stored.Values[at.Index] {
-			e := engine.Errorf(engine.Invalid, "readonly", "attribute %s of class %s is read-only and cannot be changed",
-				engine.Quote(property.Name), p.class.FullName)
-			e.Class, e.ID, e.Attribute = p.class.FullName, id, property.Name
-			return e
-		}
-	}
-	return nil
 }
 
 // missing tells why no row came back from a write: 412 when the item is there
@@ -352,52 +373,4 @@ func stored(revision uint64) int64 {
 		return 0
 	}
 	return int64(revision)
-}
-
-// Delete is engine.Repository's.
-func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
-	p, err := s.plan(c)
-	if err != nil {
-		return err
-	}
-	key, ok := c.KeyValues(id)
-	if !ok {
-		return engine.NoItem(c, id)
-	}
-	do := s.writer.statement
-	if !inStatement(m) {
-		do = s.writer.do
-	}
-	return do(ctx, func(w *session) error {
-		text, args := p.remove, make([]any, 0, len(key)+1)
-		for _, k := range key {
-			args = append(args, encode(k))
-		}
-		switch {
-		case m == nil || m.Any:
-		case len(m.Revisions) == 1:
-			b := newBuilder(s.traits)
-			b.add("DELETE FROM ", p.table.quoted)
-			p.whereKey(b, key)
-			b.add(" AND ", revColumn, " = ")
-			b.bind(stored(m.Revisions[0]))
-			text, args = b.text(), b.args
-		default:
-			if err := s.inspect(w, p, id, nil, engine.WriteOptions{Match: m}); err != nil {
-				return err
-			}
-		}
-		st, err := w.prepare(text)
-		if err != nil {
-			return err
-		}
-		done, err := st.ExecContext(w.ctx, args...)
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n > 0 {
-			return err
-		}
-		return s.missing(w, p, id)
-	})
 }

@@ -37,7 +37,7 @@ func tryOpen(t testing.TB, path string, classes ...*engine.Class) (*store.Store,
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword})
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes)})
 }
 
 func mustOpen(t *testing.T, path string, classes ...*engine.Class) *store.Store {

@@ -22,6 +22,17 @@ func HashPassword(_ context.Context, plain string) (string, error) {
 	return "hash of " + plain, nil
 }
 
+// FileClass is what an implementation is told to keep rows of files in: the class
+// #file, nil when it is not among the classes.
+func FileClass(classes []*engine.Class) *engine.Class {
+	for _, c := range classes {
+		if c.FullName == "#file" {
+			return c
+		}
+	}
+	return nil
+}
+
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
 	groups := []struct {
@@ -36,6 +47,14 @@ func Run(t *testing.T, open Open) {
 		{"save", saveTests},
 		{"inheritance", treeTests},
 		{"loading", loadTests},
+		{"nested records", nestedTests},
+		{"collections", collectionTests},
+		{"changed keys", rekeyTests},
+		{"all that a filter finds", allTests},
+		{"numbers", numberTests},
+		{"trackers", trackerTests},
+		{"archive", archiveTests},
+		{"files", fileTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {

@@ -1,0 +1,160 @@
+package store
+
+import (
+	"context"
+
+	"restsrv/engine"
+)
+
+// UpdateAll is engine.Repository's.
+func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
+	p, err := s.plan(q.Class)
+	if err != nil {
+		return 0, err
+	}
+	if err := unpaged(q); err != nil {
+		return 0, err
+	}
+	if err := p.onlyPlain(v); err != nil {
+		return 0, err
+	}
+	if err := q.Class.Check(v); err != nil {
+		return 0, err
+	}
+	if err := p.fits(v); err != nil {
+		return 0, err
+	}
+	if !given(v) {
+		return s.Count(ctx, q)
+	}
+	sv := s.newWrite(ctx, 1)
+	if err := s.hash(ctx, p, v); err != nil {
+		return 0, err
+	}
+	written := sv.stampedUpdate(p, v)
+	n := int64(0)
+	err = s.writer.do(ctx, func(w *session) (err error) {
+		sv.begin(w)
+		n, err = sv.updateAll(p, q, written)
+		if err != nil || n == 0 || !p.duties.restricted {
+			return err
+		}
+		sv.expectAll(&entry{plan: p}, v)
+		return sv.checkReferences()
+	})
+	return n, err
+}
+
+func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, error) {
+	if err := sv.raise(p, []engine.Values{v}); err != nil {
+		return 0, err
+	}
+	b := newBuilder(sv.store.traits)
+	b.dialect = sv.store.db.Dialect
+	sv.setAll(b, p, v)
+	if err := sv.store.among(b, p, q); err != nil {
+		return 0, err
+	}
+	n, err := sv.w.execute(b)
+	if err != nil {
+		given := func(name string) any { return v[p.class.Property(name).Index] }
+		if d := sv.store.duplicate(p, err, given); d != nil {
+			return 0, d
+		}
+	}
+	return n, err
+}
+
+// among writes the condition that an item is one of those that q finds.
+func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
+	b.add(" WHERE ", seqColumn, " IN (SELECT ", seqColumn, " FROM ", p.table.quoted)
+	p.where(b, q.Filter)
+	b.add(")")
+	return s.tooMany(b)
+}
+
+// unpaged refuses a query for a part of what it finds: which part that is
+// could change before the write.
+func unpaged(q *engine.Query) error {
+	if q.Offset > 0 || q.Count >= 0 || q.After != nil {
+		return engine.Errorf(engine.Invalid, "query", "a change of all objects that a filter finds takes neither offset nor count")
+	}
+	return nil
+}
+
+// onlyPlain refuses what cannot be given to many items at once.
+func (p *plan) onlyPlain(v engine.Values) error {
+	refuse := func(property *engine.Property, reason, why string) error {
+		e := engine.Errorf(engine.Invalid, reason, "attribute %s of class %s cannot be changed for many objects at once: it %s",
+			engine.Quote(property.Name), p.class.FullName, why)
+		e.Class, e.Attribute = p.class.FullName, property.Name
+		return e
+	}
+	for _, property := range p.duties.derived {
+		v[property.Index] = engine.Absent
+	}
+	for _, property := range p.class.KeyProperties() {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "key", "is the key")
+		}
+	}
+	for _, property := range p.duties.collections {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "collection", "is a collection")
+		}
+	}
+	for _, property := range p.duties.files {
+		if v[property.Index] != engine.Absent {
+			return refuse(property, "file", "is a file")
+		}
+	}
+	for _, property := range p.duties.references {
+		if _, nested := v[property.Index].(*engine.Record); nested {
+			return refuse(property, "nested", "was given as an object")
+		}
+	}
+	return nil
+}
+
+// DeleteAll is engine.Repository's.
+func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
+	p, err := s.plan(q.Class)
+	if err != nil {
+		return 0, err
+	}
+	if err := unpaged(q); err != nil {
+		return 0, err
+	}
+	n := int64(0)
+	err = s.writer.do(ctx, func(w *session) (err error) {
+		b := newBuilder(s.traits)
+		b.dialect = s.db.Dialect
+		b.add("DELETE FROM ", p.table.quoted)
+		if err := s.among(b, p, q); err != nil {
+			return err
+		}
+		if !p.table.remembered() {
+			n, err = w.execute(b)
+			return err
+		}
+		b.add(" RETURNING ", p.table.id.quoted)
+		var keys []any
+		if err := w.rows(b, 1, func(row []any) { keys = append(keys, read(p.table.id.typ, row[0])) }); err != nil {
+			return err
+		}
+		n = int64(len(keys))
+		return s.forget(w, p.table, keys)
+	})
+	return n, err
+}
+
+// remembered reports whether other tables know of the items: of their links or
+// their files.
+func (t *table) remembered() bool {
+	for _, p := range t.pointers {
+		if p.other != "" {
+			return true
+		}
+	}
+	return t.filed
+}

@@ -1,0 +1,348 @@
+package store
+
+import (
+	"maps"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// pending is an item whose collections are to be changed.
+type pending struct {
+	entry *entry
+	item  *engine.Item
+}
+
+// finish does what waited until all records were written: collections, which
+// may write records again, then the checks of references.
+func (sv *save) finish() error {
+	if err := sv.relateAll(); err != nil {
+		return err
+	}
+	return sv.checkReferences()
+}
+
+func (sv *save) relateAll() error {
+	for len(sv.later) > 0 {
+		next := sv.later[0]
+		sv.later = sv.later[1:]
+		for _, m := range next.entry.deep.members {
+			if err := sv.relate(next, m); err != nil {
+				return sv.blamed(next.entry, within(next.entry.path, err))
+			}
+		}
+	}
+	return nil
+}
+
+// blamed says which record of a Save an error is about.
+func (sv *save) blamed(e *entry, err error) error {
+	if sv.bulk {
+		return atRecord(e.index, err)
+	}
+	return err
+}
+
+func (sv *save) relate(owner pending, m membership) error {
+	if m.property.Back != nil {
+		return sv.relateBack(owner, m)
+	}
+	members, err := sv.members(owner.entry, m, nil)
+	if err != nil {
+		return err
+	}
+	l := linksOf(m.property)
+	self := keyOf(owner.item)
+	if m.replace {
+		if members, err = sv.keepPrefix(l, self, m.property, members); err != nil {
+			return err
+		}
+	}
+	for chunk := range slices.Chunk(m.remove, bulkRows) {
+		ids := make([]any, 0, len(chunk))
+		for _, id := range chunk {
+			if key, ok := m.property.Target.KeyValues(id); ok {
+				ids = append(ids, key[0])
+			}
+		}
+		if err := sv.unlink(l, self, sv.store.plans[m.property.Target].table.id.typ, ids); err != nil {
+			return err
+		}
+	}
+	return sv.link(l, self, members)
+}
+
+// members returns the keys of what is added to a collection; records are
+// written first, with values that fill sets.
+func (sv *save) members(e *entry, m membership, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
+	keys := make([]any, 0, len(m.add))
+	for i, member := range m.add {
+		if id, ok := member.(string); ok {
+			key, ok := m.property.Target.KeyValues(id)
+			if !ok {
+				return nil, dangling(m.property, id)
+			}
+			keys = append(keys, key[0])
+			if e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
+				sv.expect(e, m.property, key[0])
+			}
+			continue
+		}
+		inner := *member.(*entry)
+		if fill != nil {
+			inner.given = slices.Clone(inner.given)
+			fill(inner.given, inner.plan.class)
+		}
+		it, err := sv.write(&inner)
+		if err == nil && !m.property.Allows(it.Class) {
+			err = notAllowed(m.property, it.Class, it.ID)
+		}
+		if err != nil {
+			return nil, within(place(m.property, i), err)
+		}
+		keys = append(keys, keyOf(it))
+	}
+	return keys, nil
+}
+
+// keepPrefix makes the links of an owner the beginning of what they are to be
+// and returns the rest, which is to be added: members that stay in their order
+// are not touched.
+func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []any) ([]any, error) {
+	members = distinct(members)
+	typ := sv.store.plans[p.Target].table.id.typ
+	b := newBuilder(sv.store.traits)
+	b.add("SELECT ", l.item, " FROM ", l.quoted, " WHERE ", l.owner, " = ")
+	b.bind(owner)
+	b.add(" ORDER BY ", seqColumn)
+	var gone []any
+	err := sv.w.rows(b, 1, func(row []any) {
+		value := read(typ, row[0])
+		if len(members) > 0 && engine.ValueText(value) == engine.ValueText(members[0]) {
+			members = members[1:]
+			return
+		}
+		gone = append(gone, value)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return members, sv.unlink(l, owner, typ, gone)
+}
+
+// distinct leaves out what is there already.
+func distinct(members []any) []any {
+	seen := make(map[string]bool, len(members))
+	return slices.DeleteFunc(slices.Clone(members), func(v any) bool {
+		text := engine.ValueText(v)
+		twice := seen[text]
+		seen[text] = true
+		return twice
+	})
+}
+
+func (sv *save) unlink(l *links, owner any, typ engine.PropertyType, members []any) error {
+	for chunk := range slices.Chunk(members, bulkRows) {
+		b := newBuilder(sv.store.traits)
+		b.add("DELETE FROM ", l.quoted, " WHERE ", l.owner, " = ")
+		b.bind(owner)
+		b.add(" AND ")
+		sv.store.in(b, l.item, typ, chunk)
+		if _, err := sv.w.execute(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// link adds members, in order; what is a member already stays where it is.
+func (sv *save) link(l *links, owner any, members []any) error {
+	pairs := make([][2]any, len(members))
+	for i, m := range members {
+		pairs[i] = [2]any{owner, m}
+	}
+	return sv.linkPairs(l, pairs)
+}
+
+// linkPairs adds pairs of owner and member.
+func (sv *save) linkPairs(l *links, pairs [][2]any) error {
+	for len(pairs) > 0 {
+		n := powerOfTwo(min(len(pairs), bulkRows))
+		if n > len(pairs) {
+			n /= 2
+		}
+		b := newBuilder(sv.store.traits)
+		b.add("INSERT INTO ", l.quoted, " (", l.owner, ", ", l.item, ") VALUES ")
+		for i, pair := range pairs[:n] {
+			b.add([]string{"(", ", ("}[min(i, 1)])
+			b.bind(pair[0])
+			b.add(", ")
+			b.bind(pair[1])
+			b.add(")")
+		}
+		b.add(" ON CONFLICT (", ownerColumn, ", ", itemColumn, ") DO NOTHING")
+		if _, err := sv.w.execute(b); err != nil {
+			return err
+		}
+		pairs = pairs[n:]
+	}
+	return nil
+}
+
+// relateBack changes who points at the owner: that is where such a collection
+// is kept.
+func (sv *save) relateBack(owner pending, m membership) error {
+	p := m.property
+	value := keyOf(owner.item)
+	if p.Binding != nil {
+		value = owner.item.Values[owner.item.Class.Property(p.Binding.Name).Index]
+	}
+	if value == nil {
+		if len(m.add) == 0 {
+			return nil // nothing can point here
+		}
+		e := engine.Errorf(engine.Invalid, "required", "attribute %s must have a value before %s can have members", engine.Quote(p.Binding.Name), engine.Quote(p.Name))
+		e.Class, e.Attribute = owner.entry.plan.class.FullName, p.Binding.Name
+		return e
+	}
+	members, err := sv.members(owner.entry, m, func(v engine.Values, c *engine.Class) {
+		v[c.Property(p.Back.Name).Index] = value
+	})
+	if err != nil {
+		return err
+	}
+	remove := make([]any, 0, len(m.remove))
+	for _, id := range m.remove {
+		if key, ok := p.Target.KeyValues(id); ok {
+			remove = append(remove, key[0])
+		}
+	}
+	members = distinct(members)
+	pointing, err := sv.pointing(p, value, append(slices.Clone(members), remove...), m.replace)
+	if err != nil {
+		return err
+	}
+	if err := sv.clearBack(p, value, pointing, members, remove, m.replace); err != nil {
+		return err
+	}
+	var missing []any
+	for _, key := range members {
+		if here, known := pointing[engine.ValueText(key)]; !known {
+			return dangling(p, engine.ValueText(key)) // it has no place to keep that
+		} else if !here {
+			missing = append(missing, key)
+		}
+	}
+	return sv.setBack(p, value, missing)
+}
+
+// pointing tells of items of p's target class whether they point at value:
+// of those asked for, and, if all is set, of all that do.
+func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
+	target := sv.store.plans[p.Target]
+	back := target.table.byName[p.Back.Name]
+	found := map[string]bool{}
+	look := func(where func(b *builder)) error {
+		b := newBuilder(sv.store.traits)
+		b.add("SELECT ", target.table.id.quoted, ", ", back.quoted, " FROM ", target.table.quoted, " WHERE ")
+		where(b)
+		if target.condition != "" {
+			b.add(" AND ", target.condition)
+		}
+		return sv.w.rows(b, 2, func(row []any) {
+			here := row[1] != nil && engine.ValueText(read(back.typ, row[1])) == engine.ValueText(value)
+			found[engine.ValueText(read(target.table.id.typ, row[0]))] = here
+		})
+	}
+	if all {
+		if err := look(func(b *builder) { b.add(back.quoted, " = "); b.bind(value) }); err != nil {
+			return nil, err
+		}
+	}
+	for chunk := range slices.Chunk(asked, bulkRows) {
+		if err := look(func(b *builder) { sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk) }); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// clearBack makes items that are members no longer point nowhere.
+func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) error {
+	leaving := map[string]bool{}
+	for _, key := range remove {
+		leaving[engine.ValueText(key)] = true
+	}
+	if replace {
+		for id := range pointing {
+			leaving[id] = true
+		}
+	}
+	for _, key := range members {
+		delete(leaving, engine.ValueText(key))
+	}
+	var gone []any
+	for _, id := range slices.Sorted(maps.Keys(leaving)) {
+		if key, ok := p.Target.KeyValues(id); ok && pointing[id] {
+			gone = append(gone, key[0])
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	if !p.Back.Nullable {
+		id := engine.ValueText(gone[0])
+		e := engine.Errorf(engine.Invalid, "required", "object %s cannot leave %s: its attribute %s must have a value",
+			engine.Quote(id), engine.Quote(p.Name), engine.Quote(p.Back.Name))
+		e.Class, e.ID, e.Attribute = p.Target.FullName, id, p.Name
+		return e
+	}
+	return sv.setBack(p, nil, gone)
+}
+
+// setBack makes items point at value.
+func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
+	target := sv.store.plans[p.Target]
+	v := engine.NewValues(p.Target)
+	v[p.Target.Property(p.Back.Name).Index] = value
+	p.Target.Stamp(v, sv.generate(), false)
+	for chunk := range slices.Chunk(ids, bulkRows) {
+		b := newBuilder(sv.store.traits)
+		sv.setAll(b, target, v)
+		b.add(" WHERE ")
+		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
+		if _, err := sv.w.execute(b); err != nil {
+			given := func(name string) any { return v[p.Target.Property(name).Index] }
+			if d := sv.store.duplicate(target, err, given); d != nil {
+				return within(p.Name, d)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// setAll writes the head of an UPDATE that gives several rows the values that
+// are not Absent.
+func (sv *save) setAll(b *builder, p *plan, v engine.Values) {
+	b.add("UPDATE ", p.table.quoted, " SET ")
+	for _, property := range p.stored {
+		if v[property.Index] != engine.Absent {
+			b.add(p.table.byName[property.Name].quoted, " = ")
+			b.bind(v[property.Index])
+			b.add(", ")
+		}
+	}
+	b.add(revColumn, " = ")
+	b.bind(revision())
+	b.add(", ", editorColumn, " = ")
+	b.bind(orNull(sv.editor(p)))
+}
+
+// dangling is the error for an id in an attribute that no object has.
+func dangling(p *engine.Property, id string) *engine.Error {
+	e := engine.Errorf(engine.Invalid, "dangling", "attribute %s names object %s of class %s, which does not exist",
+		engine.Quote(p.Name), engine.Quote(id), p.Target.FullName)
+	e.Attribute, e.ID = p.Name, id
+	return e
+}

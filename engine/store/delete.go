@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// Delete is engine.Repository's.
+func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
+	p, err := s.plan(c)
+	if err != nil {
+		return err
+	}
+	key, ok := c.KeyValues(id)
+	if !ok {
+		return engine.NoItem(c, id)
+	}
+	do := s.writer.do
+	if inStatement(m) && !p.table.remembered() {
+		do = s.writer.statement
+	}
+	return do(ctx, func(w *session) error {
+		b := newBuilder(s.traits)
+		b.add("DELETE FROM ", p.table.quoted)
+		p.whereKey(b, key)
+		switch {
+		case m == nil || m.Any:
+		case len(m.Revisions) == 1:
+			b.add(" AND ", revColumn, " = ")
+			b.bind(stored(m.Revisions[0]))
+		default:
+			if err := s.matches(w, p, id, m); err != nil {
+				return err
+			}
+		}
+		n, err := w.execute(b)
+		switch {
+		case err != nil:
+			return err
+		case n == 0:
+			return s.missing(w, p, id)
+		}
+		return s.forget(w, p.table, key)
+	})
+}
+
+// matches refuses a write that names other revisions than the stored one.
+func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
+	key, _ := p.class.KeyValues(id)
+	stored := &engine.Item{}
+	found, err := w.one(w.ctx, p.lock, p, stored, key)
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return engine.NoItem(p.class, id)
+	case !m.Allows(stored.Revision):
+		return unmatched(p.class, id)
+	}
+	return nil
+}
+
+// forget deletes what belonged to deleted items: links on both sides, and what
+// is known of their files. References to them stay as they are.
+func (s *Store) forget(w *session, t *table, keys []any) error {
+	for chunk := range slices.Chunk(keys, bulkRows) {
+		for _, p := range t.pointers {
+			if p.other == "" {
+				continue
+			}
+			b := newBuilder(s.traits)
+			b.add("DELETE FROM ", p.table, " WHERE ")
+			s.in(b, p.column, t.id.typ, chunk)
+			if _, err := w.execute(b); err != nil {
+				return err
+			}
+		}
+	}
+	return s.forgetFiles(w, t, keys)
+}

@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+
+	"restsrv/engine"
+)
+
+// Dump calls visit for items of a class that has no ancestor, and of all classes
+// below it, as they are stored: passwords as hashes, nothing loaded, nothing
+// computed. They are at most count of those behind an insertion number, 0 for
+// the beginning; last is the number of the last one, 0 when there was none. The
+// item is valid during the call only. It is not for clients.
+func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
+	p, err := s.plan(root)
+	if err != nil {
+		return 0, err
+	}
+	b := newBuilder(s.traits)
+	b.add("SELECT ", p.selected.list, ", ", seqColumn, " FROM ", p.table.quoted, " WHERE ", seqColumn, " > ")
+	b.bind(after)
+	if p.condition != "" {
+		b.add(" AND ", p.condition)
+	}
+	b.add(" ORDER BY ", seqColumn, " LIMIT ")
+	b.bind(int64(count))
+	it := &engine.Item{}
+	err = s.rows(ctx, b, p.selected, []any{&last}, func(r *session) error {
+		p.load(it, r.raw)
+		return visit(it)
+	})
+	return last, err
+}
+
+// Linked are the collections that are kept in tables of links, one for each
+// table: of a pair that mirrors each other one side.
+func (s *Store) Linked() []*engine.Property {
+	var all []*engine.Property
+	seen := map[string]bool{}
+	for _, t := range s.tables {
+		for _, c := range t.classes {
+			for _, p := range c.Properties {
+				if !linked(p) || s.plans[p.Target] == nil {
+					continue
+				}
+				if l := linksOf(p); l.owner == ownerColumn && !seen[l.name] {
+					seen[l.name] = true
+					all = append(all, p)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// DumpLinks calls visit with the ids of owner and member of links of a collection
+// of Linked, by insertion numbers as in Dump.
+func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error) {
+	l := linksOf(p)
+	from, to := s.linkTypes(p)
+	b := newBuilder(s.traits)
+	b.add("SELECT ", l.owner, ", ", l.item, ", ", seqColumn, " FROM ", l.quoted, " WHERE ", seqColumn, " > ")
+	b.bind(after)
+	b.add(" ORDER BY ", seqColumn, " LIMIT ")
+	b.bind(int64(count))
+	var owner, member any
+	err = s.rows(ctx, b, &result{}, []any{&owner, &member, &last}, func(*session) error {
+		return visit(engine.ValueText(read(from, owner)), engine.ValueText(read(to, member)))
+	})
+	return last, err
+}
+
+// linkTypes are the types of the ids on both sides of a collection.
+func (s *Store) linkTypes(p *engine.Property) (owner, member engine.PropertyType) {
+	member = s.plans[p.Target].table.id.typ
+	c, err := s.classOf(p)
+	if err != nil {
+		return engine.String, member
+	}
+	return s.plans[c].table.id.typ, member
+}
+
+// Counters returns the numbers that were assigned last, by the name of their
+// counter.
+func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
+	b := newBuilder(s.traits)
+	b.add(`SELECT "name", "value" FROM `, counterTable)
+	all := map[string]int64{}
+	var name string
+	var value int64
+	err := s.rows(ctx, b, &result{}, []any{&name, &value}, func(*session) error {
+		all[name] = value
+		return nil
+	})
+	return all, err
+}
+
+// rows reads the rows of a statement into the slots of a result and, behind
+// them, into more.
+func (s *Store) rows(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
+	r, err := s.readers.borrow(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.readers.giveBack(r)
+	return s.failed(ctx, r, func() error {
+		st, err := r.prepare(b.text())
+		if err != nil {
+			return err
+		}
+		inner, unwatch := r.watch(ctx)
+		defer unwatch()
+		rows, err := st.QueryContext(inner, b.args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		scan := r.scanner(res, more...)
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+			if err := visit(r); err != nil {
+				return &stop{err}
+			}
+		}
+		return rows.Err()
+	}())
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// duties are what a write of items of a class takes besides their rows, found
+// out once. A class without any is written as fast as its rows.
+type duties struct {
+	references  []*engine.Property // stored ones, whose values are keys
+	restricted  bool               // some of them point at some classes only
+	collections []*engine.Property // and references through another class's attribute
+	derived     []*engine.Property // calculated attributes: input of them is passed over
+	files       []*engine.Property
+	numbers     []*engine.Property // autoassigned ints
+	late        bool               // defaults take the transaction
+	creation    *engine.Property   // trackers, nil for none
+	change      *engine.Property
+	creator     *engine.Property
+	editor      *engine.Property
+	readonly    bool
+}
+
+// pointer is a column whose values are ids of items of a table: a reference,
+// or one side of a table of links.
+type pointer struct {
+	table   string // quoted
+	column  string // quoted
+	other   string // the other side of a table of links; "" for a reference
+	classes string // condition on the class of a row; "" when none is needed
+	plan    *plan  // of the root class of the table of a reference
+	key     bool   // the reference is part of its own class's key
+}
+
+func newDuties(c *engine.Class, bound map[string]bool) duties {
+	d := duties{
+		creation: c.Property(c.CreationTracker), change: c.Property(c.ChangeTracker),
+		creator: c.Property(c.CreatorTracker), editor: c.Property(c.EditorTracker),
+	}
+	for _, p := range c.Properties {
+		switch {
+		case p.Formula != nil:
+			d.derived = append(d.derived, p)
+		case p.Type == engine.Collection || p.Back != nil:
+			d.collections = append(d.collections, p)
+		case p.Type == engine.Reference && !bound[declared(p)]:
+			d.references = append(d.references, p)
+			d.restricted = d.restricted || len(p.Subclasses) > 0
+		case p.Type.IsFile():
+			d.files = append(d.files, p)
+		case p.Type == engine.Int && p.Autoassigned:
+			d.numbers = append(d.numbers, p)
+		}
+		d.late = d.late || p.Computed != nil && p.Stored()
+		d.readonly = d.readonly || p.Readonly
+	}
+	d.late = d.late || len(d.numbers) > 0
+	return d
+}
+
+// declared names a property by its declaration: classes below have copies.
+func declared(p *engine.Property) string { return p.Definition + "#" + p.Name }
+
+// plain reports whether the row of an item is all that there is to write, and
+// all of it is known before the transaction.
+func (d *duties) plain() bool {
+	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 && !d.late && !d.stamped()
+}
+
+// stamped reports whether the class has trackers.
+func (d *duties) stamped() bool {
+	return d.creation != nil || d.change != nil || d.creator != nil || d.editor != nil
+}
+
+// layOutDuties finds out what goes with writing, when all tables are known.
+func (s *Store) layOutDuties() {
+	bound := map[string]bool{} // references that hold another attribute than the key
+	for c := range s.plans {
+		for _, p := range c.Properties {
+			if p.Back != nil && p.Binding != nil {
+				bound[declared(p.Back)] = true
+			}
+		}
+	}
+	for c, p := range s.plans {
+		p.duties = newDuties(c, bound)
+		p.table.filed = p.table.filed || len(p.duties.files) > 0 && s.plans[s.cfg.FileClass] != nil
+	}
+	for _, t := range s.tables {
+		for _, c := range t.classes {
+			s.layOutPointers(t, c, bound)
+		}
+	}
+}
+
+// layOutPointers tells the tables that items of c point at, and those on both
+// sides of its collections.
+func (s *Store) layOutPointers(t *table, c *engine.Class, bound map[string]bool) {
+	for _, p := range c.Properties {
+		if p.Target == nil || s.plans[p.Target] == nil {
+			continue
+		}
+		target := s.plans[p.Target].table
+		switch {
+		case linked(p):
+			l := linksOf(p)
+			t.point(pointer{table: l.quoted, column: l.owner, other: l.item})
+			target.point(pointer{table: l.quoted, column: l.item, other: l.owner})
+		case p.Type == engine.Reference && p.Stored() && p.Formula == nil && !bound[declared(p)]:
+			target.point(pointer{
+				table: t.quoted, column: t.byName[p.Name].quoted, classes: s.sharing(t, p, target),
+				plan: s.plans[t.classes[0]], key: slices.Contains(c.Key, p.Name),
+			})
+		}
+	}
+}
+
+// point adds a pointer unless it is there.
+func (t *table) point(p pointer) {
+	if !slices.ContainsFunc(t.pointers, func(q pointer) bool { return q.table == p.table && q.column == p.column }) {
+		t.pointers = append(t.pointers, p)
+	}
+}
+
+// sharing is the condition that picks the rows of t whose column of p points
+// at target: "" for all of them.
+func (s *Store) sharing(t *table, p *engine.Property, target *table) string {
+	var names []string
+	for _, c := range t.classes {
+		q := c.Property(p.Name)
+		if q != nil && q.Type == engine.Reference && q.Target != nil && s.plans[q.Target] != nil && s.plans[q.Target].table == target {
+			names = append(names, quoteText(c.FullName))
+		}
+	}
+	if len(names) == len(t.classes) {
+		return ""
+	}
+	return " AND " + classColumn + " IN (" + strings.Join(names, ", ") + ")"
+}

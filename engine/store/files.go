@@ -1,0 +1,201 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// held is what an attribute of an item holds from now on.
+type held struct {
+	item      *engine.Item
+	attribute string
+	files     []engine.StoredFile
+}
+
+// file brings the rows of FileClass up to the file attributes that a write
+// gave.
+func (sv *save) file(p *plan, given engine.Values, it *engine.Item) error {
+	if !p.table.filed {
+		return nil
+	}
+	var changed []held
+	for _, property := range p.duties.files {
+		if given[property.Index] != engine.Absent {
+			changed = append(changed, heldBy(it, property.Name))
+		}
+	}
+	return sv.mirror(p.table, changed)
+}
+
+func heldBy(it *engine.Item, attribute string) held {
+	return held{it, attribute, engine.FilesIn(it.Values[it.Class.Property(attribute).Index])}
+}
+
+// refile brings all rows of an item up to it, also those of attributes that
+// its class no longer has.
+func (sv *save) refile(it *engine.Item) error {
+	t := sv.store.plans[it.Class].table
+	if !t.filed {
+		return nil
+	}
+	if err := sv.store.forgetFiles(sv.w, t, []any{keyOf(it)}); err != nil {
+		return err
+	}
+	var all []held
+	for _, property := range sv.store.plans[it.Class].duties.files {
+		all = append(all, heldBy(it, property.Name))
+	}
+	return sv.mirror(t, all)
+}
+
+// mirror makes the rows of attributes of items in one table what these hold.
+func (sv *save) mirror(t *table, all []held) error {
+	byAttribute := map[string][]held{}
+	for _, h := range all {
+		byAttribute[h.attribute] = append(byAttribute[h.attribute], h)
+	}
+	for attribute, list := range byAttribute {
+		for chunk := range slices.Chunk(list, bulkRows) {
+			if err := sv.dropFiles(t, attribute, chunk); err != nil {
+				return err
+			}
+		}
+	}
+	var rows []*engine.Item
+	for _, h := range all {
+		for _, f := range h.files {
+			rows = append(rows, sv.fileRow(h, f))
+		}
+	}
+	return sv.insertFiles(rows)
+}
+
+// dropFiles deletes the rows of files that an attribute no longer holds.
+func (sv *save) dropFiles(t *table, attribute string, list []held) error {
+	keep := map[string]bool{}
+	items := make([]any, len(list))
+	for i, h := range list {
+		items[i] = h.item.ID
+		for _, f := range h.files {
+			keep[f.ID] = true
+		}
+	}
+	p := sv.store.plans[sv.store.cfg.FileClass]
+	b := newBuilder(sv.store.traits)
+	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, t.filesOf(), ` AND "attribute" = `)
+	b.bind(attribute)
+	b.add(" AND ")
+	sv.store.in(b, `"item"`, engine.String, items)
+	var gone []any
+	err := sv.w.rows(b, 1, func(row []any) {
+		if id := text(row[0]); !keep[id] {
+			gone = append(gone, id)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(gone, bulkRows) {
+		b := newBuilder(sv.store.traits)
+		b.add("DELETE FROM ", p.table.quoted, " WHERE ")
+		sv.store.in(b, p.table.id.quoted, engine.String, chunk)
+		if _, err := sv.w.execute(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fileRow is the row of a file that an attribute of an item holds.
+func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
+	c := sv.store.cfg.FileClass
+	v := make(engine.Values, len(c.Properties))
+	for name, value := range map[string]any{
+		"id": f.ID, "hash": f.Hash, "name": orNull(f.Name), "mimeType": orNull(f.MimeType), "size": f.Size, "created": sv.now,
+		"class": h.item.Class.FullName, "item": h.item.ID, "attribute": h.attribute,
+	} {
+		v[c.Property(name).Index] = value
+	}
+	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(revision()), Values: v}
+}
+
+// insertFiles inserts rows or brings those that are there up to date. A file
+// that another item, or another attribute, holds stays with that: to name a
+// file is not to own it.
+func (sv *save) insertFiles(rows []*engine.Item) error {
+	p := sv.store.plans[sv.store.cfg.FileClass]
+	tail := " ON CONFLICT (" + p.table.id.quoted + ") DO UPDATE SET " + revColumn + " = excluded." + revColumn
+	for _, name := range []string{"hash", "name", "mimeType", "size"} {
+		tail += ", " + quoteName(name) + " = excluded." + quoteName(name)
+	}
+	tail += " WHERE " + p.table.quoted + `."item" = excluded."item" AND ` + p.table.quoted + `."attribute" = excluded."attribute"`
+	for len(rows) > 0 {
+		n := powerOfTwo(min(len(rows), bulkRows))
+		if n > len(rows) {
+			n /= 2
+		}
+		seen := map[string]bool{}
+		for _, row := range rows[:n] {
+			if seen[row.ID] { // one statement cannot do a row twice
+				n = len(seen)
+				break
+			}
+			seen[row.ID] = true
+		}
+		b := newBuilder(sv.store.traits)
+		b.add(p.insertText(sv.store.traits, n, tail))
+		for _, row := range rows[:n] {
+			b.args = p.rowArgs(b.args, row)
+		}
+		if _, err := sv.w.execute(b); err != nil {
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// filesOf is the condition for the rows of files of items of the table.
+func (t *table) filesOf() string {
+	names := make([]string, len(t.classes))
+	for i, c := range t.classes {
+		names[i] = quoteText(c.FullName)
+	}
+	return ` WHERE "class" IN (` + strings.Join(names, ", ") + ")"
+}
+
+// followFiles moves the rows of an item's files when its key changes.
+func (sv *save) followFiles(t *table, from, to any) error {
+	if !t.filed {
+		return nil
+	}
+	b := newBuilder(sv.store.traits)
+	b.add("UPDATE ", sv.store.plans[sv.store.cfg.FileClass].table.quoted, ` SET "item" = `)
+	b.bind(engine.ValueText(to))
+	b.add(t.filesOf(), ` AND "item" = `)
+	b.bind(engine.ValueText(from))
+	_, err := sv.w.execute(b)
+	return err
+}
+
+// forgetFiles deletes the rows of the files of items.
+func (s *Store) forgetFiles(w *session, t *table, keys []any) error {
+	if !t.filed {
+		return nil
+	}
+	for chunk := range slices.Chunk(keys, bulkRows) {
+		ids := make([]any, len(chunk))
+		for i, key := range chunk {
+			ids[i] = engine.ValueText(key)
+		}
+		b := newBuilder(s.traits)
+		b.add("DELETE FROM ", s.plans[s.cfg.FileClass].table.quoted, t.filesOf(), " AND ")
+		s.in(b, `"item"`, engine.String, ids)
+		if _, err := w.execute(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,315 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// Import stores items as they are given, all or none: class, version, creator,
+// editor and values, passwords as hashes; Absent is null. Nothing is made up
+// and nothing that must have a value is missed. An item whose id is there takes
+// its place, whatever class it had. A value of a collection that is kept in a
+// table of links may be *engine.Links, with ids alone. Counters pass the numbers
+// that are given. It is not for clients. Errors: Invalid with reason duplicate
+// when a unique value is taken, and for an item without a key.
+func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
+	im := &importing{save: s.newWrite(ctx, 0), items: make([]*engine.Item, len(items))}
+	for i, it := range items {
+		if s.plans[it.Class] == nil {
+			return engine.NoClass(it.Class.FullName)
+		}
+		if it.Class.Abstract {
+			return atRecord(i, abstract(it.Class))
+		}
+		given := *it
+		given.Values = slices.Clone(it.Values)
+		for n, v := range given.Values {
+			if v == engine.Absent {
+				given.Values[n] = nil
+			}
+		}
+		given.Revision = uint64(revision())
+		if given.ID = it.Class.ID(given.Values); given.ID == "" {
+			return atRecord(i, it.Class.Check(given.Values))
+		}
+		im.items[i] = &given
+	}
+	return s.writer.do(ctx, func(w *session) error {
+		im.begin(w)
+		for rest := im.items; len(rest) > 0; {
+			n := im.groupLength(rest)
+			if err := im.write(s.plans[rest[0].Class], rest[:n]); err != nil {
+				return err
+			}
+			rest = rest[n:]
+		}
+		return nil
+	})
+}
+
+// importing is one call of Import.
+type importing struct {
+	*save
+	items []*engine.Item
+}
+
+// groupLength is how many of the first items are of one class and differ.
+func (im *importing) groupLength(items []*engine.Item) int {
+	seen := map[string]bool{}
+	for n, it := range items {
+		if it.Class != items[0].Class || seen[it.ID] || n == bulkRows {
+			return n
+		}
+		seen[it.ID] = true
+	}
+	return len(items)
+}
+
+// write stores items of one class.
+func (im *importing) write(p *plan, items []*engine.Item) error {
+	there, err := im.there(p, items)
+	if err != nil {
+		return err
+	}
+	var fresh []*engine.Item
+	for _, it := range items {
+		if !there[it.ID] {
+			fresh = append(fresh, it)
+		} else if err := im.replace(p, it); err != nil {
+			return err
+		}
+	}
+	if err := im.insert(p, fresh); err != nil {
+		return err
+	}
+	rows := make([]engine.Values, len(items))
+	for i, it := range items {
+		rows[i] = it.Values
+	}
+	if err := im.raise(p, rows); err != nil {
+		return err
+	}
+	if err := im.links(p, items); err != nil {
+		return err
+	}
+	return im.files(p, items)
+}
+
+// there tells which ids the table of a plan has.
+func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, error) {
+	keys := make([]any, len(items))
+	for i, it := range items {
+		keys[i] = keyOf(it)
+	}
+	found := map[string]bool{}
+	b := newBuilder(im.store.traits)
+	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ")
+	im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
+	err := im.w.rows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
+	return found, err
+}
+
+// insert writes new items, as many as go into one statement.
+func (im *importing) insert(p *plan, items []*engine.Item) error {
+	most := max(1, (im.store.traits.MaxVariables-1)/p.rowVariables())
+	for len(items) > 0 {
+		n := powerOfTwo(min(len(items), most))
+		if n > min(len(items), most) {
+			n /= 2
+		}
+		var args []any
+		for _, it := range items[:n] {
+			args = p.rowArgs(args, it)
+		}
+		st, err := im.w.prepareIn(&im.w.bulk, keptBulkStatements, p.insertText(im.store.traits, n, ""), nil)
+		if err != nil {
+			return err
+		}
+		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
+			return im.taken(p, items[0], err)
+		}
+		if err := im.edited(p, items[:n]); err != nil {
+			return err
+		}
+		items = items[n:]
+	}
+	return nil
+}
+
+// taken words a broken unique index. Of several items that were written
+// together it names none.
+func (im *importing) taken(p *plan, it *engine.Item, err error) error {
+	if d := im.store.duplicate(p, err, it.Get); d != nil {
+		return d
+	}
+	return err
+}
+
+// edited sets who changed new items last: inserts know creators alone.
+func (im *importing) edited(p *plan, items []*engine.Item) error {
+	byEditor := map[string][]any{}
+	for _, it := range items {
+		if it.Editor != "" {
+			byEditor[it.Editor] = append(byEditor[it.Editor], keyOf(it))
+		}
+	}
+	for editor, keys := range byEditor {
+		b := newBuilder(im.store.traits)
+		b.add("UPDATE ", p.table.quoted, " SET ", editorColumn, " = ")
+		b.bind(editor)
+		b.add(" WHERE ")
+		im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
+		if _, err := im.w.execute(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace writes an item over the one that has its id.
+func (im *importing) replace(p *plan, it *engine.Item) error {
+	b := newBuilder(im.store.traits)
+	b.add("UPDATE ", p.table.quoted, " SET ", classColumn, " = ", quoteText(p.class.FullName))
+	set := func(quoted string, value any) {
+		b.add(", ", quoted, " = ")
+		b.bind(value)
+	}
+	set(versionColumn, orNull(it.Version))
+	set(revColumn, int64(it.Revision))
+	set(creatorColumn, orNull(it.Creator))
+	set(editorColumn, orNull(it.Editor))
+	for _, col := range p.table.columns {
+		var value any
+		if property := p.class.Property(col.name); property != nil && property.Stored() {
+			value = it.Values[property.Index]
+		}
+		set(col.quoted, value)
+	}
+	b.add(" WHERE ", p.table.id.quoted, " = ")
+	b.bind(keyOf(it))
+	if _, err := im.w.execute(b); err != nil {
+		return im.taken(p, it, err)
+	}
+	return nil
+}
+
+// links writes the collections that items have as values.
+func (im *importing) links(p *plan, items []*engine.Item) error {
+	for _, property := range p.class.Properties {
+		if !linked(property) || im.store.plans[property.Target] == nil {
+			continue
+		}
+		l := linksOf(property)
+		var pairs [][2]any
+		var cleared []any
+		for _, it := range items {
+			given, ok := it.Values[property.Index].(*engine.Links)
+			if !ok {
+				continue
+			}
+			if given.Replace {
+				cleared = append(cleared, keyOf(it))
+			}
+			for _, member := range given.Add {
+				id, _ := member.(string)
+				key, ok := property.Target.KeyValues(id)
+				if !ok {
+					return notAnID(property, id)
+				}
+				pairs = append(pairs, [2]any{keyOf(it), key[0]})
+			}
+		}
+		if err := im.clear(l, p.table.id.typ, cleared); err != nil {
+			return err
+		}
+		if err := im.linkPairs(l, pairs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// files writes what is known of the items' files.
+func (im *importing) files(p *plan, items []*engine.Item) error {
+	if !p.table.filed {
+		return nil
+	}
+	keys := make([]any, len(items))
+	var all []held
+	for i, it := range items {
+		keys[i] = keyOf(it)
+		for _, property := range p.duties.files {
+			all = append(all, heldBy(it, property.Name))
+		}
+	}
+	if err := im.store.forgetFiles(im.w, p.table, keys); err != nil {
+		return err
+	}
+	return im.mirror(p.table, all)
+}
+
+func notAnID(p *engine.Property, id string) *engine.Error {
+	e := engine.Errorf(engine.Invalid, "type", "attribute %s: no object of class %s can have the id %s", engine.Quote(p.Name), p.Target.FullName, engine.Quote(id))
+	e.Attribute = p.Name
+	return e
+}
+
+func (im *importing) clear(l *links, typ engine.PropertyType, owners []any) error {
+	if len(owners) == 0 {
+		return nil
+	}
+	b := newBuilder(im.store.traits)
+	b.add("DELETE FROM ", l.quoted, " WHERE ")
+	im.store.in(b, l.owner, typ, owners)
+	_, err := im.w.execute(b)
+	return err
+}
+
+// ImportLinks adds links of a collection of Linked, as ids of owner and member,
+// in order; those that are there stay where they are.
+func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error {
+	owner, err := s.classOf(p)
+	if err != nil {
+		return err
+	}
+	keys := make([][2]any, len(pairs))
+	for i, pair := range pairs {
+		from, ok := owner.KeyValues(pair[0])
+		to, also := p.Target.KeyValues(pair[1])
+		if !ok || !also {
+			return atRecord(i, notAnID(p, pair[1]))
+		}
+		keys[i] = [2]any{from[0], to[0]}
+	}
+	return s.writer.do(ctx, func(w *session) error {
+		sv := s.newWrite(ctx, 0)
+		sv.begin(w)
+		return sv.linkPairs(linksOf(p), keys)
+	})
+}
+
+// ImportCounters raises counters to the numbers that were assigned last.
+func (s *Store) ImportCounters(ctx context.Context, counters map[string]int64) error {
+	return s.writer.do(ctx, func(w *session) error {
+		for name, value := range counters {
+			if err := raiseCounter(w, name, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// classOf is the class that declares a property.
+func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
+	for _, t := range s.tables {
+		for _, c := range t.classes {
+			if c.FullName == p.Definition {
+				return c, nil
+			}
+		}
+	}
+	return nil, engine.NoClass(p.Definition)
+}

@@ -1,0 +1,255 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// deep is what a record brings besides the values of its own row.
+type deep struct {
+	records []nested
+	members []membership
+}
+
+// nested is a record in the place of a reference: it is saved first.
+type nested struct {
+	property *engine.Property
+	entry    *entry
+	follow   bool
+}
+
+// membership is how a collection changes. A reference through another class's
+// attribute is a collection of one.
+type membership struct {
+	property *engine.Property
+	replace  bool
+	add      []any // ids (string) and records (*entry), in the order given
+	remove   []string
+}
+
+// unfold takes what is not a value of the row out of what e gives.
+func (sv *save) unfold(e *entry) error {
+	d := &e.plan.duties
+	for _, p := range d.derived {
+		e.given[p.Index] = engine.Absent
+	}
+	for _, p := range d.references {
+		r, ok := e.given[p.Index].(*engine.Record)
+		if !ok {
+			continue
+		}
+		inner, err := sv.inner(e, p, r)
+		if err != nil {
+			return within(p.Name, err)
+		}
+		e.deeper().records = append(e.deep.records, nested{p, inner, r.Follow})
+		e.alone = true
+	}
+	for _, p := range d.collections {
+		v := e.given[p.Index]
+		e.given[p.Index] = engine.Absent
+		m, changes, err := sv.membership(e, p, v)
+		if err != nil {
+			return err
+		}
+		if changes {
+			e.deeper().members = append(e.deep.members, m)
+		}
+	}
+	return nil
+}
+
+func (e *entry) deeper() *deep {
+	if e.deep == nil {
+		e.deep = &deep{}
+	}
+	return e.deep
+}
+
+// membership reads the input of a collection, or of a reference through
+// another class's attribute. A collection that is null stays as it is: so it
+// is answered when it was not loaded.
+func (sv *save) membership(e *entry, p *engine.Property, v any) (m membership, changes bool, err error) {
+	m.property = p
+	links, ok := v.(*engine.Links)
+	switch {
+	case ok:
+		m.replace, m.remove = links.Replace, links.Remove
+	case v == engine.Absent, v == nil && p.Type == engine.Collection:
+		return m, false, nil
+	default:
+		links, m.replace = &engine.Links{}, true
+		if r, ok := v.(*engine.Record); ok {
+			links.Add = []any{r}
+		} else if v != nil {
+			links.Add = []any{engine.ValueText(v)}
+		}
+	}
+	for i, member := range links.Add {
+		r, ok := member.(*engine.Record)
+		if !ok {
+			m.add = append(m.add, engine.ValueText(member))
+			continue
+		}
+		inner, err := sv.inner(e, p, r)
+		if err != nil {
+			return m, false, within(place(p, i), err)
+		}
+		m.add = append(m.add, inner)
+	}
+	return m, true, nil
+}
+
+// place names a member of a collection in errors.
+func place(p *engine.Property, i int) string {
+	if p.Type != engine.Collection {
+		return p.Name
+	}
+	return fmt.Sprintf("%s[%d]", p.Name, i)
+}
+
+// inner prepares a record in the place of p's value.
+func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
+	if !p.Allows(r.Class) {
+		return nil, notAllowed(p, r.Class, r.ID)
+	}
+	e, err := sv.prepare(r, true)
+	if err != nil {
+		return nil, err
+	}
+	e.handling = e.handling || outer.handling
+	if e.version == "" {
+		e.version = r.Class.Version
+	}
+	return &e, nil
+}
+
+func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
+	e := engine.Errorf(engine.Invalid, "subclass", "attribute %s may not point at an object of class %s", engine.Quote(p.Name), c.FullName)
+	e.Class, e.ID = c.FullName, id
+	return e
+}
+
+// within says that an error is about something in an attribute.
+func within(name string, err error) error {
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {
+		return err
+	}
+	if name == "" {
+		return err
+	}
+	c := *e
+	c.Code = engine.Invalid // an object in the body that is not there is the body's fault
+	if c.Attribute != "" {
+		name += "." + c.Attribute
+	}
+	c.Attribute = name
+	return &c
+}
+
+// write writes one record with what is nested in its references. Its
+// collections wait until all records are written.
+func (sv *save) write(e *entry) (*engine.Item, error) {
+	before, err := sv.before(e)
+	if err != nil {
+		return nil, err
+	}
+	v, err := sv.resolve(e, before)
+	if err != nil {
+		return nil, err
+	}
+	var it *engine.Item
+	if before != nil || e.how == modify {
+		it, err = sv.change(e, v, before)
+	} else {
+		it, err = sv.insertOne(e, v)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return it, sv.after(e, v, it)
+}
+
+// resolve saves the records in e's references and returns e's values with
+// their keys.
+func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
+	v := slices.Clone(e.given)
+	if e.deep == nil {
+		return v, nil
+	}
+	for _, n := range e.deep.records {
+		inner := *n.entry
+		if n.follow && inner.key == nil && before != nil {
+			inner.key, inner.how = sv.pointed(n.property, before), lookup
+		}
+		it, err := sv.write(&inner)
+		if err != nil {
+			return nil, within(n.property.Name, err)
+		}
+		if !n.property.Allows(it.Class) {
+			return nil, within(n.property.Name, notAllowed(n.property, it.Class, it.ID))
+		}
+		v[n.property.Index] = keyOf(it)
+	}
+	return v, nil
+}
+
+// pointed is the key that a reference of a stored item holds, nil for none.
+func (sv *save) pointed(p *engine.Property, it *engine.Item) []any {
+	at := it.Class.Property(p.Name)
+	if at == nil || it.Values[at.Index] == nil {
+		return nil
+	}
+	return []any{it.Values[at.Index]}
+}
+
+// keyOf is the value by which an item is referred to.
+func keyOf(it *engine.Item) any {
+	if key := it.Class.KeyProperties(); len(key) == 1 {
+		return it.Values[key[0].Index]
+	}
+	return it.ID
+}
+
+// before reads the stored item of a record as far as that decides what to do:
+// nil when there is none that the record could change.
+func (sv *save) before(e *entry) (*engine.Item, error) {
+	if e.key == nil || e.how == modify && !sv.inspects(e) {
+		return nil, nil
+	}
+	// By the root class: whatever the class of the item is.
+	p := sv.store.plans[e.plan.table.classes[0]]
+	it := &engine.Item{}
+	found, err := sv.w.one(sv.w.ctx, p.lock, p, it, slices.Clone(e.key))
+	if err != nil || !found {
+		if err == nil && e.how == modify {
+			err = engine.NoItem(e.plan.class, e.id)
+		}
+		return nil, err
+	}
+	below := it.Class == e.plan.class || slices.Contains(e.plan.class.Descendants, it.Class)
+	switch {
+	case below:
+		return it, nil
+	case e.how == modify:
+		return nil, engine.NoItem(e.plan.class, e.id)
+	case e.inner:
+		return nil, nil // the insert will say that the key is taken
+	}
+	return it, nil
+}
+
+// inspects reports whether an update must look at the stored item first.
+func (sv *save) inspects(e *entry) bool {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(e.match) {
+		return true
+	}
+	if e.deep == nil {
+		return false
+	}
+	return slices.ContainsFunc(e.deep.records, func(n nested) bool { return n.follow && n.entry.key == nil })
+}

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"slices"
+
+	"restsrv/engine"
+)
+
+// insertOne inserts the item that v is completed to.
+func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
+	p := e.plan
+	if err := sv.numberOne(p, v); err != nil {
+		return nil, err
+	}
+	if err := sv.complete(p, v); err != nil {
+		return nil, err
+	}
+	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: v}
+	st, err := sv.w.prepare(p.insert)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = st.ExecContext(sv.w.ctx, p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
+		if d := sv.store.duplicate(p, err, it.Get); d != nil {
+			if e.how == lookup {
+				return nil, again{d} // as in blame
+			}
+			return nil, d
+		}
+		return nil, err
+	}
+	return it, nil
+}
+
+// change updates an item. before is nil when nothing of it had to be known:
+// then the statement itself finds out whether it is there.
+func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
+	match := e.match
+	if before != nil {
+		if err := e.permitted(before); err != nil {
+			return nil, err
+		}
+		if !e.inner && e.how != modify && before.Class != e.plan.class {
+			return sv.reclass(e, v, before)
+		}
+		match = nil
+	}
+	if err := sv.raise(e.plan, []engine.Values{v}); err != nil {
+		return nil, err
+	}
+	e.plan.class.Stamp(v, sv.generate(), false)
+	c := change{key: slices.Clone(e.key), values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
+	if e.how != modify && !e.inner {
+		c.version = &e.version
+	}
+	it := &engine.Item{}
+	found, err := sv.store.updateOne(sv.w, e.plan, it, c)
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		return it, sv.moved(e, it)
+	case e.how == modify:
+		return nil, sv.store.missing(sv.w, e.plan, e.id)
+	}
+	return nil, engine.NoItem(e.plan.class, e.plan.class.ID(v))
+}
+
+// permitted refuses what may not be done to the stored item.
+func (e *entry) permitted(stored *engine.Item) error {
+	c := e.plan.class
+	if !e.match.Allows(stored.Revision) {
+		return unmatched(c, stored.ID)
+	}
+	if e.handling != engine.Strict || !e.plan.duties.readonly {
+		return nil
+	}
+	for i, property := range c.Properties {
+		if !property.Readonly || !property.Stored() || e.given[i] == engine.Absent {
+			continue
+		}
+		if at := stored.Class.Property(property.Name); at == nil || e.given[i] != stored.Values[at.Index] {
+			err := engine.Errorf(engine.Invalid, "readonly", "attribute %s of class %s is read-only and cannot be changed",
+				engine.Quote(property.Name), c.FullName)
+			err.Class, err.ID, err.Attribute = c.FullName, stored.ID, property.Name
+			return err
+		}
+	}
+	return nil
+}
+
+// reclass makes an item one of another class of its tree. It keeps the values
+// that both classes have; what the new class must have besides is completed as
+// for a new item, what it does not have is null from now on.
+func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
+	p := e.plan
+	for i, property := range p.class.Properties {
+		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
+			v[i] = before.Values[at.Index]
+		}
+	}
+	p.class.Stamp(v, sv.generate(), false)
+	if err := sv.numberOne(p, v); err != nil {
+		return nil, err
+	}
+	if err := sv.fill(p, v); err != nil {
+		return nil, err
+	}
+	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version,
+		Creator: before.Creator, Editor: sv.editor(p), Values: v}
+	b := newBuilder(sv.store.traits)
+	b.add("UPDATE ", p.table.quoted, " SET ", classColumn, " = ", quoteText(p.class.FullName))
+	set := func(quoted string, value any) {
+		b.add(", ", quoted, " = ")
+		b.bind(value)
+	}
+	set(versionColumn, orNull(it.Version))
+	set(revColumn, int64(it.Revision))
+	set(editorColumn, orNull(it.Editor))
+	for _, col := range p.table.columns {
+		var value any
+		if property := p.class.Property(col.name); property != nil && property.Stored() {
+			value = v[property.Index]
+		}
+		set(col.quoted, value)
+	}
+	if p.table.composite() {
+		set(p.table.id.quoted, it.ID)
+	}
+	b.add(" WHERE ", p.table.id.quoted, " = ")
+	b.bind(e.key[0])
+	if _, err := sv.w.execute(b); err != nil {
+		if d := sv.store.duplicate(p, err, it.Get); d != nil {
+			return nil, d
+		}
+		return nil, err
+	}
+	if err := sv.moved(e, it); err != nil {
+		return nil, err
+	}
+	return it, sv.refile(it)
+}
+
+// after does what follows the write of a row: collections and checks wait for
+// the end of the transaction.
+func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
+	d := &e.plan.duties
+	if e.deep != nil && len(e.deep.members) > 0 {
+		sv.later = append(sv.later, pending{e, it})
+	}
+	if e.handling == engine.Strict || d.restricted {
+		sv.expectAll(e, given)
+	}
+	return sv.file(e.plan, given, it)
+}

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"slices"
+
+	"restsrv/engine"
+)
+
+// rekeyDepth bounds how far a change of key runs on through keys that are
+// references.
+const rekeyDepth = 16
+
+// moved lets everything that points at an item follow it, when the write of e
+// gave it another key. it is read anew, since it may point at itself.
+func (sv *save) moved(e *entry, it *engine.Item) error {
+	if e.key == nil || keyText(e.key) == it.ID {
+		return nil
+	}
+	key := keyOf(it)
+	if err := sv.follow(e.plan.table, e.key[0], key, rekeyDepth); err != nil {
+		return err
+	}
+	p := sv.store.plans[it.Class]
+	_, err := sv.w.one(sv.w.ctx, p.get, p, it, []any{key})
+	return err
+}
+
+// follow moves what points at an item of t from one key to another.
+func (sv *save) follow(t *table, from, to any, depth int) error {
+	for _, pointer := range t.pointers {
+		var err error
+		switch {
+		case pointer.other != "":
+			err = sv.followLink(pointer, from, to)
+		case pointer.key:
+			err = sv.followKey(pointer, from, to, depth)
+		default:
+			err = sv.followReference(pointer, from, to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return sv.followFiles(t, from, to)
+}
+
+// followReference moves references. The items that have them are others to
+// whoever has read them: their revision changes.
+func (sv *save) followReference(p pointer, from, to any) error {
+	b := newBuilder(sv.store.traits)
+	b.add("UPDATE ", p.table, " SET ", p.column, " = ")
+	b.bind(to)
+	b.add(", ", revColumn, " = ")
+	b.bind(revision())
+	b.add(" WHERE ", p.column, " = ")
+	b.bind(from)
+	b.add(p.classes)
+	_, err := sv.w.execute(b)
+	return err
+}
+
+// followLink moves links. A link that dangled from the new key already is the
+// same one then.
+func (sv *save) followLink(p pointer, from, to any) error {
+	b := newBuilder(sv.store.traits)
+	b.add("DELETE FROM ", p.table, " WHERE ", p.column, " = ")
+	b.bind(from)
+	b.add(" AND ", p.other, " IN (SELECT ", p.other, " FROM ", p.table, " WHERE ", p.column, " = ")
+	b.bind(to)
+	b.add(")")
+	if _, err := sv.w.execute(b); err != nil {
+		return err
+	}
+	b = newBuilder(sv.store.traits)
+	b.add("UPDATE ", p.table, " SET ", p.column, " = ")
+	b.bind(to)
+	b.add(" WHERE ", p.column, " = ")
+	b.bind(from)
+	_, err := sv.w.execute(b)
+	return err
+}
+
+// followKey moves references that are part of a key: their items get another
+// key themselves.
+func (sv *save) followKey(p pointer, from, to any, depth int) error {
+	if depth == 0 {
+		return engine.Errorf(engine.Invalid, "key", "the key cannot be changed: too many keys depend on it")
+	}
+	t := p.plan.table
+	b := newBuilder(sv.store.traits)
+	b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ", p.column, " = ")
+	b.bind(from)
+	b.add(p.classes)
+	var keys []any
+	if err := sv.w.rows(b, 1, func(row []any) { keys = append(keys, read(t.id.typ, row[0])) }); err != nil {
+		return err
+	}
+	name := slices.IndexFunc(t.columns, func(c *column) bool { return c.quoted == p.column })
+	for _, key := range keys {
+		it := &engine.Item{}
+		v := engine.NewValues(p.plan.class)
+		v[p.plan.class.Property(t.columns[name].name).Index] = to
+		c := change{key: []any{key}, values: v, editor: sv.editor(p.plan)}
+		found, err := sv.store.updateOne(sv.w, p.plan, it, c)
+		if err != nil {
+			return err
+		}
+		if !found || it.ID == engine.ValueText(key) {
+			continue
+		}
+		if err := sv.follow(t, key, keyOf(it), depth-1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
