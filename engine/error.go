@@ -20,6 +20,7 @@ const (
 	NotFound             // no such class, item or service
 	Conflict             // the request contradicts another one
 	Unmatched            // If-Match named another revision
+	Unprocessable        // an Idempotency-Key came before, with another request
 	TooLarge             // over a size limit
 	TooMany              // over a rate limit
 	Unavailable          // the database is away or a queue is full

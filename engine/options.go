@@ -83,6 +83,18 @@ func (o Options) Meta(name string, def MetaRepository) (MetaRepository, error) {
 	}
 }
 
+// FileStorage returns a file storage option; the default when absent.
+func (o Options) FileStorage(name string, def FileStorage) (FileStorage, error) {
+	switch v := o[name].(type) {
+	case nil:
+		return def, nil
+	case FileStorage:
+		return v, nil
+	default:
+		return nil, fmt.Errorf("option %q takes ion://fileStorage, found %s", name, describeOption(v))
+	}
+}
+
 // Unknown returns the option names that are not among the known ones.
 func (o Options) Unknown(known ...string) []string {
 	var names []string

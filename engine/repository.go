@@ -67,6 +67,10 @@ type Record struct {
 	Values   Values
 	Handling Handling // as in WriteOptions
 	Follow   bool     // nested in a reference: the item that this points at now, if any
+	// Make, of the last record only, makes its Values from the items saved
+	// before it, in their transaction; it may be called again when that is
+	// retried. The record is the server's own: nobody's permission counts.
+	Make func(saved []*Item) (Values, error)
 }
 
 // WriteOptions refine a write.

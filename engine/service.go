@@ -227,5 +227,7 @@ type Env struct {
 	Meta    MetaRepository
 	Data    Repository // checks the permissions of the account in ctx
 	Tokens  TokenIssuer
+	Files   FileStorage // what fileStorage is when a service does not name it
+	Replays Replays
 	Log     *slog.Logger
 }

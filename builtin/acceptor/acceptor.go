@@ -11,10 +11,10 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"restsrv/engine"
-	"restsrv/engine/wire"
 )
 
 // Defaults of the options, and the one limit that has none.
@@ -27,6 +27,9 @@ const (
 type service struct {
 	meta       engine.MetaRepository
 	data       engine.Repository
+	files      engine.Files
+	replays    engine.Replays
+	options    engine.Options // the converters among them
 	log        *slog.Logger
 	handling   engine.Handling
 	maxRecords int
@@ -34,10 +37,11 @@ type service struct {
 }
 
 // New is the module "builtin/acceptor". Options: dataRepo and metaRepo
-// (mandatory), handling ("lenient" or "strict"), maxRecords (default 10000),
-// maxBody (bytes, default 32 MiB).
+// (mandatory), fileStorage (default: the server's), handling ("lenient" or
+// "strict"), maxRecords (default 10000), maxBody (bytes, default 32 MiB); any
+// other may be a converter.
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{log: env.Log}
+	s := &service{log: env.Log, replays: env.Replays, options: o}
 	for _, name := range []string{"dataRepo", "metaRepo"} {
 		if o[name] == nil {
 			return nil, fmt.Errorf("option %q is missing: acceptor needs dataRepo and metaRepo", name)
@@ -50,6 +54,11 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	if s.data, err = o.Repository("dataRepo", nil); err != nil {
 		return nil, err
 	}
+	storage, err := o.FileStorage("fileStorage", env.Files)
+	if err != nil {
+		return nil, err
+	}
+	s.files = engine.Files{Storage: storage, Data: s.data, Meta: s.meta}
 	if s.handling, err = o.Handling(); err != nil {
 		return nil, err
 	}
@@ -70,26 +79,107 @@ func (s *service) Routes() []engine.Route {
 // Errors is engine.Service's.
 func (s *service) Errors() engine.ErrorForm { return engine.PageErrors }
 
+// accept answers POST /. A request with an Idempotency-Key that was done before
+// is answered as it was then.
 func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	for _, h := range [...]string{"Svc-Converter", "Ion-Converter"} {
-		if name := r.Header.Get(h); name != "" {
-			return nil, engine.Errorf(engine.Invalid, "converter", "the service has no converter %s", engine.Quote(name))
-		}
+	c, err := s.converter(r)
+	if err != nil {
+		return nil, err
 	}
-	elements, err := readElements(r)
+	key, keyed := r.Header["Idempotency-Key"]
+	if !keyed || s.replays == nil {
+		return s.run(ctx, r, c, nil)
+	}
+	body, err := r.ReadBody()
+	if err != nil {
+		return nil, err
+	}
+	// The converter is a part of what is asked for.
+	request := append([]byte(converterName(r)+"\n"), body...)
+	attempt, err := s.replays.Begin(ctx, r.Account.ID+"\n"+r.Service, strings.Join(key, ","), request)
+	if err != nil {
+		return nil, err
+	}
+	if first := attempt.Answer(); first != nil {
+		first.SetHeader("Idempotency-Replayed", "true")
+		return first, nil
+	}
+	resp, err := s.run(ctx, r, c, attempt)
+	if err != nil {
+		return nil, attempt.Failed(ctx, err)
+	}
+	attempt.Finish(ctx, resp)
+	return resp, nil
+}
+
+// run saves the records of a request and answers them, or answers what an
+// attempt saved before.
+func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+	if attempt != nil && attempt.Saved() != nil {
+		items, err := s.saved(ctx, attempt.Saved())
+		if err != nil {
+			return nil, err
+		}
+		return s.respond(ctx, r, c, items)
+	}
+	elements, err := readElements(ctx, r, c)
 	if err != nil {
 		return nil, err
 	}
 	if len(elements) > s.maxRecords {
 		return nil, engine.Errorf(engine.TooLarge, "too-large", "a request has at most %d records, found %d", s.maxRecords, len(elements))
 	}
-	records, unknown, err := s.records(elements, r.Handling(s.handling))
+	records, unknown, err := s.records(ctx, elements, r.Handling(s.handling))
 	if err != nil {
 		return nil, err
+	}
+	if attempt != nil {
+		records = append(records, attempt.Record())
 	}
 	items, err := s.data.Save(ctx, records)
 	if err != nil {
 		return nil, err
+	}
+	resp, err := s.respond(ctx, r, c, items)
+	if err != nil {
+		return nil, err
+	}
+	if len(unknown) > 0 {
+		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn("unknown attribute ignored", unknown))
+	}
+	return resp, nil
+}
+
+// saved reads the items that were saved before, as they are now; what is gone
+// since is left out.
+func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
+	items := make([]*engine.Item, 0, len(names))
+	for _, n := range names {
+		c, err := s.meta.Class(n.Class)
+		if err != nil {
+			continue
+		}
+		it, err := s.data.Get(ctx, c, n.ID)
+		if err != nil && engine.CodeOf(err) != engine.NotFound {
+			return nil, err
+		}
+		if err == nil {
+			items = append(items, it)
+		}
+	}
+	return items, nil
+}
+
+// respond answers the items as stored, or as the converter says.
+func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Converter, items []*engine.Item) (*engine.Response, error) {
+	if err := s.loadMembers(ctx, items); err != nil {
+		return nil, err
+	}
+	if c != nil {
+		resp, err := c.Respond(ctx, r, items)
+		if err != nil || resp != nil {
+			return resp, err
+		}
 	}
 	b := []byte{'['}
 	for i, it := range items {
@@ -101,39 +191,13 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 			b = slices.Grow(b, (len(b)+len(b)/8)*len(items))
 		}
 	}
-	resp := engine.JSON(append(b, ']'))
-	if len(unknown) > 0 {
-		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn("unknown attribute ignored", unknown))
-	}
-	return resp, nil
-}
-
-// readElements reads an array of objects, or a single one.
-func readElements(r *engine.Request) ([]any, error) {
-	if t := r.MediaType(); t != "application/json" {
-		return nil, engine.Errorf(engine.Invalid, "media-type", "the body is sent as application/json, found Content-Type %s", engine.Quote(r.Header.Get("Content-Type")))
-	}
-	body, err := r.ReadBody()
-	if err != nil {
-		return nil, err
-	}
-	v, err := wire.Decode(body)
-	if err != nil {
-		return nil, err
-	}
-	switch v := v.(type) {
-	case []any:
-		return v, nil
-	case engine.Fields:
-		return []any{v}, nil
-	}
-	return nil, engine.Errorf(engine.Invalid, "json", "the body is a JSON array of objects")
+	return engine.JSON(append(b, ']')), nil
 }
 
 // records checks every element against its class. unknown names each ignored
 // attribute once.
-func (s *service) records(elements []any, h engine.Handling) (records []engine.Record, unknown []string, err error) {
-	records = make([]engine.Record, len(elements))
+func (s *service) records(ctx context.Context, elements []any, h engine.Handling) (records []engine.Record, unknown []string, err error) {
+	records = make([]engine.Record, len(elements), len(elements)+1)
 	seen := map[string]bool{}
 	passwords := 0
 	for i, e := range elements {
@@ -147,13 +211,15 @@ func (s *service) records(elements []any, h engine.Handling) (records []engine.R
 				unknown = append(unknown, n)
 			}
 		}
-		for _, p := range records[i].Class.Properties {
-			if v := records[i].Values[p.Index]; p.Type == engine.Password && v != nil && v != engine.Absent {
-				passwords++
-			}
-		}
+		passwords += countPasswords(records[i].Class, records[i].Values)
 		if passwords > maxPasswords {
 			return nil, nil, at(i, engine.Errorf(engine.Invalid, "passwords", "a request has at most %d password values", maxPasswords))
+		}
+	}
+	// Files are stored when everything else is known to be good.
+	for i := range records {
+		if err := s.files.Accept(ctx, records[i].Class, records[i].ID, records[i].Values); err != nil {
+			return nil, nil, at(i, err)
 		}
 	}
 	return records, unknown, nil
@@ -181,6 +247,7 @@ func (s *service) record(rec *engine.Record, element any, h engine.Handling) (un
 	if rec.Version, err = text(fields, "_classVer"); err != nil {
 		return nil, err
 	}
+	rec.Handling = h
 	if rec.Values, unknown, err = rec.Class.Bind(fields, h); err != nil {
 		return nil, err
 	}
@@ -201,6 +268,28 @@ func checkID(rec *engine.Record) error {
 	e := engine.Errorf(engine.Invalid, "type", "the _id of an object of class %s has at most %d characters, found %d", rec.Class.FullName, engine.MaxGUID, n)
 	e.Class, e.ID = rec.Class.FullName, rec.ID
 	return e
+}
+
+// countPasswords counts the passwords of a record and of those nested in it.
+func countPasswords(c *engine.Class, v engine.Values) (n int) {
+	for i, value := range v {
+		switch value := value.(type) {
+		case nil:
+		case string:
+			if c.Properties[i].Type == engine.Password {
+				n++
+			}
+		case *engine.Record:
+			n += countPasswords(value.Class, value.Values)
+		case *engine.Links:
+			for _, e := range value.Add {
+				if r, ok := e.(*engine.Record); ok {
+					n += countPasswords(r.Class, r.Values)
+				}
+			}
+		}
+	}
+	return n
 }
 
 // text reads a system field: text, a number (the id of a class with a numeric

@@ -1,35 +1,37 @@
 package crud
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"mime"
-	"mime/multipart"
+	"context"
 	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/wire"
 )
 
-// readFields reads the body: a JSON object, or the text fields of a multipart
-// form. No body at all is an object without attributes, whatever Content-Type
-// says.
-func readFields(r *engine.Request) (engine.Fields, error) {
+// readFields reads the body: a JSON object, or a multipart form whose files go
+// to the storage as they come. No body at all is an object without attributes,
+// whatever Content-Type says.
+func (s *service) readFields(ctx context.Context, c *engine.Class, r *engine.Request) (engine.Fields, error) {
+	t := r.MediaType()
+	if t == "multipart/form-data" {
+		f := form{class: c, storage: s.files.Storage}
+		return f.read(ctx, r)
+	}
 	body, err := r.ReadBody()
 	if err != nil {
 		return nil, err
 	}
-	t := r.MediaType()
 	switch {
 	case len(body) == 0:
 		return engine.Fields{}, nil
-	case t == "application/json" || strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json"):
+	case isJSON(t):
 		return jsonFields(body)
-	case t == "multipart/form-data":
-		return formFields(r, body)
 	}
 	return nil, engine.Errorf(engine.Invalid, "media-type", "the body is sent as application/json or multipart/form-data, found Content-Type %s", engine.Quote(r.Header.Get("Content-Type")))
+}
+
+func isJSON(t string) bool {
+	return t == "application/json" || strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json")
 }
 
 func jsonFields(body []byte) (engine.Fields, error) {
@@ -56,35 +58,4 @@ func kindOf(v any) string {
 		return "null"
 	}
 	return "a number"
-}
-
-// formFields reads text parts. No class has file attributes yet, so a file
-// part is refused by name.
-func formFields(r *engine.Request, body []byte) (engine.Fields, error) {
-	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	malformed := engine.Errorf(engine.Invalid, "multipart", "the multipart body is malformed")
-	if err != nil || params["boundary"] == "" {
-		return nil, malformed
-	}
-	fields := engine.Fields{}
-	reader := multipart.NewReader(bytes.NewReader(body), params["boundary"])
-	for {
-		part, err := reader.NextPart()
-		if errors.Is(err, io.EOF) {
-			return fields, nil
-		}
-		if err != nil {
-			return nil, malformed
-		}
-		if part.FileName() != "" {
-			e := engine.Errorf(engine.Invalid, "type", "attribute %s takes no file", engine.Quote(part.FormName()))
-			e.Attribute = part.FormName()
-			return nil, e
-		}
-		text, err := io.ReadAll(part)
-		if err != nil {
-			return nil, malformed
-		}
-		fields = append(fields, engine.Field{Name: part.FormName(), Value: string(text)})
-	}
 }

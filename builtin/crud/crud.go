@@ -24,6 +24,7 @@ type service struct {
 	meta     engine.MetaRepository
 	data     engine.Repository
 	log      *slog.Logger
+	files    engine.Files
 	handling engine.Handling
 	maxCount int
 	maxBody  int64
@@ -35,12 +36,12 @@ const maxBuffer = 1 << 20
 
 // known are the options; those after maxBody are the ancestor's, accepted and
 // without effect here.
-var known = []string{"metaRepo", "dataRepo", "handling", "maxCount", "maxBody",
-	"auth", "keyProvider", "fileStorage", "storageSettings", "ignoreRefUpdateErrors", "log", "workflow"}
+var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCount", "maxBody",
+	"auth", "keyProvider", "storageSettings", "ignoreRefUpdateErrors", "log", "workflow"}
 
 // New is the module "builtin/crud". Options, all optional: metaRepo, dataRepo
-// (default: the secured repository), handling ("lenient" or "strict"),
-// maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
+// (default: the secured repository), fileStorage (default: the server's),
+// handling ("lenient" or "strict"), maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	s := &service{log: env.Log, buffers: sync.Pool{New: func() any { return new([]byte) }}}
 	var err error
@@ -50,6 +51,11 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	if s.data, err = o.Repository("dataRepo", env.Data); err != nil {
 		return nil, err
 	}
+	storage, err := o.FileStorage("fileStorage", env.Files)
+	if err != nil {
+		return nil, err
+	}
+	s.files = engine.Files{Storage: storage, Data: s.data, Meta: s.meta}
 	if s.handling, err = o.Handling(); err != nil {
 		return nil, err
 	}
@@ -62,7 +68,7 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 		return nil, err
 	}
 	if names := o.Unknown(known...); len(names) > 0 {
-		return nil, fmt.Errorf("unknown option %q: crud takes metaRepo, dataRepo, handling, maxCount and maxBody", names[0])
+		return nil, fmt.Errorf("unknown option %q: crud takes metaRepo, dataRepo, fileStorage, handling, maxCount and maxBody", names[0])
 	}
 	return s, nil
 }
@@ -72,6 +78,8 @@ func (s *service) Routes() []engine.Route {
 	return []engine.Route{
 		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.fetch},
 		{Method: http.MethodGet, Path: "/:class", Handler: s.list},
+		{Method: "SEARCH", Path: "/:class", MaxBody: s.maxBody, Handler: s.search},
+		{Method: http.MethodPost, Path: "/:class/_search", MaxBody: s.maxBody, Handler: s.search},
 		{Method: http.MethodPost, Path: "/:class", MaxBody: s.maxBody, Handler: s.create},
 		{Method: http.MethodPatch, Path: "/:class/:id", MaxBody: s.maxBody, Handler: s.update},
 		{Method: http.MethodPut, Path: "/:class/:id", MaxBody: s.maxBody, Handler: s.update},

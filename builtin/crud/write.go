@@ -11,36 +11,52 @@ import (
 
 // create answers POST /:class.
 func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, v, unknown, err := s.bind(r)
+	in, err := s.bind(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	it, err := s.data.Create(ctx, c, v, engine.WriteOptions{})
+	it, err := s.data.Create(ctx, in.class, in.values, engine.WriteOptions{Handling: r.Handling(s.handling)})
 	if err != nil {
 		return nil, err
 	}
-	resp := itemResponse(it)
-	resp.SetHeader("Location", "/rest/"+url.PathEscape(r.Service)+"/"+url.PathEscape(c.FullName)+"/"+url.PathEscape(it.ID))
-	s.warn(r, resp, "unknown attribute ignored", unknown)
+	resp, err := s.written(ctx, r, it, in)
+	if err != nil {
+		return nil, err
+	}
+	resp.SetHeader("Location", "/rest/"+url.PathEscape(r.Service)+"/"+url.PathEscape(in.class.FullName)+"/"+url.PathEscape(it.ID))
 	return resp, nil
 }
 
 // update answers PATCH and PUT /:class/:id; both change what is given and
 // leave the rest.
 func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, v, unknown, err := s.bind(r)
+	in, err := s.bind(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.wantNone(ctx, r, c); err != nil {
+	if err := s.wantNone(ctx, r, in.class); err != nil {
 		return nil, err
 	}
-	it, err := s.data.Update(ctx, c, r.Param("id"), v, engine.WriteOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
+	it, err := s.data.Update(ctx, in.class, r.Param("id"), in.values, engine.WriteOptions{Match: ifMatch(r), Handling: r.Handling(s.handling)})
 	if err != nil {
 		return nil, err
 	}
-	resp := itemResponse(it)
-	s.warn(r, resp, "unknown attribute ignored", unknown)
+	return s.written(ctx, r, it, in)
+}
+
+// written answers a write with the object, and what _eager asks for with it.
+func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Item, in *input) (*engine.Response, error) {
+	if len(in.shape.load) > 0 {
+		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
+		switch {
+		case err == nil:
+			it = full
+		case engine.CodeOf(err) != engine.NotFound: // somebody has deleted it since: it was written all the same
+			return nil, err
+		}
+	}
+	resp := itemResponse(it, in.shape)
+	s.warn(r, resp, "unknown attribute ignored", in.unknown)
 	return resp, nil
 }
 
@@ -56,18 +72,33 @@ func (s *service) remove(ctx context.Context, r *engine.Request) (*engine.Respon
 	return nil, s.data.Delete(ctx, c, r.Param("id"), ifMatch(r))
 }
 
-// bind reads the class of the path and the values of the body.
-func (s *service) bind(r *engine.Request) (c *engine.Class, v engine.Values, unknown []string, err error) {
-	c, err = s.meta.Class(r.Param("class"))
+// input is a request to write, read.
+type input struct {
+	class   *engine.Class
+	values  engine.Values
+	shape   shape // of the answer
+	unknown []string
+}
+
+// bind reads the class of the path and the values of the body, and stores the
+// files among them.
+func (s *service) bind(ctx context.Context, r *engine.Request) (*input, error) {
+	c, err := s.meta.Class(r.Param("class"))
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	fields, err := readFields(r)
+	in := &input{class: c}
+	if in.shape, _, err = readShape(c, r); err != nil {
+		return nil, err
+	}
+	fields, err := s.readFields(ctx, c, r)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, err
 	}
-	v, unknown, err = c.Bind(fields, r.Handling(s.handling))
-	return c, v, unknown, err
+	if in.values, in.unknown, err = c.Bind(fields, r.Handling(s.handling)); err != nil {
+		return nil, err
+	}
+	return in, s.files.Accept(ctx, c, r.Param("id"), in.values)
 }
 
 // ifMatch reads If-Match; nil when the request has none. The revision is what

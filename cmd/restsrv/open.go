@@ -8,12 +8,15 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/deploy"
+	"restsrv/engine/file"
+	"restsrv/engine/replay"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
@@ -23,6 +26,8 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
+	files    *file.Storage
+	replays  *replay.Keeper
 	file     string // of SQLite; a name in the application directory for others
 }
 
@@ -30,14 +35,14 @@ type database struct {
 // deploy.json name, in this order. The server holds a file of SQLite alone; the
 // command line works beside it and names no classes of the application.
 func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
-	db, file, err := connect(ctx, c, url, server, log)
+	db, path, err := connect(ctx, c, url, server, log)
 	if err != nil {
 		return nil, err
 	}
-	system := account.Classes()
+	system, held, keys := account.Classes(), file.Class(), replay.Class()
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: append(classes[:len(classes):len(classes)], system...), HashPassword: hasher.Hash, Log: log,
+		Classes: slices.Concat(classes, system, []*engine.Class{held, keys}), FileClass: held, HashPassword: hasher.Hash, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -46,7 +51,9 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	return &database{s, accounts, file}, nil
+	files := file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: held})
+	replays := replay.New(replay.Config{Data: s, Class: keys, Log: log})
+	return &database{store: s, accounts: accounts, files: files, replays: replays, file: path}, nil
 }
 
 // connect opens the database of either kind, and names the file that it is, or

@@ -41,7 +41,8 @@ func (s *server) components() map[string]any {
 	secured := access.New(s.db.store)
 	return map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
-		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil, "settings": nil, "sysLog": nil,
+		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil,
+		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
 }
 
@@ -52,7 +53,7 @@ func known() deploy.Known {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)
-	k.Components = []string{"aclProvider", "auth", "cachedDataRepo", "dataRepo", "keyProvider", "metaRepo",
+	k.Components = []string{"aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider", "metaRepo",
 		"securedDataRepo", "settings", "sysLog", "wsAuth"}
 	return k
 }
@@ -150,7 +151,10 @@ func (s *server) mount(runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
-	s.rest = rest.New(rest.Config{Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate})
+	s.rest = rest.New(rest.Config{
+		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
+	})
 	components := s.components()
 	for _, svc := range s.config.Services {
 		modes[svc.Name] = svc.Mode
@@ -158,7 +162,7 @@ func (s *server) mount(runtime *script.Runtime) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Log: s.log}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})

@@ -23,6 +23,8 @@ type Orphan struct {
 	Path string           // what an upload that broke off left, relative to the directory
 	Row  *engine.HeldFile // a row whose item does not hold the file
 	Size int64            // bytes on the disk
+
+	meta engine.MetaRepository // of the row
 }
 
 // Orphans calls visit for all content that no row names and for every row whose
@@ -52,7 +54,7 @@ func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit
 		return err
 	}
 	for i := range stale {
-		if err := visit(Orphan{Row: &stale[i]}); err != nil {
+		if err := visit(Orphan{Row: &stale[i], meta: meta}); err != nil {
 			return err
 		}
 	}
@@ -65,16 +67,19 @@ func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit
 // rowsAtOnce is how many rows are read before their items are.
 const rowsAtOnce = 1000
 
-// rows calls visit for batches of the rows that are older than Grace, and of
-// the younger ones too: their content must not be taken for an orphan.
+// rows calls visit for batches of all rows.
 func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error) error {
 	id := s.cfg.Class.Property("id")
 	var last string
 	for {
 		batch := make([]engine.HeldFile, 0, rowsAtOnce)
-		q := &engine.Query{Class: s.cfg.Class, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce,
-			Filter: &engine.Filter{Op: engine.OpGt, Property: id, Value: last}}
-		err := s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
+		behind := engine.Fields{{Name: "id", Value: engine.Fields{{Name: "$gt", Value: last}}}}
+		f, err := engine.ParseFilter(s.cfg.Class, behind, s.cfg.Now())
+		if err != nil {
+			return err
+		}
+		q := &engine.Query{Class: s.cfg.Class, Filter: f, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce}
+		err = s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
 			batch = append(batch, held(it))
 			return nil
 		})
@@ -177,19 +182,23 @@ func walk(root string, visit func(path string, info fs.FileInfo) error) error {
 func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	switch {
 	case o.Row != nil:
-		return s.removeRow(ctx, *o.Row)
+		return s.removeRow(ctx, o)
 	case o.Path != "":
 		return gone(os.Remove(filepath.Join(s.cfg.Dir, o.Path)))
 	}
 	return s.removeContent(o.Hash)
 }
 
-// removeRow removes a row unless it has changed since: its item may have got
-// another id.
-func (s *Storage) removeRow(ctx context.Context, row engine.HeldFile) error {
-	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, row.ID)
-	if err == nil && held(it) == row {
-		err = s.cfg.Data.Delete(ctx, s.cfg.Class, row.ID, &engine.Match{Revisions: []uint64{it.Revision}})
+// removeRow removes a row unless its item has come to hold the file, or has got
+// another id, which changes the row too.
+func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
+	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, o.Row.ID)
+	ok := false
+	if err == nil {
+		ok, err = s.isHeld(ctx, o.meta, held(it))
+	}
+	if err == nil && !ok {
+		err = s.cfg.Data.Delete(ctx, s.cfg.Class, o.Row.ID, &engine.Match{Revisions: []uint64{it.Revision}})
 	}
 	switch engine.CodeOf(err) {
 	case engine.NotFound, engine.Unmatched:

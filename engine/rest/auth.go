@@ -9,6 +9,39 @@ import (
 	"restsrv/engine"
 )
 
+// offered returns what a request offers to prove its account.
+func offered(r *http.Request) (engine.Credentials, error) {
+	if len(r.Header["Authorization"]) > 1 { // a proxy may look at the other one
+		return engine.Credentials{}, engine.Errorf(engine.Invalid, "credentials", "the header Authorization is given more than once")
+	}
+	return credentials(r.Header), nil
+}
+
+// account proves who sends a request to a service of that mode.
+func (s *Server) account(r *http.Request, mode engine.AuthMode) (*engine.Account, error) {
+	if mode == engine.AuthNone {
+		return engine.Anonymous, nil
+	}
+	c, err := offered(r)
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.Auth.Authenticate(r.Context(), mode, c)
+}
+
+// anyAccount proves it by whichever credential the request offers.
+func (s *Server) anyAccount(r *http.Request) (*engine.Account, error) {
+	c, err := offered(r)
+	if err != nil {
+		return nil, err
+	}
+	mode := engine.AuthPwd
+	if c.Token != "" {
+		mode = engine.AuthToken
+	}
+	return s.cfg.Auth.Authenticate(r.Context(), mode, c)
+}
+
 // credentials reads what a request offers (interface.md, "Authentication";
 // decisions.md section 4). The header auth-user wins over Basic, Bearer over
 // auth-token.

@@ -21,6 +21,7 @@ var statuses = map[engine.Code]int{
 	engine.NotFound:        http.StatusNotFound,
 	engine.Conflict:        http.StatusConflict,
 	engine.Unmatched:       http.StatusPreconditionFailed,
+	engine.Unprocessable:   http.StatusUnprocessableEntity,
 	engine.TooLarge:        http.StatusRequestEntityTooLarge,
 	engine.TooMany:         http.StatusTooManyRequests,
 	engine.Unavailable:     http.StatusServiceUnavailable,

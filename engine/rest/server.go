@@ -37,6 +37,8 @@ type Config struct {
 	// Ready returns what keeps the server from being ready, one line each; the
 	// lines name services and components, never paths or causes.
 	Ready func() []string
+	// Files are what GET /files/{id} answers.
+	Files engine.Files
 	// MinBodyRate is what a request's body must arrive with, in bytes a
 	// second; 0 means 1 KiB.
 	MinBodyRate int
@@ -78,6 +80,7 @@ func New(cfg Config) *Server {
 	// The paths are matched as they were sent: nothing cleaned, %2F kept.
 	s.outer = mux.NewRouter().SkipClean(true).UseEncodedPath()
 	s.outer.PathPrefix("/rest/").HandlerFunc(s.serveService)
+	s.outer.PathPrefix("/files/").HandlerFunc(s.serveFile)
 	s.outer.HandleFunc("/livez", s.live).Methods(http.MethodGet, http.MethodHead)
 	s.outer.HandleFunc("/readyz", s.ready).Methods(http.MethodGet, http.MethodHead)
 	s.outer.NotFoundHandler = http.HandlerFunc(notFound)
@@ -164,15 +167,9 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req *engine.Request, out *responder) (*engine.Response, error) {
-	account := engine.Anonymous
-	if m.mode != engine.AuthNone {
-		if len(r.Header["Authorization"]) > 1 { // a proxy may look at the other one
-			return nil, engine.Errorf(engine.Invalid, "credentials", "the header Authorization is given more than once")
-		}
-		var err error
-		if account, err = s.cfg.Auth.Authenticate(r.Context(), m.mode, credentials(r.Header)); err != nil {
-			return nil, err
-		}
+	account, err := s.account(r, m.mode)
+	if err != nil {
+		return nil, err
 	}
 	req.Account = account
 	route, params, allow := m.router.match(req.Method, req.Path)

@@ -13,18 +13,37 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	if len(records) == 0 {
 		return nil, nil
 	}
+	last := records[len(records)-1]
+	if last.Make != nil {
+		records = records[:len(records)-1]
+	}
 	sv, entries, err := s.newSave(ctx, records)
 	if err != nil {
 		return nil, err
 	}
 	err = s.writer.do(ctx, func(w *session) error {
-		return sv.run(w, entries)
+		if err := sv.run(w, entries); err != nil || last.Make == nil {
+			return err
+		}
+		return sv.conclude(w, last)
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.enrichAll(ctx, sv.items)
 	return sv.items, nil
+}
+
+// conclude saves the record that is made from what was saved before it.
+func (sv *save) conclude(w *session, last engine.Record) (err error) {
+	if last.Values, err = last.Make(sv.items); err != nil {
+		return err
+	}
+	end, entries, err := sv.store.newSave(sv.ctx, []engine.Record{last})
+	if err != nil {
+		return err
+	}
+	return end.run(w, entries)
 }
 
 // newSave prepares a save of the records.

@@ -1,0 +1,227 @@
+package acceptor_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"restsrv/builtin/acceptor"
+	"restsrv/engine"
+	"restsrv/engine/replay"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+// classes are an application of one class.
+type classes []*engine.Class
+
+func (cs classes) Class(name string) (*engine.Class, error) {
+	for _, c := range cs {
+		if c.FullName == name {
+			return c, nil
+		}
+	}
+	return nil, engine.NoClass(name)
+}
+
+func (cs classes) Classes() []*engine.Class { return cs }
+
+// fixture is an acceptor on a real database.
+type fixture struct {
+	*testing.T
+	data    *store.Store
+	replays engine.Replays
+	handler engine.Handler
+	note    *engine.Class
+}
+
+func open(t *testing.T, options engine.Options) *fixture {
+	t.Helper()
+	ctx := context.Background()
+	note := &engine.Class{Name: "note", Namespace: "n", Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Type: engine.GUID, Autoassigned: true}, {Name: "title", Type: engine.String, Nullable: true, OrderNumber: 1}}}
+	if err := note.Init(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := replay.Class()
+	f := &fixture{T: t, note: note}
+	if f.data, err = store.Open(ctx, db, store.Config{Classes: []*engine.Class{note, keys}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.data.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.replays = replay.New(replay.Config{Data: f.data, Class: keys})
+	all := engine.Options{"dataRepo": f.data, "metaRepo": classes{note}}
+	for name, o := range options {
+		all[name] = o
+	}
+	svc, err := acceptor.New(&engine.Env{Replays: f.replays, Log: slog.New(slog.DiscardHandler)}, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.handler = svc.Routes()[0].Handler
+	return f
+}
+
+// post sends a body with headers given in pairs.
+func (f *fixture) post(body string, header ...string) (*engine.Response, error) {
+	h := http.Header{"Content-Type": {"application/json"}}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return f.handler(context.Background(), &engine.Request{Service: "acceptor", Method: "POST", Path: "/", Header: h,
+		Account: &engine.Account{ID: "a@local"}, Body: strings.NewReader(body)})
+}
+
+func (f *fixture) count() int64 {
+	f.Helper()
+	n, err := f.data.Count(context.Background(), &engine.Query{Class: f.note, Count: -1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return n
+}
+
+// lines is a converter for one title a line.
+type lines struct{ silent bool }
+
+func (lines) Parse(_ context.Context, r *engine.Request, body any) (any, error) {
+	text, ok := body.(string)
+	if !ok {
+		return body, nil
+	}
+	if r.Header.Get("X-Refuse") != "" {
+		return nil, engine.Errorf(engine.Invalid, "converter", "refused")
+	}
+	var all []any
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		all = append(all, engine.Fields{{Name: "_class", Value: "note@n"}, {Name: "title", Value: line}})
+	}
+	return all, nil
+}
+
+func (l lines) Respond(_ context.Context, _ *engine.Request, items []*engine.Item) (*engine.Response, error) {
+	if l.silent {
+		return nil, nil
+	}
+	var b strings.Builder
+	for _, it := range items {
+		b.WriteString(it.Get("title").(string) + ";")
+	}
+	return &engine.Response{Status: 201, ContentType: "text/plain", Body: []byte(b.String())}, nil
+}
+
+// TestConverter holds that a converter makes the records and the answer, in
+// both spellings of the header, for any type of body.
+func TestConverter(t *testing.T) {
+	f := open(t, engine.Options{"lines": lines{}, "silent": lines{silent: true}})
+	for _, header := range []string{"svc-converter", "ion-converter"} {
+		resp, err := f.post("tea\ncoffee\n", header, "lines", "Content-Type", "text/plain; charset=utf-8")
+		if err != nil || string(resp.Body) != "tea;coffee;" || resp.Status != 201 || resp.ContentType != "text/plain" {
+			t.Errorf("%s: %+v, %v", header, resp, err)
+		}
+	}
+	resp, err := f.post("water", "svc-converter", "silent", "Content-Type", "text/plain")
+	if err != nil || !strings.Contains(string(resp.Body), `"title":"water"`) {
+		t.Errorf("without an answer of its own: %s, %v", resp.Body, err)
+	}
+	if resp, err = f.post(`[{"_class":"note@n","title":"json"}]`, "svc-converter", "lines"); err != nil || string(resp.Body) != "json;" {
+		t.Errorf("a body of JSON: %+v, %v", resp, err)
+	}
+	if n := f.count(); n != 6 {
+		t.Errorf("%d notes were saved", n)
+	}
+	for name, header := range map[string][]string{
+		"unknown":          {"svc-converter", "nothing"},
+		"no converter":     {"svc-converter", "dataRepo"},
+		"refuses":          {"svc-converter", "lines", "X-Refuse", "1", "Content-Type", "text/plain"},
+		"makes no records": {"svc-converter", "lines", "Content-Type", "application/octet-stream"},
+		"none for text":    {"Content-Type", "text/plain"},
+	} {
+		if _, err := f.post("x", header...); err == nil || engine.CodeOf(err) != engine.Invalid {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := f.count(); n != 6 {
+		t.Errorf("%d notes were saved", n)
+	}
+}
+
+// TestIdempotencyKey holds that a request is done once for its key, account,
+// service and converter.
+func TestIdempotencyKey(t *testing.T) {
+	f := open(t, engine.Options{"silent": lines{silent: true}})
+	const body = `[{"_class":"note@n","title":"tea","colour":"black"}]`
+	first, err := f.post(body, "Idempotency-Key", "k")
+	if err != nil || first.Header.Get("Idempotency-Replayed") != "" || first.Header.Get("Warning") == "" {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := f.post(body, "Idempotency-Key", "k")
+	if err != nil || string(again.Body) != string(first.Body) || again.Header.Get("Idempotency-Replayed") != "true" ||
+		again.Header.Get("Warning") != first.Header.Get("Warning") || again.ContentType != first.ContentType {
+		t.Errorf("%+v, %v", again, err)
+	}
+	if _, err := f.post(body+" ", "Idempotency-Key", "k"); engine.CodeOf(err) != engine.Unprocessable {
+		t.Errorf("another body: %v", err)
+	}
+	if _, err := f.post(body, "Idempotency-Key", "k", "svc-converter", "silent"); engine.CodeOf(err) != engine.Unprocessable {
+		t.Errorf("another converter: %v", err)
+	}
+	if _, err := f.post(body, "Idempotency-Key", ""); engine.CodeOf(err) != engine.Invalid || err == nil {
+		t.Errorf("an empty key: %v", err)
+	}
+	if n := f.count(); n != 1 {
+		t.Errorf("%d notes were saved", n)
+	}
+	if _, err := f.post(`[{"title":"no class"}]`, "Idempotency-Key", "mended"); engine.CodeOf(err) != engine.Invalid || err == nil {
+		t.Errorf("a bad request: %v", err)
+	}
+	if resp, err := f.post(body, "Idempotency-Key", "mended"); err != nil || resp.Header.Get("Idempotency-Replayed") != "" {
+		t.Errorf("mended: %+v, %v", resp, err)
+	}
+}
+
+// TestCutOff holds that what a process saved before it ended is answered, not
+// saved again.
+func TestCutOff(t *testing.T) {
+	f := open(t, nil)
+	const body = `[{"_class":"note@n","title":"tea"}]`
+	attempt, err := f.replays.Begin(context.Background(), "a@local\nacceptor", "k", []byte("\n"+body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := engine.NewValues(f.note)
+	v[1] = "tea"
+	items, err := f.data.Save(context.Background(), []engine.Record{{Class: f.note, Values: v}, attempt.Record()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.post(body, "Idempotency-Key", "k"); engine.CodeOf(err) != engine.Conflict {
+		t.Errorf("while it may be running: %v", err)
+	}
+	_ = attempt.Failed(context.Background(), nil) // as when the claim expires
+	resp, err := f.post(body, "Idempotency-Key", "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []struct {
+		ID string `json:"_id"`
+	}
+	if json.Unmarshal(resp.Body, &got) != nil || len(got) != 1 || got[0].ID != items[0].ID {
+		t.Errorf("got %s", resp.Body)
+	}
+	if n := f.count(); n != 1 {
+		t.Errorf("%d notes were saved", n)
+	}
+}

@@ -1,0 +1,126 @@
+package crud
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// form reads a multipart body.
+type form struct {
+	class   *engine.Class
+	storage engine.FileStorage
+	fields  engine.Fields
+	lists   map[string]int // where in fields the list of files of an attribute is
+}
+
+// read returns the parts as fields: text, and *engine.Upload for files, which
+// are stored by then. Parts of one name make a list where the attribute takes
+// one; else the last counts.
+func (f *form) read(ctx context.Context, r *engine.Request) (engine.Fields, error) {
+	if r.Body == nil {
+		return engine.Fields{}, nil
+	}
+	body := bufio.NewReader(r.Body)
+	if _, err := body.Peek(1); err == io.EOF {
+		return engine.Fields{}, nil
+	}
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return nil, malformed(nil)
+	}
+	f.fields, f.lists = engine.Fields{}, map[string]int{}
+	parts := multipart.NewReader(body, params["boundary"])
+	for {
+		part, err := parts.NextPart()
+		if err == io.EOF { // one that is wrapped is another: the body is cut off
+			return f.fields, nil
+		}
+		if err != nil {
+			return nil, malformed(err)
+		}
+		if err := f.part(ctx, part); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// malformed keeps the errors of the body, such as its size.
+func malformed(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
+}
+
+func (f *form) part(ctx context.Context, part *multipart.Part) error {
+	name := part.FormName()
+	_, disposition, _ := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	_, isFile := disposition["filename"]
+	p := f.class.Property(name)
+	switch {
+	case isFile && disposition["filename"] == "":
+		return nil // a form in which no file was chosen
+	case isFile && p == nil:
+		f.fields = append(f.fields, engine.Field{Name: name}) // Bind knows what to do with unknown names
+		return nil
+	case isFile:
+		return f.file(ctx, p, part)
+	}
+	text, err := io.ReadAll(part)
+	if err != nil {
+		return malformed(err)
+	}
+	value, err := textPart(p, part.Header.Get("Content-Type"), text)
+	f.fields = append(f.fields, engine.Field{Name: name, Value: value})
+	return err
+}
+
+// textPart is JSON when it says so, or when its attribute takes nothing else.
+func textPart(p *engine.Property, contentType string, text []byte) (any, error) {
+	if t, _, err := mime.ParseMediaType(contentType); err == nil && isJSON(t) {
+		return wire.Decode(text)
+	}
+	switch {
+	case p == nil || p.Type.Scalar():
+	case len(text) == 0:
+		return nil, nil
+	case text[0] == '{' || text[0] == '[':
+		if v, err := wire.Decode(text); err == nil {
+			return v, nil
+		}
+	}
+	return string(text), nil
+}
+
+func (f *form) file(ctx context.Context, p *engine.Property, part *multipart.Part) error {
+	if !p.Type.IsFile() || f.storage == nil {
+		e := engine.Errorf(engine.Invalid, "type", "attribute %s takes no file", engine.Quote(p.Name))
+		e.Class, e.Attribute = f.class.FullName, p.Name
+		return e
+	}
+	stored, err := f.storage.Put(ctx, part.FileName(), part.Header.Get("Content-Type"), part)
+	if err != nil {
+		return malformed(err)
+	}
+	upload := &engine.Upload{File: stored, Stored: true}
+	if p.Type != engine.FileList {
+		f.fields = append(f.fields, engine.Field{Name: p.Name, Value: upload})
+		return nil
+	}
+	at, ok := f.lists[p.Name]
+	if !ok {
+		at = len(f.fields)
+		f.lists[p.Name] = at
+		f.fields = append(f.fields, engine.Field{Name: p.Name, Value: []any(nil)})
+	}
+	f.fields[at].Value = append(f.fields[at].Value.([]any), upload)
+	return nil
+}

@@ -1,0 +1,165 @@
+package crud
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// atlas is a class of towns: region.country.towns, twin, mayor; a district
+// below it has a guide.
+func atlas(t testing.TB) *engine.Class {
+	t.Helper()
+	class := func(name string, properties ...*engine.Property) *engine.Class {
+		for i, p := range properties {
+			p.OrderNumber, p.Definition, p.Nullable = i+1, name, true
+		}
+		c := &engine.Class{Name: name, Key: []string{"id"}, Properties: append([]*engine.Property{{Name: "id", Type: engine.String}}, properties...)}
+		return c
+	}
+	ref := func(name string) *engine.Property { return &engine.Property{Name: name, Type: engine.Reference} }
+	towns := &engine.Property{Name: "towns", Type: engine.Collection}
+	country := class("country", &engine.Property{Name: "name", Type: engine.String}, towns, ref("region"))
+	region := class("region", ref("country"), ref("twin"))
+	person := class("person", ref("home"))
+	town := class("town", &engine.Property{Name: "name", Type: engine.String}, ref("region"), ref("twin"), ref("mayor"))
+	region.Properties[1].Target, region.Properties[2].Target = country, region
+	country.Properties[2].Target, country.Properties[3].Target = town, region
+	person.Properties[1].Target = town
+	town.Properties[2].Target, town.Properties[3].Target, town.Properties[4].Target = region, town, person
+	own := append([]*engine.Property(nil), town.Properties...)
+	district := &engine.Class{Name: "district", Key: []string{"id"}, Ancestor: town,
+		Properties: append(own, &engine.Property{Name: "guide", Type: engine.Reference, Target: person, Definition: "district", OrderNumber: 9})}
+	town.Descendants = []*engine.Class{district}
+	for _, c := range []*engine.Class{country, region, person, town, district} {
+		if err := c.Init(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return town
+}
+
+// tree writes loads as a(b c) d.
+func tree(level []*engine.Load) string {
+	var parts []string
+	for _, l := range level {
+		text := l.Property.Name
+		if !l.Shown {
+			text += "!"
+		}
+		if len(l.Next) > 0 {
+			text += "(" + tree(l.Next) + ")"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, " ")
+}
+
+// TestEager holds what _eager names in each of its forms.
+func TestEager(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                        "",
+		"name":                    "",
+		"region":                  "region",
+		"region|mayor":            "region mayor",
+		"mayor|region":            "mayor region",
+		"region|country":          "region(country)",
+		"region|country|towns":    "region(country(towns))",
+		"region|twin":             "region(twin) twin", // fits both
+		"region|twin|mayor":       "region(twin) twin(mayor) mayor",
+		"region.country":          "region(country)",
+		"region.country|mayor":    "region(country) mayor",
+		"region.country.name":     "region(country)",
+		"region|region":           "region",
+		"|region||mayor|":         "region mayor",
+		"guide":                   "guide", // of a descendant
+		"guide.home.region":       "guide(home(region))",
+		"region.country.towns.id": "region(country(towns))",
+	} {
+		l := newLoads(atlas(t))
+		if err := l.eager("_eager", in); err != nil {
+			t.Errorf("%s: %v", in, err)
+			continue
+		}
+		if got := sorted(tree(l.roots)); got != sorted(want) {
+			t.Errorf("%s: got %s, want %s", in, got, want)
+		}
+	}
+}
+
+func sorted(tree string) string {
+	// the order of siblings on the top level does not matter
+	parts, depth, start := []string{}, 0, 0
+	for i, c := range tree + " " {
+		switch {
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ' ' && depth == 0:
+			parts, start = append(parts, tree[start:i]), i+1
+		}
+	}
+	for i := range parts {
+		for j := i; j > 0 && parts[j] < parts[j-1]; j-- {
+			parts[j], parts[j-1] = parts[j-1], parts[j]
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// TestEagerRefused holds that a name that is neither an attribute nor the
+// continuation of a path is an error that names it.
+func TestEagerRefused(t *testing.T) {
+	for in, want := range map[string]string{
+		"nothing":                            `class town has no attribute \"nothing\"`,
+		"region|nothing":                     `no attribute \"nothing\"`,
+		"mayor|country":                      `no attribute \"country\"`,
+		"region.name":                        `class region has no attribute \"name\"`,
+		"name.x":                             `below attribute \"name\"`,
+		"twin" + strings.Repeat(".twin", 16): "at most 16 names",
+	} {
+		err := newLoads(atlas(t)).eager("_eager", in)
+		if engine.CodeOf(err) != engine.Invalid || err == nil || !strings.Contains(fmt.Sprintf("%q", err.Error()), want) {
+			t.Errorf("%s: got %v, want %s", in, err, want)
+		}
+	}
+}
+
+// TestAlwaysEager holds that attributes with eagerLoading are loaded for the
+// class itself, and not below.
+func TestAlwaysEager(t *testing.T) {
+	c := atlas(t)
+	c.Property("region").Eager = true
+	c.Property("region").Target.Property("country").Eager = true
+	if got := tree(newLoads(c).roots); got != "region" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestNested holds that nestingDepth loads all levels, and is bounded by the
+// number of paths.
+func TestNested(t *testing.T) {
+	l := newLoads(atlas(t))
+	if err := l.nested(1); err != nil || sorted(tree(l.roots)) != "guide mayor region twin" {
+		t.Errorf("got %s, %v", tree(l.roots), err)
+	}
+	if err := newLoads(atlas(t)).nested(maxPath); engine.CodeOf(err) != engine.Invalid || err == nil {
+		t.Errorf("so many paths: %v", err)
+	}
+}
+
+// TestEnrichment holds the forms of forceEnrichment.
+func TestEnrichment(t *testing.T) {
+	l := newLoads(atlas(t))
+	if err := l.enrichment([]any{[]any{"region", "country"}, "mayor|home", "twin"}); err != nil || tree(l.roots) != "region(country) mayor(home) twin" {
+		t.Errorf("got %s, %v", tree(l.roots), err)
+	}
+	for _, wrong := range []any{"region", []any{[]any{}}, []any{[]any{"region", nil}}, []any{nil}, []any{[]any{"region", "x"}}, []any{[]any{"mayor", "region"}}} {
+		if err := newLoads(atlas(t)).enrichment(wrong); engine.CodeOf(err) != engine.Invalid || err == nil {
+			t.Errorf("%v: %v", wrong, err)
+		}
+	}
+}

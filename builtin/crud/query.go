@@ -1,0 +1,234 @@
+package crud
+
+import (
+	"net/url"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// listing is a request for a list, read.
+type listing struct {
+	class   *engine.Class
+	query   *engine.Query
+	loads   *loads
+	filters []*engine.Filter
+	fields  *engine.Projection // of the answer; nil for all
+	total   bool
+	given   url.Values // parameters of the URL: they win over the body
+	unknown unknownNames
+}
+
+// unknownNames are what a request named in vain.
+type unknownNames struct{ parameters, attributes []string }
+
+// parameterNames are told when one is unknown.
+const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _search, _total, _eager"
+
+// readListing reads the parameters of a list (interface.md, "GET list of
+// objects"; decisions.md section 2).
+func (s *service) readListing(c *engine.Class, r *engine.Request) (*listing, error) {
+	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: newLoads(c)}
+	var err error
+	if l.given, err = r.Query(); err != nil {
+		return nil, err
+	}
+	for _, name := range sortedNames(l.given) {
+		if err := s.readParameter(l, name, l.given[name]); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// readParameter reads one parameter and its values.
+func (s *service) readParameter(l *listing, name string, values []string) (err error) {
+	switch name {
+	case "_eager", "_eager[]":
+		for _, v := range values {
+			if err := l.loads.eager("_eager", v); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "_filter":
+		for _, v := range values {
+			if err := l.filterText(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	case "_fields":
+		l.fields, err = fieldList(l.class, values)
+		return err
+	case "_sort", "_search", "_total", "_offset", "_count":
+	default:
+		return l.attribute(name, values)
+	}
+	if len(values) != 1 && name != "_offset" && name != "_count" {
+		return engine.Errorf(engine.Invalid, "query", "%s is given once, found %d", name, len(values))
+	}
+	switch name {
+	case "_sort":
+		l.query.Sort, err = sortList(l.class, values[0])
+	case "_search":
+		l.query.Search = values[0]
+	case "_total":
+		l.total, err = flag(name, values[0])
+	case "_offset":
+		l.query.Offset, err = number(name, values)
+	case "_count":
+		if l.query.Count, err = number(name, values); err == nil {
+			err = s.checkCount(name, l.query.Count)
+		}
+	}
+	return err
+}
+
+func (s *service) checkCount(name string, n int) error {
+	if n > s.maxCount {
+		return engine.Errorf(engine.Invalid, "count", "%s is at most %d, found %d", name, s.maxCount, n)
+	}
+	return nil
+}
+
+// filterText reads the JSON of _filter.
+func (l *listing) filterText(text string) error {
+	v, err := wire.Decode([]byte(text))
+	if err != nil {
+		return engine.Errorf(engine.Invalid, "filter", "_filter: %s", err.Error())
+	}
+	return l.filter(v)
+}
+
+func (l *listing) filter(v any) error {
+	f, err := engine.ParseFilter(l.class, v, time.Now())
+	if err != nil {
+		return err
+	}
+	l.filters = append(l.filters, f)
+	return nil
+}
+
+// attribute is the condition of a parameter that is an attribute, or a path to
+// one: it is any of the values. An attribute that the class does not have
+// matches nothing.
+func (l *listing) attribute(name string, values []string) error {
+	list := make([]any, len(values))
+	for i, v := range values {
+		list[i] = v
+	}
+	p := l.class.Property(name)
+	var f *engine.Filter
+	var err error
+	switch {
+	case p != nil && len(values) == 1:
+		f, err = engine.Equal(p, values[0])
+	case p != nil:
+		f, err = engine.AnyOf(p, list)
+	case strings.HasPrefix(name, "_"):
+		l.unknown.parameters = append(l.unknown.parameters, name)
+		return nil
+	case strings.Contains(name, "."):
+		f, err = engine.ParseFilter(l.class, engine.Fields{{Name: name, Value: engine.Fields{{Name: "$in", Value: list}}}}, time.Now())
+		if e, ok := err.(*engine.Error); !ok || e.Reason != "unknown-attribute" {
+			break
+		}
+		fallthrough
+	default:
+		l.unknown.attributes = append(l.unknown.attributes, name)
+		f, err = engine.Never(), nil
+	}
+	l.filters = append(l.filters, f)
+	return err
+}
+
+// finish closes a listing: in strict handling nothing may be unknown.
+func (l *listing) finish(h engine.Handling) error {
+	if h == engine.Strict {
+		if err := refuse(l.class, l.unknown); err != nil {
+			return err
+		}
+	}
+	l.query.Filter = engine.And(l.filters...)
+	l.query.Load = l.loads.roots
+	return nil
+}
+
+func refuse(c *engine.Class, unknown unknownNames) error {
+	if len(unknown.parameters) > 0 {
+		return engine.Errorf(engine.Invalid, "query", "unknown parameter %s: known are %s and the attributes of %s", engine.Quote(unknown.parameters[0]), parameterNames, c.FullName)
+	}
+	if len(unknown.attributes) > 0 {
+		return unknownAttribute(c, "", unknown.attributes[0])
+	}
+	return nil
+}
+
+func unknownAttribute(c *engine.Class, source, name string) error {
+	e := engine.Errorf(engine.Invalid, "unknown-attribute", "%sclass %s has no attribute %s", source, c.FullName, engine.Quote(name))
+	e.Class, e.Attribute = c.FullName, name
+	return e
+}
+
+// sortList reads -due,name.
+func sortList(c *engine.Class, text string) ([]engine.Sort, error) {
+	var order engine.Fields
+	for _, name := range strings.Split(text, ",") {
+		direction := any(int64(1))
+		if rest, ok := strings.CutPrefix(name, "-"); ok {
+			name, direction = rest, int64(-1)
+		}
+		if name == "" {
+			return nil, engine.Errorf(engine.Invalid, "sort", "_sort takes attributes separated by commas, - for descending, such as -due,name; found %s", engine.Quote(text))
+		}
+		order = append(order, engine.Field{Name: name, Value: direction})
+	}
+	return engine.ParseSort(c, order)
+}
+
+// fieldList reads the attributes that an answer is to have.
+func fieldList(c *engine.Class, values []string) (*engine.Projection, error) {
+	var names []string
+	for _, v := range values {
+		for _, name := range strings.Split(v, ",") {
+			if name != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return engine.NewProjection(c, names)
+}
+
+func flag(name, value string) (bool, error) {
+	switch value {
+	case "1", "true":
+		return true, nil
+	case "0", "false", "":
+		return false, nil
+	}
+	return false, engine.Errorf(engine.Invalid, "query", "%s takes 1 or 0, found %s", name, engine.Quote(value))
+}
+
+func number(name string, values []string) (int, error) {
+	if len(values) == 1 && values[0] != "" && strings.Trim(values[0], "0123456789") == "" {
+		if n, err := strconv.Atoi(values[0]); err == nil {
+			return n, nil
+		}
+	}
+	return 0, engine.Errorf(engine.Invalid, "count", "%s takes one whole number, 0 or more, found %s", name, engine.Quote(strings.Join(values, ", ")))
+}
+
+// sortedNames makes answers and errors the same every time.
+func sortedNames(q url.Values) []string {
+	names := make([]string, 0, len(q))
+	for name := range q {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,112 @@
+package crud
+
+import (
+	"context"
+	"encoding/json"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// search answers SEARCH /:class, and POST /:class/_search for clients that
+// cannot send that: a list whose conditions are in the body. Parameters of the
+// URL count too and win where both say something, so that the URL of the next
+// page goes with the same body.
+func (s *service) search(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	c, err := s.meta.Class(r.Param("class"))
+	if err != nil {
+		return nil, err
+	}
+	l, err := s.readListing(c, r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := searchBody(r)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range body {
+		if err := s.readMember(l, f); err != nil {
+			return nil, err
+		}
+	}
+	return s.answerList(ctx, r, l)
+}
+
+// searchBody reads a JSON object; no body is an empty one.
+func searchBody(r *engine.Request) (engine.Fields, error) {
+	body, err := r.ReadBody()
+	if err != nil || len(body) == 0 {
+		return nil, err
+	}
+	if t := r.MediaType(); !isJSON(t) {
+		return nil, engine.Errorf(engine.Invalid, "media-type", "a search is sent as application/json, found Content-Type %s", engine.Quote(r.Header.Get("Content-Type")))
+	}
+	v, err := wire.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		return nil, engine.Errorf(engine.Invalid, "json", "a search is a JSON object of filter, sort, offset, count, forceEnrichment and nestingDepth, found %s", kindOf(v))
+	}
+	return fields, nil
+}
+
+// readMember reads one member of a search. null says nothing.
+func (s *service) readMember(l *listing, f engine.Field) error {
+	switch f.Name {
+	case "filter", "sort", "offset", "count", "forceEnrichment", "nestingDepth":
+	default:
+		l.unknown.parameters = append(l.unknown.parameters, f.Name)
+		return nil
+	}
+	if f.Value == nil {
+		return nil
+	}
+	var err error
+	switch f.Name {
+	case "filter":
+		return l.filter(f.Value)
+	case "sort":
+		if l.given.Has("_sort") {
+			return nil
+		}
+		l.query.Sort, err = engine.ParseSort(l.class, f.Value)
+	case "forceEnrichment":
+		return l.loads.enrichment(f.Value)
+	case "nestingDepth":
+		var n int
+		if n, err = wholeNumber(f); err == nil && n > maxNesting {
+			err = engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", maxNesting, n)
+		}
+		if err == nil {
+			err = l.loads.nested(n)
+		}
+	case "offset":
+		err = set(&l.query.Offset, f, l.given.Has("_offset"))
+	case "count":
+		if err = set(&l.query.Count, f, l.given.Has("_count")); err == nil {
+			err = s.checkCount("count", l.query.Count)
+		}
+	}
+	return err
+}
+
+func set(n *int, f engine.Field, given bool) error {
+	v, err := wholeNumber(f)
+	if err == nil && !given {
+		*n = v
+	}
+	return err
+}
+
+func wholeNumber(f engine.Field) (int, error) {
+	switch v := f.Value.(type) {
+	case json.Number:
+		return number(f.Name, []string{string(v)})
+	case string:
+		return number(f.Name, []string{v})
+	}
+	return number(f.Name, []string{kindOf(f.Value)})
+}

@@ -1,0 +1,233 @@
+package file_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/file"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+// application is one of a single class, note@sample, with a file.
+type application struct{ note *engine.Class }
+
+func (a application) Class(name string) (*engine.Class, error) {
+	if name != a.note.FullName {
+		return nil, engine.NoClass(name)
+	}
+	return a.note, nil
+}
+
+func (a application) Classes() []*engine.Class { return []*engine.Class{a.note} }
+
+// note is the class of the application.
+func note(t *testing.T) *engine.Class {
+	t.Helper()
+	c := &engine.Class{Name: "note", Namespace: "sample", Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Type: engine.String}, {Name: "photo", Type: engine.File, Nullable: true, OrderNumber: 1}}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	return c
+}
+
+// open is a storage beside a real database.
+func open(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class *engine.Class, dir string) {
+	t.Helper()
+	s, db, class, _, dir = openWith(t, c)
+	return s, db, class, dir
+}
+
+func openWith(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class, notes *engine.Class, dir string) {
+	t.Helper()
+	ctx := context.Background()
+	class, notes = file.Class(), note(t)
+	conn, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := store.Open(ctx, conn, store.Config{Classes: []*engine.Class{notes, class}, FileClass: class})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := data.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	dir = filepath.Join(t.TempDir(), "files")
+	return file.New(file.Config{Dir: dir, Data: data, Class: class, Now: c.time}), data, class, notes, dir
+}
+
+// hold makes a row like those the store makes for the items of a class.
+func hold(t *testing.T, db engine.Repository, class *engine.Class, f engine.StoredFile) {
+	t.Helper()
+	v := engine.NewValues(class)
+	for name, value := range map[string]any{"id": f.ID, "hash": f.Hash, "name": f.Name, "mimeType": f.MimeType, "size": f.Size,
+		"class": "gone@sample", "item": "n1", "attribute": "photo"} {
+		v[class.Property(name).Index] = value
+	}
+	if _, err := db.Create(context.Background(), class, v, engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// orphans asks as an application without classes: their objects are kept, and
+// so are their files.
+func orphans(t *testing.T, s *file.Storage) []file.Orphan {
+	t.Helper()
+	return orphansOf(t, s, application{note(t)})
+}
+
+func orphansOf(t *testing.T, s *file.Storage, meta engine.MetaRepository) (all []file.Orphan) {
+	t.Helper()
+	err := s.Orphans(context.Background(), meta, func(o file.Orphan) error {
+		all = append(all, o)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// TestOrphans holds that content that nothing names for an hour is found and
+// removed, and what is named or young stays.
+func TestOrphans(t *testing.T) {
+	c := &clock{now: time.Now()}
+	s, db, class, dir := open(t, c)
+	if got := orphans(t, s); len(got) != 0 {
+		t.Errorf("without a directory: %v", got)
+	}
+	held, lost := put(t, s, "held"), put(t, s, "lost")
+	hold(t, db, class, held)
+	broken := filepath.Join(dir, "incoming", "broken")
+	if err := os.WriteFile(broken, []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := orphans(t, s); len(got) != 0 {
+		t.Errorf("young content is an orphan: %v", got)
+	}
+	c.now = c.now.Add(file.Grace + time.Minute)
+	young := put(t, s, "young")
+	got := orphans(t, s)
+	if len(got) != 2 || got[0].Hash != lost.Hash || got[0].Size != 4 || got[1].Path == "" || got[1].Size != 4 {
+		t.Fatalf("got %+v", got)
+	}
+	for _, o := range got {
+		if err := s.Remove(context.Background(), o); err != nil {
+			t.Error(err)
+		}
+	}
+	if read(t, s, held) != "held" || read(t, s, young) != "young" {
+		t.Error("content is lost")
+	}
+	if left := files(t, dir); len(left) != 2 {
+		t.Errorf("the directory holds %v", left)
+	}
+}
+
+// TestOrphanComesBack holds that an orphan that is uploaded again before it is
+// removed stays.
+func TestOrphanComesBack(t *testing.T) {
+	c := &clock{now: time.Now()}
+	s, _, _, _ := open(t, c)
+	f := put(t, s, "tea")
+	c.now = c.now.Add(2 * file.Grace)
+	got := orphans(t, s)
+	if len(got) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	put(t, s, "tea")
+	if err := s.Remove(context.Background(), got[0]); err != nil {
+		t.Fatal(err)
+	}
+	if read(t, s, f) != "tea" {
+		t.Error("content is lost")
+	}
+}
+
+// TestRemovalBrokeOff holds that content whose removal was cut off is back in
+// its place.
+func TestRemovalBrokeOff(t *testing.T) {
+	c := &clock{now: time.Now()}
+	s, _, _, dir := open(t, c)
+	f := put(t, s, "tea")
+	if err := os.MkdirAll(filepath.Join(dir, "leaving"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(filepath.Join(dir, "objects", f.Hash[:2], f.Hash[2:]), filepath.Join(dir, "leaving", f.Hash)); err != nil {
+		t.Fatal(err)
+	}
+	orphans(t, s)
+	if read(t, s, f) != "tea" {
+		t.Error("content is lost")
+	}
+}
+
+// TestFind holds that a file is found by its id with the item that holds it.
+func TestFind(t *testing.T) {
+	s, db, class, _ := open(t, &clock{now: time.Now()})
+	f := put(t, s, "tea")
+	if _, err := s.Find(context.Background(), f.ID); engine.CodeOf(err) != engine.NotFound {
+		t.Errorf("a file that nothing holds: %v", err)
+	}
+	hold(t, db, class, f)
+	got, err := s.Find(context.Background(), f.ID)
+	if err != nil || got.StoredFile != f || got.Class != "gone@sample" || got.Item != "n1" || got.Attribute != "photo" {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestStaleRows holds that a row whose item does not hold its file is an
+// orphan, that removing it frees the content, and that what an item holds by
+// then stays.
+func TestStaleRows(t *testing.T) {
+	ctx, c := context.Background(), &clock{now: time.Now()}
+	s, db, class, notes, _ := openWith(t, c)
+	create := func(id string, f engine.StoredFile) {
+		t.Helper()
+		if _, err := db.Create(ctx, notes, engine.Values{id, f.JSON()}, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept, stale, missing := put(t, s, "kept"), put(t, s, "stale"), put(t, s, "missing")
+	create("n1", kept)
+	row := func(f engine.StoredFile, item string) {
+		t.Helper()
+		v := engine.NewValues(class)
+		for name, value := range map[string]any{"id": f.ID, "hash": f.Hash, "size": f.Size, "class": "note@sample", "item": item, "attribute": "photo"} {
+			v[class.Property(name).Index] = value
+		}
+		if _, err := db.Create(ctx, class, v, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	row(stale, "n1")
+	row(missing, "n2")
+	found := orphansOf(t, s, application{notes})
+	if len(found) != 2 {
+		t.Fatalf("got %+v", found)
+	}
+	create("n2", missing) // the item comes after all
+	for _, o := range found {
+		if err := s.Remove(ctx, o); err != nil {
+			t.Error(err)
+		}
+	}
+	for f, want := range map[engine.StoredFile]engine.Code{kept: 0, missing: 0, stale: engine.NotFound} {
+		_, err := s.Find(ctx, f.ID)
+		if (want == 0) != (err == nil) || err != nil && engine.CodeOf(err) != want {
+			t.Errorf("%s: %v", f.ID, err)
+		}
+	}
+	if found := orphansOf(t, s, application{notes}); len(found) != 0 {
+		t.Errorf("still there: %+v", found)
+	}
+}

@@ -1,0 +1,385 @@
+// Package replay keeps the answers of requests that carry an Idempotency-Key in
+// the database, so that all processes on it know them (decisions.md section 3).
+// What a request means is its service's business.
+//
+// A key has up to two rows. The claim is made first, by whoever is first, and
+// ends by itself after ClaimTime: a process that was cut off blocks nobody for
+// longer. The result is inserted in the transaction that saves the request's
+// items, and its key is unique: whatever the claims say, a request is done
+// once.
+package replay
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"restsrv/engine"
+)
+
+// How long keys are remembered.
+const (
+	Lifetime  = 24 * time.Hour
+	ClaimTime = time.Minute
+)
+
+// className is no name that a class of an application can have.
+const className = "#idempotency"
+
+// Class builds the system class of the rows. Open the store with it, and show
+// it to nobody else.
+func Class() *engine.Class {
+	property := func(name string, t engine.PropertyType) *engine.Property {
+		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: true, Definition: className}
+	}
+	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+		property("id", engine.GUID),
+		property("key", engine.String),     // hash of scope and key, "run:" before it for a claim
+		property("request", engine.String), // hash of the request
+		property("expires", engine.DateTime),
+		property("saved", engine.Text),  // the items, as JSON; of a result
+		property("answer", engine.Text), // status and headers, as JSON; null until there is one
+		property("body", engine.Text),
+	}}
+	for i, p := range c.Properties {
+		p.OrderNumber = i
+	}
+	c.Properties[0].Autoassigned, c.Properties[0].Nullable = true, false
+	c.Properties[1].Unique = true
+	c.Properties[3].Indexed = true
+	if err := c.Init(); err != nil {
+		panic(err) // the class above is a constant of the program
+	}
+	c.Link()
+	return c
+}
+
+// Config is what a Keeper needs.
+type Config struct {
+	Data  engine.Repository
+	Class *engine.Class    // of Class, as Data keeps it
+	Now   func() time.Time // nil means time.Now
+	Log   *slog.Logger     // nil means none
+}
+
+// Keeper is engine.Replays on a repository.
+type Keeper struct {
+	cfg   Config
+	mu    sync.Mutex
+	swept time.Time // when rows that have expired were last removed
+}
+
+var _ engine.Replays = (*Keeper)(nil)
+
+// New returns a Keeper.
+func New(cfg Config) *Keeper {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Keeper{cfg: cfg}
+}
+
+const claimPrefix = "run:"
+
+// Begin is engine.Replays's.
+func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (engine.Attempt, error) {
+	if !printable(key) {
+		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
+	}
+	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request))}
+	k.sweep()
+	// A few rounds: each removes what has expired, or finds what is there.
+	for range 4 {
+		claimed, err := a.claim(ctx)
+		if err != nil {
+			return nil, err
+		}
+		done, again, err := a.look(ctx, claimed)
+		if err != nil || done {
+			return a, err
+		}
+		if !again {
+			break
+		}
+	}
+	return nil, running()
+}
+
+func running() error {
+	e := engine.Errorf(engine.Conflict, "idempotency-running", "the first request with this Idempotency-Key is still running")
+	e.RetryAfter = time.Second
+	return e
+}
+
+func printable(key string) bool {
+	for i := 0; i < len(key); i++ {
+		if key[i] < 0x20 || key[i] > 0x7e {
+			return false
+		}
+	}
+	return len(key) >= 1 && len(key) <= 255
+}
+
+// hash is that of texts, none of which can be taken for a part of another.
+func hash(texts ...string) string {
+	sum := sha256.New()
+	for _, t := range texts {
+		one := sha256.Sum256([]byte(t))
+		sum.Write(one[:])
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// attempt is one request.
+type attempt struct {
+	keeper  *Keeper
+	key     string
+	request string
+	claimID string // row of the claim, when it is ours
+	result  string // row of the result, when there is one
+	answer  *engine.Response
+	saved   []engine.SavedItem
+}
+
+// set is one named value of a row.
+type set struct {
+	name  string
+	value any
+}
+
+func (k *Keeper) values(sets ...set) engine.Values {
+	v := engine.NewValues(k.cfg.Class)
+	for _, s := range sets {
+		v[k.cfg.Class.Property(s.name).Index] = s.value
+	}
+	return v
+}
+
+func (k *Keeper) after(d time.Duration) engine.Instant {
+	return engine.InstantOf(k.cfg.Now().Add(d))
+}
+
+// claim inserts the claim; it reports whether it was the first.
+func (a *attempt) claim(ctx context.Context) (bool, error) {
+	if a.claimID != "" {
+		return true, nil
+	}
+	k := a.keeper
+	v := k.values(set{"key", claimPrefix + a.key}, set{"request", a.request}, set{"expires", k.after(ClaimTime)})
+	it, err := k.cfg.Data.Create(ctx, k.cfg.Class, v, engine.WriteOptions{})
+	var e *engine.Error
+	if errors.As(err, &e) && e.Code == engine.Invalid && e.Reason == "duplicate" {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	a.claimID = it.ID
+	return true, nil
+}
+
+// look reads the rows of the key. done says that the attempt is ready, again
+// that a row was in the way and is gone.
+func (a *attempt) look(ctx context.Context, claimed bool) (done, again bool, err error) {
+	rows, err := a.rows(ctx)
+	if err != nil {
+		return false, false, a.Failed(ctx, err)
+	}
+	now := engine.InstantOf(a.keeper.cfg.Now())
+	claim, result := rows[claimPrefix+a.key], rows[a.key]
+	switch {
+	case result != nil && expired(result, now):
+		return false, true, a.remove(ctx, result)
+	case result != nil:
+		return a.repeat(ctx, result, claimed || claim == nil || expired(claim, now))
+	case claimed:
+		return true, false, nil
+	case claim == nil:
+		return false, true, nil // it has ended since
+	case expired(claim, now):
+		return false, true, a.remove(ctx, claim)
+	case text(claim, "request") != a.request:
+		return false, false, other()
+	}
+	return false, false, nil
+}
+
+func expired(it *engine.Item, now engine.Instant) bool {
+	expires, ok := it.Get("expires").(engine.Instant)
+	return ok && expires <= now
+}
+
+func other() error {
+	return engine.Errorf(engine.Unprocessable, "idempotency-key", "this Idempotency-Key came with another request before")
+}
+
+// repeat takes over the result of the first request. One without an answer is
+// still running, unless nobody claims that.
+func (a *attempt) repeat(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
+	if text(result, "request") != a.request {
+		return false, false, a.Failed(ctx, other())
+	}
+	if err := a.read(result); err != nil {
+		return false, false, a.Failed(ctx, err)
+	}
+	if a.answer != nil {
+		_ = a.Failed(ctx, nil)
+		return true, false, nil
+	}
+	a.result = result.ID
+	return unclaimed, false, nil
+}
+
+// rows returns the rows of the key by their own keys.
+func (a *attempt) rows(ctx context.Context) (map[string]*engine.Item, error) {
+	c := a.keeper.cfg.Class
+	f, err := engine.AnyOf(c.Property("key"), []any{a.key, claimPrefix + a.key})
+	if err != nil {
+		return nil, err
+	}
+	rows := map[string]*engine.Item{}
+	err = a.keeper.cfg.Data.List(ctx, &engine.Query{Class: c, Filter: f, Count: -1}, func(it *engine.Item) error {
+		rows[text(it, "key")] = it.Clone()
+		return nil
+	})
+	return rows, err
+}
+
+func text(it *engine.Item, name string) string {
+	s, _ := it.Get(name).(string)
+	return s
+}
+
+// remove removes a row that has expired; another process may have been faster.
+func (a *attempt) remove(ctx context.Context, it *engine.Item) error {
+	err := a.keeper.cfg.Data.Delete(ctx, a.keeper.cfg.Class, it.ID, nil)
+	if engine.CodeOf(err) == engine.NotFound {
+		return nil
+	}
+	return err
+}
+
+// answer is what a row holds of an answer, beside its body.
+type answer struct {
+	Status      int         `json:"status"`
+	ContentType string      `json:"contentType,omitempty"`
+	Header      http.Header `json:"header,omitempty"`
+	Base64      bool        `json:"base64,omitempty"` // the body is no text
+}
+
+func (a *attempt) read(it *engine.Item) error {
+	var saved [][2]string
+	if err := json.Unmarshal([]byte(text(it, "saved")), &saved); err != nil {
+		return engine.Wrap(err, "the saved items of a request could not be read")
+	}
+	a.saved = []engine.SavedItem{}
+	for _, s := range saved {
+		a.saved = append(a.saved, engine.SavedItem{Class: s[0], ID: s[1]})
+	}
+	head := text(it, "answer")
+	if head == "" {
+		return nil
+	}
+	var in answer
+	if err := json.Unmarshal([]byte(head), &in); err != nil {
+		return engine.Wrap(err, "the answer of a request could not be read")
+	}
+	body := []byte(text(it, "body"))
+	if in.Base64 {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(string(body)); err != nil {
+			return engine.Wrap(err, "the answer of a request could not be read")
+		}
+	}
+	a.answer = &engine.Response{Status: in.Status, ContentType: in.ContentType, Header: in.Header, Body: body}
+	return nil
+}
+
+// Answer is engine.Attempt's.
+func (a *attempt) Answer() *engine.Response { return a.answer }
+
+// Saved is engine.Attempt's.
+func (a *attempt) Saved() []engine.SavedItem { return a.saved }
+
+// Record is engine.Attempt's.
+func (a *attempt) Record() engine.Record {
+	k := a.keeper
+	return engine.Record{Class: k.cfg.Class, Make: func(items []*engine.Item) (engine.Values, error) {
+		b := []byte{'['}
+		for i, it := range items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(engine.AppendString(append(b, '['), it.Class.FullName), ',')
+			b = append(engine.AppendString(b, it.ID), ']')
+		}
+		return k.values(set{"key", a.key}, set{"request", a.request}, set{"expires", k.after(Lifetime)}, set{"saved", string(append(b, ']'))}), nil
+	}}
+}
+
+// ending is how long the end of an attempt may take once its request has gone.
+const ending = 5 * time.Second
+
+// Finish is engine.Attempt's.
+func (a *attempt) Finish(ctx context.Context, r *engine.Response) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+	defer cancel()
+	head := answer{Status: r.Status, ContentType: r.ContentType, Header: r.Header}
+	body := string(r.Body)
+	if !utf8.ValidString(body) {
+		head.Base64, body = true, base64.StdEncoding.EncodeToString(r.Body)
+	}
+	text, err := json.Marshal(head)
+	if err == nil {
+		err = a.keep(ctx, string(text), body)
+	}
+	if err != nil {
+		a.keeper.cfg.Log.Warn("the answer of a request with an Idempotency-Key could not be kept: it would be made again", "error", err)
+	}
+	_ = a.Failed(ctx, nil)
+}
+
+func (a *attempt) keep(ctx context.Context, head, body string) error {
+	k := a.keeper
+	if a.result == "" {
+		rows, err := a.rows(ctx)
+		if err != nil {
+			return err
+		}
+		if rows[a.key] == nil {
+			return errors.New("it saved nothing")
+		}
+		a.result = rows[a.key].ID
+	}
+	_, err := k.cfg.Data.Update(ctx, k.cfg.Class, a.result, k.values(set{"answer", head}, set{"body", body}), engine.WriteOptions{})
+	return err
+}
+
+// Failed is engine.Attempt's.
+func (a *attempt) Failed(ctx context.Context, failure error) error {
+	if a.claimID != "" {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
+		defer cancel()
+		err := a.keeper.cfg.Data.Delete(ctx, a.keeper.cfg.Class, a.claimID, nil)
+		if err != nil && engine.CodeOf(err) != engine.NotFound {
+			a.keeper.cfg.Log.Debug("a claim stays until it expires", "error", err)
+		}
+		a.claimID = ""
+	}
+	var e *engine.Error
+	if errors.As(failure, &e) && e.Class == className && e.Reason == "duplicate" {
+		return running() // another attempt was done first: the next one gets its answer
+	}
+	return failure
+}

@@ -1,0 +1,266 @@
+package replay_test
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/replay"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+// fixture is a Keeper on a real database with a class of notes.
+type fixture struct {
+	*testing.T
+	keeper *replay.Keeper
+	data   *store.Store
+	notes  *engine.Class
+	class  *engine.Class
+	mu     sync.Mutex
+	now    time.Time
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	ctx := context.Background()
+	f := &fixture{T: t, now: time.Now(), class: replay.Class(), notes: &engine.Class{Name: "note", Key: []string{"id"},
+		Properties: []*engine.Property{{Name: "id", Type: engine.GUID, Autoassigned: true}}}}
+	if err := f.notes.Init(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.data, err = store.Open(ctx, db, store.Config{Classes: []*engine.Class{f.notes, f.class}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := f.data.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.keeper = replay.New(replay.Config{Data: f.data, Class: f.class, Now: func() time.Time {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return f.now
+	}})
+	return f
+}
+
+func (f *fixture) later(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
+func (f *fixture) begin(request string) (engine.Attempt, error) {
+	return f.keeper.Begin(context.Background(), "scope", "key", []byte(request))
+}
+
+func (f *fixture) mustBegin(request string) engine.Attempt {
+	f.Helper()
+	a, err := f.begin(request)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return a
+}
+
+// save saves a note and the record of the attempt, as the acceptor does.
+func (f *fixture) save(a engine.Attempt) (string, error) {
+	items, err := f.data.Save(context.Background(), []engine.Record{{Class: f.notes, Values: engine.NewValues(f.notes)}, a.Record()})
+	if err != nil {
+		return "", err
+	}
+	if len(items) != 1 {
+		f.Errorf("%d items were returned", len(items))
+	}
+	return items[0].ID, nil
+}
+
+func (f *fixture) count(c *engine.Class) int64 {
+	f.Helper()
+	n, err := f.data.Count(context.Background(), &engine.Query{Class: c, Count: -1})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return n
+}
+
+func want(t *testing.T, what string, err error, code engine.Code) {
+	t.Helper()
+	if err == nil || engine.CodeOf(err) != code {
+		t.Errorf("%s: got %v, want code %d", what, err, code)
+	}
+}
+
+// TestReplay holds that a request that is done is answered as the first time,
+// and only that request.
+func TestReplay(t *testing.T) {
+	f := open(t)
+	a := f.mustBegin("body")
+	if a.Answer() != nil || a.Saved() != nil {
+		t.Fatal("the first attempt has an answer")
+	}
+	if _, err := f.save(a); err != nil {
+		t.Fatal(err)
+	}
+	first := &engine.Response{Status: 200, ContentType: "application/json", Header: http.Header{"Warning": {"299 - x"}}, Body: []byte(`["чай",1]`)}
+	a.Finish(context.Background(), first)
+	for range 2 {
+		b := f.mustBegin("body")
+		if got := b.Answer(); got == nil || string(got.Body) != string(first.Body) || got.ContentType != first.ContentType || got.Header.Get("Warning") != "299 - x" || got.Status != 200 {
+			t.Fatalf("got %+v", got)
+		}
+	}
+	_, err := f.begin("other body")
+	want(t, "another request", err, engine.Unprocessable)
+	if a, err := f.keeper.Begin(context.Background(), "other scope", "key", []byte("other body")); err != nil || a.Answer() != nil {
+		t.Errorf("another scope: %v", err)
+	}
+	f.later(replay.Lifetime + time.Second)
+	if a := f.mustBegin("other body"); a.Answer() != nil {
+		t.Error("the key did not expire")
+	}
+}
+
+// TestBinaryAnswer holds that an answer that is no text survives.
+func TestBinaryAnswer(t *testing.T) {
+	f := open(t)
+	a := f.mustBegin("body")
+	if _, err := f.save(a); err != nil {
+		t.Fatal(err)
+	}
+	a.Finish(context.Background(), &engine.Response{Body: []byte{0, 255, 1}})
+	if got := f.mustBegin("body").Answer(); got == nil || string(got.Body) != "\x00\xff\x01" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestRunning holds that a request waits for the first one, which blocks the
+// key for ClaimTime at most.
+func TestRunning(t *testing.T) {
+	f := open(t)
+	slow := f.mustBegin("body")
+	_, err := f.begin("body")
+	want(t, "the same request", err, engine.Conflict)
+	_, err = f.begin("other")
+	want(t, "another request", err, engine.Unprocessable)
+	f.later(replay.ClaimTime + time.Second)
+	second := f.mustBegin("body")
+	if _, err := f.save(second); err != nil {
+		t.Fatal(err)
+	}
+	// The first was only slow: it must not save a second time.
+	_, err = f.save(slow)
+	want(t, "the slow one", err, engine.Invalid)
+	want(t, "its answer", slow.Failed(context.Background(), err), engine.Conflict)
+	if n := f.count(f.notes); n != 1 {
+		t.Errorf("there are %d notes", n)
+	}
+}
+
+// TestFailed holds that a request that failed leaves the key free.
+func TestFailed(t *testing.T) {
+	f := open(t)
+	a := f.mustBegin("body")
+	wrong := engine.Errorf(engine.Invalid, "required", "x")
+	if err := a.Failed(context.Background(), wrong); err != error(wrong) {
+		t.Errorf("got %v", err)
+	}
+	if a := f.mustBegin("mended"); a.Answer() != nil {
+		t.Error("it has an answer")
+	}
+}
+
+// TestCutOff holds that a request that was done by a process that ended before
+// it answered is not done again.
+func TestCutOff(t *testing.T) {
+	f := open(t)
+	id, err := f.save(f.mustBegin("body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.begin("body")
+	want(t, "it may still be running", err, engine.Conflict)
+	f.later(replay.ClaimTime + time.Second)
+	a := f.mustBegin("body")
+	if a.Answer() != nil || len(a.Saved()) != 1 || a.Saved()[0] != (engine.SavedItem{Class: "note", ID: id}) {
+		t.Fatalf("got %+v %+v", a.Answer(), a.Saved())
+	}
+	a.Finish(context.Background(), &engine.Response{Status: 200, Body: []byte("again")})
+	if got := f.mustBegin("body").Answer(); got == nil || string(got.Body) != "again" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestTogether holds that of many equal requests at once one is done.
+func TestTogether(t *testing.T) {
+	f := open(t)
+	var wg sync.WaitGroup
+	for range 30 {
+		wg.Go(func() {
+			a, err := f.begin("body")
+			if err != nil {
+				if engine.CodeOf(err) != engine.Conflict {
+					t.Error(err)
+				}
+				return
+			}
+			if a.Answer() != nil {
+				return
+			}
+			if _, err := f.save(a); err != nil {
+				t.Error(a.Failed(context.Background(), err))
+				return
+			}
+			a.Finish(context.Background(), &engine.Response{Status: 200})
+		})
+	}
+	wg.Wait()
+	if n := f.count(f.notes); n != 1 {
+		t.Errorf("there are %d notes", n)
+	}
+}
+
+// TestSweep holds that what has expired goes, and nothing else.
+func TestSweep(t *testing.T) {
+	f := open(t)
+	if _, err := f.save(f.mustBegin("body")); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct {
+		after time.Duration
+		rows  int64
+	}{{0, 2}, {2 * replay.ClaimTime, 1}, {replay.Lifetime, 0}} {
+		f.later(c.after)
+		if err := f.keeper.Sweep(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if n := f.count(f.class); n != c.rows {
+			t.Errorf("%d: %d rows are left, want %d", i, n, c.rows)
+		}
+	}
+}
+
+// TestKeys holds which keys are taken.
+func TestKeys(t *testing.T) {
+	f := open(t)
+	long := make([]byte, 256)
+	for i := range long {
+		long[i] = 'x'
+	}
+	for key, ok := range map[string]bool{"a": true, "a b~!": true, string(long[:255]): true, string(long): false, "": false, "a\x00": false, "é": false, "a\n": false} {
+		_, err := f.keeper.Begin(context.Background(), "scope", key, nil)
+		if (err == nil) != ok || err != nil && engine.CodeOf(err) != engine.Invalid {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+)
+
+// inert are the media types that a browser may show: nothing in them can act.
+// Whatever else a file claims to be is offered for download as bytes.
+var inert = map[string]bool{
+	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/avif": true, "image/bmp": true,
+	"audio/mpeg": true, "audio/ogg": true, "audio/wav": true, "audio/webm": true, "audio/mp4": true, "audio/aac": true, "audio/flac": true,
+	"video/mp4": true, "video/webm": true, "video/ogg": true, "video/mpeg": true,
+	"text/plain": true, "application/pdf": true,
+}
+
+// serveFile answers GET /files/{id} (decisions.md section 2): the content, for
+// whoever may read the item that holds it.
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+	id := s.requestID(r)
+	w.Header()["X-Request-Id"] = []string{id}
+	req := &engine.Request{
+		ID: id, Service: "files", Method: r.Method, Path: strings.TrimPrefix(r.URL.EscapedPath(), "/files"), RawQuery: r.URL.RawQuery,
+		Header: r.Header, Host: r.Host, Secure: r.TLS != nil, RemoteIP: remoteIP(r),
+	}
+	out := responder{w: w, req: req, server: s, form: engine.ProblemErrors, mode: engine.AuthPwd}
+	if err := s.sendFile(w, r, req); err != nil {
+		out.fail(err)
+	}
+}
+
+// sendFile returns an error as long as nothing is written.
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, req *engine.Request) error {
+	account, err := s.anyAccount(r)
+	if err != nil {
+		return err
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		const allow = "GET, HEAD, OPTIONS"
+		w.Header().Set("Allow", allow)
+		if r.Method == http.MethodOptions {
+			plain(w, http.StatusOK, allow)
+			return nil
+		}
+		return engine.Errorf(engine.NotFound, "unknown-method", "files are read with %s, not %s", allow, engine.Quote(r.Method))
+	}
+	query, err := req.Query()
+	if err != nil {
+		return err
+	}
+	ctx := engine.WithAccount(r.Context(), account)
+	held, err := s.readable(ctx, strings.TrimPrefix(req.Path, "/"))
+	if err != nil {
+		return err
+	}
+	content, err := s.cfg.Files.Storage.Open(ctx, held.StoredFile)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	download := query.Get("dwnld") != "" && query.Get("dwnld") != "0"
+	fileHeaders(w.Header(), held.StoredFile, download)
+	// It knows ranges, If-Range and the other conditions of RFC 9110.
+	http.ServeContent(w, r, "", time.Time{}, content)
+	return nil
+}
+
+// readable finds a file; a panic fails its request only.
+func (s *Server) readable(ctx context.Context, escaped string) (held engine.HeldFile, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "finding a file panicked")
+		}
+	}()
+	id, err := url.PathUnescape(escaped)
+	if err != nil || id == "" || strings.Contains(escaped, "/") {
+		return held, engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(escaped))
+	}
+	return s.cfg.Files.Readable(ctx, id)
+}
+
+func fileHeaders(h http.Header, f engine.StoredFile, download bool) {
+	kind, disposition := f.MimeType, "inline"
+	if !inert[kind] {
+		kind, download = "application/octet-stream", true
+	}
+	if kind == "text/plain" {
+		kind = textPlain
+	}
+	if download {
+		disposition = "attachment"
+	}
+	h.Set("Content-Type", kind)
+	h.Set("Content-Disposition", disposition+fileName(f.Name))
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Etag", `"`+f.Hash+`"`)
+}
+
+// fileName is the parameter of Content-Disposition (RFC 6266): plain when it
+// can be, else also in UTF-8 (RFC 8187) for everyone but the oldest clients.
+func fileName(name string) string {
+	if name == "" {
+		return ""
+	}
+	simple := strings.Map(func(c rune) rune {
+		if c < 0x20 || c > 0x7e || c == '"' || c == '\\' || c == '%' {
+			return '_'
+		}
+		return c
+	}, name)
+	if simple == name {
+		return `; filename="` + name + `"`
+	}
+	b := []byte(`; filename="` + simple + `"; filename*=UTF-8''`)
+	for i := 0; i < len(name); i++ {
+		c := name[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$&+-.^_`|~", c) >= 0 {
+			b = append(b, c)
+			continue
+		}
+		b = append(b, '%', "0123456789ABCDEF"[c>>4], "0123456789ABCDEF"[c&15])
+	}
+	return string(b)
+}

@@ -1,0 +1,56 @@
+// Package secret keeps random keys in the database, so that all processes on
+// it have the same ones and a restart changes none. It is for keys that the
+// server makes for itself; passwords and tokens are engine/account's.
+package secret
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+
+	"restsrv/engine"
+)
+
+// Size is the length of a key in bytes.
+const Size = 32
+
+// className is no name that a class of an application can have.
+const className = "#secret"
+
+// Class builds the system class of the keys. Open the store with it, and show
+// it to nobody else.
+func Class() *engine.Class {
+	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Caption: "id", Type: engine.String, Definition: className},
+		{Name: "value", Caption: "value", Type: engine.String, OrderNumber: 1, Definition: className}, // hex
+	}}
+	if err := c.Init(); err != nil {
+		panic(err) // the class above is a constant of the program
+	}
+	c.Link()
+	return c
+}
+
+// Key returns the key of that name, made when it is first asked for; whoever
+// asks at the same time gets the same one.
+func Key(ctx context.Context, data engine.Repository, c *engine.Class, name string) ([]byte, error) {
+	it, err := data.Get(ctx, c, name)
+	if err != nil && engine.CodeOf(err) == engine.NotFound {
+		key := make([]byte, Size)
+		rand.Read(key) // never fails
+		v := engine.NewValues(c)
+		v[c.Property("id").Index], v[c.Property("value").Index] = name, hex.EncodeToString(key)
+		if it, err = data.Create(ctx, c, v, engine.WriteOptions{}); engine.CodeOf(err) == engine.Invalid && err != nil {
+			it, err = data.Get(ctx, c, name) // somebody was faster
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	text, _ := it.Get("value").(string)
+	key, err := hex.DecodeString(text)
+	if err != nil || len(key) != Size {
+		return nil, engine.Errorf(engine.Internal, "internal", "the key %s in the database is damaged", name)
+	}
+	return key, nil
+}
