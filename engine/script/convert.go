@@ -119,6 +119,8 @@ func (h *host) fromValue(v any) goja.Value {
 		o, err := h.dateNew(nil, h.js.ToValue(int64(v)))
 		must(err)
 		return o
+	case engine.JSONText:
+		return h.fromDecoded(v.Decode())
 	case *engine.Item:
 		return h.item(v)
 	}
