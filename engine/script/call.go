@@ -41,12 +41,14 @@ type call struct {
 	obj *goja.Object // the req object of the handler
 	js  requestCache
 
+	claims claims
 	logged int // bytes, see maxLogged
 }
 
 // serve runs a request of one route. It is the engine.Handler of that route.
 func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
 	body, err := readBody(r)
+	defer body.close()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -129,15 +130,24 @@ func (h *host) fromValue(v any) goja.Value {
 
 // converter turns what a script passes to a repository into decoded JSON.
 type converter struct {
-	h     *host
-	depth int
-	err   error
+	h          *host
+	attributes bool // the outermost object is no file, whatever its attributes are called
+	depth      int
+	err        error
 }
 
 // toDecoded returns v as decoded JSON, with engine.Instant for dates. It may
 // run getters and toJSON.
 func (h *host) toDecoded(v goja.Value) (any, error) {
-	c := converter{h: h}
+	return (&converter{h: h}).decoded(v)
+}
+
+// toAttributes is toDecoded for the data of an item.
+func (h *host) toAttributes(v goja.Value) (any, error) {
+	return (&converter{h: h, attributes: true}).decoded(v)
+}
+
+func (c *converter) decoded(v goja.Value) (any, error) {
 	out := c.value(v)
 	if c.err != nil {
 		return nil, c.err
@@ -199,6 +209,9 @@ func (c *converter) object(o *goja.Object) any {
 	if it := itemOf(o); it != nil {
 		return it.item.ID
 	}
+	if u := c.upload(o); u != nil && (c.depth > 1 || !c.attributes) {
+		return u
+	}
 	switch o.ExportType() {
 	case timeType:
 		t, ok := o.Export().(time.Time)
@@ -229,6 +242,40 @@ func (c *converter) object(o *goja.Object) any {
 		return c.value(v)
 	}
 	return c.fields(o)
+}
+
+// upload reads what stands for a file: bytes, and an object with a buffer.
+// Everything else is nil.
+func (c *converter) upload(o *goja.Object) *engine.Upload {
+	if part := partOf(o); part != nil {
+		return part.upload()
+	}
+	if b, ok := bytesOf(o); ok {
+		return &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}
+	}
+	if o.ClassName() != "Object" {
+		return nil
+	}
+	buffer, ok := o.Get("buffer").(*goja.Object)
+	if !ok {
+		return nil
+	}
+	b, ok := bytesOf(buffer)
+	if !ok {
+		return nil
+	}
+	u := &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}
+	for _, name := range []string{"mime", "mimeType", "name"} {
+		v := o.Get(name)
+		switch {
+		case v == nil || !goja.IsString(v):
+		case name == "name":
+			u.File.Name = v.String()
+		default:
+			u.File.MimeType = v.String()
+		}
+	}
+	return u
 }
 
 func (c *converter) array(o *goja.Object) any {

@@ -24,6 +24,7 @@ type Generation struct {
 	options engine.Options
 	log     *slog.Logger
 	strict  engine.Handling
+	storage engine.FileStorage // of the files that are written; nil for none
 
 	files    *files
 	group    *group
@@ -74,6 +75,10 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	g.log = log.With("service", s.Name)
 	if s.Options["handling"] == "strict" {
 		g.strict = engine.Strict
+	}
+	g.storage = s.Env.Files
+	if own, ok := s.Options["fileStorage"].(engine.FileStorage); ok {
+		g.storage = own
 	}
 	g.group = &group{gen: g, limit: g.limits.VMs}
 	return g
