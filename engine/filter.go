@@ -1,376 +1,272 @@
 package engine
 
-import (
-	"regexp"
-	"strings"
-	"time"
-)
+// Op is an operator of a filter or an expression, spelt as in the
+// function-style filter language where that has it.
+type Op string
 
-// Limits of a filter, against input that costs more than it says.
+// The operators of filters. A condition either holds or does not, also of
+// null: eq null finds null, ne is the opposite of eq, and no order holds with
+// null. What leads through a collection holds when it holds for any member;
+// names that begin with the same collection mean the same member.
 const (
-	maxFilterDepth = 32
-	maxFilterNodes = 1000
-	maxFilterList  = 1000
-	maxPattern     = 1000 // bytes of a regular expression
+	OpAnd      Op = "and" // Args, all
+	OpOr       Op = "or"  // Args, any
+	OpNot      Op = "not" // Args, none
+	OpEq       Op = "eq"  // Left against Right, so too the next five; null is equal to null
+	OpNe       Op = "ne"
+	OpLt       Op = "lt"
+	OpLte      Op = "lte"
+	OpGt       Op = "gt"
+	OpGte      Op = "gte"
+	OpIn       Op = "in"       // Left is one of List
+	OpHas      Op = "has"      // Left, a set, has one of List, which are decoded JSON
+	OpLike     Op = "like"     // Left matches Pattern, an RE2 expression, anywhere
+	OpIncludes Op = "includes" // Left contains the text of Right, in any letter case
+	OpContains Op = "contains" // Left, a collection, has a member that passes Args[0]; any at all without Args
+	OpEmpty    Op = "empty"    // Left is null, "" or a set without elements
+	OpSearch   Op = "match"    // the item is found by the words of Pattern, as Query.Search has it
+	OpConst    Op = "const"    // Value, for every item
 )
 
-// ParseFilter reads a condition in either filter language, mixed at will:
-// function style {"eq":["$name",1]} and Mongo style {"name":{"$eq":1}}. A key
-// that names a function and holds an array is function style; keys that begin
-// with $ are Mongo operators; any other key must be a property. Several keys
-// are joined by and. Literals are cast to the property's type. now stands for
-// "now" in date literals. The error is Invalid.
-func ParseFilter(c *Class, v any, now time.Time) (*Filter, error) {
-	if v == nil {
-		return nil, nil
-	}
-	p := filterParser{class: c, now: now}
-	return p.condition(v, 0)
+// Filter is a condition on an item, already checked against its class: every
+// property exists and every value has its property's type.
+type Filter struct {
+	Op          Op
+	Args        []*Filter
+	Left, Right *Expr
+	List        []any
+	Pattern     string
+	Value       bool
 }
 
-type filterParser struct {
-	class *Class
-	now   time.Time
-	nodes int
+// And joins conditions; nil ones are left out, none at all is nil.
+func And(filters ...*Filter) *Filter {
+	var args []*Filter
+	for _, f := range filters {
+		if f != nil {
+			args = append(args, f)
+		}
+	}
+	if len(args) < 2 {
+		if len(args) == 0 {
+			return nil
+		}
+		return args[0]
+	}
+	return &Filter{Op: OpAnd, Args: args}
 }
 
-func badFilter(format string, args ...any) error {
-	return Errorf(Invalid, "filter", format, args...)
-}
+// Not is the filter that finds what none of the others finds.
+func Not(filters ...*Filter) *Filter { return &Filter{Op: OpNot, Args: filters} }
 
-func (p *filterParser) condition(v any, depth int) (*Filter, error) {
-	fields, ok := v.(Fields)
-	if !ok {
-		return nil, badFilter(`a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found %s`, describe(v))
-	}
-	if depth > maxFilterDepth {
-		return nil, badFilter("the filter is nested deeper than %d levels", maxFilterDepth)
-	}
-	if len(fields) == 0 && depth > 0 {
-		return nil, badFilter("an empty condition inside a filter matches nothing and everything: leave it out")
-	}
-	var all []*Filter
-	for _, f := range fields {
-		if p.nodes++; p.nodes > maxFilterNodes {
-			return nil, badFilter("the filter has more than %d conditions", maxFilterNodes)
-		}
-		one, err := p.member(f, depth)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
-	return And(all...), nil
-}
+// Never is the filter that no item passes.
+func Never() *Filter { return &Filter{Op: OpConst} }
 
-// member reads one key of a condition object.
-func (p *filterParser) member(f Field, depth int) (*Filter, error) {
-	args, isArray := f.Value.([]any)
-	if isArray && isFunction(f.Name) {
-		return p.function(f.Name, args, depth)
-	}
-	switch f.Name {
-	case "$and", "$or", "$nor":
-		if !isArray {
-			return nil, badFilter("%s takes an array of conditions", f.Name)
-		}
-		op := map[string]Op{"$and": OpAnd, "$or": OpOr, "$nor": OpNot}[f.Name]
-		return p.logic(op, args, depth)
-	}
-	if strings.HasPrefix(f.Name, "$") {
-		return nil, badFilter("unknown operator %s", Quote(f.Name))
-	}
-	property, err := p.property(f.Name)
-	if err != nil {
-		if isArray {
-			return nil, badFilter("unknown operator %s", Quote(f.Name))
-		}
+func always(value bool) *Filter { return &Filter{Op: OpConst, Value: value} }
+
+// Equal finds items whose property is the value, cast to its type; for a set
+// or a collection, items that have it as a member. The error is Invalid.
+func Equal(p *Property, value any) (*Filter, error) {
+	if err := filterable(p); err != nil {
 		return nil, err
 	}
-	if ops, ok := f.Value.(Fields); ok {
-		return p.operators(property, ops, depth)
-	}
-	return compare(OpEq, property, f.Value)
+	return compareValue(OpEq, operand{expr: Attribute(p)}, value)
 }
 
-func (p *filterParser) property(name string) (*Property, error) {
-	property := p.class.Property(name)
-	if property == nil {
-		return nil, unknownAttribute(p.class, name)
+// AnyOf finds items whose property is one of the values, cast to its type.
+func AnyOf(p *Property, values []any) (*Filter, error) {
+	if err := filterable(p); err != nil {
+		return nil, err
 	}
-	return property, filterable(property)
+	return anyOf(operand{expr: Attribute(p)}, values)
 }
 
-func (p *filterParser) logic(op Op, args []any, depth int) (*Filter, error) {
-	if len(args) == 0 {
-		return nil, badFilter("%s takes at least one condition", op)
+// filterable refuses conditions that would let a client guess what it may not
+// read, and those on what is not stored.
+func filterable(p *Property) error {
+	var e *Error
+	switch {
+	case p.Type == Password:
+		e = Errorf(Invalid, "password", "attribute %s is a password: it can be neither filtered nor sorted by", Quote(p.Name))
+	case p.Formula != nil && !p.Cached:
+		e = Errorf(Invalid, "calculated", "attribute %s is calculated when it is read: it can be neither filtered nor sorted by (unless its class says that it is cached)", Quote(p.Name))
+	case p.Type == Struct:
+		e = Errorf(Invalid, "filter", "attribute %s is a struct: name one of its attributes", Quote(p.Name))
+	default:
+		return nil
 	}
-	f := &Filter{Op: op}
-	for _, a := range args {
-		arg, err := p.condition(a, depth+1)
+	e.Attribute = p.Name
+	return e
+}
+
+func unknownAttribute(c *Class, name string) *Error {
+	e := Errorf(Invalid, "unknown-attribute", "class %s has no attribute %s", c.FullName, Quote(name))
+	e.Class, e.Attribute = c.FullName, name
+	return e
+}
+
+// operand is an argument of a condition or a function: an expression, or a
+// literal that waits for the type to which it is cast.
+type operand struct {
+	expr    *Expr
+	literal any
+	id      *Class // when expr is the id of items of this class
+}
+
+// reference reports whether the operand is a reference.
+func (o operand) reference() bool {
+	return o.expr.Op == OpPath && o.expr.Path[len(o.expr.Path)-1].Type == Reference
+}
+
+// describeOperand names an operand in a message.
+func describeOperand(o operand) string {
+	switch {
+	case o.expr == nil:
+		return describe(o.literal)
+	case o.expr.Op == OpPath:
+		last := o.expr.Path[len(o.expr.Path)-1]
+		return "attribute " + Quote(last.Name) + " (" + last.Type.String() + ")"
+	}
+	return string(o.expr.Op) + " (" + o.expr.Type.String() + ")"
+}
+
+// cast makes a value of o's type of a literal. ok is false when the literal
+// stands for no value that o can have.
+func (o operand) cast(v any) (value any, ok bool, err error) {
+	if _, isObject := v.(Fields); isObject && !o.expr.Type.JSON() {
+		return nil, false, badFilter("%s is compared with an object; a function has one name and an array, such as {\"date\":[\"2020-01-01\"]}", describeOperand(o))
+	}
+	if o.id != nil && v != nil {
+		id, isText := castText(v)
+		if !isText {
+			return nil, false, badFilter("an id is text, found %s", describe(v))
+		}
+		key, known := o.id.KeyValues(id)
+		if !known || len(key) > 1 {
+			return id, known, nil
+		}
+		return key[0], true, nil
+	}
+	typed := Property{Name: string(o.expr.Op), Type: o.expr.Type}
+	if o.expr.Op == OpPath {
+		typed = *o.expr.Path[len(o.expr.Path)-1]
+		typed.Type = o.expr.Type
+	}
+	value, err = typed.Cast(v)
+	if err != nil && o.expr.Op != OpPath {
+		err = badFilter("%s is compared with %s: it takes %s", describeOperand(o), describe(v), typed.expects())
+	}
+	return value, err == nil, err
+}
+
+// compareValue compares an operand with a literal.
+func compareValue(op Op, left operand, v any) (*Filter, error) {
+	t := left.expr.Type
+	equality := op == OpEq || op == OpNe
+	switch {
+	case v == nil && !equality:
+		return Never(), nil
+	case v == nil && t == Collection:
+		return negatedIf(op == OpNe, &Filter{Op: OpEmpty, Left: left.expr}), nil
+	case v == nil:
+		return &Filter{Op: op, Left: left.expr, Right: Constant(t, nil)}, nil
+	case !equality && (t.JSON() || t == Collection):
+		return nil, badFilter("%s has no order: it cannot be compared by %s", describeOperand(left), op)
+	case t == Collection || t == Set && !isArray(v):
+		f, err := anyOf(left, []any{v})
+		return negatedIf(op == OpNe, f), err
+	}
+	value, ok, err := left.cast(v)
+	if err != nil {
+		return nil, err
+	}
+	if !ok && equality {
+		return always(op == OpNe), nil
+	}
+	if !ok {
+		return nil, badFilter("no object can have the id %s", describe(v))
+	}
+	return &Filter{Op: op, Left: left.expr, Right: Constant(t, value)}, nil
+}
+
+func isArray(v any) bool {
+	_, ok := v.([]any)
+	return ok
+}
+
+func negatedIf(negated bool, f *Filter) *Filter {
+	if negated {
+		return Not(f)
+	}
+	return f
+}
+
+// anyOf finds items whose operand is one of the values.
+func anyOf(left operand, values []any) (*Filter, error) {
+	if left.expr.Type == Collection {
+		return memberOf(left.expr, values)
+	}
+	list := make([]any, 0, len(values))
+	null := false
+	for _, v := range values {
+		if v == nil {
+			null = true
+			continue
+		}
+		if left.expr.Type == Set {
+			member, err := setMember(left.expr, v)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, member)
+			continue
+		}
+		value, ok, err := left.cast(v)
 		if err != nil {
 			return nil, err
 		}
-		f.Args = append(f.Args, arg)
+		if ok {
+			list = append(list, value)
+		}
+	}
+	op := OpIn
+	if left.expr.Type == Set {
+		op = OpHas
+	}
+	f := &Filter{Op: op, Left: left.expr, List: list}
+	if null {
+		return &Filter{Op: OpOr, Args: []*Filter{f, {Op: OpEq, Left: left.expr, Right: Constant(left.expr.Type, nil)}}}, nil
 	}
 	return f, nil
 }
 
-func isFunction(name string) bool {
-	switch Op(name) {
-	case OpAnd, OpOr, OpNot, OpEq, OpNe, OpLt, OpLte, OpGt, OpGte, OpIn, OpEmpty, "like", "nempty":
-		return true
+// setMember is the element of a set that a literal stands for, as the set
+// would keep it.
+func setMember(set *Expr, v any) (any, error) {
+	if isArray(v) {
+		return nil, badFilter("%s holds plain values, found an array", describeOperand(operand{expr: set}))
 	}
-	return false
-}
-
-// function reads {"op":[args]}.
-func (p *filterParser) function(name string, args []any, depth int) (*Filter, error) {
-	switch op := Op(name); op {
-	case OpAnd, OpOr, OpNot:
-		return p.logic(op, args, depth)
-	case OpEmpty, "nempty":
-		if len(args) != 1 {
-			return nil, badFilter("%s takes one attribute", name)
-		}
-		property, err := p.operandProperty(args[0])
-		if err != nil {
-			return nil, err
-		}
-		if property == nil {
-			return nil, badFilter(`%s takes an attribute written "$name", found %s`, name, describe(args[0]))
-		}
-		f := &Filter{Op: OpEmpty, Property: property}
-		if name == "nempty" {
-			f = &Filter{Op: OpNot, Args: []*Filter{f}}
-		}
-		return f, nil
-	}
-	if len(args) != 2 {
-		return nil, badFilter("%s takes two arguments, found %d", name, len(args))
-	}
-	return p.binary(name, args[0], args[1])
-}
-
-// operandProperty returns the property that an argument names as "$name", nil
-// when it is a literal.
-func (p *filterParser) operandProperty(v any) (*Property, error) {
-	s, ok := v.(string)
-	if !ok || len(s) < 2 || s[0] != '$' {
-		return nil, nil
-	}
-	return p.property(s[1:])
-}
-
-var flipped = map[Op]Op{OpEq: OpEq, OpNe: OpNe, OpLt: OpGt, OpLte: OpGte, OpGt: OpLt, OpGte: OpLte}
-
-func (p *filterParser) binary(name string, a, b any) (*Filter, error) {
-	left, err := p.operandProperty(a)
+	kept, err := set.Path[len(set.Path)-1].Cast([]any{v})
 	if err != nil {
 		return nil, err
 	}
-	right, err := p.operandProperty(b)
+	elements, ok := decodeList(kept)
+	if !ok || len(elements) != 1 {
+		return nil, badFilter("%s cannot hold %s", describeOperand(operand{expr: set}), describe(v))
+	}
+	return elements[0], nil
+}
+
+// memberOf finds items whose collection has a member with one of the ids.
+func memberOf(collection *Expr, ids []any) (*Filter, error) {
+	target := collection.Path[len(collection.Path)-1].Target
+	id, err := target.find("_id")
 	if err != nil {
 		return nil, err
 	}
-	op := Op(name)
-	if left == nil && right != nil && flipped[op] != "" {
-		left, right, a, b, op = right, nil, b, a, flipped[op]
-	}
-	switch {
-	case left == nil:
-		return p.constant(op, a, b)
-	case right != nil:
-		return compareProperties(op, left, right)
-	case name == "like":
-		return matchFilter(left, "(?i)", b)
-	case op == OpIn:
-		return p.list(left, b)
-	}
-	value, err := p.literal(b)
+	f, err := anyOf(id, ids)
 	if err != nil {
 		return nil, err
 	}
-	return compare(op, left, value)
-}
-
-// constant compares two literals, as the ancestor does when a $ is forgotten.
-// Only equality can be told; everything else finds nothing.
-func (p *filterParser) constant(op Op, a, b any) (*Filter, error) {
-	if op != OpEq && op != OpNe {
-		return Never(), nil
-	}
-	a, err := p.literal(a)
-	if err != nil {
-		return nil, err
-	}
-	if b, err = p.literal(b); err != nil {
-		return nil, err
-	}
-	same := string(AppendValue(nil, a)) == string(AppendValue(nil, b))
-	return &Filter{Op: OpConst, Value: same == (op == OpEq)}, nil
-}
-
-func compareProperties(op Op, left, right *Property) (*Filter, error) {
-	if flipped[op] == "" {
-		return nil, badFilter("%s takes a value on its right, found attribute %s", op, Quote(right.Name))
-	}
-	numeric := func(p *Property) bool { return p.Type == Int || p.Type == Real }
-	if left.Type != right.Type && !(left.Type.Textual() && right.Type.Textual()) && !(numeric(left) && numeric(right)) {
-		return nil, badFilter("attributes %s (%s) and %s (%s) cannot be compared", Quote(left.Name), left.Type, Quote(right.Name), right.Type)
-	}
-	return &Filter{Op: op, Property: left, Other: right}, nil
-}
-
-// literal resolves {"date":["2020-01-01"]} and {"now":[]} to instants.
-func (p *filterParser) literal(v any) (any, error) {
-	f, ok := v.(Fields)
-	if !ok {
-		return v, nil
-	}
-	if len(f) == 1 {
-		args, isArray := f[0].Value.([]any)
-		switch {
-		case f[0].Name == "now" && isArray && len(args) == 0,
-			f[0].Name == "date" && isArray && len(args) == 0:
-			return InstantOf(p.now), nil
-		case f[0].Name == "date" && isArray && len(args) == 1:
-			if args[0] == "today" {
-				return InstantOf(p.now.UTC().Truncate(24 * time.Hour)), nil
-			}
-			if i, ok := castInstant(args[0]); ok {
-				return i, nil
-			}
-			return nil, badFilter("date takes an ISO 8601 date or date-time, found %s", describe(args[0]))
-		}
-	}
-	return nil, badFilter("found an object where a value was expected; the functions known here are date and now")
-}
-
-func (p *filterParser) list(property *Property, v any) (*Filter, error) {
-	values, ok := v.([]any)
-	if !ok {
-		return nil, badFilter(`in takes an attribute and an array, {"in":["$name",["a","b"]]}, found %s`, describe(v))
-	}
-	if len(values) > maxFilterList {
-		return nil, badFilter("a list in a filter has at most %d values, found %d", maxFilterList, len(values))
-	}
-	resolved := make([]any, len(values))
-	for i := range values {
-		var err error
-		if resolved[i], err = p.literal(values[i]); err != nil {
-			return nil, err
-		}
-	}
-	return AnyOf(property, resolved)
-}
-
-func matchFilter(p *Property, flags string, v any) (*Filter, error) {
-	pattern, ok := v.(string)
-	if !ok {
-		return nil, badFilter("a regular expression is text, found %s", describe(v))
-	}
-	if !p.Type.Textual() {
-		return nil, badFilter("attribute %s is no text (%s): it cannot be matched by a regular expression", Quote(p.Name), p.Type)
-	}
-	if len(pattern) > maxPattern {
-		return nil, badFilter("a regular expression has at most %d bytes", maxPattern)
-	}
-	if _, err := regexp.Compile(flags + pattern); err != nil {
-		return nil, badFilter("regular expression %s is not in RE2 syntax", Quote(pattern))
-	}
-	// What one of the databases could not do, none does.
-	if _, err := TranslateRegexp(flags + pattern); err != nil {
-		return nil, err
-	}
-	return &Filter{Op: OpMatch, Property: p, Pattern: flags + pattern}, nil
-}
-
-var mongoCompare = map[string]Op{"$eq": OpEq, "$ne": OpNe, "$lt": OpLt, "$lte": OpLte, "$gt": OpGt, "$gte": OpGte}
-
-// operators reads {"$gt":1,"$lt":5}, the Mongo-style conditions on a property.
-func (p *filterParser) operators(property *Property, ops Fields, depth int) (*Filter, error) {
-	if depth > maxFilterDepth {
-		return nil, badFilter("the filter is nested deeper than %d levels", maxFilterDepth)
-	}
-	if len(ops) == 0 {
-		return nil, badFilter("attribute %s has an empty condition", Quote(property.Name))
-	}
-	var all []*Filter
-	for _, o := range ops {
-		if p.nodes++; p.nodes > maxFilterNodes {
-			return nil, badFilter("the filter has more than %d conditions", maxFilterNodes)
-		}
-		if o.Name == "$options" {
-			if _, ok := ops.Get("$regex"); !ok {
-				return nil, badFilter("$options goes with $regex")
-			}
-			continue
-		}
-		f, err := p.operator(property, o, ops, depth)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, f)
-	}
-	return And(all...), nil
-}
-
-func (p *filterParser) operator(property *Property, o Field, ops Fields, depth int) (*Filter, error) {
-	if op, ok := mongoCompare[o.Name]; ok {
-		value, err := p.literal(o.Value)
-		if err != nil {
-			return nil, err
-		}
-		return compare(op, property, value)
-	}
-	switch o.Name {
-	case "$in":
-		return p.list(property, o.Value)
-	case "$nin":
-		return negated(p.list(property, o.Value))
-	case "$exists":
-		exists, ok := o.Value.(bool)
-		if !ok {
-			return nil, badFilter("$exists takes true or false, found %s", describe(o.Value))
-		}
-		op := OpEq
-		if exists {
-			op = OpNe
-		}
-		return &Filter{Op: op, Property: property}, nil
-	case "$regex":
-		flags, err := regexFlags(ops)
-		if err != nil {
-			return nil, err
-		}
-		return matchFilter(property, flags, o.Value)
-	case "$not":
-		inner, ok := o.Value.(Fields)
-		if !ok {
-			return nil, badFilter("$not takes an object of operators, found %s", describe(o.Value))
-		}
-		return negated(p.operators(property, inner, depth+1))
-	}
-	return nil, badFilter("unknown operator %s", Quote(o.Name))
-}
-
-func negated(f *Filter, err error) (*Filter, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &Filter{Op: OpNot, Args: []*Filter{f}}, nil
-}
-
-// regexFlags turns $options into RE2 flags.
-func regexFlags(ops Fields) (string, error) {
-	v, ok := ops.Get("$options")
-	if !ok || v == "" {
-		return "", nil
-	}
-	s, ok := v.(string)
-	if !ok || strings.Trim(s, "ims") != "" {
-		return "", badFilter("$options takes the letters i, m and s, found %s", describe(v))
-	}
-	return "(?" + s + ")", nil
+	return &Filter{Op: OpContains, Left: collection, Args: []*Filter{f}}, nil
 }

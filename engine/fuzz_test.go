@@ -45,15 +45,29 @@ func check(t *testing.T, f *engine.Filter, depth int) {
 	if f == nil {
 		return
 	}
-	for _, p := range []*engine.Property{f.Property, f.Other} {
-		if p != nil && p.Type == engine.Password {
-			t.Fatalf("a password can be filtered by")
-		}
-	}
 	if depth > 100 {
 		t.Fatalf("deeper than the limit")
 	}
+	checkExpr(t, f.Left, depth)
+	checkExpr(t, f.Right, depth)
 	for _, a := range f.Args {
 		check(t, a, depth+1)
+	}
+}
+
+func checkExpr(t *testing.T, e *engine.Expr, depth int) {
+	if e == nil {
+		return
+	}
+	for _, p := range e.Path {
+		if p.Type == engine.Password {
+			t.Fatalf("a password can be filtered by")
+		}
+	}
+	for _, a := range e.Args {
+		checkExpr(t, a, depth+1)
+	}
+	for _, c := range e.Conds {
+		check(t, c, depth+1)
 	}
 }

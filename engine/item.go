@@ -11,9 +11,10 @@ type Item struct {
 	Creator  string // account id, "" when unknown
 	Editor   string
 	Values   Values
-	Links    []Link   // by Property.Index; nil when nothing was loaded
-	Label    string   // computed display string, "" for none; see Compute
-	Labels   []string // by Property.Index: computed labels of values; nil for none
+	Links    []Link    // by Property.Index; nil when nothing was loaded
+	Label    string    // computed display string, "" for none; see Compute
+	Labels   []string  // by Property.Index: computed labels of values; nil for none
+	Position *Position // in the list, when the query wants it
 }
 
 // Link is what was loaded for a reference or a collection of an item.
@@ -40,6 +41,9 @@ func (it *Item) Link(p *Property) Link {
 func (it *Item) Clone() *Item {
 	c := *it
 	c.Values = append(Values(nil), it.Values...)
+	if it.Position != nil {
+		c.Position = &Position{append([]any(nil), it.Position.Values...), it.Position.Sequence}
+	}
 	return &c
 }
 

@@ -28,6 +28,12 @@ type Repository interface {
 	// Count returns how many items q finds, whatever its Offset and Count.
 	Count(ctx context.Context, q *Query) (int64, error)
 
+	// Aggregate calls visit for each row that a makes, in a's order. The row
+	// has a value for each of its columns, then for each of its aggregates; it
+	// is valid during the call only. visit must not call the repository; an
+	// error of it ends the rows and is returned.
+	Aggregate(ctx context.Context, a *Aggregation, visit func(row []any) error) error
+
 	// Create inserts an item. Absent properties get their default or generated
 	// value. Nested records are saved with it, collections linked. Errors:
 	// Invalid with reason required, or duplicate when the key or a unique

@@ -217,6 +217,16 @@ func (r *Response) Warn(what string, names []string) string {
 	return text
 }
 
+// Cursors write positions in lists so that clients can hand them back and
+// neither read nor change nor use them for another list. CursorKey is one.
+type Cursors interface {
+	// Encode writes the position that an item has in the list of q.
+	Encode(q *Query, at Position) string
+	// Decode reads what Encode wrote for a list of the same class, filter,
+	// order and search. The error is Invalid.
+	Decode(q *Query, cursor string) (*Position, error)
+}
+
 // Module builds a service from its options; deploy.json names it. The error
 // says in one line what is wrong with the options or the script.
 type Module func(env *Env, options Options) (Service, error)
@@ -229,5 +239,6 @@ type Env struct {
 	Tokens  TokenIssuer
 	Files   FileStorage // what fileStorage is when a service does not name it
 	Replays Replays
+	Cursors Cursors
 	Log     *slog.Logger
 }

@@ -25,6 +25,7 @@ type service struct {
 	data     engine.Repository
 	log      *slog.Logger
 	files    engine.Files
+	cursors  engine.Cursors
 	handling engine.Handling
 	maxCount int
 	maxBody  int64
@@ -43,7 +44,7 @@ var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCoun
 // (default: the secured repository), fileStorage (default: the server's),
 // handling ("lenient" or "strict"), maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{log: env.Log, buffers: sync.Pool{New: func() any { return new([]byte) }}}
+	s := &service{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
 		return nil, err

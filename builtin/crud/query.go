@@ -19,6 +19,8 @@ type listing struct {
 	filters []*engine.Filter
 	fields  *engine.Projection // of the answer; nil for all
 	total   bool
+	keyset  bool       // pages begin behind an object, not at an offset
+	after   string     // cursor of that object; "" for the first page
 	given   url.Values // parameters of the URL: they win over the body
 	unknown unknownNames
 }
@@ -65,7 +67,7 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 	case "_fields":
 		l.fields, err = fieldList(l.class, values)
 		return err
-	case "_sort", "_search", "_total", "_offset", "_count":
+	case "_sort", "_after", "_search", "_total", "_offset", "_count":
 	default:
 		return l.attribute(name, values)
 	}
@@ -75,6 +77,8 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 	switch name {
 	case "_sort":
 		l.query.Sort, err = sortList(l.class, values[0])
+	case "_after":
+		l.keyset, l.after = true, values[0]
 	case "_search":
 		l.query.Search = values[0]
 	case "_total":
@@ -148,7 +152,7 @@ func (l *listing) attribute(name string, values []string) error {
 }
 
 // finish closes a listing: in strict handling nothing may be unknown.
-func (l *listing) finish(h engine.Handling) error {
+func (s *service) finish(l *listing, h engine.Handling) error {
 	if h == engine.Strict {
 		if err := refuse(l.class, l.unknown); err != nil {
 			return err
@@ -156,7 +160,22 @@ func (l *listing) finish(h engine.Handling) error {
 	}
 	l.query.Filter = engine.And(l.filters...)
 	l.query.Load = l.loads.Roots
-	return nil
+	if !l.keyset {
+		return nil
+	}
+	if l.query.Offset != 0 {
+		return engine.Errorf(engine.Invalid, "cursor", "_after and _offset are two ways to page: give one of them")
+	}
+	if s.cursors == nil {
+		return engine.Errorf(engine.Invalid, "cursor", "this service pages with _offset only")
+	}
+	l.query.WantPosition = true
+	if l.after == "" {
+		return nil
+	}
+	var err error
+	l.query.After, err = s.cursors.Decode(l.query, l.after)
+	return err
 }
 
 func refuse(c *engine.Class, unknown unknownNames) error {

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,7 +114,7 @@ func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response
 
 // answerList answers the page that a listing describes.
 func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing) (*engine.Response, error) {
-	if err := l.finish(r.Handling(s.handling)); err != nil {
+	if err := s.finish(l, r.Handling(s.handling)); err != nil {
 		return nil, err
 	}
 	buffer := s.buffers.Get().(*[]byte)
@@ -129,6 +130,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 		page.Count++ // one more tells whether there is a next page
 	}
 	found := 0
+	var last *engine.Position
 	err := s.data.List(ctx, &page, func(it *engine.Item) error {
 		if found++; found > l.query.Count {
 			return nil
@@ -137,6 +139,9 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 			b = append(b, ',')
 		}
 		b = it.AppendFields(b, l.fields)
+		if found == l.query.Count && it.Position != nil { // it is the list's, and changes with the next item
+			last = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
+		}
 		return nil
 	})
 	b = append(b, ']')
@@ -147,10 +152,12 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	resp := engine.JSON(b)
 	resp.Done = done
 	if found > l.query.Count && l.query.Count > 0 {
-		resp.SetHeader("Link", "<"+nextPage(r, l)+`>; rel="next"`)
+		resp.SetHeader("Link", "<"+s.nextPage(r, l, last)+`>; rel="next"`)
 	}
 	if l.total {
-		n, err := s.data.Count(ctx, l.query)
+		all := *l.query
+		all.After, all.WantPosition, all.Load = nil, false, nil
+		n, err := s.data.Count(ctx, &all)
 		if err != nil {
 			done()
 			return nil, err
@@ -163,12 +170,18 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 }
 
 // nextPage is the URL of the page after this one, relative to the server: the
-// same request with another place to begin.
-func nextPage(r *engine.Request, l *listing) string {
+// same request with another place to begin, behind the last object of this page
+// or at an offset.
+func (s *service) nextPage(r *engine.Request, l *listing, last *engine.Position) string {
 	next := maps.Clone(l.given)
 	if next == nil {
 		next = url.Values{}
 	}
-	next["_offset"] = []string{strconv.Itoa(l.query.Offset + l.query.Count)}
+	if l.keyset && last != nil {
+		delete(next, "_offset")
+		next.Set("_after", s.cursors.Encode(l.query, *last))
+	} else {
+		next.Set("_offset", strconv.Itoa(l.query.Offset+l.query.Count))
+	}
 	return "/rest/" + url.PathEscape(r.Service) + r.Path + "?" + next.Encode()
 }

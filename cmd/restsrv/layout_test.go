@@ -17,18 +17,19 @@ const root = "../.."
 // siblings lists what a package may import of this module besides engine, and
 // why. Everything that is not listed may import engine alone.
 var siblings = map[string]map[string]string{
-	"builtin/acceptor":      {"engine/wire": "decodes its body"},
-	"builtin/crud":          {"engine/wire": "decodes its body"},
-	"builtin/token":         {"engine/wire": "decodes its body"},
-	"engine/account":        {"engine/jsonfile": "reads acl files, which people write"},
-	"engine/deploy":         {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
-	"engine/formula":        {"engine/jsonfile": "names the nearest known name in its errors"},
-	"engine/meta":           {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write", "engine/formula": "compiles what they calculate"},
-	"engine/script":         {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
-	"engine/transfer":       {"engine/wire": "decodes what it reads"},
-	"engine/store/sqlite":   {"engine/store": "is a dialect of it"},
-	"engine/store/postgres": {"engine/store": "is a dialect of it"},
-	"builtin":               {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/token": "lists it"},
+	"builtin/acceptor":       {"engine/wire": "decodes its body"},
+	"builtin/crud":           {"engine/wire": "decodes its body"},
+	"builtin/token":          {"engine/wire": "decodes its body"},
+	"engine/account":         {"engine/jsonfile": "reads acl files, which people write"},
+	"engine/deploy":          {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
+	"engine/formula":         {"engine/jsonfile": "names the nearest known name in its errors"},
+	"engine/meta":            {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write", "engine/formula": "compiles what they calculate"},
+	"engine/script":          {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
+	"engine/transfer":        {"engine/wire": "decodes what it reads"},
+	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON"},
+	"engine/store/sqlite":    {"engine/store": "is a dialect of it"},
+	"engine/store/postgres":  {"engine/store": "is a dialect of it"},
+	"builtin":                {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/token": "lists it"},
 }
 
 // owners names the one package that may import an outside library.
@@ -44,6 +45,7 @@ var owners = map[string]string{
 	"golang.org/x/term":                  "cmd/restsrv",
 	"github.com/schollz/progressbar":     "cmd/restsrv",
 	"go.yaml.in/yaml/v4":                 "engine/jsonfile",
+	"golang.org/x/text":                  "engine/store/sqlite",
 	"github.com/google/uuid":             "engine/store",
 	"github.com/go-json-experiment/json": "engine/wire",
 }

@@ -17,6 +17,7 @@ import (
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/replay"
+	"restsrv/engine/secret"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
@@ -28,6 +29,7 @@ type database struct {
 	accounts *account.Store
 	files    *file.Storage
 	replays  *replay.Keeper
+	cursors  []byte // the key of cursors
 	file     string // of SQLite; a name in the application directory for others
 }
 
@@ -39,10 +41,10 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	if err != nil {
 		return nil, err
 	}
-	system, held, keys := account.Classes(), file.Class(), replay.Class()
+	system, held, keys, secrets := account.Classes(), file.Class(), replay.Class(), secret.Class()
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(classes, system, []*engine.Class{held, keys}), FileClass: held, HashPassword: hasher.Hash, Log: log,
+		Classes: slices.Concat(classes, system, []*engine.Class{held, keys, secrets}), FileClass: held, HashPassword: hasher.Hash, Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +55,11 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*
 	}
 	files := file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: held})
 	replays := replay.New(replay.Config{Data: s, Class: keys, Log: log})
-	return &database{store: s, accounts: accounts, files: files, replays: replays, file: path}, nil
+	cursors, err := secret.Key(ctx, s, secrets, "cursor")
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &database{store: s, accounts: accounts, files: files, replays: replays, cursors: cursors, file: path}, nil
 }
 
 // connect opens the database of either kind, and names the file that it is, or

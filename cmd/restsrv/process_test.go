@@ -67,6 +67,7 @@ func TestMain(m *testing.M) {
 type process struct {
 	cmd  *exec.Cmd
 	url  string
+	addr chan string // where it listens
 	mu   sync.Mutex
 	logs bytes.Buffer
 	done chan struct{} // the process has ended
@@ -77,7 +78,15 @@ const adminPassword = "correct-horse"
 // start runs the built binary in an application directory until it listens.
 func start(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary(t), append([]string{"-addr", "127.0.0.1:0"}, args...)...), done: make(chan struct{})}
+	p := launch(t, dir, args...)
+	p.await(t)
+	return p
+}
+
+// launch runs the built binary in an application directory.
+func launch(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(binary(t), append([]string{"-addr", "127.0.0.1:0"}, args...)...), addr: make(chan string, 1), done: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), "RESTSRV_ADMIN_PASSWORD="+adminPassword)
 	stderr, err := p.cmd.StderrPipe()
@@ -88,29 +97,33 @@ func start(t *testing.T, dir string, args ...string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.kill() })
-	addr := make(chan string, 1)
-	go p.read(stderr, addr)
+	go p.read(stderr)
+	return p
+}
+
+// await waits until the process listens.
+func (p *process) await(t *testing.T) {
+	t.Helper()
 	select {
-	case a := <-addr:
+	case a := <-p.addr:
 		p.url = "http://" + a
 	case <-p.done:
 		t.Fatalf("restsrv ended before it listened:\n%s", p.log())
 	case <-time.After(60 * time.Second):
 		t.Fatalf("restsrv does not listen:\n%s", p.log())
 	}
-	return p
 }
 
 var listening = regexp.MustCompile(`msg=listening .*addr=(\S+)`)
 
-func (p *process) read(stderr io.Reader, addr chan<- string) {
+func (p *process) read(stderr io.Reader) {
 	lines := bufio.NewScanner(stderr)
 	for lines.Scan() {
 		p.mu.Lock()
 		p.logs.WriteString(lines.Text() + "\n")
 		p.mu.Unlock()
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
-			addr <- m[1]
+			p.addr <- m[1]
 		}
 	}
 	_ = p.cmd.Wait() // how it ended is in ProcessState

@@ -54,6 +54,14 @@ func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) 
 	return r.inner.Count(ctx, q)
 }
 
+// Aggregate is engine.Repository's.
+func (r *Repository) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
+	if err := allow(ctx); err != nil {
+		return err
+	}
+	return r.inner.Aggregate(ctx, a, visit)
+}
+
 // Create is engine.Repository's.
 func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	if err := allow(ctx); err != nil {

@@ -73,13 +73,9 @@ func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error)
 	var last string
 	for {
 		batch := make([]engine.HeldFile, 0, rowsAtOnce)
-		behind := engine.Fields{{Name: "id", Value: engine.Fields{{Name: "$gt", Value: last}}}}
-		f, err := engine.ParseFilter(s.cfg.Class, behind, s.cfg.Now())
-		if err != nil {
-			return err
-		}
-		q := &engine.Query{Class: s.cfg.Class, Filter: f, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce}
-		err = s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
+		q := &engine.Query{Class: s.cfg.Class, Sort: []engine.Sort{{Property: id}}, Count: rowsAtOnce,
+			Filter: &engine.Filter{Op: engine.OpGt, Left: engine.Attribute(id), Right: engine.Constant(id.Type, last)}}
+		err := s.cfg.Data.List(ctx, q, func(it *engine.Item) error {
 			batch = append(batch, held(it))
 			return nil
 		})

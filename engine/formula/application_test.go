@@ -2,11 +2,11 @@ package formula_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"restsrv/engine"
-	"restsrv/engine/formula"
 	"restsrv/engine/meta"
 )
 
@@ -38,22 +38,21 @@ func TestApplication(t *testing.T) {
 		t.Fatal(faults)
 	}
 	var compiled []engine.Formula
-	r, faults := meta.LoadWith(sources, "develop-and-test", func(c *engine.Class, source any) (engine.Formula, error) {
-		f, err := formula.Compile(c, source)
-		if err != nil {
-			t.Errorf("%s: %s: %v", c.FullName, show(source), err)
-		}
-		compiled = append(compiled, f)
-		return f, err
-	})
+	r, faults := meta.Load(sources, "develop-and-test")
 	if errs, _ := faults.Split(); len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	for _, f := range compiled {
-		if err := formula.Check(f, r.Class); err != nil {
-			t.Error(err)
+	for _, c := range r.Classes() {
+		for _, p := range c.Properties {
+			compiled = append(compiled, p.Formula, p.Computed)
+			if p.Selection != nil {
+				for _, row := range p.Selection.Rows {
+					compiled = append(compiled, row.Condition)
+				}
+			}
 		}
 	}
+	compiled = slices.DeleteFunc(compiled, func(f engine.Formula) bool { return f == nil })
 	if len(compiled) < 40 {
 		t.Errorf("found %d formulas, expected at least 40", len(compiled))
 	}

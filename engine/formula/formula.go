@@ -35,6 +35,7 @@ const (
 // the function or the attribute that does not suit, and the nearest known one.
 func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	b := &compiler{class: c}
+	written := source
 	if s, ok := source.(string); ok {
 		var err error
 		if source, err = parseText(s); err != nil {
@@ -45,7 +46,7 @@ func Compile(c *engine.Class, source any) (engine.Formula, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{class: c, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts}, nil
+	return &program{class: c, source: written, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts}, nil
 }
 
 // Check resolves the classes that f looks up by name, and the attributes that
@@ -80,6 +81,7 @@ func Counts(f engine.Formula) bool {
 // program is a compiled formula. It is never written after Compile.
 type program struct {
 	class   *engine.Class
+	source  any
 	node    node
 	needs   [][]*engine.Property
 	lookups []lookup
@@ -90,6 +92,11 @@ type program struct {
 type lookup struct {
 	function, class string
 	attributes      []string
+}
+
+// String is the formula as the class file has it, behind the name of its class.
+func (p *program) String() string {
+	return string(engine.AppendValue([]byte(p.class.FullName+":"), p.source))
 }
 
 func (p *program) Needs() [][]*engine.Property { return p.needs }

@@ -37,15 +37,17 @@ func describeFilter(f *engine.Filter) string {
 	switch {
 	case f == nil:
 		return "all"
-	case f.Property != nil:
-		v := show(f.Value)
-		if f.Op == engine.OpIn {
+	case f.Left != nil:
+		v := ""
+		switch f.Op {
+		case engine.OpIn:
 			v = show(f.List)
-		}
-		if f.Op == engine.OpMatch {
+		case engine.OpLike:
 			v = f.Pattern
+		default:
+			v = show(f.Right.Value)
 		}
-		return f.Property.Name + " " + string(f.Op) + " " + v
+		return f.Left.Path[0].Name + " " + string(f.Op) + " " + v
 	}
 	var parts []string
 	for _, a := range f.Args {

@@ -37,7 +37,7 @@ func TestRealApplication(t *testing.T) {
 	if classes := len(sources) - types; classes != 163 || types != 1 {
 		t.Fatalf("%d class files and %d types, expected 163 and 1", classes, types)
 	}
-	r, faults := LoadWith(sources, "develop-and-test", compile)
+	r, faults := Load(sources, "develop-and-test")
 	var duplicates engine.Faults
 	for _, f := range faults {
 		if !f.Warning {

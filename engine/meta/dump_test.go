@@ -1,31 +1,11 @@
 package meta
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"restsrv/engine"
 )
-
-// source is a formula that says what it was made of.
-type source string
-
-func (source) Needs() [][]*engine.Property { return nil }
-
-func (s source) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error) {
-	return string(s), nil
-}
-
-// compile knows every function but nosuch.
-func compile(c *engine.Class, v any) (engine.Formula, error) {
-	text := string(engine.AppendValue(nil, v))
-	if strings.Contains(text, "nosuch") {
-		return nil, errors.New("there is no function nosuch")
-	}
-	return source(c.FullName + ":" + text), nil
-}
 
 // dump writes whatever a class says.
 func dump(b *strings.Builder, c *engine.Class) {

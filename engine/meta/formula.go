@@ -6,12 +6,9 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/formula"
 	"restsrv/engine/jsonfile"
 )
-
-// Compiler makes a formula of items of a class from what its class file says:
-// an object, or text such as next(counter).
-type Compiler func(c *engine.Class, source any) (engine.Formula, error)
 
 // legacy is the old text form of a formula, next(counter).
 var legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
@@ -36,16 +33,24 @@ func (l *linker) compileAll(usable []*draft) {
 
 // formula compiles one formula; nil, and a fault, when it cannot be.
 func (l *linker) formula(d *draft, a *attribute, path string, source any) engine.Formula {
-	if l.compile == nil {
-		l.warn(a, path, jsonfile.Describe(source), "nothing: formulas are not compiled by this build")
-		return nil
-	}
-	f, err := l.compile(d.class, a.within(d.class, source))
+	f, err := formula.Compile(d.class, a.within(d.class, source))
 	if err != nil {
 		l.fault(a, path, jsonfile.Describe(source), "a formula: "+message(err))
 		return nil
 	}
+	if err := formula.Check(f, l.find); err != nil {
+		l.fault(a, path, jsonfile.Describe(source), "a formula: "+message(err))
+		return nil
+	}
 	return f
+}
+
+// find is engine.MetaRepository.Class while there is no repository yet.
+func (l *linker) find(name string) (*engine.Class, error) {
+	if d := l.byName[name]; d != nil {
+		return d.class, nil
+	}
+	return nil, engine.NoClass(name)
 }
 
 // within lets the formula of a part of a structure speak of the other parts:

@@ -80,7 +80,7 @@ func run(t *testing.T, parts map[string]string) string {
 			sources = append(sources, Source{File: "deploy.json", Path: jsonfile.Element("classes", i), Value: class, Inline: true})
 		}
 	}
-	r, more := LoadWith(sources, "app", compile)
+	r, more := Load(sources, "app")
 	var b strings.Builder
 	for _, f := range append(faults, more...) {
 		if f.Warning {

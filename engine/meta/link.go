@@ -19,15 +19,14 @@ const (
 
 // linker joins drafts into trees of classes.
 type linker struct {
-	drafts  []*draft
-	byName  map[string]*draft
-	names   []string
-	faults  *engine.Faults
-	compile Compiler
+	drafts []*draft
+	byName map[string]*draft
+	names  []string
+	faults *engine.Faults
 }
 
-func newLinker(drafts []*draft, compile Compiler, faults *engine.Faults) *linker {
-	l := &linker{drafts: drafts, byName: make(map[string]*draft, len(drafts)), compile: compile, faults: faults}
+func newLinker(drafts []*draft, faults *engine.Faults) *linker {
+	l := &linker{drafts: drafts, byName: make(map[string]*draft, len(drafts)), faults: faults}
 	for _, d := range drafts {
 		l.byName[d.class.FullName] = d
 		l.names = append(l.names, d.class.FullName)

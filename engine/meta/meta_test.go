@@ -188,7 +188,7 @@ func FuzzLoad(f *testing.F) {
 		for i := range sources {
 			sources[i].Inline = inline
 		}
-		r, more := LoadWith(sources, "n", compile)
+		r, more := Load(sources, "n")
 		errs, _ := more.Split()
 		if (r == nil) != (len(errs) > 0) {
 			t.Fatalf("repository %v with faults %v", r, more)

@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/formula"
 	"restsrv/engine/jsonfile"
 )
 
@@ -45,13 +44,8 @@ func (r *Repository) Classes() []*engine.Class { return r.all }
 // Mistakes are found in one pass as far as they do not follow from others;
 // when one of them is more than a warning, the repository is nil.
 func Load(sources []Source, namespace string) (*Repository, engine.Faults) {
-	return LoadWith(sources, namespace, formula.Compile)
-}
-
-// LoadWith is Load with another compiler of formulas.
-func LoadWith(sources []Source, namespace string, compile Compiler) (*Repository, engine.Faults) {
 	var faults engine.Faults
-	l := newLinker(read(sources, namespace, &faults), compile, &faults)
+	l := newLinker(read(sources, namespace, &faults), &faults)
 	for _, d := range l.drafts {
 		l.link(d, nil)
 	}

@@ -275,7 +275,7 @@ func matches(it *engine.Item, f *engine.Filter) bool {
 		}
 		return true
 	case engine.OpEq:
-		return it.Values[f.Property.Index] == f.Value
+		return it.Values[f.Left.Path[0].Index] == f.Right.Value
 	}
 	return false
 }
@@ -317,6 +317,10 @@ func (m *memory) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	all.Offset, all.Count = 0, -1
 	err := m.List(ctx, &all, func(*engine.Item) error { n++; return nil })
 	return n, err
+}
+
+func (m *memory) Aggregate(context.Context, *engine.Aggregation, func([]any) error) error {
+	return engine.Errorf(engine.Internal, "internal", "not for tests of scripts")
 }
 
 func (m *memory) Create(ctx context.Context, c *engine.Class, v engine.Values, _ engine.WriteOptions) (*engine.Item, error) {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"time"
 
 	"restsrv/engine"
 )
@@ -35,14 +36,21 @@ func Class() *engine.Class {
 // asks at the same time gets the same one.
 func Key(ctx context.Context, data engine.Repository, c *engine.Class, name string) ([]byte, error) {
 	it, err := data.Get(ctx, c, name)
-	if err != nil && engine.CodeOf(err) == engine.NotFound {
+	for err != nil && engine.CodeOf(err) == engine.NotFound {
 		key := make([]byte, Size)
 		rand.Read(key) // never fails
 		v := engine.NewValues(c)
 		v[c.Property("id").Index], v[c.Property("value").Index] = name, hex.EncodeToString(key)
-		if it, err = data.Create(ctx, c, v, engine.WriteOptions{}); engine.CodeOf(err) == engine.Invalid && err != nil {
-			it, err = data.Get(ctx, c, name) // somebody was faster
+		if it, err = data.Create(ctx, c, v, engine.WriteOptions{}); engine.CodeOf(err) != engine.Invalid || err == nil {
+			break
 		}
+		// Somebody was faster; the key may be seen a little later.
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		it, err = data.Get(ctx, c, name)
 	}
 	if err != nil {
 		return nil, err

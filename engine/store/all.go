@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"slices"
 
 	"restsrv/engine"
 )
@@ -49,13 +51,12 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
-	b := newBuilder(sv.store.traits)
-	b.dialect = sv.store.db.Dialect
+	b := sv.store.builder()
 	sv.setAll(b, p, v)
 	if err := sv.store.among(b, p, q); err != nil {
 		return 0, err
 	}
-	n, err := sv.w.execute(b)
+	n, err := sv.changeAll(b, p, v)
 	if err != nil {
 		given := func(name string) any { return v[p.class.Property(name).Index] }
 		if d := sv.store.duplicate(p, err, given); d != nil {
@@ -65,12 +66,50 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	return n, err
 }
 
+// changeAll runs the statement of an UpdateAll, and keeps the words by which
+// the items are found when they may have changed.
+func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
+	if !slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent }) {
+		return sv.w.execute(b)
+	}
+	b.add(" RETURNING ", p.selected.list)
+	st, err := sv.w.prepare(b.text())
+	if err != nil {
+		return 0, err
+	}
+	items, err := sv.w.fetchAll(st, p, b.args)
+	if err != nil {
+		return 0, err
+	}
+	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
+}
+
+// fetchAll runs a statement that returns rows of p.selected.
+func (s *session) fetchAll(st *sql.Stmt, p *plan, args []any) ([]*engine.Item, error) {
+	rows, err := st.QueryContext(s.ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	scan := s.scanner(p.selected)
+	var items []*engine.Item
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return nil, err
+		}
+		it := &engine.Item{}
+		p.load(it, s.raw)
+		items = append(items, it)
+	}
+	return items, rows.Err()
+}
+
 // among writes the condition that an item is one of those that q finds.
 func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
-	b.add(" WHERE ", seqColumn, " IN (SELECT ", seqColumn, " FROM ", p.table.quoted)
-	p.where(b, q.Filter)
+	b.add(" WHERE ", seqColumn, " IN (")
+	b.find(p, p.table.quoted+"."+seqColumn, q)
 	b.add(")")
-	return s.tooMany(b)
+	return b.finish(s.traits)
 }
 
 // unpaged refuses a query for a part of what it finds: which part that is
@@ -127,8 +166,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
-		b := newBuilder(s.traits)
-		b.dialect = s.db.Dialect
+		b := s.builder()
 		b.add("DELETE FROM ", p.table.quoted)
 		if err := s.among(b, p, q); err != nil {
 			return err

@@ -2,7 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"time"
 
 	"restsrv/engine"
@@ -27,7 +28,7 @@ func (w *writer) alone(s *session, j *job) error {
 		case !redo || attempt == maxAttempts:
 		case kind == Lost && pause(j.ctx, attempt):
 			continue
-		case attempt == 1 && (kind == Away || kind == Stale):
+		case s.conn != nil && (kind == Away || kind == Stale) && pause(j.ctx, attempt):
 			s.disconnect()
 			continue
 		}
@@ -50,26 +51,44 @@ func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 			return err, false
 		}
 	}
-	// Not the context of the job: what a commit meets when it ends would leave
-	// the outcome unknown.
-	tx, err := s.conn.BeginTx(context.Background(), nil)
+	tx, err := s.begin()
 	if err != nil {
 		return err, true
 	}
 	if err := w.attempt(s, j); err != nil {
-		w.undo(s, tx)
+		if s.end(tx.Rollback) != nil {
+			s.disconnect() // which ends the transaction too
+		}
 		return err, true
 	}
-	err = tx.Commit()
+	err = s.end(tx.Commit)
 	return w.unknown(err), w.store.kind(err) == Lost
 }
 
-// undo ends a transaction that failed. A connection on which that is not
-// possible is closed, which ends it too.
-func (w *writer) undo(s *session, tx *sql.Tx) {
-	if err := tx.Rollback(); err != nil {
-		s.disconnect()
+// begin opens a transaction. It is the driver's own, which knows when the
+// database has given it up and a commit would do nothing; sql.Tx would do, but
+// statements of the connection cannot run in it: when one of them loses the
+// connection, closing that waits for the end of the sql.Tx.
+func (s *session) begin() (tx driver.Tx, err error) {
+	err = s.conn.Raw(func(driverConn any) error {
+		beginner, ok := driverConn.(driver.ConnBeginTx)
+		if !ok {
+			return errors.New("the driver cannot begin a transaction")
+		}
+		// Not the context of a job: what a commit meets when that ends would
+		// leave the outcome unknown.
+		tx, err = beginner.BeginTx(context.Background(), driver.TxOptions{})
+		return err
+	})
+	return tx, err
+}
+
+// end commits or rolls back.
+func (s *session) end(how func() error) error {
+	if s.conn == nil {
+		return driver.ErrBadConn
 	}
+	return s.conn.Raw(func(any) error { return how() })
 }
 
 // unknown says of a connection that was lost while it committed what the

@@ -101,3 +101,21 @@ func (sv *save) copyRows(p *plan, group []entry) error {
 	_, err = st.ExecContext(w.ctx) // ends the copy, and tells what went wrong
 	return err
 }
+
+// orNull keeps empty system columns out of rows: reading them would cost more
+// than a null.
+func orNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// rowVariables is how many placeholders a row of insertText has.
+func (p *plan) rowVariables() int {
+	n := 3 + len(p.stored)
+	if p.table.composite() {
+		n++
+	}
+	return n
+}

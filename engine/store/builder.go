@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strconv"
 
 	"restsrv/engine"
@@ -11,11 +12,21 @@ type builder struct {
 	sql      []byte
 	args     []any
 	numbered bool
-	dialect  Dialect
+	label    string
+	fullText FullText
+
+	// For statements with filters (see Store.builder).
+	dialect Dialect
+	plans   map[*engine.Class]*plan
+	now     engine.Instant
+	aliases int   // given out
+	sources int   // tables read, besides the first
+	atom    *atom // the condition that is being written
+	err     error // the first that made the statement impossible
 }
 
 func newBuilder(tr Traits) *builder {
-	return &builder{sql: make([]byte, 0, 256), numbered: tr.Numbered}
+	return &builder{sql: make([]byte, 0, 256), numbered: tr.Numbered, label: tr.Label, fullText: tr.FullText}
 }
 
 func (b *builder) add(parts ...string) {
@@ -44,6 +55,21 @@ func (b *builder) placeholder(v any) string {
 }
 
 func (b *builder) text() string { return string(b.sql) }
+
+// capture returns what write would have written. Its values stay bound: what
+// it wrote must follow what was written before.
+func (b *builder) capture(write func()) string {
+	at := len(b.sql)
+	write()
+	text := string(b.sql[at:])
+	b.sql = b.sql[:at]
+	return text
+}
+
+// insert puts text that binds nothing before what was written from at on.
+func (b *builder) insert(at int, text string) {
+	b.sql = slices.Insert(b.sql, at, []byte(text)...)
+}
 
 // encode turns a value into one that every driver takes.
 func encode(v any) any {

@@ -28,7 +28,7 @@ func (sv *save) relateAll() error {
 		sv.later = sv.later[1:]
 		for _, m := range next.entry.deep.members {
 			if err := sv.relate(next, m); err != nil {
-				return sv.blamed(next.entry, within(next.entry.path, err))
+				return sv.blamed(next.entry, within(next.entry.path(), err))
 			}
 		}
 	}
@@ -205,35 +205,54 @@ func (sv *save) relateBack(owner pending, m membership) error {
 		e.Class, e.Attribute = owner.entry.plan.class.FullName, p.Binding.Name
 		return e
 	}
-	members, err := sv.members(owner.entry, m, func(v engine.Values, c *engine.Class) {
+	known, ids, remove := knownKeys(m)
+	pointing, err := sv.pointing(p, value, append(slices.Clone(known), remove...), m.replace)
+	if err != nil {
+		return err
+	}
+	// Who leaves does so first: the reference may be unique.
+	if err := sv.clearBack(p, value, pointing, known, remove, m.replace); err != nil {
+		return err
+	}
+	_, err = sv.members(owner.entry, m, func(v engine.Values, c *engine.Class) {
 		v[c.Property(p.Back.Name).Index] = value
 	})
 	if err != nil {
 		return err
 	}
-	remove := make([]any, 0, len(m.remove))
+	var joining []any
+	for _, key := range distinct(ids) {
+		if here, there := pointing[engine.ValueText(key)]; !there {
+			return dangling(p, engine.ValueText(key)) // it has no place to keep that
+		} else if !here {
+			joining = append(joining, key)
+		}
+	}
+	return sv.setBack(p, value, joining)
+}
+
+// knownKeys are the keys of members as far as they are known before these are
+// written, those of them that were given as ids, and those of who leaves.
+func knownKeys(m membership) (known, ids, remove []any) {
+	target := m.property.Target
+	for _, member := range m.add {
+		switch member := member.(type) {
+		case string:
+			if key, ok := target.KeyValues(member); ok {
+				known, ids = append(known, key[0]), append(ids, key[0])
+			}
+		case *entry:
+			if member.key != nil {
+				known = append(known, member.key[0])
+			}
+		}
+	}
 	for _, id := range m.remove {
-		if key, ok := p.Target.KeyValues(id); ok {
+		if key, ok := target.KeyValues(id); ok {
 			remove = append(remove, key[0])
 		}
 	}
-	members = distinct(members)
-	pointing, err := sv.pointing(p, value, append(slices.Clone(members), remove...), m.replace)
-	if err != nil {
-		return err
-	}
-	if err := sv.clearBack(p, value, pointing, members, remove, m.replace); err != nil {
-		return err
-	}
-	var missing []any
-	for _, key := range members {
-		if here, known := pointing[engine.ValueText(key)]; !known {
-			return dangling(p, engine.ValueText(key)) // it has no place to keep that
-		} else if !here {
-			missing = append(missing, key)
-		}
-	}
-	return sv.setBack(p, value, missing)
+	return known, ids, remove
 }
 
 // pointing tells of items of p's target class whether they point at value:

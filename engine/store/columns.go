@@ -36,6 +36,9 @@ func (u *upgrader) create(t *table) error {
 			return err
 		}
 	}
+	if err := u.searchable(t, true); err != nil {
+		return err
+	}
 	return u.rememberAll(t)
 }
 
@@ -140,7 +143,7 @@ func (u *upgrader) columns(t *table) error {
 			}
 		}
 	}
-	return nil
+	return u.searchable(t, false)
 }
 
 // removed refuses that a property disappears while objects have a value for

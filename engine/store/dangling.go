@@ -56,7 +56,7 @@ func (sv *save) checkReferences() error {
 		}
 		id := engine.ValueText(x.value)
 		if err := x.check(p.table, id, classes[p.table][id]); err != nil {
-			return sv.blamed(x.entry, within(x.entry.path, err))
+			return sv.blamed(x.entry, within(x.entry.path(), err))
 		}
 	}
 	return nil

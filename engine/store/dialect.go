@@ -49,6 +49,9 @@ type Dialect interface {
 	// are bound value by value. List holds what encode returns.
 	Array(t engine.PropertyType, list []any) (typ string, value any)
 
+	// Function writes the call of a function of expressions.
+	Function(f Function, args ...string) string
+
 	// Duplicate reports whether err says that a write broke one of the unique
 	// indexes, and which.
 	Duplicate(err error, unique []Index) (broken Index, ok bool)
@@ -77,6 +80,21 @@ type Traits struct {
 	Label        string // alias that makes a result column cheap to describe, or ""
 	Pack         string // joins what PackText makes of text columns into one column (see result), or ""
 	PackText     string // a column as an argument of Pack
+	FullText     FullText
+}
+
+// FullText is how a database finds words. They are made of letters and digits
+// in lower case; searchColumn holds those of an item, separated by blanks.
+type FullText struct {
+	// Schema makes what finds words of the items of a table: formats of the
+	// table (%[1]s), the name to use (%[2]s) and the beginning of names for
+	// triggers, to which a letter and a quote must be added (%[3]s).
+	Schema []string
+	// Condition is a format of the table's alias (%[1]s), the name used
+	// (%[2]s) and the placeholder of a query (%[3]s).
+	Condition string
+	Word      string // format of a word that begins with %s, within a query
+	And       string // joins words that must all be found
 }
 
 // Index is a unique index: of a key or of one property.

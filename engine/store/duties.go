@@ -22,6 +22,7 @@ type duties struct {
 	creator     *engine.Property
 	editor      *engine.Property
 	readonly    bool
+	words       bool // words of items of the table are kept
 }
 
 // pointer is a column whose values are ids of items of a table: a reference,
@@ -67,7 +68,7 @@ func declared(p *engine.Property) string { return p.Definition + "#" + p.Name }
 // plain reports whether the row of an item is all that there is to write, and
 // all of it is known before the transaction.
 func (d *duties) plain() bool {
-	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 && !d.late && !d.stamped()
+	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 && !d.late && !d.stamped() && !d.words
 }
 
 // stamped reports whether the class has trackers.
@@ -87,6 +88,7 @@ func (s *Store) layOutDuties() {
 	}
 	for c, p := range s.plans {
 		p.duties = newDuties(c, bound)
+		p.duties.words = p.table.searched()
 		p.table.filed = p.table.filed || len(p.duties.files) > 0 && s.plans[s.cfg.FileClass] != nil
 	}
 	for _, t := range s.tables {

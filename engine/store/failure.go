@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"math/rand/v2"
@@ -20,7 +21,7 @@ const (
 
 // maxAttempts is how often work is done before its failure is believed, when
 // doing it again may help.
-const maxAttempts = 8
+const maxAttempts = 16
 
 // pause waits before another attempt, longer each time and never the same for
 // two who were in each other's way. It reports whether ctx allows it.
@@ -50,7 +51,7 @@ func (s *Store) kind(err error) Failure {
 		return Other
 	case errors.As(err, &mark):
 		return Lost
-	case errors.Is(err, driver.ErrBadConn):
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone):
 		return Away
 	}
 	return s.db.Dialect.Classify(err)

@@ -4,32 +4,36 @@ import (
 	"restsrv/engine"
 )
 
-// filter writes f, or its opposite when negated. SQL's logic has three
-// values and NOT NULL is NULL, so a null would be lost on both sides: the not
-// is therefore carried down to the comparisons, each of which knows what null
-// means to it. What is left of NULL stands under AND and OR only, where it
-// counts as false.
-func (p *plan) filter(b *builder, f *engine.Filter, negated bool) {
+// filter writes f, or its opposite when negated. A condition of SQL may be
+// null, which counts as false: so the opposite of one is that it IS NOT TRUE.
+func (b *builder) filter(src *source, f *engine.Filter, negated bool) {
 	switch f.Op {
 	case engine.OpAnd:
-		p.join(b, f.Args, negated, false)
+		b.all(src, f.Args, negated, false)
 	case engine.OpOr:
-		p.join(b, f.Args, negated, true)
+		b.all(src, f.Args, negated, true)
 	case engine.OpNot: // none of Args
-		p.join(b, f.Args, !negated, true)
+		b.all(src, f.Args, !negated, true)
 	case engine.OpConst:
-		constant(b, f.Value == true != negated)
-	case engine.OpEmpty:
-		p.empty(b, f.Property, negated)
-	case engine.OpIn:
-		p.in(b, f, negated)
-	case engine.OpMatch:
-		if negated {
-			b.add("NOT ")
+		constant(b, f.Value != negated)
+	case engine.OpSearch:
+		b.addNegated(negated, b.capture(func() { b.search(src, f.Pattern) }))
+	case engine.OpNe:
+		eq := *f
+		eq.Op = engine.OpEq
+		b.filter(src, &eq, !negated)
+	case engine.OpIn, engine.OpHas:
+		if len(f.List) == 0 {
+			constant(b, negated)
+			return
 		}
-		b.add(b.dialect.Match(p.name(f.Property), f.Pattern, b.placeholder))
+		fallthrough
 	default:
-		p.compare(b, f, negated)
+		if f.Op == engine.OpEq && negated && f.Right.Op == engine.OpValue && f.Right.Value == nil && f.Left.Op == engine.OpPath && engine.Single(f.Left.Path) {
+			b.add(b.expr(src, f.Left), " IS NOT NULL")
+			return
+		}
+		b.quantified(negated, func() { b.condition(src, f) })
 	}
 }
 
@@ -41,25 +45,20 @@ func constant(b *builder, value bool) {
 	b.add("1 = 0")
 }
 
-// name is the qualified column, which no alias of a result column can shadow.
-func (p *plan) name(property *engine.Property) string {
-	return p.table.quoted + "." + p.table.byName[property.Name].quoted
-}
-
-// join writes args joined by AND, or by OR when any is enough; negated turns
+// all writes args joined by AND, or by OR when any is enough; negated turns
 // both the word and each of them. The tree is balanced: databases limit its
 // depth.
-func (p *plan) join(b *builder, args []*engine.Filter, negated, any bool) {
+func (b *builder) all(src *source, args []*engine.Filter, negated, any bool) {
 	switch n := len(args); n {
 	case 0:
 		constant(b, any == negated) // all of none holds, any of none does not
 	case 1:
-		p.filter(b, args[0], negated)
+		b.filter(src, args[0], negated)
 	default:
 		b.add("(")
-		p.join(b, args[:n/2], negated, any)
+		b.all(src, args[:n/2], negated, any)
 		b.add([]string{" AND ", " OR "}[boolToInt(any != negated)])
-		p.join(b, args[n/2:], negated, any)
+		b.all(src, args[n/2:], negated, any)
 		b.add(")")
 	}
 }
@@ -71,53 +70,57 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-func (p *plan) empty(b *builder, property *engine.Property, negated bool) {
-	name := p.name(property)
-	switch textual := property.Type.Textual(); {
-	case textual && negated:
-		b.add(name, " <> ''")
-	case textual:
-		b.add("(", name, " IS NULL OR ", name, " = '')")
-	case negated:
-		b.add(name, " IS NOT NULL")
+// condition writes a condition without arguments that are conditions, except
+// on members.
+func (b *builder) condition(src *source, f *engine.Filter) {
+	switch f.Op {
+	case engine.OpEmpty:
+		b.empty(src, f.Left)
+	case engine.OpIn:
+		b.in(src, f)
+	case engine.OpHas:
+		b.add(b.dialect.Function(SetHas, b.expr(src, f.Left), b.placeholder(string(engine.AppendValue(nil, f.List)))))
+	case engine.OpLike:
+		left := b.expr(src, f.Left)
+		b.add(b.dialect.Match(left, f.Pattern, b.placeholder))
+	case engine.OpIncludes:
+		left := b.expr(src, f.Left)
+		b.add(b.dialect.Function(Includes, left, b.expr(src, f.Right)))
+	case engine.OpContains:
+		var inner *engine.Filter
+		if len(f.Args) > 0 {
+			inner = f.Args[0]
+		}
+		b.add(b.some(src, f.Left.Path, inner))
 	default:
-		b.add(name, " IS NULL")
+		b.compare(src, f)
 	}
 }
 
-func (p *plan) in(b *builder, f *engine.Filter, negated bool) {
-	if len(f.List) == 0 {
-		constant(b, negated)
+func (b *builder) empty(src *source, e *engine.Expr) {
+	if e.Type == engine.Collection {
+		b.add("NOT ", b.some(src, e.Path, nil))
 		return
 	}
-	name := p.name(f.Property)
+	text := b.comparableExpr(src, e)
+	none := "''"
+	switch {
+	case e.Type == engine.Set || e.Type == engine.FileList:
+		none = "'[]'"
+	case !e.Type.Textual():
+		b.add(text, " IS NULL")
+		return
+	}
+	b.add("coalesce(", text, ", ", none, ") = ", none)
+}
+
+func (b *builder) in(src *source, f *engine.Filter) {
 	list := make([]any, len(f.List))
 	for i, v := range f.List {
 		list[i] = encode(v)
 	}
-	among := b.dialect.In(name, f.Property.Type, list, b.placeholder)
-	if negated {
-		b.add("(", name, " IS NULL OR NOT ", among, ")")
-		return
-	}
-	b.add(among)
-}
-
-// opposite is the comparison that holds where the other does not, nulls apart.
-func opposite(op engine.Op) engine.Op {
-	switch op {
-	case engine.OpEq:
-		return engine.OpNe
-	case engine.OpNe:
-		return engine.OpEq
-	case engine.OpLt:
-		return engine.OpGte
-	case engine.OpLte:
-		return engine.OpGt
-	case engine.OpGt:
-		return engine.OpLte
-	}
-	return engine.OpLt
+	left := b.comparableExpr(src, f.Left)
+	b.add(b.dialect.In(left, f.Left.Type, list, b.placeholder))
 }
 
 func symbol(op engine.Op) string {
@@ -134,50 +137,19 @@ func symbol(op engine.Op) string {
 	return " >= "
 }
 
-// comparable names two columns so that every database compares them alike: a
-// whole number beside a real one as a real one.
-func (p *plan) comparable(left, right *engine.Property) (string, string) {
-	names := []string{p.name(left), p.name(right)}
-	for i, property := range []*engine.Property{left, right} {
-		if left.Type != right.Type && property.Type == engine.Int {
-			names[i] = "CAST(" + names[i] + " AS DOUBLE PRECISION)"
-		}
-	}
-	return names[0], names[1]
-}
-
-func (p *plan) compare(b *builder, f *engine.Filter, negated bool) {
-	op := f.Op
-	if negated {
-		op = opposite(op)
-	}
-	name := p.name(f.Property)
-	equality := op == engine.OpEq || op == engine.OpNe
-	switch {
-	case f.Other == nil && f.Value == nil && equality: // null itself
-		b.add(name, []string{" IS NULL", " IS NOT NULL"}[boolToInt(op == engine.OpNe)])
-	case f.Other == nil && f.Value == nil: // an order with null never holds
-		constant(b, negated)
-	case f.Other != nil && equality:
-		name, other := p.comparable(f.Property, f.Other)
-		b.add(name, []string{" IS NOT DISTINCT FROM ", " IS DISTINCT FROM "}[boolToInt(op == engine.OpNe)], other)
-	case f.Other != nil:
-		name, other := p.comparable(f.Property, f.Other)
-		if negated {
-			b.add("(", name, " IS NULL OR ", other, " IS NULL OR ", name, symbol(op), other, ")")
-			return
-		}
-		b.add(name, symbol(op), other)
-	case op == engine.OpNe:
-		b.add("(", name, " IS NULL OR ", name, " <> ")
-		b.bind(f.Value)
-		b.add(")")
-	case negated && !equality:
-		b.add("(", name, " IS NULL OR ", name, symbol(op))
-		b.bind(f.Value)
-		b.add(")")
+func (b *builder) compare(src *source, f *engine.Filter) {
+	left := b.comparableExpr(src, f.Left)
+	switch constant := f.Right.Op == engine.OpValue; {
+	case constant && f.Right.Value == nil && f.Op == engine.OpEq:
+		b.add(left, " IS NULL")
+	case constant && f.Right.Value == nil: // an order with null never holds
+		b.add("1 = 0")
+	case constant && f.Left.Op != engine.OpValue && f.Left.Op != engine.OpNow:
+		b.add(left, symbol(f.Op))
+		b.bind(f.Right.Value)
+	case constant || f.Op != engine.OpEq:
+		b.add(left, symbol(f.Op), b.comparableExpr(src, f.Right))
 	default:
-		b.add(name, symbol(op))
-		b.bind(f.Value)
+		b.add(left, " IS NOT DISTINCT FROM ", b.comparableExpr(src, f.Right))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/storetest"
 	"restsrv/engine/wire"
 )
 
@@ -48,27 +49,65 @@ func TestQuerySQL(t *testing.T) {
 
 func render(t *testing.T, input, name string, d store.Dialect) string {
 	t.Helper()
-	c := goldenClass(t)
-	filter, order, _ := strings.Cut(strings.TrimSpace(input), "\nsort ")
-	q := &engine.Query{Class: c, Count: 5, Offset: 10}
-	var err error
-	if q.Filter, err = engine.ParseFilter(c, decoded(t, filter), time.UnixMilli(0)); err != nil {
-		t.Fatal(err)
-	}
-	if order != "" {
-		if q.Sort, err = engine.ParseSort(c, decoded(t, order)); err != nil {
-			t.Fatal(err)
+	classes := goldenClasses(t)
+	text, args, err := "", []any(nil), error(nil)
+	lines := strings.Split(strings.TrimSpace(input), "\n")
+	if aggregation, ok := strings.CutPrefix(lines[0], "aggregate "); ok {
+		a, parseErr := engine.ParseAggregation(classes[0], decoded(t, aggregation), time.UnixMilli(0))
+		if parseErr != nil {
+			t.Fatal(parseErr)
 		}
+		text, args, err = store.AggregateSQL(d, a, classes...)
+	} else {
+		text, args, err = store.ListSQL(d, goldenQuery(t, classes[0], lines), classes...)
+		_, text, _ = strings.Cut(text, " FROM ")
 	}
-	text, args, err := store.ListSQL(d, q)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ = strings.Cut(text, " FROM ")
-	for _, word := range []string{" WHERE ", " ORDER BY ", " LIMIT "} {
-		text = strings.Replace(text, word, "\n"+word[1:], 1)
+	for _, word := range []string{" LEFT JOIN ", " WHERE ", " GROUP BY ", " ORDER BY ", " LIMIT "} {
+		text = strings.ReplaceAll(text, word, "\n"+word[1:])
 	}
 	return fmt.Sprintf("-- %s\n%s\n%#v\n", name, text, args)
+}
+
+// goldenQuery reads a filter, then lines "sort {..}", "search ..", "after [..]"
+// (values of the sort, then the sequence).
+func goldenQuery(t *testing.T, c *engine.Class, lines []string) *engine.Query {
+	t.Helper()
+	q := &engine.Query{Class: c, Count: 5, Offset: 10}
+	var err error
+	if q.Filter, err = engine.ParseFilter(c, decoded(t, lines[0]), time.UnixMilli(0)); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range lines[1:] {
+		word, rest, _ := strings.Cut(line, " ")
+		switch word {
+		case "sort":
+			if q.Sort, err = engine.ParseSort(c, decoded(t, rest)); err != nil {
+				t.Fatal(err)
+			}
+		case "search":
+			q.Search = rest
+		case "class":
+			q.Class = q.Class.Descendants[0]
+		case "exact":
+			q.Exact = true
+		case "after":
+			values, _ := decoded(t, rest).([]any)
+			q.After = &engine.Position{Sequence: 42}
+			for i, s := range q.Sort {
+				v, err := s.Property.Cast(values[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				q.After.Values = append(q.After.Values, v)
+			}
+		default:
+			t.Fatalf("unknown line %q", line)
+		}
+	}
+	return q
 }
 
 func decoded(t *testing.T, json string) any {
@@ -80,15 +119,34 @@ func decoded(t *testing.T, json string) any {
 	return v
 }
 
-func goldenClass(t *testing.T) *engine.Class {
+// goldenClasses are notes with a town (in a region), lines that point at them,
+// labels in a table of links, and letters below them.
+func goldenClasses(t *testing.T) []*engine.Class {
 	t.Helper()
-	c := &engine.Class{Name: "note", Namespace: "test", Key: []string{"id"}, Properties: []*engine.Property{
-		{Name: "id", Type: engine.GUID}, {Name: "name", Type: engine.String, Nullable: true}, {Name: "nick", Type: engine.String, Nullable: true},
-		{Name: "age", Type: engine.Int, Nullable: true}, {Name: "size", Type: engine.Real, Nullable: true}, {Name: "due", Type: engine.DateTime, Nullable: true},
-		{Name: "ok", Type: engine.Boolean, Nullable: true}, {Name: "pay", Type: engine.DecimalNum, Nullable: true},
-	}}
-	if err := c.Init(); err != nil {
-		t.Fatal(err)
+	prop := storetest.Prop
+	region := storetest.NewClass("region", prop("code", engine.Int), prop("name", engine.String))
+	town := storetest.NewClass("town", prop("id", engine.String), prop("name", engine.String), storetest.Ref("region", region))
+	label := storetest.NewClass("label", prop("id", engine.String), prop("name", engine.String, func(p *engine.Property) { p.Search = true }))
+	seat := storetest.NewClass("seat", prop("row", engine.Int), prop("place", engine.Int))
+	seat.Key = []string{"row", "place"}
+	labels := prop("labels", engine.Collection)
+	labels.Target = label
+	note := storetest.NewClass("note", prop("id", engine.GUID), prop("name", engine.String), prop("nick", engine.String), prop("age", engine.Int),
+		prop("size", engine.Real), prop("due", engine.DateTime), prop("ok", engine.Boolean), prop("pay", engine.DecimalNum), prop("tags", engine.Set),
+		storetest.Ref("town", town), storetest.Ref("seat", seat), labels)
+	line := storetest.NewClass("line", prop("id", engine.String), prop("text", engine.String), storetest.Ref("note", note), prop("n", engine.Int))
+	for _, p := range []*engine.Property{prop("lines", engine.Collection), prop("line", engine.Reference)} {
+		p.Target, p.Back = line, line.Property("note")
+		p.OrderNumber, p.Definition = len(note.Properties), note.FullName
+		note.Properties = append(note.Properties, p)
 	}
-	return c
+	for _, c := range []*engine.Class{seat, note} {
+		if err := c.Init(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	letter := storetest.Extend(note, "letter", prop("to", engine.String))
+	classes := []*engine.Class{note, letter, region, town, label, seat, line}
+	storetest.Link(classes...)
+	return classes
 }

@@ -25,12 +25,7 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 	if len(items) == 0 {
 		return nil
 	}
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.giveBack(r)
-	return s.failed(ctx, r, s.enrichOn(ctx, r, items, load))
+	return s.read(ctx, func(r *session) error { return s.enrichOn(ctx, r, items, load) })
 }
 
 func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
@@ -168,7 +163,10 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 	if err != nil {
 		return nil, err
 	}
-	st := s.memberStatement(p, o, l)
+	st, err := s.memberStatement(p, o, l)
+	if err != nil {
+		return nil, err
+	}
 	var loaded []*engine.Item
 	err = r.members(ctx, p, st, func(it *engine.Item, owner any) {
 		loaded = append(loaded, it)
@@ -193,50 +191,46 @@ type selection struct {
 }
 
 // memberStatement is the statement that loads a property of the owners.
-func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) selection {
-	b := newBuilder(s.traits)
-	b.dialect = s.db.Dialect
+func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, error) {
+	b := s.builder()
 	property := o.property
 	st := selection{result: p.listed}
-	from, by, order := p.table.quoted, p.table.quoted+"."+p.table.id.quoted, ""
+	src := &source{plan: p, alias: p.table.quoted, from: &from{table: p.table.quoted}}
+	by, order, typ := src.id(), "", p.table.id.typ
 	switch {
 	case property.Back != nil:
-		by = p.table.quoted + "." + p.table.byName[property.Back.Name].quoted
+		by, typ = src.column(property.Back), p.table.byName[property.Back.Name].typ
 	case property.Type == engine.Collection:
 		links := linksOf(property)
-		from = links.quoted + " JOIN " + from + " ON " + by + " = " + links.quoted + "." + links.item
+		src.from.table = links.quoted + " JOIN " + src.from.table + " ON " + by + " = " + links.quoted + "." + links.item
 		by, order = links.quoted+"."+links.owner, links.quoted+"."+seqColumn
-		owner := s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
-		st.owner = &owner
+		typ = s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ
+		st.owner = &typ
 	}
 	b.add("SELECT ", st.result.list)
 	if st.owner != nil {
 		b.add(", ", by)
 	}
-	b.add(" FROM ", from, " WHERE ", by, " IN (")
-	for i := range powerOfTwo(len(o.values)) { // padded: few statements for all sizes
-		if i > 0 {
-			b.add(", ")
-		}
-		b.bind(o.values[min(i, len(o.values)-1)])
+	list := make([]any, len(o.values))
+	for i, v := range o.values {
+		list[i] = encode(v)
 	}
-	b.add(")")
-	if p.condition != "" {
-		b.add(" AND ", p.condition)
-	}
+	at := len(b.sql)
+	b.add(" WHERE ", b.dialect.In(by, typ, list, b.placeholder), and(src.ofClass()))
 	if f := engine.And(property.Conditions, l.Filter); f != nil {
 		b.add(" AND ")
-		p.filter(b, f, false)
+		b.filter(src, f, false)
 	}
 	if property.Type == engine.Collection || property.Back != nil {
-		p.order(b, property.Sorting)
+		b.order(src, property.Sorting)
 		if order == "" {
 			order = p.table.quoted + "." + seqColumn
 		}
 		b.add(order)
 	}
+	b.insert(at, " FROM "+src.from.text())
 	st.text, st.args = b.text(), b.args
-	return st
+	return st, b.finish(s.traits)
 }
 
 // members runs a statement and hands out each item, which the callee may keep,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"restsrv/engine"
 )
@@ -133,6 +134,9 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 	return e
 }
 
+// inMark begins messages about nested records: in "town": ...
+const inMark = `in "`
+
 // within says that an error is about something in an attribute.
 func within(name string, err error) error {
 	var e *engine.Error
@@ -144,6 +148,11 @@ func within(name string, err error) error {
 	}
 	c := *e
 	c.Code = engine.Invalid // an object in the body that is not there is the body's fault
+	if rest, deeper := strings.CutPrefix(c.Message, inMark); deeper {
+		c.Message = inMark + name + "." + rest
+	} else {
+		c.Message = inMark + name + `": ` + c.Message
+	}
 	if c.Attribute != "" {
 		name += "." + c.Attribute
 	}
@@ -162,6 +171,11 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	if before == nil && e.deep != nil && e.how != modify {
+		if before, err = sv.before(e); err != nil { // a record nested in it may be itself
+			return nil, err
+		}
+	}
 	var it *engine.Item
 	if before != nil || e.how == modify {
 		it, err = sv.change(e, v, before)
@@ -177,6 +191,10 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 // resolve saves the records in e's references and returns e's values with
 // their keys.
 func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
+	d := &e.plan.duties
+	if e.deep == nil && !d.stamped() && !d.late && (e.how == modify || e.how == insert && e.full != nil) {
+		return e.given, nil // nothing changes it
+	}
 	v := slices.Clone(e.given)
 	if e.deep == nil {
 		return v, nil
@@ -227,7 +245,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	found, err := sv.w.one(sv.w.ctx, p.lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
-			err = engine.NoItem(e.plan.class, e.id)
+			err = engine.NoItem(e.plan.class, keyText(e.key))
 		}
 		return nil, err
 	}
@@ -236,8 +254,8 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	case below:
 		return it, nil
 	case e.how == modify:
-		return nil, engine.NoItem(e.plan.class, e.id)
-	case e.inner:
+		return nil, engine.NoItem(e.plan.class, keyText(e.key))
+	case e.nest != nil:
 		return nil, nil // the insert will say that the key is taken
 	}
 	return it, nil
@@ -245,7 +263,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must look at the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(e.match) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) {
 		return true
 	}
 	if e.deep == nil {

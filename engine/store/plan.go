@@ -262,10 +262,11 @@ func (p *plan) write(tr Traits) {
 	p.get = p.keyed(tr, "SELECT "+p.selected.list+" FROM "+t.quoted)
 	p.lock = p.get + tr.Lock
 	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
-	p.list = p.page(newBuilder(tr), nil).text()
 	b := newBuilder(tr)
-	b.add("SELECT count(*) FROM ", t.quoted)
-	p.where(b, nil)
+	b.page(p, p.listed, &engine.Query{Class: p.class})
+	p.list = b.text()
+	b = newBuilder(tr)
+	b.find(p, "count(*)", &engine.Query{Class: p.class})
 	p.count = b.text()
 	p.insert = p.insertText(tr, 1, "")
 }
@@ -283,6 +284,11 @@ func (p *plan) results(tr Traits) {
 	}
 	p.selected = newResult(tr, fields)
 	fields[atRev].column = ""
+	for i := range fields {
+		if fields[i].column != "" { // other tables may have columns of the name
+			fields[i].column = p.table.quoted + "." + fields[i].column
+		}
+	}
 	p.listed = newResult(tr, fields)
 }
 

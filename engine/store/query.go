@@ -1,39 +1,83 @@
 package store
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"restsrv/engine"
 )
 
-// where writes the condition of a query, if there is any.
-func (p *plan) where(b *builder, f *engine.Filter) {
-	if p.condition != "" {
-		b.add(" WHERE ", p.condition)
-		if f != nil {
-			b.add(" AND ")
-			p.filter(b, f, false)
-		}
-		return
+// builder makes a builder for statements that may speak of any class.
+func (s *Store) builder() *builder {
+	b := newBuilder(s.traits)
+	b.dialect, b.plans, b.now = s.db.Dialect, s.plans, engine.InstantOf(s.cfg.Now())
+	return b
+}
+
+// finish refuses what could not be written, or what the database could not
+// bind.
+func (b *builder) finish(tr Traits) error {
+	switch {
+	case b.err != nil:
+		return b.err
+	case len(b.args) > tr.MaxVariables:
+		return engine.Errorf(engine.Invalid, "filter", "the filter has more than %d values", tr.MaxVariables)
 	}
-	if f != nil {
-		b.add(" WHERE ")
-		p.filter(b, f, false)
+	return nil
+}
+
+// from writes a FROM with the table of p; what the rest of the statement joins
+// to it is put in by close.
+func (b *builder) from(p *plan) (src *source, close func()) {
+	b.add(" FROM ", p.table.quoted)
+	at := len(b.sql)
+	src = &source{plan: p, alias: p.table.quoted, from: &from{}}
+	return src, func() { b.insert(at, src.from.text()) }
+}
+
+// where writes the condition of a query, if there is any.
+func (b *builder) where(src *source, q *engine.Query) {
+	word := " WHERE "
+	condition := func(write func()) {
+		b.add(word)
+		write()
+		word = " AND "
+	}
+	switch {
+	case q.Exact && src.plan.shapes != nil:
+		condition(func() { b.add(src.alias, ".", classColumn, " = ", quoteText(q.Class.FullName)) })
+	case src.plan.condition != "":
+		condition(func() { b.add(src.ofClass()) })
+	}
+	if q.Filter != nil {
+		condition(func() { b.filter(src, q.Filter, false) })
+	}
+	if q.Search != "" {
+		condition(func() { b.search(src, q.Search) })
+	}
+	if q.After != nil {
+		condition(func() { b.after(src, q.Sort, q.After) })
 	}
 }
 
+// find writes a statement that selects something of the items of a query,
+// without its order and page.
+func (b *builder) find(p *plan, what string, q *engine.Query) {
+	b.add("SELECT ", what)
+	src, done := b.from(p)
+	b.where(src, q)
+	done()
+}
+
 // page writes the statement of a list; its last two placeholders are count
-// and offset. A nil q is the whole class.
-func (p *plan) page(b *builder, q *engine.Query) *builder {
-	b.add("SELECT ", p.listed.list, " FROM ", p.table.quoted)
-	var sorts []engine.Sort
-	if q != nil {
-		p.where(b, q.Filter)
-		sorts = q.Sort
-	} else {
-		p.where(b, nil)
-	}
-	p.order(b, sorts)
+// and offset.
+func (b *builder) page(p *plan, r *result, q *engine.Query) {
+	b.add("SELECT ", r.list)
+	at := len(b.sql)
+	src, done := b.from(p)
+	b.where(src, q)
+	columns := b.order(src, q.Sort)
 	// The casts keep SQLite from planning anew for each value.
 	b.add(p.table.quoted, ".", seqColumn, " LIMIT CAST(")
 	count, offset := pageBounds(q)
@@ -41,21 +85,36 @@ func (p *plan) page(b *builder, q *engine.Query) *builder {
 	b.add(" AS BIGINT) OFFSET CAST(")
 	b.bind(offset)
 	b.add(" AS BIGINT)")
-	return b
+	done()
+	if q.WantPosition {
+		b.insert(at, positionList(b.label, p, columns))
+	}
 }
 
-// order writes ORDER BY and the sorts, each with a comma behind it.
-func (p *plan) order(b *builder, sorts []engine.Sort) {
+func positionList(label string, p *plan, columns []string) string {
+	if label == "" {
+		label = "%s"
+	}
+	var list strings.Builder
+	for _, c := range append([]string{p.table.quoted + "." + seqColumn}, columns...) {
+		fmt.Fprintf(&list, ", "+label, c)
+	}
+	return list.String()
+}
+
+// order writes ORDER BY and the sorts, each with a comma behind it, and
+// returns what it sorts by.
+func (b *builder) order(src *source, sorts []engine.Sort) (columns []string) {
 	b.add(" ORDER BY ")
 	for _, s := range sorts {
-		b.add(p.name(s.Property), []string{" NULLS FIRST, ", " DESC NULLS LAST, "}[boolToInt(s.Descending)])
+		column := b.path(src, s.Path())
+		columns = append(columns, column)
+		b.add(column, []string{" NULLS FIRST, ", " DESC NULLS LAST, "}[boolToInt(s.Descending)])
 	}
+	return columns
 }
 
 func pageBounds(q *engine.Query) (count, offset int64) {
-	if q == nil {
-		return 0, 0
-	}
 	count = int64(q.Count)
 	if count < 0 {
 		count = math.MaxInt64
@@ -63,5 +122,66 @@ func pageBounds(q *engine.Query) (count, offset int64) {
 	return count, max(int64(q.Offset), 0)
 }
 
-// plain reports whether the prepared list of the class answers q.
-func plain(q *engine.Query) bool { return q.Filter == nil && len(q.Sort) == 0 }
+// whole reports whether q finds every item of its class.
+func (p *plan) whole(q *engine.Query) bool {
+	return q.Filter == nil && q.Search == "" && q.After == nil && !(q.Exact && p.shapes != nil)
+}
+
+// listing is a list, ready to be run.
+type listing struct {
+	text  string
+	args  []any
+	types []engine.PropertyType // of what the position of an item has; nil when nobody wants it
+}
+
+func (s *Store) listing(p *plan, q *engine.Query) (listing, error) {
+	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition {
+		count, offset := pageBounds(q)
+		return listing{text: p.list, args: []any{count, offset}}, nil
+	}
+	b := s.builder()
+	b.page(p, p.listed, q)
+	l := listing{text: b.text(), args: b.args}
+	if q.WantPosition {
+		l.types = []engine.PropertyType{engine.Int}
+		for _, s := range q.Sort {
+			l.types = append(l.types, s.Property.ValueType())
+		}
+	}
+	return l, b.finish(s.traits)
+}
+
+// setPosition sets the position of an item, from the columns behind its own.
+func (l listing) setPosition(it *engine.Item, more []any) {
+	if l.types == nil {
+		return
+	}
+	if it.Position == nil {
+		it.Position = &engine.Position{Values: make([]any, len(more)-1)}
+	}
+	it.Position.Sequence, _ = more[0].(int64)
+	for i, v := range more[1:] {
+		it.Position.Values[i] = plainValue(l.types[i+1], v)
+	}
+}
+
+// plainValue is what a driver handed out, as the Go value of the type.
+func plainValue(t engine.PropertyType, v any) any {
+	if text, ok := v.([]byte); ok {
+		v = string(text)
+	}
+	if v == nil {
+		return nil
+	}
+	if t == engine.DecimalNum {
+		if text, ok := v.(string); ok {
+			if d, ok := engine.ParseDecimal(text); ok {
+				return d
+			}
+		}
+	}
+	if text, ok := v.(string); ok && t.JSON() {
+		return engine.JSONText(text)
+	}
+	return decode(t, v)
+}

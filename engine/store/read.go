@@ -73,54 +73,37 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if err != nil || q.Count == 0 {
 		return err
 	}
-	text, args, err := s.listStatement(p, q)
+	l, err := s.listing(p, q)
 	if err != nil {
 		return err
 	}
 	return s.read(ctx, func(r *session) error {
 		if len(q.Load) > 0 || p.needy {
-			return s.eachLoaded(ctx, r, p, selection{text: text, args: args}, q, visit)
+			return s.eachLoaded(ctx, r, p, l, q, visit)
 		}
-		return r.each(ctx, p, text, args, visit)
+		return r.each(ctx, p, l, visit)
 	})
 }
 
 // eachLoaded reads all items before it loads what goes with them.
-func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, st selection, q *engine.Query, visit func(*engine.Item) error) error {
+func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, q *engine.Query, visit func(*engine.Item) error) error {
 	var items []*engine.Item
-	err := r.each(ctx, p, st.text, st.args, func(it *engine.Item) error {
+	err := r.each(ctx, p, l, func(it *engine.Item) error {
 		items = append(items, it.Clone())
 		return nil
 	})
+	r.told = false // until the caller has seen one, all can be read again
 	if err != nil {
 		return err
 	}
 	if err := s.enrichOn(ctx, r, items, q.Load); err != nil {
 		return err
 	}
+	r.told = true
 	for _, it := range items {
 		if err := visit(it); err != nil {
 			return &stop{err}
 		}
-	}
-	return nil
-}
-
-func (s *Store) listStatement(p *plan, q *engine.Query) (string, []any, error) {
-	if plain(q) {
-		count, offset := pageBounds(q)
-		return p.list, []any{count, offset}, nil
-	}
-	b := newBuilder(s.traits)
-	b.dialect = s.db.Dialect
-	p.page(b, q)
-	return b.text(), b.args, s.tooMany(b)
-}
-
-// tooMany refuses what the database could not bind.
-func (s *Store) tooMany(b *builder) error {
-	if len(b.args) > s.traits.MaxVariables {
-		return engine.Errorf(engine.Invalid, "filter", "the filter has more than %d values", s.traits.MaxVariables)
 	}
 	return nil
 }
@@ -130,25 +113,30 @@ type stop struct{ err error }
 
 func (s *stop) Error() string { return s.err.Error() }
 
-func (r *session) each(ctx context.Context, p *plan, text string, args []any, visit func(*engine.Item) error) error {
-	st, err := r.prepare(text)
+func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engine.Item) error) error {
+	st, err := r.prepare(l.text)
 	if err != nil {
 		return err
 	}
 	inner, unwatch := r.watch(ctx)
 	defer unwatch()
-	rows, err := st.QueryContext(inner, args...)
+	rows, err := st.QueryContext(inner, l.args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	scan := r.scanner(p.listed)
+	more, dest := make([]any, len(l.types)), make([]any, len(l.types))
+	for i := range more {
+		dest[i] = &more[i]
+	}
+	scan := r.scanner(p.listed, dest...)
 	it := &engine.Item{}
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return err
 		}
 		p.load(it, r.raw)
+		l.setPosition(it, more)
 		r.told = true
 		if err := visit(it); err != nil {
 			return &stop{err}
@@ -164,12 +152,10 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 		return 0, err
 	}
 	text, args := p.count, []any(nil)
-	if q.Filter != nil {
-		b := newBuilder(s.traits)
-		b.dialect = s.db.Dialect
-		b.add("SELECT count(*) FROM ", p.table.quoted)
-		p.where(b, q.Filter)
-		if err := s.tooMany(b); err != nil {
+	if !p.whole(q) {
+		b := s.builder()
+		b.find(p, "count(*)", q)
+		if err := b.finish(s.traits); err != nil {
 			return 0, err
 		}
 		text, args = b.text(), b.args

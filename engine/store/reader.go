@@ -66,7 +66,6 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 	}
 	defer s.readers.giveBack(r)
 	for attempt := 1; ; attempt++ {
-		connected := r.conn != nil
 		r.told = false
 		err := work(r)
 		var stopped *stop
@@ -74,7 +73,9 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 			return stopped.err
 		}
 		kind := s.kind(err)
-		renew := connected && (kind == Away || kind == Stale)
+		// Without a connection there is nothing to wait for: the next request
+		// finds out whether the database is back.
+		renew := r.conn != nil && (kind == Away || kind == Stale)
 		if r.told || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
 			return s.failed(ctx, r, err)
 		}

@@ -1,19 +1,19 @@
 package store
 
 import (
-	"slices"
-
 	"restsrv/engine"
 )
 
 // insertOne inserts the item that v is completed to.
 func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	p := e.plan
-	if err := sv.numberOne(p, v); err != nil {
-		return nil, err
-	}
-	if err := sv.complete(p, v); err != nil {
-		return nil, err
+	if e.full == nil {
+		if err := sv.numberOne(p, v); err != nil {
+			return nil, err
+		}
+		if err := sv.complete(p, v); err != nil {
+			return nil, err
+		}
 	}
 	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: v}
 	st, err := sv.w.prepare(p.insert)
@@ -35,22 +35,26 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 // change updates an item. before is nil when nothing of it had to be known:
 // then the statement itself finds out whether it is there.
 func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
-	match := e.match
+	match := sv.match
 	if before != nil {
-		if err := e.permitted(before); err != nil {
+		if err := sv.permitted(e, before); err != nil {
 			return nil, err
 		}
-		if !e.inner && e.how != modify && before.Class != e.plan.class {
+		if e.nest == nil && e.how != modify && before.Class != e.plan.class {
 			return sv.reclass(e, v, before)
 		}
 		match = nil
 	}
-	if err := sv.raise(e.plan, []engine.Values{v}); err != nil {
-		return nil, err
+	if len(e.plan.duties.numbers) > 0 {
+		if err := sv.raise(e.plan, []engine.Values{v}); err != nil {
+			return nil, err
+		}
 	}
-	e.plan.class.Stamp(v, sv.generate(), false)
-	c := change{key: slices.Clone(e.key), values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
-	if e.how != modify && !e.inner {
+	if e.plan.duties.stamped() {
+		e.plan.class.Stamp(v, sv.generate(), false)
+	}
+	c := change{key: e.key, values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
+	if e.how != modify && e.nest == nil {
 		c.version = &e.version
 	}
 	it := &engine.Item{}
@@ -61,15 +65,15 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 	case found:
 		return it, sv.moved(e, it)
 	case e.how == modify:
-		return nil, sv.store.missing(sv.w, e.plan, e.id)
+		return nil, sv.store.missing(sv.w, e.plan, keyText(e.key))
 	}
 	return nil, engine.NoItem(e.plan.class, e.plan.class.ID(v))
 }
 
 // permitted refuses what may not be done to the stored item.
-func (e *entry) permitted(stored *engine.Item) error {
+func (sv *save) permitted(e *entry, stored *engine.Item) error {
 	c := e.plan.class
-	if !e.match.Allows(stored.Revision) {
+	if !sv.match.Allows(stored.Revision) {
 		return unmatched(c, stored.ID)
 	}
 	if e.handling != engine.Strict || !e.plan.duties.readonly {
@@ -151,5 +155,8 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if e.handling == engine.Strict || d.restricted {
 		sv.expectAll(e, given)
 	}
-	return sv.file(e.plan, given, it)
+	if err := sv.file(e.plan, given, it); err != nil {
+		return err
+	}
+	return sv.store.keepWords(sv.w, e.plan, it)
 }

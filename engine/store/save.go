@@ -73,7 +73,8 @@ type save struct {
 	ctx      context.Context
 	account  string
 	now      engine.Instant
-	bulk     bool // a Save: errors tell the record
+	bulk     bool          // a Save: errors tell the record
+	match    *engine.Match // of an Update
 	items    []*engine.Item
 	later    []pending
 	expected []expectation
@@ -96,18 +97,30 @@ type entry struct {
 	mask    string // which properties are given, for upserts
 
 	handling engine.Handling
-	alone    bool          // is written by itself, not together with others
-	inner    bool          // is nested in another record
-	path     string        // of the attribute it is nested in
-	deep     *deep         // nil when there is nothing but the row
-	id       string        // of an update
-	match    *engine.Match // of an update
+	alone    bool  // is written by itself, not together with others
+	nest     *nest // nil for a record of the call, not nested in another
+	deep     *deep // nil when there is nothing but the row
+}
+
+// nest is where a record is nested.
+type nest struct {
+	path string // to the attribute
+}
+
+// path is where in the record of the call the entry is, "" for that itself.
+func (e *entry) path() string {
+	if e.nest == nil {
+		return ""
+	}
+	return e.nest.path
 }
 
 // settle tells the entry, and what is nested in it, which record of the call
 // it is of, and where in that.
 func (e *entry) settle(index int, path string) {
-	e.index, e.path = index, path
+	if e.index = index; e.nest != nil {
+		e.nest.path = path
+	}
 	if e.deep == nil {
 		return
 	}
@@ -148,7 +161,10 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if r.Class.Abstract {
 		return entry{}, abstract(r.Class)
 	}
-	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, inner: inner, alone: inner}
+	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner}
+	if inner {
+		e.nest = &nest{}
+	}
 	if err := sv.unfold(&e); err != nil {
 		return entry{}, err
 	}

@@ -30,14 +30,15 @@ type Config struct {
 
 // Store is the SQL engine.Repository.
 type Store struct {
-	cfg     Config
-	db      *Database
-	traits  Traits
-	plans   map[*engine.Class]*plan
-	tables  []*table
-	readers *readers
-	writer  *writer
-	fresh   bool // no Seed has succeeded yet; changed by Open and Seed alone
+	cfg       Config
+	db        *Database
+	traits    Traits
+	plans     map[*engine.Class]*plan
+	tables    []*table
+	readers   *readers
+	writer    *writer
+	cursorKey engine.CursorKey
+	fresh     bool // no Seed has succeeded yet; changed by Open and Seed alone
 }
 
 var _ engine.Repository = (*Store)(nil)

@@ -1,17 +1,20 @@
 package store
 
 import (
+	"context"
 	"slices"
 
 	"restsrv/engine"
 )
 
 // generate is what an insert of this write completes its values with.
-func (sv *save) generate() engine.Generate {
+func (sv *save) generate() engine.Generate { return sv.store.generate(sv.ctx, sv.now) }
+
+func (s *Store) generate(ctx context.Context, now engine.Instant) engine.Generate {
 	return engine.Generate{
-		GUID:    sv.store.cfg.NewID,
-		Now:     func() engine.Instant { return sv.now },
-		Account: engine.AccountFrom(sv.ctx),
+		GUID:    s.cfg.NewID,
+		Now:     func() engine.Instant { return now },
+		Account: engine.AccountFrom(ctx),
 	}
 }
 

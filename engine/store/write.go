@@ -20,8 +20,8 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if p.duties.plain() {
 		return s.createPlain(ctx, p, v)
 	}
-	sv := s.newWrite(ctx, 1)
-	e := entry{plan: p, version: c.Version, given: v, handling: o.Handling, alone: true}
+	sv := s.newWrite(ctx, 0)
+	e := entry{plan: p, version: c.Version, given: v, handling: o.Handling}
 	if err := sv.unfold(&e); err != nil {
 		return nil, err
 	}
@@ -35,6 +35,7 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 		if err := sv.complete(p, v); err != nil {
 			return nil, err
 		}
+		e.full = v
 	}
 	return sv.alone(e)
 }
@@ -42,7 +43,7 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 // createPlain inserts an item of which nothing but the row is to be written.
 func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*engine.Item, error) {
 	c := p.class
-	if err := c.Complete(v, s.newWrite(ctx, 0).generate()); err != nil {
+	if err := c.Complete(v, s.generate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
 		return nil, err
 	}
 	if err := p.fits(v); err != nil {
@@ -75,22 +76,28 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 // alone writes one record in a transaction of its own.
 func (sv *save) alone(e entry) (*engine.Item, error) {
 	e.settle(0, "")
-	entries := []entry{e}
 	do := sv.store.writer.do
 	if sv.single(&e) {
 		do = sv.store.writer.statement
 	}
-	err := do(sv.ctx, func(w *session) error { return sv.run(w, entries) })
+	var it *engine.Item
+	err := do(sv.ctx, func(w *session) (err error) {
+		sv.begin(w)
+		if it, err = sv.write(&e); err != nil {
+			return err
+		}
+		return sv.finish()
+	})
 	if err != nil {
 		return nil, err
 	}
-	return sv.store.enriched(sv.ctx, sv.items[0]), nil
+	return sv.store.enriched(sv.ctx, it), nil
 }
 
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if e.deep != nil || e.plan.table.filed || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+	if e.deep != nil || e.plan.table.filed || d.words || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -99,7 +106,9 @@ func (sv *save) single(e *entry) bool {
 // enriched gives items that were written what their classes need. The write
 // stands: that this fails is no failure of it.
 func (s *Store) enriched(ctx context.Context, it *engine.Item) *engine.Item {
-	s.enrichAll(ctx, []*engine.Item{it})
+	if s.plans[it.Class].needy {
+		s.enrichAll(ctx, []*engine.Item{it})
+	}
 	return it
 }
 
@@ -169,24 +178,6 @@ func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 	return args
 }
 
-// orNull keeps empty system columns out of rows: reading them would cost more
-// than a null.
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-// rowVariables is how many placeholders a row of insertText has.
-func (p *plan) rowVariables() int {
-	n := 3 + len(p.stored)
-	if p.table.composite() {
-		n++
-	}
-	return n
-}
-
 // Update is engine.Repository's.
 func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	p, err := s.plan(c)
@@ -197,8 +188,9 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 	if !ok {
 		return nil, engine.NoItem(c, id)
 	}
-	sv := s.newWrite(ctx, 1)
-	e := entry{plan: p, given: v, key: key, how: modify, handling: o.Handling, alone: true, id: id, match: o.Match}
+	sv := s.newWrite(ctx, 0)
+	sv.match = o.Match
+	e := entry{plan: p, given: v, key: key, how: modify, handling: o.Handling}
 	if err := sv.unfold(&e); err != nil {
 		return nil, err
 	}
@@ -346,6 +338,9 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		if e := s.duplicate(p, err, value); e != nil {
 			return false, e
 		}
+	}
+	if err == nil && found {
+		err = s.keepWords(w, p, it)
 	}
 	return found, err
 }

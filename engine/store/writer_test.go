@@ -98,13 +98,13 @@ func statementsAreBounded(t *testing.T, p place) {
 	if _, err := st.Create(t.Context(), c, engine.Values{"a", int64(1)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	f := &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{{Op: engine.OpEq, Property: c.Property("n"), Value: int64(1)}}}
+	f := &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{storetest.Compare(engine.OpEq, c.Property("n"), int64(1))}}
 	for range 2 * 128 {
 		n, err := st.Count(t.Context(), &engine.Query{Class: c, Filter: f})
 		if err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
-		f = &engine.Filter{Op: engine.OpOr, Args: append([]*engine.Filter{{Op: engine.OpLt, Property: c.Property("n"), Value: int64(0)}}, f.Args...)}
+		f = &engine.Filter{Op: engine.OpOr, Args: append([]*engine.Filter{storetest.Compare(engine.OpLt, c.Property("n"), int64(0))}, f.Args...)}
 	}
 }
 
@@ -133,5 +133,25 @@ func TestAllocations(t *testing.T) {
 		}
 	}); n > 100*7+60 {
 		t.Errorf("a list of 100 allocates %v times", n)
+	}
+}
+
+// TestGivenUp has a write pass over a failed statement, after which PostgreSQL
+// answers a COMMIT with good cheer and commits nothing. That is an error.
+func TestGivenUp(t *testing.T) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
+	st := openAt(t, postgresPlace(t), c)
+	insert := `INSERT INTO "note@test" ("#class", "#rev", "id") VALUES ('note@test', 1, 'a')`
+	if err := st.Write(t.Context(), insert, "nonsense"); err == nil {
+		t.Error("nothing was saved and no error told")
+	}
+	if _, err := st.Get(t.Context(), c, "a"); engine.CodeOf(err) != engine.NotFound {
+		t.Errorf("got %v, want nothing saved", err)
+	}
+	if err := st.Write(t.Context(), insert); err != nil {
+		t.Error(err)
+	}
+	if _, err := st.Get(t.Context(), c, "a"); err != nil {
+		t.Error(err)
 	}
 }

@@ -36,6 +36,7 @@ func (d dialect) Traits() store.Traits {
 		MaxName:      63,
 		Lock:         " FOR UPDATE",
 		Savepoint:    true,
+		FullText:     fullText,
 	}
 }
 

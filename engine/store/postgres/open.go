@@ -134,7 +134,7 @@ func local(cfg pq.Config) bool {
 		hosts = append(hosts, m.Host)
 	}
 	for _, h := range hosts {
-		ip := net.ParseIP(h)
+		ip := net.ParseIP(strings.Trim(h, "[]"))
 		if !strings.HasPrefix(h, "/") && !strings.HasPrefix(h, "@") && h != "localhost" && h != "" && (ip == nil || !ip.IsLoopback()) {
 			return false
 		}

@@ -89,7 +89,7 @@ func BenchmarkList100(b *testing.B) {
 
 func BenchmarkIndexed20(b *testing.B) {
 	benchList(b, func(c *engine.Class) *engine.Query {
-		return &engine.Query{Class: c, Count: 20, Filter: &engine.Filter{Op: engine.OpEq, Property: c.Property("name"), Value: "name 250"}}
+		return &engine.Query{Class: c, Count: 20, Filter: storetest.Compare(engine.OpEq, c.Property("name"), "name 250")}
 	})
 }
 

@@ -37,6 +37,7 @@ func (dialect) Traits() store.Traits {
 		// locks its connection.
 		Pack:     `concat(%s)`,
 		PackText: `'v' || %s, CAST(x'00' AS TEXT)`,
+		FullText: fullText,
 	}
 }
 

@@ -39,7 +39,10 @@ var newDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 		return nil, err
 	}
 	m := emptyMatcher()
-	return d, d.RegisterDeterministicScalarFunction(matchFunction, 2, m.call)
+	if err := d.RegisterDeterministicScalarFunction(matchFunction, 2, m.call); err != nil {
+		return nil, err
+	}
+	return d, registerExpressions(d)
 })
 
 // compareDecimals orders decimals in canonical text by number. What is usual,

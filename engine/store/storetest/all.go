@@ -16,7 +16,8 @@ var allTests = []test{
 
 func where(c *engine.Class, op engine.Op, property string, value any) *engine.Query {
 	q := all(c)
-	q.Filter = &engine.Filter{Op: op, Property: c.Property(property), Value: value}
+	p := c.Property(property)
+	q.Filter = &engine.Filter{Op: op, Left: engine.Attribute(p), Right: engine.Constant(p.ValueType(), value)}
 	return q
 }
 

@@ -199,6 +199,10 @@ func singleBack(t *testing.T, open Open) {
 	create(t, r, person, "id", "bob", "desk", "d1")
 	update(t, r, person, "bob", "desk", "d2")
 	same(t, "taken over", []any{at("ann"), at("bob")}, []any{nil, "d2"})
+	update(t, r, person, "bob", "desk", sub(desk, "id", "d3"))
+	same(t, "another new one", []any{at("bob"), get(t, r, desk, "d2").Get("who")}, []any{"d3", nil})
+	update(t, r, person, "bob", "desk", sub(desk, "id", "d3"))
+	same(t, "the same", at("bob"), "d3")
 	update(t, r, person, "bob", "desk", nil)
 	same(t, "cleared", at("bob"), nil)
 }

@@ -57,7 +57,7 @@ func finds(t *testing.T, r engine.Repository, c *engine.Class, f *engine.Filter,
 	}{{f, append([]string{}, want...)}, {not, rest}, {twice, append([]string{}, want...)}} {
 		q := all(c)
 		q.Filter = one.filter
-		name := fmt.Sprintf("%s %v %v", f.Op, f.Value, f.List)
+		name := fmt.Sprintf("%s %v %v", f.Op, f.Left, f.Right)
 		same(t, name, ids(t, r, q), one.want)
 		n, err := r.Count(t.Context(), q)
 		same(t, name+" counted", []any{n, err}, []any{int64(len(one.want)), nil})
@@ -98,24 +98,24 @@ func operators(t *testing.T, open Open) {
 		{engine.OpGte, "pay", engine.Decimal("9.5"), []string{"0", "1", "4"}},
 		{engine.OpLt, "pay", engine.Decimal("9.49"), []string{"3"}},
 	} {
-		finds(t, r, c, &engine.Filter{Op: f.op, Property: c.Property(f.property), Value: f.value}, f.want...)
+		finds(t, r, c, Compare(f.op, c.Property(f.property), f.value), f.want...)
 	}
 	in := func(property string, list ...any) *engine.Filter {
-		return &engine.Filter{Op: engine.OpIn, Property: c.Property(property), List: list}
+		return &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(c.Property(property)), List: list}
 	}
 	finds(t, r, c, in("name", "ann", "bob", "nobody"), "0", "1")
 	finds(t, r, c, in("age", int64(40)), "1", "4")
 	finds(t, r, c, in("pay", engine.Decimal("-3"), engine.Decimal("9.5")), "0", "3")
 	finds(t, r, c, in("name"))
 	match := func(pattern string) *engine.Filter {
-		return &engine.Filter{Op: engine.OpMatch, Property: c.Property("name"), Pattern: pattern}
+		return &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("name")), Pattern: pattern}
 	}
 	finds(t, r, c, match("o"), "1", "4")
 	finds(t, r, c, match("(?i)^b"), "1", "4")
 	finds(t, r, c, match(`\bann$`), "0")
 	finds(t, r, c, match(""), "0", "1", "3", "4")
-	finds(t, r, c, &engine.Filter{Op: engine.OpEmpty, Property: c.Property("name")}, "2", "3")
-	finds(t, r, c, &engine.Filter{Op: engine.OpEmpty, Property: c.Property("age")}, "2")
+	finds(t, r, c, &engine.Filter{Op: engine.OpEmpty, Left: engine.Attribute(c.Property("name"))}, "2", "3")
+	finds(t, r, c, &engine.Filter{Op: engine.OpEmpty, Left: engine.Attribute(c.Property("age"))}, "2")
 	finds(t, r, c, &engine.Filter{Op: engine.OpConst, Value: true}, "0", "1", "2", "3", "4")
 	finds(t, r, c, engine.Never())
 }
@@ -136,15 +136,15 @@ func propertyOperands(t *testing.T, open Open) {
 		{engine.OpEq, "age", "size", []string{"2", "4"}},
 		{engine.OpLt, "age", "size", []string{"3"}},
 	} {
-		finds(t, r, c, &engine.Filter{Op: f.op, Property: c.Property(f.left), Other: c.Property(f.right)}, f.want...)
+		finds(t, r, c, parsed(t, c, fmt.Sprintf(`{%q: ["$%s", "$%s"]}`, f.op, f.left, f.right)), f.want...)
 	}
 }
 
 func logic(t *testing.T, open Open) {
 	r, c := people(t, open)
-	bob := &engine.Filter{Op: engine.OpEq, Property: c.Property("name"), Value: "bob"}
-	old := &engine.Filter{Op: engine.OpGte, Property: c.Property("age"), Value: int64(40)}
-	ann := &engine.Filter{Op: engine.OpEq, Property: c.Property("name"), Value: "ann"}
+	bob := Compare(engine.OpEq, c.Property("name"), "bob")
+	old := Compare(engine.OpGte, c.Property("age"), int64(40))
+	ann := Compare(engine.OpEq, c.Property("name"), "ann")
 	of := func(op engine.Op, args ...*engine.Filter) *engine.Filter { return &engine.Filter{Op: op, Args: args} }
 	finds(t, r, c, of(engine.OpAnd, bob, old), "1")
 	finds(t, r, c, of(engine.OpOr, bob, ann), "0", "1")
@@ -160,7 +160,7 @@ func largeFilters(t *testing.T, open Open) {
 	for _, op := range []engine.Op{engine.OpAnd, engine.OpOr} {
 		f := &engine.Filter{Op: op}
 		for i := range 999 {
-			f.Args = append(f.Args, &engine.Filter{Op: engine.OpNe, Property: c.Property("age"), Value: int64(1000 + i)})
+			f.Args = append(f.Args, Compare(engine.OpNe, c.Property("age"), int64(1000+i)))
 		}
 		finds(t, r, c, f, "0", "1", "2", "3", "4")
 	}
@@ -168,10 +168,10 @@ func largeFilters(t *testing.T, open Open) {
 	for i := range 999 {
 		list = append(list, fmt.Sprint("p", i))
 	}
-	finds(t, r, c, &engine.Filter{Op: engine.OpIn, Property: c.Property("name"), List: list}, "1")
+	finds(t, r, c, &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(c.Property("name")), List: list}, "1")
 	huge := &engine.Filter{Op: engine.OpOr}
 	for range 100 {
-		huge.Args = append(huge.Args, &engine.Filter{Op: engine.OpIn, Property: c.Property("name"), List: list})
+		huge.Args = append(huge.Args, &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(c.Property("name")), List: list})
 	}
 	q := all(c)
 	q.Filter = huge

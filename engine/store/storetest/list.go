@@ -94,7 +94,7 @@ func contexts(t *testing.T, open Open) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	q := all(c)
-	q.Filter = &engine.Filter{Op: engine.OpMatch, Property: c.Property("id"), Pattern: "1"}
+	q.Filter = &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("id")), Pattern: "1"}
 	_, getErr := r.Get(ctx, c, "1")
 	_, countErr := r.Count(ctx, q)
 	_, createErr := r.Create(ctx, c, values(c, "id", "2"), engine.WriteOptions{})

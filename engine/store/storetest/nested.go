@@ -95,6 +95,9 @@ func nestedDeep(t *testing.T, open Open) {
 	create(t, w, w.person, "id", "ann", "town", sub(w.town, "id", "t", "name", "Bergen", "region", sub(w.region, "code", int64(7), "name", "North")))
 	same(t, "town", get(t, w, w.town, "t").Get("region"), int64(7))
 	same(t, "region", get(t, w, w.region, "7").Get("name"), "North")
+	c := openWorld(t, open)
+	it := save(t, c, record(c.person, "eve", "name", "outer", "boss", sub(c.person, "id", "eve", "town", "t1")))[0]
+	same(t, "a record in itself", it.Values[:4], values(c.person, "id", "eve", "name", "outer", "town", "t1", "boss", "eve")[:4])
 }
 
 func nestedErrors(t *testing.T, open Open) {
@@ -110,7 +113,8 @@ func nestedErrors(t *testing.T, open Open) {
 	same(t, "record", []any{e.Bulk, e.Index, e.Attribute}, []any{true, 1, "town.name"})
 	nokey := values(w.person, "town", sub(w.town, "name", "n", "region", sub(w.region, "name", "no key")))
 	_, err = w.Create(t.Context(), w.person, nokey, engine.WriteOptions{})
-	same(t, "attribute", fails(t, err, engine.Invalid, "required").Attribute, "town.region.code")
+	e = fails(t, err, engine.Invalid, "required")
+	same(t, "deeper", []string{e.Attribute, e.Message}, []string{"town.region.code", `in "town.region": attribute "code" of class region@test must have a value`})
 	// What the nested record made is undone when the outer one fails.
 	_, err = w.Create(t.Context(), w.person, values(w.person, "code", "x", "town", sub(w.town, "name", "n")), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "code")

@@ -7,9 +7,12 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/wire"
 )
 
 // Open opens a new, empty repository of the classes, which stores passwords
@@ -33,8 +36,8 @@ func FileClass(classes []*engine.Class) *engine.Class {
 	return nil
 }
 
-// Run runs the suite.
-func Run(t *testing.T, open Open) {
+// Run runs the suite, or only the groups of tests that are named.
+func Run(t *testing.T, open Open, only ...string) {
 	groups := []struct {
 		name  string
 		tests []test
@@ -55,9 +58,17 @@ func Run(t *testing.T, open Open) {
 		{"trackers", trackerTests},
 		{"archive", archiveTests},
 		{"files", fileTests},
+		{"paths", pathTests},
+		{"expressions", expressionTests},
+		{"keysets", keysetTests},
+		{"search", searchTests},
+		{"aggregation", aggregateTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
+		if len(only) > 0 && !slices.Contains(only, g.name) {
+			continue
+		}
 		t.Run(g.name, func(t *testing.T) {
 			for _, test := range g.tests {
 				t.Run(test.name, func(t *testing.T) { test.run(t, open) })
@@ -195,6 +206,33 @@ func count(t *testing.T, r engine.Repository, c *engine.Class) int64 {
 		t.Fatalf("count: %v", err)
 	}
 	return n
+}
+
+// Compare compares a property with a value of its type.
+func Compare(op engine.Op, p *engine.Property, value any) *engine.Filter {
+	return &engine.Filter{Op: op, Left: engine.Attribute(p), Right: engine.Constant(p.ValueType(), value)}
+}
+
+// parsed reads a filter of JSON.
+func parsed(t *testing.T, c *engine.Class, filter string) *engine.Filter {
+	t.Helper()
+	f, err := engine.ParseFilter(c, decoded(t, filter), now)
+	if err != nil {
+		t.Fatalf("%s: %v", filter, err)
+	}
+	return f
+}
+
+// now is the time of all filters.
+var now = time.Date(2024, 2, 29, 12, 30, 0, 0, time.UTC)
+
+func decoded(t *testing.T, json string) any {
+	t.Helper()
+	v, err := wire.Decode([]byte(json))
+	if err != nil {
+		t.Fatalf("%s: %v", json, err)
+	}
+	return v
 }
 
 func same(t *testing.T, what string, got, want any) {

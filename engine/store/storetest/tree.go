@@ -58,7 +58,7 @@ func treeReading(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	q := all(f.car)
-	q.Filter = &engine.Filter{Op: engine.OpNot, Args: []*engine.Filter{{Op: engine.OpEq, Property: f.car.Property("wheels"), Value: int64(4)}}}
+	q.Filter = &engine.Filter{Op: engine.OpNot, Args: []*engine.Filter{Compare(engine.OpEq, f.car.Property("wheels"), int64(4))}}
 	same(t, "filtered", ids(t, f, q), []string{"b"})
 	q.Filter = &engine.Filter{Op: engine.OpOr, Args: []*engine.Filter{{Op: engine.OpConst, Value: true}, engine.Never()}}
 	same(t, "an or stays within the class", ids(t, f, q), []string{"c", "b"})

@@ -161,7 +161,7 @@ func decimalOrder(t *testing.T, open Open) {
 	create(t, r, c, "id", "c", "v", engine.Decimal("-1.5"))
 	for filter, want := range map[engine.Op][]string{engine.OpGt: {"b"}, engine.OpGte: {"a", "b"}, engine.OpLt: {"c"}, engine.OpEq: {"a"}} {
 		q := all(c)
-		q.Filter = &engine.Filter{Op: filter, Property: c.Property("v"), Value: engine.Decimal("9")}
+		q.Filter = Compare(filter, c.Property("v"), engine.Decimal("9"))
 		same(t, string(filter), ids(t, r, q), want)
 	}
 	_, err := r.Create(t.Context(), c, values(c, "id", "d", "v", engine.Decimal("10")), engine.WriteOptions{})
@@ -174,7 +174,7 @@ func oddNames(t *testing.T, open Open) {
 	it := create(t, r, c, `k"e'y`, "x", "select", "y", "a?b$1", int64(1), "\u00fc, \u00e4", true)
 	same(t, "item", get(t, r, c, "x").Values, it.Values)
 	q := all(c)
-	q.Filter, q.Sort = &engine.Filter{Op: engine.OpEq, Property: c.Property("a?b$1"), Value: int64(1)}, []engine.Sort{{Property: c.Property("select"), Descending: true}}
+	q.Filter, q.Sort = Compare(engine.OpEq, c.Property("a?b$1"), int64(1)), []engine.Sort{{Property: c.Property("select"), Descending: true}}
 	same(t, "found", ids(t, r, q), []string{"x"})
 	_, err := r.Create(t.Context(), c, values(c, `k"e'y`, "z", "\u00fc, \u00e4", true), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
@@ -209,7 +209,7 @@ func indexedTexts(t *testing.T, open Open) {
 	saved := save(t, r, record(c, "", "k1", half, "k2", "2", "s", long, "u", long[1:], "h", huge+"x"))
 	stands(t, r, saved)
 	q := all(c)
-	q.Filter = &engine.Filter{Op: engine.OpEq, Property: c.Property("h"), Value: huge}
+	q.Filter = Compare(engine.OpEq, c.Property("h"), huge)
 	same(t, "found", ids(t, r, q), []string{it.ID})
 	for _, name := range []string{"k2", "s", "u"} {
 		too := values(c, "k1", half, "k2", "3")

@@ -57,6 +57,14 @@ func Database(t testing.TB) string {
 	return within(base, name)
 }
 
+// Execute runs a statement that is no part of a transaction.
+func Execute(t testing.TB, address, statement string) {
+	t.Helper()
+	if err := execute(address, statement); err != nil {
+		t.Errorf("PostgreSQL: %s: %v", statement, err)
+	}
+}
+
 // address is the server's, of any database in it.
 func address(t testing.TB) string {
 	t.Helper()
@@ -65,7 +73,7 @@ func address(t testing.TB) string {
 			shared.url = dsn
 			return
 		}
-		if shared.server, shared.err = newServer("fsync=off", "synchronous_commit=off", "full_page_writes=off"); shared.err == nil {
+		if shared.server, shared.err = newServer("fsync=off", "synchronous_commit=off", "full_page_writes=off", "deadlock_timeout=50ms"); shared.err == nil {
 			shared.url = shared.server.URL
 		}
 	})

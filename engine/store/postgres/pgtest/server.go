@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -48,8 +49,9 @@ func newServer(settings ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	removeLeftOvers()
 	s := &Server{bin: bin, settings: settings}
-	if s.dir, err = os.MkdirTemp("", "restsrv-pg"); err != nil {
+	if s.dir, err = os.MkdirTemp("", fmt.Sprintf("%s%d-", prefix, os.Getpid())); err != nil {
 		return nil, err
 	}
 	s.URL = "postgres://postgres@/postgres?" + url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()
@@ -62,6 +64,23 @@ func newServer(settings ...string) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// prefix is how the folders of clusters begin; the number of the process that
+// made them follows.
+const prefix = "restsrv-pg-"
+
+// removeLeftOvers removes the folders of processes that were killed; their
+// servers have ended with them.
+func removeLeftOvers() {
+	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
+	for _, folder := range folders {
+		number, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(folder), prefix), "-")
+		pid, err := strconv.Atoi(number)
+		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			_ = os.RemoveAll(folder)
+		}
+	}
 }
 
 // binaries finds the folder of the newest PostgreSQL.

@@ -1,0 +1,151 @@
+package crud
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// shelf is a repository of so many books, b0 to bn, and the classes around it.
+type shelf struct {
+	engine.Repository
+	class   *engine.Class
+	books   int
+	queries []engine.Query
+}
+
+func (s *shelf) Class(string) (*engine.Class, error) { return s.class, nil }
+func (s *shelf) Classes() []*engine.Class            { return []*engine.Class{s.class} }
+
+func (s *shelf) List(_ context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	s.queries = append(s.queries, *q)
+	first := q.Offset
+	if q.After != nil {
+		first = int(q.After.Sequence) + 1
+	}
+	at := &engine.Position{} // of all items, as their memory is
+	for i := first; i < s.books && (q.Count < 0 || i < first+q.Count); i++ {
+		it := &engine.Item{Class: s.class, ID: fmt.Sprint("b", i), Values: engine.Values{fmt.Sprint("b", i)}}
+		if q.WantPosition {
+			at.Sequence = int64(i)
+			it.Position = at
+		}
+		if err := visit(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shelf) Count(_ context.Context, q *engine.Query) (int64, error) {
+	s.queries = append(s.queries, *q)
+	return int64(s.books), nil
+}
+
+// plainCursors are cursors that everyone can read.
+type plainCursors struct{}
+
+func (plainCursors) Encode(_ *engine.Query, at engine.Position) string {
+	return fmt.Sprint("<", at.Sequence, ">")
+}
+
+func (plainCursors) Decode(_ *engine.Query, cursor string) (*engine.Position, error) {
+	at := &engine.Position{}
+	if _, err := fmt.Sscanf(cursor, "<%d>", &at.Sequence); err != nil {
+		return nil, engine.Errorf(engine.Invalid, "cursor", "no cursor")
+	}
+	return at, nil
+}
+
+func newShelf(t *testing.T, books int) (*shelf, engine.Handler) {
+	t.Helper()
+	s := &shelf{books: books, class: &engine.Class{Name: "book", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}}}}
+	if err := s.class.Init(); err != nil {
+		t.Fatal(err)
+	}
+	svc, err := New(&engine.Env{Meta: s, Data: s, Cursors: plainCursors{}, Log: slog.New(slog.DiscardHandler)}, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range svc.Routes() {
+		if r.Method == http.MethodGet && r.Path == "/:class" {
+			return s, r.Handler
+		}
+	}
+	t.Fatal("there is no route for lists")
+	return nil, nil
+}
+
+func ask(list engine.Handler, query string) (*engine.Response, error) {
+	return list(context.Background(), &engine.Request{Service: "crud", Path: "/book", RawQuery: query, Header: http.Header{},
+		Params: []engine.Param{{Name: "class", Value: "book"}}, Account: engine.Anonymous})
+}
+
+// TestNextPage follows Link through all pages, in both ways to page, and holds
+// that every object is there once.
+func TestNextPage(t *testing.T) {
+	for _, books := range []int{0, 1, 3, 4, 6, 7} {
+		for _, start := range []string{"_count=3", "_after=&_count=3"} {
+			s, list := newShelf(t, books)
+			var bodies []string
+			for next, pages := start, 0; next != ""; pages++ {
+				resp, err := ask(list, next)
+				if err != nil || pages > books {
+					t.Fatalf("%d books, %s: %v", books, next, err)
+				}
+				if body := strings.Trim(string(resp.Body), "[]"); body != "" {
+					bodies = append(bodies, body)
+				}
+				link := resp.Header.Get("Link")
+				next, _ = strings.CutSuffix(strings.TrimPrefix(link, "</rest/crud/book?"), `>; rel="next"`)
+				if link != "" && !strings.HasPrefix(link, "</rest/crud/book?") {
+					t.Fatalf("Link: %s", link)
+				}
+			}
+			for i, want := range s.ids() {
+				if got := strings.Count(strings.Join(bodies, ","), `"_id":"`+want+`"`); got != 1 {
+					t.Errorf("%d books, %s: book %d is there %d times", books, start, i, got)
+				}
+			}
+			for _, q := range s.queries {
+				if strings.HasPrefix(start, "_after") && (q.Offset != 0 || !q.WantPosition) {
+					t.Errorf("%s: a page is not found by position: %+v", start, q)
+				}
+			}
+		}
+	}
+}
+
+func (s *shelf) ids() (all []string) {
+	for i := range s.books {
+		all = append(all, fmt.Sprint("b", i))
+	}
+	return all
+}
+
+// TestTotalOfAll holds that the total is that of all pages.
+func TestTotalOfAll(t *testing.T) {
+	s, list := newShelf(t, 9)
+	resp, err := ask(list, "_after=<4>&_count=2&_total=1")
+	if err != nil || resp.Header.Get("X-Total-Count") != "9" {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+	if count := s.queries[1]; count.After != nil || count.Load != nil || count.WantPosition {
+		t.Errorf("the total is that of %+v", count)
+	}
+}
+
+// TestAfterRefused holds what is no way to page.
+func TestAfterRefused(t *testing.T) {
+	_, list := newShelf(t, 9)
+	for _, query := range []string{"_after=x", "_after=<4>&_offset=1", "_after=&_after="} {
+		if _, err := ask(list, query); err == nil || engine.CodeOf(err) != engine.Invalid {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}

@@ -1,0 +1,340 @@
+package engine
+
+import (
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Limits of a filter, against input that costs more than it says.
+const (
+	maxFilterDepth = 32
+	maxFilterNodes = 1000
+	maxFilterList  = 1000
+	maxArguments   = 50   // of one function
+	maxPattern     = 1000 // bytes of a regular expression
+)
+
+// ParseFilter reads a condition in either filter language, mixed at will:
+// function style {"eq":["$name",1]} and Mongo style {"name":{"$eq":1}}, or a
+// list of conditions as class files have it (see conditionList). A key that
+// names a condition and holds an array is function style; keys that begin with
+// $ are Mongo operators; any other key must be a path. Several keys are joined
+// by and. Literals are cast to the type of what they are compared with. now
+// stands for "now" and "today"; when it is zero, they mean the time of each
+// query. The error is Invalid.
+func ParseFilter(c *Class, v any, now time.Time) (*Filter, error) {
+	if v == nil {
+		return nil, nil
+	}
+	p := filterParser{class: c, now: now, nodes: new(int)}
+	if list, ok := v.([]any); ok {
+		return p.conditionList(list, 0)
+	}
+	return p.condition(v, 0)
+}
+
+type filterParser struct {
+	class *Class
+	now   time.Time
+	nodes *int // conditions and functions so far
+}
+
+// of is the parser for members of another class within the same filter.
+func (p filterParser) of(c *Class) filterParser {
+	p.class = c
+	return p
+}
+
+func badFilter(format string, args ...any) error {
+	return Errorf(Invalid, "filter", format, args...)
+}
+
+// enter counts a condition or a function.
+func (p filterParser) enter(depth int) error {
+	if depth > maxFilterDepth {
+		return badFilter("the filter is nested deeper than %d levels", maxFilterDepth)
+	}
+	if *p.nodes++; *p.nodes > maxFilterNodes {
+		return badFilter("the filter has more than %d conditions and functions", maxFilterNodes)
+	}
+	return nil
+}
+
+func (p filterParser) condition(v any, depth int) (*Filter, error) {
+	fields, ok := v.(Fields)
+	if !ok {
+		return nil, badFilter(`a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found %s`, describe(v))
+	}
+	if len(fields) == 0 && depth > 0 {
+		return nil, badFilter("an empty condition inside a filter matches nothing and everything: leave it out")
+	}
+	var all []*Filter
+	for _, f := range fields {
+		if err := p.enter(depth); err != nil {
+			return nil, err
+		}
+		one, err := p.member(f, depth)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, one)
+	}
+	return And(all...), nil
+}
+
+// member reads one key of a condition object.
+func (p filterParser) member(f Field, depth int) (*Filter, error) {
+	args, isArray := f.Value.([]any)
+	if isArray && isCondition(f.Name) {
+		return p.function(f.Name, args, depth)
+	}
+	switch f.Name {
+	case "$and", "$or", "$nor":
+		if !isArray {
+			return nil, badFilter("%s takes an array of conditions", f.Name)
+		}
+		op := map[string]Op{"$and": OpAnd, "$or": OpOr, "$nor": OpNot}[f.Name]
+		return p.logic(op, args, depth)
+	case "$not":
+		inner, err := p.condition(f.Value, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		return Not(inner), nil
+	}
+	if strings.HasPrefix(f.Name, "$") {
+		return nil, badFilter("unknown operator %s", Quote(f.Name))
+	}
+	o, err := p.class.find(f.Name)
+	if err != nil {
+		if isArray && !strings.Contains(f.Name, ".") {
+			return nil, p.notCondition(f.Name)
+		}
+		return nil, err
+	}
+	if ops, ok := f.Value.(Fields); ok {
+		return p.operators(o, ops, depth)
+	}
+	return compareValue(OpEq, o, f.Value)
+}
+
+// notCondition tells why a key that holds an array is no condition.
+func (p filterParser) notCondition(name string) error {
+	switch {
+	case isFunction(name):
+		return badFilter("%s is no condition: compare what it makes with something, such as {\"eq\":[{%q:[..]}, ..]}", name, name)
+	case isAggregate(name):
+		return badFilter("%s is for aggregations and no condition", name)
+	}
+	return badFilter("unknown operator %s", Quote(name))
+}
+
+func (p filterParser) logic(op Op, args []any, depth int) (*Filter, error) {
+	if len(args) == 0 {
+		return nil, badFilter("%s takes at least one condition", op)
+	}
+	f := &Filter{Op: op}
+	for _, a := range args {
+		arg, err := p.condition(a, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		f.Args = append(f.Args, arg)
+	}
+	return f, nil
+}
+
+func isCondition(name string) bool {
+	switch Op(name) {
+	case OpAnd, OpOr, OpNot, OpEq, OpNe, OpLt, OpLte, OpGt, OpGte, OpIn, OpEmpty, OpContains, OpSearch,
+		"like", "nempty", "geoWithin", "geoIntersects":
+		return true
+	}
+	return false
+}
+
+// function reads {"op":[args]}.
+func (p filterParser) function(name string, args []any, depth int) (*Filter, error) {
+	switch op := Op(name); op {
+	case OpAnd, OpOr, OpNot:
+		return p.logic(op, args, depth)
+	case OpEmpty, "nempty":
+		return p.empty(name, args, depth)
+	case OpSearch:
+		words, ok := "", len(args) == 1
+		if ok {
+			words, ok = args[0].(string)
+		}
+		if !ok {
+			return nil, badFilter(`match takes the words to search for, {"match":["some words"]}`)
+		}
+		return searchFilter(words), nil
+	case "geoWithin", "geoIntersects":
+		return nil, badFilter("%s is not supported: conditions on places cannot be told the same way on every database", name)
+	case OpIn:
+		if len(args) > 2 {
+			args = []any{args[0], args[1:]}
+		}
+	}
+	if len(args) != 2 {
+		return nil, badFilter("%s takes two arguments, found %d", name, len(args))
+	}
+	return p.binary(name, args[0], args[1], depth)
+}
+
+func (p filterParser) empty(name string, args []any, depth int) (*Filter, error) {
+	if len(args) != 1 {
+		return nil, badFilter("%s takes one attribute", name)
+	}
+	o, err := p.operand(args[0], depth)
+	if err != nil {
+		return nil, err
+	}
+	if o.expr == nil {
+		return nil, badFilter(`%s takes an attribute written "$name", found %s`, name, describe(args[0]))
+	}
+	return negatedIf(name == "nempty", &Filter{Op: OpEmpty, Left: o.expr}), nil
+}
+
+var flipped = map[Op]Op{OpEq: OpEq, OpNe: OpNe, OpLt: OpGt, OpLte: OpGte, OpGt: OpLt, OpGte: OpLte}
+
+func (p filterParser) binary(name string, a, b any, depth int) (*Filter, error) {
+	left, err := p.operand(a, depth)
+	if err != nil {
+		return nil, err
+	}
+	op := Op(name)
+	switch op {
+	case OpContains:
+		return p.contains(left, b, depth)
+	case OpIn:
+		return p.list(left, b)
+	}
+	right, err := p.operand(b, depth)
+	if err != nil {
+		return nil, err
+	}
+	if name == "like" {
+		return matchFilter(left, "(?i)", right)
+	}
+	if left.expr == nil && right.expr != nil {
+		left, right, op = right, left, flipped[op]
+	}
+	switch {
+	case left.expr == nil:
+		return constant(op, left.literal, right.literal), nil
+	case right.expr == nil:
+		return compareValue(op, left, right.literal)
+	}
+	return compareExprs(op, left, right)
+}
+
+// constant compares two literals, as the ancestor does when a $ is forgotten.
+// Only equality can be told; everything else finds nothing.
+func constant(op Op, a, b any) *Filter {
+	if op != OpEq && op != OpNe {
+		return Never()
+	}
+	same := string(AppendValue(nil, a)) == string(AppendValue(nil, b))
+	return always(same == (op == OpEq))
+}
+
+func compareExprs(op Op, left, right operand) (*Filter, error) {
+	a, b, ok := comparable(left.expr, right.expr)
+	if !ok || a.Type.JSON() && op != OpEq && op != OpNe {
+		return nil, badFilter("%s and %s cannot be compared by %s", describeOperand(left), describeOperand(right), op)
+	}
+	return &Filter{Op: op, Left: a, Right: b}, nil
+}
+
+// list reads the right side of in.
+func (p filterParser) list(left operand, v any) (*Filter, error) {
+	values, ok := v.([]any)
+	if !ok {
+		return nil, badFilter(`in takes an attribute and an array, {"in":["$name",["a","b"]]}, found %s`, describe(v))
+	}
+	if len(values) > maxFilterList {
+		return nil, badFilter("a list in a filter has at most %d values, found %d", maxFilterList, len(values))
+	}
+	resolved := make([]any, len(values))
+	for i := range values {
+		var err error
+		if resolved[i], err = p.constantDate(values[i]); err != nil {
+			return nil, err
+		}
+	}
+	if left.expr == nil { // a forgotten $
+		for _, v := range resolved {
+			if constant(OpEq, left.literal, v).Value {
+				return always(true), nil
+			}
+		}
+		return Never(), nil
+	}
+	return anyOf(left, resolved)
+}
+
+// contains reads {"contains":[a, b]}: a collection with a member that passes a
+// condition or has an id, a set with an element, or a text with another in it.
+func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) {
+	if left.expr == nil {
+		return nil, badFilter(`contains takes an attribute written "$name", found %s`, describe(left.literal))
+	}
+	values, isList := b.([]any)
+	if !isList {
+		values = []any{b}
+	}
+	if len(values) > maxFilterList {
+		return nil, badFilter("a list in a filter has at most %d values, found %d", maxFilterList, len(values))
+	}
+	switch t := left.expr.Type; {
+	case t == Collection:
+		if sub, ok := b.(Fields); ok {
+			target := left.expr.Path[len(left.expr.Path)-1].Target
+			inner, err := p.of(target).condition(sub, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			return &Filter{Op: OpContains, Left: left.expr, Args: []*Filter{inner}}, nil
+		}
+		return memberOf(left.expr, values)
+	case t == Set:
+		return anyOf(left, values)
+	case t.Textual() && !isList && !left.reference():
+		right, err := p.operand(b, depth)
+		if err != nil {
+			return nil, err
+		}
+		words, err := textArgument("contains", right)
+		if err != nil {
+			return nil, err
+		}
+		return &Filter{Op: OpIncludes, Left: left.expr, Right: words}, nil
+	}
+	return nil, badFilter("contains takes a collection, a set or a text and what to look for in it, found %s and %s", describeOperand(left), describe(b))
+}
+
+func matchFilter(left operand, flags string, right operand) (*Filter, error) {
+	if left.expr == nil && right.expr == nil {
+		return Never(), nil // a forgotten $
+	}
+	pattern, ok := right.literal.(string)
+	if !ok || right.expr != nil {
+		return nil, badFilter("a regular expression is text, found %s", describeOperand(right))
+	}
+	if left.expr == nil || !left.expr.Type.Textual() {
+		return nil, badFilter("%s is no text: it cannot be matched by a regular expression", describeOperand(left))
+	}
+	if len(pattern) > maxPattern {
+		return nil, badFilter("a regular expression has at most %d bytes", maxPattern)
+	}
+	if _, err := regexp.Compile(flags + pattern); err != nil {
+		return nil, badFilter("regular expression %s is not in RE2 syntax", Quote(pattern))
+	}
+	// What one of the databases could not do, none does.
+	if _, err := TranslateRegexp(flags + pattern); err != nil {
+		return nil, err
+	}
+	return &Filter{Op: OpLike, Left: left.expr, Pattern: flags + pattern}, nil
+}

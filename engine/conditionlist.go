@@ -1,0 +1,238 @@
+package engine
+
+// conditionOps are the operations of a condition list that name a property.
+var conditionOps = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
+
+// expressionOps are the operations without a property that make a value, from
+// number 8 on.
+var expressionOps = []string{"date", "dateAdd", "dateDiff", "add", "sub", "mul", "div", "mod", "round", "concat", "substr",
+	"abs", "format", "year", "month", "day", "hour", "minute", "second"}
+
+// conditionList reads the filters of class files and views: conditions
+// {"property", "operation", "value", "nestedConditions"}, all of which must
+// hold. With a property the operation is one of conditionOps; without one it
+// joins the nested conditions (0 and, 1 or, 2 not). Values are cast; $$now and
+// $$today stand for the time. $attribute, which stands for one of the object
+// whose form is shown, cannot be told here and is refused.
+func (p filterParser) conditionList(list []any, depth int) (*Filter, error) {
+	if len(list) == 0 && depth > 0 {
+		return nil, badFilter("an empty list of conditions inside a filter matches nothing and everything: leave it out")
+	}
+	var all []*Filter
+	for _, v := range list {
+		if err := p.enter(depth); err != nil {
+			return nil, err
+		}
+		c, err := readCondition(v)
+		if err != nil {
+			return nil, err
+		}
+		f, err := p.listed(c, depth)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return And(all...), nil
+}
+
+// listedCondition is one element of a condition list.
+type listedCondition struct {
+	property  string
+	operation int64
+	values    []any
+	nested    []any
+	plain     Fields // a condition of the function style, where one stands
+}
+
+func readCondition(v any) (c listedCondition, err error) {
+	fields, ok := v.(Fields)
+	if !ok {
+		return c, badFilter("a condition in a list is an object with property, operation and value, found %s", describe(v))
+	}
+	if _, ok := fields.Get("operation"); !ok {
+		return listedCondition{plain: fields}, nil
+	}
+	for _, f := range fields {
+		ok := true
+		switch f.Name {
+		case "property":
+			c.property, ok = f.Value.(string)
+			ok = ok || f.Value == nil
+		case "operation":
+			c.operation, ok = castInt(f.Value)
+		case "value":
+			if c.values, ok = f.Value.([]any); !ok && f.Value != nil {
+				c.values = []any{f.Value}
+			}
+			ok = true
+		case "nestedConditions":
+			c.nested, ok = f.Value.([]any)
+			ok = ok || f.Value == nil
+		case "title":
+		default:
+			return c, badFilter("unknown member %s of a condition: known are property, operation, value and nestedConditions", Quote(f.Name))
+		}
+		if !ok {
+			return c, badFilter("%s of a condition cannot be %s", f.Name, describe(f.Value))
+		}
+	}
+	return c, nil
+}
+
+func (p filterParser) listed(c listedCondition, depth int) (*Filter, error) {
+	if c.plain != nil {
+		return p.condition(c.plain, depth+1)
+	}
+	if c.property == "" {
+		if c.operation < 0 || c.operation > 2 {
+			return nil, badFilter("operation %d of a condition without a property makes a value: it cannot stand alone", c.operation)
+		}
+		if len(c.nested) == 0 {
+			return nil, badFilter("operation %d joins nestedConditions, of which there are none", c.operation)
+		}
+		f := &Filter{Op: []Op{OpAnd, OpOr, OpNot}[c.operation]}
+		for _, n := range c.nested {
+			arg, err := p.conditionList([]any{n}, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			f.Args = append(f.Args, arg)
+		}
+		return f, nil
+	}
+	if c.operation < 0 || c.operation >= int64(len(conditionOps)) {
+		return nil, badFilter("unknown operation %d of a condition on %s", c.operation, Quote(c.property))
+	}
+	o, err := p.class.find(c.property)
+	if err != nil {
+		return nil, err
+	}
+	return p.listedOn(o, conditionOps[c.operation], c, depth)
+}
+
+// listedOn is a condition on a property.
+func (p filterParser) listedOn(o operand, name string, c listedCondition, depth int) (*Filter, error) {
+	switch name {
+	case "empty", "nempty":
+		return negatedIf(name == "nempty", &Filter{Op: OpEmpty, Left: o.expr}), nil
+	case "contains":
+		if o.expr.Type == Collection && len(c.nested) > 0 {
+			inner, err := p.of(o.expr.Path[len(o.expr.Path)-1].Target).conditionList(c.nested, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			return &Filter{Op: OpContains, Left: o.expr, Args: []*Filter{inner}}, nil
+		}
+	}
+	right, err := p.listedValues(c, depth)
+	if err != nil {
+		return nil, err
+	}
+	if name == "in" || name == "contains" && !o.expr.Type.Textual() {
+		return p.listedIn(o, right)
+	}
+	if len(right) != 1 {
+		return nil, badFilter("operation %s on %s takes one value, found %d", name, describeOperand(o), len(right))
+	}
+	switch {
+	case name == "like" || name == "contains":
+		return matchFilter(o, "(?i)", right[0])
+	case right[0].expr != nil:
+		return compareExprs(Op(name), o, right[0])
+	}
+	return compareValue(Op(name), o, right[0].literal)
+}
+
+func (p filterParser) listedIn(o operand, right []operand) (*Filter, error) {
+	var values []any
+	for _, r := range right {
+		if r.expr != nil {
+			return nil, badFilter("a list takes values, found %s", describeOperand(r))
+		}
+		if nested, ok := r.literal.([]any); ok {
+			values = append(values, nested...)
+			continue
+		}
+		values = append(values, r.literal)
+	}
+	if t := o.expr.Type; t.JSON() && t != Set {
+		return nil, badFilter("%s cannot be looked up in a list", describeOperand(o))
+	}
+	return p.list(o, values)
+}
+
+// listedValues are the values of a condition, then what its nested conditions
+// make.
+func (p filterParser) listedValues(c listedCondition, depth int) ([]operand, error) {
+	var all []operand
+	for _, v := range c.values {
+		o, err := p.listedValue(v)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	for _, n := range c.nested {
+		v, err := p.listedExpr(n, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		o, err := p.operand(v, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+func (p filterParser) listedValue(v any) (operand, error) {
+	s, ok := v.(string)
+	switch {
+	case s == "$$now" || s == "$$today":
+		return p.operand(s, 0)
+	case ok && len(s) > 1 && s[0] == '$':
+		return operand{}, badFilter("%s stands for a value of another object, which a filter cannot know", Quote(s))
+	}
+	if _, ok := v.(Fields); ok {
+		return operand{}, badFilter("a value of a condition is plain, found an object")
+	}
+	return operand{literal: v}, nil
+}
+
+// listedExpr turns a nested condition that makes a value into function style.
+func (p filterParser) listedExpr(v any, depth int) (any, error) {
+	if err := p.enter(depth); err != nil {
+		return nil, err
+	}
+	c, err := readCondition(v)
+	if err != nil {
+		return nil, err
+	}
+	if c.property != "" && c.plain == nil {
+		return "$" + c.property, nil
+	}
+	at := c.operation - 8
+	if c.plain != nil || at < 0 || at >= int64(len(expressionOps)) {
+		return nil, badFilter("operation %d makes no value here", c.operation)
+	}
+	args := append([]any(nil), c.values...)
+	for i, a := range args {
+		if s, ok := a.(string); ok && len(s) > 1 && s[0] == '$' && s != "$$now" && s != "$$today" {
+			return nil, badFilter("%s stands for a value of another object, which a filter cannot know", Quote(s))
+		}
+		if _, ok := a.(Fields); ok {
+			return nil, badFilter("a value of a condition is plain, found an object")
+		}
+		args[i] = a
+	}
+	for _, n := range c.nested {
+		arg, err := p.listedExpr(n, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, arg)
+	}
+	return Fields{{expressionOps[at], args}}, nil
+}

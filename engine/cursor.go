@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+)
+
+// CursorKey seals positions in lists, so that a client can hand one back and
+// neither read nor change nor use it for another list. All processes of a
+// database share the key.
+type CursorKey []byte
+
+const (
+	sealSize  = 16 // bytes of a seal
+	maxCursor = 64 << 10
+)
+
+// Encode writes the position that an item has in the list of q.
+func (k CursorKey) Encode(q *Query, at Position) string {
+	body := AppendValue(nil, normal(append([]any{at.Sequence}, at.Values...)))
+	return base64.RawURLEncoding.EncodeToString(append(k.seal(q, body), body...))
+}
+
+// Decode reads what Encode wrote for a list of the same class, filter, order
+// and search. The error is Invalid.
+func (k CursorKey) Decode(q *Query, cursor string) (*Position, error) {
+	bad := Errorf(Invalid, "cursor", "the cursor is not one of this list: it was changed, or class, filter, order or search are others; begin again without it")
+	if len(cursor) > maxCursor {
+		return nil, bad
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(sealed) < sealSize || base64.RawURLEncoding.EncodeToString(sealed) != cursor {
+		return nil, bad
+	}
+	body := sealed[sealSize:]
+	if !hmac.Equal(sealed[:sealSize], k.seal(q, body)) {
+		return nil, bad
+	}
+	values, ok := decodeList(JSONText(body))
+	if !ok || len(values) != len(q.Sort)+1 {
+		return nil, bad
+	}
+	at := &Position{Values: values[1:]}
+	if at.Sequence, ok = castInt(values[0]); !ok {
+		return nil, bad
+	}
+	for i, s := range q.Sort {
+		if at.Values[i], err = s.cast(at.Values[i]); err != nil {
+			return nil, bad
+		}
+	}
+	return at, nil
+}
+
+// cast brings a value of a cursor back to the Go type that the property has.
+func (s Sort) cast(v any) (any, error) {
+	t := s.Property.ValueType()
+	if text, ok := v.(string); ok && t.JSON() {
+		return JSONText(text), nil
+	}
+	return (&Property{Name: s.Property.Name, Type: t}).Cast(v)
+}
+
+// seal is what proves that body belongs to the list of q.
+func (k CursorKey) seal(q *Query, body []byte) []byte {
+	mac := hmac.New(sha256.New, k)
+	shape := AppendString(nil, q.Class.FullName)
+	shape = AppendString(shape, q.Search)
+	if q.Exact {
+		shape = append(shape, '!')
+	}
+	for _, s := range q.Sort {
+		shape = append(appendPath(shape, s.Path()), map[bool]byte{false: '+', true: '-'}[s.Descending])
+	}
+	shape = appendFilter(shape, q.Filter)
+	sum := sha256.Sum256(shape)
+	mac.Write(sum[:])
+	mac.Write(body)
+	return mac.Sum(nil)[:sealSize]
+}
+
+func appendPath(b []byte, path []*Property) []byte {
+	for _, p := range path {
+		b = AppendString(append(b, '.'), p.Name)
+	}
+	return b
+}
+
+// appendFilter writes what tells one filter from another.
+func appendFilter(b []byte, f *Filter) []byte {
+	if f == nil {
+		return append(b, "()"...)
+	}
+	b = append(append(append(b, '('), f.Op...), ' ')
+	for _, a := range f.Args {
+		b = appendFilter(b, a)
+	}
+	b = appendExpr(appendExpr(b, f.Left), f.Right)
+	b = AppendValue(b, normal(f.List))
+	b = AppendString(b, f.Pattern)
+	if f.Value {
+		b = append(b, '1')
+	}
+	return append(b, ')')
+}
+
+func appendExpr(b []byte, e *Expr) []byte {
+	if e == nil {
+		return append(b, '_')
+	}
+	b = append(append(append(b, '['), e.Op...), ' ')
+	b = appendPath(b, e.Path)
+	switch v := e.Value.(type) {
+	case Span:
+		b = AppendValue(b, []any{v.Start, v.Length})
+	case DatePart:
+		b = AppendString(b, string(v))
+	case []FormatPiece:
+		for _, p := range v {
+			b = AppendValue(b, []any{string(p.Part), int64(p.Width), p.Literal})
+		}
+	default:
+		if e.Op != OpNow { // the time of the query is not part of its shape
+			b = AppendValue(b, normalValue(v))
+		}
+	}
+	for _, a := range e.Args {
+		b = appendExpr(b, a)
+	}
+	for _, c := range e.Conds {
+		b = appendFilter(b, c)
+	}
+	return append(b, ']')
+}
+
+func normal(list []any) []any {
+	all := make([]any, len(list))
+	for i, v := range list {
+		all[i] = normalValue(v)
+	}
+	return all
+}
+
+func normalValue(v any) any {
+	if text, ok := v.(JSONText); ok {
+		return string(text)
+	}
+	return v
+}
+
+// decodeList reads a JSON array of plain values.
+func decodeList(v any) ([]any, bool) {
+	text, ok := v.(JSONText)
+	if !ok {
+		return nil, false
+	}
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	var list []any
+	if err := d.Decode(&list); err != nil || !bytes.HasPrefix([]byte(text), []byte{'['}) {
+		return nil, false
+	}
+	for _, e := range list {
+		switch e.(type) {
+		case nil, bool, string, json.Number:
+		default:
+			return nil, false
+		}
+	}
+	return list, true
+}

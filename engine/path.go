@@ -1,0 +1,64 @@
+package engine
+
+import "strings"
+
+// maxPath is how many names a path of a filter or a sort may have.
+const maxPath = 8
+
+// find resolves a dotted path of a filter: names of references and
+// collections, then of an attribute, or of the id (_id) or the class (_class,
+// __class) of what they lead to. The error is Invalid.
+func (c *Class) find(dotted string) (operand, error) {
+	names := strings.Split(dotted, ".")
+	if len(names) > maxPath {
+		return operand{}, badFilter("path %s has more than %d names", Quote(dotted), maxPath)
+	}
+	var path []*Property
+	for i := 0; i < len(names); i++ {
+		name := names[i]
+		last := i == len(names)-1
+		p := c.Property(name)
+		for p == nil && i+1 < len(names) { // a.b of a struct is a$b
+			i++
+			name += "$" + names[i]
+			p, last = c.Property(name), i == len(names)-1
+		}
+		if p == nil && last {
+			return c.findSystem(path, name, names[len(names)-1])
+		}
+		if err := filterable(p); err != nil {
+			return operand{}, err
+		}
+		path = append(path, p)
+		if last {
+			break
+		}
+		if p.Target == nil {
+			return operand{}, badFilter("path %s: attribute %s of class %s is no reference and no collection (%s)", Quote(dotted), Quote(p.Name), c.FullName, p.Type)
+		}
+		c = p.Target
+	}
+	return operand{expr: Attribute(path...)}, nil
+}
+
+// findSystem resolves the end of a path that is no property. whole is what was
+// tried as a name, name is the last one alone.
+func (c *Class) findSystem(path []*Property, whole, name string) (operand, error) {
+	if whole != name {
+		return operand{}, unknownAttribute(c, strings.SplitN(whole, "$", 2)[0])
+	}
+	switch name {
+	case "_class", "__class":
+		return operand{expr: Attribute(append(path, ClassName)...)}, nil
+	case "_id":
+		key := c.KeyProperties()
+		if len(key) != 1 {
+			return operand{expr: Attribute(append(path, ItemID)...), id: c}, nil
+		}
+		if err := filterable(key[0]); err != nil {
+			return operand{}, err
+		}
+		return operand{expr: Attribute(append(path, key[0])...), id: c}, nil
+	}
+	return operand{}, unknownAttribute(c, name)
+}

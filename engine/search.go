@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"strings"
+	"unicode"
+)
+
+// Limits of full text search. What is longer is cut, alike in items and in
+// queries.
+const (
+	maxWord        = 60      // letters of a word
+	maxWords       = 32      // words of a query
+	maxIndexedText = 400_000 // bytes of the words of one item
+	maxSearch      = 1000    // bytes of a query
+)
+
+// Words splits text into the words that search knows: runs of letters, marks
+// and digits in lower case. Long words are cut.
+func Words(text string) []string {
+	var words []string
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+	}) {
+		words = append(words, cutWord(fold(word)))
+	}
+	return words
+}
+
+// fold makes letters that differ in case alone the same.
+func fold(word string) string {
+	return strings.Map(func(r rune) rune { return unicode.ToLower(unicode.ToUpper(r)) }, word)
+}
+
+func cutWord(word string) string {
+	n := 0
+	for i := range word {
+		if n++; n > maxWord {
+			return word[:i]
+		}
+	}
+	return word
+}
+
+// IndexedWords are the words by which an item is found: those of its
+// properties marked for search, each once, up to a limit. They contain no
+// blank.
+func (it *Item) IndexedWords() []string {
+	var words []string
+	seen := map[string]bool{}
+	size := 0
+	for i, p := range it.Class.Properties {
+		if !p.searched() || i >= len(it.Values) {
+			continue
+		}
+		for _, w := range Words(ValueText(it.Values[i])) {
+			if seen[w] {
+				continue
+			}
+			if size += len(w) + 1; size > maxIndexedText {
+				return words
+			}
+			seen[w] = true
+			words = append(words, w)
+		}
+	}
+	return words
+}
+
+// searched reports whether the words of the property's value are kept for
+// search.
+func (p *Property) searched() bool {
+	return p.Search && p.Stored() && p.Type.Scalar() && p.Type != Password
+}
+
+// Searched reports whether words of the class's items are kept for search;
+// items of other classes are found by any text that contains what is looked
+// for.
+func (c *Class) Searched() bool {
+	for _, p := range c.Properties {
+		if p.searched() {
+			return true
+		}
+	}
+	return false
+}
+
+// CheckSearch refuses a search that is too long. The error is Invalid.
+func CheckSearch(text string) error {
+	if len(text) > maxSearch {
+		return Errorf(Invalid, "search", "a search has at most %d bytes, found %d", maxSearch, len(text))
+	}
+	if _, ok := castText(text); !ok {
+		return Errorf(Invalid, "search", "a search is text without U+0000")
+	}
+	return nil
+}
+
+// QueryWords are the words that a search looks for, at most so many that a
+// database does not tire. No words find nothing.
+func QueryWords(text string) []string {
+	words := Words(text)
+	return words[:min(len(words), maxWords)]
+}
+
+func searchFilter(text string) *Filter { return &Filter{Op: OpSearch, Pattern: text} }

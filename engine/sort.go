@@ -1,0 +1,85 @@
+package engine
+
+import "strings"
+
+// maxSorts is how many terms an order may have.
+const maxSorts = 16
+
+func badSort(format string, args ...any) error {
+	return Errorf(Invalid, "sort", format, args...)
+}
+
+// ParseSort reads a sort object, {"name": 1, "town.name": -1}, 1 for
+// ascending, or a list of such terms as class files have them, {"property":
+// "name", "mode": 1}, mode 1 for descending. The error is Invalid.
+func ParseSort(c *Class, v any) ([]Sort, error) {
+	if list, ok := v.([]any); ok {
+		return parseSortModes(c, list)
+	}
+	fields, ok := v.(Fields)
+	if !ok {
+		return nil, badSort(`sort takes an object such as {"name": 1, "due": -1}`)
+	}
+	var sorts []Sort
+	for _, f := range fields {
+		n, ok := castInt(f.Value)
+		if !ok || n != 1 && n != -1 {
+			return nil, badSort("sort by %s takes 1 (ascending) or -1 (descending), found %s", Quote(f.Name), describe(f.Value))
+		}
+		var err error
+		if sorts, err = addSort(sorts, c, f.Name, n < 0); err != nil {
+			return nil, err
+		}
+	}
+	return sorts, nil
+}
+
+func parseSortModes(c *Class, list []any) (sorts []Sort, err error) {
+	for _, v := range list {
+		term, ok := v.(Fields)
+		name, _ := term.Get("property")
+		property, isText := name.(string)
+		mode, hasMode := term.Get("mode")
+		n, isInt := castInt(mode)
+		if mode == nil || !hasMode {
+			n, isInt = 0, true
+		}
+		if !ok || !isText || !isInt || n < 0 || n > 1 {
+			return nil, badSort(`a term of an order is {"property": "name", "mode": 0}, mode 1 for descending, found %s`, describe(v))
+		}
+		if sorts, err = addSort(sorts, c, property, n == 1); err != nil {
+			return nil, err
+		}
+	}
+	return sorts, nil
+}
+
+// ParseSortList reads an order as a query string has it: -due,town.name. The
+// error is Invalid.
+func ParseSortList(c *Class, s string) (sorts []Sort, err error) {
+	if s == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(s, ",") {
+		name, descending := strings.CutPrefix(name, "-")
+		if sorts, err = addSort(sorts, c, name, descending); err != nil {
+			return nil, err
+		}
+	}
+	return sorts, nil
+}
+
+func addSort(sorts []Sort, c *Class, path string, descending bool) ([]Sort, error) {
+	if len(sorts) == maxSorts {
+		return nil, badSort("an order has at most %d terms", maxSorts)
+	}
+	o, err := c.find(path)
+	if err != nil {
+		return nil, err
+	}
+	steps := o.expr.Path
+	if !Single(steps) {
+		return nil, badSort("order by %s: a collection has no single value to order by", Quote(path))
+	}
+	return append(sorts, Sort{Via: steps[: len(steps)-1 : len(steps)-1], Property: steps[len(steps)-1], Descending: descending}), nil
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Function is what a dialect must be able to write for expressions. Every
+// function of null is null unless its comment says otherwise, no value of an
+// argument is an error, and all databases give the same results. A decimal is
+// whatever ColumnType keeps decimals as. The arguments are written in order.
+type Function string
+
+// The functions, with their arguments.
+const (
+	TextValue    Function = "text value"    // placeholder: a text of its own, not compared with a column
+	DecimalValue Function = "decimal value" // placeholder, so too the next three
+	IntValue     Function = "int value"
+	RealValue    Function = "real value"
+	BooleanValue Function = "boolean value"
+
+	DecimalOfInt  Function = "decimal of int"
+	DecimalOfReal Function = "decimal of real" // the number that its JSON shows
+	TextOfDecimal Function = "text of decimal" // canonical
+	Ordered       Function = "ordered"         // a computed decimal, so that it compares as a number
+	Bytewise      Function = "bytewise"        // a computed text, so that it compares by its bytes, whatever is in it
+
+	Add   Function = "add" // two decimals, so too the next four; exact
+	Sub   Function = "sub"
+	Mul   Function = "mul"
+	Div   Function = "div" // as engine.Decimal.Div; null for a divisor 0
+	Mod   Function = "mod" // as engine.Decimal.Mod
+	Abs   Function = "abs"
+	Floor Function = "floor"
+	Round Function = "round" // decimal, placeholder of digits
+	Sum   Function = "sum"   // of the decimals of many rows; null of none
+
+	Concat   Function = "concat" // any number of texts; null is ""
+	Substr   Function = "substr" // text, placeholders of a start from 0, negative from the end, and of a length, negative for all
+	Upper    Function = "upper"  // full Unicode mapping, of no particular language
+	Lower    Function = "lower"
+	Length   Function = "length"   // in characters
+	Includes Function = "includes" // two texts: a condition, that the upper case of the first has that of the second in it
+
+	SetSize Function = "set size" // JSON array
+	SetHas  Function = "set has"  // JSON array, placeholder of a JSON array: a condition, that they have an element in common
+
+	DateAdd Function = "date add" // instant, decimal of milliseconds; the sum cut to a whole one, null outside the years 0 to 9999
+	Format  Function = "format"   // date part (engine.DatePart) of an instant as text: instant, the part, its width; see formatted
+)
+
+// expr writes an expression and returns its text; what it binds is bound.
+func (b *builder) expr(src *source, e *engine.Expr) string {
+	switch e.Op {
+	case engine.OpPath:
+		return b.path(src, e.Path)
+	case engine.OpValue:
+		return b.value(e.Type, e.Value)
+	case engine.OpNow:
+		return b.value(engine.DateTime, e.At(b.now))
+	case engine.OpCase:
+		return b.cases(src, e)
+	case engine.OpSize:
+		return b.size(src, e.Args[0])
+	case engine.OpText:
+		return b.textOf(src, e.Args[0])
+	case engine.OpFormat:
+		pieces, _ := e.Value.([]engine.FormatPiece)
+		return b.formatted(src, e.Args[0], pieces)
+	}
+	args := make([]string, len(e.Args))
+	for i, a := range e.Args {
+		args[i] = b.expr(src, a)
+	}
+	return b.call(e, args)
+}
+
+func (b *builder) call(e *engine.Expr, args []string) string {
+	switch e.Op {
+	case engine.OpNumber:
+		if e.Args[0].Type == engine.Real {
+			return b.dialect.Function(DecimalOfReal, args...)
+		}
+		return b.dialect.Function(DecimalOfInt, args...)
+	case engine.OpIfNull:
+		if len(args) == 1 {
+			return args[0]
+		}
+		return "coalesce(" + strings.Join(args, ", ") + ")"
+	case engine.OpSubstr:
+		cut, _ := e.Value.(engine.Span)
+		return b.dialect.Function(Substr, args[0], b.placeholder(cut.Start), b.placeholder(cut.Length))
+	case engine.OpRound:
+		return b.dialect.Function(Round, args[0], b.placeholder(e.Value))
+	case engine.OpPart:
+		part, _ := e.Value.(engine.DatePart)
+		return b.dialect.Function(Function(part), args[0])
+	case engine.OpDateAdd:
+		return b.dialect.Function(DateAdd, args...)
+	case engine.OpConcat:
+		return b.dialect.Function(Concat, args...)
+	}
+	f := Function(e.Op)
+	text := args[0]
+	if len(args) == 1 && e.Op != engine.OpAdd && e.Op != engine.OpMul {
+		return b.dialect.Function(f, text)
+	}
+	for _, a := range args[1:] {
+		text = b.dialect.Function(f, text, a)
+	}
+	return text
+}
+
+// value writes a constant that tells its type by itself.
+func (b *builder) value(t engine.PropertyType, v any) string {
+	ph := b.placeholder(v)
+	switch {
+	case t == engine.DecimalNum:
+		return b.dialect.Function(DecimalValue, ph)
+	case t == engine.Int || t == engine.DateTime:
+		return b.dialect.Function(IntValue, ph)
+	case t == engine.Real:
+		return b.dialect.Function(RealValue, ph)
+	case t == engine.Boolean:
+		return b.dialect.Function(BooleanValue, ph)
+	}
+	return b.dialect.Function(TextValue, ph)
+}
+
+func (b *builder) cases(src *source, e *engine.Expr) string {
+	text := "CASE"
+	for i, c := range e.Conds {
+		text += " WHEN " + b.capture(func() { b.filter(src, c, false) })
+		text += " THEN " + b.expr(src, e.Args[i])
+	}
+	return text + " ELSE " + b.expr(src, e.Args[len(e.Args)-1]) + " END"
+}
+
+func (b *builder) size(src *source, e *engine.Expr) string {
+	switch e.Type {
+	case engine.Collection:
+		return b.memberCount(src, e.Path)
+	case engine.Set:
+		return b.dialect.Function(SetSize, b.expr(src, e))
+	}
+	return b.dialect.Function(Length, b.expr(src, e))
+}
+
+func (b *builder) textOf(src *source, e *engine.Expr) string {
+	switch e.Type {
+	case engine.DateTime:
+		return b.formatted(src, e, isoPieces)
+	case engine.Boolean:
+		return "CASE WHEN " + b.expr(src, e) + " THEN 'true' ELSE '' END"
+	}
+	return b.dialect.Function(TextOfDecimal, b.expr(src, e))
+}
+
+// isoPieces are the format of dates in JSON.
+var isoPieces = []engine.FormatPiece{
+	{Part: engine.Year, Width: 4}, {Literal: "-"}, {Part: engine.Month, Width: 2}, {Literal: "-"}, {Part: engine.Day, Width: 2},
+	{Literal: "T"}, {Part: engine.Hour, Width: 2}, {Literal: ":"}, {Part: engine.Minute, Width: 2}, {Literal: ":"},
+	{Part: engine.Second, Width: 2}, {Literal: "."}, {Part: engine.Millisecond, Width: 3}, {Literal: "Z"},
+}
+
+// formatted writes a date as text. The date is computed once, in a table of
+// one row, however many of its parts the format has.
+func (b *builder) formatted(src *source, date *engine.Expr, pieces []engine.FormatPiece) string {
+	alias := b.alias()
+	at := alias + "." + quoteName("at")
+	parts := make([]string, 0, len(pieces)+1)
+	for _, p := range pieces {
+		if p.Part == "" {
+			parts = append(parts, quoteText(p.Literal))
+			continue
+		}
+		parts = append(parts, b.dialect.Function(Format, at, string(p.Part), []string{"0", "1", "2", "3", "4"}[p.Width]))
+	}
+	text := "''"
+	if len(parts) > 0 {
+		text = strings.Join(parts, " || ")
+	}
+	return "(SELECT CASE WHEN " + at + " IS NOT NULL THEN " + text + " END FROM (SELECT " + b.expr(src, date) + " AS " + quoteName("at") + ") AS " + alias + ")"
+}
+
+// comparableExpr is expr, made to compare in the order of its type.
+func (b *builder) comparableExpr(src *source, e *engine.Expr) string {
+	text := b.expr(src, e)
+	switch {
+	case e.Op == engine.OpPath || e.Op == engine.OpValue && e.Type.Textual():
+		return text
+	case e.Type == engine.DecimalNum:
+		return b.dialect.Function(Ordered, text)
+	case e.Type.Textual():
+		return b.dialect.Function(Bytewise, text)
+	}
+	return text
+}

@@ -1,0 +1,288 @@
+package store
+
+import (
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// maxSources is how many tables one statement may read. SQLite joins 64 at
+// most.
+const maxSources = 40
+
+// source is one table that a statement reads, under an alias.
+type source struct {
+	plan   *plan
+	alias  string // quoted
+	from   *from
+	joined map[*engine.Property]*source // what its references lead to
+}
+
+// from is an element of a FROM: a table and what is joined to it.
+type from struct {
+	table string
+	joins strings.Builder
+}
+
+func (f *from) text() string { return f.table + f.joins.String() }
+
+// alias is a name that no table has.
+func (b *builder) alias() string {
+	b.aliases++
+	return `"#` + strconv.Itoa(b.aliases) + `"`
+}
+
+// source starts an element of a FROM with the items of a plan.
+func (b *builder) source(p *plan) *source {
+	alias := b.alias()
+	b.countSource()
+	return &source{plan: p, alias: alias, from: &from{table: p.table.quoted + " AS " + alias}}
+}
+
+func (b *builder) countSource() {
+	if b.sources++; b.sources > maxSources {
+		b.fail(engine.Errorf(engine.Invalid, "filter", "filter and order lead through more than %d references and collections", maxSources))
+	}
+}
+
+func (b *builder) fail(err error) {
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// target is the plan of what a reference or a collection leads to.
+func (b *builder) target(p *engine.Property) *plan {
+	if t := b.plans[p.Target]; t != nil {
+		return t
+	}
+	b.fail(engine.Errorf(engine.Internal, "internal", "the class that %s leads to is not stored", engine.Quote(p.Name)))
+	return nil
+}
+
+// ofClass is the condition that a row of src is of its class, "" when all are.
+func (s *source) ofClass() string {
+	if s.plan.condition == "" {
+		return ""
+	}
+	return s.alias + "." + s.plan.condition
+}
+
+func (s *source) column(p *engine.Property) string {
+	switch p {
+	case engine.ClassName:
+		return s.alias + "." + classColumn
+	case engine.ItemID:
+		return s.id()
+	}
+	return s.alias + "." + s.plan.table.byName[p.Name].quoted
+}
+
+// id is the column by which references and links point at the row.
+func (s *source) id() string { return s.alias + "." + s.plan.table.id.quoted }
+
+// bound is the column of the owner that the back reference of p holds.
+func (s *source) bound(p *engine.Property) string {
+	if p.Binding != nil {
+		return s.column(p.Binding)
+	}
+	return s.id()
+}
+
+// join returns the table that a reference of src leads to: there is one row
+// for each of src, null where the reference is null or leads nowhere.
+func (b *builder) join(src *source, p *engine.Property) *source {
+	if j := src.joined[p]; j != nil {
+		return j
+	}
+	t := b.target(p)
+	if b.err != nil {
+		return src
+	}
+	b.countSource()
+	j := &source{plan: t, alias: b.alias(), from: src.from}
+	on := j.id() + " = " + src.columnOrNull(p)
+	if p.Back != nil {
+		first := &source{plan: t, alias: b.alias()}
+		on = j.alias + "." + seqColumn + " = (SELECT min(" + first.alias + "." + seqColumn + ") FROM " + t.table.quoted + " AS " + first.alias +
+			" WHERE " + first.column(p.Back) + " = " + src.bound(p) + and(first.ofClass()) + ")"
+	}
+	src.from.joins.WriteString(" LEFT JOIN " + t.table.quoted + " AS " + j.alias + " ON " + on + and(j.ofClass()))
+	if src.joined == nil {
+		src.joined = map[*engine.Property]*source{}
+	}
+	src.joined[p] = j
+	return j
+}
+
+func (s *source) columnOrNull(p *engine.Property) string {
+	if s.plan.table.byName[p.Name] == nil {
+		return "NULL"
+	}
+	return s.column(p)
+}
+
+func and(condition string) string {
+	if condition == "" {
+		return ""
+	}
+	return " AND " + condition
+}
+
+// memberSource is a FROM of the members of a collection, and the condition that
+// they are those of one owner.
+type memberSource struct {
+	member    *source
+	link      string // element of the FROM before the member's, or ""
+	condition string
+}
+
+func (b *builder) membersOf(owner *source, p *engine.Property) (m memberSource) {
+	t := b.target(p)
+	if b.err != nil {
+		return memberSource{member: owner}
+	}
+	m.member = b.source(t)
+	if p.Back != nil {
+		m.condition = m.member.column(p.Back) + " = " + owner.bound(p)
+	} else {
+		l := linksOf(p)
+		alias := b.alias()
+		m.link = l.quoted + " AS " + alias + ", "
+		m.condition = alias + "." + l.owner + " = " + owner.id() + " AND " + m.member.id() + " = " + alias + "." + l.item
+	}
+	m.condition += and(m.member.ofClass())
+	return m
+}
+
+// walk follows the steps of a path and returns where they lead. Members of
+// collections belong to the condition that is being written.
+func (b *builder) walk(src *source, steps []*engine.Property) *source {
+	for _, p := range steps {
+		if b.err != nil {
+			return src
+		}
+		if p.Type != engine.Collection {
+			src = b.join(src, p)
+			continue
+		}
+		if b.atom == nil {
+			b.fail(engine.Errorf(engine.Internal, "internal", "collection %s has no single value", engine.Quote(p.Name)))
+			return src
+		}
+		next := b.atom.members[memberOf{src, p}]
+		if next == nil {
+			m := b.membersOf(src, p)
+			if next = m.member; b.err != nil {
+				return src
+			}
+			b.atom.add(memberOf{src, p}, m)
+		}
+		src = next
+	}
+	return src
+}
+
+// path writes the value at the end of a path.
+func (b *builder) path(src *source, path []*engine.Property) string {
+	last := path[len(path)-1]
+	src = b.walk(src, path[:len(path)-1])
+	if b.err != nil {
+		return "NULL"
+	}
+	if last.Type == engine.Reference && last.Back != nil {
+		return b.join(src, last).id()
+	}
+	return src.column(last)
+}
+
+// some writes that a collection has a member, which passes inner if there is
+// one.
+func (b *builder) some(src *source, path []*engine.Property, inner *engine.Filter) string {
+	m := b.collection(src, path)
+	if b.err != nil {
+		return "1 = 0"
+	}
+	condition := ""
+	if inner != nil {
+		condition = " AND " + b.capture(func() { b.filter(m.member, inner, false) })
+	}
+	return "EXISTS (SELECT 1 FROM " + m.link + m.member.from.text() + " WHERE " + m.condition + condition + ")"
+}
+
+func (b *builder) memberCount(src *source, path []*engine.Property) string {
+	m := b.collection(src, path)
+	if b.err != nil {
+		return "0"
+	}
+	return "(SELECT count(*) FROM " + m.link + m.member.from.text() + " WHERE " + m.condition + ")"
+}
+
+func (b *builder) collection(src *source, path []*engine.Property) memberSource {
+	owner := b.walk(src, path[:len(path)-1])
+	if b.err != nil {
+		return memberSource{member: owner}
+	}
+	return b.membersOf(owner, path[len(path)-1])
+}
+
+// atom is a condition while it is written: which members of collections it
+// speaks of.
+type atom struct {
+	members    map[memberOf]*source
+	elements   []element
+	conditions []string
+}
+
+// memberOf is a collection of a source.
+type memberOf struct {
+	owner      *source
+	collection *engine.Property
+}
+
+type element struct {
+	link string
+	from *from
+}
+
+func (a *atom) add(of memberOf, m memberSource) {
+	a.elements = append(a.elements, element{m.link, m.member.from})
+	a.conditions = append(a.conditions, m.condition)
+	if a.members == nil {
+		a.members = map[memberOf]*source{}
+	}
+	a.members[of] = m.member
+}
+
+// quantified writes a condition that holds when write's holds for any members
+// of the collections in it.
+func (b *builder) quantified(negated bool, write func()) {
+	outer := b.atom
+	b.atom = &atom{}
+	text := b.capture(write)
+	a := b.atom
+	b.atom = outer
+	if len(a.elements) == 0 {
+		b.addNegated(negated, text)
+		return
+	}
+	b.add([]string{"EXISTS (SELECT 1 FROM ", "NOT EXISTS (SELECT 1 FROM "}[boolToInt(negated)])
+	for i, e := range a.elements {
+		b.add([]string{"", ", "}[min(i, 1)], e.link, e.from.text())
+	}
+	b.add(" WHERE ", strings.Join(a.conditions, " AND "), " AND ", text, ")")
+}
+
+// addNegated writes a condition or, negated, that it does not hold; null does
+// not hold.
+func (b *builder) addNegated(negated bool, text string) {
+	switch {
+	case !negated:
+		b.add(text)
+	case strings.HasPrefix(text, "EXISTS "):
+		b.add("NOT ", text)
+	default:
+		b.add("(", text, ") IS NOT TRUE")
+	}
+}

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"slices"
+
+	"restsrv/engine"
+)
+
+// lookup finds out which of the group exist, updates these and inserts the
+// others, in order.
+func (sv *save) lookup(group []entry) error {
+	p := group[0].plan
+	step := min(bulkRows, sv.store.traits.MaxVariables)
+	for len(group) > 0 {
+		n := min(step, len(group))
+		existing, err := sv.existing(p, group[:n])
+		if err != nil {
+			return err
+		}
+		if err := sv.divide(group[:n], existing); err != nil {
+			return err
+		}
+		group = group[n:]
+	}
+	return nil
+}
+
+// divide updates the entries that exist and inserts the others.
+func (sv *save) divide(group []entry, existing map[string]string) error {
+	from := 0 // of a run of new entries
+	for i := range group {
+		e := &group[i]
+		class := existing[keyText(e.key)]
+		if class == "" {
+			e.sought = e.how == lookup
+			e.full, e.how, e.mask = nil, insert, ""
+			continue
+		}
+		if err := sv.insertAll(group[from:i]); err != nil {
+			return err
+		}
+		write := sv.update
+		if class != e.plan.class.FullName {
+			write = sv.one
+		}
+		if err := write(e); err != nil {
+			return err
+		}
+		from = i + 1
+	}
+	return sv.insertAll(group[from:])
+}
+
+// completeAll makes entries what is inserted, as far as that waited for the
+// transaction.
+func (sv *save) completeAll(p *plan, group []entry) error {
+	var rows []engine.Values
+	for i := range group {
+		if e := &group[i]; e.full == nil {
+			e.full = slices.Clone(e.given)
+			rows = append(rows, e.full)
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	if err := sv.number(p, rows); err != nil {
+		return err
+	}
+	for i := range group {
+		if err := sv.complete(p, group[i].full); err != nil {
+			return atRecord(group[i].index, err)
+		}
+	}
+	return nil
+}
+
+// existing returns the ids of the group that the database has, and the classes
+// of these items.
+func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
+	b := newBuilder(sv.store.traits)
+	id := p.table.id
+	keys := make([]any, len(group))
+	for i := range group {
+		keys[i] = group[i].key[0]
+	}
+	b.add("SELECT ", id.quoted, ", ", classColumn, " FROM ", p.table.quoted, " WHERE ")
+	sv.store.in(b, id.quoted, id.typ, keys)
+	if root := sv.store.plans[p.table.classes[0]]; root.condition != "" {
+		b.add(" AND ", root.condition)
+	}
+	b.add(sv.store.traits.Lock)
+	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, b.text(), nil)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := st.QueryContext(sv.w.ctx, b.args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	dest := sv.w.row(2)
+	found := make(map[string]string, len(group))
+	for rows.Next() {
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
+		}
+		found[engine.ValueText(read(id.typ, sv.w.raw[0]))] = text(sv.w.raw[1])
+	}
+	return found, rows.Err()
+}
+
+func powerOfTwo(n int) int {
+	size := 1
+	for size < n {
+		size *= 2
+	}
+	return size
+}

@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+)
+
+// fullText finds words in an array of them, as PostgreSQL's own parser would
+// split some otherwise.
+var fullText = store.FullText{
+	Schema: []string{
+		`CREATE INDEX %[2]s ON %[1]s USING gin (array_to_tsvector(string_to_array("#search", ' ')))`,
+	},
+	Condition: `array_to_tsvector(string_to_array(%[1]s."#search", ' ')) @@ CAST(%[3]s AS tsquery)`,
+	Word:      `'%s':*`,
+	And:       " & ",
+}
+
+// unicode is the collation by which letters change case. All servers built
+// with ICU have it, and it is that of no particular language.
+const unicode = ` COLLATE "und-x-icu"`
+
+const bytewise = ` COLLATE "C"`
+
+// Instants are milliseconds since 1970; those of the year 0 are the first.
+const (
+	firstInstant = "-62167219200000"
+	lastInstant  = "253402300799999"
+)
+
+// casts are functions that only tell the type of their argument.
+var casts = map[store.Function]string{
+	store.TextValue: "text", store.DecimalValue: "numeric", store.IntValue: "bigint", store.RealValue: "double precision",
+	store.BooleanValue: "boolean", store.DecimalOfInt: "numeric",
+}
+
+var infix = map[store.Function]string{store.Add: " + ", store.Sub: " - ", store.Mul: " * "}
+
+// Function is store.Dialect's. Each argument is written once.
+func (dialect) Function(f store.Function, args ...string) string {
+	if typ := casts[f]; typ != "" {
+		return "CAST(" + args[0] + " AS " + typ + ")"
+	}
+	if sign := infix[f]; sign != "" {
+		return "(" + args[0] + sign + args[1] + ")"
+	}
+	switch f {
+	case store.DecimalOfReal:
+		return realDecimal(args[0])
+	case store.TextOfDecimal:
+		return "(CAST(trim_scale(" + args[0] + ") AS text)" + bytewise + ")"
+	case store.Ordered:
+		return args[0]
+	case store.Bytewise:
+		return "(" + args[0] + bytewise + ")"
+	case store.Div: // two digits more than are kept, cut, then rounded
+		return "round(div(" + args[0] + " * 1e22, nullif(" + args[1] + ", 0)) * 1e-22, 20)"
+	case store.Mod:
+		return "mod(" + args[0] + ", nullif(" + args[1] + ", 0))"
+	case store.Round:
+		return "round(" + args[0] + ", CAST(" + args[1] + " AS integer))"
+	case store.Concat:
+		return "(concat(" + strings.Join(args, ", ") + ")" + bytewise + ")"
+	case store.Upper, store.Lower:
+		return "(" + string(f) + "(" + args[0] + unicode + ")" + bytewise + ")"
+	case store.Length:
+		return "CAST(char_length(" + args[0] + ") AS bigint)"
+	case store.Includes:
+		return "strpos(upper(" + args[0] + unicode + ")" + bytewise + ", upper(" + args[1] + unicode + ")" + bytewise + ") > 0"
+	case store.Substr:
+		return substr(args[0], args[1], args[2])
+	case store.SetSize:
+		return "CAST(jsonb_array_length(CAST(" + args[0] + " AS jsonb)) AS bigint)"
+	case store.SetHas:
+		return "EXISTS (SELECT 1 FROM jsonb_array_elements(CAST(" + args[0] + " AS jsonb)) AS a JOIN jsonb_array_elements(CAST(" + args[1] + " AS jsonb)) AS b ON a = b)"
+	case store.DateAdd:
+		return "(SELECT CASE WHEN t >= " + firstInstant + " AND t < " + lastInstant + " + 1 THEN CAST(floor(t) AS bigint) END FROM (SELECT " +
+			args[0] + " + " + args[1] + " AS t) AS s)"
+	case store.Format:
+		digits := "CAST(" + part(engine.DatePart(args[1]), args[0]) + " AS text)"
+		if args[2] == "1" {
+			return digits
+		}
+		return "lpad(" + digits + ", " + args[2] + ", '0')"
+	case store.Abs, store.Floor, store.Sum:
+		return string(f) + "(" + args[0] + ")"
+	}
+	return part(engine.DatePart(f), args[0])
+}
+
+// substr takes characters from a start counted from 0, or from the end when it
+// is negative; a negative length takes all.
+func substr(text, start, length string) string {
+	return "(SELECT substr(t, f, l) FROM (SELECT t, CASE WHEN s < 0 THEN greatest(char_length(t) + s, 0) ELSE s END + 1 AS f, " +
+		"CASE WHEN l < 0 THEN 10000000 ELSE l END AS l FROM (SELECT " + text + bytewise + " AS t, CAST(" + start + " AS integer) AS s, CAST(" + length + " AS integer) AS l) AS a) AS b)"
+}
+
+// realDecimal is the shortest decimal that reads back as the same real. That
+// of PostgreSQL avoids numbers half way between two reals, which other
+// programs take if the real is even: these are tried first.
+func realDecimal(x string) string {
+	return "CAST(CAST(" + x + " AS text) AS numeric)"
+}
+
+// part is a part of a date in UTC. It reckons in whole days and milliseconds
+// since the beginning of the year 0, and names years 400 later, when the
+// calendar is the same, since PostgreSQL has no year 0.
+func part(p engine.DatePart, date string) string {
+	const day = "86400000"
+	since := "(" + date + " - " + firstInstant + ")"
+	time := "(" + since + " % " + day + ")"
+	switch p {
+	case engine.Hour:
+		return time + " / 3600000"
+	case engine.Minute:
+		return time + " / 60000 % 60"
+	case engine.Second:
+		return time + " / 1000 % 60"
+	case engine.Millisecond:
+		return time + " % 1000"
+	}
+	text := "CAST(EXTRACT(" + string(p) + " FROM date '0400-01-01' + CAST(" + since + " / " + day + " AS integer)) AS bigint)"
+	if p == engine.Year {
+		return "(" + text + " - 400)"
+	}
+	return text
+}

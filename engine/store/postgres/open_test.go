@@ -1,0 +1,67 @@
+package postgres_test
+
+import (
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// TestOpenErrors opens what cannot be opened. No error tells the password.
+func TestOpenErrors(t *testing.T) {
+	good := pgtest.Database(t)
+	change := func(f func(u *url.URL)) string {
+		u, err := url.Parse(good)
+		if err != nil {
+			t.Skipf("the server is not named by a URL: %v", err)
+		}
+		f(u)
+		return u.String()
+	}
+	pgtest.Execute(t, good, "CREATE ROLE poor_"+name(good)+" LOGIN PASSWORD 'secret'")
+	t.Cleanup(func() { pgtest.Execute(t, good, "DROP ROLE poor_"+name(good)) })
+	latin := name(good) + "_latin"
+	pgtest.Execute(t, good, "CREATE DATABASE "+latin+" TEMPLATE template0 ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C'")
+	t.Cleanup(func() { pgtest.Execute(t, good, "DROP DATABASE "+latin) })
+	for what, test := range map[string]struct {
+		url  string
+		pool int
+		want error
+		says string
+	}{
+		"not a URL":          {"postgres://u:secret@[/x", 0, postgres.ErrAddress, "%XX"},
+		"a bad port":         {"postgres://u:secret@h:port/x", 0, postgres.ErrAddress, "%XX"},
+		"a bad parameter":    {"postgres://u:secret@h/x?sslmode=sometimes", 0, postgres.ErrAddress, "sslmode"},
+		"no such server":     {"postgres://u:secret@127.0.0.1:1/x", 0, postgres.ErrAway, "refused"},
+		"no such database":   {change(func(u *url.URL) { u.Path = "/nowhere"; u.User = url.UserPassword("postgres", "secret") }), 0, postgres.ErrAway, "nowhere"},
+		"no such user":       {change(func(u *url.URL) { u.User = url.UserPassword("nobody", "secret") }), 0, postgres.ErrAway, "nobody"},
+		"may not make":       {change(func(u *url.URL) { u.User = url.UserPassword("poor_"+name(good), "secret") }), 0, postgres.ErrUnfit, "GRANT CREATE ON SCHEMA public"},
+		"another encoding":   {change(func(u *url.URL) { u.Path = "/" + latin }), 0, postgres.ErrUnfit, "UTF8"},
+		"no schema":          {good + "&search_path=nowhere", 0, postgres.ErrUnfit, "search_path"},
+		"one connection":     {good, 1, postgres.ErrAddress, "pool"},
+		"too many of them":   {good, postgres.MaxPool + 1, postgres.ErrAddress, "pool"},
+		"TLS where is none":  {change(func(u *url.URL) { u.RawQuery = "host=127.0.0.1&port=1&sslmode=require" }), 0, postgres.ErrAway, ""},
+		"a host of no name":  {"postgres://u:secret@name.invalid/x", 0, postgres.ErrAway, ""},
+		"another SQL server": {"mysql://u:secret@h/x", 0, postgres.ErrAddress, "postgres://"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			db, err := postgres.Open(t.Context(), postgres.Config{URL: test.url, Pool: test.pool})
+			if err == nil {
+				db.Write.Close()
+				t.Fatal("it was opened")
+			}
+			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("got %v, want %v and %q", err, test.want, test.says)
+			}
+		})
+	}
+}
+
+// name is the name of the database at a URL.
+func name(address string) string {
+	u, _ := url.Parse(address)
+	return strings.TrimPrefix(u.Path, "/")
+}

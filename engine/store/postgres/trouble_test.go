@@ -1,0 +1,214 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/storetest"
+)
+
+// TestSerializable runs what happens at the same time with the strictest
+// isolation, in which PostgreSQL, and databases like it, refuse transactions
+// that then must be run again.
+func TestSerializable(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		return openAt(t, pgtest.Database(t)+"&default_transaction_isolation=serializable", classes...)
+	}, "concurrency", "save", "update")
+}
+
+func together(n int, work func(i int) error) error {
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = work(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+func note() *engine.Class {
+	return storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
+}
+
+// TestDeadlocks has two processes save the same objects in opposite order.
+func TestDeadlocks(t *testing.T) {
+	url, c := pgtest.Database(t), note()
+	st, other := openAt(t, url, c), openAt(t, url, c)
+	const size = 50
+	err := together(8, func(i int) error {
+		for range 20 {
+			records := make([]engine.Record, size)
+			for at := range records {
+				n := at
+				if i%2 == 1 {
+					n = size - 1 - at
+				}
+				records[at] = engine.Record{Class: c, ID: fmt.Sprint(n), Values: engine.Values{engine.Absent, int64(i)}}
+			}
+			s := st
+			if i >= 4 {
+				s = other
+			}
+			if _, err := s.Save(t.Context(), records); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if n, err := st.Count(t.Context(), &engine.Query{Class: c}); err != nil || n != size {
+		t.Errorf("%d objects, %v", n, err)
+	}
+}
+
+// TestSaveRace has two processes save new objects of classes that share a
+// table, where each first looks whether they are there.
+func TestSaveRace(t *testing.T) {
+	url := pgtest.Database(t)
+	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
+	car := storetest.Extend(thing, "car", storetest.Prop("n", engine.Int))
+	st, other := openAt(t, url, thing, car), openAt(t, url, thing, car)
+	err := together(16, func(i int) error {
+		s := st
+		if i%2 == 1 {
+			s = other
+		}
+		for n := range 20 {
+			record := engine.Record{Class: car, ID: fmt.Sprint(n), Values: engine.Values{engine.Absent, int64(i)}}
+			if _, err := s.Save(t.Context(), []engine.Record{record}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	// A class beside it has the key: that is no race.
+	if _, err := st.Create(t.Context(), thing, engine.Values{"taken"}, engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = st.Save(t.Context(), []engine.Record{{Class: car, ID: "taken", Values: engine.Values{engine.Absent, int64(1)}}})
+	if engine.CodeOf(err) != engine.Invalid {
+		t.Errorf("got %v, want a duplicate", err)
+	}
+}
+
+// TestConnectionsKilled ends all connections again and again. Reads never
+// notice; a write is done, or answered as unavailable.
+func TestConnectionsKilled(t *testing.T) {
+	url, c := pgtest.Database(t), note()
+	st := openAt(t, url, c)
+	var over atomic.Bool
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		for range 30 {
+			pgtest.Execute(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+			time.Sleep(20 * time.Millisecond)
+		}
+		over.Store(true)
+	}()
+	var done, away atomic.Int64
+	err := together(8, func(i int) error {
+		for n := 0; !over.Load(); n++ {
+			id := fmt.Sprint(i, "-", n)
+			var err error
+			if i%2 == 0 {
+				_, err = st.Create(t.Context(), c, engine.Values{id, int64(n)}, engine.WriteOptions{})
+			} else {
+				_, err = st.Save(t.Context(), []engine.Record{{Class: c, ID: id, Values: engine.Values{engine.Absent, int64(n)}}})
+			}
+			_, missing := st.Get(t.Context(), c, id)
+			switch {
+			case err == nil && missing == nil:
+				done.Add(1)
+			case engine.CodeOf(err) == engine.Unavailable && (missing == nil || engine.CodeOf(missing) == engine.NotFound):
+				away.Add(1)
+			default:
+				return fmt.Errorf("%s was answered %v, reading it %v", id, err, missing)
+			}
+		}
+		return nil
+	})
+	<-killed
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d writes done, %d unavailable", done.Load(), away.Load())
+	if done.Load() == 0 {
+		t.Error("nothing was written: the test shows nothing")
+	}
+}
+
+// TestIdleConnectionsKilled ends all connections while nothing runs: nobody
+// notices.
+func TestIdleConnectionsKilled(t *testing.T) {
+	url, c := pgtest.Database(t), note()
+	st := openAt(t, url, c)
+	if err := together(32, func(i int) error { // every connection is opened
+		_, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint(i), nil}, engine.WriteOptions{})
+		return errors.Join(err, st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { return nil }))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1100 * time.Millisecond)
+	pgtest.Execute(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	for i := range 16 {
+		id := fmt.Sprint("after", i)
+		if _, err := st.Create(t.Context(), c, engine.Values{id, nil}, engine.WriteOptions{}); err != nil {
+			t.Errorf("create: %v", err)
+		}
+		if _, err := st.Get(t.Context(), c, id); err != nil {
+			t.Errorf("get: %v", err)
+		}
+	}
+}
+
+// TestOpenTogether opens an empty database from six places at once, then with
+// a changed class from six more. All come to work with it, and one of them was
+// the first.
+func TestOpenTogether(t *testing.T) {
+	url := pgtest.Database(t)
+	changed := func() *engine.Class {
+		return storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int),
+			storetest.Prop("text", engine.Text, func(p *engine.Property) { p.Indexed = true }))
+	}
+	var seeds atomic.Int64
+	for round, class := range []func() *engine.Class{note, changed} {
+		err := together(6, func(i int) error {
+			c := class()
+			st, err := tryOpen(t, url, c)
+			if err != nil {
+				return err
+			}
+			seed := engine.Record{Class: c, ID: "seed", Values: engine.NewValues(c)}
+			seeded, err := st.Seed(t.Context(), []engine.Record{seed})
+			if seeded {
+				seeds.Add(1)
+			}
+			if err == nil {
+				_, err = st.Save(t.Context(), []engine.Record{{Class: c, ID: fmt.Sprint(round, i), Values: engine.NewValues(c)}})
+			}
+			return errors.Join(err, st.Close())
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if seeds.Load() != 1 {
+		t.Errorf("it was seeded %d times", seeds.Load())
+	}
+	c := changed()
+	if n, err := openAt(t, url, c).Count(t.Context(), &engine.Query{Class: c}); err != nil || n != 13 {
+		t.Errorf("%d objects, %v, want 13", n, err)
+	}
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// searchColumn holds the words by which an item is found, separated by
+// blanks; null when there are none.
+const searchColumn = `"#search"`
+
+// searchText is what searchColumn holds for an item.
+func searchText(it *engine.Item) any {
+	if words := it.IndexedWords(); len(words) > 0 {
+		return strings.Join(words, " ")
+	}
+	return nil
+}
+
+// search writes that an item is found by a text: by all of its words, each as
+// the beginning of one, or, in classes whose words are not kept, because a
+// textual property contains the text in any letter case.
+func (b *builder) search(src *source, text string) {
+	if err := engine.CheckSearch(text); err != nil {
+		b.fail(err)
+		return
+	}
+	if src.plan.class.Searched() {
+		b.searchWords(src, engine.QueryWords(text))
+		return
+	}
+	text = strings.TrimSpace(text)
+	var any []string
+	for _, p := range src.plan.class.Properties {
+		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" {
+			value := b.value(engine.String, text)
+			any = append(any, b.dialect.Function(Includes, src.column(p), value))
+		}
+	}
+	if len(any) == 0 {
+		constant(b, false)
+		return
+	}
+	b.add("(", strings.Join(any, " OR "), ")")
+}
+
+func (b *builder) searchWords(src *source, words []string) {
+	if len(words) == 0 {
+		constant(b, false)
+		return
+	}
+	full := b.fullText
+	query := make([]string, len(words))
+	for i, w := range words {
+		query[i] = fmt.Sprintf(full.Word, w)
+	}
+	b.add(fmt.Sprintf(full.Condition, src.alias, quoteName(src.plan.table.searchIndex()), b.placeholder(strings.Join(query, full.And))))
+}
+
+// searchIndex is the name of what finds the words of a table's items.
+func (t *table) searchIndex() string { return t.name + "#search" }
+
+// searched reports whether words of some class of the table are kept.
+func (t *table) searched() bool {
+	for _, c := range t.classes {
+		if c.Searched() {
+			return true
+		}
+	}
+	return false
+}
+
+// keepWords brings the words of items that were written up to their values.
+// It does nothing for tables without.
+func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
+	if !p.table.searched() {
+		return nil
+	}
+	b := newBuilder(s.traits)
+	b.add("UPDATE ", p.table.quoted, " SET ", searchColumn, " = ")
+	b.bind(nil)
+	p.whereKey(b, []any{nil})
+	st, err := w.prepare(b.text())
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		key, _ := it.Class.KeyValues(it.ID)
+		args := []any{searchText(it), encode(key[0])}
+		if _, err := st.ExecContext(w.ctx, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// searchMemory marks the rows of memoryTable that tell which properties' words
+// a table keeps.
+const searchMemory = "##search"
+
+// searchable makes the column and the index of words that a table wants, and
+// fills them when other properties than before are searched.
+func (u *upgrader) searchable(t *table, isNew bool) error {
+	var names []string
+	for _, c := range t.classes {
+		for _, p := range c.Properties {
+			if p.Search {
+				names = append(names, c.FullName+"."+p.Name+":"+p.Type.String())
+			}
+		}
+	}
+	wanted := strings.Join(names, ",")
+	had, there := u.memory[searchMemory][t.name]
+	if !t.searched() || there && !isNew && had.Kind == wanted {
+		return nil
+	}
+	if !there || isNew {
+		if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", searchColumn, " ", u.dialect.ColumnType(engine.String)); err != nil {
+			return err
+		}
+		for _, ddl := range u.traits.FullText.Schema {
+			if err := u.exec(fmt.Sprintf(ddl, t.quoted, u.traits.quote(t.searchIndex()), strings.TrimSuffix(u.traits.quote(t.searchIndex()+"#"), `"`))); err != nil {
+				return err
+			}
+		}
+	}
+	if !isNew {
+		for _, c := range t.classes {
+			if err := u.fillWords(t, c); err != nil {
+				return err
+			}
+		}
+	}
+	return u.remember(kept{Class: searchMemory, Property: t.name, Root: searchMemory, Kind: wanted})
+}
+
+// fillWords computes the words of all items of one class.
+func (u *upgrader) fillWords(t *table, c *engine.Class) error {
+	columns, positions := []string{seqColumn}, []*engine.Property{nil}
+	for _, p := range c.Properties {
+		if p.Search && p.Stored() {
+			columns, positions = append(columns, t.byName[p.Name].quoted), append(positions, p)
+		}
+	}
+	for last := int64(0); ; {
+		b := newBuilder(u.traits)
+		b.add("SELECT ", strings.Join(columns, ", "), " FROM ", t.quoted, " WHERE ", classColumn, " = ", quoteText(c.FullName), " AND ", seqColumn, " > ")
+		b.bind(last)
+		b.add(" ORDER BY ", seqColumn, " LIMIT 1000")
+		rows, err := u.conn.QueryContext(u.ctx, b.text(), b.args...)
+		if err != nil {
+			return err
+		}
+		words := map[int64]any{}
+		for rows.Next() {
+			raw := make([]any, len(columns))
+			dest := make([]any, len(columns))
+			for i := range raw {
+				dest[i] = &raw[i]
+			}
+			if err := rows.Scan(dest...); err != nil {
+				_ = rows.Close()
+				return err
+			}
+			it := &engine.Item{Class: c, Values: make(engine.Values, len(c.Properties))}
+			for i, p := range positions[1:] {
+				it.Values[p.Index] = plainValue(p.ValueType(), raw[i+1])
+			}
+			last, _ = raw[0].(int64)
+			words[last] = searchText(it)
+		}
+		if err := rows.Err(); err != nil || len(words) == 0 {
+			return err
+		}
+		for seq, text := range words {
+			b := newBuilder(u.traits)
+			b.add("UPDATE ", t.quoted, " SET ", searchColumn, " = ")
+			b.bind(text)
+			b.add(" WHERE ", seqColumn, " = ")
+			b.bind(seq)
+			if _, err := u.conn.ExecContext(u.ctx, b.text(), b.args...); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package sqlite
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
+	"modernc.org/sqlite"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+)
+
+// fullText keeps words in a table of FTS5, which triggers bring up to the
+// column. Of words separated by blanks, the tokenizer "ascii" changes nothing.
+var fullText = store.FullText{
+	Schema: []string{
+		`DROP TABLE IF EXISTS %[2]s`,
+		`CREATE VIRTUAL TABLE %[2]s USING fts5(words, content='', contentless_delete=1, tokenize='ascii', detail='none')`,
+		`CREATE TRIGGER %[3]si" AFTER INSERT ON %[1]s WHEN new."#search" IS NOT NULL BEGIN INSERT INTO %[2]s (rowid, words) VALUES (new."#seq", new."#search"); END`,
+		`CREATE TRIGGER %[3]sd" AFTER DELETE ON %[1]s WHEN old."#search" IS NOT NULL BEGIN DELETE FROM %[2]s WHERE rowid = old."#seq"; END`,
+		`CREATE TRIGGER %[3]su" AFTER UPDATE OF "#search" ON %[1]s WHEN old."#search" IS NOT new."#search" BEGIN ` +
+			`DELETE FROM %[2]s WHERE rowid = old."#seq"; INSERT INTO %[2]s (rowid, words) SELECT new."#seq", new."#search" WHERE new."#search" IS NOT NULL; END`,
+	},
+	Condition: `%[1]s."#seq" IN (SELECT rowid FROM %[2]s WHERE %[2]s MATCH %[3]s)`,
+	Word:      `"%s" *`,
+	And:       " AND ",
+}
+
+// prefix begins the names of our functions, so that none of SQLite's is taken.
+const prefix = "restsrv_"
+
+// Function is store.Dialect's: what SQLite does not do exactly, or only for
+// ASCII, is done in Go. Decimals are canonical text.
+func (dialect) Function(f store.Function, args ...string) string {
+	switch f {
+	case store.TextValue, store.DecimalValue, store.IntValue, store.RealValue, store.BooleanValue:
+		return args[0]
+	case store.TextOfDecimal:
+		return args[0]
+	case store.DecimalOfInt:
+		return "CAST(" + args[0] + " AS TEXT)"
+	case store.Ordered:
+		return "(" + args[0] + " COLLATE " + decimalCollation + ")"
+	case store.Bytewise: // a collation deep in an operand would count for all of it
+		return "(" + args[0] + " COLLATE BINARY)"
+	case store.Concat:
+		return "concat(" + strings.Join(args, ", ") + ")"
+	case store.Length:
+		return "length(" + args[0] + ")"
+	case store.Format:
+		return prefix + "part_text(" + args[0] + ", '" + args[1] + "', " + args[2] + ")"
+	case store.Function(engine.Year), store.Function(engine.Month), store.Function(engine.Day),
+		store.Function(engine.Hour), store.Function(engine.Minute), store.Function(engine.Second):
+		return prefix + "part(" + args[0] + ", '" + string(f) + "')"
+	}
+	return prefix + strings.ReplaceAll(string(f), " ", "_") + "(" + strings.Join(args, ", ") + ")"
+}
+
+// function is a Go function of values that are not null.
+type function struct {
+	name string
+	args int32
+	call func(args []driver.Value) driver.Value
+}
+
+// registerExpressions gives a driver the functions of Function.
+func registerExpressions(d *sqlite.Driver) error {
+	for _, f := range append(numberFunctions, otherFunctions...) {
+		call := func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			for _, a := range args {
+				if a == nil {
+					return nil, nil
+				}
+			}
+			return f.call(args), nil
+		}
+		if err := d.RegisterDeterministicScalarFunction(prefix+f.name, f.args, call); err != nil {
+			return err
+		}
+	}
+	return d.RegisterFunction(prefix+"sum", &sqlite.FunctionImpl{
+		NArgs: 1, Deterministic: true,
+		MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) { return &sum{}, nil },
+	})
+}
+
+func decimal(v driver.Value) engine.Decimal {
+	switch v := v.(type) {
+	case string:
+		return engine.Decimal(v)
+	case int64:
+		return engine.Decimal(strconv.FormatInt(v, 10))
+	}
+	return "0"
+}
+
+func two(f func(a, b engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
+	return func(args []driver.Value) driver.Value { return string(f(decimal(args[0]), decimal(args[1]))) }
+}
+
+func one(f func(engine.Decimal) engine.Decimal) func([]driver.Value) driver.Value {
+	return func(args []driver.Value) driver.Value { return string(f(decimal(args[0]))) }
+}
+
+// partial is two for a function that has no value for some divisors.
+func partial(f func(a, b engine.Decimal) (engine.Decimal, bool)) func([]driver.Value) driver.Value {
+	return func(args []driver.Value) driver.Value {
+		if d, ok := f(decimal(args[0]), decimal(args[1])); ok {
+			return string(d)
+		}
+		return nil
+	}
+}
+
+var numberFunctions = []function{
+	{"decimal_of_real", 1, func(args []driver.Value) driver.Value {
+		if f, ok := args[0].(float64); ok {
+			return string(engine.RealDecimal(f))
+		}
+		return string(decimal(args[0])) // a whole number, which SQLite may keep as one
+	}},
+	{"add", 2, two(engine.Decimal.Add)},
+	{"sub", 2, two(engine.Decimal.Sub)},
+	{"mul", 2, two(engine.Decimal.Mul)},
+	{"div", 2, partial(engine.Decimal.Div)},
+	{"mod", 2, partial(engine.Decimal.Mod)},
+	{"abs", 1, one(engine.Decimal.Abs)},
+	{"floor", 1, one(engine.Decimal.Floor)},
+	{"round", 2, func(args []driver.Value) driver.Value {
+		digits, _ := args[1].(int64)
+		return string(decimal(args[0]).Round(int(digits)))
+	}},
+	{"date_add", 2, func(args []driver.Value) driver.Value {
+		sum := decimal(args[0]).Add(decimal(args[1])).Floor()
+		ms, err := strconv.ParseInt(string(sum), 10, 64)
+		if err != nil || !engine.Instant(ms).Valid() {
+			return nil
+		}
+		return ms
+	}},
+	{"part", 2, func(args []driver.Value) driver.Value { return part(args) }},
+	{"part_text", 3, func(args []driver.Value) driver.Value {
+		text := strconv.FormatInt(part(args), 10)
+		width, _ := args[2].(int64)
+		return strings.Repeat("0", max(int(width)-len(text), 0)) + text
+	}},
+}
+
+func part(args []driver.Value) int64 {
+	ms, _ := args[0].(int64)
+	name, _ := args[1].(string)
+	return engine.Instant(ms).Part(engine.DatePart(name))
+}
+
+func texts(args []driver.Value) (a, b string) {
+	a, _ = args[0].(string)
+	if len(args) > 1 {
+		b, _ = args[1].(string)
+	}
+	return a, b
+}
+
+// upper and lower make a caser for each call: one cannot be shared.
+func upper(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return cases.Upper(language.Und).String(s)
+		}
+	}
+	return strings.ToUpper(s)
+}
+
+func lower(s string) string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return cases.Lower(language.Und).String(s)
+		}
+	}
+	return strings.ToLower(s)
+}
+
+func truth(b bool) driver.Value {
+	if b {
+		return int64(1)
+	}
+	return int64(0)
+}
+
+var otherFunctions = []function{
+	{"upper", 1, func(args []driver.Value) driver.Value { s, _ := texts(args); return upper(s) }},
+	{"lower", 1, func(args []driver.Value) driver.Value { s, _ := texts(args); return lower(s) }},
+	{"includes", 2, func(args []driver.Value) driver.Value {
+		s, part := texts(args)
+		return truth(strings.Contains(upper(s), upper(part)))
+	}},
+	{"substr", 3, substr},
+	{"set_size", 1, func(args []driver.Value) driver.Value {
+		s, _ := texts(args)
+		return int64(len(elements(s)))
+	}},
+	{"set_has", 2, func(args []driver.Value) driver.Value {
+		a, b := texts(args)
+		wanted := elements(b)
+		for _, e := range elements(a) {
+			for _, w := range wanted {
+				if e == w {
+					return int64(1)
+				}
+			}
+		}
+		return int64(0)
+	}},
+}
+
+func substr(args []driver.Value) driver.Value {
+	s, _ := texts(args)
+	start, _ := args[1].(int64)
+	length, _ := args[2].(int64)
+	runes := []rune(s)
+	n := int64(len(runes))
+	if start < 0 {
+		start = max(n+start, 0)
+	}
+	start = min(start, n)
+	if length < 0 {
+		length = math.MaxInt32
+	}
+	return string(runes[start:min(start+length, n)])
+}
+
+// elements are the elements of a JSON array, numbers as canonical decimals, so
+// that equal ones are equal.
+func elements(text string) []any {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	var list []any
+	if d.Decode(&list) != nil {
+		return nil
+	}
+	for i, e := range list {
+		switch e := e.(type) {
+		case json.Number:
+			if n, ok := engine.ParseDecimal(string(e)); ok {
+				list[i] = n
+			}
+		case []any, map[string]any:
+			b, _ := json.Marshal(e) // what was decoded can be encoded
+			list[i] = string(b)
+		}
+	}
+	return list
+}
+
+// sum adds decimals up.
+type sum struct {
+	total engine.Decimal
+	any   bool
+}
+
+// Step is sqlite.AggregateFunction's.
+func (s *sum) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
+	if args[0] != nil {
+		if !s.any {
+			s.total, s.any = "0", true
+		}
+		s.total = s.total.Add(decimal(args[0]))
+	}
+	return nil
+}
+
+// WindowInverse is sqlite.AggregateFunction's.
+func (s *sum) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
+	if args[0] != nil {
+		s.total = s.total.Sub(decimal(args[0]))
+	}
+	return nil
+}
+
+// WindowValue is sqlite.AggregateFunction's.
+func (s *sum) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
+	if !s.any {
+		return nil, nil
+	}
+	return string(s.total), nil
+}
+
+// Final is sqlite.AggregateFunction's.
+func (s *sum) Final(*sqlite.FunctionContext) {}

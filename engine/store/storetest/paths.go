@@ -1,0 +1,261 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"restsrv/engine"
+)
+
+var pathTests = []test{
+	{"filters through references and collections", paths},
+	{"references that lead back", backReferences},
+	{"refused paths", refusedPaths},
+	{"order by what references lead to", sortingByPath},
+	{"keys of several properties", compositePaths},
+	{"conditions of a load", loadedByPath},
+}
+
+// society is people (0 ann, 1 bob, 2 cid, 3 dan, 4 eve, who is an employee)
+// with their boss and staff, their towns and the regions of those. Cid's town
+// and the region of eve's are not there; dan has no town.
+type society struct {
+	engine.Repository
+	region, town, person, employee *engine.Class
+}
+
+func openSociety(t *testing.T, open Open) *society {
+	s := &society{}
+	s.region = NewClass("region", Prop("code", engine.Int), Prop("name", engine.String))
+	s.town = NewClass("town", Prop("id", engine.String), Prop("name", engine.String), Ref("region", s.region))
+	s.person = NewClass("person", Prop("id", engine.String), Prop("name", engine.String), Prop("age", engine.Int), Ref("town", s.town))
+	add(s.person, Ref("boss", s.person))
+	add(s.person, back(engine.Collection, "staff", s.person, "boss"), back(engine.Reference, "first", s.person, "boss"))
+	add(s.town, back(engine.Collection, "citizens", s.person, "town"))
+	s.employee = Extend(s.person, "employee", Prop("title", engine.String))
+	Link(s.region, s.town, s.person, s.employee)
+	s.Repository = open(t, []*engine.Class{s.region, s.town, s.person, s.employee})
+	create(t, s, s.region, "code", int64(1), "name", "North")
+	create(t, s, s.region, "code", int64(2), "name", "South")
+	create(t, s, s.town, "id", "oslo", "name", "Oslo", "region", int64(1))
+	create(t, s, s.town, "id", "rome", "name", "Rome", "region", int64(2))
+	create(t, s, s.town, "id", "void", "name", "Void", "region", int64(9))
+	create(t, s, s.person, "id", "0", "name", "ann", "age", int64(30), "town", "oslo")
+	create(t, s, s.person, "id", "1", "name", "bob", "age", int64(40), "town", "rome", "boss", "0")
+	create(t, s, s.person, "id", "2", "name", "cid", "town", "gone", "boss", "0")
+	create(t, s, s.person, "id", "3", "name", "dan", "age", int64(25), "boss", "1")
+	create(t, s, s.employee, "id", "4", "name", "eve", "age", int64(40), "town", "void", "boss", "0", "title", "Clerk")
+	return s
+}
+
+func paths(t *testing.T, open Open) {
+	s := openSociety(t, open)
+	for _, c := range []struct {
+		filter string
+		want   string
+	}{
+		{`{"eq":["$town.name","Oslo"]}`, "0"},
+		{`{"ne":["$town.name","Oslo"]}`, "1234"},
+		{`{"eq":["$town.region.name","South"]}`, "1"},
+		{`{"town.region.name":{"$in":["North",null]}}`, "0234"},
+		{`{"empty":["$town.region.name"]}`, "234"},
+		{`{"eq":["$town.region.name",null]}`, "234"},
+		{`{"town":"oslo"}`, "0"},
+		{`{"town":"gone"}`, "2"},
+		{`{"town._id":"gone"}`, ""},
+		{`{"town":null}`, "3"},
+		{`{"town.region":"9"}`, "4"},
+		{`{"town.region.code":9}`, ""},
+		{`{"in":["$town.region",[1,"2"]]}`, "01"},
+		{`{"gt":["$age","$boss.age"]}`, "14"},
+		{`{"lt":["$boss.age","$age"]}`, "14"},
+		{`{"eq":["$boss.boss.name","ann"]}`, "3"},
+		{`{"or":[{"eq":["$town.name","Oslo"]},{"eq":["$boss.town.name","Oslo"]}]}`, "0124"},
+		{`{"eq":["$staff.name","bob"]}`, "0"},
+		{`{"ne":["$staff.name","bob"]}`, "1234"},
+		{`{"gt":["$staff.age",35]}`, "0"},
+		{`{"gte":["$staff.age",25]}`, "01"},
+		{`{"staff.age":null}`, "0"},
+		{`{"empty":["$staff"]}`, "234"},
+		{`{"nempty":["$staff"]}`, "01"},
+		{`{"staff":null}`, "234"},
+		{`{"staff":{"$exists":true}}`, "01"},
+		{`{"contains":["$staff",{"eq":["$age",40]}]}`, "0"},
+		{`{"contains":["$staff",{"and":[{"eq":["$name","bob"]},{"eq":["$age",25]}]}]}`, ""},
+		{`{"contains":["$staff",{"not":[{"eq":["$age",40]}]}]}`, "01"},
+		{`{"contains":["$staff",{"eq":["$town.region.name","South"]}]}`, "0"},
+		{`{"contains":["$staff","1"]}`, "0"},
+		{`{"contains":["$staff",["3","9"]]}`, "1"},
+		{`{"staff":"1"}`, "0"},
+		{`{"staff":{"$in":["3","4"]}}`, "01"},
+		{`{"staff":{"$nin":["3","4"]}}`, "234"},
+		{`{"eq":[{"size":["$staff"]},3]}`, "0"},
+		{`{"eq":[{"size":["$boss.staff"]},1]}`, "3"},
+		{`{"eq":["$town.citizens.name","bob"]}`, "1"},
+		{`{"eq":["$staff.staff.name","dan"]}`, "0"},
+		{`{"contains":["$staff",{"contains":["$staff",{"nempty":["$name"]}]}]}`, "0"},
+		{`{"contains":["$staff.staff",{"lt":["$age",30]}]}`, "0"},
+		{`{"lt":["$staff.age","$staff.boss.age"]}`, "1"},
+		{`{"lt":["$staff.age","$age"]}`, "1"},
+		{`{"eq":[{"upper":["$staff.name"]},"DAN"]}`, "1"},
+		{`{"like":["$staff.name","^D"]}`, "1"},
+		{`{"_class":"employee@test"}`, "4"},
+		{`{"ne":["$__class","employee@test"]}`, "0123"},
+		{`{"staff._class":"employee@test"}`, "0"},
+		{`{"_id":"1"}`, "1"},
+		{`{"_id":{"$in":["1","zz"]}}`, "1"},
+		{`{"boss._id":"1"}`, "3"},
+		{`{"town.region._id":"01"}`, ""},
+		{`{"ne":["$town.region._id","01"]}`, "01234"},
+		{`{"town.region._id":{"$in":["1","x"]}}`, "0"},
+		{`[{"property":"boss","operation":0,"value":["0"]},{"property":"age","operation":8,"value":40}]`, "14"},
+		{`[{"property":"staff","operation":10,"nestedConditions":[{"property":"name","operation":0,"value":["bob"]}]}]`, "0"},
+		{`[{"operation":1,"nestedConditions":[{"property":"town.name","operation":10,"value":["ROM"]},{"property":"age","operation":2}]}]`, "12"},
+	} {
+		f := parsed(t, s.person, c.filter)
+		finds(t, s, s.person, f, split(c.want)...)
+	}
+	same(t, "of a class below", ids(t, s, &engine.Query{Class: s.employee, Filter: parsed(t, s.employee, `{"boss.town.name":"Oslo"}`), Count: -1}), []string{"4"})
+	same(t, "exactly of the class", ids(t, s, &engine.Query{Class: s.person, Exact: true, Count: -1}), split("0123"))
+	n, err := s.Count(t.Context(), &engine.Query{Class: s.person, Exact: true, Filter: parsed(t, s.person, `{"boss.name":"ann"}`)})
+	same(t, "counted exactly", []any{n, err}, []any{int64(2), nil})
+}
+
+// split makes ids of letters.
+func split(letters string) []string {
+	all := []string{}
+	for _, r := range letters {
+		all = append(all, string(r))
+	}
+	return all
+}
+
+// backReferences follows a reference that is kept on the other side: the first
+// in the order of insertion counts, of the right class alone.
+func backReferences(t *testing.T, open Open) {
+	s := openSociety(t, open)
+	for filter, want := range map[string]string{
+		`{"first.name":"bob"}`:               "0",
+		`{"first.name":"eve"}`:               "",
+		`{"first":"3"}`:                      "1",
+		`{"first":null}`:                     "234",
+		`{"first.town.region.name":"South"}`: "0",
+	} {
+		finds(t, s, s.person, parsed(t, s.person, filter), split(want)...)
+	}
+	sorted, err := engine.ParseSortList(s.person, "-first.name,name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "sorted", ids(t, s, &engine.Query{Class: s.person, Sort: sorted, Count: -1}), split("10234"))
+}
+
+func refusedPaths(t *testing.T, open Open) {
+	s := openSociety(t, open)
+	for _, filter := range []string{
+		`{"eq":["$town.nowhere","x"]}`, `{"town.name.x":1}`, `{"eq":["$age.x",1]}`, `{"gt":["$staff","1"]}`, `{"like":["$staff","1"]}`,
+		`{"eq":["$staff","$staff"]}`, `{"contains":["$age",1]}`, `{"contains":["$town","oslo"]}`, `{"contains":["$staff",{"eq":["$nothing",1]}]}`,
+		`{"boss.boss.boss.boss.boss.boss.boss.boss.name":"x"}`, `{"eq":["$age","$name"]}`, `{"town.region":"x"}`, `{"gt":["$town.region._id","x"]}`,
+	} {
+		_, err := engine.ParseFilter(s.person, decoded(t, filter), now)
+		fails(t, err, engine.Invalid, "")
+	}
+	for _, sort := range []string{"staff", "staff.name", "nothing", "-", "town.nothing"} {
+		_, err := engine.ParseSortList(s.person, sort)
+		fails(t, err, engine.Invalid, "")
+	}
+	wide := &engine.Filter{Op: engine.OpOr}
+	for i := range 60 {
+		f := parsed(t, s.person, fmt.Sprintf(`{"contains":["$staff",{"eq":["$name","n%d"]}]}`, i))
+		wide.Args = append(wide.Args, f)
+	}
+	_, err := s.Count(t.Context(), &engine.Query{Class: s.person, Filter: wide})
+	fails(t, err, engine.Invalid, "filter")
+}
+
+func sortingByPath(t *testing.T, open Open) {
+	s := openSociety(t, open)
+	for order, want := range map[string]string{
+		"town.name":              "23014",
+		"-town.name":             "41023",
+		"town.region.name,-name": "43201",
+		"-boss.age,age":          "32140",
+		"boss.name,-age,_class":  "04123",
+		"_id":                    "01234",
+		"-_class,name":           "01234",
+		"town":                   "32014",
+	} {
+		sorted, err := engine.ParseSortList(s.person, order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &engine.Query{Class: s.person, Sort: sorted, Count: -1}
+		same(t, order, ids(t, s, q), split(want))
+		q.Filter = parsed(t, s.person, `{"ne":["$town.name","x"]}`)
+		same(t, order+" filtered", ids(t, s, q), split(want))
+		q.Count, q.Offset = 2, 1
+		same(t, order+" page", ids(t, s, q), split(want)[1:3])
+	}
+}
+
+// compositePaths leads to items whose key is two properties, by the text of
+// their id.
+func compositePaths(t *testing.T, open Open) {
+	place := NewClass("place", Prop("row", engine.Int), Prop("seat", engine.String), Prop("price", engine.Int))
+	place.Key = []string{"row", "seat"}
+	if err := place.Init(); err != nil {
+		t.Fatal(err)
+	}
+	guest := NewClass("guest", Prop("id", engine.String), Ref("place", place))
+	add(place, back(engine.Collection, "guests", guest, "place"))
+	Link(place, guest)
+	r := open(t, []*engine.Class{place, guest})
+	create(t, r, place, "row", int64(1), "seat", "a", "price", int64(10))
+	create(t, r, place, "row", int64(1), "seat", "b", "price", int64(20))
+	for i, at := range []any{"1_a", "1_b", nil, "2_a", "1_a"} {
+		create(t, r, guest, "id", fmt.Sprint(i), "place", at)
+	}
+	for filter, want := range map[string]string{
+		`{"place":"1_a"}`:                       "04",
+		`{"place.price":{"$gt":5}}`:             "014",
+		`{"place.price":null}`:                  "23",
+		`{"place._id":"1_b"}`:                   "1",
+		`{"place._id":"2_a"}`:                   "",
+		`{"eq":["$place.seat","a"]}`:            "04",
+		`{"gt":[{"size":["$place.guests"]},1]}`: "04",
+	} {
+		finds(t, r, guest, parsed(t, guest, filter), split(want)...)
+	}
+	q := &engine.Query{Class: place, Count: -1, Filter: parsed(t, place, `{"_id":"1_b"}`)}
+	same(t, "by id", ids(t, r, q), []string{"1_b"})
+	q.Filter = parsed(t, place, `{"guests":"4"}`)
+	same(t, "by guest", ids(t, r, q), []string{"1_a"})
+}
+
+// loadedByPath loads what passes a condition that leads through references
+// itself, in an order that does.
+func loadedByPath(t *testing.T, open Open) {
+	s := openSociety(t, open)
+	staff := s.person.Property("staff")
+	sorted, err := engine.ParseSortList(s.person, "-town.name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	staff.Sorting = sorted
+	it, err := s.Get(t.Context(), s.person, "0", &engine.Load{Property: staff, Shown: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := func(items []*engine.Item) (all []string) {
+		for _, it := range items {
+			all = append(all, it.ID)
+		}
+		return all
+	}
+	same(t, "sorted", names(it.Link(staff).Items), split("412"))
+	it, err = s.Get(t.Context(), s.person, "0", &engine.Load{Property: staff, Shown: true, Filter: parsed(t, s.person, `{"town.region.name":"South"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "filtered", names(it.Link(staff).Items), split("1"))
+}
