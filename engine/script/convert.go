@@ -128,8 +128,8 @@ func (h *host) fromValue(v any) goja.Value {
 	return goja.Undefined()
 }
 
-// converter turns what a script passes to a repository into decoded JSON.
-type converter struct {
+// decoder turns what a script passes to a repository into decoded JSON.
+type decoder struct {
 	h          *host
 	attributes bool // the outermost object is no file, whatever its attributes are called
 	depth      int
@@ -139,15 +139,15 @@ type converter struct {
 // toDecoded returns v as decoded JSON, with engine.Instant for dates. It may
 // run getters and toJSON.
 func (h *host) toDecoded(v goja.Value) (any, error) {
-	return (&converter{h: h}).decoded(v)
+	return (&decoder{h: h}).decoded(v)
 }
 
 // toAttributes is toDecoded for the data of an item.
 func (h *host) toAttributes(v goja.Value) (any, error) {
-	return (&converter{h: h, attributes: true}).decoded(v)
+	return (&decoder{h: h, attributes: true}).decoded(v)
 }
 
-func (c *converter) decoded(v goja.Value) (any, error) {
+func (c *decoder) decoded(v goja.Value) (any, error) {
 	out := c.value(v)
 	if c.err != nil {
 		return nil, c.err
@@ -159,7 +159,7 @@ var timeType = reflect.TypeFor[time.Time]()
 
 const maxArgumentDepth = 64
 
-func (c *converter) value(v goja.Value) any {
+func (c *decoder) value(v goja.Value) any {
 	switch {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
 		return nil
@@ -180,13 +180,13 @@ func (c *converter) value(v goja.Value) any {
 	return nil
 }
 
-func (c *converter) fail(format string, args ...any) {
+func (c *decoder) fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = engine.Errorf(engine.Invalid, "type", format, args...)
 	}
 }
 
-func (c *converter) number(f float64) any {
+func (c *decoder) number(f float64) any {
 	if f == math.Trunc(f) && math.Abs(f) <= maxSafe {
 		return int64(f)
 	}
@@ -197,7 +197,7 @@ func (c *converter) number(f float64) any {
 	return f
 }
 
-func (c *converter) object(o *goja.Object) any {
+func (c *decoder) object(o *goja.Object) any {
 	if c.err != nil {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (c *converter) object(o *goja.Object) any {
 
 // upload reads what stands for a file: bytes, and an object with a buffer.
 // Everything else is nil.
-func (c *converter) upload(o *goja.Object) *engine.Upload {
+func (c *decoder) upload(o *goja.Object) *engine.Upload {
 	if part := partOf(o); part != nil {
 		return part.upload()
 	}
@@ -278,7 +278,7 @@ func (c *converter) upload(o *goja.Object) *engine.Upload {
 	return u
 }
 
-func (c *converter) array(o *goja.Object) any {
+func (c *decoder) array(o *goja.Object) any {
 	n := int(o.Get("length").ToInteger())
 	if n > c.h.v.gen.limits.Elements {
 		c.fail("the array has too many elements")
@@ -291,7 +291,7 @@ func (c *converter) array(o *goja.Object) any {
 	return list
 }
 
-func (c *converter) fields(o *goja.Object) any {
+func (c *decoder) fields(o *goja.Object) any {
 	keys := o.Keys()
 	fields := make(engine.Fields, 0, len(keys))
 	for _, k := range keys {

@@ -26,12 +26,13 @@ type Generation struct {
 	strict  engine.Handling
 	storage engine.FileStorage // of the files that are written; nil for none
 
-	files    *files
-	group    *group
-	routes   []engine.Route
-	legacy   bool // built on the ancestor's base: other rules for text and numbers
-	closed   atomic.Bool
-	warnOnce sync.Map // texts of warnings given
+	files     *files
+	group     *group
+	routes    []engine.Route
+	converter bool
+	legacy    bool // built on the ancestor's base: other rules for text and numbers
+	closed    atomic.Bool
+	warnOnce  sync.Map // texts of warnings given
 }
 
 var _ engine.Service = (*Generation)(nil)
@@ -64,7 +65,7 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, options: s.Options,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)

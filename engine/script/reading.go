@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -208,6 +209,9 @@ func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Ite
 		}
 		values = append(values, it.Values...)
 		clone.Values = values[len(values)-n : len(values) : len(values)]
+		if it.Position != nil {
+			clone.Position = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
+		}
 		items = append(items, clone)
 		return nil
 	})
@@ -228,7 +232,7 @@ const iteratorPage = 100
 // iterator walks through what a query finds, a page at a time.
 type iterator struct {
 	r *jsRepository
-	q *engine.Query // Offset is where the next page begins
+	q *engine.Query // After is where the next page begins
 
 	mu    sync.Mutex // over turns: next may be called again before it is done
 	page  []*engine.Item
@@ -253,6 +257,8 @@ func (r *jsRepository) getIterator(call goja.FunctionCall) (operation, error) {
 }
 
 func (r *jsRepository) iterator(q *engine.Query) goja.Value {
+	all := *q
+	q.WantPosition = true
 	it := &iterator{r: r, q: q, left: q.Count}
 	o := r.h.js.NewObject()
 	r.h.method(o, "next", r.h.async("iterator.next", func(goja.FunctionCall) (operation, error) {
@@ -266,7 +272,7 @@ func (r *jsRepository) iterator(q *engine.Query) goja.Value {
 	}))
 	r.h.method(o, "count", r.h.async("iterator.count", func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-			n, err := r.repo.Count(ctx, q)
+			n, err := r.repo.Count(ctx, &all)
 			return func() goja.Value { return r.h.js.ToValue(n) }, err
 		}}, nil
 	}))
@@ -304,13 +310,17 @@ func (it *iterator) fetch(ctx context.Context) error {
 		it.left -= len(items)
 		it.ended = it.ended || it.left == 0
 	}
-	it.advance(len(items))
+	it.advance(items)
 	return nil
 }
 
-// advance makes the query begin behind the items that were found.
-func (it *iterator) advance(n int) {
+// advance makes the query begin behind the items that were found, wherever
+// these have gone when it runs.
+func (it *iterator) advance(found []*engine.Item) {
+	if len(found) == 0 {
+		return
+	}
 	next := *it.q
-	next.Offset += n
+	next.Offset, next.After = 0, found[len(found)-1].Position
 	it.q = &next
 }

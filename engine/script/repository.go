@@ -24,7 +24,7 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 		{"editItem", r.editItem}, {"saveItem", r.saveItem}, {"deleteItem", r.deleteItem},
 		{"put", r.put}, {"eject", r.eject}, {"bulkEdit", r.bulkEdit}, {"bulkDelete", r.bulkDelete},
 		{"getAssociationsList", r.getAssociationsList}, {"getAssociationsCount", r.getAssociationsCount},
-		{"getIterator", r.getIterator},
+		{"getIterator", r.getIterator}, {"aggregate", r.aggregate},
 	} {
 		h.method(o, m.name, h.async("dataRepo."+m.name, m.prepare))
 	}
