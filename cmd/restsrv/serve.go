@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"sort"
+	"strings"
 	"syscall"
 	"time"
 
@@ -155,6 +157,9 @@ func (s *server) mount(runtime *script.Runtime) error {
 			}
 			continue
 		}
+		if err := s.convert(svc, env, options); err != nil && s.flags.strict {
+			return err
+		}
 		built, err := builtin.Modules()[svc.Builtin](env, options)
 		if err == nil {
 			err = mount(svc.Name, built)
@@ -164,6 +169,29 @@ func (s *server) mount(runtime *script.Runtime) error {
 		}
 	}
 	return nil
+}
+
+// convert replaces options of the acceptor that name scripts by the converters
+// that these are. One that cannot be loaded fails until it is mended.
+func (s *server) convert(svc deploy.Service, env *engine.Env, options engine.Options) error {
+	if svc.Builtin != "acceptor" {
+		return nil
+	}
+	var failed error
+	plain := maps.Clone(options)
+	for name, value := range plain {
+		file, ok := value.(string)
+		if !ok || !strings.HasSuffix(file, ".js") && !strings.HasSuffix(file, ".mjs") {
+			continue
+		}
+		converter, err := s.scripts.AddConverter(script.Service{
+			Name: svc.Name + "." + name, File: file, Env: env, Options: plain,
+			Limits: script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth},
+		})
+		options[name] = converter
+		failed = errors.Join(failed, err)
+	}
+	return failed
 }
 
 // faults are what /readyz answers: services without a good version.
