@@ -214,6 +214,10 @@ func appendFiles(b []byte, v any) []byte {
 	return append(b, ']')
 }
 
+// FileAnswer is the value of a file attribute or of a list of files as answers
+// have it: what is stored, and what clients need to fetch the content.
+func FileAnswer(v any) JSONText { return JSONText(appendFiles(nil, v)) }
+
 // title is what the file is called: its id for want of a name.
 func (f StoredFile) title() string {
 	if f.Name == "" {

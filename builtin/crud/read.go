@@ -52,12 +52,12 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 	if err != nil {
 		return s, nil, err
 	}
-	loads := newLoads(c)
+	loads := engine.NewLoadSet(c)
 	for _, name := range sortedNames(q) {
 		switch name {
 		case "_eager", "_eager[]":
 			for _, v := range q[name] {
-				if err := loads.eager("_eager", v); err != nil {
+				if err := loads.Eager("_eager", v); err != nil {
 					return s, nil, err
 				}
 			}
@@ -69,7 +69,7 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 			unknown = append(unknown, name)
 		}
 	}
-	s.load = loads.roots
+	s.load = loads.Roots
 	return s, unknown, nil
 }
 

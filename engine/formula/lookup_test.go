@@ -38,13 +38,15 @@ func describeFilter(f *engine.Filter) string {
 	case f == nil:
 		return "all"
 	case f.Left != nil:
-		v := "null"
-		switch {
-		case f.Op == engine.OpIn:
+		v := ""
+		switch f.Op {
+		case engine.OpIn:
 			v = show(f.List)
-		case f.Op == engine.OpLike:
+		case engine.OpLike:
 			v = f.Pattern
-		case f.Right != nil:
+		case engine.OpEmpty:
+			v = "null"
+		default:
 			v = show(f.Right.Value)
 		}
 		return f.Left.Path[0].Name + " " + string(f.Op) + " " + v

@@ -42,7 +42,7 @@ func TestReload(t *testing.T) {
 	if err := m.Add(a.service("svc")); !errors.As(err, &e) || e.Line != 1 {
 		t.Fatalf("got %v", err)
 	}
-	expect(t, get(t, at.service()), "error 9 service svc is not available: its script could not be loaded")
+	expect(t, get(t, at.service()), "error unavailable service svc is not available: its script could not be loaded")
 	if at.service().Errors() != engine.TextErrors || len(m.Faults()) != 1 {
 		t.Error("a broken service is not reported")
 	}
@@ -198,7 +198,7 @@ func TestTooManyTimers(t *testing.T) {
 	g := a.load("module.exports = {'GET /': () => { for (;;) setTimeout(() => 1, 1e6) }, 'PUT /': () => { const t = setTimeout(() => 1, 1e6); clearTimeout(t); return 1 }}")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 	r, err := send(t, g, request{})
-	expect(t, answer(r, err), "error 0 Internal server error")
+	expect(t, answer(r, err), "error internal Internal server error")
 	expectIn(t, err.Error(), "too many timers")
 }
 

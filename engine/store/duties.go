@@ -70,7 +70,8 @@ func declared(p *engine.Property) string { return p.Definition + "#" + p.Name }
 // plain reports whether the row of an item is all that there is to write, and
 // all of it is known before the transaction.
 func (d *duties) plain() bool {
-	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 && !d.watched && !d.late && !d.stamped() && !d.words
+	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 &&
+		!d.watched && !d.late && !d.stamped() && !d.words
 }
 
 // stamped reports whether the class has trackers.

@@ -94,9 +94,6 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	if err := im.links(p, items); err != nil {
 		return err
 	}
-	if err := im.store.keepWords(im.w, p, items...); err != nil {
-		return err
-	}
 	return im.files(p, items)
 }
 
@@ -132,6 +129,9 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 		}
 		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
 			return im.taken(p, items[0], err)
+		}
+		if err := im.store.keepWords(im.w, p, items[:n]...); err != nil {
+			return err
 		}
 		if err := im.edited(p, items[:n]); err != nil {
 			return err
@@ -195,7 +195,7 @@ func (im *importing) replace(p *plan, it *engine.Item) error {
 	if _, err := im.w.execute(b); err != nil {
 		return im.taken(p, it, err)
 	}
-	return nil
+	return im.store.keepWords(im.w, p, it)
 }
 
 // links writes the collections that items have as values.
@@ -316,3 +316,7 @@ func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 	}
 	return nil, engine.NoClass(p.Definition)
 }
+
+// Generate makes the values that the server supplies, as a write that begins now
+// does: what takes its transaction is not among them.
+func (s *Store) Generate(ctx context.Context) engine.Generate { return s.newWrite(ctx, 0).generate() }
