@@ -154,8 +154,6 @@ func (sv *save) insertAll(group []entry) error {
 			n, write = len(group), sv.copyRows
 		case arrays:
 			n = min(len(group), arrayRows)
-		case n > min(len(group), most):
-			n /= 2
 		}
 		if tr.Savepoint && n > 1 {
 			if err := sv.w.exec("SAVEPOINT rows"); err != nil {

@@ -167,10 +167,7 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 	}
 	p.whereKey(b, key)
 	if _, err := w.execute(b); err != nil {
-		if e := s.duplicate(p, err, it.Get); e != nil {
-			return false, e
-		}
-		return false, err
+		return false, s.refused(p, err, it.Get)
 	}
 	return true, s.keepWords(w, p, it)
 }
