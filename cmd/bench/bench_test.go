@@ -58,6 +58,9 @@ func TestRequests(t *testing.T) {
 	n := &counters{rows: 100_000}
 	for _, s := range scenarios(authLine(), 1) {
 		for side, original := range map[string]*template{"left": s.left, "right": s.right} {
+			if original == nil && s.find != nil {
+				continue
+			}
 			ask, seen := original.copy(), map[string]bool{}
 			var values [numbers]int
 			for range 3 {
@@ -172,19 +175,23 @@ func TestRows(t *testing.T) {
 	broken := took(time.Second, 10_000)
 	broken.failed, broken.fault = 3, "status 503"
 	var out bytes.Buffer
-	printRows(&out, []row{
+	rows := []row{
 		{scenario: scenario{name: "read", must: target{ratio: 1.5}}, normal: pair{left: took(time.Second, 50_000), right: took(time.Second, 40_000)}},
 		{scenario: scenario{name: "write", must: target{ratio: 1.4}}, normal: pair{left: took(time.Second, 20_000), right: broken},
 			full: &pair{left: took(time.Second, 5_000), right: took(time.Second, 4_000)}},
 		{scenario: scenario{name: "signed", must: target{extra: 3 * time.Microsecond}}, normal: pair{left: took(time.Second, 50_000), right: took(time.Second, 40_000)}},
 		{scenario: scenario{name: "gone", must: target{ratio: 1}}, normal: pair{problem: "restsrv: status 404"}},
-	})
+		{scenario: scenario{name: "free"}, normal: pair{left: took(time.Second, 50_000), right: took(time.Second, 25_000)}},
+	}
+	rows[0].normal.left.database, rows[0].normal.right.database = 2*time.Second, time.Second
+	printRows(&out, rows, false)
 	got := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"| read | 20.0 | 25.0 | 1.25 | 1.5 | yes | 50000 | 40000 | 1.0 ms | 1.0 ms | 0/0 | | | |",
 		"| write | 50.0 | 100 | 2.00 | 1.4 | no | 20000 | 10000 | 1.0 ms | 1.0 ms | 0/3 | 200 / 250 | 1.25 | 5000 / 4000 |",
 		"| signed | 20.0 | 25.0 | +5.0 µs | +3.0 µs | no |",
 		"| gone | - | - | - | 1.0 | - |",
+		"| free | 20.0 | 40.0 | 2.00 | | | 50000 |",
 		"! write: 3 of 10003 requests to restsrv failed, the first with: status 503",
 		"! gone: not measured: restsrv: status 404",
 	} {
@@ -198,6 +205,25 @@ func TestRows(t *testing.T) {
 			width = n
 		} else if n != width {
 			t.Errorf("line %d is %d wide, the head %d", i, n, width)
+		}
+	}
+	out.Reset()
+	printRows(&out, rows, true)
+	got = strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"| floor db µs | restsrv db µs |", "| read | 20.0 | 25.0 | 1.25 | 1.5 | yes | 50000 | 40000 | 1.0 ms | 1.0 ms | 0/0 | 40.0 | 25.0 |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestParentOf(t *testing.T) {
+	if got, err := parentOf([]byte("42 (a ) b) S 7 42 42 0")); err != nil || got != 7 {
+		t.Fatalf("got %d %v, expected 7", got, err)
+	}
+	for _, bad := range []string{"", "42 (a) S", "42 (a) S x 1"} {
+		if got, err := parentOf([]byte(bad)); err == nil {
+			t.Errorf("%q: got %d, expected an error", bad, got)
 		}
 	}
 }
