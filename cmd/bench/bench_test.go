@@ -217,6 +217,70 @@ func TestRows(t *testing.T) {
 	}
 }
 
+func TestEntryRecords(t *testing.T) {
+	var list []map[string]any
+	if err := json.Unmarshal(entryRecords().raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	known, seen := map[any]bool{}, map[any]int{}
+	for _, r := range list {
+		known[r["_id"]] = true
+		seen[r["_class"]]++
+		for _, reference := range []string{"author", "topic"} {
+			if id, ok := r[reference]; ok && !known[id] {
+				t.Fatalf("%s of %s is %s, which does not come before it", reference, r["_id"], id)
+			}
+		}
+	}
+	if seen["author@bench"] != authors || seen["topic@bench"] != topics || seen["entry@bench"] != entries {
+		t.Fatalf("got %v, expected %d authors, %d topics, %d entries", seen, authors, topics, entries)
+	}
+}
+
+func TestGrowthLines(t *testing.T) {
+	took := func(cpu, database time.Duration) sample {
+		return sample{answered: 1000, cpu: cpu, database: database, latencies: []time.Duration{time.Millisecond}}
+	}
+	const ms = time.Millisecond
+	all := []*growth{
+		{name: "first", at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 40*ms)}},
+		{name: "far", must: 1.1, after: 1, at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 60*ms)}},
+		{name: "one", must: 2, at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 40*ms)}},
+		{name: "left out"},
+	}
+	var out bytes.Buffer
+	printTable(&out, growthLines(all, true))
+	got := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"| first | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 40.0 | 1.00 ms | 2.00 | | | |",
+		"| far | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 60.0 | 1.00 ms | 2.40 | 1.20 | 1.1 | no |",
+		"| one | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 40.0 | 1.00 ms | 2.00 | | 2.0 | yes |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(got, "left out") {
+		t.Errorf("what was not measured is in the table:\n%s", out.String())
+	}
+}
+
+// TestDatabases opens what -db names: PostgreSQL is left out when it is missing,
+// unless it alone was asked for.
+func TestDatabases(t *testing.T) {
+	t.Setenv("RESTSRV_TEST_POSTGRES", "dbname=nowhere") // no address that restsrv takes
+	for db, want := range map[string]string{"sqlite": "SQLite", "both": "SQLite", "postgres": ""} {
+		all, missing, err := databases(&settings{db: db})
+		var names []string
+		for _, d := range all {
+			names = append(names, d.name)
+		}
+		if strings.Join(names, " ") != want || (missing != nil) != (db == "both") || (err != nil) != (db == "postgres") {
+			t.Errorf("-db %s: got %v, missing %v, error %v", db, names, missing, err)
+		}
+	}
+}
+
 func TestParentOf(t *testing.T) {
 	if got, err := parentOf([]byte("42 (a ) b) S 7 42 42 0")); err != nil || got != 7 {
 		t.Fatalf("got %d %v, expected 7", got, err)

@@ -81,6 +81,9 @@ func printGrowth(ctx context.Context, s *settings, dir string, db *database) err
 			return fmt.Errorf("%s: %w", g.name, err)
 		}
 	}
+	if db.cpu != nil {
+		fmt.Print("µs: the server / PostgreSQL's own processes; ratios are of the sum. ")
+	}
 	fmt.Printf("%d connections. All sizes were loaded through the acceptor in %s.\n\n", growthConnections, loaded.Round(time.Second))
 	printTable(os.Stdout, growthLines(all, db.cpu != nil))
 	return nil

@@ -128,9 +128,9 @@ func newFloor(g program) (*program, error) {
 // statementNotes tells how many SELECT statements the requests take that are
 // counted, each for the second time: the first may look something up.
 func statementNotes(ctx context.Context, g *program, rows []row) (notes []string, err error) {
-	loud := *g
-	loud.verbose = true
-	p, err := (&loud).start(ctx, "normal")
+	g.verbose = true
+	p, err := g.start(ctx, "normal")
+	g.verbose = false
 	if err != nil {
 		return nil, err
 	}
