@@ -163,7 +163,7 @@ func describe(v any) string {
 	case JSONText:
 		return Quote(string(v))
 	case bool, int64, float64, Decimal, Instant, json.Number:
-		return ValueText(v)
+		return Cut(ValueText(v), 40)
 	}
 	return "a value of another kind"
 }

@@ -107,7 +107,7 @@ func sameAnswers(t *testing.T, got, want []string) {
 
 // anew finds what is never the same twice: generated ids, times, tokens and
 // the numbers of requests.
-var anew = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|20\d\d-\d\d-\d\dT[0-9:.]+Z|\b(?:[0-9a-f]{16}|[0-9a-f]{40})\b|"requestId":"[^"]*"|/tmp/\S*`)
+var anew = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|\b[a-z2-7]{26}\b|20\d\d-\d\d-\d\dT[0-9:.]+Z|\b(?:[0-9a-f]{16}|[0-9a-f]{40})\b|"requestId":"[^"]*"|/tmp/\S*`)
 
 func alike(answer string) string { return anew.ReplaceAllString(answer, "…") }
 
@@ -301,7 +301,7 @@ func (c *caseRun) command(line, input string) (output string, err error) {
 	args := strings.Fields(c.vars.expand(line))[1:]
 	switch {
 	case strings.Contains(line, "-config"):
-	case len(args) > 0 && args[0] == "user":
+	case len(args) > 0 && commands()[args[0]] != nil:
 		args = append(args, "-config", filepath.Join(c.dir, "deploy.json"))
 	default:
 		args = append([]string{"-config", filepath.Join(c.dir, "deploy.json"), "-addr", "127.0.0.1:0"}, args...)

@@ -12,7 +12,6 @@ var keysetTests = []test{
 	{"pages by position", keysetPages},
 	{"pages while items come and go", keysetStable},
 	{"cursors", cursors},
-	{"the key of cursors", secretKey},
 }
 
 // openOrders has items whose sort values repeat and are null.
@@ -158,17 +157,5 @@ func cursors(t *testing.T, open Open) {
 		if _, err := key.Decode(q, bad); engine.CodeOf(err) != engine.Invalid {
 			t.Errorf("%.20q: got %v", bad, err)
 		}
-	}
-}
-
-// secretKey: a store offers the key of its cursors, which never changes.
-func secretKey(t *testing.T, open Open) {
-	r, _ := openOrders(t, open)
-	s, ok := r.(interface{ CursorKey() engine.CursorKey })
-	if !ok {
-		t.Fatal("the repository has no key")
-	}
-	if len(s.CursorKey()) < 32 || string(s.CursorKey()) != string(s.CursorKey()) {
-		t.Errorf("the key has %d bytes", len(s.CursorKey()))
 	}
 }
