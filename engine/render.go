@@ -174,7 +174,7 @@ func (it *Item) appendNested(b []byte, only *Projection, up *trail) []byte {
 		return it.appendJSON(b, only, up)
 	}
 	b = AppendString(append(b, `{"_id":`...), it.ID)
-	return append(AppendString(append(b, `,"_class":`...), it.Class.FullName), '}')
+	return append(AppendString(append(b, `,"__class":`...), it.Class.FullName), '}')
 }
 
 // appendID appends the value of a reference as the id that it is.
@@ -213,6 +213,10 @@ func appendFiles(b []byte, v any) []byte {
 	}
 	return append(b, ']')
 }
+
+// FileAnswer is the value of a file attribute or of a list of files as answers
+// have it: what is stored, and what clients need to fetch the content.
+func FileAnswer(v any) JSONText { return JSONText(appendFiles(nil, v)) }
 
 // title is what the file is called: its id for want of a name.
 func (f StoredFile) title() string {

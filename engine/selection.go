@@ -34,6 +34,15 @@ func (s *Selection) offered(ctx context.Context, it *Item, data FormulaData) ([]
 	return list, nil
 }
 
+// Offered are the values that the selection list of p offers for the item, nil
+// when p has no such list. What its conditions need must be loaded.
+func (it *Item) Offered(ctx context.Context, p *Property, data FormulaData) ([]SelectionValue, error) {
+	if p.Selection == nil {
+		return nil, nil
+	}
+	return p.Selection.offered(ctx, it, data)
+}
+
 // CheckSelections refuses values of the item that its selection lists do not
 // offer: what strict handling could not see in the input alone, because the
 // lists depend on the item. What their conditions need must be loaded. The

@@ -15,7 +15,7 @@ import (
 type listing struct {
 	class   *engine.Class
 	query   *engine.Query
-	loads   *loads
+	loads   *engine.LoadSet
 	filters []*engine.Filter
 	fields  *engine.Projection // of the answer; nil for all
 	total   bool
@@ -34,7 +34,7 @@ const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _searc
 // readListing reads the parameters of a list (interface.md, "GET list of
 // objects"; decisions.md section 2).
 func (s *service) readListing(c *engine.Class, r *engine.Request) (*listing, error) {
-	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: newLoads(c)}
+	l := &listing{class: c, query: &engine.Query{Class: c, Count: defaultCount}, loads: engine.NewLoadSet(c)}
 	var err error
 	if l.given, err = r.Query(); err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (s *service) readParameter(l *listing, name string, values []string) (err e
 	switch name {
 	case "_eager", "_eager[]":
 		for _, v := range values {
-			if err := l.loads.eager("_eager", v); err != nil {
+			if err := l.loads.Eager("_eager", v); err != nil {
 				return err
 			}
 		}
@@ -159,7 +159,7 @@ func (s *service) finish(l *listing, h engine.Handling) error {
 		}
 	}
 	l.query.Filter = engine.And(l.filters...)
-	l.query.Load = l.loads.roots
+	l.query.Load = l.loads.Roots
 	if !l.keyset {
 		return nil
 	}

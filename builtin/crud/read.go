@@ -29,6 +29,9 @@ func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Respons
 	if err != nil {
 		return nil, err
 	}
+	if err := s.fits(it, 0, shape.fields); err != nil {
+		return nil, err
+	}
 	resp := itemResponse(it, shape)
 	if !shape.plain() {
 		resp.ETag = "" // the body depends on more than the item: a weak one of the body
@@ -52,12 +55,12 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 	if err != nil {
 		return s, nil, err
 	}
-	loads := newLoads(c)
+	loads := engine.NewLoadSet(c)
 	for _, name := range sortedNames(q) {
 		switch name {
 		case "_eager", "_eager[]":
 			for _, v := range q[name] {
-				if err := loads.eager("_eager", v); err != nil {
+				if err := loads.Eager("_eager", v); err != nil {
 					return s, nil, err
 				}
 			}
@@ -69,7 +72,7 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 			unknown = append(unknown, name)
 		}
 	}
-	s.load = loads.roots
+	s.load = loads.Roots
 	return s, unknown, nil
 }
 
@@ -134,6 +137,9 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	err := s.data.List(ctx, &page, func(it *engine.Item) error {
 		if found++; found > l.query.Count {
 			return nil
+		}
+		if err := s.fits(it, len(b), l.fields); err != nil {
+			return err
 		}
 		if len(b) > 1 {
 			b = append(b, ',')

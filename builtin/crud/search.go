@@ -74,14 +74,14 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 		}
 		l.query.Sort, err = engine.ParseSort(l.class, f.Value)
 	case "forceEnrichment":
-		return l.loads.enrichment(f.Value)
+		return l.loads.Enrichment(f.Value)
 	case "nestingDepth":
 		var n int
-		if n, err = wholeNumber(f); err == nil && n > maxNesting {
-			err = engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", maxNesting, n)
+		if n, err = wholeNumber(f); err == nil && n > engine.MaxLoadDepth {
+			err = engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", engine.MaxLoadDepth, n)
 		}
 		if err == nil {
-			err = l.loads.nested(n)
+			err = l.loads.Nested(n)
 		}
 	case "offset":
 		err = set(&l.query.Offset, f, l.given.Has("_offset"))

@@ -301,7 +301,7 @@ func (c *caseRun) command(line, input string) (output string, err error) {
 	args := strings.Fields(c.vars.expand(line))[1:]
 	switch {
 	case strings.Contains(line, "-config"):
-	case len(args) > 0 && args[0] == "user":
+	case len(args) > 0 && commands()[args[0]] != nil:
 		args = append(args, "-config", filepath.Join(c.dir, "deploy.json"))
 	default:
 		args = append([]string{"-config", filepath.Join(c.dir, "deploy.json"), "-addr", "127.0.0.1:0"}, args...)

@@ -26,7 +26,7 @@ var siblings = map[string]map[string]string{
 	"engine/meta":            {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write", "engine/formula": "compiles what they calculate"},
 	"engine/script":          {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
 	"engine/transfer":        {"engine/wire": "decodes what it reads"},
-	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON"},
+	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate"},
 	"engine/store/sqlite":    {"engine/store": "is a dialect of it"},
 	"engine/store/postgres":  {"engine/store": "is a dialect of it"},
 	"builtin":                {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/token": "lists it"},

@@ -21,6 +21,7 @@ import (
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
+	"restsrv/engine/workflow"
 )
 
 // database is the open database of an application and what stands on it.
@@ -29,44 +30,67 @@ type database struct {
 	accounts *account.Store
 	files    *file.Storage
 	replays  *replay.Keeper
-	cursors  []byte // the key of cursors
+	cursors  engine.CursorKey // the server's alone
+	hasher   *account.Hasher
+	system   *system
 	file     string // of SQLite; a name in the application directory for others
 }
 
-// openDatabase opens the database that the flags, the environment or
-// deploy.json name, in this order. The server holds a file of SQLite alone; the
-// command line works beside it and names no classes of the application.
-func openDatabase(ctx context.Context, c *deploy.Config, url string, classes []*engine.Class, server bool, log *slog.Logger) (*database, error) {
-	db, path, err := connect(ctx, c, url, server, log)
+// system are the classes of the server's own items. No application has them.
+type system struct {
+	accounts                        []*engine.Class
+	files, stages, replays, secrets *engine.Class
+}
+
+func newSystem() *system {
+	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class()}
+}
+
+func (s *system) all() []*engine.Class {
+	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets})
+}
+
+// opening says how a database is opened.
+type opening struct {
+	classes []*engine.Class // of the application; none are named by who does not need them
+	system  *system         // nil for new ones; two databases that are copied share them
+	server  bool            // it holds a file of SQLite alone; the command line works beside it
+	log     *slog.Logger
+}
+
+// openDatabase opens the database of an address, whose relative paths are those
+// of the application.
+func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) (*database, error) {
+	db, path, err := connect(ctx, c, url, o)
 	if err != nil {
 		return nil, err
 	}
-	system, held, keys, secrets := account.Classes(), file.Class(), replay.Class(), secret.Class()
+	sys := o.system
+	if sys == nil {
+		sys = newSystem()
+	}
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(classes, system, []*engine.Class{held, keys, secrets}), FileClass: held, HashPassword: hasher.Hash, Log: log,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, Log: o.log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := account.New(account.Config{Data: s, Classes: system, Hasher: hasher, TokenLifetime: c.TokenLifetime, Log: log})
+	accounts, err := account.New(account.Config{Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, Log: o.log})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	files := file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: held})
-	replays := replay.New(replay.Config{Data: s, Class: keys, Log: log})
-	cursors, err := secret.Key(ctx, s, secrets, "cursor")
-	if err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return &database{store: s, accounts: accounts, files: files, replays: replays, cursors: cursors, file: path}, nil
+	d := &database{store: s, accounts: accounts, hasher: hasher, system: sys, file: path}
+	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
+	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
+	return d, nil
 }
 
 // connect opens the database of either kind, and names the file that it is, or
 // would be, in the application directory.
-func connect(ctx context.Context, c *deploy.Config, url string, server bool, log *slog.Logger) (db *store.Database, file string, err error) {
+func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *store.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
-		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Log: log})
+		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Log: o.log})
 		return db, c.Abs("postgres"), err
 	}
 	path, ok := strings.CutPrefix(url, "sqlite:")
@@ -74,7 +98,7 @@ func connect(ctx context.Context, c *deploy.Config, url string, server bool, log
 		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", withoutSecrets(url))
 	}
 	path = c.Abs(path)
-	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: server, Log: log})
+	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: o.server, Log: o.log})
 	return db, path, err
 }
 
@@ -156,7 +180,7 @@ func user(ctx context.Context, args []string, s stdio) error {
 		if errs, _ := faults.Split(); len(errs) > 0 {
 			return nil, nil, errs
 		}
-		d, err := openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), nil, false, slog.New(slog.DiscardHandler))
+		d, err := openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			return nil, nil, err
 		}

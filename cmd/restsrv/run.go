@@ -25,16 +25,31 @@ var errUsage = errors.New("wrong usage")
 const usage = `restsrv serves the application directory of a deploy.json over HTTP.
 
   restsrv [flags]      serve until SIGTERM or SIGINT
-  restsrv user ...     add, change and list accounts (restsrv user -h)
+  restsrv user ...     add, change and list accounts
+  restsrv import PATH  take objects, accounts and roles of an application, a data folder or NDJSON
+  restsrv export       write everything as NDJSON
+  restsrv migrate ...  copy everything into another database
+  restsrv files        find and remove files that nothing holds
+
+Each command explains itself with -h.
 
 Flags:
 `
 
+// commands are what the first argument may be.
+func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
+	return map[string]func(ctx context.Context, args []string, s stdio) error{
+		"user": user, "import": importCommand, "export": exportCommand, "migrate": migrateCommand, "files": filesCommand,
+	}
+}
+
 // run is the command line: it serves, or does what a subcommand says. It
 // returns when ctx ends.
 func run(ctx context.Context, args []string, s stdio) error {
-	if len(args) > 0 && args[0] == "user" {
-		return user(ctx, args[1:], s)
+	if len(args) > 0 {
+		if command := commands()[args[0]]; command != nil {
+			return command(ctx, args[1:], s)
+		}
 	}
 	f, err := parseFlags(args, s)
 	if err != nil {
@@ -79,7 +94,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 		return f, errUsage
 	}
 	if set.NArg() > 0 {
-		fmt.Fprintf(s.Err, "restsrv: unknown command %q; the commands are user and, without one, serving (restsrv -h)\n", set.Arg(0))
+		fmt.Fprintf(s.Err, "restsrv: unknown command %q; the commands are export, files, import, migrate, user and, without one, serving (restsrv -h)\n", set.Arg(0))
 		return f, errUsage
 	}
 	return f, nil

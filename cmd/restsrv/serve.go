@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
 	"sort"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"restsrv/engine/meta"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
+	"restsrv/engine/secret"
 	"restsrv/engine/watch"
 )
 
@@ -65,11 +68,16 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	c := s.config
-	s.db, err = openDatabase(ctx, c, first(f.db, io.Env("RESTSRV_DB"), c.DB), s.meta.Classes(), true, s.log)
+	s.db, err = openDatabase(ctx, c, first(f.db, io.Env("RESTSRV_DB"), c.DB), opening{classes: s.meta.Classes(), server: true, log: s.log})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.db.store.Close()) }()
+	cursors, err := secret.Key(ctx, s.db.store, s.db.system.secrets, "cursor")
+	if err != nil {
+		return err
+	}
+	s.db.cursors = engine.CursorKey(cursors)
 	if err := s.db.ensureAdmin(ctx, io, s.log); err != nil {
 		return err
 	}
@@ -101,48 +109,26 @@ func maxCPU(c *deploy.Config) time.Duration {
 	return longest
 }
 
-// load reads deploy.json and the class files; all their faults come at once.
+// load reads the application; its warnings go to the log.
 func (s *server) load() error {
-	c, faults := deploy.Load(s.flags.config, known())
-	sources, unreadable := meta.ReadDir(os.DirFS(c.Dir), "meta")
-	faults = append(faults, unreadable...)
-	for _, class := range c.Classes {
-		sources = append(sources, meta.Source{File: class.File, Path: class.Path, Value: class.Value, Inline: true})
-	}
-	repository, wrong := meta.Load(sources, c.Namespace)
-	faults = append(faults, wrong...)
-	if repository != nil {
-		_, wrong := c.Records(repository)
-		faults = append(faults, wrong...)
-	} else if names, complete := meta.Names(sources, c.Namespace); complete && len(unreadable) == 0 {
-		faults = append(faults, c.UnknownClasses(names)...)
-	}
-	errs, warnings := deploy.Locate(c.Dir, faults).Split()
-	for _, w := range warnings {
+	a, err := loadApplication(s.flags.config)
+	for _, w := range a.warnings {
 		s.log.Warn(w.String())
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("the application cannot be served:\n%w", errs)
+	if err != nil {
+		return fmt.Errorf("the application cannot be served:\n%w", err)
 	}
-	s.config, s.meta = c, repository
+	s.config, s.meta = a.config, a.meta
 	return nil
 }
 
 // createObjects puts the inline objects into a new database.
 func (s *server) createObjects(ctx context.Context) error {
-	records, faults := s.config.Records(s.meta)
-	if len(faults) > 0 {
-		return faults
+	n, err := (&app{config: s.config, meta: s.meta}).seed(ctx, s.db)
+	if err == nil && n > 0 {
+		s.log.Info("objects created", "file", s.config.File, "count", n)
 	}
-	done, err := s.db.store.Seed(ctx, records)
-	if err != nil {
-		return fmt.Errorf("the objects of %s cannot be created: %w", s.config.File, err)
-	}
-	if !done || len(records) == 0 {
-		return nil
-	}
-	s.log.Info("objects created", "file", s.config.File, "count", len(records))
-	return nil
+	return err
 }
 
 // mount builds every service. A script that cannot be loaded answers 503, and
@@ -162,7 +148,7 @@ func (s *server) mount(runtime *script.Runtime) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: engine.CursorKey(s.db.cursors), Log: s.log}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
@@ -170,6 +156,9 @@ func (s *server) mount(runtime *script.Runtime) error {
 				return err
 			}
 			continue
+		}
+		if err := s.convert(svc, env, options); err != nil && s.flags.strict {
+			return err
 		}
 		built, err := builtin.Modules()[svc.Builtin](env, options)
 		if err == nil {
@@ -180,6 +169,29 @@ func (s *server) mount(runtime *script.Runtime) error {
 		}
 	}
 	return nil
+}
+
+// convert replaces options of the acceptor that name scripts by the converters
+// that these are. One that cannot be loaded fails until it is mended.
+func (s *server) convert(svc deploy.Service, env *engine.Env, options engine.Options) error {
+	if svc.Builtin != "acceptor" {
+		return nil
+	}
+	var failed error
+	plain := maps.Clone(options)
+	for name, value := range plain {
+		file, ok := value.(string)
+		if !ok || !strings.HasSuffix(file, ".js") && !strings.HasSuffix(file, ".mjs") {
+			continue
+		}
+		converter, err := s.scripts.AddConverter(script.Service{
+			Name: svc.Name + "." + name, File: file, Env: env, Options: plain,
+			Limits: script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth},
+		})
+		options[name] = converter
+		failed = errors.Join(failed, err)
+	}
+	return failed
 }
 
 // faults are what /readyz answers: services without a good version.

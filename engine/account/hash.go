@@ -109,3 +109,16 @@ func gaveUp(cause error) error {
 	e.Err = cause
 	return e
 }
+
+// Matches reports whether a stored hash is that of the password. It waits for
+// its turn as Hash does. Errors: Unavailable, Timeout.
+func (h *Hasher) Matches(ctx context.Context, hash, plain string) (bool, error) {
+	if plain == "" || len(plain) > MaxPassword {
+		return false, nil
+	}
+	if err := h.enter(ctx); err != nil {
+		return false, err
+	}
+	defer h.leave()
+	return parseHash(hash).matches(plain), nil
+}

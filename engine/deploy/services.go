@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,9 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 	if !pathSegment(name) {
 		e.Fault(e.Path, "service name "+engine.Quote(name), "a name of letters A-Z and a-z, digits and -._~!$&'()*+,;=:@")
 		usable = false
+	}
+	if slices.Contains(laterBuiltins, s.Builtin) && !usable {
+		return // what it refers to may be not there yet, too
 	}
 	l.checkReferences(e, options.Path, options.Fields)
 	if s.Builtin == "acceptor" {

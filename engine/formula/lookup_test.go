@@ -44,6 +44,8 @@ func describeFilter(f *engine.Filter) string {
 			v = show(f.List)
 		case engine.OpLike:
 			v = f.Pattern
+		case engine.OpEmpty:
+			v = "null"
 		default:
 			v = show(f.Right.Value)
 		}
@@ -75,7 +77,7 @@ func TestLookups(t *testing.T) {
 		{`{"count":["town",{"name":"$name"}]}`, `2`, `town name eq "Größe"`},
 		{`count(town, name)`, `2`, `town name ne null`},
 		{`max(town, id)`, `3`, `town id ne null by id down at most 1`},
-		{`{"min":["town","$id",{"name":["like","o"],"id":["gt","$b"]}]}`, `3`, `town and(and(name match (?i)o, id gt 2), id ne null) by id at most 1`},
+		{`{"min":["town","$id",{"name":["like","o"],"id":["gt","$b"]}]}`, `3`, `town and(and(name like (?i)o, id gt 2), id ne null) by id at most 1`},
 		{`{"sum":["town","id",{"id":["in",["$a","8"]]}]}`, `7`, `town id in [7 8] at most 100001`},
 		{`{"avg":["town","id",{"name":["nempty"]}]}`, `float 3.5`, `town not(name empty null) at most 100001`},
 		{`{"merge":["town","name",null,false,"+"]}`, `"Rome+Lima"`, `town all at most 100001`},

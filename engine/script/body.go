@@ -14,6 +14,14 @@ type body struct {
 	kind    bodyKind
 	decoded any // of JSON and forms
 	raw     []byte
+	parts   []*part // files of a form
+}
+
+// close removes what the body keeps on disk.
+func (b body) close() {
+	for _, p := range b.parts {
+		p.close()
+	}
 }
 
 type bodyKind int
@@ -21,13 +29,19 @@ type bodyKind int
 const (
 	noBody bodyKind = iota
 	decodedBody
+	formBody
 	textBody
 	rawBody
 )
 
 // readBody reads the whole body. Errors: TooLarge; Invalid when it is not the
-// JSON that it says it is, or a JSON scalar.
+// JSON or form that it says it is, or a JSON scalar. The body is to be closed in
+// either case.
 func readBody(r *engine.Request) (body, error) {
+	if r.Body != nil && r.MediaType() == "multipart/form-data" {
+		form, parts, err := readForm(r)
+		return body{kind: formBody, decoded: form, parts: parts}, err
+	}
 	raw, err := r.ReadBody()
 	if err != nil || len(raw) == 0 {
 		return body{}, err
@@ -56,12 +70,30 @@ func (h *host) bodyValue(b body) goja.Value {
 	switch b.kind {
 	case decodedBody:
 		return h.fromBody(b.decoded)
+	case formBody:
+		return h.form(b.decoded.(engine.Fields))
 	case textBody:
 		return h.js.ToValue(strings.ToValidUTF8(string(b.raw), "\ufffd"))
 	case rawBody:
 		return h.newBytes(append([]byte(nil), b.raw...))
 	}
 	return h.js.NewObject()
+}
+
+// form makes the object of a multipart form.
+func (h *host) form(fields engine.Fields) goja.Value {
+	o := h.js.NewObject()
+	for _, f := range fields {
+		if f.Name == "__proto__" {
+			continue
+		}
+		if p, ok := f.Value.(*part); ok {
+			h.put(o, f.Name, h.js.NewDynamicObject(&jsPart{h: h, part: p}))
+			continue
+		}
+		h.put(o, f.Name, h.js.ToValue(f.Value))
+	}
+	return o
 }
 
 // newBytes makes a Uint8Array that takes over b.

@@ -17,6 +17,8 @@ type outcome struct {
 	response *engine.Response
 	err      error
 	again    bool // the VM went away under it: run it once more
+	data     any  // what a job made, decoded
+	none     bool // a job returned nothing
 }
 
 // call is one run of a handler.
@@ -25,6 +27,7 @@ type call struct {
 	route int
 	req   *engine.Request
 	body  body
+	job   *job            // nil for a route
 	ctx   context.Context // of the request
 	start time.Time
 
@@ -41,32 +44,42 @@ type call struct {
 	obj *goja.Object // the req object of the handler
 	js  requestCache
 
+	claims claims
 	logged int // bytes, see maxLogged
 }
 
 // serve runs a request of one route. It is the engine.Handler of that route.
 func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
 	body, err := readBody(r)
+	defer body.close()
 	if err != nil {
 		return nil, err
 	}
+	o, err := g.run(ctx, r, route, body, nil)
+	if err != nil {
+		return nil, err
+	}
+	return o.response, o.err
+}
+
+// run calls a handler of the script, a few times when VMs go away under it.
+func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b body, j *job) (outcome, error) {
 	if r.Account != nil && engine.AccountFrom(ctx) != r.Account {
 		ctx = engine.WithAccount(ctx, r.Account)
 	}
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
-		c := &call{gen: g, route: route, req: r, body: body, ctx: ctx, start: start, done: make(chan outcome, 1)}
+		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan outcome, 1)}
 		o, err := g.attempt(c)
-		if err != nil {
-			return nil, err
-		}
-		if o.again && attempt < 3 {
+		switch {
+		case err != nil:
+			return outcome{}, err
+		case o.again && attempt < 3:
 			continue
+		case o.again:
+			o = c.gone()
 		}
-		if o.again {
-			return displacedResponse(), nil
-		}
-		return o.response, o.err
+		return o, o.err
 	}
 }
 
@@ -153,7 +166,11 @@ func (c *call) finish(o outcome) {
 }
 
 func (c *call) fail(f *Failure) {
-	if !c.over.Load() {
+	switch {
+	case c.over.Load():
+	case c.job != nil:
+		c.finish(outcome{err: failedJob(f)})
+	default:
 		c.finish(c.gen.failed(c.req, f))
 	}
 }
@@ -161,10 +178,18 @@ func (c *call) fail(f *Failure) {
 // displaced is called when the VM of c is gone.
 func (c *call) displaced() {
 	if c.begun.Load() && (c.wrote.Load() || c.req.Method != http.MethodGet && c.req.Method != http.MethodHead) {
-		c.finish(outcome{response: displacedResponse()})
+		c.finish(c.gone())
 		return
 	}
 	c.finish(outcome{again: true})
+}
+
+// gone is the outcome of a call that cannot be run again.
+func (c *call) gone() outcome {
+	if c.job != nil {
+		return outcome{err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
+	}
+	return outcome{response: displacedResponse()}
 }
 
 func displacedResponse() *engine.Response {
@@ -196,7 +221,13 @@ func (c *call) run() error {
 	v := c.vm
 	route := v.routes[c.route]
 	c.obj = v.host.request(c)
-	ret, err := route.handler(route.this, c.obj)
+	var ret goja.Value
+	var err error
+	if c.job == nil {
+		ret, err = route.handler(route.this, c.obj)
+	} else {
+		ret, err = route.handler(route.this, c.job.argument(c), c.obj)
+	}
 	if err != nil {
 		return v.settleError(c, err)
 	}

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -119,23 +120,34 @@ func (h *host) fromValue(v any) goja.Value {
 		o, err := h.dateNew(nil, h.js.ToValue(int64(v)))
 		must(err)
 		return o
+	case engine.JSONText:
+		return h.fromDecoded(v.Decode())
 	case *engine.Item:
 		return h.item(v)
 	}
 	return goja.Undefined()
 }
 
-// converter turns what a script passes to a repository into decoded JSON.
-type converter struct {
-	h     *host
-	depth int
-	err   error
+// decoder turns what a script passes to a repository into decoded JSON.
+type decoder struct {
+	h          *host
+	attributes bool // the outermost object is no file, whatever its attributes are called
+	depth      int
+	err        error
 }
 
 // toDecoded returns v as decoded JSON, with engine.Instant for dates. It may
 // run getters and toJSON.
 func (h *host) toDecoded(v goja.Value) (any, error) {
-	c := converter{h: h}
+	return (&decoder{h: h}).decoded(v)
+}
+
+// toAttributes is toDecoded for the data of an item.
+func (h *host) toAttributes(v goja.Value) (any, error) {
+	return (&decoder{h: h, attributes: true}).decoded(v)
+}
+
+func (c *decoder) decoded(v goja.Value) (any, error) {
 	out := c.value(v)
 	if c.err != nil {
 		return nil, c.err
@@ -147,7 +159,7 @@ var timeType = reflect.TypeFor[time.Time]()
 
 const maxArgumentDepth = 64
 
-func (c *converter) value(v goja.Value) any {
+func (c *decoder) value(v goja.Value) any {
 	switch {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
 		return nil
@@ -168,13 +180,13 @@ func (c *converter) value(v goja.Value) any {
 	return nil
 }
 
-func (c *converter) fail(format string, args ...any) {
+func (c *decoder) fail(format string, args ...any) {
 	if c.err == nil {
 		c.err = engine.Errorf(engine.Invalid, "type", format, args...)
 	}
 }
 
-func (c *converter) number(f float64) any {
+func (c *decoder) number(f float64) any {
 	if f == math.Trunc(f) && math.Abs(f) <= maxSafe {
 		return int64(f)
 	}
@@ -185,7 +197,7 @@ func (c *converter) number(f float64) any {
 	return f
 }
 
-func (c *converter) object(o *goja.Object) any {
+func (c *decoder) object(o *goja.Object) any {
 	if c.err != nil {
 		return nil
 	}
@@ -196,6 +208,9 @@ func (c *converter) object(o *goja.Object) any {
 	defer func() { c.depth-- }()
 	if it := itemOf(o); it != nil {
 		return it.item.ID
+	}
+	if u := c.upload(o); u != nil && (c.depth > 1 || !c.attributes) {
+		return u
 	}
 	switch o.ExportType() {
 	case timeType:
@@ -229,7 +244,41 @@ func (c *converter) object(o *goja.Object) any {
 	return c.fields(o)
 }
 
-func (c *converter) array(o *goja.Object) any {
+// upload reads what stands for a file: bytes, and an object with a buffer.
+// Everything else is nil.
+func (c *decoder) upload(o *goja.Object) *engine.Upload {
+	if part := partOf(o); part != nil {
+		return part.upload()
+	}
+	if b, ok := bytesOf(o); ok {
+		return &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}
+	}
+	if o.ClassName() != "Object" {
+		return nil
+	}
+	buffer, ok := o.Get("buffer").(*goja.Object)
+	if !ok {
+		return nil
+	}
+	b, ok := bytesOf(buffer)
+	if !ok {
+		return nil
+	}
+	u := &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}
+	for _, name := range []string{"mime", "mimeType", "name"} {
+		v := o.Get(name)
+		switch {
+		case v == nil || !goja.IsString(v):
+		case name == "name":
+			u.File.Name = v.String()
+		default:
+			u.File.MimeType = v.String()
+		}
+	}
+	return u
+}
+
+func (c *decoder) array(o *goja.Object) any {
 	n := int(o.Get("length").ToInteger())
 	if n > c.h.v.gen.limits.Elements {
 		c.fail("the array has too many elements")
@@ -242,7 +291,7 @@ func (c *converter) array(o *goja.Object) any {
 	return list
 }
 
-func (c *converter) fields(o *goja.Object) any {
+func (c *decoder) fields(o *goja.Object) any {
 	keys := o.Keys()
 	fields := make(engine.Fields, 0, len(keys))
 	for _, k := range keys {

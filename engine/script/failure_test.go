@@ -13,7 +13,7 @@ import (
 
 func TestFailures(t *testing.T) {
 	const plain = " text/plain; charset=utf-8 "
-	const failed = "error 0 Internal server error"
+	const failed = "error internal Internal server error"
 	for _, c := range []struct{ thrown, want string }{
 		{`new Error('x')`, failed},
 		{`'text'`, failed},
@@ -114,7 +114,7 @@ func TestConsoleIsBounded(t *testing.T) {
 var fast = Limits{CPU: 500 * time.Millisecond, Wall: 30 * time.Second}
 
 func TestCPULimit(t *testing.T) {
-	const failed = "error 0 Internal server error"
+	const failed = "error internal Internal server error"
 	for name, handler := range map[string]string{
 		"loop":           "() => { for (;;) {} }",
 		"caught":         "() => { for (;;) { try { for (;;) {} } catch (e) {} finally { } } }",
@@ -149,11 +149,11 @@ func TestCPULimit(t *testing.T) {
 func TestWallLimit(t *testing.T) {
 	a := newApp(t, Limits{Wall: 200 * time.Millisecond}, false)
 	g := a.load("module.exports = {'GET /': () => new Promise(() => 1), 'PUT /': () => 1, 'POST /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
-	expect(t, get(t, g), "error 10 service svc did not answer in time")
+	expect(t, get(t, g), "error timeout service svc did not answer in time")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 	release := make(chan struct{})
 	a.repo.delay = func() { <-release }
-	expect(t, answer(send(t, g, request{method: "POST"})), "error 10 service svc did not answer in time")
+	expect(t, answer(send(t, g, request{method: "POST"})), "error timeout service svc did not answer in time")
 	close(release)
 }
 
@@ -171,7 +171,7 @@ func TestQueueLimit(t *testing.T) {
 		defer g.group.mu.Unlock()
 		return g.group.inflight == 2 && len(g.group.waiting) == 3
 	})
-	expect(t, get(t, g), "error 9 service svc has too many requests waiting")
+	expect(t, get(t, g), "error unavailable service svc has too many requests waiting")
 	close(release)
 	wg.Wait()
 }
@@ -204,7 +204,7 @@ func TestInnocentRequests(t *testing.T) {
 		return g.group.inflight == 4
 	})
 	time.Sleep(10 * time.Millisecond) // let them reach the repository
-	wg.Go(func() { expect(t, answer(send(t, g, request{method: "PUT"})), "error 0 Internal server error") })
+	wg.Go(func() { expect(t, answer(send(t, g, request{method: "PUT"})), "error internal Internal server error") })
 	eventually(t, "the loop runs", func() bool {
 		g.group.mu.Lock()
 		defer g.group.mu.Unlock()
@@ -222,7 +222,7 @@ func TestPanicInTurn(t *testing.T) {
 	g := a.load("module.exports = {'GET /': () => metaRepo.getMeta('note@demo') && 1, 'PUT /': () => 1}")
 	meta := g.env.Meta
 	g.env.Meta = nil // a bug of ours
-	expect(t, get(t, g), "error 0 Internal server error")
+	expect(t, get(t, g), "error internal Internal server error")
 	g.env.Meta = meta
 	expect(t, get(t, g), jsonType+"1")
 }
@@ -255,7 +255,7 @@ func TestNoEffectAfterCPULimit(t *testing.T) {
 	a := newApp(t, Limits{CPU: 50 * time.Millisecond}, false)
 	g := a.load("module.exports = {'POST /': () => { if (!/^(a|aa)+$(?!b)/.test('a'.repeat(60) + '!')) { try { return dataRepo.createItem('note@demo', {}) } catch (e) { return 'caught' } } }}")
 	bob := &engine.Account{ID: "bob@local"}
-	expect(t, answer(send(t, g, request{method: "POST", account: bob})), "error 0 Internal server error")
+	expect(t, answer(send(t, g, request{method: "POST", account: bob})), "error internal Internal server error")
 	if n := len(a.repo.who); n != 0 {
 		t.Errorf("the repository was called %d times", n)
 	}

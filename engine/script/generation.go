@@ -24,13 +24,15 @@ type Generation struct {
 	options engine.Options
 	log     *slog.Logger
 	strict  engine.Handling
+	storage engine.FileStorage // of the files that are written; nil for none
 
-	files    *files
-	group    *group
-	routes   []engine.Route
-	legacy   bool // built on the ancestor's base: other rules for text and numbers
-	closed   atomic.Bool
-	warnOnce sync.Map // texts of warnings given
+	files     *files
+	group     *group
+	routes    []engine.Route
+	converter bool
+	legacy    bool // built on the ancestor's base: other rules for text and numbers
+	closed    atomic.Bool
+	warnOnce  sync.Map // texts of warnings given
 }
 
 var _ engine.Service = (*Generation)(nil)
@@ -63,7 +65,7 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, options: s.Options,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)
@@ -74,6 +76,10 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	g.log = log.With("service", s.Name)
 	if s.Options["handling"] == "strict" {
 		g.strict = engine.Strict
+	}
+	g.storage = s.Env.Files
+	if own, ok := s.Options["fileStorage"].(engine.FileStorage); ok {
+		g.storage = own
 	}
 	g.group = &group{gen: g, limit: g.limits.VMs}
 	return g

@@ -16,8 +16,9 @@ type host struct {
 	js      *goja.Runtime
 	modules map[string]*goja.Object // by absolute path
 
-	ours       *goja.Object // exports of require('restsrv')
-	legacyBase *goja.Object // the ancestor's Service, nil while not required
+	ours       *goja.Object          // exports of require('restsrv')
+	legacyBase *goja.Object          // the ancestor's Service, nil while not required
+	backends   map[string]goja.Value // parts of the ancestor's REST module, once required
 	routers    map[*goja.Object]bool
 
 	secret   *goja.Symbol // names what Go hides in objects
@@ -59,6 +60,9 @@ func (h *host) install() {
 	h.lazy("options", h.options)
 	h.lazy("dataRepo", func() goja.Value { return h.repository(h.v.gen.env.Data) })
 	h.lazy("metaRepo", func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) })
+	if h.v.gen.storage != nil {
+		h.lazy("fileStorage", func() goja.Value { return h.fileStorage(h.v.gen.storage) })
+	}
 	h.installGuards()
 }
 
@@ -296,6 +300,8 @@ func (h *host) option(name string, value any) goja.Value {
 		return h.repository(value)
 	case engine.MetaRepository:
 		return h.metaRepository(value)
+	case engine.FileStorage:
+		return h.fileStorage(value)
 	case nil, bool, string, int64, float64, number, []any, engine.Fields:
 		return h.fromDecoded(value)
 	}

@@ -2,6 +2,7 @@ package script
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/dop251/goja"
 
@@ -16,6 +17,7 @@ type jsItem struct {
 	extra overlay
 	props *goja.Object
 	base  *goja.Object
+	links map[string]goja.Value // what was loaded, once touched
 }
 
 var itemType = reflect.TypeFor[*jsItem]()
@@ -72,8 +74,10 @@ func (o *overlay) remove(name string) {
 	}
 }
 
-// Get returns the fields that the ancestor's items have: id, base, classMeta,
-// properties.
+// itemFields are those that the ancestor's items have.
+var itemFields = []string{"id", "base", "classMeta", "properties", "references", "collections"}
+
+// Get returns one of itemFields, or what a script added.
 func (it *jsItem) Get(name string) goja.Value {
 	if v, ok := it.extra.values[name]; ok {
 		return v
@@ -87,8 +91,23 @@ func (it *jsItem) Get(name string) goja.Value {
 		return it.h.class(it.item.Class)
 	case "properties":
 		return it.properties()
+	case "references":
+		return it.loaded(engine.Reference, it.target)
+	case "collections":
+		return it.loaded(engine.Collection, it.members)
 	}
 	return nil
+}
+
+// loaded is an object of what is loaded for properties of one type.
+func (it *jsItem) loaded(t engine.PropertyType, value func(*engine.Property) goja.Value) goja.Value {
+	o := it.h.js.NewObject()
+	for _, p := range it.item.Class.Properties {
+		if p.Type == t && it.item.Link(p).Loaded {
+			it.h.put(o, p.Name, value(p))
+		}
+	}
+	return o
 }
 
 // Set keeps what a script adds; it changes no property of the item.
@@ -99,12 +118,8 @@ func (it *jsItem) Set(name string, v goja.Value) bool {
 
 // Has reports the own properties.
 func (it *jsItem) Has(name string) bool {
-	switch name {
-	case "id", "base", "classMeta", "properties":
-		return true
-	}
 	_, ok := it.extra.values[name]
-	return ok
+	return ok || slices.Contains(itemFields, name)
 }
 
 // Delete removes what a script added.
@@ -121,9 +136,9 @@ func (it *jsItem) Keys() []string {
 func (it *jsItem) baseObject() *goja.Object {
 	if it.base == nil {
 		h, o := it.h, it.h.js.NewObject()
-		for i, p := range it.item.Class.Properties {
+		for _, p := range it.item.Class.Properties {
 			if p.Type != engine.Password {
-				h.put(o, p.Name, h.fromValue(it.item.Values[i]))
+				h.put(o, p.Name, it.raw(p))
 			}
 		}
 		for _, f := range []engine.Field{
@@ -145,25 +160,53 @@ func (it *jsItem) value(name string) goja.Value {
 	case "__classTitle":
 		return it.h.js.ToValue(it.item.Class.Caption)
 	}
-	return it.h.fromValue(it.item.Get(name))
+	p := it.item.Class.Property(name)
+	if p == nil {
+		return goja.Null()
+	}
+	return it.propertyValue(p)
 }
 
-// set changes a value of this object only; nothing is stored.
+// set changes a value of this object only; nothing is stored. An item given for
+// a reference is what is loaded for it from then on.
 func (it *jsItem) set(name string, v goja.Value) error {
+	c := it.item.Class
+	p := c.Property(name)
+	if p == nil {
+		return engine.Errorf(engine.Invalid, "unknown-attribute", "class %s has no attribute %s", c.FullName, engine.Quote(name))
+	}
 	decoded, err := it.h.toDecoded(v)
 	if err != nil {
 		return err
 	}
-	values, _, err := it.item.Class.Bind(engine.Fields{{Name: name, Value: decoded}}, engine.Strict)
+	values, _, err := c.Bind(engine.Fields{{Name: name, Value: decoded}}, engine.Strict)
 	if err != nil {
 		return err
 	}
-	p := it.item.Class.Property(name)
-	if p == nil {
-		return engine.Errorf(engine.Invalid, "unknown-attribute", "class %s has no attribute %s", it.item.Class.FullName, engine.Quote(name))
+	switch values[p.Index].(type) {
+	case *engine.Record, *engine.Links, *engine.Upload, []*engine.Upload:
+		e := engine.Errorf(engine.Invalid, "set", "attribute %s takes objects, lists of them and files only when it is written: pass them to createItem, editItem or saveItem", engine.Quote(name))
+		e.Class, e.Attribute = c.FullName, name
+		return e
+	}
+	if values[p.Index] == engine.Absent {
+		return nil // a calculated attribute, or null for a collection
 	}
 	changed := it.item.Clone()
 	changed.Values[p.Index] = values[p.Index]
+	if p.Type == engine.Reference {
+		changed.Links = append([]engine.Link(nil), changed.Links...)
+		if target := itemOf(v); target != nil && changed.Links == nil {
+			changed.Links = make([]engine.Link, len(c.Properties))
+		}
+		if changed.Links != nil {
+			changed.Links[p.Index] = engine.Link{}
+			if target := itemOf(v); target != nil {
+				changed.Links[p.Index] = engine.Link{Loaded: true, Shown: true, Item: target.item}
+			}
+		}
+		delete(it.links, name)
+	}
 	it.item, it.base = changed, nil
 	return nil
 }
@@ -189,13 +232,23 @@ func (h *host) newItemProto() *goja.Object {
 	text("getEditor", func(it *engine.Item) string { return it.Editor })
 	text("toString", (*engine.Item).String)
 	add("getMetaClass", func(it *jsItem, _ goja.FunctionCall) goja.Value { return h.class(it.item.Class) })
-	add("get", func(it *jsItem, call goja.FunctionCall) goja.Value { return it.value(call.Argument(0).String()) })
+	add("get", func(it *jsItem, call goja.FunctionCall) goja.Value { return it.get(call.Argument(0).String()) })
 	add("set", func(it *jsItem, call goja.FunctionCall) goja.Value {
 		if err := it.set(call.Argument(0).String(), call.Argument(1)); err != nil {
 			panic(h.errorOf(err, nil))
 		}
 		return goja.Undefined()
 	})
+	link := func(name string, t engine.PropertyType, value func(*jsItem, *engine.Property) goja.Value) {
+		add(name, func(it *jsItem, call goja.FunctionCall) goja.Value {
+			if p := it.item.Class.Property(call.Argument(0).String()); p != nil && p.Type == t {
+				return value(it, p)
+			}
+			return goja.Null()
+		})
+	}
+	link("getAggregate", engine.Reference, (*jsItem).target)
+	link("getAggregates", engine.Collection, (*jsItem).members)
 	add("getProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.properties() })
 	add("property", func(it *jsItem, call goja.FunctionCall) goja.Value {
 		if v := (&propertyMap{it: it}).Get(call.Argument(0).String()); v != nil {
@@ -203,160 +256,6 @@ func (h *host) newItemProto() *goja.Object {
 		}
 		return goja.Null()
 	})
-	add("toJSON", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.envelope() })
-	return proto
-}
-
-// envelope is the item as crud answers it, as an object of its own.
-func (it *jsItem) envelope() goja.Value {
-	h, o := it.h, it.h.js.NewObject()
-	text := func(name, value string) { h.put(o, name, h.js.ToValue(value)) }
-	if it.item.Creator != "" {
-		text("_creator", it.item.Creator)
-	}
-	if it.item.Editor != "" {
-		text("_editor", it.item.Editor)
-	}
-	text("_id", it.item.ID)
-	text("__string", it.item.String())
-	text("__class", it.item.Class.FullName)
-	text("__classTitle", it.item.Class.Caption)
-	for i, p := range it.item.Class.Properties {
-		if p.Type != engine.Password {
-			h.put(o, p.Name, h.fromValue(it.item.Values[i]))
-		}
-	}
-	return o
-}
-
-// properties is the map of name to property, made once.
-func (it *jsItem) properties() *goja.Object {
-	if it.props == nil {
-		it.props = it.h.js.NewDynamicObject(&propertyMap{it: it, made: map[string]goja.Value{}})
-	}
-	return it.props
-}
-
-// propertyMap is what getProperties returns.
-type propertyMap struct {
-	it   *jsItem
-	made map[string]goja.Value
-}
-
-// classProperties are those that every class has before its own.
-var classProperties = [...]*engine.Property{
-	{Name: "__class", Caption: "Class", Type: engine.String, Readonly: true},
-	{Name: "__classTitle", Caption: "Class title", Type: engine.String, Readonly: true},
-}
-
-func (m *propertyMap) property(name string) *engine.Property {
-	for _, p := range classProperties {
-		if p.Name == name {
-			return p
-		}
-	}
-	p := m.it.item.Class.Property(name)
-	if p == nil || p.Type == engine.Password {
-		return nil
-	}
-	return p
-}
-
-// Get returns the property of that name.
-func (m *propertyMap) Get(name string) goja.Value {
-	if v, ok := m.made[name]; ok {
-		return v
-	}
-	p := m.property(name)
-	if p == nil {
-		return nil
-	}
-	v := m.it.h.property(m.it, p)
-	if m.made != nil {
-		m.made[name] = v
-	}
-	return v
-}
-
-// Set replaces or adds an entry of this map.
-func (m *propertyMap) Set(name string, v goja.Value) bool {
-	if v == nil {
-		v = goja.Undefined()
-	}
-	m.made[name] = v
-	return true
-}
-
-// Has reports whether the item has the property.
-func (m *propertyMap) Has(name string) bool {
-	_, ok := m.made[name]
-	return ok || m.property(name) != nil
-}
-
-// Delete does nothing: a class keeps its properties.
-func (m *propertyMap) Delete(string) bool { return true }
-
-// Keys lists the properties in the order of the class.
-func (m *propertyMap) Keys() []string {
-	var names []string
-	for _, p := range classProperties {
-		names = append(names, p.Name)
-	}
-	for _, p := range m.it.item.Class.Properties {
-		if p.Type != engine.Password {
-			names = append(names, p.Name)
-		}
-	}
-	for _, n := range sortedNames(m.made) {
-		if m.property(n) == nil {
-			names = append(names, n)
-		}
-	}
-	return names
-}
-
-// jsProperty is one property of one item.
-type jsProperty struct {
-	handle
-	it *jsItem
-	p  *engine.Property
-}
-
-var jsPropertyType = reflect.TypeFor[*jsProperty]()
-
-func (h *host) property(it *jsItem, p *engine.Property) goja.Value {
-	if h.propertyProto == nil {
-		h.propertyProto = h.newPropertyProto()
-	}
-	o := h.js.NewDynamicObject(&jsProperty{it: it, p: p})
-	_ = o.SetPrototype(h.propertyProto)
-	return o
-}
-
-func (h *host) newPropertyProto() *goja.Object {
-	proto := h.js.NewObject()
-	add := func(name string, f func(p *jsProperty, call goja.FunctionCall) any) {
-		h.method(proto, name, func(call goja.FunctionCall) goja.Value {
-			o, ok := call.This.(*goja.Object)
-			if !ok || o.ExportType() != jsPropertyType {
-				panic(h.js.NewTypeError(name + " must be called on a property"))
-			}
-			return h.js.ToValue(f(o.Export().(*jsProperty), call))
-		})
-	}
-	add("getName", func(p *jsProperty, _ goja.FunctionCall) any { return p.p.Name })
-	add("getCaption", func(p *jsProperty, _ goja.FunctionCall) any { return p.p.Caption })
-	add("getType", func(p *jsProperty, _ goja.FunctionCall) any { return int(p.p.Type) })
-	add("isReadOnly", func(p *jsProperty, _ goja.FunctionCall) any { return p.p.Readonly })
-	add("isUnique", func(p *jsProperty, _ goja.FunctionCall) any { return p.p.Unique })
-	add("isNullable", func(p *jsProperty, _ goja.FunctionCall) any { return p.p.Nullable })
-	add("isIndexed", func(p *jsProperty, _ goja.FunctionCall) any { return p.p.Indexed })
-	add("getValue", func(p *jsProperty, _ goja.FunctionCall) any { return p.it.value(p.p.Name) })
-	add("setValue", func(p *jsProperty, call goja.FunctionCall) any {
-		if err := p.it.set(p.p.Name, call.Argument(0)); err != nil {
-			panic(h.errorOf(err, nil))
-		}
-		return goja.Undefined()
-	})
+	add("toJSON", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.h.envelope(it.item, nil) })
 	return proto
 }

@@ -61,7 +61,7 @@ func TestKillers(t *testing.T) {
 	if name := os.Getenv("SCRIPT_KILLER"); name != "" {
 		a := newApp(t, Limits{CPU: 2 * time.Second}, false)
 		got := answer(send(t, a.load("module.exports = {'GET /': async () => "+killers[name]+"}"), request{account: &engine.Account{ID: "a@b"}}))
-		expect(t, got, "error 0 Internal server error")
+		expect(t, got, "error internal Internal server error")
 		return
 	}
 	for name := range killers {
@@ -131,7 +131,7 @@ func grow(t *testing.T, handler string, limit int64) {
 	a := startApp(t, Config{Heap: limit, Limits: Limits{CPU: 60 * time.Second, Wall: 100 * time.Second}})
 	g := a.load("const kept = []; module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
 	_, err := send(t, g, request{account: &engine.Account{ID: "a@b"}})
-	expect(t, answer(nil, err), "error 0 Internal server error")
+	expect(t, answer(nil, err), "error internal Internal server error")
 	if err == nil || !strings.Contains(err.Error(), "memory limit of 96 MiB") {
 		t.Errorf("the cause is not told: %v", err)
 	}

@@ -60,6 +60,9 @@ func (l *loading) run() error {
 // promise of an async _route.
 func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
+	if l.vm.gen.converter {
+		return goja.Undefined(), l.registerConverter(exports)
+	}
 	if construct, ok := goja.AssertConstructor(exports); ok {
 		instance, err := construct(nil, h.options())
 		if err != nil {

@@ -30,9 +30,10 @@ type Manager struct {
 // managed is one service and the version that answers now.
 type managed struct {
 	Service
-	live  *Generation // nil while no version could be loaded
-	err   error       // of the last load
-	files []string    // of the last failed load
+	live      *Generation // nil while no version could be loaded
+	converter *converter  // nil for a service
+	err       error       // of the last load
+	files     []string    // of the last failed load
 }
 
 // NewManager returns a Manager without services. Its methods may be called
@@ -87,7 +88,7 @@ func (m *Manager) load(one *managed) error {
 		return err
 	}
 	old := one.live
-	if err := m.mount(one.Name, g); err != nil {
+	if err := m.use(one, g); err != nil {
 		g.Close()
 		one.err, one.files = err, g.Files()
 		m.logFault(log, one, err)
@@ -101,6 +102,15 @@ func (m *Manager) load(one *managed) error {
 	old.Close()
 	log.Info("script reloaded", "file", one.File, "routes", len(g.routes), "took", time.Since(start).Round(time.Microsecond))
 	return nil
+}
+
+// use has a version answer from now on.
+func (m *Manager) use(one *managed, g *Generation) error {
+	if one.converter != nil {
+		one.converter.live.Store(g)
+		return nil
+	}
+	return m.mount(one.Name, g)
 }
 
 func (m *Manager) logFault(log *slog.Logger, one *managed, err error) {

@@ -42,7 +42,7 @@ func TestReload(t *testing.T) {
 	if err := m.Add(a.service("svc")); !errors.As(err, &e) || e.Line != 1 {
 		t.Fatalf("got %v", err)
 	}
-	expect(t, get(t, at.service()), "error 9 service svc is not available: its script could not be loaded")
+	expect(t, get(t, at.service()), "error unavailable service svc is not available: its script could not be loaded")
 	if at.service().Errors() != engine.TextErrors || len(m.Faults()) != 1 {
 		t.Error("a broken service is not reported")
 	}
@@ -118,7 +118,7 @@ func TestMountRefuses(t *testing.T) {
 // Good and broken versions alternate under load: no request fails, and what
 // old versions held is released.
 func TestReloadUnderLoad(t *testing.T) {
-	a := newApp(t, Limits{VMs: 2}, false)
+	a := newApp(t, Limits{VMs: 2, CPU: longestCPU}, false)
 	var at mounted
 	m := NewManager(a.rt, at.mount)
 	version := func(n int) string {
@@ -164,8 +164,8 @@ func TestReloadUnderLoad(t *testing.T) {
 }
 
 func TestIdleVMsAreDropped(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, Idle: time.Millisecond}, false)
-	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 1e5; i++); return 1 }}")
+	a := newApp(t, Limits{VMs: 4, Idle: time.Millisecond, CPU: longestCPU}, false)
+	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 1e4; i++); return 1 }}")
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() { get(t, g) })
@@ -198,7 +198,7 @@ func TestTooManyTimers(t *testing.T) {
 	g := a.load("module.exports = {'GET /': () => { for (;;) setTimeout(() => 1, 1e6) }, 'PUT /': () => { const t = setTimeout(() => 1, 1e6); clearTimeout(t); return 1 }}")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 	r, err := send(t, g, request{})
-	expect(t, answer(r, err), "error 0 Internal server error")
+	expect(t, answer(r, err), "error internal Internal server error")
 	expectIn(t, err.Error(), "too many timers")
 }
 

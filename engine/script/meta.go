@@ -35,29 +35,148 @@ func (h *host) findClass(name string) (*engine.Class, error) {
 // metaRepository makes the object metaRepo.
 func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	o := h.js.NewObject()
-	h.method(o, "getMeta", func(call goja.FunctionCall) goja.Value {
-		h.active("metaRepo.getMeta")
-		name := call.Argument(0).String()
-		if ns, ok := call.Argument(2).Export().(string); ok && !strings.Contains(name, "@") {
+	add := func(name string, f func(goja.FunctionCall) goja.Value) {
+		h.method(o, name, func(call goja.FunctionCall) goja.Value {
+			h.active("metaRepo." + name)
+			return f(call)
+		})
+	}
+	class := func(v goja.Value, namespace goja.Value) *engine.Class {
+		name := v.String()
+		if ns, ok := namespace.Export().(string); ok && !strings.Contains(name, "@") {
 			name = engine.FullName(name, ns)
 		}
 		c, err := h.findClass(name)
 		if err != nil {
 			panic(h.errorOf(err, nil))
 		}
-		return h.class(c)
+		return c
+	}
+	add("getMeta", func(call goja.FunctionCall) goja.Value { return h.class(class(call.Argument(0), call.Argument(2))) })
+	add("ancestor", func(call goja.FunctionCall) goja.Value {
+		return h.classOrNull(class(call.Argument(0), goja.Undefined()).Ancestor)
 	})
-	h.method(o, "listMeta", func(call goja.FunctionCall) goja.Value {
-		h.active("metaRepo.listMeta")
+	add("propertyMetas", func(call goja.FunctionCall) goja.Value {
+		return h.class(class(call.Argument(0), goja.Undefined())).Get("plain").(*goja.Object).Get("properties")
+	})
+	add("listMeta", func(call goja.FunctionCall) goja.Value {
+		if v := call.Argument(0); v.ToBoolean() {
+			return h.descendants(class(v, call.Argument(3)), call.Argument(2).ToBoolean())
+		}
 		var list []any
 		for _, c := range meta.Classes() {
-			if name, ok := call.Argument(0).Export().(string); !ok || descends(c, name) {
-				list = append(list, h.class(c))
-			}
+			list = append(list, h.class(c))
 		}
 		return h.js.NewArray(list...)
 	})
 	return o
+}
+
+// descendants is the array of the classes below one: all levels, or the next.
+func (h *host) descendants(c *engine.Class, direct bool) goja.Value {
+	var list []any
+	for _, d := range c.Descendants {
+		if !direct || d.Ancestor == c {
+			list = append(list, h.class(d))
+		}
+	}
+	return h.js.NewArray(list...)
+}
+
+func (h *host) classOrNull(c *engine.Class) goja.Value {
+	if c == nil {
+		return goja.Null()
+	}
+	return h.class(c)
+}
+
+// class makes the object of a class, once per VM.
+func (h *host) class(c *engine.Class) *goja.Object {
+	if o := h.classes[c]; o != nil {
+		return o
+	}
+	o := h.js.NewObject()
+	h.classes[c] = o
+	plain := h.fromDecoded(plainClass(c)).(*goja.Object)
+	_ = o.Set("plain", plain)
+	metas := plain.Get("properties").(*goja.Object)
+	byName := h.js.NewObject()
+	for i, p := range c.Properties {
+		h.put(byName, p.Name, metas.Get(h.index(i)))
+	}
+	_ = o.Set("propertyMetas", byName)
+	for _, m := range []struct {
+		name  string
+		value any
+	}{
+		{"getName", c.Name}, {"getCaption", c.Caption}, {"getNamespace", c.Namespace}, {"getCanonicalName", c.FullName},
+		{"getVersion", c.Version}, {"isAbstract", c.Abstract}, {"isJournaling", c.Journaling}, {"isSemanticCached", false},
+		{"getPropertyMetas", metas}, {"getKeyProperties", plain.Get("key")}, {"getContainerReference", c.Container},
+		{"getCreationTracker", c.CreationTracker}, {"getChangeTracker", c.ChangeTracker},
+		{"getCreatorTracker", c.CreatorTracker}, {"getEditorTracker", c.EditorTracker},
+		{"getCacheDependencies", plain.Get("cacheDependencies")}, {"getForcedEnrichment", h.fromDecoded(neededPaths(nil, c.Needs()))},
+		{"getSemanticAttrs", h.fromDecoded(semanticNames(c))},
+	} {
+		v := h.js.ToValue(m.value)
+		h.method(o, m.name, func(goja.FunctionCall) goja.Value { return v })
+	}
+	h.classMethods(o, c, byName)
+	return o
+}
+
+func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object) {
+	h.method(o, "getAncestor", func(goja.FunctionCall) goja.Value { return h.classOrNull(c.Ancestor) })
+	h.method(o, "getDescendants", func(call goja.FunctionCall) goja.Value {
+		return h.descendants(c, call.Argument(0).ToBoolean())
+	})
+	// The ancestor answers with the class that has the name, which is true too.
+	h.method(o, "checkAncestor", func(call goja.FunctionCall) goja.Value {
+		name := call.Argument(0).String()
+		return h.js.ToValue(c.FullName == name || c.Name == name || descends(c, name))
+	})
+	h.method(o, "getPropertyMeta", func(call goja.FunctionCall) goja.Value {
+		if p := c.Property(call.Argument(0).String()); p != nil {
+			return byName.Get(p.Name)
+		}
+		return goja.Null()
+	})
+	h.method(o, "getSemantics", func(call goja.FunctionCall) goja.Value {
+		if it := itemOf(call.Argument(0)); it != nil {
+			return h.js.ToValue(it.item.String())
+		}
+		return goja.Null()
+	})
+}
+
+// propertyMeta is the description of a property in its class.
+func (h *host) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
+	if v := h.class(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
+		return v
+	}
+	return h.fromDecoded(plainProperty(p)) // one that every class has
+}
+
+// neededPaths lists the ways to what must be loaded, as forceEnrichment has
+// them.
+func neededPaths(before []any, loads []*engine.Load) []any {
+	paths := []any{}
+	for _, l := range loads {
+		way := append(before[:len(before):len(before)], l.Property.Name)
+		paths = append(append(paths, any(way)), neededPaths(way, l.Next)...)
+	}
+	return paths
+}
+
+// semanticNames are the attributes that the display string names, with paths.
+func semanticNames(c *engine.Class) []any {
+	names := []any{}
+	for piece := range strings.SplitSeq(c.Semantic, "|") {
+		name, _, _ := strings.Cut(strings.TrimSpace(piece), "[")
+		if len(name) > 1 && c.Path(name) != nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // descends reports whether a class is below the one of that name.
@@ -68,82 +187,4 @@ func descends(c *engine.Class, ancestor string) bool {
 		}
 	}
 	return false
-}
-
-// class makes the object of a class, once per VM.
-func (h *host) class(c *engine.Class) goja.Value {
-	if o := h.classes[c]; o != nil {
-		return o
-	}
-	o := h.js.NewObject()
-	h.classes[c] = o
-	plain := h.fromDecoded(plainClass(c)).(*goja.Object)
-	_ = o.Set("plain", plain)
-	metas := plain.Get("properties")
-	byName := h.js.NewObject()
-	for i, p := range c.Properties {
-		h.put(byName, p.Name, metas.(*goja.Object).Get(h.index(i)))
-	}
-	_ = o.Set("propertyMetas", byName)
-	value := func(name string, v goja.Value) {
-		h.method(o, name, func(goja.FunctionCall) goja.Value { return v })
-	}
-	value("getName", h.js.ToValue(c.Name))
-	value("getCaption", h.js.ToValue(c.Caption))
-	value("getNamespace", h.js.ToValue(c.Namespace))
-	value("getCanonicalName", h.js.ToValue(c.FullName))
-	value("getVersion", h.js.ToValue(c.Version))
-	value("isAbstract", h.js.ToValue(c.Abstract))
-	value("getPropertyMetas", metas)
-	value("getKeyProperties", plain.Get("key"))
-	h.method(o, "getAncestor", func(goja.FunctionCall) goja.Value {
-		if c.Ancestor == nil {
-			return goja.Null()
-		}
-		return h.class(c.Ancestor)
-	})
-	h.method(o, "checkAncestor", func(call goja.FunctionCall) goja.Value {
-		name := call.Argument(0).String()
-		return h.js.ToValue(c.FullName == name || c.Name == name || descends(c, name))
-	})
-	h.method(o, "getPropertyMeta", func(call goja.FunctionCall) goja.Value {
-		p := c.Property(call.Argument(0).String())
-		if p == nil {
-			return goja.Null()
-		}
-		return byName.Get(p.Name)
-	})
-	return o
-}
-
-// plainClass is a class in the shape of a class file.
-func plainClass(c *engine.Class) engine.Fields {
-	key := make([]any, len(c.Key))
-	for i, k := range c.Key {
-		key[i] = k
-	}
-	properties := make([]any, len(c.Properties))
-	for i, p := range c.Properties {
-		properties[i] = plainProperty(p)
-	}
-	var ancestor any
-	if c.Ancestor != nil {
-		ancestor = c.Ancestor.FullName
-	}
-	return engine.Fields{
-		{Name: "name", Value: c.Name}, {Name: "namespace", Value: c.Namespace}, {Name: "caption", Value: c.Caption},
-		{Name: "version", Value: c.Version}, {Name: "key", Value: key}, {Name: "semantic", Value: c.Semantic},
-		{Name: "abstract", Value: c.Abstract}, {Name: "ancestor", Value: ancestor}, {Name: "properties", Value: properties},
-	}
-}
-
-func plainProperty(p *engine.Property) engine.Fields {
-	return engine.Fields{
-		{Name: "name", Value: p.Name}, {Name: "caption", Value: p.Caption}, {Name: "type", Value: int64(p.Type)},
-		{Name: "size", Value: int64(p.Size)}, {Name: "decimals", Value: int64(p.Decimals)},
-		{Name: "orderNumber", Value: int64(p.OrderNumber)}, {Name: "nullable", Value: p.Nullable},
-		{Name: "readonly", Value: p.Readonly}, {Name: "indexed", Value: p.Indexed}, {Name: "unique", Value: p.Unique},
-		{Name: "autoassigned", Value: p.Autoassigned}, {Name: "defaultValue", Value: p.Default},
-		{Name: "definitionClass", Value: p.Definition},
-	}
 }

@@ -134,16 +134,16 @@ func TestRepositoryFailures(t *testing.T) {
 		want string
 	}{
 		{code(engine.Forbidden, "no rights on note"), "403 text/plain; charset=utf-8 no rights on note"},
-		{code(engine.Invalid, "bad"), "error 0 Internal server error"},
-		{code(engine.NotFound, "none"), "error 0 Internal server error"},
-		{code(engine.Unavailable, "away"), "error 9 away"},
-		{code(engine.Timeout, "slow"), "error 10 slow"},
-		{errors.New("disk on fire"), "error 0 Internal server error"},
+		{code(engine.Invalid, "bad"), "error internal Internal server error"},
+		{code(engine.NotFound, "none"), "error internal Internal server error"},
+		{code(engine.Unavailable, "away"), "error unavailable away"},
+		{code(engine.Timeout, "slow"), "error timeout slow"},
+		{errors.New("disk on fire"), "error internal Internal server error"},
 	} {
 		a.repo.fail = c.err
 		expect(t, a.as("bob@local", "return await dataRepo.getCount('note@demo')"), c.want)
 		expect(t, a.as("bob@local", "try { await dataRepo.getCount('note@demo') } catch (e) { throw {code: e.code, message: 'wrapped'} }"),
-			strings.ReplaceAll(map[bool]string{true: "403 text/plain; charset=utf-8 wrapped", false: "error 0 Internal server error"}[engine.CodeOf(c.err) == engine.Forbidden], "", ""))
+			strings.ReplaceAll(map[bool]string{true: "403 text/plain; charset=utf-8 wrapped", false: "error internal Internal server error"}[engine.CodeOf(c.err) == engine.Forbidden], "", ""))
 	}
 	_, err := send(t, a.load("module.exports = {'GET /': () => dataRepo.getCount('note@demo')}"), request{})
 	expectIn(t, err.Error(), "disk on fire") // for the log
@@ -155,7 +155,7 @@ func TestRepositoryFailures(t *testing.T) {
 		t.Errorf("got %+v, want the line that called the repository", f)
 	}
 	a.repo.delay = func() { panic("bug in the store") }
-	expect(t, get(t, g), "error 0 Internal server error")
+	expect(t, get(t, g), "error internal Internal server error")
 }
 
 func TestCancelledRequest(t *testing.T) {
@@ -163,6 +163,6 @@ func TestCancelledRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.repo.delay = cancel
 	g := a.load("module.exports = {'GET /': async () => { await dataRepo.getCount('note@demo'); return 1 }, 'POST /': () => 2}")
-	expectIn(t, answer(send(t, g, request{ctx: ctx})), "error 10 ")
+	expectIn(t, answer(send(t, g, request{ctx: ctx})), "error timeout ")
 	expect(t, answer(send(t, g, request{method: "POST"})), jsonType+"2")
 }

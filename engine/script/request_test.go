@@ -94,7 +94,7 @@ func TestBadBodies(t *testing.T) {
 		`{"a":1e999999999999999}x`: "malformed JSON",
 	} {
 		got := answer(send(t, g, request{method: "POST", contentType: "application/json", body: body}))
-		expectIn(t, got, "error 1 ", want)
+		expectIn(t, got, "error invalid ", want)
 	}
 	expect(t, answer(send(t, g, request{method: "POST", contentType: "application/json", body: "[]"})), jsonType+"1")
 }

@@ -19,7 +19,7 @@ import (
 // that no script can catch.
 func (v *vm) answer(c *call, result goja.Value) (err error) {
 	v.cur = c
-	var response *engine.Response
+	var o outcome
 	defer func() {
 		x := recover()
 		if x == nil {
@@ -31,7 +31,7 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 		}
 		c.fail(&Failure{Message: string(bad)})
 	}()
-	ex := v.js.Try(func() { response = v.response(result) })
+	ex := v.js.Try(func() { o = v.outcome(c, result) })
 	if ex != nil {
 		c.fail(v.describeThrown(ex.Value(), ex))
 		return nil
@@ -40,7 +40,7 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 		c.fail(v.describeAbort(nil, why))
 		return nil
 	}
-	c.finish(outcome{response: response})
+	c.finish(o)
 	return nil
 }
 

@@ -76,7 +76,7 @@ func TestResultHeaders(t *testing.T) {
 }
 
 func TestBadResults(t *testing.T) {
-	const failed = "error 0 Internal server error"
+	const failed = "error internal Internal server error"
 	cases := []struct{ name, result, cause string }{
 		{"header injection", `({data: '', headers: {a: 'b\r\nSet-Cookie: x'}})`, "control character"},
 		{"header name", `({data: '', headers: {'a b': '1'}})`, "malformed"},
@@ -111,7 +111,7 @@ func TestLegacyResults(t *testing.T) {
 		{`'<b>hi</b>'`, "200 text/html; charset=utf-8 <b>hi</b>"},
 		{`404`, "404 text/plain; charset=utf-8 Not Found"},
 		{`503`, "503 text/plain; charset=utf-8 Service Unavailable"},
-		{`7`, "error 0 Internal server error"},
+		{`7`, "error internal Internal server error"},
 		{`true`, jsonType + "true"},
 		{`({a: 1})`, jsonType + `{"a":1}`},
 	}

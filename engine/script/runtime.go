@@ -119,4 +119,6 @@ type Service struct {
 	Env     *engine.Env    // Meta and Data must be set
 	Options engine.Options // what the constructor gets
 	Limits  Limits         // zero fields are those of the Runtime
+
+	Converter bool // it is no service: its script exports parse and respond
 }

@@ -139,11 +139,16 @@ func send(t testing.TB, s engine.Service, q request) (*engine.Response, error) {
 	return nil, nil
 }
 
+var codeWords = map[engine.Code]string{
+	engine.Internal: "internal", engine.Invalid: "invalid", engine.NotFound: "not found", engine.TooLarge: "too large",
+	engine.Unavailable: "unavailable", engine.Timeout: "timeout",
+}
+
 // answer is a response, or a failure as the server would answer it, in one
 // line.
 func answer(r *engine.Response, err error) string {
 	if err != nil {
-		return fmt.Sprintf("error %d %s", engine.CodeOf(err), err.(*engine.Error).Message)
+		return fmt.Sprintf("error %s %s", codeWords[engine.CodeOf(err)], err.(*engine.Error).Message)
 	}
 	status := r.Status
 	if status == 0 {

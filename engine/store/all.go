@@ -37,12 +37,21 @@ func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
 		sv.begin(w)
-		n, err = sv.updateAll(p, q, written)
-		if err != nil || n == 0 || !p.duties.restricted {
+		former, err := s.affected(w, p, q)
+		if err != nil {
 			return err
 		}
-		sv.expectAll(&entry{plan: p}, v)
-		return sv.checkReferences()
+		n, err = sv.updateAll(p, q, written)
+		if err != nil || n == 0 {
+			return err
+		}
+		if p.duties.restricted {
+			sv.expectAll(&entry{plan: p}, v)
+			if err := sv.checkReferences(); err != nil {
+				return err
+			}
+		}
+		return s.recacheAgain(w, former)
 	})
 	return n, err
 }
@@ -166,22 +175,31 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
+		former, err := s.affected(w, p, q)
+		if err != nil {
+			return err
+		}
 		b := s.builder()
 		b.add("DELETE FROM ", p.table.quoted)
 		if err := s.among(b, p, q); err != nil {
 			return err
 		}
 		if !p.table.remembered() {
-			n, err = w.execute(b)
-			return err
+			if n, err = w.execute(b); err != nil || len(former) == 0 {
+				return err
+			}
+			return s.recache(w, nil, former)
 		}
 		b.add(" RETURNING ", p.table.id.quoted)
 		var keys []any
-		if err := w.rows(b, 1, func(row []any) { keys = append(keys, read(p.table.id.typ, row[0])) }); err != nil {
+		if err := w.visitRows(b, 1, func(row []any) { keys = append(keys, read(p.table.id.typ, row[0])) }); err != nil {
 			return err
 		}
 		n = int64(len(keys))
-		return s.forget(w, p.table, keys)
+		if err := s.forget(w, p.table, keys); err != nil || len(former) == 0 {
+			return err
+		}
+		return s.recache(w, nil, former)
 	})
 	return n, err
 }

@@ -40,7 +40,9 @@ func (sv *save) run(w *session, entries []entry) error {
 }
 
 // begin makes sv ready to write in a transaction.
-func (sv *save) begin(w *session) { sv.w, sv.later, sv.expected = w, nil, nil }
+func (sv *save) begin(w *session) {
+	sv.w, sv.later, sv.expected, sv.written, sv.former = w, nil, nil, nil, nil
+}
 
 // one writes an entry by itself. Another key ends the collections that wait:
 // they are of what the items were before.

@@ -19,7 +19,10 @@ func (sv *save) finish() error {
 	if err := sv.relateAll(); err != nil {
 		return err
 	}
-	return sv.checkReferences()
+	if err := sv.checkReferences(); err != nil || len(sv.written)+len(sv.former) == 0 {
+		return err
+	}
+	return sv.store.recache(sv.w, sv.written, sv.former)
 }
 
 func (sv *save) relateAll() error {
@@ -43,7 +46,7 @@ func (sv *save) blamed(e *entry, err error) error {
 	return err
 }
 
-func (sv *save) relate(owner pending, m membership) error {
+func (sv *save) relate(owner pending, m memberChange) error {
 	if m.property.Back != nil {
 		return sv.relateBack(owner, m)
 	}
@@ -74,7 +77,7 @@ func (sv *save) relate(owner pending, m membership) error {
 
 // members returns the keys of what is added to a collection; records are
 // written first, with values that fill sets.
-func (sv *save) members(e *entry, m membership, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
+func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys := make([]any, 0, len(m.add))
 	for i, member := range m.add {
 		if id, ok := member.(string); ok {
@@ -116,7 +119,7 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	b.bind(owner)
 	b.add(" ORDER BY ", seqColumn)
 	var gone []any
-	err := sv.w.rows(b, 1, func(row []any) {
+	err := sv.w.visitRows(b, 1, func(row []any) {
 		value := read(typ, row[0])
 		if len(members) > 0 && engine.ValueText(value) == engine.ValueText(members[0]) {
 			members = members[1:]
@@ -191,7 +194,7 @@ func (sv *save) linkPairs(l *links, pairs [][2]any) error {
 
 // relateBack changes who points at the owner: that is where such a collection
 // is kept.
-func (sv *save) relateBack(owner pending, m membership) error {
+func (sv *save) relateBack(owner pending, m memberChange) error {
 	p := m.property
 	value := keyOf(owner.item)
 	if p.Binding != nil {
@@ -233,7 +236,7 @@ func (sv *save) relateBack(owner pending, m membership) error {
 
 // knownKeys are the keys of members as far as they are known before these are
 // written, those of them that were given as ids, and those of who leaves.
-func knownKeys(m membership) (known, ids, remove []any) {
+func knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
 	for _, member := range m.add {
 		switch member := member.(type) {
@@ -268,7 +271,7 @@ func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (
 		if target.condition != "" {
 			b.add(" AND ", target.condition)
 		}
-		return sv.w.rows(b, 2, func(row []any) {
+		return sv.w.visitRows(b, 2, func(row []any) {
 			here := row[1] != nil && engine.ValueText(read(back.typ, row[1])) == engine.ValueText(value)
 			found[engine.ValueText(read(target.table.id.typ, row[0]))] = here
 		})

@@ -18,7 +18,7 @@ func nextNumbers(w *session, name string, n int64) (first int64, err error) {
 	b.bind(n)
 	b.add(`) ON CONFLICT ("name") DO UPDATE SET "value" = `, counterTable, `."value" + excluded."value" RETURNING "value"`)
 	last := int64(0)
-	err = w.rows(b, 1, func(row []any) { last, _ = read(engine.Int, row[0]).(int64) })
+	err = w.visitRows(b, 1, func(row []any) { last, _ = read(engine.Int, row[0]).(int64) })
 	return last - n + 1, err
 }
 

@@ -94,7 +94,7 @@ func (sv *save) classesOf(t *table, keys []any) (map[string]string, error) {
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", t.id.quoted, ", ", classColumn, " FROM ", t.quoted, " WHERE ")
 		sv.store.in(b, t.id.quoted, t.id.typ, chunk)
-		err := sv.w.rows(b, 2, func(row []any) {
+		err := sv.w.visitRows(b, 2, func(row []any) {
 			found[engine.ValueText(read(t.id.typ, row[0]))] = text(row[1])
 		})
 		if err != nil {

@@ -18,10 +18,14 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		return engine.NoItem(c, id)
 	}
 	do := s.writer.do
-	if inStatement(m) && !p.table.remembered() {
+	if inStatement(m) && !p.table.remembered() && !p.caching.any {
 		do = s.writer.statement
 	}
 	return do(ctx, func(w *session) error {
+		before, err := s.watched(w, p, key)
+		if err != nil {
+			return err
+		}
 		b := newBuilder(s.traits)
 		b.add("DELETE FROM ", p.table.quoted)
 		p.whereKey(b, key)
@@ -42,8 +46,25 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		case n == 0:
 			return s.missing(w, p, id)
 		}
-		return s.forget(w, p.table, key)
+		if err := s.forget(w, p.table, key); err != nil || len(before) == 0 {
+			return err
+		}
+		return s.recache(w, nil, before)
 	})
+}
+
+// watched is the item with a key when cached attributes of others depend on
+// it: what it is before it is changed.
+func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) {
+	if !p.caching.watched {
+		return nil, nil
+	}
+	it := &engine.Item{}
+	found, err := w.one(w.ctx, p.lock, p, it, slices.Clone(key))
+	if err != nil || !found {
+		return nil, err
+	}
+	return []*engine.Item{it}, nil
 }
 
 // matches refuses a write that names other revisions than the stored one.

@@ -7,7 +7,7 @@
 // Reading order: store.go (opening), plan.go (classes as tables), schema.go
 // (tables made and changed), filter.go and query.go (reading as SQL),
 // reader.go and read.go (reading), writer.go (the queue), write.go and save.go
-// (writing).
+// (writing), calculate.go and recache.go (what formulas compute).
 package store
 
 import (

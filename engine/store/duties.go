@@ -16,6 +16,7 @@ type duties struct {
 	derived     []*engine.Property // calculated attributes: input of them is passed over
 	files       []*engine.Property
 	numbers     []*engine.Property // autoassigned ints
+	watched     bool               // cached attributes of other items depend on it
 	late        bool               // defaults take the transaction
 	creation    *engine.Property   // trackers, nil for none
 	change      *engine.Property
@@ -58,6 +59,7 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 		d.late = d.late || p.Computed != nil && p.Stored()
 		d.readonly = d.readonly || p.Readonly
 	}
+	d.watched = len(c.Dependencies) > 0
 	d.late = d.late || len(d.numbers) > 0
 	return d
 }
@@ -68,7 +70,8 @@ func declared(p *engine.Property) string { return p.Definition + "#" + p.Name }
 // plain reports whether the row of an item is all that there is to write, and
 // all of it is known before the transaction.
 func (d *duties) plain() bool {
-	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 && !d.late && !d.stamped() && !d.words
+	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 &&
+		!d.watched && !d.late && !d.stamped() && !d.words
 }
 
 // stamped reports whether the class has trackers.

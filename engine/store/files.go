@@ -89,7 +89,7 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	b.add(" AND ")
 	sv.store.in(b, `"item"`, engine.String, items)
 	var gone []any
-	err := sv.w.rows(b, 1, func(row []any) {
+	err := sv.w.visitRows(b, 1, func(row []any) {
 		if id := text(row[0]); !keep[id] {
 			gone = append(gone, id)
 		}

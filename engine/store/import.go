@@ -107,7 +107,7 @@ func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, erro
 	b := newBuilder(im.store.traits)
 	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ")
 	im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
-	err := im.w.rows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
+	err := im.w.visitRows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
 	return found, err
 }
 
@@ -129,6 +129,9 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 		}
 		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
 			return im.taken(p, items[0], err)
+		}
+		if err := im.store.keepWords(im.w, p, items[:n]...); err != nil {
+			return err
 		}
 		if err := im.edited(p, items[:n]); err != nil {
 			return err
@@ -192,7 +195,7 @@ func (im *importing) replace(p *plan, it *engine.Item) error {
 	if _, err := im.w.execute(b); err != nil {
 		return im.taken(p, it, err)
 	}
-	return nil
+	return im.store.keepWords(im.w, p, it)
 }
 
 // links writes the collections that items have as values.
@@ -313,3 +316,7 @@ func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 	}
 	return nil, engine.NoClass(p.Definition)
 }
+
+// Generate makes the values that the server supplies, as a write that begins now
+// does: what takes its transaction is not among them.
+func (s *Store) Generate(ctx context.Context) engine.Generate { return s.newWrite(ctx, 0).generate() }

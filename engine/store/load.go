@@ -13,10 +13,7 @@ const implicitDepth = 3
 
 // needs reports whether items of the class need more than their row.
 func needs(c *engine.Class) bool {
-	if len(c.Needs()) > 0 || c.Label != nil {
-		return true
-	}
-	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return p.Formula != nil && !p.Cached })
+	return len(c.Needs()) > 0 || computes(c)
 }
 
 // enrich loads what the classes of the items need, and what load names, with
@@ -29,7 +26,10 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 }
 
 func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
-	return s.loadAll(ctx, r, items, load, implicitDepth)
+	if err := s.loadAll(ctx, r, items, load, implicitDepth); err != nil {
+		return err
+	}
+	return whenRead(s.calculate(ctx, items, s.reading(r)))
 }
 
 // loadAll follows load and, to a depth, what the classes of the items need.

@@ -40,7 +40,7 @@ func (sv *save) divide(group []entry, existing map[string]string) error {
 			return err
 		}
 		write := sv.update
-		if class != e.plan.class.FullName {
+		if class != e.plan.class.FullName || e.plan.caching.watched {
 			write = sv.one
 		}
 		if err := write(e); err != nil {

@@ -12,7 +12,7 @@ import (
 // deep is what a record brings besides the values of its own row.
 type deep struct {
 	records []nested
-	members []membership
+	members []memberChange
 }
 
 // nested is a record in the place of a reference: it is saved first.
@@ -22,9 +22,9 @@ type nested struct {
 	follow   bool
 }
 
-// membership is how a collection changes. A reference through another class's
+// memberChange is how a collection changes. A reference through another class's
 // attribute is a collection of one.
-type membership struct {
+type memberChange struct {
 	property *engine.Property
 	replace  bool
 	add      []any // ids (string) and records (*entry), in the order given
@@ -52,7 +52,7 @@ func (sv *save) unfold(e *entry) error {
 	for _, p := range d.collections {
 		v := e.given[p.Index]
 		e.given[p.Index] = engine.Absent
-		m, changes, err := sv.membership(e, p, v)
+		m, changes, err := sv.memberChange(e, p, v)
 		if err != nil {
 			return err
 		}
@@ -70,10 +70,10 @@ func (e *entry) deeper() *deep {
 	return e.deep
 }
 
-// membership reads the input of a collection, or of a reference through
+// memberChange reads the input of a collection, or of a reference through
 // another class's attribute. A collection that is null stays as it is: so it
 // is answered when it was not loaded.
-func (sv *save) membership(e *entry, p *engine.Property, v any) (m membership, changes bool, err error) {
+func (sv *save) memberChange(e *entry, p *engine.Property, v any) (m memberChange, changes bool, err error) {
 	m.property = p
 	links, ok := v.(*engine.Links)
 	switch {
@@ -166,6 +166,9 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	before, err := sv.before(e)
 	if err != nil {
 		return nil, err
+	}
+	if before != nil && sv.store.plans[before.Class].notifies() {
+		sv.former = append(sv.former, before)
 	}
 	v, err := sv.resolve(e, before)
 	if err != nil {
@@ -263,7 +266,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must look at the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched {
 		return true
 	}
 	if e.deep == nil {

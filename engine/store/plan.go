@@ -77,6 +77,8 @@ type plan struct {
 	listed    *result           // the same without the revision
 	stamps    *result           // revision, creator and editor alone
 	passwords []*engine.Property
+	computed  bool // something of an item of the class is computed when read
+	caching   caching
 	needy     bool  // items of the class, or of one below it, need more than their row
 	bounded   []int // properties of class whose texts an index limits
 	duties    duties
@@ -100,6 +102,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 	}
 	s.layOutLinks(byRoot)
 	s.layOutDuties()
+	s.layOutCaching()
 	checkNames(s.tables, problem)
 	return problem.orNil()
 }

@@ -26,10 +26,7 @@ func (w filterWriter) path() string {
 }
 
 func (w filterWriter) property(names ...string) string {
-	p := w.path()
-	if strings.HasSuffix(p, "home.") {
-		p = strings.TrimSuffix(p, "home.")
-	}
+	p := strings.TrimSuffix(w.path(), "home.")
 	return `"$` + p + w.pick(names...) + `"`
 }
 

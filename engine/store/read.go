@@ -151,14 +151,9 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	text, args := p.count, []any(nil)
-	if !p.whole(q) {
-		b := s.builder()
-		b.find(p, "count(*)", q)
-		if err := b.finish(s.traits); err != nil {
-			return 0, err
-		}
-		text, args = b.text(), b.args
+	text, args, err := s.countStatement(p, q)
+	if err != nil {
+		return 0, err
 	}
 	var n int64
 	err = s.read(ctx, func(r *session) error {
@@ -166,6 +161,15 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 		return err
 	})
 	return n, err
+}
+
+func (s *Store) countStatement(p *plan, q *engine.Query) (string, []any, error) {
+	if p.whole(q) {
+		return p.count, nil, nil
+	}
+	b := s.builder()
+	b.find(p, "count(*)", q)
+	return b.text(), b.args, b.finish(s.traits)
 }
 
 func (r *session) number(ctx context.Context, text string, args []any) (n int64, err error) {

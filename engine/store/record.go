@@ -155,6 +155,9 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if e.handling == engine.Strict || d.restricted {
 		sv.expectAll(e, given)
 	}
+	if sv.store.plans[it.Class].caches() {
+		sv.written = append(sv.written, it)
+	}
 	if err := sv.file(e.plan, given, it); err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 	b.bind(from)
 	b.add(p.classes)
 	var keys []any
-	if err := sv.w.rows(b, 1, func(row []any) { keys = append(keys, read(t.id.typ, row[0])) }); err != nil {
+	if err := sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, read(t.id.typ, row[0])) }); err != nil {
 		return err
 	}
 	name := slices.IndexFunc(t.columns, func(c *column) bool { return c.quoted == p.column })
@@ -107,6 +107,9 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 		}
 		if !found || it.ID == engine.ValueText(key) {
 			continue
+		}
+		if err := sv.store.keepWords(sv.w, p.plan, it); err != nil {
+			return err
 		}
 		if err := sv.follow(t, key, keyOf(it), depth-1); err != nil {
 			return err

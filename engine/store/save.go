@@ -78,6 +78,8 @@ type save struct {
 	items    []*engine.Item
 	later    []pending
 	expected []expectation
+	written  []*engine.Item              // whose cached attributes, or those of others, are to be made anew
+	former   []*engine.Item              // what they were before, as far as others depend on it
 	defaults map[*engine.Property]string // hashes of default passwords
 	args     []any
 	mask     []byte // room for one
@@ -208,7 +210,7 @@ func abstract(c *engine.Class) *engine.Error {
 // class, whichever it takes.
 func (p *plan) upsertable() bool {
 	d := &p.duties
-	return p.shapes == nil && p.condition == "" && !d.late && d.change == nil && d.creator == nil && d.editor == nil
+	return p.shapes == nil && p.condition == "" && !p.caching.watched && !d.late && d.change == nil && d.creator == nil && d.editor == nil
 }
 
 // locate finds out where to look for the record's item, and makes the key
@@ -309,7 +311,11 @@ func (sv *save) fill(p *plan, v engine.Values) error {
 		}
 		v[property.Index] = hashed
 	}
-	return p.class.Complete(v, sv.generate())
+	g := sv.generate()
+	if w := sv.w; w != nil {
+		g.Formula = func(property *engine.Property) (any, error) { return sv.store.initial(w, p.class, v, property) }
+	}
+	return p.class.Complete(v, g)
 }
 
 // passwords hashes what a record gives, and the defaults that it may need:

@@ -182,10 +182,6 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 			return err
 		}
 	}
-	var err error
-	if s.cursorKey, err = up.secret(cursorName); err != nil {
-		return err
-	}
 	s.fresh = marked || !used
 	if s.fresh && !marked {
 		if err := up.remember(kept{Class: freshMark, Root: freshMark}); err != nil {

@@ -15,9 +15,9 @@ func (s *session) execute(b *builder) (int64, error) {
 	return done.RowsAffected()
 }
 
-// rows runs a statement that returns so many columns and hands out each row,
+// visitRows runs a statement that returns so many columns and hands out each row,
 // which is valid during the visit only. visit must not use the session.
-func (s *session) rows(b *builder, columns int, visit func(row []any)) error {
+func (s *session) visitRows(b *builder, columns int, visit func(row []any)) error {
 	st, err := s.prepare(b.text())
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ type Store struct {
 	tables    []*table
 	readers   *readers
 	writer    *writer
-	cursorKey engine.CursorKey
+	computing bool // some class has something that is computed when read
 	fresh     bool // no Seed has succeeded yet; changed by Open and Seed alone
 }
 

@@ -97,7 +97,7 @@ func (sv *save) alone(e entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if e.deep != nil || e.plan.table.filed || d.words || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+	if e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -338,9 +338,6 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		if e := s.duplicate(p, err, value); e != nil {
 			return false, e
 		}
-	}
-	if err == nil && found {
-		err = s.keepWords(w, p, it)
 	}
 	return found, err
 }

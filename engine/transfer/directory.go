@@ -62,12 +62,12 @@ func readFile(folder fs.FS, name, namespace string) (Object, error) {
 	if err != nil {
 		return Object{}, errors.New("the file cannot be read")
 	}
-	fields, err := object(text)
+	fields, err := decodeObject(text)
 	return Object{Class: engine.FullName(parts[0], parts[1]), ID: parts[2], Fields: fields}, err
 }
 
-// object decodes one JSON object.
-func object(text []byte) (engine.Fields, error) {
+// decodeObject decodes one JSON object.
+func decodeObject(text []byte) (engine.Fields, error) {
 	v, err := wire.Decode(text)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package transfer
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"restsrv/engine"
 )
@@ -11,66 +10,89 @@ import (
 // batchSize is how many objects are saved by one transaction.
 const batchSize = 500
 
+// maxRetried bounds the objects that are tried again at the end.
+const maxRetried = 10_000
+
 // Config is what an import needs.
 type Config struct {
+	Data Archive
 	Meta engine.MetaRepository
-	// Save stores records, all or none: Save of engine.Repository, or what
-	// restores objects exactly when the source is Exact.
-	Save func(ctx context.Context, records []engine.Record) error
-	// Stage makes the record of the stage that an object has in a workflow; nil
-	// refuses objects that have one.
-	Stage func(c *engine.Class, id, workflow, stage string) engine.Record
+	// System are the classes of the server's own items, which exports hold
+	// beside those of the application. Sources that are not Exact cannot name
+	// them.
+	System []*engine.Class
+	// Stage makes the item that says which stage of a workflow an object has
+	// reached; nil refuses objects that say so.
+	Stage func(c *engine.Class, id, workflow, stage string) *engine.Item
+	// Accept stores the files that values bring, as Files.Accept does; nil
+	// refuses them.
+	Accept func(ctx context.Context, c *engine.Class, id string, v engine.Values) error
+	// Hash turns a password into what is stored, Matches tells whether it is
+	// the one that was stored.
+	Hash    func(ctx context.Context, plain string) (string, error)
+	Matches func(ctx context.Context, hash, plain string) (bool, error)
+	// Generate makes the values that the server supplies: GUID and Now.
+	Generate engine.Generate
+	// Content stores what Export wrote of the content of a file; nil passes
+	// over it.
+	Content Content
 	// Progress is told how far the import came, in units of Source.Total.
 	Progress func(done int64)
 }
 
 // Import saves the objects of a source. Objects may refer to others that come
-// later. What cannot be saved is in the report and keeps nothing else from
-// being saved; the error is that of a database that is away, or of ctx.
+// later. Those that are there are changed where they differ. What cannot be
+// saved is in the report and keeps nothing else from being saved; the error is
+// that of a database that is away, or of ctx.
 func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
-	im := &importer{Config: cfg, report: &Report{Taken: map[string]int{}, Ignored: map[string]int{}}}
+	if s.Exact {
+		return restore(ctx, cfg, s)
+	}
+	im := &importer{Config: cfg, report: newReport(), inBatch: map[string]bool{}}
 	for o := range s.Objects {
+		if err := ctx.Err(); err != nil {
+			return im.report, err
+		}
 		if err := im.take(ctx, o); err != nil {
 			return im.report, err
 		}
 	}
-	return im.report, im.flush(ctx)
+	if err := im.flush(ctx); err != nil {
+		return im.report, err
+	}
+	return im.report, im.retry(ctx)
 }
 
 type importer struct {
 	Config
-	report *Report
-	batch  []pending
+	report  *Report
+	batch   []*object
+	inBatch map[string]bool
+	again   []*object // refused, perhaps because of what comes later
+	last    bool      // nothing comes later
 }
 
-// pending is an object that waits to be saved, with the records that go with it.
-type pending struct {
-	where   string
-	size    int64
-	records []engine.Record
-}
-
-func (im *importer) take(ctx context.Context, o Object) error {
-	p, err := im.bind(o)
+// take binds an object and saves the batch when it is full. Two objects with
+// one id do not share a batch: the second must see the first.
+func (im *importer) take(ctx context.Context, in Object) error {
+	defer im.progress(in.Size)
+	o, err := im.bind(ctx, in)
 	if err != nil {
-		im.refuse(o.Where, err)
-		im.progress(o.Size)
+		if fatal(err) {
+			return err
+		}
+		im.report.refuse(in.Where, err)
 		return nil
 	}
-	im.batch = append(im.batch, p)
-	if len(im.batch) < batchSize {
-		return nil
+	key := o.class.Root().FullName + "\x00" + o.id
+	if o.id != "" && im.inBatch[key] || len(im.batch) == batchSize {
+		if err := im.flush(ctx); err != nil {
+			return err
+		}
 	}
-	return im.flush(ctx)
-}
-
-func (im *importer) refuse(where string, err error) {
-	reason := err.Error()
-	var e *engine.Error
-	if errors.As(err, &e) {
-		reason = e.Message // the cause is not for people who import
-	}
-	im.report.Refused = append(im.report.Refused, Refusal{where, reason})
+	im.batch = append(im.batch, o)
+	im.inBatch[key] = true
+	return nil
 }
 
 func (im *importer) progress(size int64) {
@@ -79,104 +101,109 @@ func (im *importer) progress(size int64) {
 	}
 }
 
-// bind reads an object as records of its class.
-func (im *importer) bind(o Object) (pending, error) {
-	p := pending{where: o.Where, size: o.Size}
-	if o.Err != nil {
-		return p, o.Err
-	}
-	c, err := im.Meta.Class(o.Class)
-	if err != nil {
-		return p, err
-	}
-	values, unknown, err := c.Bind(o.Fields, engine.Lenient)
-	if err != nil {
-		return p, err
-	}
-	for _, property := range c.Properties {
-		if property.Back != nil {
-			values[property.Index] = engine.Absent // the other side says the same
-		}
-	}
-	for _, name := range unknown {
-		im.report.Ignored[c.FullName+"."+name]++
-	}
-	r := engine.Record{Class: c, ID: o.ID, Version: fieldText(o.Fields, "_classVer"), Values: values}
-	p.records = append(p.records, r)
-	return p, im.stages(&p, o, r)
-}
-
-// stages reads the stages of an object's workflows, {"workflow":{"stage":…}}.
-func (im *importer) stages(p *pending, o Object, r engine.Record) error {
-	v, ok := o.Fields.Get("___workflowStatus")
-	if !ok || v == nil {
-		return nil
-	}
-	workflows, ok := v.(engine.Fields)
-	if !ok || im.Stage == nil {
-		return errors.New("___workflowStatus is an object of workflows and their stages")
-	}
-	for _, w := range workflows {
-		stage, ok := w.Value.(string)
-		if f, is := w.Value.(engine.Fields); is {
-			stage = fieldText(f, "stage")
-			ok = stage != ""
-		}
-		if !ok {
-			return fmt.Errorf("___workflowStatus names no stage for %s", engine.Quote(w.Name))
-		}
-		p.records = append(p.records, im.Stage(r.Class, r.ID, w.Name, stage))
-	}
-	return nil
-}
-
-// flush saves the batch; when it cannot be saved as a whole, each object alone.
+// flush saves the batch: what is new and complete as it is, the rest as the
+// acceptor does.
 func (im *importer) flush(ctx context.Context) error {
 	batch := im.batch
 	im.batch = nil
-	if len(batch) == 0 {
-		return nil
-	}
-	var all []engine.Record
-	for _, p := range batch {
-		all = append(all, copies(p.records)...)
-	}
-	err := im.Save(ctx, all)
-	if fatal(err) {
+	clear(im.inBatch)
+	if err := im.compare(ctx, batch); err != nil {
 		return err
 	}
-	for _, p := range batch {
-		if err != nil {
-			alone := im.Save(ctx, p.records)
-			if fatal(alone) {
-				return alone
+	var exact, save []*object
+	for _, o := range batch {
+		switch err := im.complete(ctx, o); {
+		case fatal(err):
+			return err
+		case err != nil:
+			im.report.refuse(o.where, err)
+		case o.unchanged:
+			if err := im.Data.Import(ctx, o.stages); err != nil {
+				return err
 			}
-			if alone != nil {
-				im.refuse(p.where, alone)
-				im.progress(p.size)
-				continue
-			}
+			im.report.Unchanged++
+			im.taken(o)
+		case o.exact:
+			exact = append(exact, o)
+		default:
+			save = append(save, o)
 		}
-		im.report.Taken[p.records[0].Class.FullName]++
-		im.progress(p.size)
+	}
+	if err := im.together(exact, func(some []*object) error { return im.store(ctx, some) }); err != nil {
+		return err
+	}
+	for len(save) > 0 {
+		n := 1
+		for n < len(save) && save[n].creator == save[0].creator {
+			n++
+		}
+		if err := im.together(save[:n], func(some []*object) error { return im.save(ctx, some) }); err != nil {
+			return err
+		}
+		save = save[n:]
 	}
 	return nil
 }
 
-// copies are records whose values a failed save may change.
-func copies(records []engine.Record) []engine.Record {
-	all := append([]engine.Record(nil), records...)
-	for i := range all {
-		all[i].Values = append(engine.Values(nil), all[i].Values...)
+func (im *importer) taken(o *object) { im.report.Taken[o.class.FullName]++ }
+
+// together saves objects at once or, when that fails, one by one.
+func (im *importer) together(objects []*object, write func([]*object) error) error {
+	if len(objects) == 0 {
+		return nil
 	}
-	return all
+	err := write(objects)
+	if fatal(err) {
+		return err
+	}
+	for i, o := range objects {
+		alone := err
+		if err != nil && len(objects) > 1 {
+			if alone = write(objects[i : i+1]); fatal(alone) {
+				return alone
+			}
+		}
+		switch {
+		case alone == nil:
+			im.taken(o)
+		case !im.last && len(im.again) < maxRetried && engine.CodeOf(alone) == engine.Invalid:
+			im.again = append(im.again, o)
+		default:
+			im.report.refuse(o.where, alone)
+		}
+	}
+	return nil
+}
+
+// retry tries again what was refused: it may have waited for a later object.
+func (im *importer) retry(ctx context.Context) error {
+	im.last = true
+	for _, o := range im.again {
+		im.batch = []*object{o}
+		if err := im.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reasonOf words an error for people who import: its cause is not for them.
+func reasonOf(err error) string {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }
 
 // fatal reports whether an error is not about the object.
 func fatal(err error) bool {
+	if err == nil {
+		return false
+	}
 	switch engine.CodeOf(err) {
 	case engine.Unavailable, engine.Timeout:
 		return true
 	}
-	return false
+	return errors.Is(err, context.Canceled)
 }

@@ -11,21 +11,21 @@ import (
 	"restsrv/engine"
 )
 
-// header is the first line of what Export writes. No object looks like it.
-const header = `{"_restsrv":"export","_version":1}`
-
 // maxLine is the longest line of NDJSON.
 const maxLine = 64 << 20
 
 // NDJSON reads one object a line. size is that of the whole text, for the
-// progress; name is what the objects are said to come from.
+// progress, negative when nobody knows; name is what the objects are said to
+// come from.
 func NDJSON(r io.Reader, name string, size int64) Source {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	first, _ := lines.Peek(len(header) + 1)
 	s := Source{Total: size, Exact: string(bytes.TrimRight(first, "\r\n")) == header}
 	s.Objects = func(yield func(Object) bool) {
+		var room []byte
 		for n := 1; ; n++ {
-			line, err := readLine(lines)
+			line, err := readLine(lines, room[:0])
+			room = line
 			if err == io.EOF && len(line) == 0 {
 				return
 			}
@@ -33,8 +33,10 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 			switch text := bytes.TrimSpace(line); {
 			case err != nil && err != io.EOF:
 				o.Err = err
-			case len(text) == 0, n == 1 && s.Exact:
+			case len(text) == 0:
 				continue
+			case s.Exact:
+				o.Line = text
 			default:
 				o.fill(text)
 			}
@@ -46,27 +48,27 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 	return s
 }
 
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
+// readLine appends a line to room.
+func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
 	for {
 		part, err := r.ReadSlice('\n')
-		line = append(line, part...)
-		if len(line) > maxLine {
-			return line, fmt.Errorf("the line is longer than %d bytes", maxLine)
+		room = append(room, part...)
+		if len(room) > maxLine {
+			return room, fmt.Errorf("the line is longer than %d bytes", maxLine)
 		}
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
+			return room, err
 		}
 	}
 }
 
 // fill reads an object that names its class and its id itself.
 func (o *Object) fill(text []byte) {
-	if o.Fields, o.Err = object(text); o.Err != nil {
+	if o.Fields, o.Err = decodeObject(text); o.Err != nil {
 		return
 	}
 	if o.Class = fieldText(o.Fields, "_class"); o.Class == "" {
-		o.Err = errors.New("the object names no class in _class")
+		o.Err = errors.New(`the object names no class, such as "_class": "note@sample"`)
 	}
 	o.ID = fieldText(o.Fields, "_id")
 }

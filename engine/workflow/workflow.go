@@ -24,11 +24,12 @@ func Class() *engine.Class {
 	if err := c.Init(); err != nil {
 		panic(err) // the class above is a constant of the program
 	}
+	c.Link()
 	return c
 }
 
-// Stage is the record that puts an item at a stage of a workflow.
-func Stage(stages, c *engine.Class, item, workflow, stage string) engine.Record {
+// Stage is the item that says that another has reached a stage of a workflow.
+func Stage(stages, c *engine.Class, item, workflow, stage string) *engine.Item {
 	v := engine.NewValues(stages)
 	for name, value := range map[string]string{
 		"id":    fmt.Sprintf("%s\t%s\t%s", c.Root().FullName, item, workflow),
@@ -36,5 +37,5 @@ func Stage(stages, c *engine.Class, item, workflow, stage string) engine.Record 
 	} {
 		v[stages.Property(name).Index] = value
 	}
-	return engine.Record{Class: stages, Values: v}
+	return &engine.Item{Class: stages, Values: v}
 }

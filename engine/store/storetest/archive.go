@@ -14,6 +14,7 @@ var archiveTests = []test{
 	{"in place of what is there", archiveReplace},
 	{"all or none", archiveRefused},
 	{"counters", archiveCounters},
+	{"words to be found by", archiveWords},
 }
 
 // archive is a repository that can be copied.
@@ -210,4 +211,19 @@ func archiveCounters(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	same(t, "counters", got, map[string]int64{"orders": 7, "item@test#no": 41})
+}
+
+func archiveWords(t *testing.T, open Open) {
+	c := NewClass("text", Prop("id", engine.String), Prop("title", engine.String, searched))
+	r := open(t, []*engine.Class{c}).(archive)
+	put := func(items ...*engine.Item) {
+		t.Helper()
+		if err := r.Import(t.Context(), items); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(object(c, "", "", "id", "1", "title", "green tea"), object(c, "", "", "id", "2", "title", "milk"))
+	findsText(t, r, c, map[string]string{"tea": "1", "milk": "2"})
+	put(object(c, "", "", "id", "1", "title", "milk"))
+	findsText(t, r, c, map[string]string{"tea": "", "milk": "12"})
 }

@@ -12,7 +12,6 @@ var keysetTests = []test{
 	{"pages by position", keysetPages},
 	{"pages while items come and go", keysetStable},
 	{"cursors", cursors},
-	{"the key of cursors", secretKey},
 }
 
 // openOrders has items whose sort values repeat and are null.
@@ -165,17 +164,5 @@ func cursors(t *testing.T, open Open) {
 		if at, err := key.Decode(plain, key.Encode(plain, engine.Position{Sequence: n})); err != nil || at.Sequence != n || len(at.Values) != 0 {
 			t.Errorf("a list that nothing sorts, at %d: got %+v, %v", n, at, err)
 		}
-	}
-}
-
-// secretKey: a store offers the key of its cursors, which never changes.
-func secretKey(t *testing.T, open Open) {
-	r, _ := openOrders(t, open)
-	s, ok := r.(interface{ CursorKey() engine.CursorKey })
-	if !ok {
-		t.Fatal("the repository has no key")
-	}
-	if len(s.CursorKey()) < 32 || string(s.CursorKey()) != string(s.CursorKey()) {
-		t.Errorf("the key has %d bytes", len(s.CursorKey()))
 	}
 }

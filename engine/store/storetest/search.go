@@ -75,13 +75,16 @@ func searchChanges(t *testing.T, open Open) {
 	findsText(t, r, c, map[string]string{"fox": "235", "saved": "3", "bear": "04", "42": "", "7": "0"})
 	update("5", "id", "6")
 	findsText(t, r, c, map[string]string{"new": "6"})
+	n, err := r.UpdateAll(t.Context(), &engine.Query{Class: c, Filter: parsed(t, c, `{"match":["new"]}`), Count: -1}, values(c, "title", "many foxes"))
+	same(t, "changed", []any{n, err}, []any{int64(1), nil})
+	findsText(t, r, c, map[string]string{"new": "", "many": "6"})
 	for _, id := range []string{"2", "6"} {
 		if err := r.Delete(t.Context(), c, id, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	findsText(t, r, c, map[string]string{"fox": "3", "new": ""})
-	n, err := r.UpdateAll(t.Context(), where(c, engine.OpEq, "id", "3"), values(c, "title", "all bears"))
+	n, err = r.UpdateAll(t.Context(), where(c, engine.OpEq, "id", "3"), values(c, "title", "all bears"))
 	same(t, "changed", []any{n, err}, []any{int64(1), nil})
 	findsText(t, r, c, map[string]string{"fox": "", "bears": "3"})
 }

@@ -63,6 +63,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"keysets", keysetTests},
 		{"search", searchTests},
 		{"aggregation", aggregateTests},
+		{"formulas", calculateTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {

@@ -1,30 +1,30 @@
-package crud
+package engine
 
 import (
 	"slices"
 	"strings"
-
-	"restsrv/engine"
 )
 
 // Limits of what one request may have loaded: each path costs a statement.
 const (
-	maxPaths   = 250
-	maxPath    = 16 // names in one path
-	maxNesting = 5
+	maxLoads    = 250
+	maxLoadPath = 16 // names in one path
 )
 
-// loads collects what to load with each item: a tree of paths without
-// doubles.
-type loads struct {
-	class *engine.Class
-	roots []*engine.Load
+// MaxLoadDepth is the most levels of LoadSet.Nested.
+const MaxLoadDepth = 5
+
+// LoadSet collects what to load with each item of a query: a tree of paths
+// without doubles.
+type LoadSet struct {
+	Roots []*Load
+	class *Class
 	count int
 }
 
-// newLoads begins with the attributes that the class always loads.
-func newLoads(c *engine.Class) *loads {
-	l := &loads{class: c}
+// NewLoadSet begins with the attributes that the class always loads.
+func NewLoadSet(c *Class) *LoadSet {
+	l := &LoadSet{class: c}
 	l.always(c)
 	for _, d := range c.Descendants {
 		l.always(d)
@@ -32,23 +32,23 @@ func newLoads(c *engine.Class) *loads {
 	return l
 }
 
-func (l *loads) always(c *engine.Class) {
+func (l *LoadSet) always(c *Class) {
 	for _, p := range c.Properties {
 		if !p.Eager || !leads(p) {
 			continue
 		}
-		known := slices.ContainsFunc(l.roots, func(r *engine.Load) bool {
+		known := slices.ContainsFunc(l.Roots, func(r *Load) bool {
 			return r.Property.Name == p.Name && r.Property.Definition == p.Definition
 		})
 		if !known {
 			l.count++
-			l.roots = append(l.roots, &engine.Load{Property: p, Shown: true})
+			l.Roots = append(l.Roots, &Load{Property: p, Shown: true})
 		}
 	}
 }
 
 // points are the references and collections of a class and of its descendants.
-func points(c *engine.Class) (all []*engine.Property) {
+func points(c *Class) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
 		for _, p := range d.Properties {
@@ -61,16 +61,16 @@ func points(c *engine.Class) (all []*engine.Property) {
 	return all
 }
 
-func family(c *engine.Class) []*engine.Class {
-	return append([]*engine.Class{c}, c.Descendants...)
+func family(c *Class) []*Class {
+	return append([]*Class{c}, c.Descendants...)
 }
 
-func leads(p *engine.Property) bool {
-	return (p.Type == engine.Reference || p.Type == engine.Collection) && p.Target != nil
+func leads(p *Property) bool {
+	return (p.Type == Reference || p.Type == Collection) && p.Target != nil
 }
 
 // named are the properties of that name of a class and of its descendants.
-func named(c *engine.Class, name string) (all []*engine.Property) {
+func named(c *Class, name string) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
 		if p := d.Property(name); p != nil && !seen[p.Definition] {
@@ -81,13 +81,13 @@ func named(c *engine.Class, name string) (all []*engine.Property) {
 	return all
 }
 
-// path is a way through references and collections; the last property may be
+// loadPath is a way through references and collections; the last property may be
 // any other.
-type path []*engine.Property
+type loadPath []*Property
 
 // follow are the ways that continue one of the paths, or begin at the class,
 // with the name.
-func (l *loads) follow(from path, name string) (all []path) {
+func (l *LoadSet) follow(from loadPath, name string) (all []loadPath) {
 	c := l.class
 	if len(from) > 0 {
 		last := from[len(from)-1]
@@ -102,16 +102,16 @@ func (l *loads) follow(from path, name string) (all []path) {
 	return all
 }
 
-// eager adds the paths of an _eager parameter (decisions.md section 2): names
+// Eager adds the paths of an _eager parameter (decisions.md section 2): names
 // separated by |, each of which is an attribute of the class, or continues the
 // path before it, or both. a.b is always a path.
-func (l *loads) eager(source, text string) error {
-	var before []path
+func (l *LoadSet) Eager(source, text string) error {
+	var before []loadPath
 	for _, name := range strings.Split(text, "|") {
 		if name == "" {
 			continue
 		}
-		var found []path
+		var found []loadPath
 		if strings.Contains(name, ".") {
 			var err error
 			if found, err = l.resolve(source, strings.Split(name, ".")); err != nil {
@@ -137,10 +137,10 @@ func (l *loads) eager(source, text string) error {
 }
 
 // resolve finds the ways that the names describe from the class on.
-func (l *loads) resolve(source string, names []string) ([]path, error) {
-	paths := []path{nil}
+func (l *LoadSet) resolve(source string, names []string) ([]loadPath, error) {
+	paths := []loadPath{nil}
 	for _, name := range names {
-		var longer []path
+		var longer []loadPath
 		for _, p := range paths {
 			longer = append(longer, l.follow(p, name)...)
 		}
@@ -150,7 +150,7 @@ func (l *loads) resolve(source string, names []string) ([]path, error) {
 				c = last[len(last)-1].Target
 			}
 			if c == nil {
-				return nil, engine.Errorf(engine.Invalid, "path", "%s: nothing can be loaded below attribute %s", source, engine.Quote(paths[0][len(paths[0])-1].Name))
+				return nil, Errorf(Invalid, "path", "%s: nothing can be loaded below attribute %s", source, Quote(paths[0][len(paths[0])-1].Name))
 			}
 			return nil, l.unknown(source, c, name)
 		}
@@ -159,28 +159,28 @@ func (l *loads) resolve(source string, names []string) ([]path, error) {
 	return paths, nil
 }
 
-func (l *loads) unknown(source string, c *engine.Class, name string) error {
-	e := engine.Errorf(engine.Invalid, "unknown-attribute", "%s: class %s has no attribute %s", source, c.FullName, engine.Quote(name))
+func (l *LoadSet) unknown(source string, c *Class, name string) error {
+	e := Errorf(Invalid, "unknown-attribute", "%s: class %s has no attribute %s", source, c.FullName, Quote(name))
 	e.Class, e.Attribute = c.FullName, name
 	return e
 }
 
 // add puts a path into the tree; what loads nothing is left out.
-func (l *loads) add(source string, p path) error {
-	if len(p) > maxPath {
-		return engine.Errorf(engine.Invalid, "path", "%s: a path has at most %d names", source, maxPath)
+func (l *LoadSet) add(source string, p loadPath) error {
+	if len(p) > maxLoadPath {
+		return Errorf(Invalid, "path", "%s: a path has at most %d names", source, maxLoadPath)
 	}
 	if !leads(p[len(p)-1]) {
 		p = p[:len(p)-1]
 	}
-	level := &l.roots
+	level := &l.Roots
 	for _, property := range p {
 		n := len(*level)
-		var load *engine.Load
-		*level, load = next(*level, property)
+		var load *Load
+		*level, load = nextLoad(*level, property)
 		if len(*level) > n {
-			if l.count++; l.count > maxPaths {
-				return engine.Errorf(engine.Invalid, "path", "%s: a request loads at most %d different paths", source, maxPaths)
+			if l.count++; l.count > maxLoads {
+				return Errorf(Invalid, "path", "%s: a request loads at most %d different paths", source, maxLoads)
 			}
 		}
 		level = &load.Next
@@ -188,23 +188,23 @@ func (l *loads) add(source string, p path) error {
 	return nil
 }
 
-// next finds the load of a property among others, or adds it.
-func next(level []*engine.Load, p *engine.Property) ([]*engine.Load, *engine.Load) {
+// nextLoad finds the load of a property among others, or adds it.
+func nextLoad(level []*Load, p *Property) ([]*Load, *Load) {
 	for _, l := range level {
 		if l.Property.Name == p.Name && l.Property.Definition == p.Definition {
 			return level, l
 		}
 	}
-	l := &engine.Load{Property: p, Shown: true}
+	l := &Load{Property: p, Shown: true}
 	return append(level, l), l
 }
 
-// nested adds all references and collections, so many levels deep.
-func (l *loads) nested(depth int) error {
+// Nested adds all references and collections, so many levels deep.
+func (l *LoadSet) Nested(depth int) error {
 	return l.nest(l.class, nil, depth)
 }
 
-func (l *loads) nest(c *engine.Class, from path, depth int) error {
+func (l *LoadSet) nest(c *Class, from loadPath, depth int) error {
 	if depth == 0 {
 		return nil
 	}
@@ -220,11 +220,11 @@ func (l *loads) nest(c *engine.Class, from path, depth int) error {
 	return nil
 }
 
-// enrichment adds what forceEnrichment lists: paths as arrays of names, or as
+// Enrichment adds what forceEnrichment lists: paths as arrays of names, or as
 // text as in _eager.
-func (l *loads) enrichment(v any) error {
+func (l *LoadSet) Enrichment(v any) error {
 	const source = "forceEnrichment"
-	wrong := engine.Errorf(engine.Invalid, "path", `%s takes an array of paths, such as [["town","region"],"author"]`, source)
+	wrong := Errorf(Invalid, "path", `%s takes an array of paths, such as [["town","region"],"author"]`, source)
 	list, ok := v.([]any)
 	if !ok {
 		return wrong
@@ -232,11 +232,11 @@ func (l *loads) enrichment(v any) error {
 	for _, e := range list {
 		switch e := e.(type) {
 		case string:
-			if err := l.eager(source, e); err != nil {
+			if err := l.Eager(source, e); err != nil {
 				return err
 			}
 		case []any:
-			names, err := texts(e, wrong)
+			names, err := loadNames(e, wrong)
 			if err != nil {
 				return err
 			}
@@ -256,7 +256,7 @@ func (l *loads) enrichment(v any) error {
 	return nil
 }
 
-func texts(list []any, wrong error) ([]string, error) {
+func loadNames(list []any, wrong error) ([]string, error) {
 	names := make([]string, len(list))
 	for i, v := range list {
 		name, ok := v.(string)

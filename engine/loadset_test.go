@@ -1,39 +1,37 @@
-package crud
+package engine
 
 import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"restsrv/engine"
 )
 
 // atlas is a class of towns: region.country.towns, twin, mayor; a district
 // below it has a guide.
-func atlas(t testing.TB) *engine.Class {
+func atlas(t testing.TB) *Class {
 	t.Helper()
-	class := func(name string, properties ...*engine.Property) *engine.Class {
+	class := func(name string, properties ...*Property) *Class {
 		for i, p := range properties {
 			p.OrderNumber, p.Definition, p.Nullable = i+1, name, true
 		}
-		c := &engine.Class{Name: name, Key: []string{"id"}, Properties: append([]*engine.Property{{Name: "id", Type: engine.String}}, properties...)}
+		c := &Class{Name: name, Key: []string{"id"}, Properties: append([]*Property{{Name: "id", Type: String}}, properties...)}
 		return c
 	}
-	ref := func(name string) *engine.Property { return &engine.Property{Name: name, Type: engine.Reference} }
-	towns := &engine.Property{Name: "towns", Type: engine.Collection}
-	country := class("country", &engine.Property{Name: "name", Type: engine.String}, towns, ref("region"))
+	ref := func(name string) *Property { return &Property{Name: name, Type: Reference} }
+	towns := &Property{Name: "towns", Type: Collection}
+	country := class("country", &Property{Name: "name", Type: String}, towns, ref("region"))
 	region := class("region", ref("country"), ref("twin"))
 	person := class("person", ref("home"))
-	town := class("town", &engine.Property{Name: "name", Type: engine.String}, ref("region"), ref("twin"), ref("mayor"))
+	town := class("town", &Property{Name: "name", Type: String}, ref("region"), ref("twin"), ref("mayor"))
 	region.Properties[1].Target, region.Properties[2].Target = country, region
 	country.Properties[2].Target, country.Properties[3].Target = town, region
 	person.Properties[1].Target = town
 	town.Properties[2].Target, town.Properties[3].Target, town.Properties[4].Target = region, town, person
-	own := append([]*engine.Property(nil), town.Properties...)
-	district := &engine.Class{Name: "district", Key: []string{"id"}, Ancestor: town,
-		Properties: append(own, &engine.Property{Name: "guide", Type: engine.Reference, Target: person, Definition: "district", OrderNumber: 9})}
-	town.Descendants = []*engine.Class{district}
-	for _, c := range []*engine.Class{country, region, person, town, district} {
+	own := append([]*Property(nil), town.Properties...)
+	district := &Class{Name: "district", Key: []string{"id"}, Ancestor: town,
+		Properties: append(own, &Property{Name: "guide", Type: Reference, Target: person, Definition: "district", OrderNumber: 9})}
+	town.Descendants = []*Class{district}
+	for _, c := range []*Class{country, region, person, town, district} {
 		if err := c.Init(); err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +40,7 @@ func atlas(t testing.TB) *engine.Class {
 }
 
 // tree writes loads as a(b c) d.
-func tree(level []*engine.Load) string {
+func tree(level []*Load) string {
 	var parts []string
 	for _, l := range level {
 		text := l.Property.Name
@@ -78,12 +76,12 @@ func TestEager(t *testing.T) {
 		"guide.home.region":       "guide(home(region))",
 		"region.country.towns.id": "region(country(towns))",
 	} {
-		l := newLoads(atlas(t))
-		if err := l.eager("_eager", in); err != nil {
+		l := NewLoadSet(atlas(t))
+		if err := l.Eager("_eager", in); err != nil {
 			t.Errorf("%s: %v", in, err)
 			continue
 		}
-		if got := sorted(tree(l.roots)); got != sorted(want) {
+		if got := sorted(tree(l.Roots)); got != sorted(want) {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
@@ -121,8 +119,8 @@ func TestEagerRefused(t *testing.T) {
 		"name.x":                             `below attribute \"name\"`,
 		"twin" + strings.Repeat(".twin", 16): "at most 16 names",
 	} {
-		err := newLoads(atlas(t)).eager("_eager", in)
-		if engine.CodeOf(err) != engine.Invalid || err == nil || !strings.Contains(fmt.Sprintf("%q", err.Error()), want) {
+		err := NewLoadSet(atlas(t)).Eager("_eager", in)
+		if CodeOf(err) != Invalid || err == nil || !strings.Contains(fmt.Sprintf("%q", err.Error()), want) {
 			t.Errorf("%s: got %v, want %s", in, err, want)
 		}
 	}
@@ -134,7 +132,7 @@ func TestAlwaysEager(t *testing.T) {
 	c := atlas(t)
 	c.Property("region").Eager = true
 	c.Property("region").Target.Property("country").Eager = true
-	if got := tree(newLoads(c).roots); got != "region" {
+	if got := tree(NewLoadSet(c).Roots); got != "region" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -142,23 +140,23 @@ func TestAlwaysEager(t *testing.T) {
 // TestNested holds that nestingDepth loads all levels, and is bounded by the
 // number of paths.
 func TestNested(t *testing.T) {
-	l := newLoads(atlas(t))
-	if err := l.nested(1); err != nil || sorted(tree(l.roots)) != "guide mayor region twin" {
-		t.Errorf("got %s, %v", tree(l.roots), err)
+	l := NewLoadSet(atlas(t))
+	if err := l.Nested(1); err != nil || sorted(tree(l.Roots)) != "guide mayor region twin" {
+		t.Errorf("got %s, %v", tree(l.Roots), err)
 	}
-	if err := newLoads(atlas(t)).nested(maxPath); engine.CodeOf(err) != engine.Invalid || err == nil {
+	if err := NewLoadSet(atlas(t)).Nested(maxLoadPath); CodeOf(err) != Invalid || err == nil {
 		t.Errorf("so many paths: %v", err)
 	}
 }
 
 // TestEnrichment holds the forms of forceEnrichment.
 func TestEnrichment(t *testing.T) {
-	l := newLoads(atlas(t))
-	if err := l.enrichment([]any{[]any{"region", "country"}, "mayor|home", "twin"}); err != nil || tree(l.roots) != "region(country) mayor(home) twin" {
-		t.Errorf("got %s, %v", tree(l.roots), err)
+	l := NewLoadSet(atlas(t))
+	if err := l.Enrichment([]any{[]any{"region", "country"}, "mayor|home", "twin"}); err != nil || tree(l.Roots) != "region(country) mayor(home) twin" {
+		t.Errorf("got %s, %v", tree(l.Roots), err)
 	}
 	for _, wrong := range []any{"region", []any{[]any{}}, []any{[]any{"region", nil}}, []any{nil}, []any{[]any{"region", "x"}}, []any{[]any{"mayor", "region"}}} {
-		if err := newLoads(atlas(t)).enrichment(wrong); engine.CodeOf(err) != engine.Invalid || err == nil {
+		if err := NewLoadSet(atlas(t)).Enrichment(wrong); CodeOf(err) != Invalid || err == nil {
 			t.Errorf("%v: %v", wrong, err)
 		}
 	}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/transfer"
+)
+
+const exportUsage = `restsrv export writes everything as NDJSON, also while the server runs: objects
+with who created and changed them and the hashes of their passwords, members of
+collections, accounts, roles, permissions, stages of workflows, counters. Tokens,
+remembered answers and keys of the server are not in it. restsrv import restores
+it into any database; exported again it is the same, byte by byte.
+
+  restsrv export > all.ndjson
+  restsrv export -o all.ndjson -files
+
+Whoever reads the file can try to guess passwords from their hashes: keep it as
+you keep the database.
+`
+
+// exportCommand is restsrv export.
+func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
+	c := newDataCommand("export", exportUsage, s)
+	c.dbFlag()
+	file := c.set.String("o", "", "file to write, for its owner alone (default the standard output)")
+	withFiles := c.set.Bool("files", false, "write the contents of files, too")
+	if _, err := c.parse(args, 0); err != nil {
+		return err
+	}
+	if err := c.load(); err != nil {
+		return err
+	}
+	d, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.store.Close()) }()
+	config := transfer.ExportConfig{Data: d.store, Classes: slices.Concat(d.system.exported(), c.app.meta.Classes()), Files: d.system.files}
+	if *withFiles {
+		config.Content = contents{d.files}
+	}
+	total, err := transfer.Total(ctx, d.store, config.Classes)
+	if err != nil {
+		return plain(err)
+	}
+	add, done := progress(s, "exporting", total, false)
+	config.Progress = add
+	items := map[string]int{}
+	err = writeAside(*file, s.Out, func(out io.Writer) (err error) {
+		items, err = transfer.Export(ctx, config, out)
+		return err
+	})
+	done()
+	if err != nil {
+		return plain(err)
+	}
+	n := 0
+	for _, count := range items {
+		n += count
+	}
+	fmt.Fprintf(s.Err, "%d objects of %d classes exported\n", n, len(items))
+	return nil
+}
+
+// exported are the server's own classes that exports have: tokens, remembered
+// answers and keys end with the database that they belong to.
+func (s *system) exported() []*engine.Class {
+	return append(slices.DeleteFunc(slices.Clone(s.accounts), func(c *engine.Class) bool { return c.Name == "#token" }), s.files, s.stages)
+}
+
+// writeAside writes a file so that it is there as a whole or not at all, and for
+// its owner alone; without a name it writes to out.
+func writeAside(name string, out io.Writer, write func(io.Writer) error) (err error) {
+	if name == "" {
+		return write(out)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // its mode is 0600
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", name, unwrapPath(err))
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+		}
+	}()
+	buffered := bufio.NewWriter(f)
+	if err := write(buffered); err != nil {
+		return err
+	}
+	if err := errors.Join(buffered.Flush(), f.Sync()); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), name); err != nil {
+		return err
+	}
+	return f.Close()
+}

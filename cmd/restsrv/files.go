@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"restsrv/engine/file"
+)
+
+const filesUsage = `restsrv files finds what the file storage keeps for nobody: contents that no
+object holds, what uploads that broke off left, entries of objects that are gone.
+Nothing is taken for such before it is an hour old. It works beside a running
+server.
+
+  restsrv files           tell what there is
+  restsrv files -remove   remove it
+`
+
+// filesCommand is restsrv files.
+func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
+	c := newDataCommand("files", filesUsage, s)
+	c.dbFlag()
+	remove := c.set.Bool("remove", false, "remove what is found")
+	if _, err := c.parse(args, 0); err != nil {
+		return err
+	}
+	if err := c.load(); err != nil {
+		return err
+	}
+	d, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.store.Close()) }()
+	var orphans []file.Orphan
+	err = d.files.Orphans(ctx, c.app.meta, func(o file.Orphan) error {
+		orphans = append(orphans, o)
+		return nil
+	})
+	if err != nil {
+		return plain(err)
+	}
+	var bytes int64
+	for _, o := range orphans {
+		bytes += o.Size
+		fmt.Fprintln(s.Out, orphanText(o))
+		if *remove {
+			if err := d.files.Remove(ctx, o); err != nil {
+				return plain(err)
+			}
+		}
+	}
+	what := "found; restsrv files -remove removes them"
+	if *remove {
+		what = "removed"
+	}
+	if len(orphans) == 0 {
+		what = "found"
+	}
+	fmt.Fprintf(s.Out, "%d orphans of %d bytes %s\n", len(orphans), bytes, what)
+	return nil
+}
+
+func orphanText(o file.Orphan) string {
+	switch {
+	case o.Row != nil:
+		return fmt.Sprintf("entry    %s %q of %s %s, attribute %s", o.Row.ID, o.Row.Name, o.Row.Class, o.Row.Item, o.Row.Attribute)
+	case o.Path != "":
+		return fmt.Sprintf("upload   %s, %d bytes", o.Path, o.Size)
+	}
+	return fmt.Sprintf("content  %s, %d bytes", o.Hash, o.Size)
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/transfer"
+	"restsrv/engine/wire"
+	"restsrv/engine/workflow"
+)
+
+const importUsage = `restsrv import takes objects into a database, also while its server runs.
+
+  restsrv import DIR       an application directory: the objects of its data folder,
+                           the accounts and roles of its acl folder
+  restsrv import DIR/data  a data folder: files named class@namespace@id.json
+  restsrv import FILE      NDJSON, one object a line with _class and _id; - is the
+                           standard input. What restsrv export wrote comes back
+                           exactly as it was.
+
+Objects may refer to others that come later. Those that are there are changed
+where they differ, so that importing twice changes nothing. Accounts and roles
+are taken when they come for the first time. What cannot be taken is named, and
+keeps nothing else from being taken; the command fails then.
+`
+
+// importCommand is restsrv import.
+func importCommand(ctx context.Context, args []string, s stdio) (err error) {
+	c := newDataCommand("import", importUsage, s)
+	c.dbFlag()
+	names, err := c.parse(args, 1)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		fmt.Fprintln(s.Err, "restsrv import: what to import is missing: an application directory, a data folder, an NDJSON file or - (restsrv import -h)")
+		return errUsage
+	}
+	from, err := findImport(names[0])
+	if err != nil {
+		return err
+	}
+	if c.config == "" {
+		c.config = from.config
+	}
+	if err := c.load(); err != nil {
+		return err
+	}
+	source, err := from.open(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.close()) }()
+	d, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.store.Close()) }()
+	return c.take(ctx, d, from, source)
+}
+
+// importFrom is what is imported.
+type importFrom struct {
+	name   string
+	config string // deploy.json that goes with it, "" for none
+	acl    string // folder, "" for none
+	data   string // folder, "" when it is NDJSON
+	close  func() error
+}
+
+// findImport looks at what PATH is.
+func findImport(name string) (*importFrom, error) {
+	f := &importFrom{name: name, close: func() error { return nil }}
+	if name == "-" {
+		return f, nil
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: expected an application directory, a data folder or an NDJSON file: %w", name, unwrapPath(err))
+	}
+	if !info.IsDir() {
+		return f, nil
+	}
+	has := func(dir, inner string) bool {
+		_, err := os.Stat(filepath.Join(dir, inner))
+		return err == nil
+	}
+	f.data = name
+	if has(name, "deploy.json") || has(name, "meta") || has(name, "data") || has(name, "acl") {
+		f.data, f.acl = filepath.Join(name, "data"), filepath.Join(name, "acl")
+	}
+	for _, dir := range []string{name, filepath.Join(name, "..")} {
+		if f.config == "" && has(dir, "deploy.json") {
+			f.config = filepath.Join(dir, "deploy.json")
+		}
+	}
+	return f, nil
+}
+
+// unwrapPath is the reason of a failure without the path, which is told already.
+func unwrapPath(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// open makes the source of objects.
+func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
+	switch {
+	case f.name == "-":
+		return transfer.NDJSON(c.io.In, "standard input", -1), nil
+	case f.data != "":
+		if _, err := os.Stat(f.data); errors.Is(err, fs.ErrNotExist) {
+			return transfer.Source{Objects: func(func(transfer.Object) bool) {}}, nil // an application without data
+		}
+		s, err := transfer.Directory(os.DirFS(f.data), c.app.config.Namespace)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", f.data, unwrapPath(err))
+		}
+		return s, err
+	}
+	file, err := os.Open(f.name)
+	if err != nil {
+		return transfer.Source{}, fmt.Errorf("%s: %w", f.name, unwrapPath(err))
+	}
+	f.close = file.Close
+	size := int64(-1)
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	return transfer.NDJSON(file, f.name, size), nil
+}
+
+// take imports everything and tells what became of it.
+func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, source transfer.Source) error {
+	seeded := 0
+	var err error
+	if source.Exact {
+		_, err = d.store.Seed(ctx, nil) // what was exported is all that there is to be
+	} else {
+		seeded, err = c.app.seed(ctx, d)
+	}
+	if err != nil {
+		return err
+	}
+	var accounts account.Imported
+	if from.acl != "" {
+		if accounts, err = c.accounts(ctx, d, from.acl); err != nil {
+			return fmt.Errorf("%s: %w", from.acl, err)
+		}
+	}
+	add, done := progress(c.io, "importing", source.Total, from.data == "")
+	config := c.importConfig(ctx, d)
+	config.Progress = add
+	report, err := transfer.Import(ctx, config, source)
+	done()
+	if err != nil {
+		fmt.Fprintf(c.io.Err, "restsrv import: ended after %d objects\n", report.Count())
+		return plain(err)
+	}
+	summary := importSummary{c.app, report, accounts, seeded}
+	return summary.write(c.io.Out)
+}
+
+func (c *dataCommand) importConfig(ctx context.Context, d *database) transfer.Config {
+	files := engine.Files{Storage: d.files, Data: d.store, Meta: c.app.meta}
+	return transfer.Config{
+		Data: d.store, Meta: c.app.meta, System: d.system.all(),
+		Stage: func(c *engine.Class, id, name, stage string) *engine.Item {
+			return workflow.Stage(d.system.stages, c, id, name, stage)
+		},
+		Accept: files.Accept, Content: contents{d.files},
+		Hash: d.hasher.Hash, Matches: d.hasher.Matches, Generate: d.store.Generate(ctx),
+	}
+}
+
+// accounts takes the accounts and roles of an acl folder, if there is one.
+func (c *dataCommand) accounts(ctx context.Context, d *database, dir string) (account.Imported, error) {
+	var acl account.ACL
+	var faults engine.Faults
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return account.Imported{}, nil
+	}
+	if err != nil {
+		return account.Imported{}, unwrapPath(err)
+	}
+	for _, e := range entries {
+		ext := path.Ext(e.Name())
+		if e.IsDir() || !slices.Contains([]string{".yml", ".yaml", ".json"}, ext) {
+			continue
+		}
+		name := path.Join(filepath.Base(dir), e.Name())
+		fields, err := readACLFile(filepath.Join(dir, e.Name()), ext)
+		if err != nil {
+			faults = append(faults, engine.Fault{File: name, Found: err.Error(), Expected: "roles, users or one user"})
+			continue
+		}
+		acl.ReadACL(jsonfile.Object{File: name, Fields: fields, Faults: &faults})
+	}
+	done, err := d.accounts.Import(ctx, acl)
+	for _, f := range faults {
+		done.Refused = append(done.Refused, account.Refused{Where: f.File, Err: errors.New(strings.TrimPrefix(f.String(), f.File+": "))})
+	}
+	return done, err
+}
+
+func readACLFile(name, ext string) (engine.Fields, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
+	var v any
+	if ext == ".json" {
+		v, err = wire.Decode(text)
+	} else {
+		v, _, err = jsonfile.DecodeYAML(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		return nil, errors.New(jsonfile.Describe(v))
+	}
+	return fields, nil
+}
+
+// importSummary is what an import tells at its end.
+type importSummary struct {
+	app      *app
+	report   *transfer.Report
+	accounts account.Imported
+	seeded   int
+}
+
+// write tells what was taken and what not; the error says that something was
+// not.
+func (s importSummary) write(out io.Writer) error {
+	r, a := s.report, s.accounts
+	for _, name := range slices.Sorted(maps.Keys(r.Taken)) {
+		fmt.Fprintf(out, "%8d  %s\n", r.Taken[name], name)
+	}
+	fmt.Fprintf(out, "%8d  objects of %d classes taken", r.Count(), len(r.Taken))
+	if r.Unchanged > 0 {
+		fmt.Fprintf(out, ", %d of them were there as they are", r.Unchanged)
+	}
+	fmt.Fprintln(out)
+	if s.seeded > 0 {
+		fmt.Fprintf(out, "%8d  objects of %s created\n", s.seeded, s.app.config.File)
+	}
+	if a.Accounts+a.Roles+a.Known > 0 {
+		fmt.Fprintf(out, "%8d  accounts and %d roles taken, %d accounts and roles known before\n", a.Accounts, a.Roles, a.Known)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Ignored)) {
+		fmt.Fprintf(out, "%8d  values passed over: there is no attribute %s\n", r.Ignored[name], name)
+	}
+	for _, f := range r.Refused {
+		fmt.Fprintf(out, "not taken: %s: %s\n", f.Where, f.Reason)
+	}
+	for _, f := range a.Refused {
+		fmt.Fprintf(out, "not taken: %s: %s\n", f.Where, plain(f.Err))
+	}
+	if n := len(r.Refused) + len(a.Refused); n > 0 {
+		return fmt.Errorf("%d objects, accounts or roles were not taken", n)
+	}
+	return nil
+}

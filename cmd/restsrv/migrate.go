@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"restsrv/engine"
+	"restsrv/engine/transfer"
+)
+
+const migrateUsage = `restsrv migrate copies everything from one database to another, of either kind:
+objects, accounts, roles, tokens, keys, counters, in the order in which they were
+made. Then it reads both and compares how much there is, and what.
+
+  restsrv migrate -from sqlite:restsrv.db -to postgres://user@host/database
+
+Stop the server first: what is written meanwhile may not come along, and is told
+as a difference. The contents of files are in the directory files and stay there.
+A database that has objects is refused, also one in which a migration broke off:
+remove it, or continue with -force.
+`
+
+// migrateCommand is restsrv migrate.
+func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
+	c := newDataCommand("migrate", migrateUsage, s)
+	from := c.set.String("from", "", "database to copy, sqlite:PATH or postgres://user@host/database")
+	to := c.set.String("to", "", "database to fill")
+	force := c.set.Bool("force", false, "fill a database that has objects; those with the same ids are replaced")
+	if _, err := c.parse(args, 0); err != nil {
+		return err
+	}
+	if *from == "" || *to == "" || *from == *to {
+		fmt.Fprintln(s.Err, "restsrv migrate: -from and -to name two databases, such as -from sqlite:restsrv.db -to postgres://user@host/database")
+		return errUsage
+	}
+	if err := c.load(); err != nil {
+		return err
+	}
+	sys := newSystem()
+	source, err := c.openAt(ctx, *from, sys)
+	if err != nil {
+		return fmt.Errorf("-from: %w", err)
+	}
+	defer func() { err = errors.Join(err, source.store.Close()) }()
+	target, err := c.openAt(ctx, *to, sys)
+	if err != nil {
+		return fmt.Errorf("-to: %w", err)
+	}
+	defer func() { err = errors.Join(err, target.store.Close()) }()
+	m := &migration{c, source, target, slices.Concat(sys.all(), c.app.meta.Classes())}
+	if err := m.checkTarget(ctx, *force); err != nil {
+		return plain(err)
+	}
+	if err := m.copy(ctx); err != nil {
+		return fmt.Errorf("the migration broke off, -to is not complete: %w", plain(err))
+	}
+	return plain(m.verify(ctx))
+}
+
+type migration struct {
+	*dataCommand
+	source, target *database
+	classes        []*engine.Class
+}
+
+func (m *migration) checkTarget(ctx context.Context, force bool) error {
+	n, err := transfer.Total(ctx, m.target.store, m.classes)
+	if err != nil || n == 0 || force {
+		return err
+	}
+	return fmt.Errorf("-to has %d objects, accounts or other entries: expected an empty database, or -force", n)
+}
+
+func (m *migration) copy(ctx context.Context) error {
+	total, err := transfer.Total(ctx, m.source.store, m.classes)
+	if err != nil {
+		return err
+	}
+	add, done := progress(m.io, "copying", total, false)
+	defer done()
+	return transfer.Copy(ctx, m.source.store, m.target.store, m.classes, add)
+}
+
+// verify compares both databases and, if they are the same, makes the copy one
+// that has begun: a first start adds nothing to it.
+func (m *migration) verify(ctx context.Context) error {
+	a, err := transfer.Sums(ctx, m.source.store, m.classes)
+	if err != nil {
+		return err
+	}
+	b, err := transfer.Sums(ctx, m.target.store, m.classes)
+	if err != nil {
+		return err
+	}
+	writeSums(m.io.Out, a)
+	if differ := differences(a, b); len(differ) > 0 {
+		fmt.Fprintln(m.io.Out, "-to differs:")
+		writeSums(m.io.Out, differ)
+		return errors.New("the databases differ: was something written meanwhile, or was -to in use?")
+	}
+	if _, err := m.target.store.Seed(ctx, nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(m.io.Out, "both databases are the same")
+	return nil
+}
+
+// differences are the sums of b that a has otherwise, and those that b lacks,
+// with nothing in them.
+func differences(a, b []transfer.Sum) (differ []transfer.Sum) {
+	for _, s := range b {
+		if !slices.Contains(a, s) {
+			differ = append(differ, s)
+		}
+	}
+	for _, s := range a {
+		if !slices.ContainsFunc(b, func(t transfer.Sum) bool { return t.Name == s.Name }) {
+			differ = append(differ, transfer.Sum{Name: s.Name})
+		}
+	}
+	return differ
+}
+
+func writeSums(out io.Writer, sums []transfer.Sum) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, s := range sums {
+		fmt.Fprintf(w, "%d\t%s\t  %s\n", s.Count, s.Hash, s.Name)
+	}
+	_ = w.Flush() // a terminal that is gone is no failure of the migration
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// progress shows at a terminal how far a command has come; total is negative
+// when nobody knows how far there is to go. bytes says that bytes count. Call
+// done before anything else is written.
+func progress(s stdio, what string, total int64, bytes bool) (add func(int64), done func()) {
+	if !s.Terminal {
+		return func(int64) {}, func() {}
+	}
+	bar := progressbar.NewOptions64(total,
+		progressbar.OptionSetWriter(s.Err),
+		progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(),
+		progressbar.OptionShowBytes(bytes),
+		progressbar.OptionSetWidth(30),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionSetRenderBlankState(true),
+		progressbar.OptionClearOnFinish(),
+	)
+	// What a terminal cannot show is no failure of the command.
+	return func(n int64) { _ = bar.Add64(n) }, func() { _ = bar.Finish() }
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// realApplication is the directory of an application of the ancestor.
+func realApplication(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.Abs(filepath.Join(root, "..", "shared", "apps", "develop-and-test"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "deploy.json")); err != nil {
+		t.Skip("the application develop-and-test is not beside the repository")
+	}
+	return dir
+}
+
+// command runs a command line in this process and returns what it printed.
+func command(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, failed bytes.Buffer
+	err = run(t.Context(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &failed, Env: func(string) string { return "" }})
+	return out.String(), failed.String(), err
+}
+
+func mustRun(t *testing.T, args ...string) string {
+	t.Helper()
+	out, failed, err := command(t, args...)
+	if err != nil {
+		t.Fatalf("restsrv %s: %v\n%s%s", strings.Join(args, " "), err, failed, out)
+	}
+	return out
+}
+
+// TestRealApplication imports an application as its authors left it into both
+// databases: everything is taken, twice is once, every class and every object is
+// answered, and both databases answer the same.
+func TestRealApplication(t *testing.T) {
+	t.Parallel()
+	app := realApplication(t)
+	objects, err := filepath.Glob(filepath.Join(app, "data", "*.json"))
+	if err != nil || len(objects) == 0 {
+		t.Fatal("no data", err)
+	}
+	started := time.Now()
+	databases := []string{"sqlite:" + filepath.Join(t.TempDir(), "test.db"), pgtest.Database(t)}
+	var walks []map[string]string
+	for _, db := range databases {
+		out, warnings, err := command(t, "import", "-db", db, app)
+		if err != nil || !strings.Contains(out, fmt.Sprintf("%8d  objects of ", len(objects))) || !strings.Contains(out, "       4  accounts and 2 roles taken") {
+			t.Fatalf("import: %v\n%s", err, out)
+		}
+		if n := strings.Count(warnings, "describes again"); n != 1 {
+			t.Errorf("%d class files are named as duplicates, want 1", n)
+		}
+		out = mustRun(t, "import", "-db", db, app)
+		if want := fmt.Sprintf("taken, %d of them were there as they are\n", len(objects)); !strings.Contains(out, want) {
+			t.Errorf("the second import changed something:\n%s", out)
+		}
+		walks = append(walks, walk(t, app, db, started))
+	}
+	if len(walks[0]) < len(objects) {
+		t.Errorf("the walk has only %d answers", len(walks[0]))
+	}
+	for path, body := range walks[0] {
+		if other := walks[1][path]; other != body {
+			t.Errorf("%s\nSQLite     %.3000s\nPostgreSQL %.3000s", path, body, other)
+		}
+	}
+	if len(walks[0]) != len(walks[1]) {
+		t.Errorf("%d and %d answers", len(walks[0]), len(walks[1]))
+	}
+}
+
+// walk gets the list of every class and each of its objects.
+func walk(t *testing.T, app, db string, started time.Time) map[string]string {
+	t.Helper()
+	a, err := loadApplication(filepath.Join(app, "deploy.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, app, "-db", db)
+	defer p.kill()
+	token := p.token(t)
+	answers := map[string]string{}
+	get := func(path string) string {
+		status, body := p.get(t, path, func(r *http.Request) { r.Header.Set("auth-token", token) })
+		if status != http.StatusOK {
+			t.Errorf("GET %s: %d %s", path, status, body)
+		}
+		answers[path] = withoutNow(body, started)
+		return body
+	}
+	for _, c := range a.meta.Classes() {
+		var list []struct {
+			ID string `json:"_id"`
+		}
+		path := "/rest/crud/" + url.PathEscape(c.FullName)
+		if body := get(path + "?_count=1000"); json.Unmarshal([]byte(body), &list) != nil {
+			t.Errorf("GET %s: %s", path, body)
+		}
+		for _, it := range list {
+			get(path + "/" + url.PathEscape(it.ID))
+		}
+	}
+	return answers
+}
+
+var instants = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[\d:.]+Z"`)
+
+// withoutNow hides the times since then: of the import, and of what is computed
+// when it is read.
+func withoutNow(body string, since time.Time) string {
+	return instants.ReplaceAllStringFunc(body, func(s string) string {
+		at, err := time.Parse(time.RFC3339, strings.Trim(s, `"`))
+		if err == nil && !at.Before(since.Truncate(24*time.Hour)) {
+			return `"now"`
+		}
+		return s
+	})
+}
+
+// token signs in with an account of the application.
+func (p *process) token(t *testing.T) string {
+	t.Helper()
+	status, token := p.get(t, "/rest/token", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
+	if status != http.StatusOK {
+		t.Fatalf("no token: %d %s\n%s", status, token, p.log())
+	}
+	return token
+}
+
+func (p *process) get(t *testing.T, path string, change func(*http.Request)) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(r)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+// TestRealApplicationMoves takes the application from each database to the
+// other, as an export and by migration: what comes back is the same, byte by
+// byte.
+func TestRealApplicationMoves(t *testing.T) {
+	t.Parallel()
+	app := realApplication(t)
+	config := filepath.Join(app, "deploy.json")
+	dir := t.TempDir()
+	fresh := func(kind string) string {
+		if kind == "sqlite" {
+			return "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+		}
+		return pgtest.Database(t)
+	}
+	for from, to := range map[string]string{"sqlite": "postgres", "postgres": "sqlite"} {
+		source, restored, migrated := fresh(from), fresh(to), fresh(to)
+		mustRun(t, "import", "-db", source, app)
+		file := filepath.Join(dir, from+".ndjson")
+		mustRun(t, "export", "-config", config, "-db", source, "-o", file)
+		mustRun(t, "import", "-config", config, "-db", restored, file)
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := mustRun(t, "export", "-config", config, "-db", restored); got != string(want) || len(want) < 50_000 {
+			t.Errorf("from %s to %s: exported again it is not the same, %d and %d bytes", from, to, len(want), len(got))
+		}
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the export has mode %v, %v", info.Mode(), err)
+		}
+		out := mustRun(t, "migrate", "-config", config, "-from", source, "-to", migrated)
+		if !strings.HasSuffix(out, "both databases are the same\n") || !strings.Contains(out, "  class_string@develop-and-test\n") {
+			t.Errorf("migrate from %s to %s:\n%s", from, to, out)
+		}
+		if got := mustRun(t, "export", "-config", config, "-db", migrated); got != string(want) {
+			t.Errorf("from %s to %s: what was migrated is not the same, %d and %d bytes", from, to, len(want), len(got))
+		}
+	}
+}

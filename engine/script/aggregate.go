@@ -1,0 +1,62 @@
+package script
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// aggregateMembers are what options of aggregate mean something; the ancestor's
+// others are passed over.
+var aggregateMembers = []string{"fields", "aggregates", "filter", "sort", "offset", "count", "distinct", "skipSubClasses"}
+
+// aggregate gives an array of plain rows.
+func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	decoded, err := r.h.toDecoded(call.Argument(1))
+	if err != nil {
+		return operation{}, err
+	}
+	given, _ := decoded.(engine.Fields)
+	var members engine.Fields
+	for _, f := range given {
+		if slices.Contains(aggregateMembers, f.Name) {
+			members = append(members, f)
+		}
+	}
+	a, err := engine.ParseAggregation(c, members, r.h.v.gen.rt.now())
+	if err != nil {
+		return operation{}, err
+	}
+	limit := r.h.v.gen.limits.Rows
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		var rows [][]any
+		err := r.repo.Aggregate(ctx, a, func(row []any) error {
+			if len(rows) == limit {
+				return engine.Errorf(engine.Invalid, "too-many-items",
+					"aggregate made more than %d rows of %s: pass a count, or a narrower filter", limit, c.FullName)
+			}
+			rows = append(rows, slices.Clone(row))
+			return nil
+		})
+		return func() goja.Value { return r.h.rows(a.Names(), rows) }, err
+	}}, nil
+}
+
+func (h *host) rows(names []string, rows [][]any) goja.Value {
+	list := make([]any, len(rows))
+	for i, row := range rows {
+		o := h.js.NewObject()
+		for j, name := range names {
+			h.put(o, name, h.fromValue(row[j]))
+		}
+		list[i] = o
+	}
+	return h.js.NewArray(list...)
+}

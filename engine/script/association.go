@@ -1,0 +1,197 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// association is a collection of one item.
+type association struct {
+	class      *engine.Class
+	master     string // id
+	collection *engine.Property
+}
+
+// association reads a master item and the name of one of its collections.
+func (r *jsRepository) association(call goja.FunctionCall) (*association, error) {
+	master := itemOf(call.Argument(0))
+	if master == nil {
+		return nil, engine.Errorf(engine.Invalid, "argument", "the first argument is an item, found %s", describeValue(call.Argument(0)))
+	}
+	a := &association{class: master.item.Class, master: master.item.ID}
+	name := call.Argument(1).String()
+	if a.collection = a.class.Property(name); a.collection == nil || a.collection.Type != engine.Collection || a.collection.Target == nil {
+		e := engine.Errorf(engine.Invalid, "no-collection", "class %s has no collection %s", a.class.FullName, engine.Quote(name))
+		e.Class, e.Attribute = a.class.FullName, name
+		return nil, e
+	}
+	return a, nil
+}
+
+func (r *jsRepository) put(call goja.FunctionCall) (operation, error) { return r.relink("add", call) }
+
+func (r *jsRepository) eject(call goja.FunctionCall) (operation, error) {
+	return r.relink("remove", call)
+}
+
+// relink adds members to a collection or takes them out, and gives the master
+// as it is then.
+func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, error) {
+	a, err := r.association(call)
+	if err != nil {
+		return operation{}, err
+	}
+	details, err := r.h.toDecoded(call.Argument(2))
+	if err != nil {
+		return operation{}, err
+	}
+	if _, ok := details.([]any); !ok {
+		details = []any{details}
+	}
+	in := &input{r: r, class: a.class, id: a.master}
+	g := r.h.v.gen
+	in.values, _, err = a.class.Bind(engine.Fields{{Name: a.collection.Name, Value: engine.Fields{{Name: how, Value: details}}}}, g.strict)
+	if err != nil {
+		return operation{}, err
+	}
+	r.h.v.cur.claim(in.values, g.storage)
+	after, err := r.after(a.class, call.Argument(4))
+	return r.update(in, after), err
+}
+
+// query finds the members by what they hold, which the database can count,
+// sort and cut; nil when they are found by links alone.
+func (a *association) query(ctx context.Context, repo engine.Repository) (*engine.Query, error) {
+	p := a.collection
+	if p.Back == nil {
+		return nil, nil
+	}
+	var held any = a.master
+	if p.Binding != nil {
+		it, err := repo.Get(ctx, a.class, a.master)
+		if err != nil {
+			return nil, err
+		}
+		if held = it.Values[p.Binding.Index]; held == nil {
+			return &engine.Query{Class: p.Target, Filter: engine.Never(), Count: -1}, nil
+		}
+	}
+	f, err := engine.Equal(p.Back, held)
+	return &engine.Query{Class: p.Target, Filter: engine.And(f, p.Conditions), Sort: p.Sorting, Count: -1}, err
+}
+
+// members fetches what is linked, in the order of the collection.
+func (a *association) members(ctx context.Context, repo engine.Repository, wanted *engine.Query) ([]*engine.Item, error) {
+	load := &engine.Load{Property: a.collection, Shown: true, Filter: wanted.Filter, Next: wanted.Load}
+	it, err := repo.Get(ctx, a.class, a.master, load)
+	if err != nil {
+		return nil, err
+	}
+	return it.Link(a.collection).Items, nil
+}
+
+// among finds the members by their ids, so that the database sorts them.
+func among(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
+	q := *wanted
+	q.Filter = engine.Never()
+	key := q.Class.KeyProperties()
+	if len(items) == 0 {
+		return &q, nil
+	}
+	if len(key) > 1 {
+		return nil, engine.Errorf(engine.Invalid, "sort", "getAssociationsList cannot sort objects of class %s, whose key is several attributes", q.Class.FullName)
+	}
+	ids := make([]any, len(items))
+	for i, it := range items {
+		ids[i] = it.ID
+	}
+	var err error
+	q.Filter, err = engine.AnyOf(key[0], ids)
+	return &q, err
+}
+
+// find fetches the members that options want.
+func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.Query) ([]*engine.Item, error) {
+	q, err := a.query(ctx, r.repo)
+	if err != nil {
+		return nil, err
+	}
+	if q == nil {
+		items, err := a.members(ctx, r.repo, wanted)
+		if err != nil || len(wanted.Sort) == 0 {
+			return cut(items, wanted), err
+		}
+		if q, err = among(items, wanted); err != nil {
+			return nil, err
+		}
+		return r.list(ctx, q)
+	}
+	q.Filter = engine.And(q.Filter, wanted.Filter)
+	if len(wanted.Sort) > 0 {
+		q.Sort = wanted.Sort
+	}
+	q.Offset, q.Count, q.Load = wanted.Offset, wanted.Count, wanted.Load
+	return r.list(ctx, q)
+}
+
+func cut(items []*engine.Item, q *engine.Query) []*engine.Item {
+	items = items[min(q.Offset, len(items)):]
+	if q.Count >= 0 {
+		items = items[:min(q.Count, len(items))]
+	}
+	return items
+}
+
+// wanted reads the options of a list of members.
+func (r *jsRepository) wanted(a *association, o *goja.Object) (*engine.Query, error) {
+	q := &engine.Query{Class: a.collection.Target, Count: -1}
+	if o == nil {
+		return q, r.page(q, nil)
+	}
+	var err error
+	if q.Filter, err = r.filter(q.Class, o); err != nil {
+		return nil, err
+	}
+	return q, r.page(q, o)
+}
+
+func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, error) {
+	a, err := r.association(call)
+	if err != nil {
+		return operation{}, err
+	}
+	wanted, err := r.wanted(a, objectOf(call.Argument(2)))
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		items, err := r.find(ctx, a, wanted)
+		return func() goja.Value { return r.h.list(items, -1) }, err
+	}}, err
+}
+
+func (r *jsRepository) getAssociationsCount(call goja.FunctionCall) (operation, error) {
+	a, err := r.association(call)
+	if err != nil {
+		return operation{}, err
+	}
+	wanted, err := r.wanted(a, objectOf(call.Argument(2)))
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		n, err := r.countMembers(ctx, a, wanted)
+		return func() goja.Value { return r.h.js.ToValue(n) }, err
+	}}, err
+}
+
+func (r *jsRepository) countMembers(ctx context.Context, a *association, wanted *engine.Query) (int64, error) {
+	q, err := a.query(ctx, r.repo)
+	if err != nil {
+		return 0, err
+	}
+	if q != nil {
+		q.Filter = engine.And(q.Filter, wanted.Filter)
+		return r.repo.Count(ctx, q)
+	}
+	wanted.Load = nil
+	items, err := a.members(ctx, r.repo, wanted)
+	return int64(len(items)), err
+}

@@ -1,0 +1,155 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// The functions that the script of a converter exports.
+const (
+	parseFunction   = "parse"
+	respondFunction = "respond"
+)
+
+// converter is an engine.Converter written in JavaScript: parse(data, req) makes
+// the records of a request, respond(items, req) the answer. Each may be left
+// out, and each may be async.
+type converter struct {
+	name string
+	live atomic.Pointer[Generation] // nil while no version could be loaded
+}
+
+var _ engine.Converter = (*converter)(nil)
+
+// AddConverter loads the script of a converter, to be kept up to date as
+// services are. When it cannot be loaded the *LoadError is returned with a
+// converter that fails until a good version comes.
+func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s.Converter = true
+	one := &managed{Service: s, converter: &converter{name: s.Name}}
+	m.services = append(m.services, one)
+	return one.converter, m.load(one)
+}
+
+// Parse is engine.Converter's.
+func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any, error) {
+	b := body{kind: decodedBody, decoded: data}
+	switch data := data.(type) {
+	case string:
+		b = body{kind: textBody, raw: []byte(data)}
+	case []byte:
+		b = body{kind: rawBody, raw: data}
+	}
+	o, done, err := c.call(ctx, r, b, &job{
+		function: parseFunction, data: true,
+		argument: func(call *call) goja.Value { return call.vm.host.bodyValue(b) },
+	})
+	if err == nil && !done {
+		return data, nil
+	}
+	return o.data, err
+}
+
+// Respond is engine.Converter's.
+func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
+	b, err := readBody(r)
+	if err != nil {
+		b = body{} // it was good enough for parse
+	}
+	o, done, err := c.call(ctx, r, b, &job{
+		function: respondFunction,
+		argument: func(call *call) goja.Value { return call.vm.host.list(items, -1) },
+	})
+	if err != nil || !done || o.none {
+		return nil, err
+	}
+	return o.response, nil
+}
+
+// job is a call of a function that is no route.
+type job struct {
+	function string
+	argument func(*call) goja.Value // before req
+	data     bool                   // the result is data, not an answer
+}
+
+// call runs a function of the script; done is false when it has none of that
+// name.
+func (c *converter) call(ctx context.Context, r *engine.Request, b body, j *job) (o outcome, done bool, err error) {
+	g := c.live.Load()
+	if g == nil {
+		return outcome{}, false, engine.Errorf(engine.Unavailable, "script", "converter %s is not available: its script could not be loaded", c.name)
+	}
+	for i, route := range g.routes {
+		if route.Method == j.function {
+			o, err := g.run(ctx, r, i, b, j)
+			return o, true, err
+		}
+	}
+	return outcome{}, false, nil
+}
+
+// outcome is what the result of a job makes. It runs inside Try.
+func (v *vm) outcome(c *call, result goja.Value) outcome {
+	none := result == nil || goja.IsUndefined(result)
+	switch {
+	case c.job == nil:
+		return outcome{response: v.response(result)}
+	case !c.job.data:
+		return outcome{response: v.response(result), none: none}
+	}
+	data, err := v.host.toDecoded(result)
+	return outcome{data: data, err: err}
+}
+
+// failedJob is the error of a job.
+func failedJob(f *Failure) error {
+	var e *engine.Error
+	switch {
+	case f.status == http.StatusForbidden:
+		return &engine.Error{Code: engine.Forbidden, Reason: "converter", Message: f.text, Err: f}
+	case f.status != 0:
+		return &engine.Error{Code: engine.Invalid, Reason: "converter", Message: f.text, Err: f}
+	case errors.As(f.cause, &e):
+		return e
+	}
+	return &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}
+}
+
+// registerConverter finds the functions of a converter: those of what the
+// module exports, or of the object that it constructs.
+func (l *loading) registerConverter(exports goja.Value) error {
+	h := l.vm.host
+	if construct, ok := goja.AssertConstructor(exports); ok {
+		instance, err := construct(nil, h.options())
+		if err != nil {
+			return err
+		}
+		exports = instance
+	}
+	o, _ := exports.(*goja.Object)
+	for _, name := range []string{parseFunction, respondFunction} {
+		if o == nil {
+			break
+		}
+		v, err := h.get(o, name)
+		if err != nil {
+			return err
+		}
+		if f, ok := goja.AssertFunction(v); ok {
+			l.routes = append(l.routes, jsRoute{method: name, key: name, handler: f, this: o})
+		}
+	}
+	if len(l.routes) == 0 {
+		return errors.New("a converter exports parse(data, req) or respond(items, req)")
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package script
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"os"
+	"reflect"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// maxParts bounds a form; the body's own limit bounds its content.
+const maxParts = 1000
+
+// keptPart is the most bytes of a file of a form that stay in memory; more is
+// kept in a temporary file.
+const keptPart = 64 << 10
+
+// part is a file of a multipart form.
+type part struct {
+	name, mimeType string
+	head           []byte   // all of it, or nil when it is in rest
+	rest           *os.File // nil when it is in head
+	size           int64
+}
+
+// open returns a reader of its own over the content.
+func (p *part) open() io.Reader {
+	if p.rest == nil {
+		return bytes.NewReader(p.head)
+	}
+	return io.NewSectionReader(p.rest, 0, p.size)
+}
+
+func (p *part) upload() *engine.Upload {
+	return &engine.Upload{File: engine.StoredFile{Name: p.name, MimeType: p.mimeType}, Content: p.open()}
+}
+
+// close removes the temporary file. What reads it meanwhile fails.
+func (p *part) close() {
+	if p.rest != nil {
+		_ = p.rest.Close()
+		_ = os.Remove(p.rest.Name())
+	}
+}
+
+// readForm reads a multipart body: text, and *part for files. Of parts with one
+// name the last counts. Errors: Invalid, and those of the body.
+func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) {
+	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || params["boundary"] == "" {
+		return nil, nil, malformedForm(nil)
+	}
+	form = engine.Fields{}
+	reader := multipart.NewReader(r.Body, params["boundary"])
+	for n := 0; ; n++ {
+		next, err := reader.NextPart()
+		if err == io.EOF { // one that is wrapped is another: the body is cut off
+			return form, parts, nil
+		}
+		if err != nil {
+			return nil, parts, malformedForm(err)
+		}
+		if n == maxParts {
+			return nil, parts, engine.Errorf(engine.Invalid, "multipart", "a form has at most %d parts", maxParts)
+		}
+		value, err := readPart(next)
+		if file, ok := value.(*part); ok {
+			parts = append(parts, file)
+		}
+		if err != nil {
+			return nil, parts, err
+		}
+		form = setField(form, next.FormName(), value)
+	}
+}
+
+func setField(form engine.Fields, name string, value any) engine.Fields {
+	for i, f := range form {
+		if f.Name == name {
+			form[i].Value = value
+			return form
+		}
+	}
+	return append(form, engine.Field{Name: name, Value: value})
+}
+
+// malformedForm keeps the errors of the body, such as its size.
+func malformedForm(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
+}
+
+// readPart reads a part: its text, or a file. The file is returned with an
+// error too, for its temporary file to be removed.
+func readPart(from *multipart.Part) (any, error) {
+	head := &bytes.Buffer{}
+	_, disposition, _ := mime.ParseMediaType(from.Header.Get("Content-Disposition"))
+	if _, isFile := disposition["filename"]; !isFile {
+		if _, err := head.ReadFrom(from); err != nil {
+			return nil, malformedForm(err)
+		}
+		return head.String(), nil
+	}
+	p := &part{name: from.FileName(), mimeType: from.Header.Get("Content-Type")}
+	n, err := io.CopyN(head, from, keptPart+1)
+	if err == io.EOF {
+		p.head, p.size = head.Bytes(), n
+		return p, nil
+	}
+	if err != nil {
+		return p, malformedForm(err)
+	}
+	if p.rest, err = os.CreateTemp("", "restsrv-upload-*"); err != nil {
+		return p, engine.Wrap(err, "an upload could not be kept")
+	}
+	source := &partSource{r: io.MultiReader(head, from)}
+	p.size, err = io.Copy(p.rest, source)
+	switch {
+	case source.err != nil:
+		return p, malformedForm(source.err)
+	case err != nil:
+		return p, engine.Wrap(err, "an upload could not be kept")
+	}
+	return p, nil
+}
+
+// partSource tells failures of the body, which are the client's, from those of
+// the disk.
+type partSource struct {
+	r   io.Reader
+	err error
+}
+
+func (s *partSource) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// jsPart is a file of a form as scripts see it: name, mimeType and buffer, which
+// is read when it is asked for.
+type jsPart struct {
+	overlay
+	h    *host
+	part *part
+}
+
+var jsPartType = reflect.TypeFor[*jsPart]()
+
+// partOf returns the part that an object is, nil for none.
+func partOf(o *goja.Object) *part {
+	if o.ExportType() != jsPartType {
+		return nil
+	}
+	if p, ok := o.Export().(*jsPart); ok && len(p.names) == 0 {
+		return p.part
+	}
+	return nil
+}
+
+var partFields = []string{"name", "mimeType", "buffer"}
+
+// Get returns one of partFields, or what a script set.
+func (p *jsPart) Get(name string) goja.Value {
+	if v, ok := p.values[name]; ok {
+		return v
+	}
+	switch name {
+	case "name":
+		return p.h.js.ToValue(p.part.name)
+	case "mimeType":
+		return p.h.js.ToValue(p.part.mimeType)
+	case "buffer":
+		content, err := io.ReadAll(p.part.open())
+		if err != nil {
+			panic(p.h.newError("an upload cannot be read once its request is over", "no-request"))
+		}
+		if p.values == nil {
+			p.values = map[string]goja.Value{}
+		}
+		p.values[name] = p.h.newBytes(content)
+		return p.values[name]
+	}
+	return nil
+}
+
+// Set keeps what a script sets, for this object.
+func (p *jsPart) Set(name string, v goja.Value) bool {
+	if v == nil {
+		v = goja.Undefined()
+	}
+	if p.values == nil {
+		p.values = map[string]goja.Value{}
+	}
+	p.values[name] = v
+	p.names = append(p.names, name)
+	return true
+}
+
+// Has reports whether there is such a field.
+func (p *jsPart) Has(name string) bool { return p.Get(name) != nil }
+
+// Delete does nothing.
+func (p *jsPart) Delete(string) bool { return true }
+
+// Keys lists the fields.
+func (p *jsPart) Keys() []string { return partFields }

@@ -1,0 +1,229 @@
+package script
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// properties is the map of name to property, made once.
+func (it *jsItem) properties() *goja.Object {
+	if it.props == nil {
+		it.props = it.h.js.NewDynamicObject(&propertyMap{it: it, made: map[string]goja.Value{}})
+	}
+	return it.props
+}
+
+// propertyMap is what getProperties returns.
+type propertyMap struct {
+	it   *jsItem
+	made map[string]goja.Value
+}
+
+// classProperties are those that every class has before its own.
+var classProperties = [...]*engine.Property{
+	{Name: "__class", Caption: "Class", Type: engine.String, Readonly: true},
+	{Name: "__classTitle", Caption: "Class title", Type: engine.String, Readonly: true},
+}
+
+func (m *propertyMap) property(name string) *engine.Property {
+	for _, p := range classProperties {
+		if p.Name == name {
+			return p
+		}
+	}
+	p := m.it.item.Class.Property(name)
+	if p == nil || p.Type == engine.Password {
+		return nil
+	}
+	return p
+}
+
+// Get returns the property of that name.
+func (m *propertyMap) Get(name string) goja.Value {
+	if v, ok := m.made[name]; ok {
+		return v
+	}
+	p := m.property(name)
+	if p == nil {
+		return nil
+	}
+	v := m.it.h.property(m.it, p)
+	if m.made != nil {
+		m.made[name] = v
+	}
+	return v
+}
+
+// Set replaces or adds an entry of this map.
+func (m *propertyMap) Set(name string, v goja.Value) bool {
+	if v == nil {
+		v = goja.Undefined()
+	}
+	m.made[name] = v
+	return true
+}
+
+// Has reports whether the item has the property.
+func (m *propertyMap) Has(name string) bool {
+	_, ok := m.made[name]
+	return ok || m.property(name) != nil
+}
+
+// Delete does nothing: a class keeps its properties.
+func (m *propertyMap) Delete(string) bool { return true }
+
+// Keys lists the properties in the order of the class.
+func (m *propertyMap) Keys() []string {
+	var names []string
+	for _, p := range classProperties {
+		names = append(names, p.Name)
+	}
+	for _, p := range m.it.item.Class.Properties {
+		if p.Type != engine.Password {
+			names = append(names, p.Name)
+		}
+	}
+	for _, n := range sortedNames(m.made) {
+		if m.property(n) == nil {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// jsProperty is one property of one item.
+type jsProperty struct {
+	handle
+	it *jsItem
+	p  *engine.Property
+}
+
+var jsPropertyType = reflect.TypeFor[*jsProperty]()
+
+func (h *host) property(it *jsItem, p *engine.Property) goja.Value {
+	if h.propertyProto == nil {
+		h.propertyProto = h.newPropertyProto()
+	}
+	o := h.js.NewDynamicObject(&jsProperty{it: it, p: p})
+	_ = o.SetPrototype(h.propertyProto)
+	return o
+}
+
+// Get returns the fields that the ancestor's properties have.
+func (p *jsProperty) Get(name string) goja.Value {
+	switch name {
+	case "name":
+		return p.it.h.js.ToValue(p.p.Name)
+	case "item":
+		return p.it.h.item(p.it.item)
+	case "meta":
+		return p.it.h.propertyMeta(p.it.item.Class, p.p)
+	}
+	return nil
+}
+
+// Has reports whether there is such a field.
+func (p *jsProperty) Has(name string) bool { return name == "name" || name == "item" || name == "meta" }
+
+// value is what getValue gives.
+func (p *jsProperty) value() goja.Value { return p.it.value(p.p.Name) }
+
+// evaluate is the item that a reference points at, the items of a collection,
+// else the value.
+func (p *jsProperty) evaluate() goja.Value {
+	if p.p.Type == engine.Reference {
+		return p.it.target(p.p)
+	}
+	return p.value()
+}
+
+// display is the value as people read it.
+func (p *jsProperty) display() string {
+	switch p.p {
+	case classProperties[0]:
+		return p.it.item.Class.FullName
+	case classProperties[1]:
+		return p.it.item.Class.Caption
+	}
+	return p.it.item.Display(p.p)
+}
+
+// selection is the list of values offered, null for none.
+func (p *jsProperty) selection() goja.Value {
+	h := p.it.h
+	offered, err := p.it.item.Offered(context.Background(), p.p, loadedOnly{h})
+	if err != nil {
+		panic(h.errorOf(err, nil))
+	}
+	if p.p.Selection == nil {
+		return goja.Null()
+	}
+	list := make([]any, len(offered))
+	for i, s := range offered {
+		list[i] = engine.Fields{{Name: "key", Value: s.Key}, {Name: "value", Value: s.Label}}
+	}
+	return h.fromDecoded(list)
+}
+
+// loadedOnly is what the conditions of a selection list may look up when a
+// script asks for it: nothing that takes a database.
+type loadedOnly struct{ h *host }
+
+var errNotLoaded = engine.Errorf(engine.Invalid, "selection", "the selection list looks other objects up: it is only known where the object is read")
+
+// Find fails.
+func (loadedOnly) Find(context.Context, *engine.Query) ([]*engine.Item, error) {
+	return nil, errNotLoaded
+}
+
+// Count fails.
+func (loadedOnly) Count(context.Context, *engine.Query) (int64, error) { return 0, errNotLoaded }
+
+// Next fails.
+func (loadedOnly) Next(context.Context, string) (int64, error) { return 0, errNotLoaded }
+
+// Class finds a class.
+func (d loadedOnly) Class(name string) (*engine.Class, error) { return d.h.findClass(name) }
+
+// Now is the time.
+func (d loadedOnly) Now() engine.Instant { return engine.InstantOf(d.h.v.gen.rt.now()) }
+
+func (h *host) newPropertyProto() *goja.Object {
+	proto := h.js.NewObject()
+	add := func(name string, f func(p *jsProperty, call goja.FunctionCall) any) {
+		h.method(proto, name, func(call goja.FunctionCall) goja.Value {
+			o, ok := call.This.(*goja.Object)
+			if !ok || o.ExportType() != jsPropertyType {
+				panic(h.js.NewTypeError(name + " must be called on a property"))
+			}
+			return h.js.ToValue(f(o.Export().(*jsProperty), call))
+		})
+	}
+	tell := func(name string, f func(p *jsProperty) any) {
+		add(name, func(p *jsProperty, _ goja.FunctionCall) any { return f(p) })
+	}
+	tell("getName", func(p *jsProperty) any { return p.p.Name })
+	tell("getCaption", func(p *jsProperty) any { return p.p.Caption })
+	tell("getType", func(p *jsProperty) any { return int(p.p.Type) })
+	tell("isReadOnly", func(p *jsProperty) any { return p.p.Readonly })
+	tell("isUnique", func(p *jsProperty) any { return p.p.Unique })
+	tell("isNullable", func(p *jsProperty) any { return p.p.Nullable })
+	tell("isIndexed", func(p *jsProperty) any { return p.p.Indexed })
+	tell("eagerLoading", func(p *jsProperty) any { return p.p.Eager })
+	tell("hint", func(p *jsProperty) any { return p.p.Hint })
+	tell("getValue", func(p *jsProperty) any { return p.value() })
+	tell("getDisplayValue", func(p *jsProperty) any { return p.display() })
+	tell("evaluate", func(p *jsProperty) any { return p.evaluate() })
+	tell("getSelection", func(p *jsProperty) any { return p.selection() })
+	add("setValue", func(p *jsProperty, call goja.FunctionCall) any {
+		if err := p.it.set(p.p.Name, call.Argument(0)); err != nil {
+			panic(h.errorOf(err, nil))
+		}
+		return goja.Undefined()
+	})
+	return proto
+}

@@ -1,0 +1,326 @@
+package script
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// objectOf is an options argument, nil when it is none.
+func objectOf(v goja.Value) *goja.Object {
+	o, _ := v.(*goja.Object)
+	return o
+}
+
+// option reads a member of options; nil for undefined and null.
+func option(o *goja.Object, name string) goja.Value {
+	if o == nil {
+		return nil
+	}
+	v := o.Get(name)
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return nil
+	}
+	return v
+}
+
+// query reads a class, or an item whose values count as conditions, and
+// options: filter, skipSubClasses.
+func (r *jsRepository) query(target goja.Value, o *goja.Object) (*engine.Query, error) {
+	c, it, err := r.target(target)
+	if err != nil {
+		return nil, err
+	}
+	q := &engine.Query{Class: c, Count: -1}
+	if it != nil {
+		if q.Filter, err = sameValues(it); err != nil {
+			return nil, err
+		}
+	}
+	if o == nil {
+		return q, nil
+	}
+	filter, err := r.filter(c, o)
+	q.Filter = engine.And(q.Filter, filter)
+	if v := option(o, "skipSubClasses"); v != nil {
+		q.Exact = v.ToBoolean()
+	}
+	return q, err
+}
+
+func (r *jsRepository) filter(c *engine.Class, o *goja.Object) (*engine.Filter, error) {
+	v := option(o, "filter")
+	if v == nil {
+		return nil, nil
+	}
+	decoded, err := r.h.toDecoded(v)
+	if err != nil {
+		return nil, err
+	}
+	return engine.ParseFilter(c, decoded, r.h.v.gen.rt.now())
+}
+
+// sameValues finds items with the values that an item has.
+func sameValues(it *engine.Item) (*engine.Filter, error) {
+	var all []*engine.Filter
+	for i, p := range it.Class.Properties {
+		comparable := p.Type.Scalar() && p.Type != engine.Password || p.Type == engine.Reference
+		if v := it.Values[i]; v != nil && v != engine.Absent && comparable && p.Stored() {
+			f, err := engine.Equal(p, v)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, f)
+		}
+	}
+	return engine.And(all...), nil
+}
+
+// loads reads what options want loaded: forceEnrichment and nestingDepth.
+func (r *jsRepository) loads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
+	paths, depth := option(o, "forceEnrichment"), option(o, "nestingDepth")
+	l := engine.NewLoadSet(c)
+	if paths != nil {
+		decoded, err := r.h.toDecoded(paths)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.Enrichment(enrichment(decoded)); err != nil {
+			return nil, err
+		}
+	}
+	if depth != nil {
+		n, err := wholeOption(o, "nestingDepth", 0)
+		if err != nil {
+			return nil, err
+		}
+		if n > engine.MaxLoadDepth {
+			return nil, engine.Errorf(engine.Invalid, "path", "nestingDepth is at most %d, found %d", engine.MaxLoadDepth, n)
+		}
+		if err := l.Nested(n); err != nil {
+			return nil, err
+		}
+	}
+	return l.Roots, nil
+}
+
+// enrichment lets a script give one path as text.
+func enrichment(v any) any {
+	if s, ok := v.(string); ok {
+		return []any{s}
+	}
+	return v
+}
+
+// page reads sort, offset, count, distinct and what to load.
+func (r *jsRepository) page(q *engine.Query, o *goja.Object) (err error) {
+	if q.Load, err = r.loads(q.Class, o); err != nil || o == nil {
+		return err
+	}
+	if v := option(o, "sort"); v != nil {
+		decoded, err := r.h.toDecoded(v)
+		if err != nil {
+			return err
+		}
+		if q.Sort, err = engine.ParseSort(q.Class, decoded); err != nil {
+			return err
+		}
+	}
+	if q.Offset, err = wholeOption(o, "offset", 0); err != nil {
+		return err
+	}
+	if q.Count, err = wholeOption(o, "count", -1); err != nil {
+		return err
+	}
+	if v := option(o, "distinct"); v != nil {
+		if _, ok := v.Export().(bool); !ok { // items are distinct anyway
+			return engine.Errorf(engine.Invalid, "distinct", "distinct takes true or false: the different values of attributes are found by aggregate, found %s", describeValue(v))
+		}
+	}
+	return nil
+}
+
+func wholeOption(o *goja.Object, name string, def int) (int, error) {
+	v := option(o, name)
+	if v == nil {
+		return def, nil
+	}
+	f := v.ToFloat()
+	if !(f >= 0 && f <= 1<<31 && f == float64(int(f))) {
+		return 0, engine.Errorf(engine.Invalid, name, "%s takes a whole number that is not negative, found %s", name, describeValue(v))
+	}
+	return int(f), nil
+}
+
+func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
+	o := objectOf(call.Argument(1))
+	q, err := r.query(call.Argument(0), o)
+	if err != nil {
+		return operation{}, err
+	}
+	if err := r.page(q, o); err != nil {
+		return operation{}, err
+	}
+	total := option(o, "countTotal")
+	counted := total != nil && total.ToBoolean()
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		items, err := r.list(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		n := int64(-1)
+		if counted {
+			if n, err = r.repo.Count(ctx, q); err != nil {
+				return nil, err
+			}
+		}
+		return func() goja.Value { return r.h.list(items, n) }, nil
+	}}, nil
+}
+
+// list fetches the items, at most Limits.Rows. Items are copied into blocks,
+// to allocate little.
+func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
+	limit := r.h.v.gen.limits.Rows
+	bounded := *q
+	if q.Count < 0 || q.Count > limit {
+		bounded.Count = limit + 1
+	}
+	var items []*engine.Item
+	var block []engine.Item
+	var values engine.Values
+	err := r.repo.List(ctx, &bounded, func(it *engine.Item) error {
+		if len(items) == limit {
+			return engine.Errorf(engine.Invalid, "too-many-items",
+				"getList found more than %d items of %s: pass a count, or a narrower filter", limit, q.Class.FullName)
+		}
+		if len(block) == cap(block) {
+			block = make([]engine.Item, 0, min(256, max(8, len(items))))
+		}
+		block = append(block, *it)
+		clone := &block[len(block)-1]
+		n := len(it.Values)
+		if len(values)+n > cap(values) {
+			values = make(engine.Values, 0, n*cap(block))
+		}
+		values = append(values, it.Values...)
+		clone.Values = values[len(values)-n : len(values) : len(values)]
+		if it.Position != nil {
+			clone.Position = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
+		}
+		items = append(items, clone)
+		return nil
+	})
+	return items, err
+}
+
+func (r *jsRepository) getCount(call goja.FunctionCall) (operation, error) {
+	q, err := r.query(call.Argument(0), objectOf(call.Argument(1)))
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		n, err := r.repo.Count(ctx, q)
+		return func() goja.Value { return r.h.js.ToValue(n) }, err
+	}}, err
+}
+
+// iteratorPage is how many items an iterator fetches at once.
+const iteratorPage = 100
+
+// iterator walks through what a query finds, a page at a time.
+type iterator struct {
+	r *jsRepository
+	q *engine.Query // After is where the next page begins
+
+	mu    sync.Mutex // over turns: next may be called again before it is done
+	page  []*engine.Item
+	left  int // items still to give; negative for all
+	ended bool
+}
+
+// getIterator gives an object with next(), the next item or null, and count(),
+// how many there are.
+func (r *jsRepository) getIterator(call goja.FunctionCall) (operation, error) {
+	o := objectOf(call.Argument(1))
+	q, err := r.query(call.Argument(0), o)
+	if err == nil {
+		err = r.page(q, o)
+	}
+	if err != nil {
+		return operation{}, err
+	}
+	return operation{do: func(context.Context) (func() goja.Value, error) {
+		return func() goja.Value { return r.iterator(q) }, nil
+	}}, nil
+}
+
+func (r *jsRepository) iterator(q *engine.Query) goja.Value {
+	all := *q
+	q.WantPosition = true
+	it := &iterator{r: r, q: q, left: q.Count}
+	o := r.h.js.NewObject()
+	r.h.method(o, "next", r.h.async("iterator.next", func(goja.FunctionCall) (operation, error) {
+		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+			found, err := it.next(ctx)
+			if err != nil || found == nil {
+				return goja.Null, err
+			}
+			return r.result(found, nil)
+		}}, nil
+	}))
+	r.h.method(o, "count", r.h.async("iterator.count", func(goja.FunctionCall) (operation, error) {
+		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+			n, err := r.repo.Count(ctx, &all)
+			return func() goja.Value { return r.h.js.ToValue(n) }, err
+		}}, nil
+	}))
+	return o
+}
+
+func (it *iterator) next(ctx context.Context) (*engine.Item, error) {
+	it.mu.Lock()
+	defer it.mu.Unlock()
+	if len(it.page) == 0 && !it.ended {
+		if err := it.fetch(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if len(it.page) == 0 {
+		return nil, nil
+	}
+	first := it.page[0]
+	it.page = it.page[1:]
+	return first, nil
+}
+
+func (it *iterator) fetch(ctx context.Context) error {
+	page := *it.q
+	page.Count = iteratorPage
+	if it.left >= 0 {
+		page.Count = min(iteratorPage, it.left)
+	}
+	items, err := it.r.list(ctx, &page)
+	if err != nil {
+		return err
+	}
+	it.page, it.ended = items, len(items) < iteratorPage
+	if it.left >= 0 {
+		it.left -= len(items)
+		it.ended = it.ended || it.left == 0
+	}
+	it.advance(items)
+	return nil
+}
+
+// advance makes the query begin behind the items that were found, wherever
+// these have gone when it runs.
+func (it *iterator) advance(found []*engine.Item) {
+	if len(found) == 0 {
+		return
+	}
+	next := *it.q
+	next.Offset, next.After = 0, found[len(found)-1].Position
+	it.q = &next
+}

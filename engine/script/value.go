@@ -1,0 +1,184 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// propertyValue is the value of a property of an item as its getValue gives
+// it: a reference is the id that it holds, a file its description, a
+// collection its items, null while they are not loaded.
+func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
+	v := it.item.Values[p.Index]
+	switch {
+	case p.Type == engine.Password:
+		return goja.Null()
+	case p.Type == engine.Collection:
+		return it.members(p)
+	case p.Type.IsFile() && v != nil:
+		return it.h.fromValue(engine.FileAnswer(v))
+	}
+	return it.h.fromValue(v)
+}
+
+// target is the item that a reference points at, null when nothing is loaded
+// for it. It is the same object each time.
+func (it *jsItem) target(p *engine.Property) goja.Value {
+	link := it.item.Link(p)
+	if link.Item == nil {
+		return goja.Null()
+	}
+	return it.linked(p, func() goja.Value { return it.h.item(link.Item) })
+}
+
+// members is the array of what is loaded for a collection, null for nothing.
+func (it *jsItem) members(p *engine.Property) goja.Value {
+	link := it.item.Link(p)
+	if !link.Loaded {
+		return goja.Null()
+	}
+	return it.linked(p, func() goja.Value { return it.h.list(link.Items, -1) })
+}
+
+func (it *jsItem) linked(p *engine.Property, build func() goja.Value) goja.Value {
+	if it.links == nil {
+		it.links = map[string]goja.Value{}
+	}
+	v := it.links[p.Name]
+	if v == nil {
+		v = build()
+		it.links[p.Name] = v
+	}
+	return v
+}
+
+// get is the ancestor's get: a name, or a path through what is loaded. Through
+// a collection it is the array of what its items have.
+func (it *jsItem) get(path string) goja.Value {
+	name, rest, dotted := strings.Cut(path, ".")
+	if !dotted {
+		return it.value(name)
+	}
+	p := it.item.Class.Property(name)
+	if p == nil {
+		return goja.Null()
+	}
+	switch p.Type {
+	case engine.Reference:
+		if target := itemOf(it.target(p)); target != nil {
+			return target.get(rest)
+		}
+	case engine.Collection:
+		list, _ := it.members(p).(*goja.Object)
+		if list == nil {
+			return goja.Null()
+		}
+		var values []any
+		for i := range int(list.Get("length").ToInteger()) {
+			if member := itemOf(list.Get(it.h.index(i))); member != nil {
+				values = it.h.flatten(values, member.get(rest))
+			}
+		}
+		return it.h.js.NewArray(values...)
+	}
+	return goja.Null()
+}
+
+// flatten appends a value, or the elements of an array.
+func (h *host) flatten(values []any, v goja.Value) []any {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ClassName() != "Array" {
+		return append(values, v)
+	}
+	for i := range int(o.Get("length").ToInteger()) {
+		values = append(values, o.Get(h.index(i)))
+	}
+	return values
+}
+
+// raw is a property as it is stored, in base: a collection is the array of its
+// ids, null while it is not loaded.
+func (it *jsItem) raw(p *engine.Property) goja.Value {
+	link := it.item.Link(p)
+	if p.Type != engine.Collection || !link.Loaded {
+		return it.propertyValue(p)
+	}
+	ids := make([]any, len(link.Items))
+	for i, member := range link.Items {
+		ids[i] = member.ID
+	}
+	return it.h.js.NewArray(ids...)
+}
+
+// path are the items around one, so that none is written within itself.
+type path struct {
+	item *engine.Item
+	up   *path
+}
+
+func (p *path) holds(it *engine.Item) bool {
+	for ; p != nil; p = p.up {
+		if p.item.ID == it.ID && p.item.Class.Root() == it.Class.Root() {
+			return true
+		}
+	}
+	return false
+}
+
+// envelope is an item as crud answers it, as an object of its own.
+func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
+	o := h.js.NewObject()
+	text := func(name, value string) { h.put(o, name, h.js.ToValue(value)) }
+	if up.holds(it) {
+		text("_id", it.ID)
+		text("__class", it.Class.FullName)
+		return o
+	}
+	if it.Creator != "" && it.Class.CreatorTracker == "" {
+		text("_creator", it.Creator)
+	}
+	if it.Editor != "" && it.Class.EditorTracker == "" {
+		text("_editor", it.Editor)
+	}
+	text("_id", it.ID)
+	text("__string", it.String())
+	text("__class", it.Class.FullName)
+	text("__classTitle", it.Class.Caption)
+	here := &path{it, up}
+	for _, p := range it.Class.Properties {
+		if p.Type == engine.Password {
+			continue
+		}
+		h.put(o, p.Name, h.answered(it, p, here))
+		if p.Selection != nil && it.Class.Property(p.Name+"_str") == nil {
+			text(p.Name+"_str", it.Display(p))
+		}
+	}
+	return o
+}
+
+// answered is a property as answers have it: what was loaded for the answer in
+// full, other references as the ids that they are.
+func (h *host) answered(it *engine.Item, p *engine.Property, here *path) goja.Value {
+	link, v := it.Link(p), it.Values[p.Index]
+	switch {
+	case p.Type == engine.Reference && link.Shown && link.Item != nil:
+		return h.envelope(link.Item, here)
+	case p.Type == engine.Reference && v != nil:
+		return h.js.ToValue(engine.ValueText(v))
+	case p.Type == engine.Collection && link.Loaded && link.Shown:
+		members := make([]any, len(link.Items))
+		for i, member := range link.Items {
+			members[i] = h.envelope(member, here)
+		}
+		return h.js.NewArray(members...)
+	case p.Type == engine.Collection:
+		return goja.Null()
+	case p.Type.IsFile() && v != nil:
+		return h.fromValue(engine.FileAnswer(v))
+	}
+	return h.fromValue(v)
+}

@@ -1,0 +1,286 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// input is the data of a write, bound.
+type input struct {
+	r      *jsRepository
+	class  *engine.Class
+	id     string // of the item that is written, "" for a new one
+	values engine.Values
+}
+
+// accept stores the files among the values. It belongs into an operation.
+func (in *input) accept(ctx context.Context) error {
+	fs := engine.Files{Storage: in.r.h.v.gen.storage, Data: in.r.repo, Meta: in.r.h.v.gen.env.Meta}
+	return fs.Accept(ctx, in.class, in.id, in.values)
+}
+
+// bind binds the data of a write: an object of attributes, or an item.
+func (r *jsRepository) bind(c *engine.Class, id string, data goja.Value) (*input, error) {
+	in := &input{r: r, class: c, id: id}
+	var err error
+	if it := itemOf(data); it != nil {
+		in.values, err = itemValues(c, it.item)
+		return in, err
+	}
+	decoded, err := r.h.toAttributes(data)
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := decoded.(engine.Fields)
+	if !ok {
+		return nil, engine.Errorf(engine.Invalid, "argument", "data is an object of attributes, found %s", describeValue(data))
+	}
+	g := r.h.v.gen
+	v, unknown, err := c.Bind(fields, g.strict)
+	if len(unknown) > 0 {
+		g.warn("a script writes attributes that the class does not have; they are ignored", "class", c.FullName, "attributes", unknown)
+	}
+	in.values = v
+	r.h.v.cur.claim(v, g.storage)
+	return in, err
+}
+
+// itemValues are the values of an item that is written as a whole.
+func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
+	if it.Class != c {
+		return nil, engine.Errorf(engine.Invalid, "argument", "the item is of class %s, not %s", it.Class.FullName, c.FullName)
+	}
+	v := append(engine.Values(nil), it.Values...)
+	for i, p := range c.Properties {
+		switch {
+		case p.Type == engine.Password, // it is a hash here, and would be hashed again
+			!p.Stored(), p.Formula != nil:
+			v[i] = engine.Absent
+		case p.Type.IsFile():
+			v[i] = heldFiles(v[i])
+		}
+	}
+	return v, nil
+}
+
+// heldFiles makes input of the files that an item has: another item gets
+// copies of them.
+func heldFiles(value any) any {
+	files := engine.FilesIn(value)
+	if len(files) == 0 {
+		return value
+	}
+	uploads := make([]*engine.Upload, len(files))
+	for i, f := range files {
+		uploads[i] = &engine.Upload{File: engine.StoredFile{ID: f.ID}}
+	}
+	if text, _ := value.(engine.JSONText); text[0] == '[' {
+		return uploads
+	}
+	return uploads[0]
+}
+
+// after is what the options of a write want of its result.
+type after struct {
+	load []*engine.Load
+	none bool // skipResult
+}
+
+func (r *jsRepository) after(c *engine.Class, v goja.Value) (a after, err error) {
+	o := objectOf(v)
+	if skip := option(o, "skipResult"); skip != nil {
+		a.none = skip.ToBoolean()
+	}
+	a.load, err = r.loads(c, o)
+	return a, err
+}
+
+// written is the result of a write: the item as it is stored, with what the
+// options want loaded.
+func (r *jsRepository) written(ctx context.Context, it *engine.Item, err error, a after) (func() goja.Value, error) {
+	if err != nil {
+		return nil, err
+	}
+	if a.none {
+		return goja.Null, nil
+	}
+	if len(a.load) > 0 {
+		full, err := r.repo.Get(ctx, it.Class, it.ID, a.load...)
+		switch {
+		case err == nil:
+			it = full
+		case engine.CodeOf(err) != engine.NotFound: // somebody has deleted it since: it was written all the same
+			return nil, err
+		}
+	}
+	return func() goja.Value { return r.h.item(it) }, nil
+}
+
+func (r *jsRepository) createItem(call goja.FunctionCall) (operation, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	in, err := r.bind(c, "", call.Argument(1))
+	if err != nil {
+		return operation{}, err
+	}
+	a, err := r.after(c, call.Argument(4))
+	options := engine.WriteOptions{Handling: r.h.v.gen.strict}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		if err := in.accept(ctx); err != nil {
+			return nil, err
+		}
+		it, err := r.repo.Create(ctx, c, in.values, options)
+		return r.written(ctx, it, err, a)
+	}}, err
+}
+
+func (r *jsRepository) editItem(call goja.FunctionCall) (operation, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	id, ok := idOf(call.Argument(1))
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "editItem takes an id, found %s", describeValue(call.Argument(1)))
+	}
+	in, err := r.bind(c, id, call.Argument(2))
+	if err != nil {
+		return operation{}, err
+	}
+	a, err := r.after(c, call.Argument(4))
+	return r.update(in, a), err
+}
+
+func (r *jsRepository) update(in *input, a after) operation {
+	options := engine.WriteOptions{Handling: r.h.v.gen.strict}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		if err := in.accept(ctx); err != nil {
+			return nil, err
+		}
+		it, err := r.repo.Update(ctx, in.class, in.id, in.values, options)
+		return r.written(ctx, it, err, a)
+	}}
+}
+
+func (r *jsRepository) saveItem(call goja.FunctionCall) (operation, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	record := engine.Record{Class: c, Handling: r.h.v.gen.strict}
+	record.ID, _ = idOf(call.Argument(1))
+	record.Version, _ = call.Argument(3).Export().(string)
+	in, err := r.bind(c, record.ID, call.Argument(2))
+	if err != nil {
+		return operation{}, err
+	}
+	a, err := r.after(c, call.Argument(5))
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		if err := in.accept(ctx); err != nil {
+			return nil, err
+		}
+		record.Values = in.values
+		saved, err := r.repo.Save(ctx, []engine.Record{record})
+		if err != nil {
+			return nil, err
+		}
+		return r.written(ctx, saved[0], nil, a)
+	}}, err
+}
+
+func (r *jsRepository) deleteItem(call goja.FunctionCall) (operation, error) {
+	c, id, ok, err := r.one(call)
+	if err != nil {
+		return operation{}, err
+	}
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "deleteItem takes an id, found %s", describeValue(call.Argument(1)))
+	}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		return goja.Undefined, r.repo.Delete(ctx, c, id, nil)
+	}}, nil
+}
+
+// bulkEdit changes all items that a filter finds and gives their number.
+func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
+	q, err := r.query(call.Argument(0), objectOf(call.Argument(2)))
+	if err != nil {
+		return operation{}, err
+	}
+	in, err := r.bind(q.Class, "", call.Argument(1))
+	if err != nil {
+		return operation{}, err
+	}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		n, err := r.repo.UpdateAll(ctx, q, in.values)
+		return func() goja.Value { return r.h.js.ToValue(n) }, err
+	}}, nil
+}
+
+// bulkDelete removes all items that a filter finds and gives their number.
+func (r *jsRepository) bulkDelete(call goja.FunctionCall) (operation, error) {
+	q, err := r.query(call.Argument(0), objectOf(call.Argument(1)))
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		n, err := r.repo.DeleteAll(ctx, q)
+		return func() goja.Value { return r.h.js.ToValue(n) }, err
+	}}, err
+}
+
+// wrap makes an item of data, which nobody stores. Objects given for references
+// and in collections become items too.
+func (r *jsRepository) wrap(call goja.FunctionCall) (*engine.Item, error) {
+	c, _, err := r.target(call.Argument(0))
+	if err != nil {
+		return nil, err
+	}
+	in, err := r.bind(c, "", call.Argument(1))
+	if err != nil {
+		return nil, err
+	}
+	it := wrapped(c, in.values)
+	if version, ok := call.Argument(2).Export().(string); ok {
+		it.Version = version
+	}
+	return it, nil
+}
+
+func wrapped(c *engine.Class, v engine.Values) *engine.Item {
+	it := &engine.Item{Class: c, Values: v, Version: c.Version, Links: make([]engine.Link, len(v))}
+	for i, value := range v {
+		switch value := value.(type) {
+		case *engine.Record:
+			target := wrapped(value.Class, value.Values)
+			if target.ID == "" {
+				target.ID = value.ID
+			}
+			it.Links[i] = engine.Link{Loaded: true, Shown: true, Item: target}
+			v[i], _ = c.Properties[i].Cast(target.ID)
+		case *engine.Links:
+			it.Links[i] = wrappedMembers(value)
+			v[i] = nil
+		case *engine.Upload, []*engine.Upload:
+			v[i] = nil
+		}
+		if v[i] == engine.Absent || c.Properties[i].Type == engine.Password {
+			v[i] = nil
+		}
+	}
+	it.ID = c.ID(v)
+	return it
+}
+
+// wrappedMembers are the objects of a collection; ids alone are no items.
+func wrappedMembers(l *engine.Links) engine.Link {
+	link := engine.Link{Loaded: true, Shown: true}
+	for _, e := range l.Add {
+		if record, ok := e.(*engine.Record); ok {
+			link.Items = append(link.Items, wrapped(record.Class, record.Values))
+		}
+	}
+	return link
+}

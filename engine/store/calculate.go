@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// computes reports whether something of an item of the class is computed when
+// it is read.
+func computes(c *engine.Class) bool {
+	return c.Label != nil || slices.ContainsFunc(c.Properties, func(p *engine.Property) bool {
+		return p.Formula != nil && !p.Cached || conditional(p.Selection)
+	})
+}
+
+// conditional reports whether the labels of a selection depend on the item.
+func conditional(s *engine.Selection) bool {
+	return s != nil && slices.ContainsFunc(s.Rows, func(r engine.SelectionRow) bool { return r.Condition != nil })
+}
+
+// calculate computes what is computed of the items and of all that is loaded
+// with them, each once, after what it was loaded with it.
+func (s *Store) calculate(ctx context.Context, items []*engine.Item, data engine.FormulaData) error {
+	if !s.computing {
+		return nil
+	}
+	c := calculation{ctx: ctx, store: s, data: data, done: map[*engine.Item]bool{}}
+	for _, it := range items {
+		if err := c.item(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type calculation struct {
+	ctx   context.Context
+	store *Store
+	data  engine.FormulaData
+	done  map[*engine.Item]bool
+}
+
+func (c *calculation) item(it *engine.Item) error {
+	if it == nil || c.done[it] {
+		return nil
+	}
+	c.done[it] = true
+	for _, link := range it.Links {
+		if err := c.item(link.Item); err != nil {
+			return err
+		}
+		for _, member := range link.Items {
+			if err := c.item(member); err != nil {
+				return err
+			}
+		}
+	}
+	if p := c.store.plans[it.Class]; p == nil || !p.computed {
+		return nil
+	}
+	return it.Compute(c.ctx, c.data)
+}
+
+// whenRead turns the error of a formula that was computed for a reader into a
+// failure of ours: what was asked for is not at fault, and cannot be mended by
+// asking differently.
+func whenRead(err error) error {
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Code != engine.Invalid {
+		return err
+	}
+	failure := engine.Wrap(err, "a calculated attribute could not be computed")
+	failure.Class, failure.ID, failure.Attribute = e.Class, e.ID, e.Attribute
+	return failure
+}
+
+// lookups is engine.FormulaData over a connection. What formulas find are rows:
+// nothing of them is computed but what they have stored.
+type lookups struct {
+	store   *Store
+	r       *session
+	writing bool // inside a transaction: what is found may change, and counters may count
+	now     engine.Instant
+	found   map[string][]*engine.Item
+	counts  map[string]int64
+	kept    int
+}
+
+// maxKept is how many items found are kept for the next item's formula.
+const maxKept = 10_000
+
+// reading is what formulas look up for a reader. What one item's formula has
+// found serves the next: a formula that does not depend on its item costs one
+// statement for a whole list.
+func (s *Store) reading(r *session) *lookups {
+	return &lookups{store: s, r: r, now: engine.InstantOf(s.cfg.Now()), found: map[string][]*engine.Item{}, counts: map[string]int64{}}
+}
+
+// writing is what formulas look up inside a transaction.
+func (s *Store) writing(w *session) *lookups {
+	return &lookups{store: s, r: w, writing: true, now: engine.InstantOf(s.cfg.Now())}
+}
+
+func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
+	p, err := l.store.plan(q.Class)
+	if err != nil || q.Count == 0 {
+		return nil, err
+	}
+	list, err := l.store.listing(p, q)
+	if err != nil {
+		return nil, err
+	}
+	name := statementName(list.text, list.args, q)
+	if items, ok := l.found[name]; ok && name != "" {
+		return items, nil
+	}
+	var items []*engine.Item
+	err = l.r.each(ctx, p, list, func(it *engine.Item) error {
+		items = append(items, it.Clone())
+		return nil
+	})
+	if err == nil && len(q.Load) > 0 {
+		err = l.store.loadAll(ctx, l.r, items, q.Load, 0)
+	}
+	if err != nil {
+		return nil, l.store.failed(ctx, l.r, err)
+	}
+	if name != "" && l.found != nil && l.kept+len(items) < maxKept {
+		l.kept += len(items) + 1
+		l.found[name] = items
+	}
+	return items, nil
+}
+
+// statementName tells one statement with its values from another; "" for one
+// that is not kept.
+func statementName(text string, args []any, q *engine.Query) string {
+	if len(q.Load) > 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(text)
+	for _, a := range args {
+		fmt.Fprintf(&b, "\x00%T %v", a, a)
+	}
+	return b.String()
+}
+
+func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
+	p, err := l.store.plan(q.Class)
+	if err != nil {
+		return 0, err
+	}
+	text, args, err := l.store.countStatement(p, q)
+	if err != nil {
+		return 0, err
+	}
+	name := statementName(text, args, q)
+	if n, ok := l.counts[name]; ok {
+		return n, nil
+	}
+	n, err := l.r.number(ctx, text, args)
+	if err != nil {
+		return 0, l.store.failed(ctx, l.r, err)
+	}
+	if l.counts != nil && l.kept < maxKept {
+		l.kept++
+		l.counts[name] = n
+	}
+	return n, nil
+}
+
+func (l *lookups) Next(_ context.Context, counter string) (int64, error) {
+	if !l.writing {
+		return 0, engine.Errorf(engine.Invalid, "formula", "next takes a number when an object is written, not when it is read: make the attribute cached, or the formula its default")
+	}
+	return nextNumbers(l.r, namedCounter(counter), 1)
+}
+
+// namedCounter keeps the counters of formulas apart from those of properties,
+// whose names have a class in front.
+func namedCounter(name string) string { return "#" + name }
+
+func (l *lookups) Class(name string) (*engine.Class, error) {
+	for _, c := range l.store.cfg.Classes {
+		if c.FullName == name && !strings.HasPrefix(name, "#") { // accounts and their like are out of reach
+			return c, nil
+		}
+	}
+	return nil, engine.NoClass(name)
+}
+
+func (l *lookups) Now() engine.Instant { return l.now }

@@ -1,0 +1,323 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// maxRounds is how far a change of a cached attribute spreads: from an item to
+// those that depend on it, and from these on as long as something changes.
+const maxRounds = 8
+
+// recacheRows is how many items are computed at a time.
+const recacheRows = 500
+
+// recache computes and stores the cached attributes of items that were written
+// in the transaction of w, and of those that depend on them. before are items
+// as they were before they were changed or deleted: what depended on them then.
+// The items written have the new values afterwards. Errors: Invalid when a
+// formula does not take what was written, or the result is a duplicate.
+func (s *Store) recache(w *session, written, before []*engine.Item) error {
+	r := s.newRecaching(w)
+	for _, it := range written {
+		r.written[identify(it)] = it
+	}
+	for chunk := range slices.Chunk(written, recacheRows) {
+		if _, err := r.compute(chunk, true); err != nil {
+			return err
+		}
+	}
+	return r.spread(slices.Concat(written, before))
+}
+
+func (s *Store) newRecaching(w *session) *recaching {
+	return &recaching{store: s, ctx: w.ctx, w: w, data: s.writing(w), written: map[identity]*engine.Item{}}
+}
+
+// spread makes what depends on changed items anew, and what depends on that.
+func (r *recaching) spread(changed []*engine.Item) error {
+	for range maxRounds {
+		next, err := r.dependents(changed)
+		if err != nil || len(next) == 0 {
+			return err
+		}
+		changed = nil
+		for chunk := range slices.Chunk(next, recacheRows) {
+			if chunk, err = r.store.again(r.w, chunk); err != nil {
+				return err
+			}
+			more, err := r.compute(chunk, false)
+			if err != nil {
+				return err
+			}
+			changed = append(changed, more...)
+		}
+	}
+	return nil
+}
+
+// recaching is one call of recache.
+type recaching struct {
+	store   *Store
+	ctx     context.Context
+	w       *session
+	data    engine.FormulaData
+	written map[identity]*engine.Item
+}
+
+// identity tells items apart.
+type identity struct {
+	root *engine.Class
+	id   string
+}
+
+func identify(it *engine.Item) identity { return identity{it.Class.Root(), it.ID} }
+
+// bare is an item without what is loaded with it.
+func bare(it *engine.Item) *engine.Item {
+	c := it.Clone()
+	c.Links = nil
+	return c
+}
+
+// compute makes the cached attributes of items anew, and returns the items of
+// which one has changed. fresh items were written just now: the change belongs
+// to that write.
+func (r *recaching) compute(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
+	var work, changed []*engine.Item
+	for _, it := range items {
+		if len(r.store.plans[it.Class].caching.cached) > 0 {
+			work = append(work, bare(it))
+		}
+	}
+	if len(work) == 0 {
+		return nil, nil
+	}
+	if err := r.store.loadAll(r.ctx, r.w, work, nil, implicitDepth); err != nil {
+		return nil, err
+	}
+	for _, it := range work {
+		for _, link := range it.Links {
+			loaded := link.Items
+			if link.Item != nil {
+				loaded = []*engine.Item{link.Item}
+			}
+			if err := r.store.calculate(r.ctx, loaded, r.data); err != nil {
+				return nil, err
+			}
+		}
+		old := slices.Clone(it.Values)
+		if err := it.ComputeCached(r.ctx, r.data); err != nil {
+			return nil, err
+		}
+		if differs, err := r.store.storeCached(r.w, it, old, fresh); err != nil {
+			return nil, err
+		} else if differs {
+			changed = append(changed, it)
+		}
+		r.tell(it)
+	}
+	return changed, nil
+}
+
+// tell gives an item that was written its new values.
+func (r *recaching) tell(it *engine.Item) {
+	mine := r.written[identify(it)]
+	if mine == nil || mine.Class != it.Class {
+		return
+	}
+	for _, p := range r.store.plans[it.Class].caching.cached {
+		mine.Values[p.Index] = it.Values[p.Index]
+	}
+	if it.Revision != 0 {
+		mine.Revision = it.Revision
+	}
+}
+
+// storeCached stores the cached attributes of an item that differ from the old
+// ones. Unless it was written just now it becomes another revision.
+func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
+	p := s.plans[it.Class]
+	b := newBuilder(s.traits)
+	b.add("UPDATE ", p.table.quoted, " SET ")
+	for _, property := range p.caching.cached {
+		if !property.Stored() || it.Values[property.Index] == old[property.Index] {
+			continue
+		}
+		if differs {
+			b.add(", ")
+		}
+		differs = true
+		b.add(p.table.byName[property.Name].quoted, " = ")
+		b.bind(it.Values[property.Index])
+	}
+	if !differs {
+		return false, nil
+	}
+	if !fresh {
+		it.Revision = uint64(revision())
+		b.add(", ", revColumn, " = ")
+		b.bind(int64(it.Revision))
+	}
+	key, ok := it.Class.KeyValues(it.ID)
+	if !ok {
+		return false, engine.NoItem(it.Class, it.ID)
+	}
+	p.whereKey(b, key)
+	if _, err := w.execute(b); err != nil {
+		if e := s.duplicate(p, err, it.Get); e != nil {
+			return false, e
+		}
+		return false, err
+	}
+	return true, s.keepWords(w, p, it)
+}
+
+// dependents finds the items at the end of the dependencies of others, each
+// once.
+func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
+	byClass := map[*engine.Class][]*engine.Item{}
+	var classes []*engine.Class
+	for _, it := range items {
+		if !r.store.plans[it.Class].notifies() {
+			continue
+		}
+		if byClass[it.Class] == nil {
+			classes = append(classes, it.Class)
+		}
+		byClass[it.Class] = append(byClass[it.Class], bare(it))
+	}
+	seen := map[identity]bool{}
+	var found []*engine.Item
+	for _, c := range classes {
+		for chunk := range slices.Chunk(byClass[c], recacheRows) {
+			for _, d := range r.store.plans[c].caching.dependencies {
+				if err := r.store.loadAll(r.ctx, r.w, chunk, []*engine.Load{d.load}, 0); err != nil {
+					return nil, err
+				}
+				for _, it := range chunk {
+					found = leaves(it, d.path, seen, found)
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// again reads items anew, and keeps others from changing them or what they
+// cache until the transaction ends: what is computed of them counts what other
+// transactions have done before.
+func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) {
+	keys := map[*table][]any{}
+	var tables []*table
+	for _, it := range items {
+		t := s.plans[it.Class].table
+		if keys[t] == nil {
+			tables = append(tables, t)
+		}
+		keys[t] = append(keys[t], keyOf(it))
+	}
+	var found []*engine.Item
+	for _, t := range tables {
+		items, err := s.locked(w, t, keys[t])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, items...)
+	}
+	return found, nil
+}
+
+// locked reads the items that have the keys.
+func (s *Store) locked(w *session, t *table, keys []any) (found []*engine.Item, err error) {
+	p := s.plans[t.classes[0]]
+	b := newBuilder(s.traits)
+	b.add("SELECT ", p.listed.list, " FROM ", t.quoted, " WHERE ")
+	s.in(b, t.quoted+"."+t.id.quoted, t.id.typ, keys)
+	if p.condition != "" {
+		b.add(" AND ", p.condition)
+	}
+	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // locks are taken in one order
+	err = w.each(w.ctx, p, listing{text: b.text(), args: b.args}, func(it *engine.Item) error {
+		found = append(found, it.Clone())
+		return nil
+	})
+	return found, err
+}
+
+// affected are the items that q finds, before they are changed, when cached
+// attributes depend on them.
+func (s *Store) affected(w *session, p *plan, q *engine.Query) ([]*engine.Item, error) {
+	if !p.caching.any {
+		return nil, nil
+	}
+	return s.writing(w).Find(w.ctx, &engine.Query{Class: q.Class, Filter: q.Filter, Exact: q.Exact, Search: q.Search, Count: -1})
+}
+
+// recacheAgain is recache of items that have been changed where they are.
+func (s *Store) recacheAgain(w *session, former []*engine.Item) error {
+	for chunk := range slices.Chunk(former, recacheRows) {
+		written, err := s.again(w, chunk)
+		if err != nil {
+			return err
+		}
+		if err := s.recache(w, written, chunk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaves adds the items at the end of a loaded path.
+func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*engine.Item) []*engine.Item {
+	if len(path) == 0 {
+		if !seen[identify(it)] {
+			seen[identify(it)] = true
+			found = append(found, it)
+		}
+		return found
+	}
+	p := it.Class.Property(path[0])
+	if p == nil {
+		return found
+	}
+	link := it.Link(p)
+	if link.Item != nil {
+		found = leaves(link.Item, path[1:], seen, found)
+	}
+	for _, member := range link.Items {
+		found = leaves(member, path[1:], seen, found)
+	}
+	return found
+}
+
+// initial evaluates the default that a formula computes for a new item, of
+// which the values known so far are given; the result is to be cast.
+func (s *Store) initial(w *session, c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
+	draft := &engine.Item{Class: c, Values: make(engine.Values, len(v))}
+	for i, value := range v {
+		if scalar(value) {
+			draft.Values[i] = value
+		}
+	}
+	if err := s.loadAll(w.ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
+		return nil, err
+	}
+	result, err := p.Computed.Eval(w.ctx, draft, s.writing(w))
+	if it, ok := result.(*engine.Item); ok {
+		return it.ID, err
+	}
+	return result, err
+}
+
+// scalar reports whether a value is one that a row has: not what is nested in
+// the input, nor a value that is not known.
+func scalar(v any) bool {
+	switch v.(type) {
+	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:
+		return true
+	}
+	return false
+}

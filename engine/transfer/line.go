@@ -1,0 +1,124 @@
+package transfer
+
+import (
+	"encoding/json"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// The lines of an export. The first is header, the last an ending; between them
+// are items, in the order of insertion, then links, counters and, if asked for,
+// contents of files:
+//
+//	{"_class":"note@sample","_classVer":"1","_id":"n1","_creator":"ann@local","_editor":"bob@local","id":"n1","title":"Tea"}
+//	{"_links":"shelf@sample.books","_id":"s1","members":["b1","b2"]}
+//	{"_counter":"note@sample#no","value":12}
+//	{"_content":"<SHA-256, hex>","size":5,"data":"<base64>"}
+//
+// An item has the values that are not null; a reference is the key of what it
+// points at, a password its hash. Links have the order in which they were made,
+// so that one owner may come more than once. A content comes in pieces, of which
+// the last one has the size of the whole.
+const header = `{"_restsrv":"export","_version":1}`
+
+// ending is the last line: without it an export is cut off.
+type ending struct {
+	Kind  string `json:"_restsrv"`
+	Items int    `json:"items"`
+}
+
+const endingKind = "end"
+
+// linksLine are links of one owner.
+type linksLine struct {
+	Collection string   `json:"_links"` // class@namespace.collection
+	Owner      string   `json:"_id"`
+	Members    []string `json:"members"`
+}
+
+type counterLine struct {
+	Counter string `json:"_counter"`
+	Value   int64  `json:"value"`
+}
+
+// contentLine is a piece of the content of a file.
+type contentLine struct {
+	Hash string `json:"_content"`
+	Size *int64 `json:"size,omitempty"` // of the whole, in the last piece
+	Data []byte `json:"data"`
+}
+
+// kept reports whether the values of a property travel with their item.
+func kept(p *engine.Property) bool { return p.Stored() }
+
+// isJSON reports whether values of the property are engine.JSONText.
+func isJSON(p *engine.Property) bool {
+	switch p.ValueType() {
+	case engine.Set, engine.Custom, engine.Period, engine.Geo, engine.Schedule, engine.Image, engine.File, engine.FileList:
+		return true
+	}
+	return false
+}
+
+// appendItem appends the line of an item, without its end.
+func appendItem(b []byte, it *engine.Item) []byte {
+	text := func(name, value string) {
+		if value != "" {
+			b = engine.AppendString(append(b, name...), value)
+		}
+	}
+	text(`{"_class":`, it.Class.FullName)
+	text(`,"_classVer":`, it.Version)
+	text(`,"_id":`, it.ID)
+	text(`,"_creator":`, it.Creator)
+	text(`,"_editor":`, it.Editor)
+	for i, p := range it.Class.Properties {
+		if v := it.Values[i]; v != nil && kept(p) {
+			b = append(engine.AppendString(append(b, ','), p.Name), ':')
+			b = engine.AppendValue(b, v)
+		}
+	}
+	return append(b, '}')
+}
+
+// line is a line of an export, decoded as far as what it is.
+type line map[string]json.RawMessage
+
+func (l line) text(name string) string {
+	var s string
+	_ = json.Unmarshal(l[name], &s) // anything else is no text
+	return s
+}
+
+// readItem makes the item of a line; unknown are the names that its class does
+// not have.
+func readItem(l line, c *engine.Class) (it *engine.Item, unknown []string, err error) {
+	it = &engine.Item{Class: c, Version: l.text("_classVer"), Creator: l.text("_creator"), Editor: l.text("_editor"), Values: make(engine.Values, len(c.Properties))}
+	for name, raw := range l {
+		p := c.Property(name)
+		if p == nil || !kept(p) {
+			if !engine.IsSystemName(name) {
+				unknown = append(unknown, name)
+			}
+			continue
+		}
+		if isJSON(p) {
+			it.Values[p.Index] = engine.JSONText(raw)
+			continue
+		}
+		v, err := wire.Decode(raw)
+		if err != nil {
+			return nil, nil, err
+		}
+		if it.Values[p.Index], err = p.Cast(v); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, p := range c.Properties {
+		if p.Type == engine.Collection && p.Back == nil && p.Target != nil {
+			it.Values[p.Index] = &engine.Links{Replace: true} // their members have lines of their own
+		}
+	}
+	return it, unknown, nil
+}

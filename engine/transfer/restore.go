@@ -1,0 +1,299 @@
+package transfer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"restsrv/engine"
+)
+
+// Content keeps the contents of files.
+type Content interface {
+	// Put stores a content and returns its hash.
+	Put(ctx context.Context, content io.Reader) (hash string, err error)
+	// Open returns a content. Errors: NotFound.
+	Open(ctx context.Context, hash string) (io.ReadCloser, error)
+}
+
+// restore takes the lines of an export.
+func restore(ctx context.Context, cfg Config, s Source) (*Report, error) {
+	r := &restorer{Config: cfg, report: newReport(), linked: map[string]*engine.Property{}}
+	for _, p := range cfg.Data.Linked() {
+		r.linked[p.Definition+"."+p.Name] = p
+	}
+	ended := false
+	for o := range s.Objects {
+		if err := ctx.Err(); err != nil {
+			return r.report, err
+		}
+		end, err := r.take(ctx, o)
+		if err != nil {
+			return r.report, err
+		}
+		ended = ended || end
+		r.Config.progress(o.Size)
+	}
+	if err := r.flush(ctx); err != nil {
+		return r.report, err
+	}
+	if r.upload != nil {
+		r.refused(r.upload.where, r.upload.abort())
+	}
+	if !ended {
+		r.report.refuse("the export", errors.New("it is cut off: its last line is missing"))
+	}
+	return r.report, nil
+}
+
+func (c *Config) progress(size int64) {
+	if c.Progress != nil {
+		c.Progress(size)
+	}
+}
+
+type restorer struct {
+	Config
+	report *Report
+	linked map[string]*engine.Property
+
+	items  []*engine.Item
+	where  []string // of items
+	links  []link   // of one collection
+	upload *upload
+}
+
+// link is a link to be made, of collection p.
+type link struct {
+	p             *engine.Property
+	owner, member string
+	where         string
+}
+
+func (r *restorer) refused(where string, err error) {
+	if err != nil {
+		r.report.refuse(where, err)
+	}
+}
+
+// take takes a line; end is set for the last one.
+func (r *restorer) take(ctx context.Context, o Object) (end bool, err error) {
+	if o.Err != nil {
+		r.report.refuse(o.Where, o.Err)
+		return false, nil
+	}
+	var l line
+	if json.Unmarshal(o.Line, &l) != nil {
+		r.report.refuse(o.Where, errors.New("the line is no JSON object"))
+		return false, nil
+	}
+	switch {
+	case l["_class"] != nil:
+		err = r.item(ctx, l, o.Where)
+	case l["_links"] != nil:
+		err = r.link(ctx, o)
+	case l["_counter"] != nil:
+		err = r.counter(ctx, o)
+	case l["_content"] != nil:
+		err = r.content(ctx, o)
+	case l.text("_restsrv") == endingKind:
+		return true, nil
+	case l["_restsrv"] == nil:
+		err = errors.New("the line is none that restsrv export writes")
+	}
+	if err != nil && !fatal(err) {
+		r.report.refuse(o.Where, err)
+		err = nil
+	}
+	return false, err
+}
+
+func (r *restorer) class(name string) (*engine.Class, error) {
+	for _, c := range r.System {
+		if c.FullName == name {
+			return c, nil
+		}
+	}
+	return r.Meta.Class(name)
+}
+
+func (r *restorer) item(ctx context.Context, l line, where string) error {
+	c, err := r.class(l.text("_class"))
+	if err != nil {
+		return err
+	}
+	it, unknown, err := readItem(l, c)
+	if err != nil {
+		return err
+	}
+	for _, name := range unknown {
+		r.report.Ignored[c.FullName+"."+name]++
+	}
+	r.items, r.where = append(r.items, it), append(r.where, where)
+	if len(r.items) < batchSize {
+		return nil
+	}
+	return r.flush(ctx)
+}
+
+// flush stores what waits: the items at once or, when that fails, one by one.
+func (r *restorer) flush(ctx context.Context) error {
+	if err := r.flushItems(ctx); err != nil {
+		return err
+	}
+	return r.flushLinks(ctx)
+}
+
+func (r *restorer) flushItems(ctx context.Context) error {
+	items, where := r.items, r.where
+	r.items, r.where = nil, nil
+	if len(items) == 0 {
+		return nil
+	}
+	err := r.Data.Import(ctx, items)
+	if fatal(err) {
+		return err
+	}
+	for i, it := range items {
+		alone := err
+		if err != nil && len(items) > 1 {
+			if alone = r.Data.Import(ctx, items[i:i+1]); fatal(alone) {
+				return alone
+			}
+		}
+		if alone != nil {
+			r.report.refuse(where[i], alone)
+			continue
+		}
+		r.report.Taken[it.Class.FullName]++
+	}
+	return nil
+}
+
+func (r *restorer) link(ctx context.Context, o Object) error {
+	if err := r.flushItems(ctx); err != nil {
+		return err
+	}
+	var l linksLine
+	if json.Unmarshal(o.Line, &l) != nil {
+		return errors.New("links are an object of _links, _id and members")
+	}
+	p := r.linked[l.Collection]
+	if p == nil {
+		return fmt.Errorf("there is no collection %s that is kept as links", engine.Quote(l.Collection))
+	}
+	if len(r.links) > 0 && (r.links[0].p != p || len(r.links) >= batchSize) {
+		if err := r.flushLinks(ctx); err != nil {
+			return err
+		}
+	}
+	for _, m := range l.Members {
+		r.links = append(r.links, link{p, l.Owner, m, o.Where})
+	}
+	return nil
+}
+
+func (r *restorer) flushLinks(ctx context.Context) error {
+	links := r.links
+	r.links = nil
+	if len(links) == 0 {
+		return nil
+	}
+	pairs := make([][2]string, len(links))
+	for i, l := range links {
+		pairs[i] = [2]string{l.owner, l.member}
+	}
+	err := r.Data.ImportLinks(ctx, links[0].p, pairs)
+	if err == nil || fatal(err) {
+		return err
+	}
+	for i, l := range links {
+		if err := r.Data.ImportLinks(ctx, l.p, pairs[i:i+1]); fatal(err) {
+			return err
+		} else if err != nil {
+			r.report.refuse(l.where, err)
+		}
+	}
+	return nil
+}
+
+func (r *restorer) counter(ctx context.Context, o Object) error {
+	var l counterLine
+	if json.Unmarshal(o.Line, &l) != nil {
+		return errors.New("a counter is an object of _counter and a whole number")
+	}
+	return r.Data.ImportCounters(ctx, map[string]int64{l.Counter: l.Value})
+}
+
+// content takes a piece of a content.
+func (r *restorer) content(ctx context.Context, o Object) error {
+	var l contentLine
+	if json.Unmarshal(o.Line, &l) != nil {
+		return errors.New("a content is an object of _content, size and data")
+	}
+	if r.Content == nil {
+		return errors.New("the content of files cannot be taken: there is no file storage")
+	}
+	if r.upload != nil && r.upload.hash != l.Hash {
+		r.refused(r.upload.where, r.upload.abort())
+		r.upload = nil
+	}
+	if r.upload == nil {
+		r.upload = startUpload(ctx, r.Content, l.Hash, o.Where)
+	}
+	if err := r.upload.write(l.Data); err != nil || l.Size == nil {
+		return err
+	}
+	err := r.upload.finish(*l.Size)
+	r.upload = nil
+	return err
+}
+
+// upload is a content that comes in pieces.
+type upload struct {
+	hash, where string
+	size        int64
+	pipe        *io.PipeWriter
+	done        chan error
+}
+
+func startUpload(ctx context.Context, content Content, hash, where string) *upload {
+	r, w := io.Pipe()
+	u := &upload{hash: hash, where: where, pipe: w, done: make(chan error, 1)}
+	go func() {
+		got, err := content.Put(ctx, r)
+		if err == nil && got != hash {
+			err = fmt.Errorf("the content %s came as %s", hash, got)
+		}
+		_ = r.CloseWithError(io.ErrClosedPipe) // whoever still writes learns of the end
+		u.done <- err
+	}()
+	return u
+}
+
+func (u *upload) write(piece []byte) error {
+	u.size += int64(len(piece))
+	if _, err := u.pipe.Write(piece); err != nil {
+		return fmt.Errorf("the content %s could not be stored", u.hash)
+	}
+	return nil
+}
+
+func (u *upload) finish(size int64) error {
+	if size != u.size {
+		_ = u.pipe.CloseWithError(io.ErrUnexpectedEOF)
+		<-u.done
+		return fmt.Errorf("the content %s has %d bytes, found %d", u.hash, size, u.size)
+	}
+	_ = u.pipe.Close() // never fails
+	return <-u.done
+}
+
+// abort gives up a content whose end did not come.
+func (u *upload) abort() error {
+	_ = u.pipe.CloseWithError(io.ErrUnexpectedEOF)
+	<-u.done
+	return fmt.Errorf("the content %s is cut off", u.hash)
+}

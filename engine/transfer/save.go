@@ -1,0 +1,119 @@
+package transfer
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// complete finds out how an object is to be saved. A new one gets defaults and
+// generated values; that something which must have a value has none is no
+// mistake of an object that comes with its key, as in the ancestor.
+func (im *importer) complete(ctx context.Context, o *object) error {
+	if o.class.Abstract {
+		return engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", o.class.FullName)
+	}
+	if o.stored != nil {
+		var err error
+		o.unchanged, err = im.same(ctx, o)
+		return err
+	}
+	if o.exact || o.id == "" || o.id != o.class.ID(o.given) {
+		return nil
+	}
+	full := slices.Clone(o.given)
+	for _, p := range o.class.Properties {
+		plain, ok := full[p.Index].(string)
+		if p.Type == engine.Password && ok {
+			hash, err := im.Hash(ctx, plain)
+			if err != nil {
+				return err
+			}
+			full[p.Index] = hash
+		}
+		if p.Formula != nil && p.Cached {
+			return nil // its value takes a save
+		}
+	}
+	o.class.Stamp(full, im.Generate, true)
+	if err := o.class.Complete(full, im.Generate); err != nil && !lacking(err) {
+		return err
+	}
+	for i, v := range full {
+		p := o.class.Properties[i]
+		if nested(v) || v == engine.Absent && p.Stored() || p.Type == engine.Password && v != nil && o.given[i] == engine.Absent {
+			return nil // what is lacking takes the transaction
+		}
+	}
+	o.full, o.exact = full, true
+	return nil
+}
+
+// nested reports whether a value brings records of its own.
+func nested(v any) bool {
+	if l, ok := v.(*engine.Links); ok {
+		return slices.ContainsFunc(l.Add, nested)
+	}
+	_, ok := v.(*engine.Record)
+	return ok
+}
+
+// lacking reports whether an error says that something which must have a value
+// has none.
+func lacking(err error) bool {
+	e, ok := err.(*engine.Error)
+	return ok && e.Reason == "required"
+}
+
+// store writes new objects as they are.
+func (im *importer) store(ctx context.Context, objects []*object) error {
+	var items []*engine.Item
+	for _, o := range objects {
+		items = append(items, &engine.Item{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: o.full})
+		items = append(items, o.stages...)
+	}
+	return im.Data.Import(ctx, items)
+}
+
+// save writes objects of one creator as the acceptor does: who created them is
+// taken for who acts.
+func (im *importer) save(ctx context.Context, objects []*object) error {
+	var stages []*engine.Item
+	records := make([]engine.Record, len(objects))
+	for i, o := range objects {
+		records[i] = engine.Record{Class: o.class, ID: o.id, Version: o.version, Values: slices.Clone(o.given)}
+		stages = append(stages, o.stages...)
+	}
+	if creator := objects[0].creator; creator != "" {
+		ctx = engine.WithAccount(ctx, &engine.Account{ID: creator})
+	}
+	_, err := im.Data.Save(ctx, records)
+	if lacking(err) && len(objects) == 1 && objects[0].stored == nil && objects[0].id != "" {
+		err = im.incomplete(ctx, objects[0])
+	}
+	if err == nil && len(stages) > 0 {
+		err = im.Data.Import(ctx, stages)
+	}
+	return err
+}
+
+// incomplete stores an object that lacks what it must have, and what a save
+// would have computed.
+func (im *importer) incomplete(ctx context.Context, o *object) error {
+	full := slices.Clone(o.given)
+	o.class.Stamp(full, im.Generate, true)
+	if err := o.class.Complete(full, im.Generate); err != nil && !lacking(err) {
+		return err
+	}
+	for _, p := range o.class.Properties {
+		if plain, ok := full[p.Index].(string); ok && p.Type == engine.Password {
+			hash, err := im.Hash(ctx, plain)
+			if err != nil {
+				return err
+			}
+			full[p.Index] = hash
+		}
+	}
+	return im.Data.Import(ctx, []*engine.Item{{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: full}})
+}

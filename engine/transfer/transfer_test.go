@@ -1,0 +1,520 @@
+package transfer_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+	"restsrv/engine/transfer"
+	"restsrv/engine/workflow"
+)
+
+// library is books, which may be crime books, and shelves that hold them.
+type library struct {
+	t                  *testing.T
+	data               *store.Store
+	book, crime, shelf *engine.Class
+	stages             *engine.Class
+	classes            []*engine.Class
+	hashed             int
+}
+
+func property(name string, typ engine.PropertyType, change ...func(*engine.Property)) *engine.Property {
+	p := &engine.Property{Name: name, Caption: name, Type: typ, Nullable: true}
+	for _, f := range change {
+		f(p)
+	}
+	return p
+}
+
+func class(name string, ancestor *engine.Class, properties ...*engine.Property) *engine.Class {
+	c := &engine.Class{Name: name, Namespace: "lib", Caption: name, Key: []string{"id"}, Ancestor: ancestor}
+	full := engine.FullName(name, "lib")
+	if ancestor != nil {
+		for _, p := range ancestor.Properties {
+			inherited := *p
+			c.Properties = append(c.Properties, &inherited)
+		}
+		ancestor.Descendants = append(ancestor.Descendants, c)
+	}
+	for _, p := range properties {
+		p.OrderNumber, p.Definition = len(c.Properties), full
+		c.Properties = append(c.Properties, p)
+	}
+	return c
+}
+
+func required(p *engine.Property) { p.Nullable = false }
+
+func openLibrary(t *testing.T) *library {
+	l := &library{t: t, stages: workflow.Class()}
+	id := func() *engine.Property { return property("id", engine.GUID, required) }
+	l.book = class("book", nil, id(), property("title", engine.String, required), property("price", engine.DecimalNum), property("since", engine.DateTime),
+		property("place", engine.Geo), property("secret", engine.Password), property("no", engine.Int, func(p *engine.Property) { p.Autoassigned = true }),
+		property("lent", engine.Boolean, required, func(p *engine.Property) { p.Default = false }), property("made", engine.DateTime),
+		property("sequel", engine.Reference, func(p *engine.Property) { p.Type = engine.Reference }))
+	l.book.CreationTracker = "made"
+	l.book.Properties[9].Target = l.book
+	l.crime = class("crime", l.book, property("dead", engine.Int))
+	l.crime.CreationTracker = "made"
+	l.shelf = class("shelf", nil, id(), property("books", engine.Collection, func(p *engine.Property) { p.Target = l.book }))
+	l.classes = []*engine.Class{l.stages, l.book, l.crime, l.shelf}
+	for _, c := range l.classes[1:] {
+		if err := c.Init(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range l.classes[1:] {
+		c.Link()
+	}
+	l.open()
+	return l
+}
+
+// open gives the library a new database.
+func (l *library) open() {
+	l.t.Helper()
+	db, err := sqlite.Open(l.t.Context(), sqlite.Config{Path: filepath.Join(l.t.TempDir(), "test.db"), Synchronous: "normal"})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	data, err := store.Open(l.t.Context(), db, store.Config{Classes: l.classes, HashPassword: l.hash})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() {
+		if err := data.Close(); err != nil {
+			l.t.Error(err)
+		}
+	})
+	l.data = data
+}
+
+func (l *library) hash(_ context.Context, plain string) (string, error) {
+	l.hashed++
+	return "hash of " + plain, nil
+}
+
+// Class and Classes are engine.MetaRepository: the stages are the server's.
+func (l *library) Class(name string) (*engine.Class, error) {
+	for _, c := range l.Classes() {
+		if c.FullName == name {
+			return c, nil
+		}
+	}
+	return nil, engine.NoClass(name)
+}
+
+func (l *library) Classes() []*engine.Class { return l.classes[1:] }
+
+func (l *library) config() transfer.Config {
+	made := 0
+	return transfer.Config{
+		Data: l.data, Meta: l, System: l.classes[:1], Hash: l.hash,
+		Matches: func(_ context.Context, hash, plain string) (bool, error) { return hash == "hash of "+plain, nil },
+		Stage: func(c *engine.Class, id, wf, stage string) *engine.Item {
+			return workflow.Stage(l.stages, c, id, wf, stage)
+		},
+		Generate: engine.Generate{
+			GUID: func() string { made++; return fmt.Sprint("made", made) },
+			Now:  func() engine.Instant { return 1000 },
+		},
+	}
+}
+
+func (l *library) importText(text string) *transfer.Report {
+	l.t.Helper()
+	r, err := transfer.Import(l.t.Context(), l.config(), transfer.NDJSON(strings.NewReader(text), "in.ndjson", int64(len(text))))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return r
+}
+
+// export is what Export writes.
+func (l *library) export() string {
+	l.t.Helper()
+	var out bytes.Buffer
+	_, err := transfer.Export(l.t.Context(), transfer.ExportConfig{Data: l.data, Classes: l.classes}, &out)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return out.String()
+}
+
+func (l *library) wantExport(want string) {
+	l.t.Helper()
+	if got := l.export(); got != want {
+		l.t.Errorf("the database is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// refused are the refusals, one a line.
+func refused(r *transfer.Report) string {
+	var lines []string
+	for _, f := range r.Refused {
+		lines = append(lines, f.Where+": "+f.Reason)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestImport holds what becomes of plain NDJSON: forward references, defaults,
+// what nobody gave and what must have a value, stages, members.
+func TestImport(t *testing.T) {
+	l := openLibrary(t)
+	text := `{"_class":"shelf@lib","_id":"s","books":["b2","b1"]}
+
+{"_class":"book@lib","_id":"b1","_classVer":"2","_creator":"ann@local","_editor":"bob@local","title":"Emma","price":0.10000000000000000000001,"no":7,"sequel":"b2","secret":"x","___workflowStatus":{"lending@lib":{"stage":"out"}}}
+{"_class":"crime@lib","id":"b2","no":3,"dead":2,"place":{"type":"Point","coordinates":[1.50,2]},"made":"2020-01-02T03:04:05Z","color":"red"}
+`
+	r := l.importText(text)
+	if refused(r) != "" || !maps.Equal(r.Taken, map[string]int{"shelf@lib": 1, "book@lib": 1, "crime@lib": 1}) || !maps.Equal(r.Ignored, map[string]int{"crime@lib.color": 1}) {
+		t.Fatalf("%+v\n%s", r, refused(r))
+	}
+	want := `{"_restsrv":"export","_version":1}
+{"_class":"#stage","_id":"book@lib\tb1\tlending@lib","id":"book@lib\tb1\tlending@lib","class":"book@lib","item":"b1","workflow":"lending@lib","stage":"out"}
+{"_class":"book@lib","_classVer":"2","_id":"b1","_creator":"ann@local","_editor":"bob@local","id":"b1","title":"Emma","price":0.10000000000000000000001,"secret":"hash of x","no":7,"lent":false,"made":"1970-01-01T00:00:01.000Z","sequel":"b2"}
+{"_class":"crime@lib","_id":"b2","id":"b2","place":{"type":"Point","coordinates":[1.50,2]},"no":3,"lent":false,"made":"2020-01-02T03:04:05.000Z","dead":2}
+{"_class":"shelf@lib","_id":"s","id":"s"}
+{"_links":"shelf@lib.books","_id":"s","members":["b2","b1"]}
+{"_counter":"book@lib#no","value":7}
+{"_restsrv":"end","items":4}
+`
+	l.wantExport(want)
+
+	// Once more changes nothing, not even the revisions.
+	before := l.revisions()
+	r = l.importText(text)
+	if r.Count() != 3 || r.Unchanged != 3 || refused(r) != "" {
+		t.Errorf("again: %+v\n%s", r, refused(r))
+	}
+	l.wantExport(want)
+	if after := l.revisions(); !maps.Equal(before, after) {
+		t.Errorf("revisions %v, then %v", before, after)
+	}
+
+	// What differs is changed, the rest stays; a password that matches is no
+	// difference.
+	r = l.importText(`{"_class":"crime@lib","_id":"b2","dead":3,"price":2.50}
+{"_class":"book@lib","_id":"b1","_classVer":"2","secret":"x"}`)
+	if refused(r) != "" || r.Unchanged != 1 {
+		t.Errorf("%+v, %s", r, refused(r))
+	}
+	want = strings.Replace(want, `"id":"b2","place"`, `"id":"b2","price":2.5,"place"`, 1)
+	l.wantExport(strings.Replace(want, `"dead":2`, `"dead":3`, 1))
+}
+
+// revisions are those of all books and shelves, by id.
+func (l *library) revisions() map[string]uint64 {
+	l.t.Helper()
+	all := map[string]uint64{}
+	for _, c := range []*engine.Class{l.book, l.shelf} {
+		_, err := l.data.Dump(l.t.Context(), c, 0, 1000, func(it *engine.Item) error {
+			all[it.ID] = it.Revision
+			return nil
+		})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	return all
+}
+
+// TestImportRefuses holds that what cannot be taken is named with its line and
+// keeps nothing else from being taken.
+func TestImportRefuses(t *testing.T) {
+	l := openLibrary(t)
+	r := l.importText(`{"_class":"book@lib","_id":"b1","title":"Emma","no":1}
+nonsense
+["book@lib"]
+{"title":"Emma"}
+{"_class":"boook@lib"}
+{"_class":"#stage","_id":"x"}
+{"_class":"book@lib","_id":"b2","price":"cheap"}
+{"_class":"book@lib","title":"no id, no number"}
+{"_class":"book@lib","_id":"b3","___workflowStatus":{"w":1}}
+{"_class":"book@lib","_id":"b4","title":"Emma","no":4}`)
+	want := `in.ndjson:2: malformed JSON at line 1, column 2: …
+in.ndjson:3: a JSON object was expected
+in.ndjson:4: the object names no class, such as "_class": "note@sample"
+in.ndjson:5: class "boook@lib" does not exist
+in.ndjson:6: class "#stage" does not exist
+in.ndjson:7: …"price"…
+in.ndjson:9: ___workflowStatus names no stage for "w"
+in.ndjson:8: attribute "id" of class book@lib must have a value`
+	got := strings.Split(refused(r), "\n")
+	for i, pattern := range strings.Split(want, "\n") {
+		if i >= len(got) || !matches(pattern, got[i]) {
+			t.Errorf("got\n%s\nwant\n%s", refused(r), want)
+			break
+		}
+	}
+	if r.Count() != 2 || len(l.revisions()) != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// matches compares with a pattern in which … is any text.
+func matches(pattern, s string) bool {
+	for i, part := range strings.Split(pattern, "…") {
+		at := strings.Index(s, part)
+		if at < 0 || i == 0 && at > 0 {
+			return false
+		}
+		s = s[at+len(part):]
+	}
+	return true
+}
+
+// TestDirectory holds how data folders are read.
+func TestDirectory(t *testing.T) {
+	l := openLibrary(t)
+	folder := fstest.MapFS{
+		"book@lib@a%20b.json":   {Data: []byte("\ufeff{\"title\":\"Emma\",\"no\":1,\"_class\":\"nonsense\"}")},
+		"shelf@s@2.json":        {Data: []byte(`{}`)},
+		"old/shelf@s.json":      {Data: []byte(`{"id":"s","books":["a b"]}`)},
+		"README.md":             {Data: []byte(`{}`)},
+		"book@lib@broken.json":  {Data: []byte(`{`)},
+		"book@lib@%zz.json":     {Data: []byte(`{}`)},
+		"nothing@lib@a.json":    {Data: []byte(`{}`)},
+		"shelf@lib@a%40b.json":  {Data: []byte(`{"id":"a@b"}`)},
+		"shelf@lib@other.json":  {Data: []byte(`{"id":"changed"}`)},
+		"shelf@lib@number.json": {Data: []byte(`{"id":7}`)},
+	}
+	s, err := transfer.Directory(folder, "lib")
+	if err != nil || s.Total != int64(len(folder)) {
+		t.Fatal(s.Total, err)
+	}
+	done := int64(0)
+	cfg := l.config()
+	cfg.Progress = func(n int64) { done += n }
+	r, err := transfer.Import(t.Context(), cfg, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `README.md: the file is not named class@namespace@id.json
+book@lib@%zz.json: the file is not named class@namespace@id.json
+book@lib@broken.json: malformed JSON at line 1, column 2: the text ends too early
+nothing@lib@a.json: class "nothing@lib" does not exist
+shelf@s@2.json: class "shelf@s" does not exist`
+	if refused(r) != want {
+		t.Errorf("got\n%s\nwant\n%s", refused(r), want)
+	}
+	found := slices.Sorted(maps.Keys(l.revisions()))
+	if !slices.Equal(found, []string{"7", "a b", "a@b", "changed", "s"}) || done != s.Total {
+		t.Errorf("found %q, progress %d", found, done)
+	}
+}
+
+// TestRestore holds that an export comes back byte by byte, into a new
+// database, once more, and over something else.
+func TestRestore(t *testing.T) {
+	l := openLibrary(t)
+	var text strings.Builder
+	for n := range 1700 { // more than a batch and a page
+		fmt.Fprintf(&text, `{"_class":"%s@lib","_id":"b%d","no":%d,"_creator":"u%d@local","title":"<&>%d"}`+"\n", []string{"book", "crime"}[n%2], n, 5000-n, n%3, n)
+	}
+	for n := range 3 {
+		fmt.Fprintf(&text, `{"_class":"shelf@lib","_id":"s%d","books":["b3","b%d","gone"]}`+"\n", n, n)
+	}
+	if r := l.importText(text.String()); len(r.Refused) > 0 || r.Count() != 1703 {
+		t.Fatal(r.Count(), refused(r))
+	}
+	export := l.export()
+	other := openLibrary(t)
+	other.importText(`{"_class":"book@lib","_id":"b0","title":"before","price":7}` + "\n" + `{"_class":"shelf@lib","_id":"s1","books":["b9"]}`)
+	fresh := openLibrary(t)
+	for range 2 {
+		if r := fresh.importText(export); len(r.Refused) > 0 || r.Count() != 1703 || fresh.hashed > 0 {
+			t.Fatalf("%+v", r)
+		}
+		fresh.wantExport(export)
+	}
+	if r := other.importText(export); len(r.Refused) > 0 {
+		t.Fatalf("%+v", r)
+	}
+	sums := func(l *library) []transfer.Sum {
+		s, err := transfer.Sums(t.Context(), l.data, l.classes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if a, b := sums(l), sums(fresh); !slices.Equal(a, b) || len(a) != 5 || a[0].Count != 850 {
+		t.Errorf("sums %v and %v", a, b)
+	}
+	if a, b := sums(l), sums(other); slices.Equal(a, b) { // b0 keeps its place before b1, s1 before s0
+		t.Error("the order of insertion is in no sum")
+	}
+	if !strings.Contains(other.export(), `"_id":"s1","members":["b3","b1","gone"]`) {
+		t.Error("the members of a shelf that was there are not those of the export")
+	}
+}
+
+// TestCopy holds that a copy has everything, in its order, and that a copy made
+// twice is the same.
+func TestCopy(t *testing.T) {
+	l := openLibrary(t)
+	var text strings.Builder
+	for n := range 1100 {
+		fmt.Fprintf(&text, `{"_class":"%s@lib","_id":"b%d","no":%d,"secret":"x","_editor":"u@local","___workflowStatus":{"w":"s"}}`+"\n", []string{"book", "crime"}[n%2], n, 5000-n)
+	}
+	text.WriteString(`{"_class":"shelf@lib","_id":"s","books":["b3","b1","gone"]}`)
+	if r := l.importText(text.String()); len(r.Refused) > 0 {
+		t.Fatal(refused(r))
+	}
+	from, export := l.data, l.export()
+	l.open()
+	for range 2 {
+		moved := int64(0)
+		if err := transfer.Copy(t.Context(), from, l.data, l.classes, func(n int64) { moved += n }); err != nil || moved != 2201 {
+			t.Fatal(moved, err)
+		}
+		l.wantExport(export)
+	}
+}
+
+// TestRestoreRefuses holds that broken exports are told.
+func TestRestoreRefuses(t *testing.T) {
+	l := openLibrary(t)
+	l.importText(`{"_class":"book@lib","_id":"b1","title":"Emma","no":1}`)
+	good := l.export()
+	for name, c := range map[string]struct{ text, want string }{
+		"cut off":       {strings.TrimSuffix(good, `{"_restsrv":"end","items":1}`+"\n"), "the export: it is cut off: its last line is missing"},
+		"unknown class": {strings.Replace(good, "book@lib", "boook@lib", 1), `in.ndjson:2: class "boook@lib" does not exist`},
+		"bad value":     {strings.Replace(good, `"no":1`, `"no":"x"`, 1), `in.ndjson:2: …"no"…`},
+		"no key":        {strings.Replace(good, `"id":"b1",`, ``, 1), `in.ndjson:2: attribute "id" of class book@lib must have a value`},
+		"not a line":    {strings.Replace(good, `{"_class"`, `["_class"`, 1), `in.ndjson:2: the line is no JSON object`},
+		"no collection": {good + `{"_links":"shelf@lib.titles","_id":"s","members":["b1"]}`, `in.ndjson:5: there is no collection "shelf@lib.titles" that is kept as links`},
+		"content":       {good + `{"_content":"ab","data":""}`, `in.ndjson:5: the content of files cannot be taken: there is no file storage`},
+		"what":          {good + `{"_what":1}`, `in.ndjson:5: the line is none that restsrv export writes`},
+	} {
+		r := openLibrary(t).importText(c.text)
+		if !matches(c.want, refused(r)) || len(r.Refused) != 1 {
+			t.Errorf("%s: got %s, want %s", name, refused(r), c.want)
+		}
+	}
+}
+
+// contents are contents of files in memory.
+type contents map[string]string
+
+func (c contents) Put(_ context.Context, r io.Reader) (string, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return "", err
+	}
+	hash := fmt.Sprintf("%x", len(text))
+	c[hash] = string(text)
+	return hash, nil
+}
+
+func (c contents) Open(_ context.Context, hash string) (io.ReadCloser, error) {
+	text, ok := c[hash]
+	if !ok {
+		return nil, engine.Errorf(engine.NotFound, "lost-file", "lost")
+	}
+	return io.NopCloser(strings.NewReader(text)), nil
+}
+
+// TestContents holds that contents of files travel in pieces, once each.
+func TestContents(t *testing.T) {
+	files := class("file", nil, property("id", engine.GUID, required), property("hash", engine.String))
+	if err := files.Init(); err != nil {
+		t.Fatal(err)
+	}
+	l := &library{t: t, classes: []*engine.Class{files}}
+	l.open()
+	big := strings.Repeat("0123456789", 250_000)
+	from := contents{}
+	for i, text := range []string{big, "", "tea", "tea"} {
+		hash, _ := from.Put(t.Context(), strings.NewReader(text))
+		it := &engine.Item{Class: files, Values: engine.Values{fmt.Sprint("f", i), hash}}
+		if err := l.data.Import(t.Context(), []*engine.Item{it}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	cfg := transfer.ExportConfig{Data: l.data, Classes: l.classes, Files: files, Content: from}
+	if _, err := transfer.Export(t.Context(), cfg, &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), `"_content"`); n != 5 {
+		t.Errorf("%d pieces", n)
+	}
+	to := contents{}
+	l.open()
+	restore := func(text string) *transfer.Report {
+		r, err := transfer.Import(t.Context(), transfer.Config{Data: l.data, System: l.classes, Content: to}, transfer.NDJSON(strings.NewReader(text), "in", -1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := restore(out.String()); len(r.Refused) > 0 || !maps.Equal(from, to) {
+		t.Errorf("%s; %d contents came back", refused(r), len(to))
+	}
+	lines := strings.SplitAfter(out.String(), "\n")
+	last := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, `"size":2500000`) })
+	for name, c := range map[string]struct{ text, want string }{
+		"a piece is missing":  {strings.Join(slices.Delete(slices.Clone(lines), last-1, last), ""), fmt.Sprintf("in:%d: the content 2625a0 has 2500000 bytes, found …", last)},
+		"the end is missing":  {strings.Join(slices.Delete(slices.Clone(lines), last, last+1), ""), fmt.Sprintf("in:%d: the content 2625a0 is cut off", last-1)},
+		"another is in there": {strings.Replace(out.String(), `"_content":"3"`, `"_content":"4"`, 1), "…the content 4 came as 3"},
+	} {
+		if r := restore(c.text); len(r.Refused) != 1 || !matches(c.want, refused(r)) {
+			t.Errorf("%s: %s, want %s", name, refused(r), c.want)
+		}
+	}
+}
+
+// TestImportWaits holds that what is refused because of an object that comes
+// later, and changes, is taken in the end.
+func TestImportWaits(t *testing.T) {
+	l := openLibrary(t)
+	l.book.Property("title").Unique = true
+	l.crime.Property("title").Unique = true
+	l.open() // the store looks at its classes when it is opened
+	line := func(id, title string) string {
+		return `{"_class":"book@lib","_id":"` + id + `","no":` + id + `,"title":"` + title + `"}` + "\n"
+	}
+	if r := l.importText(line("1", "Emma") + line("2", "Persuasion")); len(r.Refused) > 0 {
+		t.Fatal(refused(r))
+	}
+	var text strings.Builder
+	text.WriteString(line("1", "Persuasion"))
+	for n := range 600 {
+		text.WriteString(line(fmt.Sprint(n+10), fmt.Sprint("title ", n)))
+	}
+	text.WriteString(line("2", "Sanditon"))
+	r := l.importText(text.String())
+	if len(r.Refused) > 0 || r.Count() != 602 {
+		t.Errorf("%d taken, %s", r.Count(), refused(r))
+	}
+	if !strings.Contains(l.export(), `"id":"1","title":"Persuasion"`) {
+		t.Error("the title that was free in the end is not there")
+	}
+}
+
+// TestImportLonelyObjects holds what becomes of objects without an id: each is
+// a new one. Those that cannot be numbered as they are stored are saved.
+func TestImportLonelyObjects(t *testing.T) {
+	l := openLibrary(t)
+	for range 2 {
+		if r := l.importText(`{"_class":"shelf@lib","_id":"s"}` + "\n" + `{"_class":"book@lib","_id":"b","title":"without a number","_creator":"ann@local"}`); len(r.Refused) > 0 {
+			t.Fatal(refused(r))
+		}
+	}
+	if !strings.Contains(l.export(), `{"_class":"book@lib","_id":"b","_creator":"ann@local","id":"b","title":"without a number","no":1,"lent":false,`) {
+		t.Error(l.export())
+	}
+}
