@@ -134,7 +134,7 @@ func (dialect) Classify(err error) store.Failure {
 	}
 	code := e.Code() & 0xff
 	switch {
-	case code == sqlite3.SQLITE_INTERRUPT:
+	case code == sqlite3.SQLITE_INTERRUPT, strings.Contains(e.Error(), matchTooSlow):
 		return store.Interrupted
 	case slices.Contains(away, code):
 		return store.Away
