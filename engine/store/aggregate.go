@@ -19,6 +19,8 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	if err := b.finish(s.traits); err != nil {
 		return err
 	}
+	ctx, done := s.timed(ctx)
+	defer done()
 	return s.read(ctx, func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
 }
 

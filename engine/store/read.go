@@ -17,6 +17,11 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	if !ok {
 		return nil, engine.NoItem(c, id)
 	}
+	if len(load) > 0 || p.needy { // else it is over at once
+		var done func()
+		ctx, done = s.timed(ctx)
+		defer done()
+	}
 	it := &engine.Item{}
 	err = s.read(ctx, func(r *session) error {
 		found, err := r.one(ctx, p.get, p, it, key)
@@ -26,7 +31,7 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 		if err != nil || len(load) == 0 && !p.needy {
 			return err
 		}
-		return s.enrichOn(ctx, r, []*engine.Item{it}, load)
+		return s.enrichRead(ctx, r, []*engine.Item{it}, load)
 	})
 	if err != nil {
 		return nil, err
@@ -77,6 +82,8 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if err != nil {
 		return err
 	}
+	ctx, done := s.timed(ctx)
+	defer done()
 	return s.read(ctx, func(r *session) error {
 		if len(q.Load) > 0 || p.needy {
 			return s.eachLoaded(ctx, r, p, l, q, visit)
@@ -92,7 +99,7 @@ func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, 
 	if err != nil {
 		return err
 	}
-	if err := s.enrichOn(ctx, r, items, q.Load); err != nil {
+	if err := s.enrichRead(ctx, r, items, q.Load); err != nil {
 		return err
 	}
 	r.told = true
@@ -149,6 +156,8 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	ctx, done := s.timed(ctx)
+	defer done()
 	var n int64
 	err = s.read(ctx, func(r *session) error {
 		n, err = r.number(ctx, text, args)

@@ -61,6 +61,14 @@ func (rs *readers) giveBack(r *session) {
 	rs.free <- r
 }
 
+// timed gives a reading the time that it may take.
+func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.cfg.ReadTime <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.cfg.ReadTime)
+}
+
 // read lends work a reader. Work that met a lost connection runs again on a
 // new one, and work that another transaction was in the way of runs again too,
 // unless it has told somebody something by then.

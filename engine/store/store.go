@@ -23,6 +23,10 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
+	// ReadTime is how long a reading may take, waiting for a connection
+	// included; 0 means for ever. Whoever asks for more holds up all others.
+	ReadTime  time.Duration
+	MaxLoaded int              // bytes, about, of what a reading loads with its items; 0 means 256 MiB
 	Now       func() time.Time // nil means time.Now
 	NewID     func() string    // nil means UUIDs of version 7
 	Log       *slog.Logger     // nil means none
@@ -49,6 +53,9 @@ var _ engine.Repository = (*Store)(nil)
 func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.MaxLoaded <= 0 {
+		cfg.MaxLoaded = defaultMaxLoaded
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
