@@ -174,7 +174,7 @@ func (it *Item) appendNested(b []byte, only *Projection, up *trail) []byte {
 		return it.appendJSON(b, only, up)
 	}
 	b = AppendString(append(b, `{"_id":`...), it.ID)
-	return append(AppendString(append(b, `,"_class":`...), it.Class.FullName), '}')
+	return append(AppendString(append(b, `,"__class":`...), it.Class.FullName), '}')
 }
 
 // appendID appends the value of a reference as the id that it is.

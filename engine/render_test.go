@@ -62,9 +62,9 @@ func TestLinksInJSON(t *testing.T) {
 	b.link(b.Class.Property("twins"), Link{Loaded: true, Shown: true, Items: []*Item{a}})
 	a.link(town.Property("streets"), Link{Loaded: true, Shown: true, Items: []*Item{s, s}})
 	a.link(town.Property("twins"), Link{Loaded: true, Shown: true, Items: []*Item{b}})
-	cut := `{"_id":"S","__string":"High","__class":"street@t","__classTitle":"street","id":"S","name":"High","town":{"_id":"A","_class":"town@t"}}`
+	cut := `{"_id":"S","__string":"High","__class":"street@t","__classTitle":"street","id":"S","name":"High","town":{"_id":"A","__class":"town@t"}}`
 	check("on the path and twice", only(a, "streets"), `,"streets":[`+cut+`,`+cut+`]}`)
-	check("a descendant leads back", only(a, "twins.twins"), `,"twins":[{"_id":"B","__string":"Bee","__class":"city@t","__classTitle":"city","twins":[{"_id":"A","_class":"town@t"}]}]}`)
+	check("a descendant leads back", only(a, "twins.twins"), `,"twins":[{"_id":"B","__string":"Bee","__class":"city@t","__classTitle":"city","twins":[{"_id":"A","__class":"town@t"}]}]}`)
 	if got := string(a.AppendJSON(nil)); !json.Valid([]byte(got)) {
 		t.Errorf("no JSON: %s", got)
 	}

@@ -58,6 +58,9 @@ func TestRequests(t *testing.T) {
 	n := &counters{rows: 100_000}
 	for _, s := range scenarios(authLine(), 1) {
 		for side, original := range map[string]*template{"left": s.left, "right": s.right} {
+			if original == nil && s.find != nil {
+				continue
+			}
 			ask, seen := original.copy(), map[string]bool{}
 			var values [numbers]int
 			for range 3 {
@@ -172,19 +175,23 @@ func TestRows(t *testing.T) {
 	broken := took(time.Second, 10_000)
 	broken.failed, broken.fault = 3, "status 503"
 	var out bytes.Buffer
-	printRows(&out, []row{
+	rows := []row{
 		{scenario: scenario{name: "read", must: target{ratio: 1.5}}, normal: pair{left: took(time.Second, 50_000), right: took(time.Second, 40_000)}},
 		{scenario: scenario{name: "write", must: target{ratio: 1.4}}, normal: pair{left: took(time.Second, 20_000), right: broken},
 			full: &pair{left: took(time.Second, 5_000), right: took(time.Second, 4_000)}},
 		{scenario: scenario{name: "signed", must: target{extra: 3 * time.Microsecond}}, normal: pair{left: took(time.Second, 50_000), right: took(time.Second, 40_000)}},
 		{scenario: scenario{name: "gone", must: target{ratio: 1}}, normal: pair{problem: "restsrv: status 404"}},
-	})
+		{scenario: scenario{name: "free"}, normal: pair{left: took(time.Second, 50_000), right: took(time.Second, 25_000)}},
+	}
+	rows[0].normal.left.database, rows[0].normal.right.database = 2*time.Second, time.Second
+	printRows(&out, rows, false)
 	got := strings.Join(strings.Fields(out.String()), " ")
 	for _, want := range []string{
 		"| read | 20.0 | 25.0 | 1.25 | 1.5 | yes | 50000 | 40000 | 1.0 ms | 1.0 ms | 0/0 | | | |",
 		"| write | 50.0 | 100 | 2.00 | 1.4 | no | 20000 | 10000 | 1.0 ms | 1.0 ms | 0/3 | 200 / 250 | 1.25 | 5000 / 4000 |",
 		"| signed | 20.0 | 25.0 | +5.0 µs | +3.0 µs | no |",
 		"| gone | - | - | - | 1.0 | - |",
+		"| free | 20.0 | 40.0 | 2.00 | | | 50000 |",
 		"! write: 3 of 10003 requests to restsrv failed, the first with: status 503",
 		"! gone: not measured: restsrv: status 404",
 	} {
@@ -198,6 +205,89 @@ func TestRows(t *testing.T) {
 			width = n
 		} else if n != width {
 			t.Errorf("line %d is %d wide, the head %d", i, n, width)
+		}
+	}
+	out.Reset()
+	printRows(&out, rows, true)
+	got = strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"| floor db µs | restsrv db µs |", "| read | 20.0 | 25.0 | 1.25 | 1.5 | yes | 50000 | 40000 | 1.0 ms | 1.0 ms | 0/0 | 40.0 | 25.0 |"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestEntryRecords(t *testing.T) {
+	var list []map[string]any
+	if err := json.Unmarshal(entryRecords().raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	known, seen := map[any]bool{}, map[any]int{}
+	for _, r := range list {
+		known[r["_id"]] = true
+		seen[r["_class"]]++
+		for _, reference := range []string{"author", "topic"} {
+			if id, ok := r[reference]; ok && !known[id] {
+				t.Fatalf("%s of %s is %s, which does not come before it", reference, r["_id"], id)
+			}
+		}
+	}
+	if seen["author@bench"] != authors || seen["topic@bench"] != topics || seen["entry@bench"] != entries {
+		t.Fatalf("got %v, expected %d authors, %d topics, %d entries", seen, authors, topics, entries)
+	}
+}
+
+func TestGrowthLines(t *testing.T) {
+	took := func(cpu, database time.Duration) sample {
+		return sample{answered: 1000, cpu: cpu, database: database, latencies: []time.Duration{time.Millisecond}}
+	}
+	const ms = time.Millisecond
+	all := []*growth{
+		{name: "first", at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 40*ms)}},
+		{name: "far", must: 1.1, after: 1, at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 60*ms)}},
+		{name: "one", must: 2, at: [len(sizes)]sample{took(40*ms, 10*ms), took(40*ms, 10*ms), took(60*ms, 40*ms)}},
+		{name: "left out"},
+	}
+	var out bytes.Buffer
+	printTable(&out, growthLines(all, true))
+	got := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"| first | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 40.0 | 1.00 ms | 2.00 | | | |",
+		"| far | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 60.0 | 1.00 ms | 2.40 | 1.20 | 1.1 | no |",
+		"| one | 40.0 / 10.0 | 1.00 ms | 40.0 / 10.0 | 1.00 ms | 60.0 / 40.0 | 1.00 ms | 2.00 | | 2.0 | yes |",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out.String())
+		}
+	}
+	if strings.Contains(got, "left out") {
+		t.Errorf("what was not measured is in the table:\n%s", out.String())
+	}
+}
+
+// TestDatabases opens what -db names: PostgreSQL is left out when it is missing,
+// unless it alone was asked for.
+func TestDatabases(t *testing.T) {
+	t.Setenv("RESTSRV_TEST_POSTGRES", "dbname=nowhere") // no address that restsrv takes
+	for db, want := range map[string]string{"sqlite": "SQLite", "both": "SQLite", "postgres": ""} {
+		all, missing, err := databases(&settings{db: db})
+		var names []string
+		for _, d := range all {
+			names = append(names, d.name)
+		}
+		if strings.Join(names, " ") != want || (missing != nil) != (db == "both") || (err != nil) != (db == "postgres") {
+			t.Errorf("-db %s: got %v, missing %v, error %v", db, names, missing, err)
+		}
+	}
+}
+
+func TestParentOf(t *testing.T) {
+	if got, err := parentOf([]byte("42 (a ) b) S 7 42 42 0")); err != nil || got != 7 {
+		t.Fatalf("got %d %v, expected 7", got, err)
+	}
+	for _, bad := range []string{"", "42 (a) S", "42 (a) S x 1"} {
+		if got, err := parentOf([]byte(bad)); err == nil {
+			t.Errorf("%q: got %d, expected an error", bad, got)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func medianStart(ctx context.Context, g *program) (time.Duration, error) {
 
 // manyClasses is medianStart for an application with 100 classes.
 func manyClasses(ctx context.Context, dir string, g *program) (string, error) {
-	many, err := newRestsrv(filepath.Join(dir, "many"), g.path, g.numbers, 99)
+	many, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, "many"), path: g.path, db: g.db, numbers: g.numbers}, 100-ownClasses)
 	if err != nil {
 		return "", err
 	}

@@ -131,6 +131,7 @@ type sample struct {
 	answered, failed int
 	fault            string // the first failure
 	elapsed, cpu     time.Duration
+	database         time.Duration   // processor time of the database's own processes
 	latencies        []time.Duration // of the answered requests
 	rates            []float64       // answered requests per second, one per round
 }
@@ -143,16 +144,20 @@ func (s *sample) add(o sample) {
 	}
 	s.elapsed += o.elapsed
 	s.cpu += o.cpu
+	s.database += o.database
 	s.latencies = append(s.latencies, o.latencies...)
 	s.rates = append(s.rates, o.rates...)
 }
 
 // perRequest is the server's processor time for one answer.
-func (s *sample) perRequest() time.Duration {
+func (s *sample) perRequest() time.Duration { return s.each(s.cpu) }
+
+// each is the share of one answer.
+func (s *sample) each(all time.Duration) time.Duration {
 	if s.answered == 0 {
 		return 0
 	}
-	return s.cpu / time.Duration(s.answered)
+	return all / time.Duration(s.answered)
 }
 
 // drive sends t to p from several connections at once, each waiting for its
@@ -169,7 +174,7 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 		c.conn.SetDeadline(time.Now().Add(r.duration + patience))
 		clients[i] = c
 	}
-	before, err := p.cpuTime()
+	before, beside, err := p.times()
 	if err != nil {
 		return sample{}, err
 	}
@@ -193,9 +198,18 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 	}
 	total.elapsed = time.Since(start)
 	total.rates = []float64{float64(total.answered) / total.elapsed.Seconds()}
-	after, err := p.cpuTime()
-	total.cpu = after - before
+	after, behind, err := p.times()
+	total.cpu, total.database = after-before, behind-beside
 	return total, err
+}
+
+// times are the processor times so far of a server and of its database's own
+// processes.
+func (p *process) times() (own, database time.Duration, err error) {
+	if own, err = p.cpuTime(); err == nil && p.db.cpu != nil {
+		database, err = p.db.cpu()
+	}
+	return own, database, err
 }
 
 // repeat sends t while more says so. A broken connection ends it: what is left

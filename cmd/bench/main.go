@@ -1,6 +1,8 @@
 // Command bench measures the real server against the floor, the least an answer
 // can cost (see package floor beside it). It starts both as separate processes on
-// loopback ports, drives them in short alternating rounds and prints one table.
+// loopback ports, on SQLite and then on PostgreSQL, drives them in short
+// alternating rounds and prints a table for each database; with -growth one of
+// restsrv with a thousand to a million objects.
 // The judge is the processor time of the server per request, as the operating
 // system counts it; requests per second and latencies are witnesses, because the
 // load generator shares the processors with the servers. A difference under 15 %
@@ -33,12 +35,14 @@ type settings struct {
 	only        *regexp.Regexp
 	restsrv     string // a prebuilt binary, "" to build it
 	self        bool   // the floor on both sides
+	growth      bool
+	db          string // sqlite, postgres or both
 	keep        bool
 }
 
 func main() {
 	var s settings
-	flag.IntVar(&s.rounds, "rounds", 12, "measure each scenario in this many rounds per server")
+	flag.IntVar(&s.rounds, "rounds", 10, "measure each scenario in this many rounds per server")
 	flag.DurationVar(&s.duration, "duration", 300*time.Millisecond, "length of a round")
 	flag.IntVar(&s.connections, "connections", 16, "keep-alive connections of a round")
 	flag.IntVar(&s.rows, "rows", 100_000, "rows in both databases before measuring")
@@ -46,6 +50,8 @@ func main() {
 	only := flag.String("only", "", "measure only scenarios whose name matches this regular `expression`")
 	flag.StringVar(&s.restsrv, "restsrv", "", "measure this prebuilt `binary` instead of building one")
 	flag.BoolVar(&s.self, "self", false, "measure the floor against itself: what the ratios then differ from 1 is noise")
+	flag.BoolVar(&s.growth, "growth", false, "measure instead what changes from a thousand to a million objects")
+	flag.StringVar(&s.db, "db", "both", "the `database`: sqlite, postgres or both; for postgres see RESTSRV_TEST_POSTGRES")
 	flag.BoolVar(&s.keep, "keep", false, "keep the temporary directory with databases and logs")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -71,6 +77,12 @@ func (s *settings) check(only string) error {
 			return err
 		}
 	}
+	if s.db != "sqlite" && s.db != "postgres" && s.db != "both" {
+		return fmt.Errorf("-db: %q is none of sqlite, postgres and both", s.db)
+	}
+	if s.growth && s.self {
+		return errors.New("-growth has no floor: it goes without -self")
+	}
 	if s.rounds < 1 || s.connections < 1 || s.bulks < 1 || s.duration <= 0 {
 		return errors.New("-rounds, -connections, -bulks and -duration must be positive")
 	}
@@ -91,50 +103,112 @@ func run(ctx context.Context, s *settings) error {
 	} else {
 		defer os.RemoveAll(dir)
 	}
-	left, right, err := programs(ctx, s, dir)
+	floor, err := binaries(ctx, s, dir)
 	if err != nil {
 		return err
 	}
-	rows, err := measureAll(ctx, s, left, right)
+	all, missing, err := databases(s)
 	if err != nil {
 		return err
 	}
-	prints, err := footprints(ctx, s, dir, []*program{left, right})
+	for _, db := range all {
+		defer db.close()
+	}
+	fmt.Printf("%s, %d processors, %s. %d rounds of %s per scenario and server. Server CPU time per request decides.\n",
+		runtime.Version(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), s.rounds, s.duration)
+	for _, db := range all {
+		fmt.Printf("\n%s: %s.\n\n", db.name, db.settings)
+		sub := filepath.Join(dir, db.name)
+		if s.growth {
+			err = printGrowth(ctx, s, sub, db)
+		} else {
+			err = compare(ctx, s, db, pairOf{dir: sub, floor: floor})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if missing != nil {
+		fmt.Printf("\nPostgreSQL was left out: %v.\n", missing)
+	}
+	return nil
+}
+
+// databases opens what -db names. A PostgreSQL that is missing is an error only
+// when nothing else was asked for.
+func databases(s *settings) (all []*database, missing, err error) {
+	if s.db != "postgres" {
+		all = append(all, sqliteFiles())
+	}
+	if s.db == "sqlite" {
+		return all, nil, nil
+	}
+	db, err := postgresServer()
+	switch {
+	case err == nil:
+		return append(all, db), nil, nil
+	case s.db == "both":
+		fmt.Fprintln(os.Stderr, "no PostgreSQL:", err)
+		return all, err, nil
+	}
+	return nil, nil, fmt.Errorf("no PostgreSQL: %w", err)
+}
+
+// compare prints the tables of one database: restsrv against the floor.
+func compare(ctx context.Context, s *settings, db *database, o pairOf) error {
+	left, right, err := o.programs(s, db)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%s, %d processors, %s. %d rows, %d connections, %d rounds of %s per scenario and server.\n",
-		runtime.Version(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), s.rows, s.connections, s.rounds, s.duration)
-	fmt.Print("Server CPU time per request decides. SQLite on both sides: WAL, synchronous=NORMAL; ",
-		"the FULL columns (floor / ", right.name, "): WAL, synchronous=FULL.\n\n")
-	printRows(os.Stdout, rows)
+	rows, notes, err := measureAll(ctx, s, left, right)
+	if err != nil {
+		return err
+	}
+	prints, err := footprints(ctx, s, o.dir, []*program{left, right})
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s%d rows, %d connections.\n\n", db.columns, s.rows, s.connections)
+	printRows(os.Stdout, rows, db.cpu != nil)
+	for _, n := range notes {
+		fmt.Println(n)
+	}
 	fmt.Println()
 	printTable(os.Stdout, prints)
 	return nil
 }
 
-// programs builds what is measured, without cgo and stripped, as it is shipped.
-func programs(ctx context.Context, s *settings, dir string) (left, right *program, err error) {
-	floor := filepath.Join(dir, "floor-binary")
-	if err := build(ctx, "restsrv/cmd/bench/floor", floor); err != nil {
-		return nil, nil, err
+// binaries builds what is measured, without cgo and stripped, as it is shipped,
+// and returns the floor's.
+func binaries(ctx context.Context, s *settings, dir string) (floor string, err error) {
+	floor = filepath.Join(dir, "floor-binary")
+	if !s.growth {
+		if err := build(ctx, "restsrv/cmd/bench/floor", floor); err != nil {
+			return "", err
+		}
 	}
-	if left, err = newFloor(filepath.Join(dir, "floor"), floor, "floor", &counters{rows: s.rows}); err != nil {
+	if s.restsrv == "" && !s.self {
+		s.restsrv = filepath.Join(dir, "restsrv-binary")
+		return floor, build(ctx, "restsrv/cmd/restsrv", s.restsrv)
+	}
+	return floor, nil
+}
+
+// pairOf is where two programs to compare live, and the floor's binary.
+type pairOf struct{ dir, floor string }
+
+func (o pairOf) programs(s *settings, db *database) (left, right *program, err error) {
+	one := func(name, binary string) program {
+		return program{name: name, dir: filepath.Join(o.dir, name), path: binary, db: db, numbers: &counters{rows: s.rows}}
+	}
+	if left, err = newFloor(one("floor", o.floor)); err != nil {
 		return nil, nil, err
 	}
 	if s.self {
-		right, err = newFloor(filepath.Join(dir, "twin"), floor, "twin", &counters{rows: s.rows})
+		right, err = newFloor(one("twin", o.floor))
 		return left, right, err
 	}
-	binary := s.restsrv
-	if binary == "" {
-		binary = filepath.Join(dir, "restsrv-binary")
-		if err := build(ctx, "restsrv/cmd/restsrv", binary); err != nil {
-			return nil, nil, err
-		}
-	}
-	s.restsrv = binary
-	right, err = newRestsrv(filepath.Join(dir, "restsrv"), binary, &counters{rows: s.rows}, 0)
+	right, err = newRestsrv(one("restsrv", s.restsrv), 0)
 	return left, right, err
 }
 

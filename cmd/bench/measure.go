@@ -13,41 +13,43 @@ import (
 const warmUp = 250 * time.Millisecond
 
 // measureAll seeds both servers and measures every chosen scenario: all with
-// synchronous=NORMAL, then, after a restart, what writes with FULL.
-func measureAll(ctx context.Context, s *settings, left, right *program) ([]row, error) {
-	auth := authLine()
-	var rows []row
-	for _, sc := range scenarios(auth, s.bulks) {
+// synchronous=NORMAL, then, on SQLite and after a restart, what writes with
+// FULL. Notes are for below the table.
+func measureAll(ctx context.Context, s *settings, left, right *program) (rows []row, notes []string, err error) {
+	for _, sc := range scenarios(authLine(), s.bulks) {
 		if s.only.MatchString(sc.name) && !(s.self && sc.own) {
+			if sc.limit > 0 {
+				sc.must.ratio = right.db.bulk
+			}
 			rows = append(rows, row{scenario: sc})
 		}
 	}
-	for _, sync := range []string{"normal", "full"} {
+	modes := []string{"normal", "full"}
+	if isPostgres(right.address) {
+		modes = modes[:1]
+	}
+	for _, sync := range modes {
 		servers, err := startBoth(ctx, sync, left, right)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		err = func() error {
 			defer stopAll(servers)
 			if sync == "normal" {
-				for _, p := range servers {
-					err := seed(ctx, p, auth, func(done int) {
-						if done%(s.rows/10) == 0 {
-							fmt.Fprintf(os.Stderr, "%s: %d of %d rows\n", p.name, done, s.rows)
-						}
-					})
-					if err != nil {
-						return err
-					}
+				if err := seedAll(ctx, servers); err != nil {
+					return err
 				}
 			}
 			return measureRows(ctx, s, rows, sync, servers)
 		}()
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	return rows, nil
+	if !s.self {
+		notes, err = statementNotes(ctx, right, rows)
+	}
+	return rows, notes, err
 }
 
 // measureRows fills one mode's half of the rows.
@@ -84,6 +86,13 @@ func measure(ctx context.Context, s *settings, sc scenario, servers []*process) 
 	sides := [2]side{{server: servers[0], ask: sc.left}, {server: servers[1], ask: sc.right}}
 	if sc.own {
 		sides[0].server = servers[1]
+	}
+	if sc.find != nil {
+		found, err := sc.find(ctx, sides[1].server)
+		if err != nil {
+			return pair{problem: sides[1].server.name + ": " + err.Error()}
+		}
+		sides[1].ask = found
 	}
 	for i := range sides {
 		d := &sides[i]

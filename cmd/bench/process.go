@@ -27,6 +27,10 @@ type program struct {
 	ready   string // a path that answers 200 once the server serves
 	command func(addr, sync string) (args, env []string, err error)
 	numbers *counters // outlives the processes: they share one database
+	db      *database
+	address string // of its database, as the floor takes it
+	classes bool   // it has the classes of entries
+	verbose bool   // its log names every statement
 }
 
 // process is a running program.

@@ -23,14 +23,26 @@ type row struct {
 	full     *pair // nil for what only reads
 }
 
-// printRows writes the main table and, below it, what went wrong.
-func printRows(w io.Writer, rows []row) {
-	lines := [][]string{{"scenario", "floor µs", "restsrv µs", "ratio", "must", "held", "floor req/s", "restsrv req/s",
-		"floor p99", "restsrv p99", "failed", "FULL µs", "FULL ratio", "FULL req/s"}}
+// printRows writes the main table and, below it, what went wrong. beside has
+// the times of the database's own processes instead of synchronous=FULL.
+func printRows(w io.Writer, rows []row, beside bool) {
+	head := []string{"scenario", "floor µs", "restsrv µs", "ratio", "must", "held", "floor req/s", "restsrv req/s",
+		"floor p99", "restsrv p99", "failed"}
+	if beside {
+		head = append(head, "floor db µs", "restsrv db µs")
+	} else {
+		head = append(head, "FULL µs", "FULL ratio", "FULL req/s")
+	}
+	lines := [][]string{head}
 	var notes []string
 	for _, r := range rows {
 		line := append([]string{r.scenario.name}, r.normal.cells(r.scenario.must)...)
-		lines = append(lines, append(line, r.full.fullCells()...))
+		if beside {
+			line = append(line, r.normal.besideCells()...)
+		} else {
+			line = append(line, r.full.fullCells()...)
+		}
+		lines = append(lines, line)
 		for _, p := range []*pair{&r.normal, r.full} {
 			notes = append(notes, p.notes(r.scenario.name)...)
 		}
@@ -39,6 +51,14 @@ func printRows(w io.Writer, rows []row) {
 	for _, n := range notes {
 		fmt.Fprintln(w, "! "+n)
 	}
+}
+
+// besideCells are the columns of the database's own processes.
+func (p *pair) besideCells() []string {
+	if p.problem != "" {
+		return []string{"-", "-"}
+	}
+	return []string{micro(p.left.each(p.left.database)), micro(p.right.each(p.right.database))}
 }
 
 // cells are the columns of the comparison with synchronous=NORMAL.
@@ -67,22 +87,28 @@ func (p *pair) fullCells() []string {
 // compare sets the right side against the left and the must value.
 func (p *pair) compare(must target) (got, wanted, held string) {
 	left, right := p.left.perRequest(), p.right.perRequest()
-	answer := func(ok bool) string {
-		if ok {
-			return "yes"
-		}
-		return "no"
-	}
 	if must.extra > 0 {
 		wanted = fmt.Sprintf("+%s µs", micro(must.extra))
-		return fmt.Sprintf("%+.1f µs", float64(right-left)/1e3), wanted, answer(right-left <= must.extra)
+		return fmt.Sprintf("%+.1f µs", float64(right-left)/1e3), wanted, yesNo(right-left <= must.extra)
 	}
-	wanted = fmt.Sprintf("%.1f", must.ratio)
+	if must.ratio > 0 {
+		wanted = fmt.Sprintf("%.1f", must.ratio)
+	}
 	if left == 0 || right == 0 {
 		return "-", wanted, "-"
 	}
 	ratio := float64(right) / float64(left)
-	return fmt.Sprintf("%.2f", ratio), wanted, answer(ratio <= must.ratio)
+	if must.ratio == 0 {
+		return fmt.Sprintf("%.2f", ratio), "", ""
+	}
+	return fmt.Sprintf("%.2f", ratio), wanted, yesNo(ratio <= must.ratio)
+}
+
+func yesNo(ok bool) string {
+	if ok {
+		return "yes"
+	}
+	return "no"
 }
 
 // notes tells what went wrong in one scenario.

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // adminPassword is that of the administrator of the throw-away database.
@@ -31,40 +33,55 @@ const queryScript = `module.exports = {
 
 type object = map[string]any
 
-// newRestsrv writes an application with one class, the benchmark's services and
-// extra further classes into dir and returns the program that serves it.
-func newRestsrv(dir, binary string, n *counters, extra int) (*program, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+// newRestsrv completes a program that serves an application with the
+// benchmark's classes and services and extra further classes.
+func newRestsrv(g program, extra int) (*program, error) {
+	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err
 	}
 	for name, text := range map[string]string{"hello.js": helloScript, "query.js": queryScript} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 	}
-	config := filepath.Join(dir, "deploy.json")
-	return &program{
-		name: "restsrv", dir: dir, path: binary, ready: "/rest/static", numbers: n,
-		command: func(addr, sync string) (args, env []string, err error) {
-			text, err := json.MarshalIndent(deployment(sync, extra), "", "  ")
-			if err != nil {
-				return nil, nil, err
-			}
-			args = []string{"-config", config, "-addr", addr}
-			return args, []string{"RESTSRV_ADMIN_PASSWORD=" + adminPassword}, os.WriteFile(config, text, 0o600)
-		},
-	}, nil
+	address, err := g.db.fresh(g.dir)
+	if err != nil {
+		return nil, err
+	}
+	g.address = address
+	url := address
+	if !isPostgres(url) {
+		url = "sqlite:" + url
+	}
+	config := filepath.Join(g.dir, "deploy.json")
+	p := &g
+	p.ready, p.classes = "/rest/static", true
+	p.command = func(addr, sync string) (args, env []string, err error) {
+		text, err := json.MarshalIndent(deployment(url, sync, extra), "", "  ")
+		if err != nil {
+			return nil, nil, err
+		}
+		args = []string{"-config", config, "-addr", addr}
+		if p.verbose {
+			args = append(args, "-log", "debug")
+		}
+		return args, []string{"RESTSRV_ADMIN_PASSWORD=" + adminPassword}, os.WriteFile(config, text, 0o600)
+	}
+	return p, nil
 }
 
+// ownClasses is how many classes the benchmark's application has of its own.
+const ownClasses = 4
+
 // deployment is the deploy.json of the benchmark's application.
-func deployment(sync string, extra int) object {
-	classes := []object{class("note")}
+func deployment(url, sync string, extra int) object {
+	classes := []object{class("note"), class("author"), class("topic"), class("entry", "author", "topic")}
 	for i := range extra {
 		classes = append(classes, class(fmt.Sprintf("note%d", i)))
 	}
 	repositories := object{"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}
 	return object{
-		"globals": object{"db": object{"url": "sqlite:bench.db", "synchronous": sync}},
+		"globals": object{"db": object{"url": url, "synchronous": sync}},
 		"classes": classes,
 		"modules": object{"rest": object{"globals": object{
 			"di": object{
@@ -81,25 +98,69 @@ func deployment(sync string, extra int) object {
 }
 
 // class is the floor's table as a class: a key and three texts, one of them
-// indexed.
-func class(name string) object {
-	return object{
-		"name": name, "namespace": "bench", "caption": "Note", "key": []string{"id"},
-		"properties": []object{
-			{"name": "id", "type": 12, "caption": "Identifier"},
-			{"name": "title", "type": 0, "caption": "Title", "nullable": true},
-			{"name": "group", "type": 0, "caption": "Group", "nullable": true, "indexed": true},
-			{"name": "body", "type": 1, "caption": "Body", "nullable": true},
-		},
+// indexed; and references to further classes, named like them.
+func class(name string, references ...string) object {
+	properties := []object{
+		{"name": "id", "type": 12, "caption": "Identifier"},
+		{"name": "title", "type": 0, "caption": "Title", "nullable": true},
+		{"name": "group", "type": 0, "caption": "Group", "nullable": true, "indexed": true},
+		{"name": "body", "type": 1, "caption": "Body", "nullable": true},
 	}
+	for _, r := range references {
+		properties = append(properties, object{"name": r, "type": 13, "refClass": r + "@bench", "caption": r, "nullable": true})
+	}
+	return object{"name": name, "namespace": "bench", "caption": "Note", "key": []string{"id"}, "properties": properties}
 }
 
-// newFloor returns the floor as a program that keeps its table in dir.
-func newFloor(dir, binary, name string, n *counters) (*program, error) {
-	return &program{
-		name: name, dir: dir, path: binary, ready: "/rest/static", numbers: n,
-		command: func(addr, sync string) (args, env []string, err error) {
-			return []string{"-addr", addr, "-db", name + ".db", "-synchronous", sync}, nil, nil
-		},
-	}, os.MkdirAll(dir, 0o700)
+// newFloor completes a program that is the floor.
+func newFloor(g program) (*program, error) {
+	if err := os.MkdirAll(g.dir, 0o700); err != nil {
+		return nil, err
+	}
+	address, err := g.db.fresh(g.dir)
+	g.address, g.ready = address, "/rest/static"
+	g.command = func(addr, sync string) (args, env []string, err error) {
+		return []string{"-addr", addr, "-db", address, "-synchronous", sync}, nil, nil
+	}
+	return &g, err
+}
+
+// statementNotes tells how many SELECT statements the requests take that are
+// counted, each for the second time: the first may look something up.
+func statementNotes(ctx context.Context, g *program, rows []row) (notes []string, err error) {
+	g.verbose = true
+	p, err := g.start(ctx, "normal")
+	g.verbose = false
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	for _, r := range rows {
+		if !r.scenario.count {
+			continue
+		}
+		var seen [2]int
+		for i := range seen {
+			before, err := p.selects()
+			if err != nil {
+				return nil, err
+			}
+			if err := probe(ctx, p, r.scenario.right, r.scenario.items); err != nil {
+				return nil, err
+			}
+			after, err := p.selects()
+			if err != nil {
+				return nil, err
+			}
+			seen[i] = after - before
+		}
+		notes = append(notes, fmt.Sprintf("SQL statements: %s: %d", r.scenario.name, seen[1]))
+	}
+	return notes, nil
+}
+
+// selects counts the SELECT statements that a server's log names so far.
+func (p *process) selects() (int, error) {
+	text, err := os.ReadFile(p.logFile())
+	return strings.Count(string(text), `sql="SELECT `), err
 }

@@ -23,7 +23,8 @@ const (
 	bodyText    = "Came by post, was read on the same day and is now waiting for the second signature."
 )
 
-// target is what a scenario's must value is compared with.
+// target is what a scenario's must value is compared with. The zero value is
+// for what has none.
 type target struct {
 	ratio float64       // processor time of the right side over that of the left
 	extra time.Duration // instead of ratio: what the right side may cost more
@@ -40,7 +41,19 @@ type scenario struct {
 	write bool          // is also measured with synchronous=FULL
 	limit int           // requests per round at most, 0 for as many as fit
 	warm  time.Duration // driven so long before it counts, 0 for warmUp
+	count bool          // its SQL statements are counted as well
+
+	// find makes right when that depends on what the server has; nil otherwise.
+	find func(ctx context.Context, p *process) (*template, error)
 }
+
+// Requests are made of a service, a row or group, and a method.
+func path(s string) *template { return new(template).text("/rest/" + s) }
+func item(service string) *template {
+	return path(service+"/note@bench/"+idPrefix).number(anyRow, 0)
+}
+func group(s string) *template  { return path(s+"group="+groupPrefix).number(anyGroup, 0) }
+func get(p *template) *template { return ask("GET", p, "", nil) }
 
 // scenarios lists what is measured, in the order of the table. The bulk comes
 // last, because it makes the tables grow. auth is the header line of an account.
@@ -48,11 +61,6 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	both := func(name string, ratio float64, t *template, items int) scenario {
 		return scenario{name: name, must: target{ratio: ratio}, left: t, right: t, items: items}
 	}
-	path := func(s string) *template { return new(template).text("/rest/" + s) }
-	item := func(service string) *template { return path(service+"/note@bench/"+idPrefix).number(anyRow, 0) }
-	group := func(s string) *template { return path(s+"group="+groupPrefix).number(anyGroup, 0) }
-	get := func(p *template) *template { return ask("GET", p, "", nil) }
-
 	patch := both("PATCH one, re-read answer", 1.4, ask("PATCH", item("crud"), "",
 		new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`)), 0)
 	patch.write = true
@@ -60,7 +68,7 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	bulk.write, bulk.limit = true, bulkLimit
 	one := both("GET one", 1.5, get(item("crud")), 0)
 	one.warm = 2 * time.Second // until most pages of the table are in the caches
-	return []scenario{
+	all := []scenario{
 		both("static answer", 1.4, get(path("static")), 0),
 		one,
 		both("list of 5", 1.3, get(path("crud/note@bench/")), 5),
@@ -70,8 +78,28 @@ func scenarios(auth string, bulkLimit int) []scenario {
 		both("JS query of 20", 1.1, get(group("query?")), 20),
 		{name: "GET one, password seen before (floor = restsrv, anonymous)", must: target{extra: 3 * time.Microsecond}, own: true,
 			left: get(item("crud")), right: ask("GET", item("signed"), auth, nil)},
-		patch,
-		bulk,
+	}
+	return append(append(all, ownScenarios()...), patch, bulk)
+}
+
+// ownScenarios compare restsrv with itself: the floor has nothing like them.
+func ownScenarios() []scenario {
+	plain := get(path("crud/note@bench/?_count=20"))
+	entry := func(serial number, author string) *template {
+		return ask("POST", path("crud/entry@bench"), "", new(template).text(`{"id":"made-`).number(serial, 0).
+			text(`","title":"Title","author":`+author+`,"topic":"topic-000000000001"}`))
+	}
+	nested := new(template).text(`{"id":"made-`).number(serial, 0).text(`","title":"Ada","body":"Born of the entry"}`)
+	nestedEntry := new(template).text(`{"id":"made-`).number(serial, 0).text(`","title":"Title","author":`).join(nested).text(`,"topic":"topic-000000000001"}`)
+	return []scenario{
+		{name: "list of 100 with 2 paths, _eager (floor = restsrv, without)", must: target{ratio: 2}, own: true, items: 100, count: true,
+			left: get(path("crud/entry@bench/?_count=100")), right: get(path("crud/entry@bench/?_count=100&_eager=author|topic"))},
+		{name: "keyset page of 20 in the middle (floor = restsrv, first 20)", own: true, items: 20,
+			left: plain, find: func(ctx context.Context, p *process) (*template, error) { return middle(ctx, p, "") }},
+		{name: "list of 20 with _total (floor = restsrv, without)", own: true, items: 20,
+			left: plain, right: get(path("crud/note@bench/?_count=20&_total=1"))},
+		{name: "create with a nested new object (floor = restsrv, with a reference)", own: true, write: true,
+			left: entry(serial, `"author-000000000001"`), right: ask("POST", path("crud/entry@bench"), "", nestedEntry)},
 	}
 }
 
@@ -89,37 +117,6 @@ func records(blocks ...number) *template {
 		}
 	}
 	return t.text("]")
-}
-
-// seed fills an empty server with rows through its acceptor and reports to
-// progress.
-func seed(ctx context.Context, p *process, auth string, progress func(done int)) error {
-	c, err := dial(ctx, p.addr)
-	if err != nil {
-		return err
-	}
-	defer c.conn.Close()
-	t := ask("POST", new(template).text("/rest/acceptor"), auth, records(newBlock))
-	var values [numbers]int
-	var body bytes.Buffer
-	for done := 0; done < p.numbers.rows; done += bulkNew {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		c.conn.SetDeadline(time.Now().Add(patience))
-		p.numbers.draw(t, &values)
-		t.fill(&values)
-		body.Reset()
-		status, err := c.exchange(t.raw, &body)
-		if err == nil && status != 200 {
-			err = fmt.Errorf("status %d: %s", status, excerpt(body.String()))
-		}
-		if err != nil {
-			return fmt.Errorf("seeding %s: %w", p.name, err)
-		}
-		progress(done + bulkNew)
-	}
-	return nil
 }
 
 // probe sends t once and checks that the answer is what the scenario is about:

@@ -8,8 +8,9 @@
 // Reading order: runtime.go and generation.go (one loaded version of a
 // service, an engine.Service), load.go and service.go (how a file becomes
 // one), group.go and vm.go (where calls run), call.go (one request), result.go
-// and failure.go (what it answers), repository.go and item.go (data),
-// manager.go (reload).
+// and failure.go (what it answers), repository.go, reading.go, writing.go and
+// item.go (data), meta.go (classes), storage.go and multipart.go (files),
+// converter.go (converters of the acceptor), manager.go (reload).
 //
 // How a call runs. A service has a small group of VMs. A VM runs one turn at a
 // time: the start of a handler, the completion of something it awaits, a

@@ -118,7 +118,7 @@ func TestMountRefuses(t *testing.T) {
 // Good and broken versions alternate under load: no request fails, and what
 // old versions held is released.
 func TestReloadUnderLoad(t *testing.T) {
-	a := newApp(t, Limits{VMs: 2}, false)
+	a := newApp(t, Limits{VMs: 2, CPU: longestCPU}, false)
 	var at mounted
 	m := NewManager(a.rt, at.mount)
 	version := func(n int) string {
@@ -164,8 +164,8 @@ func TestReloadUnderLoad(t *testing.T) {
 }
 
 func TestIdleVMsAreDropped(t *testing.T) {
-	a := newApp(t, Limits{VMs: 4, Idle: time.Millisecond}, false)
-	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 1e5; i++); return 1 }}")
+	a := newApp(t, Limits{VMs: 4, Idle: time.Millisecond, CPU: longestCPU}, false)
+	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 1e4; i++); return 1 }}")
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() { get(t, g) })

@@ -29,6 +29,7 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 		h.method(o, m.name, h.async("dataRepo."+m.name, m.prepare))
 	}
 	h.method(o, "wrap", func(call goja.FunctionCall) goja.Value {
+		h.active("dataRepo.wrap")
 		it, err := r.wrap(call)
 		if err != nil {
 			panic(h.errorOf(err, nil))

@@ -134,7 +134,7 @@ func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
 	text := func(name, value string) { h.put(o, name, h.js.ToValue(value)) }
 	if up.holds(it) {
 		text("_id", it.ID)
-		text("_class", it.Class.FullName)
+		text("__class", it.Class.FullName)
 		return o
 	}
 	if it.Creator != "" && it.Class.CreatorTracker == "" {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"restsrv/engine"
@@ -277,24 +278,13 @@ func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, 
 // members runs a statement and hands out each item, which the callee may keep,
 // and its owner column.
 func (r *session) members(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any) error) error {
-	prepared, err := r.prepare(st.text)
-	if err != nil {
-		return err
-	}
-	inner, unwatch := r.watch(ctx)
-	defer unwatch()
-	rows, err := prepared.QueryContext(inner, st.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	var owner any
 	var more []any
 	if st.owner != nil {
 		more = []any{&owner}
 	}
 	scan := r.scanner(st.result, more...)
-	for rows.Next() {
+	return r.rows(ctx, st.text, st.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
@@ -303,9 +293,6 @@ func (r *session) members(ctx context.Context, p *plan, st selection, visit func
 		if st.owner != nil {
 			owner = decode(*st.owner, owner)
 		}
-		if err := visit(it, owner); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return visit(it, owner)
+	})
 }

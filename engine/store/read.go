@@ -121,24 +121,13 @@ type stop struct{ err error }
 func (s *stop) Error() string { return s.err.Error() }
 
 func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engine.Item) error) error {
-	st, err := r.prepare(l.text)
-	if err != nil {
-		return err
-	}
-	inner, unwatch := r.watch(ctx)
-	defer unwatch()
-	rows, err := st.QueryContext(inner, l.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	more, dest := make([]any, len(l.types)), make([]any, len(l.types))
 	for i := range more {
 		dest[i] = &more[i]
 	}
 	scan := r.scanner(p.listed, dest...)
 	it := &engine.Item{}
-	for rows.Next() {
+	return r.rows(ctx, l.text, l.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
@@ -148,8 +137,8 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 		if err := visit(it); err != nil {
 			return &stop{err}
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // Count is engine.Repository's.

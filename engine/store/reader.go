@@ -76,6 +76,9 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 	for attempt := 1; ; attempt++ {
 		r.told = false
 		err := work(r)
+		if err == nil {
+			return nil
+		}
 		var stopped *stop
 		if errors.As(err, &stopped) {
 			return stopped.err

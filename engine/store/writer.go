@@ -134,7 +134,7 @@ func (w *writer) batch(s *session, first *job) {
 		first.result <- w.store.failed(first.ctx, s, err)
 		return
 	}
-	if err := w.store.failed(first.ctx, s, w.attempt(s, first)); err != nil {
+	if err := w.store.failed(first.ctx, s, w.together(s, first)); err != nil {
 		w.rollback(s)
 		first.result <- err
 		return
@@ -194,7 +194,7 @@ func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	if err := s.exec("SAVEPOINT job"); err != nil {
 		return true, w.store.failed(j.ctx, s, err)
 	}
-	failure := w.store.failed(j.ctx, s, w.attempt(s, j))
+	failure := w.store.failed(j.ctx, s, w.together(s, j))
 	if s.conn == nil {
 		return true, failure
 	}
@@ -207,6 +207,15 @@ func (w *writer) join(s *session, j *job) (lost bool, err error) {
 		return true, w.store.failed(context.Background(), s, err)
 	}
 	return false, failure
+}
+
+// together is attempt in a batch: the work knows who acts, but its statements do
+// not end with its request, because one that is interrupted ends the
+// transaction of all.
+func (w *writer) together(s *session, j *job) error {
+	s.ctx = context.WithoutCancel(j.ctx)
+	defer func() { s.ctx = context.Background() }()
+	return w.attempt(s, j)
 }
 
 // attempt runs the work of j. A panic fails the job, not the queue.

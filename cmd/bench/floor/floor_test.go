@@ -3,16 +3,26 @@ package main
 import (
 	"context"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"restsrv/engine/store/postgres/pgtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // TestFloor asks every path once: a floor that answers something else than the
 // real server would be no floor.
 func TestFloor(t *testing.T) {
+	t.Run("SQLite", func(t *testing.T) { testFloor(t, filepath.Join(t.TempDir(), "floor.db")) })
+	t.Run("PostgreSQL", func(t *testing.T) { testFloor(t, pgtest.Database(t)) })
+}
+
+func testFloor(t *testing.T, db string) {
 	ctx := context.Background()
-	n, err := openNotes(ctx, filepath.Join(t.TempDir(), "floor.db"), "normal")
+	n, err := openNotes(ctx, db, "normal")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Command floor is the least an answer can cost: net/http, gorilla/mux, one
-// table of four text columns on SQLite with prepared statements, structs through
+// table of four text columns on SQLite or PostgreSQL with prepared statements, structs through
 // encoding/json and a pool of warmed goja runtimes. The benchmark measures the
 // real server against it. It is not a server for use: it has no classes, no
 // accounts and no checks, and believes whatever it is sent.
@@ -21,19 +21,19 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	addr := flag.String("addr", "127.0.0.1:0", "listen on this `address`")
-	path := flag.String("db", "floor.db", "SQLite `file`")
+	db := flag.String("db", "floor.db", "SQLite `file` or postgres:// address")
 	sync := flag.String("synchronous", "normal", "SQLite synchronous `mode`: normal or full")
 	flag.Parse()
-	if err := run(ctx, *addr, *path, *sync); err != nil {
+	if err := run(ctx, *addr, *db, *sync); err != nil {
 		fmt.Fprintln(os.Stderr, "floor:", err)
 		os.Exit(1)
 	}
 }
 
 // run serves until ctx ends, then lets requests finish and closes the table.
-func run(ctx context.Context, addr, path, sync string) error {
+func run(ctx context.Context, addr, db, sync string) error {
 	background := context.WithoutCancel(ctx)
-	n, err := openNotes(background, path, sync)
+	n, err := openNotes(background, db, sync)
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/url"
 	"runtime"
+	"strconv"
 	"strings"
 
+	"github.com/lib/pq"    // also the driver "postgres"
 	_ "modernc.org/sqlite" // the driver "sqlite"
 )
 
@@ -29,48 +31,81 @@ type change struct {
 	Body  *string `json:"body"`
 }
 
-// notes is the table with its statements: one writer, two readers per core.
+// notes is the table with its statements. On SQLite there is one writer and two
+// readers per core; on PostgreSQL both are the same pool.
 type notes struct {
+	postgres        bool
 	writer, readers *sql.DB
 	get, list, some *sql.Stmt
-	again           *sql.Stmt // get on the writer, whose pages are warm after a write
-	one, many       *sql.Stmt
+	again           *sql.Stmt    // SQLite: get on the writer, whose pages are warm after a write
+	one, many       *sql.Stmt    // SQLite: one row, bulkRows rows; PostgreSQL: many takes arrays
 	update          [8]*sql.Stmt // by which of title, group and body are given
 }
 
 const columns = `SELECT "id","title","group","body" FROM note`
 
-// openNotes opens or creates the table. sync is "normal" or "full".
-func openNotes(ctx context.Context, path, sync string) (*notes, error) {
-	if sync != "normal" && sync != "full" {
-		return nil, fmt.Errorf("synchronous: %q is neither normal nor full", sync)
-	}
-	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "cache_size(-32768)"}}
-	q.Set("_txlock", "immediate")
-	dsn := "file:" + path + "?" + q.Encode()
-	n := &notes{}
+// poolSize is how many connections PostgreSQL gets: as many as restsrv opens.
+const poolSize = 16
+
+// openNotes opens or creates the table. db is a file of SQLite or a postgres://
+// address; sync is "normal" or "full", and for SQLite alone.
+func openNotes(ctx context.Context, db, sync string) (*notes, error) {
+	n := &notes{postgres: strings.HasPrefix(db, "postgres://")}
 	var err error
-	if n.writer, err = sql.Open("sqlite", dsn); err != nil {
-		return nil, err
+	schema := `CREATE TABLE IF NOT EXISTS note("id" TEXT NOT NULL UNIQUE,"title" TEXT,"group" TEXT,"body" TEXT);
+		CREATE INDEX IF NOT EXISTS note_group ON note("group")`
+	if n.postgres {
+		schema = `CREATE TABLE IF NOT EXISTS note("rowid" BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+			"id" TEXT COLLATE "C" NOT NULL UNIQUE,"title" TEXT,"group" TEXT COLLATE "C","body" TEXT);
+			CREATE INDEX IF NOT EXISTS note_group ON note("group","rowid")`
+		n.writer, err = sql.Open("postgres", db)
+		n.readers = n.writer
+	} else {
+		err = n.openFile(db, sync)
 	}
-	n.writer.SetMaxOpenConns(1)
-	if n.readers, err = sql.Open("sqlite", dsn); err != nil {
-		return nil, err
-	}
-	n.readers.SetMaxOpenConns(2 * runtime.NumCPU())
-	n.readers.SetMaxIdleConns(2 * runtime.NumCPU())
-	_, err = n.writer.ExecContext(ctx, `CREATE TABLE IF NOT EXISTS note("id" TEXT NOT NULL UNIQUE,"title" TEXT,"group" TEXT,"body" TEXT);
-		CREATE INDEX IF NOT EXISTS note_group ON note("group")`)
 	if err != nil {
+		return nil, err
+	}
+	if n.postgres {
+		n.readers.SetMaxOpenConns(poolSize)
+		n.readers.SetMaxIdleConns(poolSize)
+	}
+	if _, err = n.writer.ExecContext(ctx, schema); err != nil {
 		return nil, err
 	}
 	return n, n.prepare(ctx)
 }
 
+// openFile opens a file of SQLite.
+func (n *notes) openFile(path, sync string) error {
+	if sync != "normal" && sync != "full" {
+		return fmt.Errorf("synchronous: %q is neither normal nor full", sync)
+	}
+	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(" + sync + ")", "cache_size(-32768)"}}
+	q.Set("_txlock", "immediate")
+	dsn := "file:" + path + "?" + q.Encode()
+	var err error
+	if n.writer, err = sql.Open("sqlite", dsn); err != nil {
+		return err
+	}
+	n.writer.SetMaxOpenConns(1)
+	if n.readers, err = sql.Open("sqlite", dsn); err != nil {
+		return err
+	}
+	n.readers.SetMaxOpenConns(2 * runtime.NumCPU())
+	n.readers.SetMaxIdleConns(2 * runtime.NumCPU())
+	return nil
+}
+
 func (n *notes) prepare(ctx context.Context) error {
-	const insert = `INSERT INTO note("id","title","group","body") VALUES `
+	const insert = `INSERT INTO note("id","title","group","body") `
 	const upsert = ` ON CONFLICT("id") DO UPDATE SET "title"=excluded."title","group"=excluded."group","body"=excluded."body"`
-	rows := strings.TrimSuffix(strings.Repeat("(?,?,?,?),", bulkRows), ",")
+	many := "VALUES " + strings.TrimSuffix(strings.Repeat("(?,?,?,?),", bulkRows), ",")
+	returning := ""
+	if n.postgres {
+		many = "SELECT * FROM unnest(CAST(? AS text[]),CAST(? AS text[]),CAST(? AS text[]),CAST(? AS text[]))"
+		returning = ` RETURNING "id","title","group","body"`
+	}
 	for _, s := range []struct {
 		into **sql.Stmt
 		db   *sql.DB
@@ -80,11 +115,11 @@ func (n *notes) prepare(ctx context.Context) error {
 		{&n.again, n.writer, columns + ` WHERE "id"=?`},
 		{&n.list, n.readers, columns + ` ORDER BY rowid LIMIT ?`},
 		{&n.some, n.readers, columns + ` WHERE "group"=? ORDER BY rowid LIMIT ?`},
-		{&n.one, n.writer, insert + "(?,?,?,?)" + upsert},
-		{&n.many, n.writer, insert + rows + upsert},
+		{&n.one, n.writer, insert + "VALUES (?,?,?,?)" + upsert},
+		{&n.many, n.writer, insert + many + upsert},
 	} {
 		var err error
-		if *s.into, err = s.db.PrepareContext(ctx, s.sql); err != nil {
+		if *s.into, err = s.db.PrepareContext(ctx, n.numbered(s.sql)); err != nil {
 			return err
 		}
 	}
@@ -96,7 +131,7 @@ func (n *notes) prepare(ctx context.Context) error {
 			}
 		}
 		var err error
-		n.update[mask], err = n.writer.PrepareContext(ctx, `UPDATE note SET `+strings.Join(set, ",")+` WHERE "id"=?`)
+		n.update[mask], err = n.writer.PrepareContext(ctx, n.numbered(`UPDATE note SET `+strings.Join(set, ",")+` WHERE "id"=?`+returning))
 		if err != nil {
 			return err
 		}
@@ -104,14 +139,28 @@ func (n *notes) prepare(ctx context.Context) error {
 	return nil
 }
 
-func (n *notes) close() {
-	n.readers.Close()
-	n.writer.Close()
+// numbered gives the placeholders of a statement numbers if the database wants
+// them.
+func (n *notes) numbered(text string) string {
+	if !n.postgres {
+		return text
+	}
+	parts := strings.Split(text, "?")
+	for i := 1; i < len(parts); i++ {
+		parts[i] = "$" + strconv.Itoa(i) + parts[i]
+	}
+	return strings.Join(parts, "")
 }
 
-func (n *notes) byID(ctx context.Context, get *sql.Stmt, id string) (note, error) {
+func (n *notes) close() {
+	n.readers.Close()
+	n.writer.Close() // again on PostgreSQL, which is allowed
+}
+
+// only returns the one note that a statement finds.
+func (n *notes) only(ctx context.Context, stmt *sql.Stmt, args ...any) (note, error) {
 	var r note
-	err := get.QueryRowContext(ctx, id).Scan(&r.ID, &r.Title, &r.Group, &r.Body)
+	err := stmt.QueryRowContext(ctx, args...).Scan(&r.ID, &r.Title, &r.Group, &r.Body)
 	return r, err
 }
 
@@ -139,7 +188,7 @@ func (n *notes) first(ctx context.Context, group string, count int) ([]note, err
 	return out, rows.Err()
 }
 
-// edit changes one note and reads it again.
+// edit changes one note and reads it again; PostgreSQL spares the round trip.
 func (n *notes) edit(ctx context.Context, id string, c change) (note, error) {
 	mask, args := 0, make([]any, 0, 4)
 	for i, v := range []*string{c.Title, c.Group, c.Body} {
@@ -148,16 +197,24 @@ func (n *notes) edit(ctx context.Context, id string, c change) (note, error) {
 			args = append(args, *v)
 		}
 	}
+	args = append(args, id)
+	if n.postgres && mask != 0 {
+		return n.only(ctx, n.update[mask], args...)
+	}
 	if mask != 0 {
-		if _, err := n.update[mask].ExecContext(ctx, append(args, id)...); err != nil {
+		if _, err := n.update[mask].ExecContext(ctx, args...); err != nil {
 			return note{}, err
 		}
 	}
-	return n.byID(ctx, n.again, id)
+	return n.only(ctx, n.again, id)
 }
 
-// save inserts or updates all records in one transaction.
+// save inserts or updates all records in one transaction, which on PostgreSQL
+// is one statement.
 func (n *notes) save(ctx context.Context, records []record) error {
+	if n.postgres {
+		return n.saveArrays(ctx, records)
+	}
 	tx, err := n.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -181,4 +238,16 @@ func (n *notes) save(ctx context.Context, records []record) error {
 		records = records[take:]
 	}
 	return tx.Commit()
+}
+
+func (n *notes) saveArrays(ctx context.Context, records []record) error {
+	var arrays [4]pq.StringArray
+	for i := range records {
+		r := &records[i]
+		for j, text := range []string{r.ItemID, r.Title, r.Group, r.Body} {
+			arrays[j] = append(arrays[j], text)
+		}
+	}
+	_, err := n.many.ExecContext(ctx, arrays[0], arrays[1], arrays[2], arrays[3])
+	return err
 }

@@ -23,7 +23,7 @@ type record struct {
 func routes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
 	r := mux.NewRouter()
 	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {
-		item, err := n.byID(ctx, n.get, mux.Vars(q)["id"])
+		item, err := n.only(ctx, n.get, mux.Vars(q)["id"])
 		answer(w, item, err)
 	}).Methods(http.MethodGet)
 	r.HandleFunc("/rest/crud/note@bench/", func(w http.ResponseWriter, q *http.Request) {

@@ -37,7 +37,10 @@ func (dialect) Traits() store.Traits {
 		// locks its connection.
 		Pack:     `concat(%s)`,
 		PackText: `'v' || %s, CAST(x'00' AS TEXT)`,
-		FullText: fullText,
+		// The row number ends every index, but has no collation of its own, and
+		// without one SQLite looks up the columns before it alone.
+		RowNumber: " COLLATE BINARY",
+		FullText:  fullText,
 	}
 }
 

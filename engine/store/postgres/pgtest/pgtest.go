@@ -2,7 +2,7 @@
 // throw-away cluster that is started from the installed binaries, once for each
 // test binary, or in the server that RESTSRV_TEST_POSTGRES names. Without
 // either, tests are skipped, or fail when RESTSRV_TEST_POSTGRES is "require".
-// It is for tests alone and not a part of restsrv.
+// It is for tests and the benchmark, and not a part of restsrv.
 package pgtest
 
 import (
@@ -44,17 +44,40 @@ func Run(m *testing.M) int {
 // the test ends.
 func Database(t testing.TB) string {
 	t.Helper()
-	base := address(t)
-	name := fmt.Sprintf("restsrv_test_%016x", rand.Uint64())
-	if err := execute(base, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'UTF8'"); err != nil {
+	made, drop, err := Create(address(t))
+	if err != nil {
 		t.Fatalf("PostgreSQL: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := execute(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)"); err != nil {
+		if err := drop(); err != nil {
 			t.Errorf("PostgreSQL: %v", err)
 		}
 	})
-	return within(base, name)
+	return made
+}
+
+// Create makes an empty database in the server of an address and returns its
+// own address, and what drops it.
+func Create(base string) (address string, drop func() error, err error) {
+	name := fmt.Sprintf("restsrv_test_%016x", rand.Uint64())
+	if err := execute(base, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'UTF8'"); err != nil {
+		return "", nil, err
+	}
+	return within(base, name), func() error { return execute(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") }, nil
+}
+
+// Use is for who is no test: it returns the address of the server that
+// RESTSRV_TEST_POSTGRES names, else of a cluster that it starts, and what ends
+// that. Settings are the cluster's, name=value.
+func Use(settings ...string) (address string, end func(), err error) {
+	if dsn := os.Getenv(variable); dsn != "" && dsn != "require" {
+		return dsn, func() {}, nil
+	}
+	s, err := newServer(settings...)
+	if err != nil {
+		return "", nil, err
+	}
+	return s.URL, s.Remove, nil
 }
 
 // Execute runs a statement that is no part of a transaction.

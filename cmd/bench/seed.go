@@ -1,0 +1,139 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+// The objects of the classes with references: many share what they refer to,
+// as they do in a reference book.
+const (
+	entries = 200
+	authors = 20
+	topics  = 10
+)
+
+// seedAll fills empty servers.
+func seedAll(ctx context.Context, servers []*process) error {
+	for _, p := range servers {
+		step := max(p.numbers.rows/10, bulkNew)
+		err := seed(ctx, p, func(done int) {
+			if done%step == 0 {
+				fmt.Fprintf(os.Stderr, "%s: %d of %d rows\n", p.name, done, p.numbers.rows)
+			}
+		})
+		if err == nil {
+			err = p.db.settle(p.address)
+		}
+		if err != nil {
+			return fmt.Errorf("seeding %s: %w", p.name, err)
+		}
+	}
+	return nil
+}
+
+// seed fills an empty server with rows through its acceptor, and with entries
+// if it has such a class, and reports to progress.
+func seed(ctx context.Context, p *process, progress func(done int)) error {
+	c, err := dial(ctx, p.addr)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	save := func(t *template) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var values [numbers]int
+		c.conn.SetDeadline(time.Now().Add(patience))
+		p.numbers.draw(t, &values)
+		t.fill(&values)
+		var body bytes.Buffer
+		status, err := c.exchange(t.raw, &body)
+		if err == nil && status != 200 {
+			err = fmt.Errorf("status %d: %s", status, excerpt(body.String()))
+		}
+		return err
+	}
+	if p.classes {
+		if err := save(ask("POST", path("acceptor"), authLine(), entryRecords())); err != nil {
+			return err
+		}
+	}
+	t := ask("POST", path("acceptor"), authLine(), records(newBlock))
+	for done := 0; done < p.numbers.rows; done += bulkNew {
+		if err := save(t); err != nil {
+			return err
+		}
+		progress(done + bulkNew)
+	}
+	return nil
+}
+
+// entryRecords is the body that saves the entries and what they refer to.
+func entryRecords() *template {
+	var list []string
+	one := func(class string, n int, more string) {
+		list = append(list, fmt.Sprintf(`{"_id":"%s-%012d","_class":"%s@bench","_classVer":null,"title":"Title %012d","group":"%s%012d","body":"%s"%s}`,
+			class, n, class, n, groupPrefix, n/groupSize, bodyText, more))
+	}
+	for n := range authors {
+		one("author", n, "")
+	}
+	for n := range topics {
+		one("topic", n, "")
+	}
+	for n := range entries {
+		one("entry", n, fmt.Sprintf(`,"author":"author-%012d","topic":"topic-%012d"`, n%authors, n%topics))
+	}
+	return new(template).text("[" + strings.Join(list, ",") + "]")
+}
+
+// middle returns the request of the keyset page of 20 that begins in the middle
+// of all rows. sort is a parameter with & behind it, or "". Cursors are the
+// server's to make, so it walks there.
+func middle(ctx context.Context, p *process, sort string) (*template, error) {
+	const stride = 1000
+	next := "/rest/crud/note@bench?" + sort + "_fields=id&_after=&_count="
+	page := fmt.Sprint(next, stride)
+	if p.numbers.rows/2 < stride {
+		page = fmt.Sprint(next, p.numbers.rows/2)
+	}
+	for passed := 0; passed < p.numbers.rows/2; passed += stride {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.addr+page, nil)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			return nil, err
+		}
+		var body bytes.Buffer
+		_, err = body.ReadFrom(resp.Body)
+		resp.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		link, _, found := strings.Cut(strings.TrimPrefix(resp.Header.Get("Link"), "<"), ">")
+		if resp.StatusCode != 200 || !found {
+			return nil, fmt.Errorf("status %d and no next page: %s", resp.StatusCode, excerpt(body.String()))
+		}
+		page = link
+	}
+	u, err := url.Parse(page)
+	if err != nil {
+		return nil, err
+	}
+	cursor := u.Query().Get("_after")
+	if cursor == "" {
+		return nil, errors.New("the next page has no cursor")
+	}
+	return get(path("crud/note@bench/?" + sort + "_count=20&_after=" + url.QueryEscape(cursor))), nil
+}

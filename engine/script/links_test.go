@@ -1,0 +1,56 @@
+package script
+
+import (
+	"testing"
+
+	"restsrv/engine"
+)
+
+// TestUntouchedLinks holds that an item with what was loaded for it is answered
+// without a JavaScript object for any of it, and that touching one changes no
+// byte of the answer.
+func TestUntouchedLinks(t *testing.T) {
+	target := &engine.Property{Name: "to", Type: engine.Reference, Nullable: true}
+	members := &engine.Property{Name: "members", Type: engine.Collection, Nullable: true}
+	c := &engine.Class{Name: "node", Namespace: "demo", Caption: "Node", Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Type: engine.String}, target, members, {Name: "geo", Type: engine.Geo, Nullable: true},
+		{Name: "kind", Type: engine.Int, Nullable: true, Selection: &engine.Selection{Rows: []engine.SelectionRow{{Values: []engine.SelectionValue{{Key: "1", Label: "One"}}}}}},
+	}}
+	target.Target, members.Target = c, c
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	node := func(id string) *engine.Item {
+		v := make(engine.Values, len(c.Properties))
+		v[0], v[target.Index], v[3], v[4] = id, "b", engine.JSONText(`{"type":"Point","coordinates":[1.5,2]}`), int64(1)
+		return &engine.Item{Class: c, ID: id, Values: v, Creator: "bob@local"}
+	}
+	a, b := node("a"), node("b")
+	b.Links = make([]engine.Link, len(c.Properties))
+	b.Links[members.Index] = engine.Link{Loaded: true, Shown: true, Items: []*engine.Item{a, node("c")}} // a is cut short in a
+	a.Links = make([]engine.Link, len(c.Properties))
+	a.Links[target.Index] = engine.Link{Loaded: true, Shown: true, Item: b}
+	a.Links[members.Index] = engine.Link{Loaded: true, Items: []*engine.Item{b}} // serves to compute only
+
+	app := newApp(t, Limits{}, false)
+	v, _, err := app.load(`module.exports = {'GET /': () => 1}`).newLoadedVM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.dispose()
+	v.do(task{nil, func() error {
+		o := v.host.item(a)
+		it := itemOf(o)
+		plain, _ := v.json(o)
+		expect(t, string(plain), string(a.AppendJSON(nil)))
+		if it.links != nil || it.base != nil || it.props != nil {
+			t.Error("an untouched item was touched")
+		}
+		touched, _ := v.json(v.host.envelope(a, nil))
+		expect(t, string(touched), string(plain))
+		expect(t, it.get("to.members.geo.type").String(), ",")
+		expect(t, it.get("to.members.id").String(), "a,c")
+		return nil
+	}}, true)
+}
