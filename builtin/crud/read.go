@@ -29,9 +29,6 @@ func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Respons
 	if err != nil {
 		return nil, err
 	}
-	if err := s.fits(it, 0, shape.fields); err != nil {
-		return nil, err
-	}
 	resp := itemResponse(it, shape)
 	if !shape.plain() {
 		resp.ETag = "" // the body depends on more than the item: a weak one of the body
@@ -137,9 +134,6 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	err := s.data.List(ctx, &page, func(it *engine.Item) error {
 		if found++; found > l.query.Count {
 			return nil
-		}
-		if err := s.fits(it, len(b), l.fields); err != nil {
-			return err
 		}
 		if len(b) > 1 {
 			b = append(b, ',')
