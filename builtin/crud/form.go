@@ -67,6 +67,8 @@ func (f *form) part(ctx context.Context, part *multipart.Part) error {
 	_, isFile := disposition["filename"]
 	p := f.class.Property(name)
 	switch {
+	case name == "":
+		return engine.Errorf(engine.Invalid, "multipart", `a part of the multipart body has no name: its Content-Disposition is form-data; name="attribute"`)
 	case isFile && disposition["filename"] == "":
 		return nil // a form in which no file was chosen
 	case isFile && p == nil:

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -131,6 +132,12 @@ func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 		}
 		hashed, err := s.cfg.HashPassword(ctx, plain)
 		if err != nil {
+			var e *engine.Error
+			if errors.As(err, &e) && e.Code == engine.Invalid {
+				named := *e
+				named.Class, named.Attribute = p.class.FullName, property.Name
+				return &named
+			}
 			return err
 		}
 		v[property.Index] = hashed
