@@ -1,6 +1,8 @@
 package script
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"restsrv/engine"
@@ -10,17 +12,8 @@ import (
 // without a JavaScript object for any of it, and that touching one changes no
 // byte of the answer.
 func TestUntouchedLinks(t *testing.T) {
-	target := &engine.Property{Name: "to", Type: engine.Reference, Nullable: true}
-	members := &engine.Property{Name: "members", Type: engine.Collection, Nullable: true}
-	c := &engine.Class{Name: "node", Namespace: "demo", Caption: "Node", Key: []string{"id"}, Properties: []*engine.Property{
-		{Name: "id", Type: engine.String}, target, members, {Name: "geo", Type: engine.Geo, Nullable: true},
-		{Name: "kind", Type: engine.Int, Nullable: true, Selection: &engine.Selection{Rows: []engine.SelectionRow{{Values: []engine.SelectionValue{{Key: "1", Label: "One"}}}}}},
-	}}
-	target.Target, members.Target = c, c
-	if err := c.Init(); err != nil {
-		t.Fatal(err)
-	}
-	c.Link()
+	c := newNode(t)
+	target, members := c.Property("to"), c.Property("members")
 	node := func(id string) *engine.Item {
 		v := make(engine.Values, len(c.Properties))
 		v[0], v[target.Index], v[3], v[4] = id, "b", engine.JSONText(`{"type":"Point","coordinates":[1.5,2]}`), int64(1)
@@ -53,4 +46,47 @@ func TestUntouchedLinks(t *testing.T) {
 		expect(t, it.get("to.members.id").String(), "a,c")
 		return nil
 	}}, true)
+}
+
+// newNode makes a class whose items point at each other.
+func newNode(t *testing.T) *engine.Class {
+	t.Helper()
+	target := &engine.Property{Name: "to", Type: engine.Reference, Nullable: true}
+	members := &engine.Property{Name: "members", Type: engine.Collection, Nullable: true}
+	c := &engine.Class{Name: "node", Namespace: "demo", Caption: "Node", Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Type: engine.String}, target, members, {Name: "geo", Type: engine.Geo, Nullable: true},
+		{Name: "kind", Type: engine.Int, Nullable: true, Selection: &engine.Selection{Rows: []engine.SelectionRow{{Values: []engine.SelectionValue{{Key: "1", Label: "One"}}}}}},
+	}}
+	target.Target, members.Target = c, c
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	return c
+}
+
+// Few items that are loaded into each other make any number of bytes: a result
+// of one alone is bounded too.
+func TestLoadedItemIsBounded(t *testing.T) {
+	node := newNode(t)
+	to, members := node.Property("to"), node.Property("members")
+	many := make([]*engine.Item, 0, 300)
+	for i := range 300 {
+		it := &engine.Item{Class: node, ID: fmt.Sprint(i), Values: make(engine.Values, len(node.Properties)), Links: make([]engine.Link, len(node.Properties))}
+		it.Values[0] = it.ID
+		many = append(many, it)
+	}
+	for _, it := range many {
+		it.Links[members.Index] = engine.Link{Loaded: true, Shown: true, Items: many}
+	}
+	root := many[0].Clone()
+	root.Links[to.Index] = engine.Link{Loaded: true, Shown: true, Item: many[1]}
+	w := writer{size: 1 << 30, deep: 10}
+	defer func() {
+		if e, ok := recover().(errResult); !ok || !strings.Contains(string(e), "larger") {
+			t.Errorf("got %v, want a refusal of the size", e)
+		}
+	}()
+	w.item(root)
+	t.Errorf("%d bytes were written", len(w.buf))
 }

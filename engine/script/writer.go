@@ -51,10 +51,15 @@ func (w *writer) value(v goja.Value) bool {
 		}
 		w.buf = strconv.AppendBool(w.buf, b)
 	}
+	w.bound()
+	return true
+}
+
+// bound ends the writing of more than there may be.
+func (w *writer) bound() {
 	if len(w.buf) > w.size {
 		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", w.size)))
 	}
-	return true
 }
 
 func (w *writer) number(f float64) {
@@ -76,7 +81,7 @@ func (w *writer) object(o *goja.Object) bool {
 	switch o.ExportType() {
 	case itemType:
 		if it := itemOf(o); it != nil && len(it.extra.names) == 0 {
-			w.buf = it.item.AppendJSON(w.buf)
+			w.item(it.item)
 			return true
 		}
 	case listType:
@@ -117,12 +122,16 @@ func (w *writer) items(items []*engine.Item) {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		w.buf = it.AppendJSON(w.buf)
-		if len(w.buf) > w.size {
-			panic(errResult(fmt.Sprintf("the result is larger than %d bytes", w.size)))
-		}
+		w.item(it)
 	}
 	w.buf = append(w.buf, ']')
+}
+
+// item appends an item, which cuts itself short beyond engine.MaxAnswer.
+func (w *writer) item(it *engine.Item) {
+	w.buf = it.AppendJSON(w.buf)
+	w.size = min(w.size, engine.MaxAnswer)
+	w.bound()
 }
 
 // plain appends a value whose toJSON was asked already.
