@@ -54,6 +54,7 @@ func (s *system) all() []*engine.Class {
 type opening struct {
 	classes []*engine.Class // of the application; none are named by who does not need them
 	system  *system         // nil for new ones; two databases that are copied share them
+	there   bool            // it is only read: a file of SQLite that is not there is not made
 	server  bool            // it holds a file of SQLite alone; the command line works beside it
 	log     *slog.Logger
 }
@@ -98,6 +99,9 @@ func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *
 		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", withoutSecrets(url))
 	}
 	path = c.Abs(path)
+	if _, err := os.Stat(path); o.there && errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("there is no database %s", path)
+	}
 	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: o.server, Log: o.log})
 	return db, path, err
 }
