@@ -72,7 +72,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	}
 	hasher := account.NewHasher(account.HasherConfig{})
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, Log: o.log,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, Log: o.log, Notices: o.server,
 	})
 	if err != nil {
 		return nil, err

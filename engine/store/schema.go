@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
@@ -188,7 +189,18 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 			return err
 		}
 	}
-	return up.problems.orNil()
+	if err := up.problems.orNil(); err != nil {
+		return err
+	}
+	if !s.cfg.Notices {
+		return nil
+	}
+	if err := up.look(s.tables); err != nil {
+		return err
+	}
+	slices.Sort(up.notices)
+	s.notices = up.notices
+	return nil
 }
 
 // upgrader is one run of upgrade. Problems are collected; an error of the
@@ -200,6 +212,7 @@ type upgrader struct {
 	traits   Traits
 	memory   memory
 	problems SchemaError
+	notices  []string
 }
 
 func (u *upgrader) exec(parts ...string) error {

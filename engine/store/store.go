@@ -23,9 +23,12 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
-	Now       func() time.Time // nil means time.Now
-	NewID     func() string    // nil means UUIDs of version 7
-	Log       *slog.Logger     // nil means none
+	// Notices asks for warnings in Log of what the classes and the data do not
+	// agree on and what is no failure. Classes are all of the application then.
+	Notices bool
+	Now     func() time.Time // nil means time.Now
+	NewID   func() string    // nil means UUIDs of version 7
+	Log     *slog.Logger     // nil means none
 }
 
 // Store is the SQL engine.Repository.
@@ -38,6 +41,7 @@ type Store struct {
 	readers   *readers
 	writer    *writer
 	computing bool // some class has something that is computed when read
+	notices   []string
 	fresh     bool // no Seed has succeeded yet; changed by Open and Seed alone
 }
 
@@ -63,6 +67,9 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeConnections())
+	}
+	for _, n := range s.notices {
+		cfg.Log.Warn(n)
 	}
 	for _, p := range s.plans {
 		p.write(s.traits)
