@@ -74,6 +74,10 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	s, err := store.Open(ctx, db, store.Config{
 		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, Log: o.log, Notices: o.server,
 	})
+	var changed *store.SchemaError
+	if errors.As(err, &changed) {
+		return nil, fmt.Errorf("%w\n%s", err, schemaHint)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +90,11 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil
 }
+
+// schemaHint is the way that is open whatever has changed: who exports with
+// the new classes would meet the same refusal.
+const schemaHint = `To keep the objects: put the classes back as they were and run restsrv export -o all.ndjson;
+then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, and serve that one.`
 
 // connect opens the database of either kind, and names the file that it is, or
 // would be, in the application directory.
