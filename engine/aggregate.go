@@ -92,7 +92,7 @@ func ParseAggregation(c *Class, v any, now time.Time) (*Aggregation, error) {
 		return nil, badAggregate("an aggregation is an object with fields and aggregates, found %s", describe(v))
 	}
 	a := &Aggregation{Class: c, Count: -1}
-	p := filterParser{class: c, now: now, nodes: new(int)}
+	p := filterParser{class: c, now: now, nodes: new(int), patterns: new(int)}
 	for _, f := range in {
 		if err := p.aggregationMember(a, f); err != nil {
 			return nil, err

@@ -323,7 +323,8 @@ func (c *Class) KeyValues(id string) (values []any, ok bool) {
 // KeyParts returns the values of the key properties that id stands for; ok is
 // false when it is not the id of exactly one set of them.
 func (c *Class) KeyParts(id string) (values []any, ok bool) {
-	parts := []string{id}
+	var one [1]string
+	parts := append(one[:0], id)
 	if n := len(c.key); n > 1 {
 		if parts = strings.Split(id, IDSeparator); len(parts) != n {
 			return nil, false

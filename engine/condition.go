@@ -13,6 +13,7 @@ const (
 	maxFilterList  = 1000
 	maxArguments   = 50   // of one function
 	maxPattern     = 1000 // bytes of a regular expression
+	maxPatterns    = 32   // regular expressions of a filter: each reads the whole text
 )
 
 // ParseFilter reads a condition in either filter language, mixed at will:
@@ -27,7 +28,7 @@ func ParseFilter(c *Class, v any, now time.Time) (*Filter, error) {
 	if v == nil {
 		return nil, nil
 	}
-	p := filterParser{class: c, now: now, nodes: new(int)}
+	p := filterParser{class: c, now: now, nodes: new(int), patterns: new(int)}
 	if list, ok := v.([]any); ok {
 		return p.conditionList(list, 0)
 	}
@@ -38,6 +39,8 @@ type filterParser struct {
 	class *Class
 	now   time.Time
 	nodes *int // conditions and functions so far
+
+	patterns *int // regular expressions among them
 }
 
 // of is the parser for members of another class within the same filter.
@@ -216,7 +219,7 @@ func (p filterParser) binary(name string, a, b any, depth int) (*Filter, error) 
 		return nil, err
 	}
 	if name == "like" {
-		return matchFilter(left, "(?i)", right)
+		return p.matchFilter(left, "(?i)", right)
 	}
 	if left.expr == nil && right.expr != nil {
 		left, right, op = right, left, flipped[op]
@@ -315,7 +318,7 @@ func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) 
 	return nil, badFilter("contains takes a collection, a set or a text and what to look for in it, found %s and %s", describeOperand(left), describe(b))
 }
 
-func matchFilter(left operand, flags string, right operand) (*Filter, error) {
+func (p filterParser) matchFilter(left operand, flags string, right operand) (*Filter, error) {
 	if left.expr == nil && right.expr == nil {
 		return Never(), nil // a forgotten $
 	}
@@ -325,6 +328,9 @@ func matchFilter(left operand, flags string, right operand) (*Filter, error) {
 	}
 	if left.expr == nil || !left.expr.Type.Textual() {
 		return nil, badFilter("%s is no text: it cannot be matched by a regular expression", describeOperand(left))
+	}
+	if *p.patterns++; *p.patterns > maxPatterns {
+		return nil, badFilter("the filter has more than %d regular expressions", maxPatterns)
 	}
 	if len(pattern) > maxPattern {
 		return nil, badFilter("a regular expression has at most %d bytes", maxPattern)

@@ -137,7 +137,7 @@ func (p filterParser) listedOn(o operand, name string, c listedCondition, depth 
 	}
 	switch {
 	case name == "like" || name == "contains":
-		return matchFilter(o, "(?i)", right[0])
+		return p.matchFilter(o, "(?i)", right[0])
 	case right[0].expr != nil:
 		return compareExprs(Op(name), o, right[0])
 	}

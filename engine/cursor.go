@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -28,32 +29,53 @@ func (k CursorKey) Encode(q *Query, at Position) string {
 // Decode reads what Encode wrote for a list of the same class, filter, order
 // and search. The error is Invalid.
 func (k CursorKey) Decode(q *Query, cursor string) (*Position, error) {
-	bad := Errorf(Invalid, "cursor", "the cursor is not one of this list: it was changed, or class, filter, order or search are others; begin again without it")
-	if len(cursor) > maxCursor {
-		return nil, bad
+	at := k.decode(q, cursor)
+	if at == nil {
+		return nil, Errorf(Invalid, "cursor", "the cursor is not one of this list: it was changed, or class, filter, order or search are others; begin again without it")
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(sealed) < sealSize || base64.RawURLEncoding.EncodeToString(sealed) != cursor {
-		return nil, bad
+	return at, nil
+}
+
+// decode is Decode without the words; nil for what Encode did not write.
+func (k CursorKey) decode(q *Query, cursor string) *Position {
+	if len(cursor) > maxCursor || strings.ContainsAny(cursor, "\r\n") { // base64 passes over line ends
+		return nil
+	}
+	sealed, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil || len(sealed) < sealSize {
+		return nil
 	}
 	body := sealed[sealSize:]
 	if !hmac.Equal(sealed[:sealSize], k.seal(q, body)) {
-		return nil, bad
+		return nil
+	}
+	if len(q.Sort) == 0 {
+		return sequenceOnly(body)
 	}
 	values, ok := decodeList(JSONText(body))
 	if !ok || len(values) != len(q.Sort)+1 {
-		return nil, bad
+		return nil
 	}
 	at := &Position{Values: values[1:]}
 	if at.Sequence, ok = castInt(values[0]); !ok {
-		return nil, bad
+		return nil
 	}
 	for i, s := range q.Sort {
 		if at.Values[i], err = s.cast(at.Values[i]); err != nil {
-			return nil, bad
+			return nil
 		}
 	}
-	return at, nil
+	return at
+}
+
+// sequenceOnly reads the position in a list that nothing sorts: [number].
+func sequenceOnly(body []byte) *Position {
+	digits := bytes.TrimSuffix(bytes.TrimPrefix(body, []byte{'['}), []byte{']'})
+	n, err := strconv.ParseInt(string(digits), 10, 64)
+	if err != nil || len(digits) != len(body)-2 {
+		return nil
+	}
+	return &Position{Sequence: n}
 }
 
 // cast brings a value of a cursor back to the Go type that the property has.

@@ -159,7 +159,23 @@ func (p filterParser) concat(args []any, depth int) (*Expr, error) {
 		}
 		e.Args = append(e.Args, arg)
 	}
+	if n := e.texts(); n > maxArguments {
+		return nil, badFilter("concat joins at most %d texts, those within others included, found %d", maxArguments, n)
+	}
 	return e, nil
+}
+
+// texts is how many texts one after the other the value has at most.
+func (e *Expr) texts() int {
+	n := 0
+	for _, a := range e.Args {
+		if e.Op == OpConcat {
+			n += a.texts()
+		} else {
+			n = max(n, a.texts())
+		}
+	}
+	return max(n, 1)
 }
 
 func concatArgument(o operand) (*Expr, error) {

@@ -52,7 +52,7 @@ func (p filterParser) operator(o operand, op Field, ops Fields, depth int) (*Fil
 		if err != nil {
 			return nil, err
 		}
-		return matchFilter(o, flags, operand{literal: op.Value})
+		return p.matchFilter(o, flags, operand{literal: op.Value})
 	case "$not":
 		inner, ok := op.Value.(Fields)
 		if !ok {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/account"
@@ -71,8 +72,12 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		sys = newSystem()
 	}
 	hasher := account.NewHasher(account.HasherConfig{})
+	var readTime time.Duration // who copies everything takes the time that it takes
+	if o.server {
+		readTime = c.QueryTimeout
+	}
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, Log: o.log, Notices: o.server,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
 	})
 	var changed *store.SchemaError
 	if errors.As(err, &changed) {

@@ -34,6 +34,7 @@ type Config struct {
 	ShutdownTimeout time.Duration // for requests to finish; default 10 s
 	HeaderTimeout   time.Duration // for a request's headers to arrive; default 10 s
 	IdleTimeout     time.Duration // of a kept connection; default 120 s
+	QueryTimeout    time.Duration // for a query of the database; default 30 s, 0 for no limit
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
@@ -112,6 +113,7 @@ func defaults() *Config {
 		ShutdownTimeout: 10 * time.Second,
 		HeaderTimeout:   10 * time.Second,
 		IdleTimeout:     120 * time.Second,
+		QueryTimeout:    30 * time.Second,
 		MaxHeaderBytes:  64 << 10,
 		MinBodyRate:     1 << 10,
 	}

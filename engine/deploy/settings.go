@@ -18,7 +18,7 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "maxHeaderBytes", "minBodyRate", "limits"}
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits"}
 	innerNames   = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
@@ -48,6 +48,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	c.ShutdownTimeout = seconds(in("shutdownTimeout"), "shutdownTimeout", 0, c.ShutdownTimeout)
 	c.HeaderTimeout = seconds(in("headerTimeout"), "headerTimeout", time.Millisecond, c.HeaderTimeout)
 	c.IdleTimeout = seconds(in("idleTimeout"), "idleTimeout", time.Millisecond, c.IdleTimeout)
+	c.QueryTimeout = seconds(in("queryTimeout"), "queryTimeout", 0, c.QueryTimeout)
 	if n, ok := in("maxHeaderBytes").Whole("maxHeaderBytes", 1<<10, 16<<20); ok {
 		c.MaxHeaderBytes = int(n)
 	}

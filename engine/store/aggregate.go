@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"strconv"
 
 	"restsrv/engine"
@@ -18,6 +19,8 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	if err := b.finish(s.traits); err != nil {
 		return err
 	}
+	ctx, done := s.timed(ctx)
+	defer done()
 	return s.read(ctx, func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
 }
 
@@ -32,19 +35,8 @@ func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
 }
 
 func (r *session) results(ctx context.Context, b *builder, types []engine.PropertyType, visit func([]any) error) error {
-	st, err := r.prepare(b.text())
-	if err != nil {
-		return err
-	}
-	inner, unwatch := r.watch(ctx)
-	defer unwatch()
-	rows, err := st.QueryContext(inner, b.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	dest := r.row(len(types))
-	for rows.Next() {
+	return r.rows(ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
@@ -55,8 +47,8 @@ func (r *session) results(ctx context.Context, b *builder, types []engine.Proper
 		if err := visit(r.raw); err != nil {
 			return &stop{err}
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // aggregation writes the statement. Columns are grouped and ordered by their

@@ -37,21 +37,16 @@ func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
 		sv.begin(w)
-		former, err := s.affected(w, p, q)
-		if err != nil {
-			return err
-		}
-		n, err = sv.updateAll(p, q, written)
-		if err != nil || n == 0 {
-			return err
-		}
-		if p.duties.restricted {
-			sv.expectAll(&entry{plan: p}, v)
-			if err := sv.checkReferences(); err != nil {
+		if p.caching.any {
+			if sv.former, err = s.affected(w, p, q); err != nil {
 				return err
 			}
 		}
-		return s.recacheAgain(w, former)
+		if n, err = sv.updateAll(p, q, written); err != nil || n == 0 {
+			return err
+		}
+		sv.expectAll(&entry{plan: p}, v)
+		return sv.finish()
 	})
 	return n, err
 }
@@ -78,45 +73,47 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 // changeAll runs the statement of an UpdateAll, and keeps the words by which
 // the items are found when they may have changed.
 func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
-	if !slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent }) {
+	words := slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
+	if !words && !p.caching.any {
 		return sv.w.execute(b)
 	}
-	b.add(" RETURNING ", p.selected.list)
-	st, err := sv.w.prepare(b.text())
+	items, err := sv.w.returned(b, p)
 	if err != nil {
 		return 0, err
 	}
-	items, err := sv.w.fetchAll(st, p, b.args)
-	if err != nil {
-		return 0, err
+	if p.caching.any {
+		sv.written = items
 	}
 	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
 }
 
-// fetchAll runs a statement that returns rows of p.selected.
-func (s *session) fetchAll(st *sql.Stmt, p *plan, args []any) ([]*engine.Item, error) {
-	rows, err := st.QueryContext(s.ctx, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+// returned runs a statement that changes rows of p, and returns what they are
+// then or, deleted, what they were.
+func (s *session) returned(b *builder, p *plan) ([]*engine.Item, error) {
+	b.add(" RETURNING ", p.selected.list)
 	scan := s.scanner(p.selected)
 	var items []*engine.Item
-	for rows.Next() {
+	err := s.rows(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
-			return nil, err
+			return err
 		}
 		it := &engine.Item{}
 		p.load(it, s.raw)
 		items = append(items, it)
-	}
-	return items, rows.Err()
+		return nil
+	})
+	return items, err
 }
 
-// among writes the condition that an item is one of those that q finds.
+// among writes the condition that an item is one of those that q finds. They
+// are locked there: one that another transaction changes at the same time must
+// be found as that leaves it.
 func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
 	b.add(" WHERE ", seqColumn, " IN (")
 	b.find(p, p.table.quoted+"."+seqColumn, q)
+	if s.traits.Lock != "" {
+		b.add(s.traits.Lock, " OF ", p.table.quoted) // what is joined to them may be null
+	}
 	b.add(")")
 	return b.finish(s.traits)
 }
@@ -175,31 +172,28 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
-		former, err := s.affected(w, p, q)
-		if err != nil {
-			return err
-		}
 		b := s.builder()
 		b.add("DELETE FROM ", p.table.quoted)
 		if err := s.among(b, p, q); err != nil {
 			return err
 		}
-		if !p.table.remembered() {
-			if n, err = w.execute(b); err != nil || len(former) == 0 {
-				return err
-			}
-			return s.recache(w, nil, former)
-		}
-		b.add(" RETURNING ", p.table.id.quoted)
-		var keys []any
-		if err := w.visitRows(b, 1, func(row []any) { keys = append(keys, read(p.table.id.typ, row[0])) }); err != nil {
+		if !p.table.remembered() && !p.caching.any {
+			n, err = w.execute(b)
 			return err
 		}
-		n = int64(len(keys))
-		if err := s.forget(w, p.table, keys); err != nil || len(former) == 0 {
+		items, err := w.returned(b, p)
+		if err != nil {
 			return err
 		}
-		return s.recache(w, nil, former)
+		n = int64(len(items))
+		keys := make([]any, len(items))
+		for i, it := range items {
+			keys[i] = keyOf(it)
+		}
+		if err := s.forget(w, p.table, keys); err != nil || !p.caching.any {
+			return err
+		}
+		return s.recache(w, nil, items)
 	})
 	return n, err
 }

@@ -14,6 +14,7 @@ type builder struct {
 	numbered bool
 	label    string
 	fullText FullText
+	rowTail  string // Traits.RowNumber
 
 	// For statements with filters (see Store.builder).
 	dialect Dialect
@@ -26,7 +27,7 @@ type builder struct {
 }
 
 func newBuilder(tr Traits) *builder {
-	return &builder{sql: make([]byte, 0, 256), numbered: tr.Numbered, label: tr.Label, fullText: tr.FullText}
+	return &builder{sql: make([]byte, 0, 256), numbered: tr.Numbered, label: tr.Label, fullText: tr.FullText, rowTail: tr.RowNumber}
 }
 
 func (b *builder) add(parts ...string) {

@@ -329,6 +329,9 @@ func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
 	v[p.Target.Property(p.Back.Name).Index] = value
 	p.Target.Stamp(v, sv.generate(), false)
 	for chunk := range slices.Chunk(ids, bulkRows) {
+		if err := sv.note(target, chunk, &sv.former); err != nil {
+			return err
+		}
 		b := newBuilder(sv.store.traits)
 		sv.setAll(b, target, v)
 		b.add(" WHERE ")
@@ -340,8 +343,22 @@ func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
 			}
 			return err
 		}
+		if err := sv.note(target, chunk, &sv.written); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// note adds the items that have the keys to others, when something is cached
+// of them or depends on them.
+func (sv *save) note(p *plan, keys []any, items *[]*engine.Item) error {
+	if !p.caching.any {
+		return nil
+	}
+	found, err := sv.store.locked(sv.w, p.table, keys)
+	*items = append(*items, found...)
+	return err
 }
 
 // setAll writes the head of an UPDATE that gives several rows the values that

@@ -1,6 +1,9 @@
 package store
 
 import (
+	"database/sql"
+	"maps"
+
 	"restsrv/engine"
 )
 
@@ -26,11 +29,6 @@ func (u *upgrader) create(t *table) error {
 	if err := u.exec(indexDDL(u.traits, t.unique[0])); err != nil {
 		return err
 	}
-	if len(t.classes) > 1 {
-		if err := u.exec("CREATE INDEX ", u.traits.quote(t.name+"#class"), " ON ", t.quoted, " (", classColumn, ")"); err != nil {
-			return err
-		}
-	}
 	for _, col := range t.columns {
 		if err := u.index(t, col, ""); err != nil {
 			return err
@@ -44,13 +42,7 @@ func (u *upgrader) create(t *table) error {
 
 // recreate replaces a table that has no rows.
 func (u *upgrader) recreate(t *table) error {
-	if err := u.dropExtras(t); err != nil {
-		return err
-	}
-	if err := u.exec("DROP TABLE ", t.quoted); err != nil {
-		return err
-	}
-	if err := u.exec("DELETE FROM ", memoryTable, ` WHERE "root" = `, quoteText(t.name)); err != nil {
+	if err := u.drop(t.name); err != nil {
 		return err
 	}
 	t.foreign = false
@@ -58,6 +50,20 @@ func (u *upgrader) recreate(t *table) error {
 		return err
 	}
 	return u.extras(t)
+}
+
+// drop drops a table that has no rows, and all that goes with it.
+func (u *upgrader) drop(name string) error {
+	if err := u.dropExtras(name, true); err != nil {
+		return err
+	}
+	if err := u.exec("DROP TABLE ", u.traits.quote(name)); err != nil {
+		return err
+	}
+	delete(u.memory[searchMemory], name)
+	maps.DeleteFunc(u.memory, func(_ string, properties map[string]kept) bool { return properties[""].Root == name })
+	return u.exec("DELETE FROM ", memoryTable, ` WHERE "root" = `, quoteText(name),
+		` OR "class" = `, quoteText(searchMemory), ` AND "property" = `, quoteText(name))
 }
 
 func (u *upgrader) rememberAll(t *table) error {
@@ -69,7 +75,7 @@ func (u *upgrader) rememberAll(t *table) error {
 			if !p.Stored() {
 				continue
 			}
-			if err := u.remember(newKept(t, c, t.byName[p.Name])); err != nil {
+			if err := u.remember(newKept(t, c, p)); err != nil {
 				return err
 			}
 		}
@@ -182,7 +188,7 @@ func (u *upgrader) physical(t *table, name string) (kind, indexes string, there 
 			continue
 		}
 		if !k.Gone {
-			return k.Kind, k.Indexes, true
+			return k.Kind, k.index(), true
 		}
 		kind, indexes, there = k.Kind, "?", true
 	}
@@ -200,6 +206,9 @@ func (u *upgrader) column(t *table, col *column) error {
 	}
 	old, _ := engine.TypeByName(kind)
 	if storage(old) == storage(col.typ) {
+		if u.dialect.IndexOn(col.quoted, old) != u.dialect.IndexOn(col.quoted, col.typ) {
+			indexes = "?"
+		}
 		return u.index(t, col, indexes)
 	}
 	n, err := u.count(t.quoted + " WHERE " + col.quoted + " IS NOT NULL")
@@ -214,6 +223,9 @@ func (u *upgrader) column(t *table, col *column) error {
 	if err := u.dropIndexes(t, col); err != nil {
 		return err
 	}
+	if err := u.dropExtras(t.name, false); err != nil { // they may be on the column; extras makes them again
+		return err
+	}
 	if err := u.exec("ALTER TABLE ", t.quoted, " DROP COLUMN ", col.quoted); err != nil {
 		return err
 	}
@@ -223,31 +235,63 @@ func (u *upgrader) column(t *table, col *column) error {
 	return u.index(t, col, "")
 }
 
-// property remembers a property, and gives existing objects of its class the
-// value that a new one must have.
+// property remembers a property, gives existing objects of its class the value
+// that a new one must have, and looks at those they have for what it demands of
+// them from now on.
 func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error {
-	col := t.byName[p.Name]
 	old, known := u.memory[c.FullName][p.Name]
-	now := newKept(t, c, col)
-	now.Kind = p.ValueType().String()
+	now := newKept(t, c, p)
 	if known && old == now {
 		return nil
 	}
-	if !known || old.Gone || old.Root != t.name {
-		if err := u.fill(t, c, p); err != nil {
-			return err
-		}
+	var err error
+	switch {
+	case !known || old.Gone || old.Root != t.name:
+		err = u.fill(t, c, p)
+	case now.marked(requiredMark) && !old.marked(requiredMark):
+		err = u.lacking(t, c, p)
+	}
+	if err == nil && now.marked(numberedMark) && !old.marked(numberedMark) {
+		err = u.raise(t, p)
+	}
+	if err != nil {
+		return err
 	}
 	return u.remember(now)
+}
+
+// without is a FROM of the objects of a class that have no value of a property.
+func (u *upgrader) without(t *table, c *engine.Class, p *engine.Property) string {
+	return t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + t.byName[p.Name].quoted + " IS NULL"
+}
+
+// lacking warns of objects that lack what they must have from now on. They stay
+// as they are until they are saved without it.
+func (u *upgrader) lacking(t *table, c *engine.Class, p *engine.Property) error {
+	n, err := u.count(u.without(t, c, p))
+	if n > 0 {
+		u.log.Warn("objects have no value of a property that must have one from now on", "class", c.FullName, "property", p.Name, "objects", n)
+	}
+	return err
+}
+
+// raise lets the counter of a property that was not numbered before pass the
+// numbers that are there.
+func (u *upgrader) raise(t *table, p *engine.Property) error {
+	var highest sql.NullInt64
+	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.byName[p.Name].quoted+") FROM "+t.quoted); err != nil || highest.Int64 <= 0 {
+		return err
+	}
+	b := raising(u.traits, counter(t, p), highest.Int64)
+	_, err := u.conn.ExecContext(u.ctx, b.text(), b.args...)
+	return err
 }
 
 func (u *upgrader) fill(t *table, c *engine.Class, p *engine.Property) error {
 	if p.Nullable {
 		return nil
 	}
-	name := u.traits.quote(p.Name)
-	without := t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + name + " IS NULL"
-	n, err := u.count(without)
+	n, err := u.count(u.without(t, c, p))
 	if err != nil || n == 0 {
 		return err
 	}
@@ -258,6 +302,7 @@ func (u *upgrader) fill(t *table, c *engine.Class, p *engine.Property) error {
 		return nil
 	}
 	b := newBuilder(u.traits)
+	name := t.byName[p.Name].quoted
 	b.add("UPDATE ", t.quoted, " SET ", name, " = ")
 	b.bind(value)
 	b.add(" WHERE ", classColumn, " = ", quoteText(c.FullName), " AND ", name, " IS NULL")

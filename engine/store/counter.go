@@ -24,12 +24,16 @@ func nextNumbers(w *session, name string, n int64) (first int64, err error) {
 
 // raiseCounter makes sure that a counter has passed a number.
 func raiseCounter(w *session, name string, atLeast int64) error {
-	b := newBuilder(w.dialect.Traits())
+	_, err := w.execute(raising(w.dialect.Traits(), name, atLeast))
+	return err
+}
+
+func raising(tr Traits, name string, atLeast int64) *builder {
+	b := newBuilder(tr)
 	b.add("INSERT INTO ", counterTable, ` ("name", "value") VALUES (`)
 	b.bind(name)
 	b.add(", ")
 	b.bind(atLeast)
 	b.add(`) ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value" WHERE `, counterTable, `."value" < excluded."value"`)
-	_, err := w.execute(b)
-	return err
+	return b
 }

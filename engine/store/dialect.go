@@ -80,6 +80,7 @@ type Traits struct {
 	Label        string // alias that makes a result column cheap to describe, or ""
 	Pack         string // joins what PackText makes of text columns into one column (see result), or ""
 	PackText     string // a column as an argument of Pack
+	RowNumber    string // follows the placeholder of a row number in a row value, for an index to serve the comparison
 	FullText     FullText
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 
 	"restsrv/engine"
 )
@@ -25,7 +26,7 @@ func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count
 	b.add(" ORDER BY ", seqColumn, " LIMIT ")
 	b.bind(int64(count))
 	it := &engine.Item{}
-	err = s.rows(ctx, b, p.selected, []any{&last}, func(r *session) error {
+	err = s.dump(ctx, b, p.selected, []any{&last}, func(r *session) error {
 		p.load(it, r.raw)
 		return visit(it)
 	})
@@ -64,7 +65,7 @@ func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, 
 	b.add(" ORDER BY ", seqColumn, " LIMIT ")
 	b.bind(int64(count))
 	var owner, member any
-	err = s.rows(ctx, b, &result{}, []any{&owner, &member, &last}, func(*session) error {
+	err = s.dump(ctx, b, &result{}, []any{&owner, &member, &last}, func(*session) error {
 		return visit(engine.ValueText(read(from, owner)), engine.ValueText(read(to, member)))
 	})
 	return last, err
@@ -88,42 +89,27 @@ func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 	all := map[string]int64{}
 	var name string
 	var value int64
-	err := s.rows(ctx, b, &result{}, []any{&name, &value}, func(*session) error {
+	err := s.dump(ctx, b, &result{}, []any{&name, &value}, func(*session) error {
 		all[name] = value
 		return nil
 	})
 	return all, err
 }
 
-// rows reads the rows of a statement into the slots of a result and, behind
+// dump reads the rows of a statement into the slots of a result and, behind
 // them, into more.
-func (s *Store) rows(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.giveBack(r)
-	return s.failed(ctx, r, func() error {
-		st, err := r.prepare(b.text())
-		if err != nil {
-			return err
-		}
-		inner, unwatch := r.watch(ctx)
-		defer unwatch()
-		rows, err := st.QueryContext(inner, b.args...)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
+func (s *Store) dump(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
+	return s.read(ctx, func(r *session) error {
 		scan := r.scanner(res, more...)
-		for rows.Next() {
+		return r.rows(ctx, b.text(), b.args, func(rows *sql.Rows) error {
 			if err := scan(rows); err != nil {
 				return err
 			}
+			r.told = true
 			if err := visit(r); err != nil {
 				return &stop{err}
 			}
-		}
-		return rows.Err()
-	}())
+			return nil
+		})
+	})
 }

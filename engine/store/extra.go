@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -13,6 +14,7 @@ type extra struct {
 	name   string
 	form   string // changes when it must be made anew
 	rows   bool   // a table, whose rows must not be lost
+	twice  string // of a unique index: what finds values that are there more than once
 	create []string
 	drop   string
 }
@@ -58,6 +60,9 @@ func linksOf(p *engine.Property) *links {
 func (s *Store) layOutLinks(byRoot map[*engine.Class]*table) {
 	for _, t := range s.tables {
 		seen := map[string]bool{}
+		if len(t.classes) > 1 {
+			t.extras = append(t.extras, t.classIndex())
+		}
 		for _, c := range t.classes {
 			for _, p := range c.Properties {
 				if p.Back != nil && p.Target != nil {
@@ -98,6 +103,16 @@ func (s *Store) linkTable(l *links, owner, item engine.PropertyType) extra {
 	}
 }
 
+// classIndex finds the items of one class of a tree.
+func (t *table) classIndex() extra {
+	name := t.name + "#class"
+	return extra{
+		name: name, form: "index",
+		create: []string{"CREATE INDEX IF NOT EXISTS " + short.quote(name) + " ON " + t.quoted + " (" + classColumn + ")"},
+		drop:   "DROP INDEX " + short.quote(name),
+	}
+}
+
 // compositeIndex is an index over several properties; not ok when one of them
 // has no column.
 func (t *table) compositeIndex(c *engine.Class, index engine.CompositeIndex) (e extra, ok bool) {
@@ -112,9 +127,10 @@ func (t *table) compositeIndex(c *engine.Class, index engine.CompositeIndex) (e 
 	kind := "index"
 	if index.Unique {
 		kind = "unique"
+		e.twice = "(SELECT 1 FROM " + t.quoted + " WHERE " + strings.Join(quoted, " IS NOT NULL AND ") + " IS NOT NULL GROUP BY " + strings.Join(quoted, ", ") + " HAVING count(*) > 1) AS d"
 		t.unique = append(t.unique, Index{short.name(t.name + "#composite#" + strings.Join(index.Properties, "#")), t.name, index.Properties})
 	}
-	e = extra{name: t.name + "#composite#" + strings.Join(index.Properties, "#"), form: kind}
+	e.name, e.form = t.name+"#composite#"+strings.Join(index.Properties, "#"), kind
 	e.drop = "DROP INDEX " + short.quote(e.name)
 	e.create = []string{"CREATE " + map[bool]string{true: "UNIQUE "}[index.Unique] + "INDEX " + short.quote(e.name) + " ON " + t.quoted + " (" + strings.Join(quoted, ", ") + ")"}
 	return e, true
@@ -127,18 +143,27 @@ const extraMark = "##extra"
 // extraRows marks an extra that is a table.
 const extraRows = "rows"
 
-// extras makes what a table has besides its columns, and drops the indexes
-// that it has no longer. Tables of links that no collection uses stay.
+// extras makes what a table has besides its columns, and drops what it has no
+// longer. The links of a collection must be gone before it is, unless its class
+// is gone with it.
 func (u *upgrader) extras(t *table) error {
 	wanted := map[string]bool{}
 	for _, e := range t.extras {
 		wanted[e.name] = true
 	}
 	for name, old := range u.memory[extraMark] {
-		if wanted[name] || old.Root != t.name || old.Gone || old.Indexes == extraRows {
+		if wanted[name] || old.Root != t.name || old.Gone {
 			continue
 		}
-		if err := u.exec("DROP INDEX ", short.quote(name)); err != nil {
+		if old.Indexes == extraRows {
+			dropped, err := u.dropLinks(t, name)
+			if err != nil {
+				return err
+			}
+			if !dropped {
+				continue
+			}
+		} else if err := u.exec("DROP INDEX ", short.quote(name)); err != nil {
 			return err
 		}
 		old.Gone = true
@@ -152,6 +177,24 @@ func (u *upgrader) extras(t *table) error {
 		}
 	}
 	return nil
+}
+
+// dropLinks drops a table of links that no collection uses, if it is empty.
+func (u *upgrader) dropLinks(t *table, name string) (dropped bool, err error) {
+	class, collection, _ := strings.Cut(name, "#")
+	if !slices.ContainsFunc(t.classes, func(c *engine.Class) bool { return c.FullName == class }) {
+		return false, nil
+	}
+	n, err := u.count(short.quote(name))
+	if err != nil {
+		return false, err
+	}
+	if n > 0 {
+		u.problems.add("class %s: collection %s was removed, or its links would be kept with those of another, but it has %d links: restore it, or export the objects and import them after the change, or clear it first",
+			class, engine.Quote(collection), n)
+		return false, nil
+	}
+	return true, u.exec("DROP TABLE ", short.quote(name))
 }
 
 func (u *upgrader) extra(t *table, e extra) error {
@@ -171,6 +214,16 @@ func (u *upgrader) extra(t *table, e extra) error {
 			return nil
 		}
 	}
+	if e.twice != "" {
+		n, err := u.count(e.twice)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			u.problems.add("class %s: the index %s would become unique, but %d of its values are there more than once: make them differ first", t.name, e.name, n)
+			return nil
+		}
+	}
 	ddl := e.create
 	if known {
 		ddl = append([]string{e.drop}, ddl...)
@@ -187,15 +240,20 @@ func (u *upgrader) extra(t *table, e extra) error {
 	return u.remember(now)
 }
 
-// dropExtras drops the tables that go with a table.
-func (u *upgrader) dropExtras(t *table) error {
+// dropExtras drops the indexes that go with a table or, with rows, also the
+// tables.
+func (u *upgrader) dropExtras(root string, rows bool) error {
 	for name, old := range u.memory[extraMark] {
-		if old.Root != t.name {
+		kind := "INDEX "
+		if old.Indexes == extraRows {
+			kind = "TABLE "
+		}
+		if old.Root != root || kind == "TABLE " && !rows {
 			continue
 		}
 		delete(u.memory[extraMark], name)
-		if old.Indexes == extraRows && !old.Gone {
-			if err := u.exec("DROP TABLE ", short.quote(name)); err != nil {
+		if !old.Gone {
+			if err := u.exec("DROP ", kind, short.quote(name)); err != nil {
 				return err
 			}
 		}

@@ -33,6 +33,12 @@ func (b *builder) after(src *source, sorts []engine.Sort, at *engine.Position) {
 		b.add(" AND ")
 		rest()
 		b.add("))")
+	case len(sorts) == 1: // an index of the column leads to the very row
+		b.add("(", column, ", ", src.alias, ".", seqColumn, ") > (")
+		b.bind(value)
+		b.add(", ")
+		b.bind(at.Sequence)
+		b.add(b.rowTail, ")")
 	default:
 		// The first condition follows from the others; it tells where in an
 		// index to begin.

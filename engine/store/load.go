@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"slices"
 
 	"restsrv/engine"
@@ -10,6 +11,37 @@ import (
 // implicitDepth is how many references deep the needs of classes are followed:
 // display strings may name each other in a circle.
 const implicitDepth = 3
+
+// defaultMaxLoaded is Config.MaxLoaded's: the number of items says nothing of
+// that of their members.
+const defaultMaxLoaded = 256 << 20
+
+// What a row that is loaded takes besides its texts, and what each item that
+// points at it takes for that.
+const (
+	loadedRow  = 256
+	loadedLink = 16
+)
+
+// charge counts a loaded row and its owners against what may be loaded.
+func (r *session) charge(it *engine.Item, owners int) error {
+	if r.loadable == nil {
+		return nil
+	}
+	size := loadedRow + loadedLink*(owners+len(it.Values))
+	for _, v := range it.Values {
+		switch v := v.(type) {
+		case string:
+			size += len(v)
+		case engine.JSONText:
+			size += len(v)
+		}
+	}
+	if *r.loadable -= size; *r.loadable < 0 {
+		return engine.Errorf(engine.Invalid, "load-size", "too much would be loaded with the objects: ask for fewer objects or fewer paths")
+	}
+	return nil
+}
 
 // needs reports whether items of the class need more than their row.
 func needs(c *engine.Class) bool {
@@ -23,6 +55,14 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 		return nil
 	}
 	return s.read(ctx, func(r *session) error { return s.enrichOn(ctx, r, items, load) })
+}
+
+// enrichRead is enrichOn for a reader, who may ask for less.
+func (s *Store) enrichRead(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
+	loadable := s.cfg.MaxLoaded
+	r.loadable = &loadable
+	defer func() { r.loadable = nil }()
+	return s.enrichOn(ctx, r, items, load)
 }
 
 func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
@@ -139,9 +179,10 @@ func leading(it *engine.Item, p *engine.Property) any {
 	return value[0]
 }
 
-// attach gives a loaded item to its owners.
-func (o *owners) attach(value any, loaded *engine.Item) {
-	for _, it := range o.byValue[engine.ValueText(value)] {
+// attach gives a loaded item to its owners and returns how many these are.
+func (o *owners) attach(value any, loaded *engine.Item) int {
+	all := o.byValue[engine.ValueText(value)]
+	for _, it := range all {
 		link := &it.Links[it.Class.Property(o.property.Name).Index]
 		switch {
 		case o.property.Type == engine.Collection:
@@ -150,6 +191,7 @@ func (o *owners) attach(value any, loaded *engine.Item) {
 			link.Item = loaded
 		}
 	}
+	return len(all)
 }
 
 // loadOne loads one property of the items, by one statement, and returns what
@@ -168,7 +210,7 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 		return nil, err
 	}
 	var loaded []*engine.Item
-	err = r.members(ctx, p, st, func(it *engine.Item, owner any) {
+	err = r.members(ctx, p, st, func(it *engine.Item, owner any) error {
 		loaded = append(loaded, it)
 		switch {
 		case l.Property.Back != nil:
@@ -177,7 +219,7 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 			key, _ := it.Class.KeyValues(it.ID)
 			owner = key[0]
 		}
-		o.attach(owner, it)
+		return r.charge(it, o.attach(owner, it))
 	})
 	return loaded, err
 }
@@ -235,25 +277,14 @@ func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, 
 
 // members runs a statement and hands out each item, which the callee may keep,
 // and its owner column.
-func (r *session) members(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any)) error {
-	prepared, err := r.prepare(st.text)
-	if err != nil {
-		return err
-	}
-	inner, unwatch := r.watch(ctx)
-	defer unwatch()
-	rows, err := prepared.QueryContext(inner, st.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+func (r *session) members(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any) error) error {
 	var owner any
 	var more []any
 	if st.owner != nil {
 		more = []any{&owner}
 	}
 	scan := r.scanner(st.result, more...)
-	for rows.Next() {
+	return r.rows(ctx, st.text, st.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
@@ -262,7 +293,6 @@ func (r *session) members(ctx context.Context, p *plan, st selection, visit func
 		if st.owner != nil {
 			owner = decode(*st.owner, owner)
 		}
-		visit(it, owner)
-	}
-	return rows.Err()
+		return visit(it, owner)
+	})
 }

@@ -90,24 +90,9 @@ func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 		b.add(" AND ", root.condition)
 	}
 	b.add(sv.store.traits.Lock)
-	st, err := sv.w.prepareIn(&sv.w.bulk, keptBulkStatements, b.text(), nil)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := st.QueryContext(sv.w.ctx, b.args...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	dest := sv.w.row(2)
 	found := make(map[string]string, len(group))
-	for rows.Next() {
-		if err := rows.Scan(dest...); err != nil {
-			return nil, err
-		}
-		found[engine.ValueText(read(id.typ, sv.w.raw[0]))] = text(sv.w.raw[1])
-	}
-	return found, rows.Err()
+	err := sv.w.visitRows(b, 2, func(row []any) { found[engine.ValueText(read(id.typ, row[0]))] = text(row[1]) })
+	return found, err
 }
 
 func powerOfTwo(n int) int {

@@ -17,6 +17,11 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	if !ok {
 		return nil, engine.NoItem(c, id)
 	}
+	if len(load) > 0 || p.needy { // else it is over at once
+		var done func()
+		ctx, done = s.timed(ctx)
+		defer done()
+	}
 	it := &engine.Item{}
 	err = s.read(ctx, func(r *session) error {
 		found, err := r.one(ctx, p.get, p, it, key)
@@ -26,7 +31,7 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 		if err != nil || len(load) == 0 && !p.needy {
 			return err
 		}
-		return s.enrichOn(ctx, r, []*engine.Item{it}, load)
+		return s.enrichRead(ctx, r, []*engine.Item{it}, load)
 	})
 	if err != nil {
 		return nil, err
@@ -77,6 +82,8 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if err != nil {
 		return err
 	}
+	ctx, done := s.timed(ctx)
+	defer done()
 	return s.read(ctx, func(r *session) error {
 		if len(q.Load) > 0 || p.needy {
 			return s.eachLoaded(ctx, r, p, l, q, visit)
@@ -96,7 +103,7 @@ func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, 
 	if err != nil {
 		return err
 	}
-	if err := s.enrichOn(ctx, r, items, q.Load); err != nil {
+	if err := s.enrichRead(ctx, r, items, q.Load); err != nil {
 		return err
 	}
 	r.told = true
@@ -114,24 +121,13 @@ type stop struct{ err error }
 func (s *stop) Error() string { return s.err.Error() }
 
 func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engine.Item) error) error {
-	st, err := r.prepare(l.text)
-	if err != nil {
-		return err
-	}
-	inner, unwatch := r.watch(ctx)
-	defer unwatch()
-	rows, err := st.QueryContext(inner, l.args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	more, dest := make([]any, len(l.types)), make([]any, len(l.types))
 	for i := range more {
 		dest[i] = &more[i]
 	}
 	scan := r.scanner(p.listed, dest...)
 	it := &engine.Item{}
-	for rows.Next() {
+	return r.rows(ctx, l.text, l.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
@@ -141,8 +137,8 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 		if err := visit(it); err != nil {
 			return &stop{err}
 		}
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // Count is engine.Repository's.
@@ -155,6 +151,8 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	ctx, done := s.timed(ctx)
+	defer done()
 	var n int64
 	err = s.read(ctx, func(r *session) error {
 		n, err = r.number(ctx, text, args)

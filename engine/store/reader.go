@@ -56,6 +56,14 @@ func (rs *readers) giveBack(r *session) {
 	rs.free <- r
 }
 
+// timed gives a reading the time that it may take.
+func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.cfg.ReadTime <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, s.cfg.ReadTime)
+}
+
 // read lends work a reader. Work that met a lost connection runs again on a
 // new one, and work that another transaction was in the way of runs again too,
 // unless it has told somebody something by then.
@@ -68,6 +76,9 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 	for attempt := 1; ; attempt++ {
 		r.told = false
 		err := work(r)
+		if err == nil {
+			return nil
+		}
 		var stopped *stop
 		if errors.As(err, &stopped) {
 			return stopped.err

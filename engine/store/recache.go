@@ -231,7 +231,7 @@ func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) 
 }
 
 // locked reads the items that have the keys.
-func (s *Store) locked(w *session, t *table, keys []any) (found []*engine.Item, err error) {
+func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error) {
 	p := s.plans[t.classes[0]]
 	b := newBuilder(s.traits)
 	b.add("SELECT ", p.listed.list, " FROM ", t.quoted, " WHERE ")
@@ -240,34 +240,28 @@ func (s *Store) locked(w *session, t *table, keys []any) (found []*engine.Item, 
 		b.add(" AND ", p.condition)
 	}
 	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // locks are taken in one order
-	err = w.each(w.ctx, p, listing{text: b.text(), args: b.args}, func(it *engine.Item) error {
-		found = append(found, it.Clone())
+	return w.clones(p, b)
+}
+
+// clones runs a statement that returns rows of p.listed.
+func (s *session) clones(p *plan, b *builder) (items []*engine.Item, err error) {
+	err = s.each(s.ctx, p, listing{text: b.text(), args: b.args}, func(it *engine.Item) error {
+		items = append(items, it.Clone())
 		return nil
 	})
-	return found, err
+	return items, err
 }
 
-// affected are the items that q finds, before they are changed, when cached
-// attributes depend on them.
+// affected are the items that q finds, before they are changed: what cached
+// attributes depended on. They are locked, as in locked.
 func (s *Store) affected(w *session, p *plan, q *engine.Query) ([]*engine.Item, error) {
-	if !p.caching.any {
-		return nil, nil
+	b := s.builder()
+	b.add("SELECT ", p.listed.list, " FROM ", p.table.quoted)
+	if err := s.among(b, p, q); err != nil {
+		return nil, err
 	}
-	return s.writing(w).Find(w.ctx, &engine.Query{Class: q.Class, Filter: q.Filter, Exact: q.Exact, Search: q.Search, Count: -1})
-}
-
-// recacheAgain is recache of items that have been changed where they are.
-func (s *Store) recacheAgain(w *session, former []*engine.Item) error {
-	for chunk := range slices.Chunk(former, recacheRows) {
-		written, err := s.again(w, chunk)
-		if err != nil {
-			return err
-		}
-		if err := s.recache(w, written, chunk); err != nil {
-			return err
-		}
-	}
-	return nil
+	b.add(s.traits.Lock)
+	return w.clones(p, b)
 }
 
 // leaves adds the items at the end of a loaded path.

@@ -227,7 +227,10 @@ func (e *entry) locate(r *engine.Record) error {
 		}
 	}
 	if byID != nil {
-		parts, ok := c.KeyParts(r.ID)
+		parts, ok := byID, true
+		if e.plan.table.composite() {
+			parts, ok = c.KeyParts(r.ID)
+		}
 		for i, p := range c.KeyProperties() {
 			if ok && e.given[p.Index] == engine.Absent {
 				e.given[p.Index] = parts[i]

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 
@@ -49,17 +51,44 @@ type kept struct {
 	Class    string `db:"class"`
 	Property string `db:"property"`
 	Root     string `db:"root"`
-	Kind     string `db:"kind"` // type of the property; key of the class, as a list with commas
-	Indexes  string `db:"indexes"`
-	Gone     bool   `db:"gone"` // forgotten, but its empty column is still there
+	Kind     string `db:"kind"`    // type of the property; key of the class, as a list with commas
+	Indexes  string `db:"indexes"` // the index of the property's column, and marks, as words
+	Gone     bool   `db:"gone"`    // forgotten, but its empty column is still there
 }
 
-func newKept(t *table, c *engine.Class, col *column) kept {
+// Marks of a property in kept.Indexes.
+const (
+	requiredMark = "required"
+	numberedMark = "numbered"
+)
+
+// newKept describes a property of a class, or the class when p is nil.
+func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 	k := kept{Class: c.FullName, Root: t.name, Kind: strings.Join(c.Key, ",")}
-	if col != nil {
-		k.Property, k.Kind, k.Indexes = col.name, col.typ.String(), col.indexes()
+	if p == nil {
+		return k
 	}
+	marks := []string{t.byName[p.Name].indexes()}
+	if !p.Nullable {
+		marks = append(marks, requiredMark)
+	}
+	if p.Type == engine.Int && p.Autoassigned {
+		marks = append(marks, numberedMark)
+	}
+	k.Property, k.Kind, k.Indexes = p.Name, p.ValueType().String(), strings.TrimSpace(strings.Join(marks, " "))
 	return k
+}
+
+func (k kept) marked(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
+
+// index is the index that the column has, as column.indexes says it.
+func (k kept) index() string {
+	for _, kind := range []string{"unique", "index"} {
+		if k.marked(kind) {
+			return kind
+		}
+	}
+	return ""
 }
 
 // indexes says which indexes a column wants, besides the key's.
@@ -177,11 +206,14 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 		m[k.Class][k.Property] = k
 		used = used || !strings.HasPrefix(k.Root, "#")
 	}
-	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: m}
+	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: m, log: s.cfg.Log, tables: s.tables}
 	for _, t := range s.tables {
 		if err := up.table(t); err != nil {
 			return err
 		}
+	}
+	if err := up.unseen(); err != nil {
+		return err
 	}
 	s.fresh = marked || !used
 	if s.fresh && !marked {
@@ -189,18 +221,7 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 			return err
 		}
 	}
-	if err := up.problems.orNil(); err != nil {
-		return err
-	}
-	if !s.cfg.Notices {
-		return nil
-	}
-	if err := up.look(s.tables); err != nil {
-		return err
-	}
-	slices.Sort(up.notices)
-	s.notices = up.notices
-	return nil
+	return up.problems.orNil()
 }
 
 // upgrader is one run of upgrade. Problems are collected; an error of the
@@ -211,8 +232,9 @@ type upgrader struct {
 	dialect  Dialect
 	traits   Traits
 	memory   memory
+	log      *slog.Logger
+	tables   []*table
 	problems SchemaError
-	notices  []string
 }
 
 func (u *upgrader) exec(parts ...string) error {
@@ -287,12 +309,53 @@ func (u *upgrader) known(t *table) (bool, error) {
 			if n > 0 {
 				u.problems.add("class %s was stored with class %s and would now be stored with %s; %d objects would be lost: restore its ancestor, or export these objects, delete them, and import them after the change",
 					class, k.Root, t.name, n)
+			} else if err := u.abandon(k.Root); err != nil {
+				return false, err
 			}
 		case lower(k.Root) == lower(t.name):
 			u.problems.add("classes %s and %s differ only by letter case: rename one of them", k.Root, t.name)
 		}
 	}
 	return known, nil
+}
+
+// abandon drops a table that no class is stored in any more, if it is empty:
+// it would be in the way of a class of its name.
+func (u *upgrader) abandon(name string) error {
+	if slices.ContainsFunc(u.tables, func(t *table) bool { return t.name == name }) {
+		return nil
+	}
+	n, err := u.count(u.traits.quote(name))
+	if err != nil || n > 0 {
+		return err
+	}
+	return u.drop(name)
+}
+
+// unseen warns of objects whose class is gone: a class that was renamed has
+// left them behind. Commands that know no class of the application see none.
+func (u *upgrader) unseen() error {
+	seen, application := map[string]bool{}, false
+	for _, t := range u.tables {
+		application = application || !strings.HasPrefix(t.name, "#")
+		for _, c := range t.classes {
+			seen[c.FullName] = true
+		}
+	}
+	for _, class := range slices.Sorted(maps.Keys(u.memory)) {
+		k, known := u.memory.class(class)
+		if !known || !application || seen[class] || strings.HasPrefix(class, "#") {
+			continue
+		}
+		n, err := u.count(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(class))
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			u.log.Warn("objects of a class that is no longer there stay in the database and are not seen: restore the class, or export them and import them as another", "class", class, "objects", n)
+		}
+	}
+	return nil
 }
 
 // class compares a class as a whole with what is remembered; the text, if

@@ -113,7 +113,14 @@ func (u *upgrader) searchable(t *table, isNew bool) error {
 	}
 	wanted := strings.Join(names, ",")
 	had, there := u.memory[searchMemory][t.name]
-	if !t.searched() || there && !isNew && had.Kind == wanted {
+	switch {
+	case !t.searched():
+		if !there || had.Kind == "" {
+			return nil
+		}
+		had.Kind = "" // the words grow old from now on
+		return u.remember(had)
+	case there && !isNew && had.Kind == wanted:
 		return nil
 	}
 	if !there || isNew {

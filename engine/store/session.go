@@ -28,6 +28,7 @@ type session struct {
 	interrupt func()
 	ctx       context.Context // of the job whose writes run on it
 	used      time.Time       // when a job last ended well on it
+	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
 	told      bool            // the reading under way has handed something out
 	raw       []any           // one row as the driver hands it out
 	dest      []any           // where to scan it: pointers into raw, and to packed

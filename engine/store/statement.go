@@ -1,6 +1,11 @@
 package store
 
-import "restsrv/engine"
+import (
+	"context"
+	"database/sql"
+
+	"restsrv/engine"
+)
 
 // execute runs a statement of the writer and returns how many rows it changed.
 func (s *session) execute(b *builder) (int64, error) {
@@ -15,26 +20,39 @@ func (s *session) execute(b *builder) (int64, error) {
 	return done.RowsAffected()
 }
 
-// visitRows runs a statement that returns so many columns and hands out each row,
-// which is valid during the visit only. visit must not use the session.
-func (s *session) visitRows(b *builder, columns int, visit func(row []any)) error {
-	st, err := s.prepare(b.text())
+// rows runs a statement and hands out each of its rows. visit must not use the
+// session; an error of it ends the rows and is returned.
+func (s *session) rows(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) error {
+	st, err := s.prepare(text)
 	if err != nil {
 		return err
 	}
-	rows, err := st.QueryContext(s.ctx, b.args...)
+	ctx, unwatch := s.watch(ctx)
+	defer unwatch()
+	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	dest := s.row(columns)
 	for rows.Next() {
+		if err := visit(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// visitRows runs a statement that returns so many columns and hands out each row,
+// which is valid during the visit only. visit must not use the session.
+func (s *session) visitRows(b *builder, columns int, visit func(row []any)) error {
+	dest := s.row(columns)
+	return s.rows(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := rows.Scan(dest...); err != nil {
 			return err
 		}
 		visit(s.raw)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // in writes the condition that a column has one of the values, of which there

@@ -23,12 +23,13 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
-	// Notices asks for warnings in Log of what the classes and the data do not
-	// agree on and what is no failure. Classes are all of the application then.
-	Notices bool
-	Now     func() time.Time // nil means time.Now
-	NewID   func() string    // nil means UUIDs of version 7
-	Log     *slog.Logger     // nil means none
+	// ReadTime is how long a reading may take, waiting for a connection
+	// included; 0 means for ever. Whoever asks for more holds up all others.
+	ReadTime  time.Duration
+	MaxLoaded int              // bytes, about, of what a reading loads with its items; 0 means 256 MiB
+	Now       func() time.Time // nil means time.Now
+	NewID     func() string    // nil means UUIDs of version 7
+	Log       *slog.Logger     // nil means none
 }
 
 // Store is the SQL engine.Repository.
@@ -41,7 +42,6 @@ type Store struct {
 	readers   *readers
 	writer    *writer
 	computing bool // some class has something that is computed when read
-	notices   []string
 	fresh     bool // no Seed has succeeded yet; changed by Open and Seed alone
 }
 
@@ -53,6 +53,9 @@ var _ engine.Repository = (*Store)(nil)
 func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.MaxLoaded <= 0 {
+		cfg.MaxLoaded = defaultMaxLoaded
 	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
@@ -67,9 +70,6 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.closeConnections())
-	}
-	for _, n := range s.notices {
-		cfg.Log.Warn(n)
 	}
 	for _, p := range s.plans {
 		p.write(s.traits)

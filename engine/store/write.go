@@ -21,8 +21,8 @@ func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o 
 		return s.createPlain(ctx, p, v)
 	}
 	sv := s.newWrite(ctx, 0)
-	e := entry{plan: p, version: c.Version, given: v, handling: o.Handling}
-	if err := sv.unfold(&e); err != nil {
+	e := &entry{plan: p, version: c.Version, given: v, handling: o.Handling}
+	if err := sv.unfold(e); err != nil {
 		return nil, err
 	}
 	if err := p.fits(v); err != nil {
@@ -74,16 +74,16 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 }
 
 // alone writes one record in a transaction of its own.
-func (sv *save) alone(e entry) (*engine.Item, error) {
+func (sv *save) alone(e *entry) (*engine.Item, error) {
 	e.settle(0, "")
 	do := sv.store.writer.do
-	if sv.single(&e) {
+	if sv.single(e) {
 		do = sv.store.writer.statement
 	}
 	var it *engine.Item
 	err := do(sv.ctx, func(w *session) (err error) {
 		sv.begin(w)
-		if it, err = sv.write(&e); err != nil {
+		if it, err = sv.write(e); err != nil {
 			return err
 		}
 		return sv.finish()
@@ -190,8 +190,8 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 	}
 	sv := s.newWrite(ctx, 0)
 	sv.match = o.Match
-	e := entry{plan: p, given: v, key: key, how: modify, handling: o.Handling}
-	if err := sv.unfold(&e); err != nil {
+	e := &entry{plan: p, given: v, key: key, how: modify, handling: o.Handling}
+	if err := sv.unfold(e); err != nil {
 		return nil, err
 	}
 	if err := c.Check(v); err != nil {

@@ -37,7 +37,10 @@ func (dialect) Traits() store.Traits {
 		// locks its connection.
 		Pack:     `concat(%s)`,
 		PackText: `'v' || %s, CAST(x'00' AS TEXT)`,
-		FullText: fullText,
+		// The row number ends every index, but has no collation of its own, and
+		// without one SQLite looks up the columns before it alone.
+		RowNumber: " COLLATE BINARY",
+		FullText:  fullText,
 	}
 }
 
@@ -131,7 +134,7 @@ func (dialect) Classify(err error) store.Failure {
 	}
 	code := e.Code() & 0xff
 	switch {
-	case code == sqlite3.SQLITE_INTERRUPT:
+	case code == sqlite3.SQLITE_INTERRUPT, strings.Contains(e.Error(), matchTooSlow):
 		return store.Interrupted
 	case slices.Contains(away, code):
 		return store.Away

@@ -3,9 +3,12 @@ package sqlite
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -105,10 +108,46 @@ func (m *matcher) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.V
 	if err != nil {
 		return nil, engine.Errorf(engine.Invalid, "filter", "regular expression %s is not in RE2 syntax", engine.Quote(pattern))
 	}
-	if re.MatchString(s) {
+	found := false
+	if len(s) <= hastyText {
+		found = re.MatchString(s)
+	} else {
+		text := hasty{Reader: strings.NewReader(s), until: time.Now().Add(matchTime)}
+		found = re.MatchReader(&text)
+		if text.late {
+			return nil, errors.New(matchTooSlow)
+		}
+	}
+	if found {
 		return int64(1), nil
 	}
 	return int64(0), nil
+}
+
+// A statement cannot be interrupted within a function, so that matching one
+// text ends by itself: an expression takes a time in proportion to its size
+// and to the text's, which is minutes when both are as large as they may be.
+const (
+	hastyText    = 64 << 10 // bytes, up to which it is a matter of milliseconds
+	matchTime    = 2 * time.Second
+	matchTooSlow = "restsrv: matching a regular expression takes too long"
+)
+
+// hasty is a text that ends when the time is up.
+type hasty struct {
+	*strings.Reader
+	until time.Time
+	read  int
+	late  bool
+}
+
+// ReadRune is io.RuneReader's.
+func (h *hasty) ReadRune() (r rune, size int, err error) {
+	if h.read++; h.read%1024 == 0 && time.Now().After(h.until) {
+		h.late = true
+		return 0, 0, io.EOF
+	}
+	return h.Reader.ReadRune()
 }
 
 func (m *matcher) pattern(source string) (*regexp.Regexp, error) {

@@ -17,6 +17,7 @@ var calculateTests = []test{
 	{"a formula that fails", failingFormula},
 	{"cached when written", cachedWhenWritten},
 	{"cached again when another changes", cachedAgain},
+	{"cached again by the other side", cachedByMembers},
 	{"cached again in a bulk", cachedInBulk},
 	{"cached again further away", cachedFurther},
 	{"cached again for all that a filter finds", cachedForAll},
@@ -221,6 +222,24 @@ func cachedAgain(t *testing.T, open Open) {
 	counts("deleted", 0, 0)
 	l.newDistrict(t, 3, 77)
 	counts("dangling", 0, 0)
+}
+
+// cachedByMembers changes references through the collection that shows them.
+func cachedByMembers(t *testing.T, open Open) {
+	l := openLands(t, open)
+	l.newDistrict(t, 1, 1)
+	l.newDistrict(t, 2, 1)
+	counts := func(what string, oslo, bergen int64) {
+		t.Helper()
+		same(t, what, []any{get(t, l, l.city, "1").Get("count"), get(t, l, l.city, "2").Get("count")}, []any{oslo, bergen})
+	}
+	update(t, l, l.city, "2", "parts", put("1"))
+	counts("moved", 1, 1)
+	update(t, l, l.city, "1", "parts", replaced("1"))
+	counts("replaced", 1, 0)
+	update(t, l, l.city, "1", "parts", eject("1"))
+	counts("left", 0, 0)
+	same(t, "two steps away", get(t, l, l.country, "1").Get("districts"), int64(0))
 }
 
 func cachedInBulk(t *testing.T, open Open) {

@@ -17,6 +17,7 @@ var concurrencyTests = []test{
 	{"readers see whole transactions", wholeTransactions},
 	{"a failing write spoils no other", failingNeighbours},
 	{"lost updates", lostUpdates},
+	{"changes of all share nothing", changesOfAll},
 	{"members added together", membersTogether},
 	{"nested saves in each other's way", crossedSaves},
 	{"a long query ends with its context", longQuery},
@@ -270,4 +271,37 @@ func crossedSaves(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	same(t, "different texts", len(texts), 96)
+}
+
+// changesOfAll has many change all objects of one state to another at the same
+// time, as those do who take work from a list: each object is taken once.
+func changesOfAll(t *testing.T, open Open) {
+	town := NewClass("town", Prop("id", engine.String))
+	job := NewClass("job", Prop("id", engine.String), Prop("state", engine.String), Ref("town", town))
+	Link(town, job)
+	r := open(t, []*engine.Class{town, job})
+	const jobs, workers = 60, 12
+	create(t, r, town, "id", "t")
+	for i := range jobs {
+		create(t, r, job, "id", fmt.Sprint(i), "state", "new", "town", "t")
+	}
+	for _, condition := range []string{`{"state": "new"}`, `{"state": "new", "town.id": "t"}`} {
+		if _, err := r.UpdateAll(t.Context(), all(job), values(job, "state", "new")); err != nil {
+			t.Fatal(err)
+		}
+		taken := make([]int64, workers)
+		together(t, workers, func(i int) (err error) {
+			q := all(job)
+			q.Filter = parsed(t, job, condition)
+			taken[i], err = r.UpdateAll(t.Context(), q, values(job, "state", fmt.Sprint("taken by ", i)))
+			return err
+		})
+		sum := int64(0)
+		for _, n := range taken {
+			sum += n
+		}
+		if sum != jobs {
+			t.Errorf("%s: %d objects were taken %d times", condition, jobs, sum)
+		}
+	}
 }

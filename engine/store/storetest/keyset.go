@@ -32,7 +32,7 @@ func openOrders(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	return r, c
 }
 
-var orders = []string{"", "title", "-title", "rank,-title", "-rank,pay", "-pay,-title,rank", "at", "-at,ok", "ok,-real", "real,title", "city.name,-title", "-city.name", "_id", "-title,_class"}
+var orders = []string{"", "title", "pay", "real", "ok", "rank", "city.name", "-title", "rank,-title", "-rank,pay", "-pay,-title,rank", "at", "-at,ok", "ok,-real", "real,title", "city.name,-title", "-city.name", "_id", "-title,_class"}
 
 // paged lists by cursors, so many items at a time.
 func paged(t *testing.T, r engine.Repository, q engine.Query, size int) (all []string) {
@@ -153,9 +153,16 @@ func cursors(t *testing.T, open Open) {
 			t.Fatalf("changed at %d: got %v", i, err)
 		}
 	}
-	for _, bad := range []string{"", "x", cursor + "A", cursor[:len(cursor)-1], cursor + "=", strings.Repeat("A", 100_000)} {
+	for _, bad := range []string{"", "x", cursor + "A", cursor + "\n", cursor[:9] + "\r\n" + cursor[9:], cursor[:len(cursor)-1], cursor + "=", strings.Repeat("A", 100_000)} {
 		if _, err := key.Decode(q, bad); engine.CodeOf(err) != engine.Invalid {
 			t.Errorf("%.20q: got %v", bad, err)
+		}
+	}
+	plain := query("", "{}", "")
+	plain.Sort = nil
+	for _, n := range []int64{1, 1 << 40} {
+		if at, err := key.Decode(plain, key.Encode(plain, engine.Position{Sequence: n})); err != nil || at.Sequence != n || len(at.Values) != 0 {
+			t.Errorf("a list that nothing sorts, at %d: got %+v, %v", n, at, err)
 		}
 	}
 }

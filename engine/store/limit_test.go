@@ -1,0 +1,103 @@
+package store_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/storetest"
+)
+
+// openLimited opens a store with limits of its own for the rest of the test.
+func openLimited(t *testing.T, p place, cfg store.Config) *store.Store {
+	t.Helper()
+	db, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), db, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = st.Close() })
+	return st
+}
+
+// TestReadTime holds that a query that takes too long ends, and that its
+// connection serves the next one.
+func TestReadTime(t *testing.T) { onBoth(t, readTime) }
+
+func readTime(t *testing.T, p place) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("body", engine.Text))
+	st := openLimited(t, p, store.Config{Classes: []*engine.Class{c}, ReadTime: 200 * time.Millisecond})
+	for i := range 20 {
+		v := engine.Values{fmt.Sprint(i), strings.Repeat("abcdefgh", 20_000)}
+		if _, err := st.Create(t.Context(), c, v, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slow := &engine.Filter{Op: engine.OpOr}
+	for i := range 8 {
+		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("body")), Pattern: fmt.Sprintf("[a-h]{10}h.{50,90}%d", i)})
+	}
+	started := time.Now()
+	_, err := st.Count(t.Context(), &engine.Query{Class: c, Filter: slow})
+	if engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
+		t.Errorf("after %v: %v", time.Since(started), err)
+	}
+	// One text, on which one expression would take minutes.
+	if _, err := st.Update(t.Context(), c, "0", engine.Values{engine.Absent, strings.Repeat("a", 3<<20)}, engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	slow.Args = []*engine.Filter{{Op: engine.OpLike, Left: engine.Attribute(c.Property("body")), Pattern: "(a?){200}.{200}b"}}
+	started = time.Now()
+	_, err = st.Count(t.Context(), &engine.Query{Class: c, Filter: slow})
+	if engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
+		t.Errorf("one text: after %v: %v", time.Since(started), err)
+	}
+	if n, err := st.Count(t.Context(), &engine.Query{Class: c}); n != 20 || err != nil {
+		t.Errorf("the next query: %d, %v", n, err)
+	}
+}
+
+// TestMaxLoaded holds that a reading loads only so much with its items: items
+// who know each other are few, and what they load doubles with each level.
+func TestMaxLoaded(t *testing.T) { onBoth(t, maxLoaded) }
+
+func maxLoaded(t *testing.T, p place) {
+	c := storetest.NewClass("node", storetest.Prop("id", engine.String), storetest.Ref("hub", nil))
+	hub := c.Property("hub")
+	hub.Target = c
+	spokes := storetest.Prop("spokes", engine.Collection)
+	spokes.Target, spokes.Back, spokes.OrderNumber, spokes.Definition = c, hub, 2, c.FullName
+	c.Properties = append(c.Properties, spokes)
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	st := openLimited(t, p, store.Config{Classes: []*engine.Class{c}, MaxLoaded: 100_000})
+	for i := range 50 {
+		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint(i), "0", engine.Absent}, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := &engine.Load{Property: spokes, Shown: true}
+	query := &engine.Query{Class: c, Count: 50, Load: []*engine.Load{path}}
+	visit := func(*engine.Item) error { return nil }
+	if err := st.List(t.Context(), query, visit); err != nil {
+		t.Errorf("one level: %v", err)
+	}
+	for range 10 {
+		path = &engine.Load{Property: hub, Shown: true, Next: []*engine.Load{{Property: spokes, Shown: true, Next: []*engine.Load{path}}}}
+	}
+	query.Load = []*engine.Load{path}
+	if err := st.List(t.Context(), query, visit); engine.CodeOf(err) != engine.Invalid {
+		t.Errorf("twenty levels: %v", err)
+	}
+	if _, err := st.Get(t.Context(), c, "0", path); engine.CodeOf(err) != engine.Invalid {
+		t.Errorf("twenty levels of one: %v", err)
+	}
+}
