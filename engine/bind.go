@@ -46,6 +46,8 @@ type binding struct {
 	handling Handling
 	unknown  []string
 	objects  int // nested ones, so far
+
+	passwords, uploads int // so far
 }
 
 // scope is one object of the input.
@@ -113,6 +115,9 @@ func (s *scope) set(p *Property, in any) error {
 		if err := p.strict(value); err != nil {
 			return s.fault(err)
 		}
+	}
+	if err := s.count(p, value); err != nil {
+		return s.fault(err)
 	}
 	s.values[p.Index] = value
 	return nil

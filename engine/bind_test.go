@@ -218,3 +218,38 @@ func FuzzBind(f *testing.F) {
 		}
 	})
 }
+
+// TestBindLimitsCosts holds that small input cannot ask for much work, however
+// deep it is in it.
+func TestBindLimitsCosts(t *testing.T) {
+	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "secret", Type: Password},
+		{Name: "pages", Type: FileList}, {Name: "parts", Type: Collection}}}
+	c.Properties[3].Target = c
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	parts := func(n int, f Field) Fields {
+		all := make([]any, n)
+		for i := range all {
+			all[i] = Fields{f}
+		}
+		return Fields{{"parts", all}}
+	}
+	pages := make([]any, MaxUploads/10)
+	for i := range pages {
+		pages[i] = "QUJD"
+	}
+	for what, at := range map[string]struct {
+		most  int
+		field Field
+	}{"passwords": {maxPasswords, Field{"secret", "x"}}, "files": {10, Field{"pages", pages}}} {
+		if _, _, err := c.Bind(parts(at.most, at.field), Lenient); err != nil {
+			t.Errorf("%s, at the limit: %v", what, err)
+		}
+		_, _, err := c.Bind(parts(at.most+1, at.field), Lenient)
+		if e, ok := err.(*Error); !ok || e.Reason != "too-many" {
+			t.Errorf("too many %s: got %v", what, err)
+		}
+	}
+}

@@ -114,6 +114,9 @@ func (p filterParser) member(f Field, depth int) (*Filter, error) {
 		if isArray && !strings.Contains(f.Name, ".") {
 			return nil, p.notCondition(f.Name)
 		}
+		if isCondition(f.Name) {
+			return nil, badFilter("%s takes an array of arguments, found %s, and class %s has no attribute of that name", f.Name, describe(f.Value), p.class.FullName)
+		}
 		return nil, err
 	}
 	if ops, ok := f.Value.(Fields); ok {

@@ -86,10 +86,17 @@ func (t *trail) holds(it *Item) bool {
 	return false
 }
 
+// MaxAnswer is the most bytes of an answer of items. Few objects that are loaded
+// into each other make any number of bytes, because each is written in full
+// wherever it is met.
+const MaxAnswer = 64 << 20
+
 // AppendJSON appends the item in crud's envelope and key order (decisions.md
 // section 2): _creator?, _editor?, _id, __string, __class, __classTitle, then
 // the properties. Passwords are left out. What is loaded and Shown is written
 // in full, unless it is on the way to here; other references are their ids.
+// Behind MaxAnswer bytes nothing is written in full any more: who finds b longer
+// than that must not answer it.
 func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil) }
 
 // AppendFields is AppendJSON with the attributes of a projection only.
@@ -160,6 +167,9 @@ func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail) [
 	here := &trail{it, up}
 	b = append(b, '[')
 	for i, member := range link.Items {
+		if len(b) > MaxAnswer {
+			break
+		}
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -170,7 +180,7 @@ func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail) [
 
 // appendNested appends an item within others; one of these is cut short.
 func (it *Item) appendNested(b []byte, only *Projection, up *trail) []byte {
-	if !up.holds(it) {
+	if len(b) <= MaxAnswer && !up.holds(it) {
 		return it.appendJSON(b, only, up)
 	}
 	b = AppendString(append(b, `{"_id":`...), it.ID)

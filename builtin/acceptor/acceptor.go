@@ -22,6 +22,7 @@ const (
 	defaultMaxRecords = 10_000
 	defaultMaxBody    = 32 << 20
 	maxPasswords      = 100 // password values in one request: each costs a hash
+	maxFiles          = engine.MaxUploads
 )
 
 type service struct {
@@ -199,7 +200,7 @@ func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Conve
 func (s *service) records(ctx context.Context, elements []any, h engine.Handling) (records []engine.Record, unknown []string, err error) {
 	records = make([]engine.Record, len(elements), len(elements)+1)
 	seen := map[string]bool{}
-	passwords := 0
+	passwords, files := 0, 0
 	for i, e := range elements {
 		names, err := s.record(&records[i], e, h)
 		if err != nil {
@@ -211,9 +212,13 @@ func (s *service) records(ctx context.Context, elements []any, h engine.Handling
 				unknown = append(unknown, n)
 			}
 		}
-		passwords += countPasswords(records[i].Class, records[i].Values)
+		p, f := costs(records[i].Class, records[i].Values)
+		passwords, files = passwords+p, files+f
 		if passwords > maxPasswords {
 			return nil, nil, at(i, engine.Errorf(engine.Invalid, "passwords", "a request has at most %d password values", maxPasswords))
+		}
+		if files > maxFiles {
+			return nil, nil, at(i, engine.Errorf(engine.Invalid, "files", "a request has at most %d files", maxFiles))
 		}
 	}
 	// Files are stored when everything else is known to be good.
@@ -270,26 +275,34 @@ func checkID(rec *engine.Record) error {
 	return e
 }
 
-// countPasswords counts the passwords of a record and of those nested in it.
-func countPasswords(c *engine.Class, v engine.Values) (n int) {
-	for i, value := range v {
-		switch value := value.(type) {
-		case nil:
-		case string:
-			if c.Properties[i].Type == engine.Password {
-				n++
-			}
-		case *engine.Record:
-			n += countPasswords(value.Class, value.Values)
-		case *engine.Links:
-			for _, e := range value.Add {
-				if r, ok := e.(*engine.Record); ok {
-					n += countPasswords(r.Class, r.Values)
-				}
-			}
+// costs counts the passwords and the files of a record and of those nested in
+// it.
+func costs(c *engine.Class, v engine.Values) (passwords, files int) {
+	nested := func(e any) {
+		if r, ok := e.(*engine.Record); ok {
+			p, f := costs(r.Class, r.Values)
+			passwords, files = passwords+p, files+f
 		}
 	}
-	return n
+	for i, value := range v {
+		switch value := value.(type) {
+		case string:
+			if c.Properties[i].Type == engine.Password {
+				passwords++
+			}
+		case *engine.Upload:
+			files++
+		case []*engine.Upload:
+			files += len(value)
+		case *engine.Links:
+			for _, e := range value.Add {
+				nested(e)
+			}
+		default:
+			nested(value)
+		}
+	}
+	return passwords, files
 }
 
 // text reads a system field: text, a number (the id of a class with a numeric

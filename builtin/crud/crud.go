@@ -17,36 +17,32 @@ import (
 const (
 	defaultCount    = 5
 	defaultMaxCount = 1000
-
-	defaultMaxAnswer = 64 << 20
 )
 
 // service is one configured crud.
 type service struct {
-	meta      engine.MetaRepository
-	data      engine.Repository
-	log       *slog.Logger
-	files     engine.Files
-	cursors   engine.Cursors
-	handling  engine.Handling
-	maxCount  int
-	maxBody   int64
-	maxAnswer int
-	buffers   sync.Pool // of *[]byte, for lists
+	meta     engine.MetaRepository
+	data     engine.Repository
+	log      *slog.Logger
+	files    engine.Files
+	cursors  engine.Cursors
+	handling engine.Handling
+	maxCount int
+	maxBody  int64
+	buffers  sync.Pool // of *[]byte, for lists
 }
 
 // maxBuffer is the largest list, in bytes, whose buffer is kept for the next.
 const maxBuffer = 1 << 20
 
-// known are the options; those after maxAnswer are the ancestor's, accepted and
+// known are the options; those after maxBody are the ancestor's, accepted and
 // without effect here.
-var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCount", "maxBody", "maxAnswer",
+var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCount", "maxBody",
 	"auth", "keyProvider", "storageSettings", "ignoreRefUpdateErrors", "log", "workflow"}
 
 // New is the module "builtin/crud". Options, all optional: metaRepo, dataRepo
 // (default: the secured repository), fileStorage (default: the server's),
-// handling ("lenient" or "strict"), maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB),
-// maxAnswer (bytes of objects in one answer, about; default 64 MiB).
+// handling ("lenient" or "strict"), maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	s := &service{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}}
 	var err error
@@ -72,13 +68,8 @@ func New(env *engine.Env, o engine.Options) (engine.Service, error) {
 	if s.maxBody, err = o.Int("maxBody", engine.DefaultMaxBody, 1, 1<<30); err != nil {
 		return nil, err
 	}
-	maxAnswer, err := o.Int("maxAnswer", defaultMaxAnswer, 1, 1<<30)
-	if err != nil {
-		return nil, err
-	}
-	s.maxAnswer = int(maxAnswer)
 	if names := o.Unknown(known...); len(names) > 0 {
-		return nil, fmt.Errorf("unknown option %q: crud takes metaRepo, dataRepo, fileStorage, handling, maxCount, maxBody and maxAnswer", names[0])
+		return nil, fmt.Errorf("unknown option %q: crud takes metaRepo, dataRepo, fileStorage, handling, maxCount and maxBody", names[0])
 	}
 	return s, nil
 }
@@ -99,16 +90,6 @@ func (s *service) Routes() []engine.Route {
 
 // Errors is engine.Service's.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
-
-// fits refuses to answer an item that would make the answer larger than it may
-// be: written bytes are there already. An item with which nothing is loaded is
-// in memory anyway.
-func (s *service) fits(it *engine.Item, written int, fields *engine.Projection) error {
-	if written <= s.maxAnswer && (it.Links == nil || !it.Exceeds(s.maxAnswer-written, fields)) {
-		return nil
-	}
-	return engine.Errorf(engine.Invalid, "answer-size", "the answer would have more than %d bytes: ask for fewer objects (_count), fewer attributes (_fields), or load less with them", s.maxAnswer)
-}
 
 // warn tells a lenient client, and the log, which names were passed over.
 func (s *service) warn(r *engine.Request, resp *engine.Response, what string, names []string) {

@@ -17,6 +17,7 @@ type form struct {
 	class   *engine.Class
 	storage engine.FileStorage
 	fields  engine.Fields
+	files   int            // so far
 	lists   map[string]int // where in fields the list of files of an attribute is
 }
 
@@ -66,6 +67,8 @@ func (f *form) part(ctx context.Context, part *multipart.Part) error {
 	_, isFile := disposition["filename"]
 	p := f.class.Property(name)
 	switch {
+	case name == "":
+		return engine.Errorf(engine.Invalid, "multipart", `a part of the multipart body has no name: its Content-Disposition is form-data; name="attribute"`)
 	case isFile && disposition["filename"] == "":
 		return nil // a form in which no file was chosen
 	case isFile && p == nil:
@@ -105,6 +108,9 @@ func (f *form) file(ctx context.Context, p *engine.Property, part *multipart.Par
 		e := engine.Errorf(engine.Invalid, "type", "attribute %s takes no file", engine.Quote(p.Name))
 		e.Class, e.Attribute = f.class.FullName, p.Name
 		return e
+	}
+	if f.files++; f.files > engine.MaxUploads {
+		return engine.Errorf(engine.Invalid, "too-many", "more than %d files are given at once", engine.MaxUploads)
 	}
 	stored, err := f.storage.Put(ctx, part.FileName(), part.Header.Get("Content-Type"), part)
 	if err != nil {

@@ -20,7 +20,7 @@ type sink struct {
 
 func (s *sink) Put(_ context.Context, name, mimeType string, content io.Reader) (engine.StoredFile, error) {
 	f := engine.StoredFile{ID: fmt.Sprint("f", len(s.stored)+1), Name: name, MimeType: mimeType, Hash: "h"}
-	buffer := make([]byte, 1<<20)
+	buffer := make([]byte, 128<<10)
 	for {
 		n, err := content.Read(buffer)
 		s.most = max(s.most, n)
@@ -122,11 +122,16 @@ func TestFormRefused(t *testing.T) {
 		"cut off in a file":   {strings.NewReader("--XX\r\nContent-Disposition: form-data; name=\"cover\"; filename=\"a\"\r\n\r\nhal"), engine.Invalid},
 		"a file for text":     {strings.NewReader(part(`name="title"; filename="a"`, "x") + "--XX--\r\n"), engine.Invalid},
 		"said to be JSON":     {strings.NewReader(part("name=\"title\"\r\nContent-Type: application/json", "{") + "--XX--\r\n"), engine.Invalid},
+		"many files":          {strings.NewReader(strings.Repeat(part(`name="pages"; filename="a"`, "x"), engine.MaxUploads+1) + "--XX--\r\n"), engine.Invalid},
 		"too large":           {io.MultiReader(strings.NewReader(part(`name="title"`, "T")), tooLarge{}), engine.TooLarge},
 		"too large in a file": {io.MultiReader(strings.NewReader("--XX\r\nContent-Disposition: form-data; name=\"cover\"; filename=\"a\"\r\n\r\nhal"), tooLarge{}), engine.TooLarge},
 	} {
-		if _, err := readForm(t, &sink{}, c.body); err == nil || engine.CodeOf(err) != c.code {
+		s := &sink{}
+		if _, err := readForm(t, s, c.body); err == nil || engine.CodeOf(err) != c.code {
 			t.Errorf("%s: %v", what, err)
+		}
+		if len(s.stored) > engine.MaxUploads {
+			t.Errorf("%s: %d files were stored", what, len(s.stored))
 		}
 	}
 	if fields, err := readForm(t, &sink{}, strings.NewReader("")); err != nil || len(fields) != 0 {

@@ -2,7 +2,6 @@ package crud
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -64,16 +63,12 @@ func (plainCursors) Decode(_ *engine.Query, cursor string) (*engine.Position, er
 }
 
 func newShelf(t *testing.T, books int) (*shelf, engine.Handler) {
-	return newShelfWith(t, books, engine.Options{})
-}
-
-func newShelfWith(t *testing.T, books int, o engine.Options) (*shelf, engine.Handler) {
 	t.Helper()
 	s := &shelf{books: books, class: &engine.Class{Name: "book", Key: []string{"id"}, Properties: []*engine.Property{{Name: "id", Type: engine.String}}}}
 	if err := s.class.Init(); err != nil {
 		t.Fatal(err)
 	}
-	svc, err := New(&engine.Env{Meta: s, Data: s, Cursors: plainCursors{}, Log: slog.New(slog.DiscardHandler)}, o)
+	svc, err := New(&engine.Env{Meta: s, Data: s, Cursors: plainCursors{}, Log: slog.New(slog.DiscardHandler)}, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,18 +147,5 @@ func TestAfterRefused(t *testing.T) {
 		if _, err := ask(list, query); err == nil || engine.CodeOf(err) != engine.Invalid {
 			t.Errorf("%s: %v", query, err)
 		}
-	}
-}
-
-// TestAnswerSize holds that an answer that would be too large is refused, and
-// how to ask for less.
-func TestAnswerSize(t *testing.T) {
-	_, list := newShelfWith(t, 100, engine.Options{"maxAnswer": json.Number("2000")})
-	if _, err := ask(list, "_count=5"); err != nil {
-		t.Errorf("5 books: %v", err)
-	}
-	_, err := ask(list, "_count=100")
-	if engine.CodeOf(err) != engine.Invalid || !strings.Contains(err.Error(), "_count") {
-		t.Errorf("100 books: %v", err)
 	}
 }

@@ -29,11 +29,11 @@ func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Respons
 	if err != nil {
 		return nil, err
 	}
-	if err := s.fits(it, 0, shape.fields); err != nil {
-		return nil, err
-	}
 	resp := itemResponse(it, shape)
 	if !shape.plain() {
+		if len(resp.Body) > engine.MaxAnswer {
+			return nil, tooLong()
+		}
 		resp.ETag = "" // the body depends on more than the item: a weak one of the body
 	}
 	s.warn(r, resp, "unknown parameter ignored", unknown)
@@ -138,13 +138,12 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 		if found++; found > l.query.Count {
 			return nil
 		}
-		if err := s.fits(it, len(b), l.fields); err != nil {
-			return err
-		}
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		b = it.AppendFields(b, l.fields)
+		if b = it.AppendFields(b, l.fields); len(b) > engine.MaxAnswer {
+			return tooLong()
+		}
 		if found == l.query.Count && it.Position != nil { // it is the list's, and changes with the next item
 			last = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
 		}
@@ -173,6 +172,11 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	s.warn(r, resp, "unknown parameter ignored", l.unknown.parameters)
 	s.warn(r, resp, "unknown attribute matches nothing", l.unknown.attributes)
 	return resp, nil
+}
+
+// tooLong refuses to answer more than memory should hold.
+func tooLong() error {
+	return engine.Errorf(engine.Invalid, "answer", "the answer would be longer than %d MiB: ask for fewer objects (_count), attributes (_fields) or paths (_eager)", engine.MaxAnswer>>20)
 }
 
 // nextPage is the URL of the page after this one, relative to the server: the

@@ -19,10 +19,7 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.written(ctx, r, it, in)
-	if err != nil {
-		return nil, err
-	}
+	resp := s.written(ctx, r, it, in)
 	resp.SetHeader("Location", "/rest/"+url.PathEscape(r.Service)+"/"+url.PathEscape(in.class.FullName)+"/"+url.PathEscape(it.ID))
 	return resp, nil
 }
@@ -41,24 +38,27 @@ func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	return s.written(ctx, r, it, in)
+	return s.written(ctx, r, it, in), nil
 }
 
-// written answers a write with the object, and what _eager asks for with it.
-func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Item, in *input) (*engine.Response, error) {
+// written answers a write with the object, and what _eager asks for with it. The
+// write stands: when that cannot be answered, the object alone is.
+func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Item, in *input) *engine.Response {
+	shown := it
 	if len(in.shape.load) > 0 {
 		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
-		switch {
-		case err == nil && s.fits(full, 0, in.shape.fields) == nil:
-			it = full
-		case err == nil: // it was written all the same: without what is loaded
-		case engine.CodeOf(err) != engine.NotFound: // somebody has deleted it since: it was written all the same
-			return nil, err
+		if err == nil {
+			shown = full
+		} else if engine.CodeOf(err) != engine.NotFound { // somebody may have deleted it since
+			s.log.Warn("what was written is answered without _eager", "request", r.ID, "service", r.Service, "error", err)
 		}
 	}
-	resp := itemResponse(it, in.shape)
+	resp := itemResponse(shown, in.shape)
+	if len(resp.Body) > engine.MaxAnswer && shown != it {
+		resp = itemResponse(it, in.shape)
+	}
 	s.warn(r, resp, "unknown attribute ignored", in.unknown)
-	return resp, nil
+	return resp
 }
 
 // remove answers DELETE /:class/:id.

@@ -7,11 +7,9 @@ import (
 	"restsrv/engine"
 )
 
-// Rows that have expired are removed beside the requests, not too often.
-const (
-	sweepEvery = 10 * time.Minute
-	sweepRows  = 500 // at once
-)
+// sweepEvery is how often rows that have expired are removed, beside the
+// requests.
+const sweepEvery = 10 * time.Minute
 
 // sweep begins to remove what has expired, if it is time.
 func (k *Keeper) sweep() {
@@ -41,23 +39,6 @@ func (k *Keeper) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q := &engine.Query{Class: k.cfg.Class, Filter: f, Count: sweepRows}
-	for {
-		var ids []string
-		err := k.cfg.Data.List(ctx, q, func(it *engine.Item) error {
-			ids = append(ids, it.ID)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			if err := k.cfg.Data.Delete(ctx, k.cfg.Class, id, nil); err != nil && engine.CodeOf(err) != engine.NotFound {
-				return err
-			}
-		}
-		if len(ids) < sweepRows {
-			return nil
-		}
-	}
+	_, err = k.cfg.Data.DeleteAll(ctx, &engine.Query{Class: k.cfg.Class, Filter: f, Count: -1})
+	return err
 }

@@ -41,7 +41,7 @@ func (r *session) results(ctx context.Context, b *builder, types []engine.Proper
 			return err
 		}
 		for i, t := range types {
-			r.raw[i] = plainValue(t, r.raw[i])
+			r.raw[i] = read(t, r.raw[i])
 		}
 		r.told = true
 		if err := visit(r.raw); err != nil {

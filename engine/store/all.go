@@ -62,12 +62,9 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	}
 	n, err := sv.changeAll(b, p, v)
 	if err != nil {
-		given := func(name string) any { return v[p.class.Property(name).Index] }
-		if d := sv.store.duplicate(p, err, given); d != nil {
-			return 0, d
-		}
+		return 0, sv.store.refused(p, err, func(name string) any { return v[p.class.Property(name).Index] })
 	}
-	return n, err
+	return n, nil
 }
 
 // changeAll runs the statement of an UpdateAll, and keeps the words by which

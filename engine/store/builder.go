@@ -92,16 +92,7 @@ func converted(t engine.PropertyType) bool {
 	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
 		return true // SQLite returns a whole real of a row just written as an int
 	}
-	return isJSON(t)
-}
-
-// isJSON reports whether values of the type are engine.JSONText.
-func isJSON(t engine.PropertyType) bool {
-	switch t {
-	case engine.Set, engine.Custom, engine.Period, engine.Geo, engine.Schedule, engine.Image, engine.File, engine.FileList:
-		return true
-	}
-	return false
+	return t.JSON()
 }
 
 // decode turns a database value of a converted type into the Go value.
@@ -128,7 +119,7 @@ func decodeText(t engine.PropertyType, s string) any {
 	switch {
 	case t == engine.DecimalNum:
 		return engine.Decimal(s)
-	case isJSON(t):
+	case t.JSON():
 		return engine.JSONText(s)
 	}
 	return s

@@ -16,6 +16,11 @@ const bulkRows = 512
 // It may run again when the transaction failed, and uses nothing up.
 func (sv *save) run(w *session, entries []entry) error {
 	sv.begin(w)
+	if sv.attempts > 1 {
+		if err := sv.lockAll(entries); err != nil {
+			return err
+		}
+	}
 	entries = slices.Clone(entries)
 	for len(entries) > 0 {
 		if err := sv.ctx.Err(); err != nil {
@@ -39,8 +44,33 @@ func (sv *save) run(w *session, entries []entry) error {
 	return sv.finish()
 }
 
+// lockAll locks the items of the entries that are there, in one order: two
+// saves that have met, each waiting for the other, do not do so again.
+func (sv *save) lockAll(entries []entry) error {
+	keys := map[*table][]any{}
+	for i := range entries {
+		if e := &entries[i]; e.key != nil {
+			keys[e.plan.table] = append(keys[e.plan.table], e.key[0])
+		}
+	}
+	for _, t := range sv.store.tables {
+		if len(keys[t]) == 0 || sv.store.traits.Lock == "" {
+			continue
+		}
+		b := newBuilder(sv.store.traits)
+		b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ")
+		sv.store.in(b, t.id.quoted, t.id.typ, keys[t])
+		b.add(" ORDER BY ", t.id.quoted, sv.store.traits.Lock)
+		if err := sv.w.visitRows(b, 1, func([]any) {}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // begin makes sv ready to write in a transaction.
 func (sv *save) begin(w *session) {
+	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former = w, nil, nil, nil, nil
 }
 
@@ -124,8 +154,6 @@ func (sv *save) insertAll(group []entry) error {
 			n, write = len(group), sv.copyRows
 		case arrays:
 			n = min(len(group), arrayRows)
-		case n > min(len(group), most):
-			n /= 2
 		}
 		if tr.Savepoint && n > 1 {
 			if err := sv.w.exec("SAVEPOINT rows"); err != nil {

@@ -119,11 +119,9 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	if items, ok := l.found[name]; ok && name != "" {
 		return items, nil
 	}
-	var items []*engine.Item
-	err = l.r.each(ctx, p, list, func(it *engine.Item) error {
-		items = append(items, it.Clone())
-		return nil
-	})
+	told := l.r.told
+	items, err := l.r.clones(ctx, p, list)
+	l.r.told = told // nobody but the formula knows
 	if err == nil && len(q.Load) > 0 {
 		err = l.store.loadAll(ctx, l.r, items, q.Load, 0)
 	}

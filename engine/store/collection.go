@@ -171,9 +171,6 @@ func (sv *save) link(l *links, owner any, members []any) error {
 func (sv *save) linkPairs(l *links, pairs [][2]any) error {
 	for len(pairs) > 0 {
 		n := powerOfTwo(min(len(pairs), bulkRows))
-		if n > len(pairs) {
-			n /= 2
-		}
 		b := newBuilder(sv.store.traits)
 		b.add("INSERT INTO ", l.quoted, " (", l.owner, ", ", l.item, ") VALUES ")
 		for i, pair := range pairs[:n] {
@@ -338,10 +335,7 @@ func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
 		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
 		if _, err := sv.w.execute(b); err != nil {
 			given := func(name string) any { return v[p.Target.Property(name).Index] }
-			if d := sv.store.duplicate(target, err, given); d != nil {
-				return within(p.Name, d)
-			}
-			return err
+			return within(p.Name, sv.store.refused(target, err, given))
 		}
 		if err := sv.note(target, chunk, &sv.written); err != nil {
 			return err

@@ -4,10 +4,14 @@
 // in a package below this one. It is not for permissions (engine/access) and
 // knows no HTTP.
 //
-// Reading order: store.go (opening), plan.go (classes as tables), schema.go
-// (tables made and changed), filter.go and query.go (reading as SQL),
-// reader.go and read.go (reading), writer.go (the queue), write.go and save.go
-// (writing), calculate.go and recache.go (what formulas compute).
+// Reading order: store.go (opening), plan.go and duties.go (classes as tables,
+// and what goes with writing them), schema.go, columns.go and extra.go (tables
+// made and changed), query.go, filter.go, join.go and expr.go (reading as SQL),
+// reader.go, statement.go, read.go and load.go (reading), writer.go and alone.go
+// (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go and
+// collection.go (what a record brings with it), all.go (many at once),
+// calculate.go and recache.go (what formulas compute), dump.go and import.go
+// (what leaves the database as it is, and comes back).
 package store
 
 import (

@@ -97,6 +97,15 @@ func ended(cause error) error {
 	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
 }
 
+// refused is the error of a write that failed: that of a duplicate, if it is
+// one.
+func (s *Store) refused(p *plan, err error, value func(property string) any) error {
+	if d := s.duplicate(p, err, value); d != nil {
+		return d
+	}
+	return err
+}
+
 // duplicate returns the error for a broken unique index, nil when err is
 // another one. value returns what the write gave a property.
 func (s *Store) duplicate(p *plan, err error, value func(property string) any) *engine.Error {

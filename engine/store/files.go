@@ -133,9 +133,6 @@ func (sv *save) insertFiles(rows []*engine.Item) error {
 	tail += " WHERE " + p.table.quoted + `."item" = excluded."item" AND ` + p.table.quoted + `."attribute" = excluded."attribute"`
 	for len(rows) > 0 {
 		n := powerOfTwo(min(len(rows), bulkRows))
-		if n > len(rows) {
-			n /= 2
-		}
 		seen := map[string]bool{}
 		for _, row := range rows[:n] {
 			if seen[row.ID] { // one statement cannot do a row twice

@@ -77,7 +77,12 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	for _, it := range items {
 		if !there[it.ID] {
 			fresh = append(fresh, it)
-		} else if err := im.replace(p, it); err != nil {
+			continue
+		}
+		if err := im.overwrite(keyOf(it), it); err != nil {
+			return err
+		}
+		if err := im.store.keepWords(im.w, p, it); err != nil {
 			return err
 		}
 	}
@@ -116,9 +121,6 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 	most := max(1, (im.store.traits.MaxVariables-1)/p.rowVariables())
 	for len(items) > 0 {
 		n := powerOfTwo(min(len(items), most))
-		if n > min(len(items), most) {
-			n /= 2
-		}
 		var args []any
 		for _, it := range items[:n] {
 			args = p.rowArgs(args, it)
@@ -128,7 +130,7 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 			return err
 		}
 		if _, err := st.ExecContext(im.w.ctx, args...); err != nil {
-			return im.taken(p, items[0], err)
+			return im.store.refused(p, err, items[0].Get)
 		}
 		if err := im.store.keepWords(im.w, p, items[:n]...); err != nil {
 			return err
@@ -139,15 +141,6 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 		items = items[n:]
 	}
 	return nil
-}
-
-// taken words a broken unique index. Of several items that were written
-// together it names none.
-func (im *importing) taken(p *plan, it *engine.Item, err error) error {
-	if d := im.store.duplicate(p, err, it.Get); d != nil {
-		return d
-	}
-	return err
 }
 
 // edited sets who changed new items last: inserts know creators alone.
@@ -169,33 +162,6 @@ func (im *importing) edited(p *plan, items []*engine.Item) error {
 		}
 	}
 	return nil
-}
-
-// replace writes an item over the one that has its id.
-func (im *importing) replace(p *plan, it *engine.Item) error {
-	b := newBuilder(im.store.traits)
-	b.add("UPDATE ", p.table.quoted, " SET ", classColumn, " = ", quoteText(p.class.FullName))
-	set := func(quoted string, value any) {
-		b.add(", ", quoted, " = ")
-		b.bind(value)
-	}
-	set(versionColumn, orNull(it.Version))
-	set(revColumn, int64(it.Revision))
-	set(creatorColumn, orNull(it.Creator))
-	set(editorColumn, orNull(it.Editor))
-	for _, col := range p.table.columns {
-		var value any
-		if property := p.class.Property(col.name); property != nil && property.Stored() {
-			value = it.Values[property.Index]
-		}
-		set(col.quoted, value)
-	}
-	b.add(" WHERE ", p.table.id.quoted, " = ")
-	b.bind(keyOf(it))
-	if _, err := im.w.execute(b); err != nil {
-		return im.taken(p, it, err)
-	}
-	return im.store.keepWords(im.w, p, it)
 }
 
 // links writes the collections that items have as values.

@@ -40,22 +40,24 @@ func readTime(t *testing.T, p place) {
 		}
 	}
 	slow := &engine.Filter{Op: engine.OpOr}
-	for i := range 8 {
-		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("body")), Pattern: fmt.Sprintf("[a-h]{10}h.{50,90}%d", i)})
+	body := engine.Attribute(c.Property("body"))
+	for i := range 400 {
+		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpIncludes, Left: body, Right: engine.Constant(engine.String, fmt.Sprint("HABCDEFG", i))})
 	}
 	started := time.Now()
 	_, err := st.Count(t.Context(), &engine.Query{Class: c, Filter: slow})
 	if engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
 		t.Errorf("after %v: %v", time.Since(started), err)
 	}
-	// One text, on which one expression would take minutes.
+	// One text, on which one expression would take minutes on SQLite, which
+	// cannot interrupt it.
 	if _, err := st.Update(t.Context(), c, "0", engine.Values{engine.Absent, strings.Repeat("a", 3<<20)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	slow.Args = []*engine.Filter{{Op: engine.OpLike, Left: engine.Attribute(c.Property("body")), Pattern: "(a?){200}.{200}b"}}
+	slow.Args = []*engine.Filter{{Op: engine.OpLike, Left: body, Pattern: "(a?){200}.{200}b"}}
 	started = time.Now()
 	_, err = st.Count(t.Context(), &engine.Query{Class: c, Filter: slow})
-	if engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
+	if err != nil && engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
 		t.Errorf("one text: after %v: %v", time.Since(started), err)
 	}
 	if n, err := st.Count(t.Context(), &engine.Query{Class: c}); n != 20 || err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math/bits"
 	"slices"
 
 	"restsrv/engine"
@@ -95,10 +96,5 @@ func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	return found, err
 }
 
-func powerOfTwo(n int) int {
-	size := 1
-	for size < n {
-		size *= 2
-	}
-	return size
-}
+// powerOfTwo is the largest one that is not above n, which is positive.
+func powerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }

@@ -161,27 +161,6 @@ func (l listing) setPosition(it *engine.Item, more []any) {
 	}
 	it.Position.Sequence, _ = more[0].(int64)
 	for i, v := range more[1:] {
-		it.Position.Values[i] = plainValue(l.types[i+1], v)
+		it.Position.Values[i] = read(l.types[i+1], v)
 	}
-}
-
-// plainValue is what a driver handed out, as the Go value of the type.
-func plainValue(t engine.PropertyType, v any) any {
-	if text, ok := v.([]byte); ok {
-		v = string(text)
-	}
-	if v == nil {
-		return nil
-	}
-	if t == engine.DecimalNum {
-		if text, ok := v.(string); ok {
-			if d, ok := engine.ParseDecimal(text); ok {
-				return d
-			}
-		}
-	}
-	if text, ok := v.(string); ok && t.JSON() {
-		return engine.JSONText(text)
-	}
-	return decode(t, v)
 }

@@ -94,11 +94,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 
 // eachLoaded reads all items before it loads what goes with them.
 func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, q *engine.Query, visit func(*engine.Item) error) error {
-	var items []*engine.Item
-	err := r.each(ctx, p, l, func(it *engine.Item) error {
-		items = append(items, it.Clone())
-		return nil
-	})
+	items, err := r.clones(ctx, p, l)
 	r.told = false // until the caller has seen one, all can be read again
 	if err != nil {
 		return err
@@ -139,6 +135,15 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 		}
 		return nil
 	})
+}
+
+// clones returns the items of a listing.
+func (r *session) clones(ctx context.Context, p *plan, l listing) (items []*engine.Item, err error) {
+	err = r.each(ctx, p, l, func(it *engine.Item) error {
+		items = append(items, it.Clone())
+		return nil
+	})
+	return items, err
 }
 
 // Count is engine.Repository's.

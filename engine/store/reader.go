@@ -31,17 +31,21 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, ended(err)
 	}
+	var r *session
+	var ok bool
 	select {
-	case r, ok := <-rs.free:
-		return r, closedUnless(ok)
+	case r, ok = <-rs.free:
 	default:
+		select {
+		case r, ok = <-rs.free:
+		case <-ctx.Done():
+			return nil, ended(ctx.Err())
+		}
 	}
-	select {
-	case r, ok := <-rs.free:
-		return r, closedUnless(ok)
-	case <-ctx.Done():
-		return nil, ended(ctx.Err())
+	if ok {
+		r.ctx = ctx
 	}
+	return r, closedUnless(ok)
 }
 
 func closedUnless(ok bool) error {
@@ -53,6 +57,7 @@ func closedUnless(ok bool) error {
 
 func (rs *readers) giveBack(r *session) {
 	clear(r.raw) // what it points to belongs to the borrower now
+	r.ctx = context.Background()
 	rs.free <- r
 }
 

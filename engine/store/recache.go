@@ -167,10 +167,7 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 	}
 	p.whereKey(b, key)
 	if _, err := w.execute(b); err != nil {
-		if e := s.duplicate(p, err, it.Get); e != nil {
-			return false, e
-		}
-		return false, err
+		return false, s.refused(p, err, it.Get)
 	}
 	return true, s.keepWords(w, p, it)
 }
@@ -240,16 +237,7 @@ func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error)
 		b.add(" AND ", p.condition)
 	}
 	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // locks are taken in one order
-	return w.clones(p, b)
-}
-
-// clones runs a statement that returns rows of p.listed.
-func (s *session) clones(p *plan, b *builder) (items []*engine.Item, err error) {
-	err = s.each(s.ctx, p, listing{text: b.text(), args: b.args}, func(it *engine.Item) error {
-		items = append(items, it.Clone())
-		return nil
-	})
-	return items, err
+	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
 }
 
 // affected are the items that q finds, before they are changed: what cached
@@ -261,7 +249,7 @@ func (s *Store) affected(w *session, p *plan, q *engine.Query) ([]*engine.Item, 
 		return nil, err
 	}
 	b.add(s.traits.Lock)
-	return w.clones(p, b)
+	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
 }
 
 // leaves adds the items at the end of a loaded path.

@@ -112,6 +112,18 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	}
 	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version,
 		Creator: before.Creator, Editor: sv.editor(p), Values: v}
+	if err := sv.overwrite(e.key[0], it); err != nil {
+		return nil, err
+	}
+	if err := sv.moved(e, it); err != nil {
+		return nil, err
+	}
+	return it, sv.refile(it)
+}
+
+// overwrite writes all of an item over the row that has the key.
+func (sv *save) overwrite(key any, it *engine.Item) error {
+	p := sv.store.plans[it.Class]
 	b := newBuilder(sv.store.traits)
 	b.add("UPDATE ", p.table.quoted, " SET ", classColumn, " = ", quoteText(p.class.FullName))
 	set := func(quoted string, value any) {
@@ -120,11 +132,12 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	}
 	set(versionColumn, orNull(it.Version))
 	set(revColumn, int64(it.Revision))
+	set(creatorColumn, orNull(it.Creator))
 	set(editorColumn, orNull(it.Editor))
 	for _, col := range p.table.columns {
 		var value any
 		if property := p.class.Property(col.name); property != nil && property.Stored() {
-			value = v[property.Index]
+			value = it.Values[property.Index]
 		}
 		set(col.quoted, value)
 	}
@@ -132,17 +145,11 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 		set(p.table.id.quoted, it.ID)
 	}
 	b.add(" WHERE ", p.table.id.quoted, " = ")
-	b.bind(e.key[0])
+	b.bind(key)
 	if _, err := sv.w.execute(b); err != nil {
-		if d := sv.store.duplicate(p, err, it.Get); d != nil {
-			return nil, d
-		}
-		return nil, err
+		return sv.store.refused(p, err, it.Get)
 	}
-	if err := sv.moved(e, it); err != nil {
-		return nil, err
-	}
-	return it, sv.refile(it)
+	return nil
 }
 
 // after does what follows the write of a row: collections and checks wait for

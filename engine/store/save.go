@@ -70,6 +70,7 @@ func (s *Store) newWrite(ctx context.Context, records int) *save {
 type save struct {
 	store    *Store
 	w        *session
+	attempts int // transactions begun: all but the last have failed
 	ctx      context.Context
 	account  string
 	now      engine.Instant

@@ -173,7 +173,7 @@ func (u *upgrader) fillWords(t *table, c *engine.Class) error {
 			}
 			it := &engine.Item{Class: c, Values: make(engine.Values, len(c.Properties))}
 			for i, p := range positions[1:] {
-				it.Values[p.Index] = plainValue(p.ValueType(), raw[i+1])
+				it.Values[p.Index] = read(p.ValueType(), raw[i+1])
 			}
 			last, _ = raw[0].(int64)
 			words[last] = searchText(it)

@@ -26,7 +26,7 @@ type session struct {
 	kept      statements
 	bulk      statements
 	interrupt func()
-	ctx       context.Context // of the job whose writes run on it
+	ctx       context.Context // of the work that it serves
 	used      time.Time       // when a job last ended well on it
 	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
 	told      bool            // the reading under way has handed something out
@@ -75,12 +75,16 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 	if make != nil {
 		text = make()
 	}
-	// Preparing must not be cut short by one request: the next one needs it.
-	ctx := context.Background()
 	if s.conn == nil {
-		if err := s.connect(ctx); err != nil {
+		if err := s.connect(s.ctx); err != nil {
 			return nil, err
 		}
+	}
+	// Preparing should not be cut short by one request, the next one needs it:
+	// but where another process may hold a lock, it can take long.
+	ctx := s.ctx
+	if s.interrupt != nil {
+		ctx = context.Background()
 	}
 	st, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {

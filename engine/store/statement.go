@@ -65,10 +65,16 @@ func (s *Store) in(b *builder, column string, t engine.PropertyType, values []an
 	b.add(s.db.Dialect.In(column, t, encoded, b.placeholder))
 }
 
-// read turns what a driver hands out for a column into a value of its type.
+// read turns what a driver hands out for a column, or for an expression, into a
+// value of its type.
 func read(t engine.PropertyType, v any) any {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
+	}
+	if s, ok := v.(string); ok && t == engine.DecimalNum {
+		if d, ok := engine.ParseDecimal(s); ok { // a computed one may not be canonical
+			return d
+		}
 	}
 	return decode(t, v)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -61,11 +62,9 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 			return err
 		}
 		if _, err = st.ExecContext(w.ctx, args...); err != nil {
-			if e := s.duplicate(p, err, it.Get); e != nil {
-				return e
-			}
+			return s.refused(p, err, it.Get)
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -133,6 +132,12 @@ func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 		}
 		hashed, err := s.cfg.HashPassword(ctx, plain)
 		if err != nil {
+			var e *engine.Error
+			if errors.As(err, &e) && e.Code == engine.Invalid {
+				named := *e
+				named.Class, named.Attribute = p.class.FullName, property.Name
+				return &named
+			}
 			return err
 		}
 		v[property.Index] = hashed
@@ -334,12 +339,9 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	}
 	found, err = w.fetch(w.ctx, st, p, it, b.args)
 	if err != nil {
-		value := func(name string) any { return c.values[p.class.Property(name).Index] }
-		if e := s.duplicate(p, err, value); e != nil {
-			return false, e
-		}
+		return false, s.refused(p, err, func(name string) any { return c.values[p.class.Property(name).Index] })
 	}
-	return found, err
+	return found, nil
 }
 
 // newID is the id of an item of several key properties after a change of some

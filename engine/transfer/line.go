@@ -52,18 +52,6 @@ type contentLine struct {
 	Data []byte `json:"data"`
 }
 
-// kept reports whether the values of a property travel with their item.
-func kept(p *engine.Property) bool { return p.Stored() }
-
-// isJSON reports whether values of the property are engine.JSONText.
-func isJSON(p *engine.Property) bool {
-	switch p.ValueType() {
-	case engine.Set, engine.Custom, engine.Period, engine.Geo, engine.Schedule, engine.Image, engine.File, engine.FileList:
-		return true
-	}
-	return false
-}
-
 // appendItem appends the line of an item, without its end.
 func appendItem(b []byte, it *engine.Item) []byte {
 	text := func(name, value string) {
@@ -77,7 +65,7 @@ func appendItem(b []byte, it *engine.Item) []byte {
 	text(`,"_creator":`, it.Creator)
 	text(`,"_editor":`, it.Editor)
 	for i, p := range it.Class.Properties {
-		if v := it.Values[i]; v != nil && kept(p) {
+		if v := it.Values[i]; v != nil && p.Stored() {
 			b = append(engine.AppendString(append(b, ','), p.Name), ':')
 			b = engine.AppendValue(b, v)
 		}
@@ -100,13 +88,13 @@ func readItem(l line, c *engine.Class) (it *engine.Item, unknown []string, err e
 	it = &engine.Item{Class: c, Version: l.text("_classVer"), Creator: l.text("_creator"), Editor: l.text("_editor"), Values: make(engine.Values, len(c.Properties))}
 	for name, raw := range l {
 		p := c.Property(name)
-		if p == nil || !kept(p) {
+		if p == nil || !p.Stored() {
 			if !engine.IsSystemName(name) {
 				unknown = append(unknown, name)
 			}
 			continue
 		}
-		if isJSON(p) {
+		if p.ValueType().JSON() {
 			it.Values[p.Index] = engine.JSONText(raw)
 			continue
 		}

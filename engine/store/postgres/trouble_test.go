@@ -1,6 +1,8 @@
 package postgres_test
 
 import (
+	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sync"
@@ -171,6 +173,48 @@ func TestIdleConnectionsKilled(t *testing.T) {
 		if _, err := st.Get(t.Context(), c, id); err != nil {
 			t.Errorf("get: %v", err)
 		}
+	}
+}
+
+// TestLockedTable has another process hold a table, as a change of the schema
+// does: what waits for it ends with its time, though nothing is prepared yet.
+func TestLockedTable(t *testing.T) {
+	url, c := pgtest.Database(t), note()
+	st := openAt(t, url, c)
+	db, err := sql.Open("postgres", url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.Begin()
+	if err == nil {
+		_, err = tx.Exec(`LOCK TABLE "note@test" IN ACCESS EXCLUSIVE MODE`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	begun := time.Now()
+	err = together(4, func(i int) (err error) {
+		if i%2 == 0 {
+			_, err = st.Get(ctx, c, "a")
+		} else {
+			_, err = st.Create(ctx, c, engine.Values{fmt.Sprint(i), nil}, engine.WriteOptions{})
+		}
+		if engine.CodeOf(err) != engine.Timeout {
+			return fmt.Errorf("got %v, want a timeout", err)
+		}
+		return nil
+	})
+	if took := time.Since(begun); err != nil || took > 5*time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Create(t.Context(), c, engine.Values{"a", nil}, engine.WriteOptions{}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// library has a class that needs nothing implicitly, books, whose author and
+// shelf are of other classes.
+const library = `{
+  "namespace": "lib",
+  "classes": [
+    {"name": "author", "properties": [{"name": "name", "type": "string"}]},
+    {"name": "shelf", "properties": [{"name": "name", "type": "string"}, {"name": "books", "type": "collection", "itemsClass": "book", "backRef": "shelf"}]},
+    {"name": "book", "properties": [{"name": "author", "type": "reference", "refClass": "author"}, {"name": "shelf", "type": "reference", "refClass": "shelf"}]},
+    {"name": "labelled", "semantic": "author.name", "properties": [{"name": "author", "type": "reference", "refClass": "author"}]}
+  ],
+  "modules": {"rest": {"globals": {
+    "di": {"crud": {"module": "builtin/crud"}, "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}}},
+    "authMode": {"crud": "none", "acceptor": "none"}
+  }}}
+}`
+
+var selects = regexp.MustCompile(`msg=statement .*?sql="?SELECT`)
+
+// TestStatementsOfLoading counts what the log shows of requests: one statement
+// for the list and one for each distinct path, whatever the number of rows.
+func TestStatementsOfLoading(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { statementsOfLoading(t, "") })
+	t.Run("postgres", func(t *testing.T) { statementsOfLoading(t, pgtest.Database(t)) })
+}
+
+func statementsOfLoading(t *testing.T, db string) {
+	c := &caseRun{T: t, dir: t.TempDir(), db: db, vars: vars{}}
+	defer c.stopServer()
+	c.save("deploy.json", library)
+	c.startServer("-log", "debug")
+	var records []string
+	for i := range 100 {
+		records = append(records,
+			fmt.Sprintf(`{"_class":"author@lib","_id":"a%d","name":"Author %d"}`, i, i),
+			fmt.Sprintf(`{"_class":"shelf@lib","_id":"s%d"}`, i/10),
+			fmt.Sprintf(`{"_class":"book@lib","_id":"b%d","author":"a%d","shelf":"s%d"}`, i, i, i/10),
+			fmt.Sprintf(`{"_class":"labelled@lib","_id":"l%d","author":"a%d"}`, i, i))
+	}
+	resp, err := http.Post("http://"+c.addr+"/rest/acceptor", "application/json", strings.NewReader("["+strings.Join(records, ",")+"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Fatal("the records are answered", resp.Status)
+	}
+	for path, want := range map[string]int{
+		"book@lib?_count=100":                                                    1,
+		"book@lib?_count=1&_eager=author|shelf":                                  3,
+		"book@lib?_count=100&_eager=author|shelf":                                3,
+		"book@lib?_count=100&_eager=author|author&_eager=shelf":                  3,
+		"book@lib?_count=100&_eager=shelf.books.author":                          4,
+		"book@lib?_count=100&_eager=author&_total=1":                             3,
+		"book@lib?_count=100&_eager=author|shelf&_sort=-author.name&shelf.name=": 1, // nothing is found
+		"labelled@lib?_count=100":                                                2, // its display string needs the author
+		"labelled@lib?_count=100&_eager=author":                                  2,
+		"book@lib/b1?_eager=author|shelf":                                        3,
+	} {
+		before := len(c.log.String())
+		resp, err := http.Get("http://" + c.addr + "/rest/crud/" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			t.Errorf("%s answers %s", path, resp.Status)
+		}
+		if got := len(selects.FindAllString(c.log.String()[before:], -1)); got != want {
+			t.Errorf("%s takes %d statements, want %d:\n%s", path, got, want, c.log.String()[before:])
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package engine
+
+// Limits of what costs more than its size says.
+const (
+	maxPasswords = 100 // in one input: each costs a hash
+
+	// MaxUploads is how many files one input may have: each costs a file that
+	// must reach the disk.
+	MaxUploads = 1000
+)
+
+// count refuses input that costs far more than its size says.
+func (s *scope) count(p *Property, value any) *Error {
+	switch v := value.(type) {
+	case string:
+		if p.Type == Password {
+			s.passwords++
+		}
+	case *Upload:
+		s.uploads++
+	case []*Upload:
+		s.uploads += len(v)
+	}
+	var e *Error
+	switch {
+	case s.passwords > maxPasswords:
+		e = Errorf(Invalid, "too-many", "more than %d passwords are given at once", maxPasswords)
+	case s.uploads > MaxUploads:
+		e = Errorf(Invalid, "too-many", "more than %d files are given at once", MaxUploads)
+	default:
+		return nil
+	}
+	e.Attribute = p.Name
+	return e
+}
