@@ -125,12 +125,13 @@ func (c *dataCommand) load() error {
 }
 
 // open opens the database that -db, the environment or deploy.json name.
-func (c *dataCommand) open(ctx context.Context) (*database, error) {
-	return c.openAt(ctx, first(c.db, c.io.Env("RESTSRV_DB"), c.app.config.DB), nil)
+func (c *dataCommand) open(ctx context.Context, there bool) (*database, error) {
+	return c.openAt(ctx, first(c.db, c.io.Env("RESTSRV_DB"), c.app.config.DB), opening{there: there})
 }
 
-func (c *dataCommand) openAt(ctx context.Context, url string, sys *system) (*database, error) {
-	return openDatabase(ctx, c.app.config, url, opening{classes: c.app.meta.Classes(), system: sys, log: slog.New(slog.DiscardHandler)})
+func (c *dataCommand) openAt(ctx context.Context, url string, o opening) (*database, error) {
+	o.classes, o.log = c.app.meta.Classes(), slog.New(slog.DiscardHandler)
+	return openDatabase(ctx, c.app.config, url, o)
 }
 
 // contents are the contents of files as exports have them.

@@ -28,7 +28,7 @@ func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err := c.load(); err != nil {
 		return err
 	}
-	d, err := c.open(ctx)
+	d, err := c.open(ctx, true)
 	if err != nil {
 		return err
 	}

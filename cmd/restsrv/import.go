@@ -63,7 +63,7 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
-	d, err := c.open(ctx)
+	d, err := c.open(ctx, false)
 	if err != nil {
 		return err
 	}

@@ -41,12 +41,12 @@ func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return err
 	}
 	sys := newSystem()
-	source, err := c.openAt(ctx, *from, sys)
+	source, err := c.openAt(ctx, *from, opening{system: sys, there: true})
 	if err != nil {
 		return fmt.Errorf("-from: %w", err)
 	}
 	defer func() { err = errors.Join(err, source.store.Close()) }()
-	target, err := c.openAt(ctx, *to, sys)
+	target, err := c.openAt(ctx, *to, opening{system: sys})
 	if err != nil {
 		return fmt.Errorf("-to: %w", err)
 	}
@@ -79,6 +79,9 @@ func (m *migration) copy(ctx context.Context) error {
 	total, err := transfer.Total(ctx, m.source.store, m.classes)
 	if err != nil {
 		return err
+	}
+	if total == 0 {
+		return errors.New("-from has nothing to copy: is it the right database?")
 	}
 	add, done := progress(m.io, "copying", total, false)
 	defer done()

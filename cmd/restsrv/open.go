@@ -55,6 +55,7 @@ func (s *system) all() []*engine.Class {
 type opening struct {
 	classes []*engine.Class // of the application; none are named by who does not need them
 	system  *system         // nil for new ones; two databases that are copied share them
+	there   bool            // it is only read: a file of SQLite that is not there is not made
 	server  bool            // it holds a file of SQLite alone; the command line works beside it
 	log     *slog.Logger
 }
@@ -78,6 +79,10 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	s, err := store.Open(ctx, db, store.Config{
 		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
 	})
+	var changed *store.SchemaError
+	if errors.As(err, &changed) {
+		return nil, fmt.Errorf("%w\n%s", err, schemaHint)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +96,11 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	return d, nil
 }
 
+// schemaHint is the way that is open whatever has changed: who exports with
+// the new classes would meet the same refusal.
+const schemaHint = `To keep the objects: put the classes back as they were and run restsrv export -o all.ndjson;
+then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, and serve that one.`
+
 // connect opens the database of either kind, and names the file that it is, or
 // would be, in the application directory.
 func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *store.Database, file string, err error) {
@@ -103,6 +113,9 @@ func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *
 		return nil, "", fmt.Errorf("database %q: expected sqlite:PATH or postgres://user:password@host:port/database", withoutSecrets(url))
 	}
 	path = c.Abs(path)
+	if _, err := os.Stat(path); o.there && errors.Is(err, fs.ErrNotExist) {
+		return nil, "", fmt.Errorf("there is no database %s", path)
+	}
 	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: o.server, Log: o.log})
 	return db, path, err
 }

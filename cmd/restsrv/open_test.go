@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -90,3 +92,25 @@ func TestWithoutSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestInterrupted holds that a command that a signal ends says so, whatever it
+// was in the middle of.
+func TestInterrupted(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "deploy.json")
+	write(t, config, `{"classes":[{"name":"note","namespace":"s","properties":[{"name":"title","type":"string"}]}]}`)
+	ctx, interrupt := context.WithCancel(t.Context())
+	in := readFunc(func([]byte) (int, error) {
+		interrupt()
+		return 0, io.EOF
+	})
+	lines := io.MultiReader(strings.NewReader(`{"_class":"note@s","_id":"1"}`+"\n"), in)
+	err := run(ctx, []string{"import", "-config", config, "-"},
+		stdio{In: lines, Out: io.Discard, Err: io.Discard, Env: func(string) string { return "" }})
+	if !errors.Is(err, errInterrupted) {
+		t.Error(err)
+	}
+}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }

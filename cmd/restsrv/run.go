@@ -22,6 +22,9 @@ type stdio struct {
 // why.
 var errUsage = errors.New("wrong usage")
 
+// errInterrupted ends a command that a signal ended.
+var errInterrupted = errors.New("interrupted before it was done")
+
 const usage = `restsrv serves the application directory of a deploy.json over HTTP.
 
   restsrv [flags]      serve until SIGTERM or SIGINT
@@ -48,7 +51,11 @@ func commands() map[string]func(ctx context.Context, args []string, s stdio) err
 func run(ctx context.Context, args []string, s stdio) error {
 	if len(args) > 0 {
 		if command := commands()[args[0]]; command != nil {
-			return command(ctx, args[1:], s)
+			err := command(ctx, args[1:], s)
+			if err != nil && ctx.Err() != nil {
+				return errInterrupted // whatever it was in the middle of
+			}
+			return err
 		}
 	}
 	f, err := parseFlags(args, s)
@@ -92,6 +99,10 @@ func parseFlags(args []string, s stdio) (flags, error) {
 			return f, err
 		}
 		return f, errUsage
+	}
+	if set.Arg(0) == "help" {
+		set.Usage()
+		return f, flag.ErrHelp
 	}
 	if set.NArg() > 0 {
 		fmt.Fprintf(s.Err, "restsrv: unknown command %q; the commands are export, files, import, migrate, user and, without one, serving (restsrv -h)\n", set.Arg(0))

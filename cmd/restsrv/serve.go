@@ -194,9 +194,15 @@ func (s *server) convert(svc deploy.Service, env *engine.Env, options engine.Opt
 	return failed
 }
 
-// faults are what /readyz answers: services without a good version.
+// faults are what /readyz answers: services without a good version, and a
+// database that is away.
 func (s *server) faults() []string {
 	var lines []string
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if s.db.store.Ping(ctx) != nil {
+		lines = append(lines, "the database is not available")
+	}
 	for name := range s.scripts.Faults() {
 		lines = append(lines, "service "+name+": its script cannot be loaded")
 	}

@@ -122,6 +122,9 @@ func (s *session) forgetFresh() (bool, error) {
 	return n > 0, err
 }
 
+// Ping tells whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.db.Read.PingContext(ctx) }
+
 // Close waits until the writes that were accepted are done and the queries
 // that run have ended, then closes the database. Later calls of the
 // repository are Unavailable.

@@ -2,6 +2,7 @@ package transfer
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"iter"
 	"net/url"
@@ -57,6 +58,15 @@ func readFile(folder fs.FS, name, namespace string) (Object, error) {
 			return Object{}, errName
 		}
 		parts[i] = text
+	}
+	info, err := fs.Stat(folder, name)
+	switch {
+	case err != nil:
+		return Object{}, errors.New("the file cannot be read")
+	case !info.Mode().IsRegular(): // a pipe would be waited for
+		return Object{}, errors.New("it is no file")
+	case info.Size() > maxLine:
+		return Object{}, fmt.Errorf("the file is longer than %d bytes", maxLine)
 	}
 	text, err := fs.ReadFile(folder, name)
 	if err != nil {

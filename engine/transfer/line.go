@@ -20,9 +20,12 @@ import (
 // points at, a password its hash. Links have the order in which they were made,
 // so that one owner may come more than once. A content comes in pieces, of which
 // the last one has the size of the whole.
-const header = `{"_restsrv":"export","_version":1}`
+const header = headerStart + `,"_version":1}`
 
-// ending is the last line: without it an export is cut off.
+const headerStart = `{"_restsrv":"export"`
+
+// ending is the last line: without it, or with fewer items before it, an export
+// is cut off.
 type ending struct {
 	Kind  string `json:"_restsrv"`
 	Items int    `json:"items"`

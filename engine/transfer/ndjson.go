@@ -35,12 +35,16 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 				o.Err = err
 			case len(text) == 0:
 				continue
+			case n == 1 && bytes.HasPrefix(text, []byte(headerStart)) && !s.Exact:
+				o.Err = errors.New("it was exported by another version of restsrv, and nothing of it is taken: this one reads " + header)
+				yield(o)
+				return
 			case s.Exact:
 				o.Line = text
 			default:
 				o.fill(text)
 			}
-			if !yield(o) || err != nil {
+			if !yield(o) || err != nil && !errors.Is(err, errLong) {
 				return
 			}
 		}
@@ -48,15 +52,23 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 	return s
 }
 
-// readLine appends a line to room.
+var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
+
+// readLine appends a line to room. Of one that is too long it keeps nothing
+// and reads on to its end, so that the next line is found.
 func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
+	long := false
 	for {
 		part, err := r.ReadSlice('\n')
 		room = append(room, part...)
 		if len(room) > maxLine {
-			return room, fmt.Errorf("the line is longer than %d bytes", maxLine)
+			room, long = room[:0], true
 		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case long && (err == nil || err == io.EOF):
+			return room[:0], errLong
+		default:
 			return room, err
 		}
 	}

@@ -63,6 +63,7 @@ type restorer struct {
 	where  []string // of items
 	links  []link   // of one collection
 	upload *upload
+	seen   int // items since the beginning, or the ending before
 }
 
 // link is a link to be made, of collection p.
@@ -81,16 +82,19 @@ func (r *restorer) refused(where string, err error) {
 // take takes a line; end is set for the last one.
 func (r *restorer) take(ctx context.Context, o Object) (end bool, err error) {
 	if o.Err != nil {
+		r.seen++ // it may have been one, and is told of already
 		r.report.refuse(o.Where, o.Err)
 		return false, nil
 	}
 	var l line
 	if json.Unmarshal(o.Line, &l) != nil {
+		r.seen++
 		r.report.refuse(o.Where, errors.New("the line is no JSON object"))
 		return false, nil
 	}
 	switch {
 	case l["_class"] != nil:
+		r.seen++
 		err = r.item(ctx, l, o.Where)
 	case l["_links"] != nil:
 		err = r.link(ctx, o)
@@ -99,7 +103,7 @@ func (r *restorer) take(ctx context.Context, o Object) (end bool, err error) {
 	case l["_content"] != nil:
 		err = r.content(ctx, o)
 	case l.text("_restsrv") == endingKind:
-		return true, nil
+		return true, r.ending(o)
 	case l["_restsrv"] == nil:
 		err = errors.New("the line is none that restsrv export writes")
 	}
@@ -108,6 +112,17 @@ func (r *restorer) take(ctx context.Context, o Object) (end bool, err error) {
 		err = nil
 	}
 	return false, err
+}
+
+// ending compares how many items came with how many were written: lines may
+// have got lost on the way, or an export was edited.
+func (r *restorer) ending(o Object) error {
+	var end ending
+	if json.Unmarshal(o.Line, &end) != nil || end.Items != r.seen {
+		r.report.refuse(o.Where, fmt.Errorf("the export was written with %d objects, accounts and other entries, found %d", end.Items, r.seen))
+	}
+	r.seen = 0
+	return nil
 }
 
 func (r *restorer) class(name string) (*engine.Class, error) {

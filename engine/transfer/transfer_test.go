@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -290,6 +291,7 @@ func TestDirectory(t *testing.T) {
 		"shelf@lib@a%40b.json":  {Data: []byte(`{"id":"a@b"}`)},
 		"shelf@lib@other.json":  {Data: []byte(`{"id":"changed"}`)},
 		"shelf@lib@number.json": {Data: []byte(`{"id":7}`)},
+		"shelf@lib@pipe.json":   {Mode: fs.ModeNamedPipe | 0o600},
 	}
 	s, err := transfer.Directory(folder, "lib")
 	if err != nil || s.Total != int64(len(folder)) {
@@ -306,6 +308,7 @@ func TestDirectory(t *testing.T) {
 book@lib@%zz.json: the file is not named class@namespace@id.json
 book@lib@broken.json: malformed JSON at line 1, column 2: the text ends too early
 nothing@lib@a.json: class "nothing@lib" does not exist
+shelf@lib@pipe.json: it is no file
 shelf@s@2.json: class "shelf@s" does not exist`
 	if refused(r) != want {
 		t.Errorf("got\n%s\nwant\n%s", refused(r), want)
@@ -391,6 +394,8 @@ func TestRestoreRefuses(t *testing.T) {
 	good := l.export()
 	for name, c := range map[string]struct{ text, want string }{
 		"cut off":       {strings.TrimSuffix(good, `{"_restsrv":"end","items":1}`+"\n"), "the export: it is cut off: its last line is missing"},
+		"lost line":     {strings.Replace(good, good[strings.Index(good, `{"_class"`):strings.Index(good, `{"_counter"`)], "", 1), "in.ndjson:3: the export was written with 1 objects, accounts and other entries, found 0"},
+		"other version": {strings.Replace(good, `"_version":1`, `"_version":2`, 1), `in.ndjson:1: it was exported by another version of restsrv…`},
 		"unknown class": {strings.Replace(good, "book@lib", "boook@lib", 1), `in.ndjson:2: class "boook@lib" does not exist`},
 		"bad value":     {strings.Replace(good, `"no":1`, `"no":"x"`, 1), `in.ndjson:2: …"no"…`},
 		"no key":        {strings.Replace(good, `"id":"b1",`, ``, 1), `in.ndjson:2: attribute "id" of class book@lib must have a value`},
@@ -403,6 +408,17 @@ func TestRestoreRefuses(t *testing.T) {
 		if !matches(c.want, refused(r)) || len(r.Refused) != 1 {
 			t.Errorf("%s: got %s, want %s", name, refused(r), c.want)
 		}
+	}
+}
+
+// TestLongLine holds that a line that is too long is all that is not taken.
+func TestLongLine(t *testing.T) {
+	l := openLibrary(t)
+	long := `{"_class":"book@lib","_id":"long","title":"` + strings.Repeat("x", 64<<20) + `"}`
+	r := l.importText(`{"_class":"shelf@lib","_id":"1"}` + "\n" + long + "\n" + `{"_class":"shelf@lib","_id":"3"}` + "\n" + long)
+	const want = "in.ndjson:2: the line is longer than 67108864 bytes\nin.ndjson:4: the line is longer than 67108864 bytes"
+	if refused(r) != want || r.Count() != 2 {
+		t.Errorf("taken %d, refused %s", r.Count(), refused(r))
 	}
 }
 
