@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 	"unicode"
 
@@ -92,6 +93,8 @@ func failure(err error) error {
 		return e
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the file took too long", Err: err}
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return &engine.Error{Code: engine.Unavailable, Reason: "files", Message: "there is no room for the file", Err: err, RetryAfter: time.Minute}
 	}
 	return engine.Wrap(err, "the file could not be stored")
 }

@@ -122,8 +122,18 @@ func (s *session) forgetFresh() (bool, error) {
 	return n > 0, err
 }
 
-// Ping tells whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return s.db.Read.PingContext(ctx) }
+// Ping tells whether the database is away: the error is Unavailable then. One
+// that is only busy until ctx ends is not.
+func (s *Store) Ping(ctx context.Context) error {
+	err := s.read(ctx, func(r *session) error {
+		_, err := r.number(ctx, "SELECT 1", nil)
+		return err
+	})
+	if engine.CodeOf(err) == engine.Timeout {
+		return nil
+	}
+	return err
+}
 
 // Close waits until the writes that were accepted are done and the queries
 // that run have ended, then closes the database. Later calls of the
