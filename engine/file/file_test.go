@@ -11,9 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
-	"testing/iotest"
 	"time"
 
 	"restsrv/engine"
@@ -201,14 +199,3 @@ func TestOpenRefuses(t *testing.T) {
 type clock struct{ now time.Time }
 
 func (c *clock) time() time.Time { return c.now }
-
-// TestDiskFull holds that a full disk is no failure of the server's.
-func TestDiskFull(t *testing.T) {
-	s := file.New(file.Config{Dir: t.TempDir()})
-	full := iotest.ErrReader(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
-	_, err := s.Put(t.Context(), "a.txt", "text/plain", full)
-	var e *engine.Error
-	if !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
-		t.Errorf("got %v, want unavailable", err)
-	}
-}
