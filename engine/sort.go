@@ -61,7 +61,7 @@ func ParseSortList(c *Class, s string) (sorts []Sort, err error) {
 		return nil, nil
 	}
 	for name := range strings.SplitSeq(s, ",") {
-		name, descending := strings.CutPrefix(name, "-")
+		name, descending := strings.CutPrefix(strings.TrimSpace(name), "-")
 		if sorts, err = addSort(sorts, c, name, descending); err != nil {
 			return nil, err
 		}

@@ -143,7 +143,7 @@ func backReferences(t *testing.T, open Open) {
 	} {
 		finds(t, s, s.person, parsed(t, s.person, filter), split(want)...)
 	}
-	sorted, err := engine.ParseSortList(s.person, "-first.name,name")
+	sorted, err := engine.ParseSortList(s.person, "-first.name, name")
 	if err != nil {
 		t.Fatal(err)
 	}
