@@ -25,7 +25,7 @@ func (s *Selection) offered(ctx context.Context, it *Item, data FormulaData) ([]
 			if err != nil {
 				return nil, err
 			}
-			if !truthy(holds) {
+			if !Truthy(holds) {
 				continue
 			}
 		}
@@ -183,8 +183,9 @@ func looselyEqual(key, v any) bool {
 	return ok && also && a == b
 }
 
-// truthy is what conditions take for yes, as in JavaScript.
-func truthy(v any) bool {
+// Truthy reports whether a condition takes a value for yes, as JavaScript does:
+// null, false, 0, NaN and "" are no.
+func Truthy(v any) bool {
 	switch v := v.(type) {
 	case nil, absent:
 		return false

@@ -237,16 +237,7 @@ func (s *Store) accountRecords(ctx context.Context, a ACLAccount) ([]engine.Reco
 			return nil, err
 		}
 	}
-	c := s.classes.account
-	return []engine.Record{{Class: c, Values: values(c,
-		set{"id", a.ID},
-		set{"name", a.Name},
-		set{"pwd", hash},
-		set{"pwdDate", engine.InstantOf(s.clock())},
-		set{"disabled", a.Disabled},
-		set{"needPwdReset", a.NeedPwdReset},
-		set{"roles", strings.Join(a.Roles, "\n")},
-	)}}, nil
+	return []engine.Record{{Class: s.classes.account, Values: s.newAccount(a.Account, hash)}}, nil
 }
 
 func (s *Store) roleRecords(r ACLRole) ([]engine.Record, error) {

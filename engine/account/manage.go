@@ -100,8 +100,9 @@ func exists(id string) error {
 	return engine.Errorf(engine.Invalid, "duplicate", "account %s exists already", engine.Quote(id))
 }
 
-func (s *Store) create(ctx context.Context, a Account, hash string) error {
-	_, err := s.data.Create(asServer(ctx), s.classes.account, values(s.classes.account,
+// newAccount is what is stored of an account whose password has the hash.
+func (s *Store) newAccount(a Account, hash string) engine.Values {
+	return values(s.classes.account,
 		set{"id", a.ID},
 		set{"name", a.Name},
 		set{"pwd", hash},
@@ -109,8 +110,11 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 		set{"disabled", a.Disabled},
 		set{"needPwdReset", a.NeedPwdReset},
 		set{"roles", strings.Join(a.Roles, "\n")},
-	), engine.WriteOptions{})
+	)
+}
 
+func (s *Store) create(ctx context.Context, a Account, hash string) error {
+	_, err := s.data.Create(asServer(ctx), s.classes.account, s.newAccount(a, hash), engine.WriteOptions{})
 	if isDuplicate(err) {
 		return exists(a.ID)
 	}

@@ -66,7 +66,7 @@ func (a *aggregation) compile(b *compiler, rest []any, list node, s scope, depth
 			return err
 		}
 	default:
-		if truthy(cond) {
+		if engine.Truthy(cond) {
 			return invalid(`%s takes a condition such as {"eq":["$a",1]}, or null, as argument %d`, a.name, 3)
 		}
 	}
@@ -144,7 +144,7 @@ func (a *aggregation) over(e *env, it *engine.Item, list []any) (any, error) {
 		if err := e.step(); err != nil {
 			return nil, err
 		}
-		if element == nil || truthy(unique) && !first(seen, element) {
+		if element == nil || engine.Truthy(unique) && !first(seen, element) {
 			continue
 		}
 		if ok, err := a.condition.holds(e, element); err != nil {

@@ -52,7 +52,7 @@ func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth
 			return node{}, err
 		}
 	default:
-		if truthy(v) {
+		if engine.Truthy(v) {
 			return node{}, invalid(`%s over a class takes conditions such as {"state":"open"} or {"age":["gt",5]}, or null`, name)
 		}
 	}

@@ -26,7 +26,7 @@ var functions = map[string]function{
 	"gt":  compare(func(a, b any) bool { n, ok := order(a, b); return ok && n > 0 }),
 	"gte": compare(func(a, b any) bool { n, ok := order(a, b); return ok && n >= 0 }),
 
-	"not":    pure(1, 1, func(a []any) any { return !truthy(a[0]) }),
+	"not":    pure(1, 1, func(a []any) any { return !engine.Truthy(a[0]) }),
 	"empty":  pure(1, 1, func(a []any) any { return empty(a[0]) }),
 	"nempty": pure(1, 1, func(a []any) any { return !empty(a[0]) }),
 

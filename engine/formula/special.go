@@ -41,7 +41,7 @@ func logic(args []node, until bool) node {
 			if err := e.step(); err != nil {
 				return nil, err
 			}
-			if v, err = a.eval(e, it); err != nil || truthy(v) == until {
+			if v, err = a.eval(e, it); err != nil || engine.Truthy(v) == until {
 				return v, err
 			}
 		}
@@ -58,7 +58,7 @@ func choice(args []node) node {
 		switch {
 		case err != nil:
 			return nil, err
-		case truthy(v):
+		case engine.Truthy(v):
 			return args[1].eval(e, it)
 		case len(args) == 3:
 			return args[2].eval(e, it)
@@ -104,7 +104,7 @@ func (c judge) holds(e *env, v any) (bool, error) {
 		return false, nil // a condition speaks of attributes
 	}
 	result, err := c.eval(e, it)
-	return truthy(result), err
+	return engine.Truthy(result), err
 }
 
 // contains asks of a list whether a condition holds for an element, or whether

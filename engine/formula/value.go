@@ -3,7 +3,6 @@ package formula
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strings"
 
 	"restsrv/engine"
@@ -51,25 +50,6 @@ func jsonList(text string) ([]any, bool) {
 		list[i] = v
 	}
 	return list, true
-}
-
-// truthy is what a condition makes of a value: null, false, 0 and "" are no.
-func truthy(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return false
-	case bool:
-		return v
-	case string:
-		return v != ""
-	case int64:
-		return v != 0
-	case float64:
-		return v != 0 && !math.IsNaN(v)
-	case engine.Decimal:
-		return v != "0"
-	}
-	return true
 }
 
 // text is a value as text; null is "".
