@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -11,6 +13,27 @@ type Account struct {
 	Name     string
 	Roles    []string
 	Revision uint64 // of the stored account; 0 for Anonymous
+
+	Coactors   []string // subjects that it is too besides ID and Roles, found in the data (aclMetaMap)
+	Properties Fields   // what applications know of it: stored, or found in the data (customProfile)
+
+	Client string     // of OAuth2, when one acts for the account
+	Scope  *Scope     // what the token leaves of what the account may do; nil for all
+	Limit  Permission // what Scope leaves on the service that is asked; means nothing without Scope
+}
+
+// Subjects are what permissions may be granted to so that the account has
+// them.
+func (a *Account) Subjects() []string {
+	all := make([]string, 0, 2+len(a.Roles)+len(a.Coactors))
+	all = append(append(all, a.ID), a.Roles...)
+	return append(append(all, a.Coactors...), Everyone)
+}
+
+// Is reports whether a name means the account: its own, or that of a role or of
+// whatever else it is.
+func (a *Account) Is(subject string) bool {
+	return subject == a.ID || slices.Contains(a.Roles, subject) || slices.Contains(a.Coactors, subject)
 }
 
 // Anonymous is the account of a service that asks for no credentials.
@@ -34,6 +57,30 @@ type Credentials struct {
 	Type     string
 	Password string
 	Token    string
+
+	Caller Caller // who offers them, for limits and the log
+}
+
+// Caller is where a request comes from.
+type Caller struct {
+	Request string     // request id
+	Address netip.Addr // the client's, behind trusted proxies; the zero Addr when there is none, as on the command line
+	Secure  bool       // it came by TLS, to us or to a trusted proxy
+}
+
+type callerKey struct{}
+
+// WithCaller returns a context that tells where the request comes from.
+func WithCaller(ctx context.Context, c *Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, c)
+}
+
+// CallerFrom returns what WithCaller told, the zero Caller for nothing.
+func CallerFrom(ctx context.Context) Caller {
+	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
+		return *c
+	}
+	return Caller{}
 }
 
 // Authenticator proves accounts.
@@ -41,7 +88,8 @@ type Authenticator interface {
 	// Authenticate returns the account that the credentials of that mode
 	// prove. Errors: Unauthenticated when they are missing, half or wrong;
 	// Forbidden when the user name has no type or the token is not valid;
-	// Unavailable when too many passwords are being checked.
+	// TooMany after too many failures; Unavailable when too many passwords
+	// are being checked.
 	Authenticate(ctx context.Context, mode AuthMode, c Credentials) (*Account, error)
 }
 

@@ -203,6 +203,10 @@ type Class struct {
 	needs    []*Load
 	digest   []byte
 	jsonHead []byte // `,"__class":"...","__classTitle":"..."`
+
+	base   *Class // what this is a view of; nil for a class itself
+	views  *Views
+	hidden []bool // by Property.Index, what the view lacks; nil for nothing
 }
 
 // CompositeIndex is an index over several properties of a class.
@@ -277,6 +281,7 @@ func (c *Class) KeyProperties() []*Property { return c.key }
 
 // Root is the topmost ancestor; all classes below one root share a table.
 func (c *Class) Root() *Class {
+	c = c.Base()
 	for c.Ancestor != nil {
 		c = c.Ancestor
 	}

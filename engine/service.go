@@ -240,5 +240,7 @@ type Env struct {
 	Files   FileStorage // what fileStorage is when a service does not name it
 	Replays Replays
 	Cursors Cursors
+	Audit   Auditor
+	Access  Access
 	Log     *slog.Logger
 }

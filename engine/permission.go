@@ -1,0 +1,215 @@
+package engine
+
+import (
+	"context"
+	"strings"
+)
+
+// Permission is what may be allowed on a resource: one bit for each, as
+// workflow files write them.
+type Permission uint8
+
+// The permissions. On a class, MayUse allows to create items and to point
+// references at them.
+const (
+	MayRead   Permission = 1
+	MayWrite  Permission = 2
+	MayDelete Permission = 4
+	MayUse    Permission = 8
+	MayAll    Permission = 31 // "full"
+)
+
+// permissionNames are the names in acl files, in the order of the bits.
+var permissionNames = [...]struct {
+	name string
+	bits Permission
+}{{"read", MayRead}, {"write", MayWrite}, {"delete", MayDelete}, {"use", MayUse}, {"full", MayAll}}
+
+// PermissionNames are the names that a permission may have.
+func PermissionNames() []string {
+	names := make([]string, len(permissionNames))
+	for i, n := range permissionNames {
+		names[i] = n.name
+	}
+	return names
+}
+
+// ParsePermission returns the permission of that name; ok is false for none.
+func ParsePermission(name string) (p Permission, ok bool) {
+	for _, n := range permissionNames {
+		if n.name == name {
+			return n.bits, true
+		}
+	}
+	return 0, false
+}
+
+// Has reports whether p covers all of q.
+func (p Permission) Has(q Permission) bool { return p&q == q }
+
+// String lists the names of p, "full" for all.
+func (p Permission) String() string {
+	if p.Has(MayAll) {
+		return "full"
+	}
+	var names []string
+	for _, n := range permissionNames[:4] {
+		if p.Has(n.bits) {
+			names = append(names, n.name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Resources are named as in acl files: Everything, or one of these prefixes and
+// what it is about.
+const (
+	Everything        = "*"
+	ClassResource     = "c:::" // name@namespace
+	ItemResource      = "i:::" // name@namespace@id
+	AttributeResource = "a:::" // name@namespace.attribute; whoever is not allowed it does not know the attribute
+	TokenResource     = "ws:::gen-ws-token"
+)
+
+// Everyone is the subject that every account is, the anonymous one included.
+const Everyone = "*"
+
+// Grant allows a subject, which is a role, an account or Everyone, something on
+// a resource.
+type Grant struct {
+	Subject    string
+	Resource   string
+	Permission Permission
+}
+
+// Grants are all grants of an application at one moment, and which resources
+// are known. They do not change: a later moment has others.
+type Grants struct {
+	Revision uint64 // differs between different grants of one database
+	subjects map[string]map[string]Permission
+	known    map[string]bool
+}
+
+// NewGrants makes Grants. Besides the resources of the grants those given are
+// known.
+func NewGrants(revision uint64, all []Grant, resources []string) *Grants {
+	g := &Grants{Revision: revision, subjects: map[string]map[string]Permission{}, known: map[string]bool{}}
+	for _, one := range all {
+		held := g.subjects[one.Subject]
+		if held == nil {
+			held = map[string]Permission{}
+			g.subjects[one.Subject] = held
+		}
+		held[one.Resource] |= one.Permission
+		g.known[one.Resource] = true
+	}
+	for _, r := range resources {
+		g.known[r] = true
+	}
+	return g
+}
+
+// Known reports whether a resource is declared or granted to anybody.
+func (g *Grants) Known(resource string) bool { return g.known[resource] }
+
+// Resources calls visit for each known resource, in no order.
+func (g *Grants) Resources(visit func(resource string)) {
+	for r := range g.known {
+		visit(r)
+	}
+}
+
+// On is what the subjects together may do on a resource itself; what they may
+// do on Everything is not counted.
+func (g *Grants) On(resource string, subjects ...string) (p Permission) {
+	for _, s := range subjects {
+		p |= g.subjects[s][resource]
+	}
+	return p
+}
+
+// Held are the resources and permissions of one subject. The map is shared: do
+// not change it.
+func (g *Grants) Held(subject string) map[string]Permission { return g.subjects[subject] }
+
+// Policy knows the grants of an application.
+type Policy interface {
+	// Grants returns those of now, or of at most half a second ago.
+	Grants(ctx context.Context) (*Grants, error)
+}
+
+// Guard is what the account of a request may do. The store asks it for every
+// item that it reads or writes for the account, be it named, listed, joined,
+// loaded, counted, nested or linked.
+type Guard interface {
+	// Rows is the condition on items of c and of its descendants under which
+	// the account has the permission: nil for always, one of OpConst false for
+	// never.
+	Rows(p Permission, c *Class) *Filter
+	// Hides reports that the account may not do that with the property, in all
+	// classes that have it: MayRead, which covers each way to mention it, or
+	// MayWrite.
+	Hides(p Permission, property *Property) bool
+}
+
+type guardKey struct{}
+
+// WithGuard returns a context in which the store asks g; nil lifts the guard,
+// as for what the server does of its own.
+func WithGuard(ctx context.Context, g Guard) context.Context {
+	if GuardFrom(ctx) == g {
+		return ctx
+	}
+	return context.WithValue(ctx, guardKey{}, &g)
+}
+
+// GuardFrom returns the guard of ctx; nil when everything is allowed.
+func GuardFrom(ctx context.Context) Guard {
+	if g, ok := ctx.Value(guardKey{}).(*Guard); ok {
+		return *g
+	}
+	return nil
+}
+
+// Denied is the one error for what an account may not do. It tells nothing
+// about what it was refused: neither whether it exists nor what it is called.
+func Denied() *Error {
+	return Errorf(Forbidden, "denied", "the account may not do this")
+}
+
+// Warden is a Repository that depends on the account of the context in what it
+// shows and allows; engine/access has the one there is.
+type Warden interface {
+	Repository
+	// View is the class as the account sees it: what it may not read does not
+	// exist for who looks names up in the view, or answers an item of it.
+	View(ctx context.Context, c *Class) (*Class, error)
+	// Allow refuses at once, with Denied, what the account may do with no item
+	// of the class, so that nothing else is said about the input.
+	Allow(ctx context.Context, c *Class, p Permission) error
+}
+
+// ViewOf is the class as r shows it to the account of ctx: c itself for a
+// repository that hides nothing.
+func ViewOf(ctx context.Context, r Repository, c *Class) (*Class, error) {
+	if w, ok := r.(Warden); ok {
+		return w.View(ctx, c)
+	}
+	return c, nil
+}
+
+// Allow asks r whether the account of ctx may do that with any item of c.
+func Allow(ctx context.Context, r Repository, c *Class, p Permission) error {
+	if w, ok := r.(Warden); ok {
+		return w.Allow(ctx, c, p)
+	}
+	return nil
+}
+
+// Access answers what an account may do on any resource, for services that have
+// resources of their own.
+type Access interface {
+	// Check reports whether the account has the permission on the resource, or
+	// on Everything, within the scope of its token.
+	Check(ctx context.Context, a *Account, resource string, p Permission) (bool, error)
+}
