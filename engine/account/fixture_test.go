@@ -145,6 +145,7 @@ type fixture struct {
 	classes []*engine.Class
 	clock   *clock
 	hasher  *account.Hasher
+	config  account.Config // what a test wants besides, of Stores made from then on
 }
 
 const password = "correct:horse"
@@ -165,7 +166,9 @@ func newFixture(t testing.TB) *fixture {
 // another makes a second Store on the same data, as another process has.
 func (f *fixture) another() *account.Store {
 	f.t.Helper()
-	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Now: f.clock.now})
+	c := f.config
+	c.Data, c.Classes, c.Hasher, c.Now = f.data, f.classes, f.hasher, f.clock.now
+	s, err := account.New(c)
 	if err != nil {
 		f.t.Fatal(err)
 	}
