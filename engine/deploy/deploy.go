@@ -48,6 +48,8 @@ type Config struct {
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
+	SignIn          SignIn        // what failed sign-ins lead to
+	Audit           Audit         // where events are kept
 }
 
 // Service is one routed service of modules.rest.globals.di.
@@ -130,6 +132,8 @@ func defaults() *Config {
 		QueryTimeout:    30 * time.Second,
 		MaxHeaderBytes:  64 << 10,
 		MinBodyRate:     1 << 10,
+		SignIn:          defaultSignIn(),
+		Audit:           Audit{Keep: 90 * day},
 	}
 }
 
