@@ -224,7 +224,7 @@ func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 		}
 		for _, d := range family(p.Target) {
 			if (v == d.FullName || v == d.Name) && p.Allows(d) {
-				return c.like(d), nil
+				return c.Like(d), nil
 			}
 		}
 		e := Errorf(Invalid, "class", "attribute %s takes no object of class %s", Quote(p.Name), describe(v))
@@ -333,7 +333,7 @@ func (s *scope) follow(d dotted) error {
 			r.ID = ValueText(value)
 		}
 	}
-	v, err := s.nested(s.class.like(r.Class), d.fields, p.Name+".")
+	v, err := s.nested(s.class.Like(r.Class), d.fields, p.Name+".")
 	if err != nil {
 		return err
 	}

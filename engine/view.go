@@ -129,8 +129,8 @@ func (c *Class) Base() *Class {
 // nil for none.
 func (c *Class) Leads(p *Property) *Class { return c.views.Of(p.Target) }
 
-// like is another class in the view that c is of.
-func (c *Class) like(other *Class) *Class { return c.views.Of(other) }
+// Like is another class in the view that c is of.
+func (c *Class) Like(other *Class) *Class { return c.views.Of(other) }
 
 // Lacks reports whether the view that c is does not have the property, which
 // may be that of a relative.
