@@ -125,7 +125,7 @@ func TestHiddenSurvivesWrites(t *testing.T) {
 	a.repo.fill(t, 1)
 	expect(t, a.as("bob@local", `const i = await dataRepo.getItem('note', 'g1'); i.set('n', 5); return (await dataRepo.saveItem('note', 'g1', i)).get('n')`), `5`)
 	expect(t, a.as("bob@local", `const i = await dataRepo.getItem('note', 'g1'); i.set('n', 6); return (await options.open.saveItem('note', 'g1', i)).get('title')`), `"note 0"`)
-	expect(t, a.as("bob@local", `const i = await options.open.getItem('note', 'g1'); return [i.get('title'), (await dataRepo.getList(i)).map(i => [i.id, i.get('title')])]`), `["note 0",[["g1",null]]]`)
+	expect(t, a.as("bob@local", `const i = await options.open.getItem('note', 'g1'); i.set('title', 'guess'); return [i.get('title'), (await dataRepo.getList(i)).map(i => [i.id, i.get('title')])]`), `["guess",[["g1",null]]]`)
 	expect(t, a.as("bob@local", `const i = await options.open.getItem('note', 'g1'); return (await dataRepo.editItem('note', 'g1', {n: 7, title: 'x'})).getProperties().title === undefined && i.get('title')`), `"note 0"`)
 	expect(t, a.as("ann@local", `return (await dataRepo.getItem('note', 'g1')).get('title')`), `"note 0"`)
 }
