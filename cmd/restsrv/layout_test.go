@@ -20,6 +20,7 @@ var siblings = map[string]map[string]string{
 	"builtin/acceptor":       {"engine/wire": "decodes its body"},
 	"builtin/crud":           {"engine/wire": "decodes its body"},
 	"builtin/token":          {"engine/wire": "decodes its body"},
+	"engine/acl":             {"engine/jsonfile": "reads acl files, which people write"},
 	"engine/account":         {"engine/jsonfile": "reads acl files, which people write"},
 	"engine/deploy":          {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/formula":         {"engine/jsonfile": "names the nearest known name in its errors"},
@@ -34,6 +35,7 @@ var siblings = map[string]map[string]string{
 
 // owners names the one package that may import an outside library.
 var owners = map[string]string{
+	"github.com/alexedwards/scs":         "engine/session",
 	"github.com/dop251/goja":             "engine/script",
 	"github.com/dlclark/regexp2":         "engine/script",
 	"github.com/fsnotify/fsnotify":       "engine/watch",

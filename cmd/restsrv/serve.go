@@ -42,11 +42,13 @@ type server struct {
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (s *server) components() map[string]any {
 	secured := access.New(s.db.store)
-	return map[string]any{
+	all := map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
-		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil,
+		"accounts": nil, "aclProvider": nil, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
+	s.config.AddNames(all)
+	return all
 }
 
 // known are the names that deploy.json may use.
@@ -56,8 +58,8 @@ func known() deploy.Known {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)
-	k.Components = []string{"aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider", "metaRepo",
-		"securedDataRepo", "settings", "sysLog", "wsAuth"}
+	k.Components = []string{"accounts", "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
+		"metaRepo", "roleAccessManager", "securedDataRepo", "sessionHandler", "settings", "sysLog", "wsAuth"}
 	return k
 }
 
@@ -137,8 +139,13 @@ func (s *server) mount(runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
+	sessions, err := s.openSessions()
+	if err != nil {
+		return err
+	}
 	s.rest = rest.New(rest.Config{
 		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Sessions: sessions.Account, Handlers: sessions.Handlers(), TrustedProxies: s.config.TrustedProxies,
 		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
 	})
 	components := s.components()
@@ -244,7 +251,7 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !strings.HasPrefix(s.config.PublicURL, "https:") {
 		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())
 	}
 	c := s.config

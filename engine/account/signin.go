@@ -112,10 +112,15 @@ func (s *Store) verify(ctx context.Context, generation uint64, key proof, id, pa
 	if renewed != "" {
 		item = s.renewHash(ctx, item, renewed)
 	}
-	e := &remembered{account: identity(item), expires: at + rememberFor}
+	a, err := s.identity(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	e := &remembered{given: id, expires: at + rememberFor}
+	e.account.Store(a)
 	e.checked.Store(int64(at))
 	s.remember(s.passwords, key, e, generation)
-	return e.account, nil
+	return a, nil
 }
 
 // compare takes its turn to hash, reads the account (only then, so that a
@@ -128,7 +133,7 @@ func (s *Store) compare(ctx context.Context, id, password string) (at time.Durat
 	defer s.hasher.leave()
 	at = s.elapsed()
 	if checkID(id) == nil {
-		if item, err = s.find(ctx, s.classes.account, id); err != nil {
+		if item, err = s.lookup(ctx, id); err != nil {
 			return 0, nil, "", err
 		}
 	}
