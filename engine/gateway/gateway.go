@@ -41,20 +41,13 @@ type Route struct {
 	Methods []string
 }
 
-// Sessions know who a browser is.
-type Sessions interface {
-	// Require returns the account of the session. Without one it answers, with
-	// the way to sign in or with 401, and returns nil.
-	Require(w http.ResponseWriter, r *http.Request) *engine.Account
-	// SameOrigin refuses a request that another site had the browser send. The
-	// error is Forbidden.
-	SameOrigin(r *http.Request) error
-}
-
 // Server is what gateways need of the server.
 type Server struct {
-	Sessions Sessions
-	Local    http.Handler // answers what has no Endpoint
+	// Require returns the account of the browser's session. Without one, and
+	// for a request to change something that another site had the browser
+	// send, it answers itself and reports false.
+	Require func(w http.ResponseWriter, r *http.Request) (*engine.Account, bool)
+	Local   http.Handler // answers what has no Endpoint
 	// Valid reports whether a token of this server still proves its account.
 	Valid func(ctx context.Context, token string) bool
 	Log   *slog.Logger
@@ -135,27 +128,19 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		engine.Fail(w, engine.Errorf(engine.NotFound, "unknown-route", "no gateway has this path with this method"))
 		return
 	}
-	account := gs.server.Sessions.Require(w, r)
-	if account == nil {
+	account, ok := gs.server.Require(w, r)
+	if !ok {
 		return
 	}
-	level := slog.LevelDebug
-	if !safe(r.Method) {
-		if err := gs.server.Sessions.SameOrigin(r); err != nil {
-			engine.Fail(w, err)
-			return
-		}
-		level = slog.LevelInfo
+	level := slog.LevelInfo
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions {
+		level = slog.LevelDebug
 	}
 	gs.server.Log.Log(r.Context(), level, "gateway called", "request", engine.CallerFrom(r.Context()).Request, "gateway", g.Name,
 		"account", account.ID, "as", g.Account, "method", r.Method, "path", path)
 	r = r.Clone(r.Context())
 	r.Header.Del("Upgrade") // nothing but HTTP goes through
 	g.proxy.ServeHTTP(w, r)
-}
-
-func safe(method string) bool {
-	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
 // match finds the gateway that has the escaped path, and what it asks for.

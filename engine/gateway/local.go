@@ -37,16 +37,20 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
-	go w.run(l.handler)
+	ctx := r.Context()
+	stop := context.AfterFunc(ctx, func() { write.CloseWithError(context.Cause(ctx)) })
+	go func() {
+		defer stop()
+		w.run(l.handler)
+	}()
 	select {
 	case <-w.begun:
 		if w.response == nil {
 			return nil, errAborted
 		}
 		return w.response, nil
-	case <-r.Context().Done():
-		read.CloseWithError(context.Cause(r.Context()))
-		return nil, context.Cause(r.Context())
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 
@@ -65,7 +69,7 @@ type answer struct {
 
 func (a *answer) run(h http.Handler) {
 	defer func() {
-		err := error(nil)
+		err := context.Cause(a.request.Context()) // an answer that nobody waited for is not whole
 		if p := recover(); p != nil {
 			err = errAborted
 			a.once.Do(func() { close(a.begun) })
