@@ -42,11 +42,13 @@ type server struct {
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (s *server) components() map[string]any {
 	secured := access.New(s.db.store)
-	return map[string]any{
+	all := map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
-		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil,
+		"accounts": nil, "aclProvider": nil, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
+	s.config.AddNames(all)
+	return all
 }
 
 // known are the names that deploy.json may use.
@@ -56,8 +58,8 @@ func known() deploy.Known {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)
-	k.Components = []string{"aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider", "metaRepo",
-		"securedDataRepo", "settings", "sysLog", "wsAuth"}
+	k.Components = []string{"accounts", "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
+		"metaRepo", "roleAccessManager", "securedDataRepo", "sessionHandler", "settings", "sysLog", "wsAuth"}
 	return k
 }
 

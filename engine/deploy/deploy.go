@@ -26,6 +26,16 @@ type Config struct {
 	Classes  []Class   // inline classes, for engine/meta
 	Objects  []Object  // created when the database is new; see Records
 
+	OAuth    *Plugin       // what makes the server an OAuth2 provider; nil without it
+	MetaMap  *Plugin       // aclMetaMap: who accounts are besides themselves; nil without it
+	Profiles []Plugin      // customProfile: what is added to the properties of accounts
+	RoleMap  engine.Fields // of securedDataRepo: classes with their roles
+	Gateways []Gateway
+
+	RoleMapPath          string            // JSON path of RoleMap in File
+	CaseInsensitiveLogin bool              // names of accounts compare without regard to letter case
+	Components           map[string]string // other names of components, "" for one that no service calls; see AddNames
+
 	DB              string        // sqlite:PATH, PATH as written, or postgres://...; default sqlite:restsrv.db
 	Pool            int           // connections to PostgreSQL; 0 leaves it at its default
 	Synchronous     string        // full (default) or normal: when SQLite waits for the disk
@@ -80,6 +90,8 @@ type Object struct {
 type Known struct {
 	Builtins   []string // modules written in Go
 	Components []string // what ion://name and lazy://name may name
+	// Env looks placeholders up; nil means the environment of the process.
+	Env func(name string) (value string, ok bool)
 }
 
 // Load reads a deploy.json. It returns every mistake in it, in file order; the
@@ -106,6 +118,8 @@ func Load(file string, known Known) (*Config, engine.Faults) {
 
 func defaults() *Config {
 	return &Config{
+		Components: map[string]string{},
+
 		DB:              "sqlite:restsrv.db",
 		Synchronous:     "full",
 		Addr:            "127.0.0.1:8888",
@@ -146,9 +160,11 @@ func (c *Config) Abs(path string) string {
 
 // loader fills a Config.
 type loader struct {
-	config *Config
-	known  Known
-	faults *engine.Faults
+	config    *Config
+	known     Known
+	faults    *engine.Faults
+	lacks     map[string]string // placeholders that nothing fills in, by JSON path
+	effective []string          // JSON paths of what has an effect; see read
 }
 
 // What the top of the file and modules.rest may hold; deployer, import and
@@ -161,6 +177,9 @@ var (
 func (l *loader) load(top jsonfile.Object) {
 	top.WarnRepeated()
 	top.WarnUnknown(topNames)
+	if top.Flag("parametrised", false) {
+		l.parametrise(&top)
+	}
 	if l.config.Namespace = top.Text("namespace"); l.config.Namespace != "" && !jsonfile.ValidName(l.config.Namespace) {
 		top.Fault("namespace", engine.Quote(l.config.Namespace), jsonfile.NameRule)
 	}
@@ -172,14 +191,17 @@ func (l *loader) load(top jsonfile.Object) {
 		rest.WarnUnknown(restNames)
 	}
 	inner, _ := rest.Child("globals")
-	if top.Flag("parametrised", false) {
-		l.refusePlaceholders(top, globals)
-	}
 	for _, o := range []jsonfile.Object{globals, modules, inner} {
 		o.WarnRepeated()
 	}
 	l.settings(globals, inner)
+	l.plugins(globals)
+	l.aliases(globals)
+	l.aliases(inner)
 	l.services(inner)
+	l.gateways(modules)
+	l.warnUnsecured(top)
+	l.warnLacking(top, globals)
 	for i, v := range top.List("classes") {
 		l.config.Classes = append(l.config.Classes, Class{File: top.File, Path: jsonfile.Element("classes", i), Value: v})
 	}
