@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
@@ -23,6 +24,8 @@ type Config struct {
 	Classes       []*engine.Class   // from Classes, the same that Data was opened with
 	Hasher        *Hasher
 	TokenLifetime time.Duration    // longest and usual lifetime of a token; 0 means DefaultTokenLifetime
+	Guesses       engine.Guesses   // limits failed passwords; nil means no limit
+	Audit         engine.Auditor   // is told of sign-ins; nil means nobody
 	Log           *slog.Logger     // nil means none
 	Now           func() time.Time // nil means time.Now
 }
@@ -36,6 +39,8 @@ type Store struct {
 	classes  classSet
 	hasher   *Hasher
 	lifetime time.Duration
+	guesses  engine.Guesses
+	audit    engine.Auditor
 	log      *slog.Logger
 	clock    func() time.Time
 	start    time.Time
@@ -44,6 +49,8 @@ type Store struct {
 	passwords *memory
 	tokens    *memory
 	flights   flights
+	waiting   atomic.Int64 // requests that wait because of failures before
+	cost      ceiling      // what a failed check costs
 }
 
 // New makes a Store. The error says what Config lacks.
@@ -53,12 +60,19 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime, log: c.Log, clock: c.Now,
+		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime,
+		guesses: c.Guesses, audit: c.Audit, log: c.Log, clock: c.Now,
 		prover: newProver(), passwords: newMemory(), tokens: newMemory(),
 		flights: flights{running: make(map[proof]*flight)},
 	}
 	if s.lifetime <= 0 {
 		s.lifetime = DefaultTokenLifetime
+	}
+	if s.guesses == nil {
+		s.guesses = unlimited{}
+	}
+	if s.audit == nil {
+		s.audit = unheard{}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
