@@ -47,7 +47,8 @@ func parseForm(text string) (url.Values, error) {
 }
 
 // once takes parameters of which none may come twice (RFC 6749 sections 3.1
-// and 3.2). Those without a value are as if they were not there.
+// and 3.2). Those without a value are as if they were not there, but for deny,
+// which buttons may send bare.
 func once(all ...url.Values) (form, error) {
 	f, seen := form{}, map[string]bool{}
 	for _, values := range all {
@@ -59,7 +60,7 @@ func once(all ...url.Values) (form, error) {
 			if !utf8.ValidString(given[0]) || strings.ContainsRune(given[0], 0) {
 				return nil, invalidRequest("the parameter " + name + " is not UTF-8 text")
 			}
-			if given[0] != "" {
+			if given[0] != "" || name == "deny" {
 				f[name] = given[0]
 			}
 		}
