@@ -19,6 +19,7 @@ import (
 	"restsrv/engine/file"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
+	"restsrv/engine/session"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
@@ -39,16 +40,16 @@ type database struct {
 
 // system are the classes of the server's own items. No application has them.
 type system struct {
-	accounts                        []*engine.Class
-	files, stages, replays, secrets *engine.Class
+	accounts                                  []*engine.Class
+	files, stages, replays, secrets, sessions *engine.Class
 }
 
 func newSystem() *system {
-	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class()}
+	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class(), session.Class()}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets})
+	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
 }
 
 // opening says how a database is opened.

@@ -19,7 +19,7 @@ import (
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits",
 		"publicURL", "trustedProxies", "session"}
-	innerNames   = append([]string{"di", "authMode", "di-alias"}, settingNames...)
+	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
 func (l *loader) settings(globals, inner jsonfile.Object) {
