@@ -31,24 +31,13 @@ func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
-	if r.Method == http.MethodPost {
-		if err := p.cfg.Sessions.Check(r); err != nil {
-			engine.Fail(w, err)
-			return
-		}
-	}
 	f, err := parameters(w, r)
 	if err != nil {
 		p.refuse(w, r, err)
 		return
 	}
-	account, err := p.cfg.Sessions.Account(r)
-	if err != nil {
-		engine.Fail(w, err)
-		return
-	}
-	if account == nil {
-		redirect(w, p.cfg.Sessions.SignIn(f.again()))
+	account, ok := p.cfg.Sessions.Require(w, f.again(r))
+	if !ok {
 		return
 	}
 	a, err := p.trusted(r.Context(), f)
@@ -85,16 +74,19 @@ func parameters(w http.ResponseWriter, r *http.Request) (form, error) {
 	return once(query, body)
 }
 
-// again is the request for the consent page, to come back to after signing in.
-// An answer that came with it does not count: the account was not known.
-func (f form) again() string {
+// again is the request with all parameters in its address, to come back to
+// after signing in. An answer that came with it does not count: the account was
+// not known.
+func (f form) again(r *http.Request) *http.Request {
 	v := url.Values{}
 	for name, value := range f {
 		if name != "grant" && name != "deny" && name != "allowed" {
 			v.Set(name, value)
 		}
 	}
-	return grantPath + "?" + v.Encode()
+	again := *r
+	again.URL = &url.URL{Path: grantPath, RawQuery: v.Encode()}
+	return &again
 }
 
 // trusted finds the client and where its answers go. Its errors go nowhere but

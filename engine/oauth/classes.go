@@ -26,8 +26,8 @@ func Classes() []*engine.Class {
 		systemClass(grantClass,
 			property("client", engine.String),
 			indexed("account", engine.String),
-			property("pwdDate", engine.DateTime), // the account's when it was granted
-			property("scope", engine.Text),       // that was granted
+			property("basis", engine.String), // the account's password had it when it was granted
+			property("scope", engine.Text),   // that was granted
 			property("created", engine.DateTime),
 			indexed("expires", engine.DateTime), // the last of all below
 

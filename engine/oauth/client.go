@@ -159,15 +159,21 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 	if !strings.Contains(id, "@") {
 		id += "@" + clientType
 	}
-	a, _, err := p.cfg.Accounts.Load(asServer(ctx), id)
-	if engine.CodeOf(err) == engine.NotFound && err != nil {
-		return nil, nil
-	}
-	if err != nil {
+	a, _, err := p.current(ctx, id)
+	if err != nil || a == nil {
 		return nil, err
 	}
 	c, _ := ClientOf(a)
 	return c, nil
+}
+
+// current returns an account that may sign in, nil when there is none.
+func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
+	a, basis, err = p.cfg.Accounts.Current(asServer(ctx), id)
+	if err != nil && engine.CodeOf(err) == engine.Unauthenticated {
+		return nil, "", nil
+	}
+	return a, basis, err
 }
 
 // authenticate proves a client by its secret. nil is a client that is not who

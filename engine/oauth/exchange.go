@@ -148,16 +148,16 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 	if err != nil {
 		return g, err
 	}
-	a, passwordSet, err := p.cfg.Accounts.Load(asServer(ctx), c.Account)
+	a, basis, err := p.current(ctx, c.Account)
 	if err != nil {
-		if engine.CodeOf(err) == engine.NotFound {
-			return g, unauthorizedClient("the client has no account of its own")
-		}
 		return g, err
+	}
+	if a == nil {
+		return g, unauthorizedClient("the client has no account of its own")
 	}
 	g, sets := p.issue(c, scope, scope, false)
 	sets = append(sets, set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID},
-		set{"pwdDate", moment(passwordSet)}, set{"created", moment(p.cfg.Now())})
+		set{"basis", basis}, set{"created", moment(p.cfg.Now())})
 	class := p.classes.grant
 	_, err = p.cfg.Data.Create(asServer(ctx), class, values(class, sets...), engine.WriteOptions{})
 	p.sweep()

@@ -47,7 +47,7 @@ type people struct {
 type person struct {
 	account  engine.Account
 	password string
-	set      time.Time
+	basis    string
 	disabled bool
 }
 
@@ -66,15 +66,15 @@ func (p *people) Authenticate(_ context.Context, mode engine.AuthMode, c engine.
 	return &a, nil
 }
 
-func (p *people) Load(_ context.Context, id string) (*engine.Account, time.Time, error) {
+func (p *people) Current(_ context.Context, id string) (*engine.Account, string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.all[id]
 	if one == nil || one.disabled {
-		return nil, time.Time{}, engine.Errorf(engine.NotFound, "unknown-account", "there is no such account")
+		return nil, "", engine.Errorf(engine.Unauthenticated, "account", "the account may not sign in")
 	}
 	a := one.account
-	return &a, one.set, nil
+	return &a, one.basis, nil
 }
 
 func (p *people) change(id string, how func(*person)) {
@@ -83,32 +83,23 @@ func (p *people) change(id string, how func(*person)) {
 	how(p.all[id])
 }
 
-func (p *people) remove(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.all, id)
-}
-
 // browser is a session: the header Test-Account says whose. Test-Site: evil is
 // a request that another site made.
 type browser struct{ people *people }
 
-func (b browser) Account(r *http.Request) (*engine.Account, error) {
-	a, _, err := b.people.Load(r.Context(), r.Header.Get("Test-Account"))
-	if err != nil {
-		return nil, nil
-	}
-	return a, nil
-}
-
-func (browser) Check(r *http.Request) error {
+func (b browser) Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
 	if r.Header.Get("Test-Site") == "evil" {
-		return engine.Denied()
+		w.WriteHeader(http.StatusForbidden)
+		return nil, false
 	}
-	return nil
+	a, _, err := b.people.Current(r.Context(), r.Header.Get("Test-Account"))
+	if err != nil {
+		w.Header().Set("Location", "/auth?return="+url.QueryEscape(r.URL.RequestURI()))
+		w.WriteHeader(http.StatusFound)
+		return nil, false
+	}
+	return a, true
 }
-
-func (browser) SignIn(then string) string { return "/auth?return=" + url.QueryEscape(then) }
 
 // plainHasher is quick.
 type plainHasher struct{}
@@ -217,7 +208,7 @@ func newFixture(t *testing.T, db *store.Database, err error) *fixture {
 	start := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 	f := &fixture{t: t, data: data, classes: classes, clock: &clock{t: start}, record: &record{}, people: &people{all: map[string]*person{}}}
 	add := func(id, name, properties string) {
-		p := &person{account: engine.Account{ID: id, Name: name, Roles: []string{"r"}, Properties: fields(t, properties)}, password: "pw of " + id, set: start}
+		p := &person{account: engine.Account{ID: id, Name: name, Roles: []string{"r"}, Properties: fields(t, properties)}, password: "pw of " + id, basis: "1"}
 		f.people.all[id] = p
 	}
 	add("ann@local", "Ann", `{}`)

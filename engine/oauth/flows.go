@@ -51,7 +51,7 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 	if err != nil {
 		return nil, err
 	}
-	a, passwordSet, err := f.p.cfg.Accounts.Load(asServer(ctx), r.UserID)
+	a, basis, err := f.p.current(ctx, r.UserID)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +59,14 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 	if c != nil {
 		redirect, ok = c.redirect(r.RedirectURI)
 	}
-	if !ok {
-		return nil, invalidRequest("the client was changed meanwhile")
+	if !ok || a == nil {
+		return nil, invalidRequest("the client or the account was changed meanwhile")
 	}
 	code, hash := newSecret()
 	now := f.p.cfg.Now()
 	class := f.p.classes.grant
 	_, err = f.p.cfg.Data.Create(asServer(ctx), class, values(class,
-		set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID}, set{"pwdDate", moment(passwordSet)},
+		set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID}, set{"basis", basis},
 		set{"scope", optional(r.Scope)}, set{"created", moment(now)}, set{"expires", moment(now.Add(f.p.cfg.Options.CodeLifetime))},
 		set{"code", hash}, set{"used", false}, set{"redirect", redirect}, set{"redirected", r.RedirectURI != ""},
 		set{"challenge", optional(r.CodeChallenge)},

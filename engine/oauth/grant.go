@@ -126,14 +126,9 @@ func (p *Provider) spend(ctx context.Context, grant *engine.Item) error {
 // holder is the account of a grant, as long as it may sign in by the password
 // that it had when it granted; nil else.
 func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
-	a, passwordSet, err := p.cfg.Accounts.Load(asServer(ctx), text(grant, "account"))
-	switch {
-	case err != nil && engine.CodeOf(err) == engine.NotFound:
-		return nil, nil
-	case err != nil:
+	a, basis, err := p.current(ctx, text(grant, "account"))
+	if err != nil || basis != text(grant, "basis") {
 		return nil, err
-	case moment(passwordSet) != grant.Get("pwdDate"):
-		return nil, nil
 	}
 	return a, nil
 }

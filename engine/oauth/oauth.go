@@ -18,9 +18,9 @@ import (
 type Accounts interface {
 	// Authenticate proves an account by its password; mode is AuthPwd.
 	Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error)
-	// Load returns an account that may sign in and when its password was last
-	// set. Errors: NotFound for one that may not, too.
-	Load(ctx context.Context, id string) (a *engine.Account, passwordSet time.Time, err error)
+	// Current returns an account that may sign in, and a text that changes with
+	// its password. Unauthenticated when it is gone or disabled.
+	Current(ctx context.Context, id string) (a *engine.Account, basis string, err error)
 }
 
 // Hasher keeps the secrets of clients that are configured.
@@ -31,13 +31,10 @@ type Hasher interface {
 
 // Sessions know who sits at a browser.
 type Sessions interface {
-	// Account is who is signed in, nil for nobody.
-	Account(r *http.Request) (*engine.Account, error)
-	// Check refuses requests that another site made a browser send.
-	Check(r *http.Request) error
-	// SignIn is the path of the page to sign in, which then leads to a local
-	// path.
-	SignIn(then string) string
+	// Require returns who is signed in. When nobody is, or another site made the
+	// browser send the request, it answers and reports false: whoever signs in
+	// then comes back to the address of the request.
+	Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool)
 }
 
 // Config is what a Provider works with. Data, Classes, Accounts, Hasher,
