@@ -17,6 +17,7 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
+	"restsrv/engine/oauth"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
 	"restsrv/engine/session"
@@ -40,16 +41,16 @@ type database struct {
 
 // system are the classes of the server's own items. No application has them.
 type system struct {
-	accounts                                  []*engine.Class
+	accounts, grants                          []*engine.Class
 	files, stages, replays, secrets, sessions *engine.Class
 }
 
 func newSystem() *system {
-	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class(), session.Class()}
+	return &system{account.Classes(), oauth.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class(), session.Class()}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
+	return slices.Concat(s.accounts, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
 }
 
 // opening says how a database is opened.
