@@ -38,10 +38,15 @@ type server struct {
 	scripts *script.Manager
 }
 
+// secured is the store behind the gate.
+func (s *server) secured() *access.Repository {
+	return access.New(access.Config{Inner: s.db.store, Meta: s.meta, Unrestricted: true, Log: s.log})
+}
+
 // components are what ion://name in the options of a service may name. Those
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (s *server) components() map[string]any {
-	secured := access.New(s.db.store)
+	secured := s.secured()
 	return map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
 		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil,
@@ -139,7 +144,7 @@ func (s *server) mount(runtime *script.Runtime) error {
 	s.scripts = script.NewManager(runtime, mount)
 	s.rest = rest.New(rest.Config{
 		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
-		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
+		Files: engine.Files{Storage: s.db.files, Data: s.secured(), Meta: s.meta},
 	})
 	components := s.components()
 	for _, svc := range s.config.Services {
@@ -148,7 +153,7 @@ func (s *server) mount(runtime *script.Runtime) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.secured(), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
