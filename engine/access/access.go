@@ -57,7 +57,13 @@ type gate struct {
 	known  cache
 }
 
-func newGate(cfg Config) *gate { return &gate{cfg: cfg, schema: schemaOf(cfg.Meta)} }
+// newGate panics without a policy: that nobody is asked must be said.
+func newGate(cfg Config) *gate {
+	if cfg.Policy == nil && !cfg.Unrestricted {
+		panic("access: neither a policy nor Unrestricted")
+	}
+	return &gate{cfg: cfg, schema: schemaOf(cfg.Meta)}
+}
 
 // Repository is a guarded engine.Repository.
 type Repository struct {
