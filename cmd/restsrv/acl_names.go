@@ -36,7 +36,7 @@ func aclRoleRemove(ctx context.Context, r *aclRun, args []string) error {
 		}
 	}
 	if len(names) > 0 {
-		r.warn("the role gives nothing any more to %s, which still have its name (restsrv user role remove)", strings.Join(names, ", "))
+		r.warn("these accounts still have the role, which gives them nothing any more: %s (restsrv user role remove)", strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -206,7 +206,7 @@ func (r *aclRun) unknownNames(resource string) string {
 		_, warning := r.class(strings.TrimPrefix(covering(resource)[1], engine.ClassResource))
 		return warning
 	case engine.AttributeResource:
-		for i := range rest { // a namespace may hold dots, the name of a struct's attribute too
+		for i := range rest { // one of a struct has dots in its name
 			if rest[i] != '.' {
 				continue
 			}
