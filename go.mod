@@ -3,6 +3,7 @@ module restsrv
 go 1.26.0
 
 require (
+	github.com/alexedwards/scs/v2 v2.9.0 // indirect
 	github.com/dlclark/regexp2/v2 v2.5.2 // indirect
 	github.com/dop251/goja v0.0.0-20260917113740-793a2a65c13b // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect

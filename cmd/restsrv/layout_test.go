@@ -35,6 +35,7 @@ var siblings = map[string]map[string]string{
 
 // owners names the one package that may import an outside library.
 var owners = map[string]string{
+	"github.com/alexedwards/scs":         "engine/session",
 	"github.com/dop251/goja":             "engine/script",
 	"github.com/dlclark/regexp2":         "engine/script",
 	"github.com/fsnotify/fsnotify":       "engine/watch",

@@ -20,6 +20,7 @@ import (
 	"restsrv/engine/file"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
+	"restsrv/engine/session"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
@@ -41,16 +42,29 @@ type database struct {
 
 // system are the classes of the server's own items. No application has them.
 type system struct {
-	accounts, policy                []*engine.Class
-	files, stages, replays, secrets *engine.Class
+	accounts []*engine.Class
+	policy   []*engine.Class
+	files    *engine.Class
+	stages   *engine.Class
+	replays  *engine.Class
+	secrets  *engine.Class
+	sessions *engine.Class
 }
 
 func newSystem() *system {
-	return &system{account.Classes(), acl.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class()}
+	return &system{
+		accounts: account.Classes(),
+		policy:   acl.Classes(),
+		files:    file.Class(),
+		stages:   workflow.Class(),
+		replays:  replay.Class(),
+		secrets:  secret.Class(),
+		sessions: session.Class(),
+	}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, s.policy, []*engine.Class{s.files, s.stages, s.replays, s.secrets})
+	return slices.Concat(s.accounts, s.policy, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
 }
 
 // opening says how a database is opened.

@@ -17,8 +17,9 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits"}
-	innerNames   = append([]string{"di", "authMode", "di-alias"}, settingNames...)
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits",
+		"publicURL", "trustedProxies", "session", "signIn", "audit"}
+	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
 func (l *loader) settings(globals, inner jsonfile.Object) {
@@ -48,6 +49,11 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
 		c.MinBodyRate = int(n)
 	}
+	l.publicURL(in("publicURL"))
+	l.trustedProxies(in("trustedProxies"))
+	l.session(in("session"))
+	l.signIn(in("signIn"))
+	l.audit(in("audit"))
 }
 
 // maxSeconds is what no time in the configuration exceeds: 100 years.
