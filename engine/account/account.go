@@ -64,8 +64,9 @@ type Store struct {
 	passwords *memory
 	tokens    *memory
 	flights   flights
-	waiting   atomic.Int64 // requests that wait because of failures before
-	cost      ceiling      // what a failed check costs
+	changed   []func(id string) // see OnChange
+	waiting   atomic.Int64      // requests that wait because of failures before
+	cost      ceiling           // what a failed check costs
 }
 
 // New makes a Store. The error says what Config lacks.
@@ -209,6 +210,9 @@ func (s *Store) forgetAccount(id string) {
 	of := func(e *remembered) bool { return same(e.account.Load().ID) }
 	s.passwords.forget(of)
 	s.tokens.forget(of)
+	for _, changed := range s.changed {
+		changed(id)
+	}
 }
 
 // find returns a system item, nil when there is none.
