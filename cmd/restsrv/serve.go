@@ -143,9 +143,13 @@ func (s *server) mount(runtime *script.Runtime) error {
 	if err != nil {
 		return err
 	}
+	handlers := sessions.Handlers()
+	if err := s.addGateways(handlers, sessions); err != nil {
+		return err
+	}
 	s.rest = rest.New(rest.Config{
 		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
-		Sessions: sessions.Account, Handlers: sessions.Handlers(), TrustedProxies: s.config.TrustedProxies,
+		Sessions: sessions.Account, Handlers: handlers, TrustedProxies: s.config.TrustedProxies,
 		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
 	})
 	components := s.components()
