@@ -110,7 +110,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		return nil, errors.Join(err, s.Close())
 	}
 	d.accounts, err = account.New(account.Config{
-		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, First: d.policy.EnsureAdmin, Log: o.log,
+		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Log: o.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
