@@ -18,6 +18,7 @@ import (
 	"restsrv/engine/acl"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
+	"restsrv/engine/oauth"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
 	"restsrv/engine/session"
@@ -44,6 +45,7 @@ type database struct {
 type system struct {
 	accounts []*engine.Class
 	policy   []*engine.Class
+	grants   []*engine.Class
 	files    *engine.Class
 	stages   *engine.Class
 	replays  *engine.Class
@@ -55,6 +57,7 @@ func newSystem() *system {
 	return &system{
 		accounts: account.Classes(),
 		policy:   acl.Classes(),
+		grants:   oauth.Classes(),
 		files:    file.Class(),
 		stages:   workflow.Class(),
 		replays:  replay.Class(),
@@ -64,7 +67,7 @@ func newSystem() *system {
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, s.policy, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
+	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
 }
 
 // opening says how a database is opened.

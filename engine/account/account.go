@@ -8,6 +8,7 @@ package account
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
@@ -22,7 +23,8 @@ type Config struct {
 	Classes       []*engine.Class   // from Classes, the same that Data was opened with
 	Hasher        *Hasher
 	TokenLifetime time.Duration    // longest and usual lifetime of a token; 0 means DefaultTokenLifetime
-	Audit         engine.Auditor   // is told of changes of accounts; nil for nobody
+	Guesses       engine.Guesses   // limits failed passwords; nil means no limit
+	Audit         engine.Auditor   // is told of sign-ins and of changes of accounts; nil means nobody
 	Log           *slog.Logger     // nil means none
 	Now           func() time.Time // nil means time.Now
 
@@ -48,6 +50,7 @@ type Store struct {
 	classes  classSet
 	hasher   *Hasher
 	lifetime time.Duration
+	guesses  engine.Guesses
 	audit    engine.Auditor
 	log      *slog.Logger
 	clock    func() time.Time
@@ -61,6 +64,9 @@ type Store struct {
 	passwords *memory
 	tokens    *memory
 	flights   flights
+	changed   []func(id string) // see OnChange
+	waiting   atomic.Int64      // requests that wait because of failures before
+	cost      ceiling           // what a failed check costs
 }
 
 // New makes a Store. The error says what Config lacks.
@@ -70,13 +76,20 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime, audit: c.Audit, log: c.Log, clock: c.Now,
+		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime,
+		guesses: c.Guesses, audit: c.Audit, log: c.Log, clock: c.Now,
 		foldsCase: c.CaseInsensitive, first: c.First, enrich: c.Enrich,
 		prover: newProver(), passwords: newMemory(), tokens: newMemory(),
 		flights: flights{running: make(map[proof]*flight)},
 	}
 	if s.lifetime <= 0 {
 		s.lifetime = DefaultTokenLifetime
+	}
+	if s.guesses == nil {
+		s.guesses = unlimited{}
+	}
+	if s.audit == nil {
+		s.audit = unheard{}
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -197,6 +210,9 @@ func (s *Store) forgetAccount(id string) {
 	of := func(e *remembered) bool { return same(e.account.Load().ID) }
 	s.passwords.forget(of)
 	s.tokens.forget(of)
+	for _, changed := range s.changed {
+		changed(id)
+	}
 }
 
 // find returns a system item, nil when there is none.
