@@ -3,18 +3,29 @@ package main
 import (
 	"restsrv/engine"
 	"restsrv/engine/access"
+	"restsrv/engine/deploy"
+	"restsrv/engine/jsonfile"
 )
 
-// rights are what services ask about resources of their own, and scripts as
-// aclProvider.
+// rights are what scripts ask as aclProvider.
 type rights struct {
 	*access.Checker
 	engine.Policy
 }
 
-// openGate puts the gate before the store, for all services alike: it remembers
-// what accounts may do.
-func (s *server) openGate() {
-	c := access.Config{Inner: s.db.store, Policy: s.db.policy, Meta: s.meta, Log: s.log}
-	s.gate, s.rights = access.New(c), rights{access.NewChecker(c), s.db.policy}
+// openGate puts the gate before the store.
+func (s *server) openGate() error {
+	c := s.config
+	var faults engine.Faults
+	roles := access.ParseRoleMap(s.meta, jsonfile.Object{File: c.File, Path: c.RoleMapPath, Fields: c.RoleMap, Faults: &faults})
+	errs, warnings := deploy.Locate(c.Dir, faults).Split()
+	for _, w := range warnings {
+		s.log.Warn(w.String())
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	cfg := access.Config{Inner: s.db.store, Policy: s.db.policy, Meta: s.meta, RoleMap: roles, Log: s.log}
+	s.gate, s.checker = access.New(cfg), access.NewChecker(cfg)
+	return nil
 }

@@ -37,8 +37,8 @@ type server struct {
 	db      *database
 	rest    *rest.Server
 	scripts *script.Manager
-	gate    *access.Repository // the store, as accounts may use it
-	rights  rights
+	gate    *access.Repository // the store behind the gate
+	checker *access.Checker
 	address atomic.Value // net.Addr that is listened to; nothing before
 }
 
@@ -47,7 +47,7 @@ type server struct {
 func (s *server) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": s.gate, "cachedDataRepo": s.gate, "metaRepo": s.meta,
-		"accounts": nil, "aclProvider": s.rights, "auth": s.db.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
+		"accounts": nil, "aclProvider": rights{s.checker, s.db.policy}, "auth": s.db.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
 	s.config.AddNames(all)
@@ -87,6 +87,9 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	if err := s.createObjects(ctx); err != nil {
+		return err
+	}
+	if err := s.openGate(); err != nil {
 		return err
 	}
 	runtime, err := script.New(script.Config{Dir: c.Dir, MaxCPU: maxCPU(c), Dev: f.watch, Log: s.log})
@@ -142,7 +145,6 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
-	s.openGate()
 	sessions, err := s.openSessions()
 	if err != nil {
 		return err
@@ -164,7 +166,8 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.rights, Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
+			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
