@@ -73,7 +73,7 @@ func newFirm(t *testing.T) *firm {
 	f.task.Label = compiled(t, f.task, `{"concat":["$what","/","$price"]}`)
 	f.worker = storetest.NewClass("worker", text("id"), text("name"), text("pay"), text("kind"), text("maker"), text("passport$number"), text("passport$place"),
 		storetest.Ref("team", f.team), storetest.Ref("first", f.task),
-		text("double"), text("greeting"), text("teamText"), text("itemText"), text("quiet"), text("mottos"), text("unknown"), text("prices"))
+		text("double"), text("greeting"), text("teamText"), text("itemText"), text("quiet"), text("mottos"), text("unknown"), text("prices"), text("kindText"))
 	tasks := storetest.Prop("tasks", engine.Collection)
 	tasks.Target = f.task
 	extend(f.worker, tasks)
@@ -86,7 +86,7 @@ func newFirm(t *testing.T) *firm {
 	for _, c := range []*engine.Class{f.worker, f.boss} {
 		c.Property("tasks").Back = back
 		calculated(t, c, "double", `{"concat":["$pay","$pay"]}`, "greeting", `{"concat":["Hi ","$double"]}`, "teamText", `"$team@"`, "itemText", `{"upper":["$team"]}`,
-			"quiet", `{"eq":["$team","x"]}`, "mottos", `{"concat":["$team.motto","!"]}`, "prices", `{"merge":["$tasks","price"]}`,
+			"kindText", `"$kind@"`, "quiet", `{"eq":["$team","x"]}`, "mottos", `{"concat":["$team.motto","!"]}`, "prices", `{"merge":["$tasks","price"]}`,
 			"unknown", `{"count":[{"collect":["$tasks","$team"]},{"&eq":["$plan","p"]}]}`)
 		c.Property("kind").Selection = &engine.Selection{Rows: []engine.SelectionRow{
 			{Condition: compiled(t, c, `{"eq":["$name","ann"]}`), Values: []engine.SelectionValue{{Key: "k", Label: "Ann's kind"}}},
@@ -257,6 +257,42 @@ func TestHidesWhatIsMadeOfIt(t *testing.T) {
 	if got := f.hidden(t, engine.MayRead, "bob", "a:::worker@test.pay", "read", "ann", "*", "read"); got != "" {
 		t.Errorf("hidden from who reads everything: %s", got)
 	}
+}
+
+// A computed display string that is an item shows what that shows.
+func TestHidesLabels(t *testing.T) {
+	f := newFirm(t)
+	f.worker.Label = compiled(t, f.worker, `"$team"`)
+	district := storetest.Extend(f.team, "district", text("area"))
+	district.Semantic = "area"
+	storetest.Link(district)
+	w := f.policy(1, append(slices.Clone(everyClass), "bob", "a:::district@test.area", "read")...)
+	p := newGate(Config{Policy: w, Meta: &meta{f, district}}).profile(w.grants, account("ann"))
+	it := newItem(f.worker, "w")
+	it.Label = "computed of a district"
+	if got := p.shown(it).String(); strings.Contains(got, "district") {
+		t.Errorf("the display string is %q", got)
+	}
+	w.grant(append(slices.Clone(everyClass), "bob", "a:::task@test.rank", "read")...)
+	p = newGate(Config{Policy: w, Meta: &meta{f, district}}).profile(w.grants, account("ann"))
+	if got := p.shown(it).String(); got != it.Label {
+		t.Errorf("the display string is %q", got)
+	}
+}
+
+// meta is a firm with one class more.
+type meta struct {
+	*firm
+	more *engine.Class
+}
+
+func (m *meta) Classes() []*engine.Class { return append(m.firm.Classes(), m.more) }
+
+func (m *meta) Class(name string) (*engine.Class, error) {
+	if name == m.more.FullName {
+		return m.more, nil
+	}
+	return m.firm.Class(name)
 }
 
 // A declared resource protects as a granted one does.

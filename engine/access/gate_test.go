@@ -273,6 +273,9 @@ func TestCreatingByRole(t *testing.T) {
 	if got := describeRows(m.guards[0].Rows(engine.MayUse, w.memo)); got != "owner in [ann]" {
 		t.Errorf("the store is told %s", got)
 	}
+	if _, err := r.Save(as(t, account("ann")), []engine.Record{{Class: w.memo, ID: "m1"}}); err == nil || len(m.calls) != 3 {
+		t.Errorf("got %v after %v: whether it is new, the store finds out", err, m.calls)
+	}
 	_, err := r.Create(as(t, account("one")), w.letter, engine.NewValues(w.letter), engine.WriteOptions{})
 	denied(t, err)
 }
