@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,6 +37,7 @@ type server struct {
 	db      *database
 	rest    *rest.Server
 	scripts *script.Manager
+	address atomic.Value // net.Addr that is listened to; nothing before
 }
 
 // secured is the store behind the gate.
@@ -47,11 +49,13 @@ func (s *server) secured() *access.Repository {
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (s *server) components() map[string]any {
 	secured := s.secured()
-	return map[string]any{
+	all := map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
-		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil,
+		"accounts": nil, "aclProvider": nil, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
+	s.config.AddNames(all)
+	return all
 }
 
 // known are the names that deploy.json may use.
@@ -61,8 +65,8 @@ func known() deploy.Known {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)
-	k.Components = []string{"aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider", "metaRepo",
-		"securedDataRepo", "settings", "sysLog", "wsAuth"}
+	k.Components = []string{"accounts", "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
+		"metaRepo", "roleAccessManager", "securedDataRepo", "sessionHandler", "settings", "sysLog", "wsAuth"}
 	return k
 }
 
@@ -94,7 +98,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	defer runtime.Close()
-	if err := s.mount(runtime); err != nil {
+	if err := s.mount(ctx, runtime); err != nil {
 		return err
 	}
 	stop, err := s.reloads()
@@ -138,12 +142,22 @@ func (s *server) createObjects(ctx context.Context) error {
 
 // mount builds every service. A script that cannot be loaded answers 503, and
 // with -strict ends the start; a builtin's options must be right.
-func (s *server) mount(runtime *script.Runtime) error {
+func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
+	sessions, err := s.openSessions()
+	if err != nil {
+		return err
+	}
+	handlers := sessions.Handlers()
+	bearers, err := s.openOAuth(ctx, sessions, handlers)
+	if err != nil {
+		return err
+	}
 	s.rest = rest.New(rest.Config{
 		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Sessions: sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: s.config.TrustedProxies,
 		Files: engine.Files{Storage: s.db.files, Data: s.secured(), Meta: s.meta},
 	})
 	components := s.components()
@@ -249,9 +263,10 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !strings.HasPrefix(s.config.PublicURL, "https:") {
 		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())
 	}
+	s.address.Store(l.Addr())
 	c := s.config
 	h := &http.Server{
 		Handler:           s.rest,
