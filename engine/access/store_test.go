@@ -182,10 +182,6 @@ func TestHiddenAttributesAreUnknown(t *testing.T) {
 		"count":  func() error { _, err := r.Count(ctx, &engine.Query{Class: view, Filter: filter}); return err }(),
 		"column": r.Aggregate(ctx, &engine.Aggregation{Class: view, Columns: []engine.Column{{Name: "p", Expr: engine.Attribute(pay)}}, Count: -1}, row),
 		"sum":    r.Aggregate(ctx, &engine.Aggregation{Class: view, Aggregates: []engine.Aggregate{{Name: "p", Function: engine.SumOf, Expr: engine.Attribute(pay)}}, Count: -1}, row),
-		"update": func() error {
-			_, err := r.UpdateAll(ctx, &engine.Query{Class: view, Filter: filter, Count: -1}, engine.NewValues(w.memo))
-			return err
-		}(),
 		"delete": func() error {
 			_, err := r.DeleteAll(ctx, &engine.Query{Class: view, Filter: filter, Count: -1})
 			return err
