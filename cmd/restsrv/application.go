@@ -37,6 +37,10 @@ func loadApplication(config string) (*app, error) {
 	if repository != nil {
 		_, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
+		_, wrong = roleMap(c, repository)
+		faults = append(faults, wrong...)
+		_, wrong = newSubjects(c, repository, nil)
+		faults = append(faults, wrong...)
 	} else if names, complete := meta.Names(sources, c.Namespace); complete && len(unreadable) == 0 {
 		faults = append(faults, c.UnknownClasses(names)...)
 	}

@@ -73,7 +73,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	c := s.config
-	s.db, err = openDatabase(ctx, c, first(f.db, io.Env("RESTSRV_DB"), c.DB), opening{classes: s.meta.Classes(), server: true, log: s.log})
+	s.db, err = openDatabase(ctx, c, first(f.db, io.Env("RESTSRV_DB"), c.DB), opening{classes: s.meta.Classes(), meta: s.meta, server: true, log: s.log})
 	if err != nil {
 		return err
 	}
