@@ -28,7 +28,8 @@ func readRules(c *deploy.Config, meta engine.MetaRepository, d *database, log *s
 	var data engine.Repository
 	var rolesOf func(context.Context, []string) ([]string, error)
 	if d != nil {
-		data, rolesOf = d.store, d.rolesOf
+		data = d.store
+		rolesOf = func(ctx context.Context, ids []string) ([]string, error) { return d.accounts.RolesOf(ctx, ids) }
 	}
 	object := func(path string, fields engine.Fields) jsonfile.Object {
 		return jsonfile.Object{File: c.File, Path: path, Fields: fields, Faults: &faults}
@@ -45,7 +46,8 @@ func readRules(c *deploy.Config, meta engine.MetaRepository, d *database, log *s
 	return r, faults
 }
 
-// enrich adds to an account that was proven what the data say of it.
+// enrich adds to an account that was proven what the data say of it. What is
+// stored of an account stays as it is.
 func (r rules) enrich(ctx context.Context, a *engine.Account) error {
 	coactors, err := r.coactors.Coactors(ctx, a.ID)
 	if err != nil {
@@ -62,27 +64,12 @@ func (r rules) enrich(ctx context.Context, a *engine.Account) error {
 			return err
 		}
 		for _, f := range found {
-			a.Properties = slices.DeleteFunc(slices.Clone(a.Properties), func(has engine.Field) bool { return has.Name == f.Name })
-			a.Properties = append(a.Properties, f)
+			if _, stored := a.Properties.Get(f.Name); !stored {
+				a.Properties = append(slices.Clip(a.Properties), f)
+			}
 		}
 	}
 	return nil
-}
-
-// rolesOf are the roles of those of the subjects that are accounts.
-func (d *database) rolesOf(ctx context.Context, subjects []string) (roles []string, err error) {
-	for _, id := range subjects {
-		a, err := d.accounts.Get(ctx, id)
-		switch engine.CodeOf(err) {
-		case engine.NotFound, engine.Invalid:
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		roles = append(roles, a.Roles...)
-	}
-	return roles, nil
 }
 
 // enrich is what accounts are enriched by; nothing before the application's
