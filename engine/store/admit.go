@@ -277,7 +277,7 @@ func (sv *save) settleOwed() error {
 // masked keeps an error from naming what the account may not read.
 func (s *Store) masked(ctx context.Context, err error) error {
 	var e *engine.Error
-	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
+	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == unknownReason {
 		return err
 	}
 	g := guardOf(ctx)

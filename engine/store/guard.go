@@ -116,11 +116,14 @@ func (g *guard) veiled(c *engine.Class, err error) error {
 	return err
 }
 
+// unknownReason is the reason of unknownAttribute.
+const unknownReason = "unknown-attribute"
+
 // unknownAttribute is the error for a name that a class does not have: also for
 // one that the account may not know.
 func unknownAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a struct is named by a path
-	e := engine.Errorf(engine.Invalid, "unknown-attribute", "class %s has no attribute %s", c.FullName, engine.Quote(name))
+	e := engine.Errorf(engine.Invalid, unknownReason, "class %s has no attribute %s", c.FullName, engine.Quote(name))
 	e.Class, e.Attribute = c.FullName, name
 	return e
 }

@@ -64,6 +64,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"search", searchTests},
 		{"aggregation", aggregateTests},
 		{"formulas", calculateTests},
+		{"guard", guardTests},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {
