@@ -15,6 +15,7 @@ var guardTests = []test{
 	{"loaded rows", guardLoads},
 	{"what is computed of rows", guardComputed},
 	{"hidden attributes are unknown", guardUnknown},
+	{"hidden attributes are unknown elsewhere", guardUnknownElsewhere},
 	{"words of hidden attributes", guardSearch},
 	{"what is computed of hidden attributes", guardBlank},
 	{"missing and hidden items", guardMissing},
