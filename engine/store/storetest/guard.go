@@ -18,6 +18,8 @@ var guardTests = []test{
 	{"hidden attributes are unknown elsewhere", guardUnknownElsewhere},
 	{"words of hidden attributes", guardSearch},
 	{"what is computed of hidden attributes", guardBlank},
+	{"what formulas look up", guardLookups},
+	{"collections of a condition and an order", guardOrdered},
 	{"missing and hidden items", guardMissing},
 	{"views of classes", guardViews},
 }

@@ -127,6 +127,7 @@ func guardBack(t *testing.T, open Open) {
 	pages("0", "0a", "0b")
 	// A member must be one's own afterwards too.
 	placed := under(o, new(rules).only(parsed(t, o.page, `{"matter.owner":"ann"}`), o.page, engine.MayWrite))
+	denied(t, "from where it may not be changed", tryUpdate(t, placed, o.matter, "2", "pages", put("1a")))
 	denied(t, "to where it may not be", tryUpdate(t, placed, o.matter, "1", "pages", put("2a")))
 	denied(t, "to nowhere", tryUpdate(t, placed, o.matter, "2", "pages", eject("2a")))
 	allowed(t, "to where it may be", tryUpdate(t, placed, o.matter, "4", "pages", put("2a")))

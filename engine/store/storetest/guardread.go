@@ -293,6 +293,49 @@ func guardBlank(t *testing.T, open Open) {
 	same(t, "display string", get(t, r, o.page, "0a").String(), "/page")
 }
 
+// guardLookups computes of items that no path leads to.
+func guardLookups(t *testing.T, open Open) {
+	l := openLands(t, open)
+	for id := range int64(3) {
+		l.newDistrict(t, id+1, 1)
+	}
+	r := under(l, new(rules).only(parsed(t, l.district, `{"id":{"$lt":3}}`), l.district, engine.MayRead))
+	oslo := get(t, r, l.city, "1")
+	same(t, "in a class", oslo.Get("largest"), int64(2))
+	same(t, "in a collection", oslo.Get("area"), engine.Decimal("0.2"))
+	same(t, "what is stored counts all", oslo.Get("count"), int64(3))
+	same(t, "found", get(t, l, l.district, "1").Get("main"), int64(1))
+	cities := under(l, new(rules).only(parsed(t, l.city, `{"id":2}`), l.city, engine.MayRead))
+	same(t, "not found", get(t, cities, l.district, "1").Get("main"), nil)
+	names := under(l, new(rules).hide(engine.MayRead, l.city, "name"))
+	same(t, "not found by what is hidden", get(t, names, l.district, "1").Get("main"), nil)
+	same(t, "blank", get(t, names, l.city, "1").Get("title"), ", Norway: 3")
+	created := create(t, names, l.district, "id", int64(4), "city", int64(1))
+	same(t, "created", created.Get("main"), nil)
+	same(t, "counted for all", get(t, l, l.city, "1").Get("count"), int64(4))
+}
+
+// guardOrdered loads a collection whose members and their order depend on an
+// attribute.
+func guardOrdered(t *testing.T, open Open) {
+	w := newWorld()
+	staff := w.person.Property("staff")
+	staff.Conditions = parsed(t, w.person, `{"name":{"$gt":"Bob"}}`)
+	staff.Sorting = []engine.Sort{{Property: w.person.Property("name"), Descending: true}}
+	people := w.town.Property("people")
+	people.Sorting = staff.Sorting
+	w.Repository = open(t, []*engine.Class{w.region, w.town, w.person})
+	create(t, w, w.town, "id", "t1")
+	for _, p := range []string{"Ann", "Bob", "Cid", "Dan"} {
+		create(t, w, w.person, "id", p, "name", p, "boss", "Ann", "town", "t1")
+	}
+	same(t, "some", members(t, w, w.person, "Ann", "staff"), []string{"Dan", "Cid"})
+	same(t, "ordered", members(t, w, w.town, "t1", "people"), []string{"Dan", "Cid", "Bob", "Ann"})
+	r := under(w, new(rules).hide(engine.MayRead, w.person, "name"))
+	same(t, "none", members(t, r, w.person, "Ann", "staff"), []string{})
+	same(t, "as added", members(t, r, w.town, "t1", "people"), []string{"Ann", "Bob", "Cid", "Dan"})
+}
+
 // guardMissing asks for what may not be read and for what is not there.
 func guardMissing(t *testing.T, open Open) {
 	o := openOffice(t, open)

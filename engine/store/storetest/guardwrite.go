@@ -12,6 +12,7 @@ var guardWriteTests = []test{
 	{"items that may be created", guardCreate},
 	{"items that may be changed", guardUpdate},
 	{"what an item may become", guardAfter},
+	{"an item under another key", guardRenamed},
 	{"items that may be deleted", guardDelete},
 	{"records of one save", guardSave},
 	{"all that may be changed", guardAll},
@@ -142,6 +143,7 @@ func guardUpdate(t *testing.T, open Open) {
 			_, err := r.Update(t.Context(), o.matter, "0", values(o.matter, "n", int64(1)), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{1}}})
 			fails(t, err, engine.Unmatched, "")
 			denied(t, "in a save", trySave(t, r, record(o.matter, "0", "n", int64(7)), record(o.matter, "1", "n", int64(7))))
+			denied(t, "taken in a save", trySave(t, r, record(o.matter, "1", "owner", "ann")))
 			denied(t, "of another class", trySave(t, r, record(o.lawsuit, "1", "n", int64(7))))
 			same(t, "all or nothing", get(t, o, o.matter, "0").Get("n"), int64(0))
 			never := under(o, new(rules).only(engine.Never(), o.matter, engine.MayWrite))
@@ -192,6 +194,22 @@ func guardAfter(t *testing.T, open Open) {
 	denied(t, "given away, then renamed", trySave(t, r, record(o.matter, "0", "owner", "bob"), record(o.matter, "0", "id", "zero")))
 	allowed(t, "renamed", trySave(t, r, record(o.matter, "0", "n", int64(3)), record(o.matter, "0", "id", "zero")))
 	same(t, "renamed", get(t, o, o.matter, "zero").Get("owner"), "ann")
+}
+
+// guardRenamed gives an item away whose key is a reference, which then follows
+// another item.
+func guardRenamed(t *testing.T, open Open) {
+	thing := NewClass("thing", Prop("id", engine.String))
+	part := NewClass("part", Ref("thing", thing), Prop("owner", engine.String))
+	Link(thing, part)
+	o := open(t, []*engine.Class{thing, part})
+	create(t, o, thing, "id", "a")
+	create(t, o, part, "thing", "a", "owner", "ann")
+	r := under(o, new(rules).only(parsed(t, part, `{"owner":"ann"}`), part, engine.MayWrite))
+	denied(t, "given away", trySave(t, r, record(part, "a", "owner", "bob"), record(thing, "a", "id", "b")))
+	same(t, "as before", ids(t, o, all(part)), []string{"a"})
+	allowed(t, "followed", trySave(t, r, record(part, "a", "owner", "ann"), record(thing, "a", "id", "b")))
+	same(t, "renamed", ids(t, o, all(part)), []string{"b"})
 }
 
 func guardDelete(t *testing.T, open Open) {
