@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -313,31 +311,6 @@ func (sv *save) settleOwed() error {
 		}
 	}
 	return nil
-}
-
-// masked keeps an error from naming what the account may not read.
-func (s *Store) masked(ctx context.Context, err error) error {
-	var e *engine.Error
-	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == unknownReason {
-		return err
-	}
-	g := guardOf(ctx)
-	if g == nil {
-		return err
-	}
-	for c, p := range s.plans {
-		if c.FullName != e.Class {
-			continue
-		}
-		index, _ := s.db.Dialect.Duplicate(e.Err, p.table.unique)
-		named := e.Attribute[strings.LastIndexByte(e.Attribute, '.')+1:]
-		for _, hidden := range g.unread(c) {
-			if hidden.Name == named || slices.Contains(index.Columns, hidden.Name) {
-				return engine.Denied()
-			}
-		}
-	}
-	return err
 }
 
 // leaving are those of the members to take out of a collection that the account

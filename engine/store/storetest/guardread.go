@@ -272,8 +272,13 @@ func guardSearch(t *testing.T, open Open) {
 	court := under(o, new(rules).hide(engine.MayRead, o.lawsuit, "court"))
 	finds(court, o.matter, "high", "")
 	finds(court, o.matter, "hush4", "4")
+	numbers := under(o, new(rules).hide(engine.MayRead, o.dept, "name"))
+	finds(numbers, o.dept, "dept", "")
 	none := under(o, new(rules).hide(engine.MayRead, o.lawsuit, "court", "title", "owner", "secret"))
 	finds(none, o.matter, "ann", "")
+	texts, text, _ := openTexts(t, open)
+	r = under(texts, new(rules).hide(engine.MayRead, text, "title"))
+	findsText(t, r, text, map[string]string{"fox": "24", "FOX trot": "2", "42": "0", "quick": "", "чаю": "1"})
 	// Without words that are kept, any text of the item is looked through.
 	same(t, "contained", ids(t, o, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{"0a", "1a", "2a", "4a", "5a"})
 	pages := under(o, new(rules).hide(engine.MayRead, o.page, "owner"))

@@ -22,6 +22,7 @@ var guardWriteTests = []test{
 	{"links to hidden items", guardLinks},
 	{"members by a back reference", guardBack},
 	{"errors that say no more", guardErrors},
+	{"errors of items that follow", guardDependent},
 	{"what the server does of its own", guardOwn},
 }
 
@@ -327,6 +328,29 @@ func guardErrors(t *testing.T, open Open) {
 	denied(t, "a hidden value is taken", tryUpdate(t, hidden, c, "1", "id", "1", "code", nonUnique(t, o, c)))
 	denied(t, "in a save", trySave(t, hidden, record(c, "3"), record(c, "4", "code", "taken")))
 	same(t, "left", ids(t, o, all(c)), []string{"1", "other"})
+}
+
+// guardDependent breaks the rules of items that follow a change, and that the
+// account does not know of.
+func guardDependent(t *testing.T, open Open) {
+	parent := NewClass("parent", Prop("id", engine.String), Prop("name", engine.String))
+	child := NewClass("child", Prop("id", engine.String), Ref("parent", parent), Prop("code", engine.String, cached, unique))
+	add(parent, back(engine.Collection, "children", child, "parent"))
+	calculates(child, "code", "concat('of ', $parent.name)")
+	parent.Dependencies = [][]string{{"children"}}
+	Link(parent, child)
+	o := open(t, []*engine.Class{parent, child})
+	for _, id := range []string{"1", "2"} {
+		create(t, o, parent, "id", id, "name", "n"+id)
+		create(t, o, child, "id", "child"+id, "parent", id)
+	}
+	e := fails(t, tryUpdate(t, o, parent, "1", "name", "n2"), engine.Invalid, "duplicate")
+	same(t, "what it says to who may read all", []string{e.Class, e.Attribute}, []string{"child@test", "code"})
+	r := under(o, new(rules).only(engine.Never(), child, engine.MayRead))
+	e = fails(t, tryUpdate(t, r, parent, "1", "name", "n2"), engine.Invalid, "duplicate")
+	same(t, "what it says", []string{e.Message, e.Class, e.ID, e.Attribute}, []string{"a calculated attribute of another object cannot follow this change", "", "", ""})
+	allowed(t, "another name", tryUpdate(t, r, parent, "1", "name", "n3"))
+	same(t, "stored", get(t, o, child, "child1").Get("code"), "of n3")
 }
 
 // nonUnique is a code that another note has.
