@@ -15,10 +15,13 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/acl"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
+	"restsrv/engine/oauth"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
+	"restsrv/engine/session"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
@@ -29,6 +32,7 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
+	policy   *acl.Store
 	files    *file.Storage
 	replays  *replay.Keeper
 	cursors  engine.CursorKey // the server's alone
@@ -39,16 +43,31 @@ type database struct {
 
 // system are the classes of the server's own items. No application has them.
 type system struct {
-	accounts                        []*engine.Class
-	files, stages, replays, secrets *engine.Class
+	accounts []*engine.Class
+	policy   []*engine.Class
+	grants   []*engine.Class
+	files    *engine.Class
+	stages   *engine.Class
+	replays  *engine.Class
+	secrets  *engine.Class
+	sessions *engine.Class
 }
 
 func newSystem() *system {
-	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class()}
+	return &system{
+		accounts: account.Classes(),
+		policy:   acl.Classes(),
+		grants:   oauth.Classes(),
+		files:    file.Class(),
+		stages:   workflow.Class(),
+		replays:  replay.Class(),
+		secrets:  secret.Class(),
+		sessions: session.Class(),
+	}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets})
+	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
 }
 
 // opening says how a database is opened.
@@ -86,11 +105,17 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := account.New(account.Config{Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, Log: o.log})
+	d := &database{store: s, hasher: hasher, system: sys, file: path}
+	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Log: o.log}); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	d.accounts, err = account.New(account.Config{
+		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Log: o.log,
+	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	d := &database{store: s, accounts: accounts, hasher: hasher, system: sys, file: path}
 	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil
@@ -191,19 +216,26 @@ func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *s
 	}
 }
 
+// openForAccess opens the database of an application whose classes it needs
+// not: access is managed also while they are wrong.
+func openForAccess(ctx context.Context, config, db string, s stdio) (*database, error) {
+	c, faults := deploy.Load(config, known())
+	if errs, _ := faults.Split(); len(errs) > 0 {
+		return nil, errs
+	}
+	return openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
+}
+
 // user runs restsrv user on the application's database.
 func user(ctx context.Context, args []string, s stdio) error {
-	env := userEnv{open: func(ctx context.Context, config, db string) (*account.Store, func() error, error) {
-		c, faults := deploy.Load(config, known())
-		if errs, _ := faults.Split(); len(errs) > 0 {
-			return nil, nil, errs
-		}
-		d, err := openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
-		if err != nil {
+	var d *database
+	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
+		if d, err = openForAccess(ctx, config, db, s); err != nil {
 			return nil, nil, err
 		}
 		return d.accounts, d.store.Close, nil
 	}}
+	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.policy.Roles(ctx) }
 	if in, ok := s.In.(*os.File); ok {
 		env.readPassword = terminalPassword(in, s.Err)
 	}

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,17 +37,21 @@ type server struct {
 	db      *database
 	rest    *rest.Server
 	scripts *script.Manager
+	gate    *access.Repository // the store behind the gate
+	checker *access.Checker
+	address atomic.Value // net.Addr that is listened to; nothing before
 }
 
 // components are what ion://name in the options of a service may name. Those
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (s *server) components() map[string]any {
-	secured := access.New(s.db.store)
-	return map[string]any{
-		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
-		"auth": nil, "wsAuth": nil, "aclProvider": nil, "keyProvider": nil,
+	all := map[string]any{
+		"dataRepo": s.db.store, "securedDataRepo": s.gate, "cachedDataRepo": s.gate, "metaRepo": s.meta,
+		"accounts": nil, "aclProvider": s.checker, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
+	s.config.AddNames(all)
+	return all
 }
 
 // known are the names that deploy.json may use.
@@ -56,8 +61,8 @@ func known() deploy.Known {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)
-	k.Components = []string{"aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider", "metaRepo",
-		"securedDataRepo", "settings", "sysLog", "wsAuth"}
+	k.Components = []string{"accounts", "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
+		"metaRepo", "roleAccessManager", "securedDataRepo", "sessionHandler", "settings", "sysLog", "wsAuth"}
 	return k
 }
 
@@ -84,12 +89,15 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err := s.createObjects(ctx); err != nil {
 		return err
 	}
+	if err := s.openGate(); err != nil {
+		return err
+	}
 	runtime, err := script.New(script.Config{Dir: c.Dir, MaxCPU: maxCPU(c), Dev: f.watch, Log: s.log})
 	if err != nil {
 		return err
 	}
 	defer runtime.Close()
-	if err := s.mount(runtime); err != nil {
+	if err := s.mount(ctx, runtime); err != nil {
 		return err
 	}
 	stop, err := s.reloads()
@@ -133,13 +141,23 @@ func (s *server) createObjects(ctx context.Context) error {
 
 // mount builds every service. A script that cannot be loaded answers 503, and
 // with -strict ends the start; a builtin's options must be right.
-func (s *server) mount(runtime *script.Runtime) error {
+func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
+	sessions, err := s.openSessions()
+	if err != nil {
+		return err
+	}
+	handlers := sessions.Handlers()
+	bearers, err := s.openOAuth(ctx, sessions, handlers)
+	if err != nil {
+		return err
+	}
 	s.rest = rest.New(rest.Config{
 		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
-		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
+		Sessions: sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: s.config.TrustedProxies,
+		Files: engine.Files{Storage: s.db.files, Data: s.gate, Meta: s.meta},
 	})
 	components := s.components()
 	for _, svc := range s.config.Services {
@@ -148,7 +166,8 @@ func (s *server) mount(runtime *script.Runtime) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
+			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
@@ -244,9 +263,10 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !strings.HasPrefix(s.config.PublicURL, "https:") {
 		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())
 	}
+	s.address.Store(l.Addr())
 	c := s.config
 	h := &http.Server{
 		Handler:           s.rest,

@@ -19,8 +19,9 @@ const tidyAfter = time.Second
 
 // HasherConfig sizes a Hasher.
 type HasherConfig struct {
-	// Parallel is how many hashes are computed at once; 0 means
-	// runtime.NumCPU. Each takes 19 MiB while it runs.
+	// Parallel is how many hashes are computed at once; 0 means one less than
+	// there are cores, so that a flood of sign-ins leaves one to the requests
+	// of others, but at least one. Each takes 19 MiB while it runs.
 	Parallel int
 	// Queue is how many more may wait; 0 means 64 for each that runs,
 	// negative means none.
@@ -34,12 +35,14 @@ type Hasher struct {
 	queue   int64
 	waiting atomic.Int64
 	tidy    *time.Timer // gives the memory of the last hash back
+
+	checks, argon, pbkdf2 atomic.Uint64 // how many checks there were, and their work
 }
 
 // NewHasher makes a Hasher.
 func NewHasher(c HasherConfig) *Hasher {
 	if c.Parallel <= 0 {
-		c.Parallel = runtime.NumCPU()
+		c.Parallel = max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))-1)
 	}
 	if c.Queue == 0 {
 		c.Queue = 64 * c.Parallel
@@ -86,9 +89,7 @@ func (h *Hasher) enter(ctx context.Context) error {
 	}
 	if h.waiting.Add(1) > h.queue {
 		h.waiting.Add(-1)
-		e := engine.Errorf(engine.Unavailable, "password-queue", "too many passwords are being checked, try again later")
-		e.RetryAfter = 2 * time.Second
-		return e
+		return tooBusy()
 	}
 	defer h.waiting.Add(-1)
 	select {
@@ -102,6 +103,19 @@ func (h *Hasher) enter(ctx context.Context) error {
 func (h *Hasher) leave() {
 	<-h.slots
 	h.tidy.Reset(tidyAfter)
+}
+
+func tooBusy() error {
+	e := engine.Errorf(engine.Unavailable, "password-queue", "too many passwords are being checked, try again later")
+	e.RetryAfter = 2 * time.Second
+	return e
+}
+
+// spend counts what a check has cost.
+func (h *Hasher) spend(w work) {
+	h.argon.Add(w.argon)
+	h.pbkdf2.Add(w.pbkdf2)
+	h.checks.Add(1)
 }
 
 func gaveUp(cause error) error {

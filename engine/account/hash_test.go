@@ -131,14 +131,26 @@ func TestMalformedHashes(t *testing.T) {
 	}
 }
 
-// A failed check costs at least one argon2id, whatever is stored. Only a lower
-// bound is told, so that a slow machine cannot fail it.
-func TestFailuresCostAHash(t *testing.T) {
-	for name, stored := range map[string]string{"none": "", "malformed": "plain", "ancestor": ancestor} {
-		start := time.Now()
-		parseHash(stored).spendRest("x")
-		if d := time.Since(start); d < time.Millisecond {
-			t.Errorf("%s: a failed check took only %s", name, d)
+// Whatever is stored, a failed check does the same work: what the most
+// expensive hash takes.
+func TestFailuresCostTheSame(t *testing.T) {
+	argon := func(memory, rounds uint32) storedHash {
+		return storedHash{argon2id, memory, rounds, 1, make([]byte, 16), make([]byte, 32)}
+	}
+	for name, stored := range map[string]storedHash{
+		"none": {}, "malformed": parseHash("plain"), "ancestor": parseHash(ancestor), "current": parseHash(newHash("y")),
+		"little argon2id": argon(64, 1), "much argon2id": argon(20*1024, 3), "few iterations": {pbkdf2sha1, 0, 100, 0, []byte{1}, []byte{2}},
+	} {
+		for _, most := range []work{leastWork(), {argonMemory*argonTime + 100, 12_000}} {
+			most = most.max(stored.work())
+			var m meter
+			if stored.compare(&m, "x") {
+				t.Errorf("%s matches", name)
+			}
+			m.spendUpTo(most, "x")
+			if m.spent != most {
+				t.Errorf("%s: a failure costs %+v, want %+v", name, m.spent, most)
+			}
 		}
 	}
 }
@@ -179,13 +191,13 @@ func FuzzParseHash(f *testing.F) {
 func TestMemoryIsBounded(t *testing.T) {
 	m := newMemory()
 	for i := 0; i < maxRemembered+100; i++ {
-		e := &remembered{account: engine.Anonymous, expires: time.Hour}
+		e := &remembered{expires: time.Hour}
 		m.put(proof{byte(i), byte(i >> 8), byte(i >> 16)}, e, 0, 0)
 	}
 	if n := len(m.entries); n != maxRemembered {
 		t.Errorf("%d entries, want %d", n, maxRemembered)
 	}
-	late := &remembered{account: engine.Anonymous, expires: 2 * time.Hour}
+	late := &remembered{expires: 2 * time.Hour}
 	m.put(proof{255, 255, 255}, late, 0, time.Hour)
 	if n := len(m.entries); n != 1 {
 		t.Errorf("%d entries after all but one have expired", n)
@@ -196,7 +208,7 @@ func TestMemoryRefusesWhatAForgetOvertook(t *testing.T) {
 	m := newMemory()
 	before := m.now()
 	m.forget(func(*remembered) bool { return false })
-	m.put(proof{1}, &remembered{account: engine.Anonymous, expires: time.Hour}, before, 0)
+	m.put(proof{1}, &remembered{expires: time.Hour}, before, 0)
 	if m.find(proof{1}) != nil {
 		t.Error("a check that began before a change is remembered")
 	}

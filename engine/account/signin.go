@@ -20,8 +20,17 @@ func accountName(c engine.Credentials) (string, error) {
 	return "", engine.Errorf(engine.Forbidden, "user-type", "user name must be <user>@<type>, for example admin@local")
 }
 
+// attempt is a password that somebody offers for an account.
+type attempt struct {
+	key      proof
+	id       string // as it was given
+	counted  string // whose failures it is counted with: one name for all spellings of a login
+	password string
+	from     engine.Caller
+}
+
 // authenticatePassword is mode pwd. All failures of a complete credential are
-// the same Unauthenticated.
+// the same Unauthenticated, until they are too many.
 func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) (*engine.Account, error) {
 	if c.User == "" || c.Password == "" {
 		return nil, missing("a user name and a password are needed")
@@ -30,15 +39,80 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	if err != nil {
 		return nil, err
 	}
-	if len(c.Password) > MaxPassword {
-		return nil, wrongPassword()
-	}
 	key := s.prover.prove(id, c.Password)
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
-	return s.signIn(ctx, key, id, c.Password)
+	try := attempt{key, id, id, c.Password, c.Caller}
+	if s.foldsCase {
+		try.counted = folded(id)
+	}
+	if try.from == (engine.Caller{}) {
+		try.from = engine.CallerFrom(ctx)
+	}
+	if err := s.admit(ctx, try); err != nil {
+		s.report(ctx, try, "too many failures", err)
+		return nil, err
+	}
+	a, why, err := s.signIn(ctx, try)
+	if err == nil {
+		try.id = a.ID
+		s.guesses.Succeeded(ctx, try.counted, try.from)
+	}
+	s.report(ctx, try, why, err)
+	return a, err
 }
+
+// maxWaiting is how many requests at most wait at once because of failures
+// before them.
+const maxWaiting = 1024
+
+// admit asks whether the attempt may be made, and waits as long as it has to,
+// before it takes its turn to hash.
+func (s *Store) admit(ctx context.Context, try attempt) error {
+	wait, err := s.guesses.Admit(ctx, try.counted, try.from)
+	if err != nil || wait <= 0 {
+		return err
+	}
+	if s.waiting.Add(1) > maxWaiting {
+		s.waiting.Add(-1)
+		return tooBusy()
+	}
+	defer s.waiting.Add(-1)
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return gaveUp(ctx.Err())
+	}
+}
+
+// report tells the auditor what became of an attempt; failures of ours are
+// none of its business.
+func (s *Store) report(ctx context.Context, try attempt, why string, err error) {
+	e := engine.Event{Kind: engine.SignedIn, Account: try.id, Caller: try.from}
+	switch {
+	case err == nil:
+	case engine.CodeOf(err) == engine.Unauthenticated, engine.CodeOf(err) == engine.TooMany:
+		e.Kind, e.Details = engine.SignInFailed, engine.Fields{{Name: "reason", Value: why}}
+	default:
+		return
+	}
+	s.audit.Audit(ctx, e)
+}
+
+// unlimited and unheard stand for what Config leaves out.
+type (
+	unlimited struct{}
+	unheard   struct{}
+)
+
+func (unlimited) Admit(context.Context, string, engine.Caller) (time.Duration, error) { return 0, nil }
+func (unlimited) Failed(context.Context, string, engine.Caller)                       {}
+func (unlimited) Succeeded(context.Context, string, engine.Caller)                    {}
+func (unheard) Audit(context.Context, engine.Event)                                   {}
 
 func wrongPassword() error {
 	return engine.Errorf(engine.Unauthenticated, "credentials", "the user name or the password is wrong")
@@ -49,8 +123,9 @@ type flight struct {
 	done       chan struct{}
 	generation uint64
 	account    *engine.Account
+	why        string // of a failure, for the auditor
 	err        error
-	abandoned  bool // the request that led it ended; err is about that one only
+	abandoned  bool // err is about the request that led it only: it ended, or failed too often
 }
 
 type flights struct {
@@ -82,69 +157,109 @@ func (f *flights) finish(key proof, fl *flight) {
 }
 
 // signIn checks a password that is not remembered, once for all equal
-// requests of the moment.
-func (s *Store) signIn(ctx context.Context, key proof, id, password string) (*engine.Account, error) {
+// requests of the moment: together they are one guess, that of whoever leads.
+func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
-		fl, leads := s.flights.join(key, s.passwords.now())
+		fl, leads := s.flights.join(try.key, s.passwords.now())
 		if leads {
-			defer s.flights.finish(key, fl)
-			fl.account, fl.err = s.verify(ctx, fl.generation, key, id, password)
-			fl.abandoned = fl.err != nil && ctx.Err() != nil
-			return fl.account, fl.err
+			defer s.flights.finish(try.key, fl)
+			fl.account, fl.why, fl.err = s.verify(ctx, fl.generation, try)
+			fl.abandoned = fl.err != nil && (ctx.Err() != nil || engine.CodeOf(fl.err) == engine.TooMany)
+			return fl.account, fl.why, fl.err
 		}
 		select {
 		case <-fl.done:
 		case <-ctx.Done():
-			return nil, gaveUp(ctx.Err())
+			return nil, "", gaveUp(ctx.Err())
 		}
 		if !fl.abandoned {
-			return fl.account, fl.err
+			return fl.account, fl.why, fl.err
 		}
 	}
 }
 
-// verify checks a password against the stored account and remembers it.
-func (s *Store) verify(ctx context.Context, generation uint64, key proof, id, password string) (*engine.Account, error) {
-	at, item, renewed, err := s.compare(ctx, id, password)
+// verify checks a password against the stored account and remembers it, or
+// counts the failure.
+func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *engine.Account, why string, err error) {
+	c, err := s.compare(ctx, try)
 	if err != nil {
-		return nil, err
+		return nil, c.why, err
 	}
-	if renewed != "" {
-		item = s.renewHash(ctx, item, renewed)
+	if c.why != "" {
+		s.guesses.Failed(ctx, try.counted, try.from)
+		return nil, c.why, wrongPassword()
 	}
-	e := &remembered{account: identity(item), expires: at + rememberFor}
-	e.checked.Store(int64(at))
-	s.remember(s.passwords, key, e, generation)
-	return e.account, nil
+	if c.renewed != "" {
+		c.item = s.renewHash(ctx, c.item, c.renewed)
+	}
+	if a, err = s.identity(ctx, c.item); err != nil {
+		return nil, "", err
+	}
+	e := &remembered{given: try.id, expires: c.at + rememberFor}
+	e.account.Store(a)
+	e.checked.Store(int64(c.at))
+	s.remember(s.passwords, try.key, e, generation)
+	return a, "", nil
+}
+
+// comparison is what comparing a password has shown.
+type comparison struct {
+	at      time.Duration // when the account was read
+	item    *engine.Item
+	renewed string // a new hash, when the stored one is of an old kind
+	why     string // it fails, "" when it does not
 }
 
 // compare takes its turn to hash, reads the account (only then, so that a
-// long queue does not make the reading old) and compares. renewed is a new
-// hash when the stored one is of an old kind; at is when the account was read.
-func (s *Store) compare(ctx context.Context, id, password string) (at time.Duration, item *engine.Item, renewed string, err error) {
+// long queue does not make the reading old) and compares. It asks once more
+// whether the attempt may be made: those before it in the queue may have been
+// too many.
+func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err error) {
 	if err := s.hasher.enter(ctx); err != nil {
-		return 0, nil, "", err
+		return c, err
 	}
 	defer s.hasher.leave()
-	at = s.elapsed()
-	if checkID(id) == nil {
-		if item, err = s.find(ctx, s.classes.account, id); err != nil {
-			return 0, nil, "", err
+	if _, err := s.guesses.Admit(ctx, try.counted, try.from); err != nil {
+		c.why = "too many failures"
+		return c, err
+	}
+	c.at = s.elapsed()
+	if checkID(try.id) == nil {
+		if c.item, err = s.lookup(ctx, try.id); err != nil {
+			return c, err
 		}
 	}
 	var stored storedHash
-	if item != nil {
-		stored = parseHash(text(item, "pwd"))
+	if c.item != nil {
+		stored = parseHash(text(c.item, "pwd"))
 	}
-	matches := stored.matches(password)
-	if !matches || disabled(item) {
-		stored.spendRest(password)
-		return 0, nil, "", wrongPassword()
+	cost, err := s.failureCost(ctx, stored)
+	if err != nil {
+		return c, err
 	}
-	if !stored.current() {
-		renewed = newHash(password)
+	var m meter
+	password := try.password[:min(len(try.password), MaxPassword)]
+	matches := stored.compare(&m, password) && len(password) == len(try.password)
+	if c.why = reason(c.item, matches); c.why != "" {
+		m.spendUpTo(cost, password)
+	} else if !stored.current() {
+		c.renewed = newHash(password)
 	}
-	return at, item, renewed, nil
+	s.hasher.spend(m.spent)
+	return c, nil
+}
+
+// reason is why a password fails, for the auditor; "" when it does not.
+func reason(item *engine.Item, matches bool) string {
+	switch {
+	case item == nil:
+		return "unknown account"
+	case disabled(item):
+		return "disabled account"
+	case !matches:
+		return "wrong password"
+	}
+	return ""
 }
 
 // renewHash stores a hash of the current kind and returns the item as it is

@@ -1,9 +1,7 @@
 package account
 
 import (
-	"crypto/pbkdf2"
 	"crypto/rand"
-	"crypto/sha1"
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
@@ -116,13 +114,15 @@ func number(s, prefix string, limit uint64) (uint32, bool) {
 }
 
 // matches computes the password's hash and compares in constant time.
-func (h storedHash) matches(plain string) bool {
+func (h storedHash) matches(plain string) bool { return h.compare(new(meter), plain) }
+
+func (h storedHash) compare(m *meter, plain string) bool {
 	var key []byte
 	switch h.algorithm {
 	case argon2id:
-		key = argon2.IDKey([]byte(plain), h.salt, h.rounds, h.memory, h.threads, uint32(len(h.key)))
+		key = m.argon2id(plain, h)
 	case pbkdf2sha1:
-		key = pbkdf2Sum(plain, h.salt, int(h.rounds))
+		key = m.pbkdf2(plain, h.salt, h.rounds)
 	default:
 		return false
 	}
@@ -133,29 +133,6 @@ func (h storedHash) matches(plain string) bool {
 func (h storedHash) current() bool {
 	return h.algorithm == argon2id && h.memory == argonMemory && h.rounds == argonTime &&
 		h.threads == argonThreads && len(h.salt) >= argonSalt && len(h.key) == argonKey
-}
-
-// spendRest does the work that a failed check has not done yet, so that every
-// failure costs one hash of each algorithm and its time does not tell whether
-// there is such an account, or how its password is kept.
-func (h storedHash) spendRest(plain string) {
-	salt := make([]byte, argonSalt)
-	if h.algorithm != argon2id {
-		argon2.IDKey([]byte(plain), salt, argonTime, argonMemory, argonThreads, argonKey)
-	}
-	if h.algorithm != pbkdf2sha1 {
-		pbkdf2Sum(plain, salt, pbkdf2Iterations)
-	}
-}
-
-// pbkdf2Sum is the ancestor's hash; nil, which matches nothing, where a FIPS
-// setting forbids it.
-func pbkdf2Sum(plain string, salt []byte, iterations int) []byte {
-	key, err := pbkdf2.Key(sha1.New, plain, salt, iterations, pbkdf2Key)
-	if err != nil {
-		return nil
-	}
-	return key
 }
 
 // newHash hashes with a new salt, as a PHC string.

@@ -7,6 +7,7 @@ package deploy
 
 import (
 	"bytes"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,6 +27,16 @@ type Config struct {
 	Classes  []Class   // inline classes, for engine/meta
 	Objects  []Object  // created when the database is new; see Records
 
+	OAuth    *Plugin       // what makes the server an OAuth2 provider; nil without it
+	MetaMap  *Plugin       // aclMetaMap: who accounts are besides themselves; nil without it
+	Profiles []Plugin      // customProfile: what is added to the properties of accounts
+	RoleMap  engine.Fields // of securedDataRepo: classes with their roles
+	Gateways []Gateway
+
+	RoleMapPath          string            // JSON path of RoleMap in File
+	CaseInsensitiveLogin bool              // names of accounts compare without regard to letter case
+	Components           map[string]string // other names of components, "" for one that no service calls; see AddNames
+
 	DB              string        // sqlite:PATH, PATH as written, or postgres://...; default sqlite:restsrv.db
 	Pool            int           // connections to PostgreSQL; 0 leaves it at its default
 	Synchronous     string        // full (default) or normal: when SQLite waits for the disk
@@ -38,6 +49,13 @@ type Config struct {
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
+
+	PublicURL       string         // scheme://host[:port] by which clients reach the server; "" when not given
+	TrustedProxies  []netip.Prefix // who is believed about whom it forwards requests of
+	SessionIdle     time.Duration  // after which an unused browser session ends; default 30 minutes
+	SessionLifetime time.Duration  // after which any ends; default 12 hours
+	SignIn          SignIn         // what failed sign-ins lead to
+	Audit           Audit          // where events are kept
 }
 
 // Service is one routed service of modules.rest.globals.di.
@@ -80,6 +98,8 @@ type Object struct {
 type Known struct {
 	Builtins   []string // modules written in Go
 	Components []string // what ion://name and lazy://name may name
+	// Env looks placeholders up; nil means the environment of the process.
+	Env func(name string) (value string, ok bool)
 }
 
 // Load reads a deploy.json. It returns every mistake in it, in file order; the
@@ -106,6 +126,8 @@ func Load(file string, known Known) (*Config, engine.Faults) {
 
 func defaults() *Config {
 	return &Config{
+		Components: map[string]string{},
+
 		DB:              "sqlite:restsrv.db",
 		Synchronous:     "full",
 		Addr:            "127.0.0.1:8888",
@@ -116,6 +138,10 @@ func defaults() *Config {
 		QueryTimeout:    30 * time.Second,
 		MaxHeaderBytes:  64 << 10,
 		MinBodyRate:     1 << 10,
+		SessionIdle:     30 * time.Minute,
+		SessionLifetime: 12 * time.Hour,
+		SignIn:          defaultSignIn(),
+		Audit:           Audit{Keep: 90 * day},
 	}
 }
 
@@ -146,9 +172,11 @@ func (c *Config) Abs(path string) string {
 
 // loader fills a Config.
 type loader struct {
-	config *Config
-	known  Known
-	faults *engine.Faults
+	config    *Config
+	known     Known
+	faults    *engine.Faults
+	lacks     map[string]string // placeholders that nothing fills in, by JSON path
+	effective []string          // JSON paths of what has an effect; see read
 }
 
 // What the top of the file and modules.rest may hold; deployer, import and
@@ -161,6 +189,9 @@ var (
 func (l *loader) load(top jsonfile.Object) {
 	top.WarnRepeated()
 	top.WarnUnknown(topNames)
+	if top.Flag("parametrised", false) {
+		l.parametrise(&top)
+	}
 	if l.config.Namespace = top.Text("namespace"); l.config.Namespace != "" && !jsonfile.ValidName(l.config.Namespace) {
 		top.Fault("namespace", engine.Quote(l.config.Namespace), jsonfile.NameRule)
 	}
@@ -172,14 +203,17 @@ func (l *loader) load(top jsonfile.Object) {
 		rest.WarnUnknown(restNames)
 	}
 	inner, _ := rest.Child("globals")
-	if top.Flag("parametrised", false) {
-		l.refusePlaceholders(top, globals)
-	}
 	for _, o := range []jsonfile.Object{globals, modules, inner} {
 		o.WarnRepeated()
 	}
 	l.settings(globals, inner)
+	l.plugins(globals)
+	l.aliases(globals)
+	l.aliases(inner)
 	l.services(inner)
+	l.gateways(modules)
+	l.warnUnsecured(top)
+	l.warnLacking(top, globals)
 	for i, v := range top.List("classes") {
 		l.config.Classes = append(l.config.Classes, Class{File: top.File, Path: jsonfile.Element("classes", i), Value: v})
 	}

@@ -3,9 +3,11 @@ package deploy
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +19,11 @@ var update = flag.Bool("update", false, "rewrite the expected part of testdata")
 var known = Known{
 	Builtins: []string{"acceptor", "crud", "echo", "token"},
 	Components: []string{"dataRepo", "securedDataRepo", "metaRepo", "auth", "sysLog", "settings", "keyProvider",
-		"cachedDataRepo", "aclProvider", "wsAuth"},
+		"cachedDataRepo", "aclProvider", "wsAuth", "fileStorage"},
+	Env: func(name string) (string, bool) {
+		v, ok := map[string]string{"exact.name": "of its name", "REST_PORT": "8080", "DEEP_FLAG": "true"}[name]
+		return v, ok
+	},
 }
 
 // TestGolden loads the deploy.json of each case, from a folder of its own with
@@ -94,6 +100,12 @@ func report(c *Config, faults engine.Faults) string {
 	fmt.Fprintf(&b, "namespace %q db %s synchronous %s pool %d addr %s\n", c.Namespace, c.DB, c.Synchronous, c.Pool, c.Addr)
 	fmt.Fprintf(&b, "token %v shutdown %v header %v idle %v query %v headers %d body %d/s\n", c.TokenLifetime, c.ShutdownTimeout,
 		c.HeaderTimeout, c.IdleTimeout, c.QueryTimeout, c.MaxHeaderBytes, c.MinBodyRate)
+	if usual := defaults(); c.PublicURL != "" || c.TrustedProxies != nil || c.SessionIdle != usual.SessionIdle || c.SessionLifetime != usual.SessionLifetime {
+		fmt.Fprintf(&b, "public %q proxies %v session %v %v\n", c.PublicURL, c.TrustedProxies, c.SessionIdle, c.SessionLifetime)
+	}
+	if c.SignIn != defaultSignIn() || c.Audit != (Audit{Keep: 90 * day}) {
+		fmt.Fprintf(&b, "signIn %v audit %v\n", c.SignIn, c.Audit)
+	}
 	for _, s := range c.Services {
 		fmt.Fprintf(&b, "service %s mode=%s", s.Name, s.Mode)
 		if s.Builtin != "" {
@@ -113,6 +125,7 @@ func report(c *Config, faults engine.Faults) string {
 		}
 		b.WriteByte('\n')
 	}
+	reportPlugins(&b, c)
 	for _, class := range c.Classes {
 		fmt.Fprintf(&b, "class %s: %s\n", class.Path, engine.AppendValue(nil, class.Value))
 	}
@@ -120,4 +133,32 @@ func report(c *Config, faults engine.Faults) string {
 		fmt.Fprintf(&b, "object %s: class=%s id=%q %s\n", o.Path, o.Class, o.ID, engine.AppendValue(nil, o.Values))
 	}
 	return b.String()
+}
+
+func reportPlugins(b *strings.Builder, c *Config) {
+	plugin := func(kind string, p Plugin) {
+		fmt.Fprintf(b, "%s %s at %s options=%s\n", kind, p.Name, p.Path, engine.AppendValue(nil, p.Options))
+	}
+	if c.OAuth != nil {
+		plugin("oauth", *c.OAuth)
+	}
+	if c.MetaMap != nil {
+		plugin("map", *c.MetaMap)
+	}
+	for _, p := range c.Profiles {
+		plugin("profile", p)
+	}
+	if c.CaseInsensitiveLogin {
+		b.WriteString("logins compare without case\n")
+	}
+	if c.RoleMap != nil {
+		fmt.Fprintf(b, "roles at %s %s\n", c.RoleMapPath, engine.AppendValue(nil, c.RoleMap))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Components)) {
+		fmt.Fprintf(b, "component %s is %q\n", name, c.Components[name])
+	}
+	for _, g := range c.Gateways {
+		fmt.Fprintf(b, "gateway %s at %s base=%q endpoint=%q account=%s secret=%s token=%q %v\n",
+			g.Name, g.Path, g.Base, g.Endpoint, g.Account, g.Secret, g.TokenPath, g.Routes)
+	}
 }

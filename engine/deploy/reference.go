@@ -24,8 +24,8 @@ func reference(v any) (name string, ok bool) {
 func (l *loader) checkReferences(o jsonfile.Object, path string, v any) {
 	switch v := v.(type) {
 	case string:
-		if name, ok := reference(v); ok && !slices.Contains(l.known.Components, name) {
-			o.Fault(path, engine.Quote(v)+", a component that does not exist", jsonfile.Choice(name, l.known.Components))
+		if name, ok := reference(v); ok && !slices.Contains(l.components(), name) {
+			o.Fault(path, engine.Quote(v)+", a component that does not exist", jsonfile.Choice(name, l.components()))
 		}
 	case []any:
 		for i, e := range v {

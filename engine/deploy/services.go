@@ -55,6 +55,12 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 	}
 	e.WarnRepeated()
 	e.WarnUnknown(entryNames)
+	if written, _ := e.Value("module").(string); written != "" {
+		if m, here := pluginModuleOf(written); here && m.path == gatewayModule {
+			l.gateway(e, name)
+			return
+		}
+	}
 	options, _ := e.Child("options")
 	options.WarnRepeated()
 	s := Service{Name: name, Options: options.Fields, Limits: limits(e, l.config.Limits), Path: e.Path}
@@ -140,7 +146,9 @@ func (l *loader) authModes(inner jsonfile.Object) {
 		switch mode {
 		case engine.AuthNone, engine.AuthToken, engine.AuthPwd:
 		case engine.AuthOAuth:
-			modes.Warn(modes.At(f.Name), jsonfile.Describe(text), "none, token or pwd: OAuth2 is not supported yet and answers 401 to everyone")
+			if l.config.OAuth == nil {
+				modes.Warn(modes.At(f.Name), jsonfile.Describe(text), "a plug-in for it too, such as "+`"oauth": {"module": "builtin/oauth"} in globals.plugins: without one it answers 401 to everyone`)
+			}
 		default:
 			modes.Warn(modes.At(f.Name), jsonfile.Describe(text), "none, token, oauth or pwd: any other mode answers 401 to everyone")
 		}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"net"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,8 +17,9 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits"}
-	innerNames   = append([]string{"di", "authMode", "di-alias"}, settingNames...)
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits",
+		"publicURL", "trustedProxies", "session", "signIn", "audit"}
+	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
 func (l *loader) settings(globals, inner jsonfile.Object) {
@@ -28,13 +28,6 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 		if near := jsonfile.Nearest(f.Name, settingNames); near != "" && !slices.Contains(settingNames, f.Name) {
 			globals.Warn(globals.At(f.Name), "unknown name "+engine.Quote(f.Name), engine.Quote(near))
 		}
-	}
-	plugins, _ := globals.Child("plugins")
-	for _, f := range plugins.Fields {
-		plugins.Warn(plugins.At(f.Name), "a plug-in", "nothing: plug-ins are not supported yet and ignored")
-	}
-	if alias, _ := inner.Child("di-alias"); len(alias.Fields) > 0 {
-		inner.Warn(alias.Path, "other names of components", "nothing: they are not supported yet and ignored")
 	}
 	in := func(name string) jsonfile.Object {
 		if inner.Value(name) != nil {
@@ -56,6 +49,11 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
 		c.MinBodyRate = int(n)
 	}
+	l.publicURL(in("publicURL"))
+	l.trustedProxies(in("trustedProxies"))
+	l.session(in("session"))
+	l.signIn(in("signIn"))
+	l.audit(in("audit"))
 }
 
 // maxSeconds is what no time in the configuration exceeds: 100 years.
@@ -143,37 +141,4 @@ func limits(o jsonfile.Object, def Limits) Limits {
 		def.CallDepth = int(n)
 	}
 	return def
-}
-
-var placeholder = regexp.MustCompile(`\[\[[A-Za-z0-9_.]+\]\]`)
-
-// refusePlaceholders looks for placeholders in what is read, since they cannot
-// be filled in yet; elsewhere they do no harm.
-func (l *loader) refusePlaceholders(top, globals jsonfile.Object) {
-	var search func(path string, v any)
-	search = func(path string, v any) {
-		switch v := v.(type) {
-		case string:
-			if found := placeholder.FindString(v); found != "" {
-				top.Fault(path, engine.Quote(found), "the value itself: placeholders are not supported yet")
-			}
-		case []any:
-			for i, e := range v {
-				search(jsonfile.Element(path, i), e)
-			}
-		case engine.Fields:
-			for _, f := range v {
-				search(jsonfile.Member(path, f.Name), f.Value)
-			}
-		}
-	}
-	for _, name := range []string{"namespace", "classes", "objects"} {
-		search(name, top.Value(name))
-	}
-	for _, name := range settingNames {
-		search(globals.At(name), globals.Value(name))
-	}
-	modules, _ := top.Value("modules").(engine.Fields)
-	rest, _ := modules.Get("rest")
-	search("modules.rest", rest)
 }

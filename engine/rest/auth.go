@@ -10,36 +10,94 @@ import (
 )
 
 // offered returns what a request offers to prove its account.
-func offered(r *http.Request) (engine.Credentials, error) {
+func offered(r *http.Request, from engine.Caller) (engine.Credentials, error) {
 	if len(r.Header["Authorization"]) > 1 { // a proxy may look at the other one
 		return engine.Credentials{}, engine.Errorf(engine.Invalid, "credentials", "the header Authorization is given more than once")
 	}
-	return credentials(r.Header), nil
+	c := credentials(r.Header)
+	c.Caller = from
+	return c, nil
 }
 
 // account proves who sends a request to a service of that mode.
-func (s *Server) account(r *http.Request, mode engine.AuthMode) (*engine.Account, error) {
+func (s *Server) account(r *http.Request, mode engine.AuthMode, x *exchange) (*engine.Account, error) {
 	if mode == engine.AuthNone {
 		return engine.Anonymous, nil
 	}
-	c, err := offered(r)
+	c, err := offered(r, x.caller)
 	if err != nil {
 		return nil, err
+	}
+	if mode == engine.AuthOAuth {
+		return s.bearer(r, x)
 	}
 	return s.cfg.Auth.Authenticate(r.Context(), mode, c)
 }
 
-// anyAccount proves it by whichever credential the request offers.
-func (s *Server) anyAccount(r *http.Request) (*engine.Account, error) {
-	c, err := offered(r)
+// bearer proves the account of a service of mode oauth, where nothing counts
+// but Authorization: Bearer (RFC 6750 section 2.1).
+func (s *Server) bearer(r *http.Request, x *exchange) (*engine.Account, error) {
+	token := bearerToken(r.Header)
+	x.out.token = token != ""
+	switch {
+	case s.cfg.OAuth == nil:
+		return nil, engine.Errorf(engine.Unauthenticated, "auth-mode", "OAuth2 is not set up on this server")
+	case token == "":
+		return nil, engine.Errorf(engine.Unauthenticated, "credentials-missing", "an access token is needed, as Authorization: Bearer")
+	}
+	return s.cfg.OAuth.Authenticate(r.Context(), engine.AuthOAuth, engine.Credentials{Token: token, Caller: x.caller})
+}
+
+func bearerToken(h http.Header) string {
+	scheme, payload, _ := strings.Cut(h.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.Trim(payload, " ")
+}
+
+// anyAccount proves it by whichever credential the request offers, the session
+// of a browser when it offers none. A bearer token may be one of ours or of
+// OAuth2.
+func (s *Server) anyAccount(r *http.Request, x *exchange) (*engine.Account, error) {
+	c, err := offered(r, x.caller)
 	if err != nil {
 		return nil, err
 	}
 	mode := engine.AuthPwd
-	if c.Token != "" {
+	switch {
+	case c.Token != "":
 		mode = engine.AuthToken
+	case c.User == "" && c.Password == "" && r.Header["Authorization"] == nil && s.cfg.Sessions != nil:
+		return s.cfg.Sessions(r)
 	}
-	return s.cfg.Auth.Authenticate(r.Context(), mode, c)
+	a, err := s.cfg.Auth.Authenticate(r.Context(), mode, c)
+	if err == nil || s.cfg.OAuth == nil || bearerToken(r.Header) == "" {
+		return a, err
+	}
+	if code := engine.CodeOf(err); code != engine.Forbidden && code != engine.Unauthenticated {
+		return nil, err
+	}
+	a, refused := s.bearer(r, x)
+	if code := engine.CodeOf(refused); refused != nil && (code == engine.Forbidden || code == engine.Unauthenticated) {
+		return nil, err
+	}
+	return a, refused
+}
+
+// limited is the account as the scope of its token leaves it on a service.
+func (x *exchange) limited(a *engine.Account, service string) (*engine.Account, error) {
+	if a.Scope == nil {
+		return a, nil
+	}
+	limit := a.Scope.On(service)
+	if limit == 0 {
+		x.out.w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
+		return nil, engine.Errorf(engine.Forbidden, "insufficient_scope", "the scope of the token does not reach %s", engine.Quote(service))
+	}
+	within := *a
+	within.Limit = limit
+	return &within, nil
 }
 
 // credentials reads what a request offers (interface.md, "Authentication";
@@ -86,10 +144,15 @@ func decodeBase64(s string) string {
 	return ""
 }
 
-// challenge is the WWW-Authenticate value of a 401 in a mode.
-func challenge(mode engine.AuthMode) string {
-	switch mode {
-	case engine.AuthToken, engine.AuthOAuth:
+// challenge is the WWW-Authenticate value of a 401 in a mode; token says that
+// one was given. Pages have none: a browser would ask for a password itself.
+func challenge(mode engine.AuthMode, token bool) string {
+	switch {
+	case mode == "":
+		return ""
+	case mode == engine.AuthOAuth && token:
+		return `Bearer realm="restsrv", error="invalid_token"`
+	case mode == engine.AuthToken || mode == engine.AuthOAuth:
 		return `Bearer realm="restsrv"`
 	}
 	return `Basic realm="restsrv", charset="UTF-8"`

@@ -40,9 +40,12 @@ func (o *responder) fail(err error) {
 	o.logFailure(e, err)
 	status := statuses[e.Code]
 	h := o.w.Header()
+	o.auditStatus(status, e.Reason)
 	switch e.Code {
 	case engine.Unauthenticated:
-		h.Set("WWW-Authenticate", challenge(o.mode))
+		if c := challenge(o.mode, o.token); c != "" {
+			h.Set("WWW-Authenticate", c)
+		}
 	case engine.TooMany, engine.Unavailable:
 		h.Set("Retry-After", retryAfter(e.RetryAfter))
 	case engine.TooLarge:
@@ -52,15 +55,30 @@ func (o *responder) fail(err error) {
 	if e.Code == engine.Internal {
 		detail = internalText
 	}
-	if o.form == engine.PageErrors {
+	switch o.form {
+	case engine.PageErrors:
 		o.failPage(e, status, detail)
-		return
-	}
-	if o.form == engine.ProblemErrors {
+	case engine.ProblemErrors:
 		o.problem(e, status, detail)
+	case outerPage:
+		o.failOuterPage(status, detail)
+	default:
+		plain(o.w, status, detail)
+	}
+}
+
+// auditStatus tells the auditor when the status denies the request.
+func (o *responder) auditStatus(status int, reason string) {
+	if status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests || o.server.cfg.Audit == nil {
 		return
 	}
-	plain(o.w, status, detail)
+	e := engine.Event{Kind: engine.RequestDenied, Caller: *o.caller, Service: o.req.Service, Details: engine.Fields{
+		{Name: "method", Value: o.req.Method}, {Name: "path", Value: engine.Cut(o.req.Path, maxMember)},
+		{Name: "status", Value: int64(status)}, {Name: "reason", Value: reason}}}
+	if o.req.Account != nil {
+		e.Account = o.req.Account.ID
+	}
+	o.server.cfg.Audit.Audit(context.Background(), e)
 }
 
 // failPage answers as interface.md, "POST acceptor" 4: whatever went wrong

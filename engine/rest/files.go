@@ -24,24 +24,25 @@ var inert = map[string]bool{
 // serveFile answers GET /files/{id} (decisions.md section 2): the content, for
 // whoever may read the item that holds it.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
-	id := s.requestID(r)
-	w.Header()["X-Request-Id"] = []string{id}
-	req := &engine.Request{
-		ID: id, Service: "files", Method: r.Method, Path: strings.TrimPrefix(r.URL.EscapedPath(), "/files"), RawQuery: r.URL.RawQuery,
-		Header: r.Header, Host: r.Host, Secure: r.TLS != nil, RemoteIP: remoteIP(r),
-	}
-	out := responder{w: w, req: req, server: s, form: engine.ProblemErrors, mode: engine.AuthPwd}
-	if err := s.sendFile(w, r, req); err != nil {
-		out.fail(err)
+	x := s.exchange(w, r)
+	x.req.Service, x.req.Path = "files", strings.TrimPrefix(r.URL.EscapedPath(), "/files")
+	x.out.mode = engine.AuthPwd
+	if err := s.sendFile(w, r, x); err != nil {
+		x.out.fail(err)
 	}
 }
 
 // sendFile returns an error as long as nothing is written.
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, req *engine.Request) error {
-	account, err := s.anyAccount(r)
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, x *exchange) error {
+	req := &x.req
+	account, err := s.anyAccount(r, x)
 	if err != nil {
 		return err
 	}
+	if account, err = x.limited(account, req.Service); err != nil {
+		return err
+	}
+	req.Account = account
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		const allow = "GET, HEAD, OPTIONS"
 		w.Header().Set("Allow", allow)
@@ -55,7 +56,7 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, req *engine.Re
 	if err != nil {
 		return err
 	}
-	ctx := engine.WithAccount(r.Context(), account)
+	ctx := engine.WithAccount(engine.WithCaller(r.Context(), &x.caller), account)
 	held, err := s.readable(ctx, strings.TrimPrefix(req.Path, "/"))
 	if err != nil {
 		return err

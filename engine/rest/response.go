@@ -20,6 +20,8 @@ type responder struct {
 	server  *Server
 	form    engine.ErrorForm
 	mode    engine.AuthMode
+	caller  *engine.Caller
+	token   bool // an OAuth2 token was offered
 	routing bool // the failure is that no route was found
 }
 
@@ -33,6 +35,7 @@ func (o *responder) send(r *engine.Response) {
 	if status == 0 {
 		status = http.StatusOK
 	}
+	o.auditStatus(status, "")
 	if r.ContentType != "" && h["Content-Type"] == nil {
 		h["Content-Type"] = []string{r.ContentType}
 	}

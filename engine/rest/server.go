@@ -15,8 +15,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"runtime/debug"
 	"strconv"
@@ -32,8 +32,20 @@ import (
 
 // Config is what a Server needs.
 type Config struct {
-	Auth engine.Authenticator
-	Log  *slog.Logger
+	Auth  engine.Authenticator
+	OAuth engine.Authenticator // of mode oauth; nil answers 401 to everyone
+	Audit engine.Auditor       // learns of denied requests; may be nil
+	Log   *slog.Logger
+	// Sessions returns the account of a browser's session, which GET /files
+	// takes instead of credentials: Unauthenticated when there is none. nil
+	// means there are no sessions.
+	Sessions func(r *http.Request) (*engine.Account, error)
+	// Handlers answer outside /rest, by path: that path exactly or, with a
+	// slash at its end, all below it. The context of their requests has a
+	// Caller, their writer is an engine.Failer.
+	Handlers map[string]http.Handler
+	// TrustedProxies are believed about whom they forward requests of.
+	TrustedProxies []netip.Prefix
 	// Ready returns what keeps the server from being ready, one line each; the
 	// lines name services and components, never paths or causes.
 	Ready func() []string
@@ -55,6 +67,8 @@ type Server struct {
 	services atomic.Pointer[map[string]*mounted]
 	idPrefix string
 	idCount  atomic.Uint64
+
+	untrusted, contradiction sync.Once // have been warned of
 }
 
 // mounted is one version of a service as the server uses it.
@@ -83,6 +97,7 @@ func New(cfg Config) *Server {
 	s.outer.PathPrefix("/files/").HandlerFunc(s.serveFile)
 	s.outer.HandleFunc("/livez", s.live).Methods(http.MethodGet, http.MethodHead)
 	s.outer.HandleFunc("/readyz", s.ready).Methods(http.MethodGet, http.MethodHead)
+	s.mountHandlers()
 	s.outer.NotFoundHandler = http.HandlerFunc(notFound)
 	s.outer.MethodNotAllowedHandler = http.HandlerFunc(notFound)
 	return s
@@ -139,57 +154,81 @@ func plain(w http.ResponseWriter, status int, text string) {
 	_, _ = w.Write([]byte(text)) // the client may be gone
 }
 
-// serveService is the order of checks of decisions.md section 2.
-func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
+// exchange is a request and its answer, made in one piece.
+type exchange struct {
+	req    engine.Request
+	out    responder
+	caller engine.Caller
+}
+
+// exchange begins the answer of a request with its id, and learns where it
+// comes from. Failures are problems unless the form is set.
+func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	id := s.requestID(r)
 	w.Header()["X-Request-Id"] = []string{id}
-	method := overriddenMethod(r)
+	x := new(exchange)
+	var address string
+	x.caller, address = s.caller(r, id)
+	x.req = engine.Request{
+		ID: id, Method: r.Method, RawQuery: r.URL.RawQuery,
+		Header: r.Header, Host: r.Host, Secure: x.caller.Secure, RemoteIP: address,
+	}
+	x.out = responder{w: w, req: &x.req, server: s, form: engine.ProblemErrors, caller: &x.caller}
+	return x
+}
+
+// serveService is the order of checks of decisions.md section 2.
+func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	name, path := splitPath(r.URL.EscapedPath())
 	m := (*s.services.Load())[name]
 	if m == nil {
+		w.Header()["X-Request-Id"] = []string{s.requestID(r)}
 		plain(w, http.StatusNotFound, "Service not found")
 		return
 	}
-	req := &engine.Request{
-		ID: id, Service: m.name, Method: method, Path: path, RawQuery: r.URL.RawQuery,
-		Header: r.Header, Host: r.Host, Secure: r.TLS != nil, RemoteIP: remoteIP(r),
-	}
-	out := responder{w: w, req: req, server: s, form: m.form, mode: m.mode}
-	resp, err := s.answer(w, r, m, req, &out)
+	x := s.exchange(w, r)
+	x.req.Service, x.req.Method, x.req.Path = m.name, overriddenMethod(r), path
+	x.out.form, x.out.mode = m.form, m.mode
+	resp, err := s.answer(w, r, m, x)
 	if err != nil {
-		out.fail(err)
+		x.out.fail(err)
 		return
 	}
-	out.send(resp)
+	x.out.send(resp)
 	if resp.Done != nil {
 		resp.Done()
 	}
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, req *engine.Request, out *responder) (*engine.Response, error) {
-	account, err := s.account(r, m.mode)
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *exchange) (*engine.Response, error) {
+	req := &x.req
+	account, err := s.account(r, m.mode, x)
 	if err != nil {
+		return nil, err
+	}
+	if account, err = x.limited(account, m.name); err != nil {
 		return nil, err
 	}
 	req.Account = account
 	route, params, allow := m.router.match(req.Method, req.Path)
 	if route == nil {
 		if allow == "" {
-			out.routing = true
+			x.out.routing = true
 			return nil, engine.Errorf(engine.NotFound, "unknown-route", "service %s has no route %s", m.name, engine.Quote(req.Path))
 		}
 		w.Header().Set("Allow", allow)
 		if req.Method == http.MethodOptions {
 			return &engine.Response{ContentType: textPlain, Body: []byte(allow)}, nil
 		}
-		out.routing = true
+		x.out.routing = true
 		return nil, engine.Errorf(engine.NotFound, "unknown-method", "service %s answers %s at %s, not %s", m.name, allow, engine.Quote(req.Path), engine.Quote(req.Method))
 	}
 	req.Params = params
 	if hasBody(r) {
 		req.Body = s.newBody(w, r, route.MaxBody)
 	}
-	return s.call(engine.WithAccount(r.Context(), account), route, req)
+	ctx := engine.WithCaller(r.Context(), &x.caller)
+	return s.call(engine.WithAccount(ctx, account), route, req)
 }
 
 // call runs a handler; a panic fails its request only.
@@ -253,12 +292,4 @@ func splitPath(escaped string) (service, path string) {
 		service = decoded
 	}
 	return service, path
-}
-
-func remoteIP(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

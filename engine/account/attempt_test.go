@@ -1,0 +1,373 @@
+package account_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/guess"
+)
+
+// guesses admits as it is told and notes what it hears.
+type guesses struct {
+	mu    sync.Mutex
+	wait  time.Duration
+	err   error
+	heard []string
+}
+
+func (g *guesses) note(what, account string, from engine.Caller) {
+	g.heard = append(g.heard, fmt.Sprintf("%s %s %s", what, account, from.Address))
+}
+
+func (g *guesses) Admit(_ context.Context, account string, from engine.Caller) (time.Duration, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.note("admit", account, from)
+	return g.wait, g.err
+}
+
+func (g *guesses) Failed(_ context.Context, account string, from engine.Caller) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.note("failed", account, from)
+}
+
+func (g *guesses) Succeeded(_ context.Context, account string, from engine.Caller) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.note("succeeded", account, from)
+}
+
+func (g *guesses) take() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	heard := g.heard
+	g.heard = nil
+	return heard
+}
+
+// audit keeps events.
+type audit struct {
+	mu     sync.Mutex
+	events []engine.Event
+}
+
+func (a *audit) Audit(_ context.Context, e engine.Event) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.events = append(a.events, e)
+}
+
+func (a *audit) take() []engine.Event {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	events := a.events
+	a.events = nil
+	return events
+}
+
+// limited makes a Store on the fixture's data with limits and an audit.
+func (f *fixture) limited(g engine.Guesses, a engine.Auditor) *account.Store {
+	f.t.Helper()
+	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Guesses: g, Audit: a, Now: f.clock.now})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return s
+}
+
+func caller(address string) engine.Caller {
+	return engine.Caller{Request: "r1", Address: netip.MustParseAddr(address)}
+}
+
+func signInFrom(s *account.Store, address, user, password string) error {
+	_, err := s.Authenticate(context.Background(), engine.AuthPwd, engine.Credentials{User: user, Password: password, Caller: caller(address)})
+	return err
+}
+
+func TestAttemptsAreCounted(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann@local")
+	g := &guesses{}
+	s := f.limited(g, nil)
+	steps := []struct {
+		user, password string
+		want           []string
+	}{
+		{"ann@local", password, []string{"admit", "admit", "succeeded"}}, // before the queue and behind it
+		{"ann@local", password, nil},                                     // remembered
+		{"ann@local", "x", []string{"admit", "admit", "failed"}},
+		{"bob@local", "x", []string{"admit", "admit", "failed"}},
+		{"bob@local", "", nil}, // no attempt at a secret
+		{"bob", "x", nil},
+	}
+	for _, step := range steps {
+		_ = signInFrom(s, "10.0.0.1", step.user, step.password)
+		var want []string
+		for _, w := range step.want {
+			want = append(want, w+" "+step.user+" 10.0.0.1")
+		}
+		if got := g.take(); !slices.Equal(got, want) {
+			t.Errorf("%s with %q: %q, want %q", step.user, step.password, got, want)
+		}
+	}
+	ctx := engine.WithCaller(context.Background(), &engine.Caller{Address: netip.MustParseAddr("10.0.0.9")})
+	_, err := s.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: "x"})
+	wantCode(t, "wrong", err, engine.Unauthenticated)
+	if got := g.take(); !slices.Contains(got, "failed ann@local 10.0.0.9") {
+		t.Errorf("the caller of the context is not counted: %q", got)
+	}
+}
+
+// A refusal costs no hash and does not look at the account.
+func TestRefusedAttempt(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann@local")
+	refusal := engine.Errorf(engine.TooMany, "attempts", "too many")
+	refusal.RetryAfter = 7 * time.Second
+	g := &guesses{err: refusal}
+	s := f.limited(g, nil)
+	reads := f.data.count()
+	if err := signInFrom(s, "10.0.0.1", "ann@local", password); !errors.Is(err, error(refusal)) {
+		t.Errorf("error %v", err)
+	}
+	if checks, _, _ := f.hasher.Spent(); checks != 0 || f.data.count() != reads {
+		t.Errorf("a refusal costs %d checks and %d readings", checks, f.data.count()-reads)
+	}
+}
+
+// Who waits because of failures before does not hold a place where hashes are
+// computed, ends with its request, and there are only so many.
+func TestWaitingHoldsNoSlot(t *testing.T) {
+	f := newFixture(t)
+	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
+	g := &guesses{wait: time.Hour}
+	s := f.limited(g, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	var timeouts, busy atomic.Int64
+	for i := range 1100 {
+		all.Go(func() {
+			_, err := s.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: fmt.Sprint(i)})
+			switch engine.CodeOf(err) {
+			case engine.Timeout:
+				timeouts.Add(1)
+			case engine.Unavailable:
+				busy.Add(1)
+			}
+		})
+	}
+	for s.Waiting() < 1024 || busy.Load() < 1100-1024 {
+		time.Sleep(time.Millisecond)
+	}
+	if f.hasher.Busy() {
+		t.Error("a request that waits takes part in hashing")
+	}
+	cancel()
+	all.Wait()
+	if timeouts.Load() != 1024 || busy.Load() != 76 || s.Waiting() != 0 {
+		t.Errorf("%d ended, %d were refused, %d still wait", timeouts.Load(), busy.Load(), s.Waiting())
+	}
+}
+
+func TestWaitIsKept(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann@local")
+	s := f.limited(&guesses{wait: 30 * time.Millisecond}, nil)
+	start := time.Now()
+	wantOK(t, "sign in", signInFrom(s, "10.0.0.1", "ann@local", password))
+	if d := time.Since(start); d < 30*time.Millisecond {
+		t.Errorf("answered after %s", d)
+	}
+}
+
+// S6: a flood of wrong passwords for one account from one address stops costing
+// hashes after 20, also when they come all at once; other addresses and the
+// remembered go on.
+func TestS6FloodCostsTwentyHashes(t *testing.T) {
+	f := newFixture(t)
+	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 2, Queue: 1000})
+	f.add("ann@local")
+	class := guess.Class()
+	data := openRepository(t, []*engine.Class{class})
+	k := guess.New(guess.Config{Data: data, Class: class, Limits: guess.Limits{PerAccount: 20, PerAddress: 100}, Now: f.clock.now})
+	s := f.limited(k, nil)
+	var refused, wrong atomic.Int64
+	var all sync.WaitGroup
+	for i := range 300 {
+		all.Go(func() {
+			user := []string{"ann@local", "ANN@local", "Ann@LOCAL"}[i%3]
+			switch engine.CodeOf(signInFrom(s, "10.0.0.1", user, fmt.Sprint("wrong ", i))) {
+			case engine.TooMany:
+				refused.Add(1)
+			case engine.Unauthenticated:
+				wrong.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	checks, _, _ := f.hasher.Spent()
+	if checks < 20 || checks > 21 || wrong.Load() != int64(checks) || refused.Load() != 300-int64(checks) {
+		t.Errorf("%d checks, %d wrong, %d refused; want 20 checks, or one more that ran meanwhile", checks, wrong.Load(), refused.Load())
+	}
+	wantCode(t, "the right password from there", signInFrom(s, "10.0.0.1", "ann@local", password), engine.TooMany)
+	wantOK(t, "from elsewhere", signInFrom(s, "10.0.0.2", "ann@local", password))
+	wantOK(t, "remembered, from there", signInFrom(s, "10.0.0.1", "ann@local", password))
+	wantOK(t, "close", k.Close(context.Background()))
+}
+
+// S12: unknown, wrong, disabled, too long, malformed and hashes of either kind
+// are answered alike and cost the same work, also beside an account whose
+// imported hash is dearer than all others.
+func TestS12FailuresCostTheSame(t *testing.T) {
+	f := newFixture(t)
+	ctx := context.Background()
+	for _, id := range []string{"ann@local", "off@local", "old@local", "older@local", "broken@local"} {
+		f.add(id)
+	}
+	wantOK(t, "disable", f.Disable(ctx, "off@local"))
+	f.put("old@local", map[string]any{"pwd": ancestor})
+	f.put("older@local", map[string]any{"pwd": strings.Replace(ancestor, "$10000$", "$30000$", 1)})
+	f.put("broken@local", map[string]any{"pwd": "no hash"})
+	s := f.another()
+	want := signIn(s, "nobody@local", "wrong")
+	_, argon, pbkdf2 := f.hasher.Spent()
+	if argon != 2*19*1024 || pbkdf2 != 30_000 {
+		t.Errorf("a failure costs %d KiB passes and %d iterations", argon, pbkdf2)
+	}
+	for _, c := range [][2]string{
+		{"ann@local", "wrong"}, {"ann@local", strings.Repeat("x", 1025)}, {"ann@local", strings.Repeat("x", 5000)},
+		{"off@local", password}, {"off@local", "wrong"}, {"old@local", "wrong"}, {"older@local", "wrong"}, {"broken@local", "no hash"},
+		{"nobody@local", password}, {"two@at@signs", password}, {strings.Repeat("x", 5000) + "@local", password}, {"Ann@local", password},
+	} {
+		_, a0, p0 := f.hasher.Spent()
+		err := signIn(s, c[0], c[1])
+		if e, ok := err.(*engine.Error); !ok || *e != *want.(*engine.Error) {
+			t.Errorf("%.20s: %#v, want %#v", c[0], err, want)
+		}
+		if _, a, p := f.hasher.Spent(); a-a0 != argon || p-p0 != pbkdf2 {
+			t.Errorf("%.20s with %.20s: costs %d and %d, want %d and %d", c[0], c[1], a-a0, p-p0, argon, pbkdf2)
+		}
+	}
+}
+
+// Each attempt that is checked or refused is told once, with its reason and
+// never with its password.
+func TestSignInsAreAudited(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann@local")
+	f.add("off@local")
+	wantOK(t, "disable", f.Disable(context.Background(), "off@local"))
+	g, a := &guesses{}, &audit{}
+	s := f.limited(g, a)
+	const canary = "canary-password"
+	for _, c := range []struct {
+		user, password string
+		kind           engine.EventKind
+		reason         string
+	}{
+		{"ann@local", password, engine.SignedIn, ""},
+		{"ann@local", password, "", ""}, // remembered
+		{"ann@local", canary, engine.SignInFailed, "wrong password"},
+		{"off@local", password, engine.SignInFailed, "disabled account"},
+		{"bob@local", canary, engine.SignInFailed, "unknown account"},
+		{"bob@local", "", "", ""},
+	} {
+		_ = signInFrom(s, "10.0.0.1", c.user, c.password)
+		events := a.take()
+		if c.kind == "" {
+			if len(events) > 0 {
+				t.Errorf("%s: %+v", c.user, events)
+			}
+			continue
+		}
+		if len(events) != 1 || events[0].Kind != c.kind || events[0].Account != c.user || events[0].Caller != caller("10.0.0.1") {
+			t.Fatalf("%s: %+v", c.user, events)
+		}
+		if reason, _ := events[0].Details.Get("reason"); c.reason != "" && reason != c.reason {
+			t.Errorf("%s: reason %v, want %s", c.user, reason, c.reason)
+		}
+		if text := fmt.Sprint(events); strings.Contains(text, canary) || strings.Contains(text, password) {
+			t.Errorf("an event tells a password: %s", text)
+		}
+	}
+	g.err = engine.Errorf(engine.TooMany, "attempts", "too many")
+	_ = signInFrom(s, "10.0.0.1", "bob@local", "x")
+	if events := a.take(); len(events) != 1 || events[0].Kind != engine.SignInFailed {
+		t.Errorf("a refusal: %+v", events)
+	}
+}
+
+// Equal requests of one moment are one guess; a refusal of the one that leads
+// is not that of the others.
+func TestEqualRequestsAreOneGuess(t *testing.T) {
+	f := newFixture(t)
+	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1})
+	f.add("ann@local")
+	g := &guesses{}
+	s := f.limited(g, nil)
+	held := f.data.hold()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() { wantCode(t, "wrong", signInFrom(s, "10.0.0.1", "ann@local", "x"), engine.Unauthenticated) })
+	}
+	<-held.arrived
+	for { // all have asked, the leader twice
+		g.mu.Lock()
+		n := len(g.heard)
+		g.mu.Unlock()
+		if n == 21 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(10 * time.Millisecond) // until they wait for the leader
+	close(held.open)
+	all.Wait()
+	n := 0
+	for _, h := range g.take() {
+		if strings.HasPrefix(h, "failed") {
+			n++
+		}
+	}
+	if n < 1 || n > 2 { // one that came late leads a check of its own
+		t.Errorf("20 equal requests count as %d failures", n)
+	}
+}
+
+// BenchmarkRefusal shows that a failure takes the same time whatever is stored.
+func BenchmarkRefusal(b *testing.B) {
+	f := newFixture(b)
+	for _, id := range []string{"current@local", "off@local", "old@local", "broken@local"} {
+		f.add(id)
+	}
+	wantOK(b, "disable", f.Disable(context.Background(), "off@local"))
+	f.put("old@local", map[string]any{"pwd": ancestor})
+	f.put("broken@local", map[string]any{"pwd": "no hash"})
+	s := f.another()
+	for _, c := range [][2]string{{"nobody@local", "x"}, {"current@local", "x"}, {"off@local", password}, {"old@local", "x"}, {"broken@local", "x"}, {"current@local", strings.Repeat("x", 1025)}} {
+		b.Run(fmt.Sprintf("%s/%d", strings.TrimSuffix(c[0], "@local"), len(c[1])), func(b *testing.B) {
+			var times []time.Duration
+			for b.Loop() {
+				start := time.Now()
+				if err := signIn(s, c[0], c[1]); engine.CodeOf(err) != engine.Unauthenticated {
+					b.Fatal(err)
+				}
+				times = append(times, time.Since(start))
+			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)/2].Microseconds()), "median-µs")
+			b.ReportMetric(float64(times[len(times)*9/10].Microseconds()), "p90-µs")
+		})
+	}
+}

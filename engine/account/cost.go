@@ -1,0 +1,102 @@
+package account
+
+import (
+	"context"
+	"crypto/pbkdf2"
+	"crypto/sha1"
+	"sync"
+
+	"golang.org/x/crypto/argon2"
+
+	"restsrv/engine"
+)
+
+// work is what hashing costs. Its time is proportional to both numbers.
+type work struct {
+	argon  uint64 // KiB of memory times passes
+	pbkdf2 uint64 // iterations
+}
+
+func (w work) max(o work) work { return work{max(w.argon, o.argon), max(w.pbkdf2, o.pbkdf2)} }
+
+// leastWork is what every failed check costs at least: one hash of each kind.
+func leastWork() work { return work{argonMemory * argonTime, pbkdf2Iterations} }
+
+// work is what comparing a password with the hash costs.
+func (h storedHash) work() work {
+	switch h.algorithm {
+	case argon2id:
+		return work{argon: uint64(h.memory) * uint64(h.rounds)}
+	case pbkdf2sha1:
+		return work{pbkdf2: uint64(h.rounds)}
+	}
+	return work{}
+}
+
+// meter hashes for one check and counts what that costs.
+type meter struct{ spent work }
+
+func (m *meter) argon2id(plain string, h storedHash) []byte {
+	m.spent.argon += uint64(h.memory) * uint64(h.rounds)
+	return argon2.IDKey([]byte(plain), h.salt, h.rounds, h.memory, h.threads, uint32(len(h.key)))
+}
+
+// pbkdf2 is the ancestor's hash; nil, which matches nothing, where a FIPS
+// setting forbids it.
+func (m *meter) pbkdf2(plain string, salt []byte, iterations uint32) []byte {
+	m.spent.pbkdf2 += uint64(iterations)
+	key, err := pbkdf2.Key(sha1.New, plain, salt, int(iterations), pbkdf2Key)
+	if err != nil {
+		return nil
+	}
+	return key
+}
+
+// spendUpTo hashes until a check has cost that much, so that the time of a
+// failure does not tell whether there is such an account, or how its password
+// is kept.
+func (m *meter) spendUpTo(most work, plain string) {
+	h := storedHash{salt: make([]byte, argonSalt), key: make([]byte, argonKey), memory: argonMemory, threads: argonThreads}
+	if most.argon > m.spent.argon {
+		rest := most.argon - m.spent.argon
+		if h.rounds = uint32(rest / argonMemory); h.rounds > 0 {
+			m.argon2id(plain, h)
+		}
+		h.rounds, h.memory = 1, uint32(rest%argonMemory)
+		if h.memory >= 8*argonThreads { // the least that there is
+			m.argon2id(plain, h)
+		}
+	}
+	if most.pbkdf2 > m.spent.pbkdf2 {
+		m.pbkdf2(plain, h.salt, uint32(most.pbkdf2-m.spent.pbkdf2))
+	}
+}
+
+// ceiling is what a failed check costs: what the most expensive of all stored
+// hashes costs, since those that were imported may be any.
+type ceiling struct {
+	mu       sync.Mutex
+	most     work
+	surveyed bool
+}
+
+// failureCost looks at all accounts once; later ones count when they are read.
+func (s *Store) failureCost(ctx context.Context, stored storedHash) (work, error) {
+	c := &s.cost
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.surveyed {
+		most := leastWork()
+		q := &engine.Query{Class: s.classes.account, Count: -1}
+		err := s.data.List(asServer(ctx), q, func(it *engine.Item) error {
+			most = most.max(parseHash(text(it, "pwd")).work())
+			return nil
+		})
+		if err != nil {
+			return work{}, err
+		}
+		c.most, c.surveyed = c.most.max(most), true
+	}
+	c.most = c.most.max(stored.work())
+	return c.most, nil
+}

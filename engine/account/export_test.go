@@ -1,0 +1,12 @@
+package account
+
+// Spent tells how many checks there were, and what they have cost.
+func (h *Hasher) Spent() (checks, argon, pbkdf2 uint64) {
+	return h.checks.Load(), h.argon.Load(), h.pbkdf2.Load()
+}
+
+// Busy tells whether hashes are computed or waited for.
+func (h *Hasher) Busy() bool { return len(h.slots) > 0 || h.waiting.Load() > 0 }
+
+// Waiting tells how many requests wait because of failures before them.
+func (s *Store) Waiting() int64 { return s.waiting.Load() }

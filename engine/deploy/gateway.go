@@ -1,0 +1,251 @@
+package deploy
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/wire"
+)
+
+// Gateway lends browser sessions the authority of one account at chosen paths
+// (module modules/rest/client/GateWay).
+type Gateway struct {
+	Name      string // of the entry
+	Path      string // JSON path of the entry in File
+	Base      string // what stands before its paths, such as /api, without a slash at its end
+	Endpoint  string // scheme and host of the server that is asked, and perhaps a path; "" for this one
+	Account   string // that acts there
+	Secret    string // its password
+	TokenPath string // where that account gets tokens, "" for none
+	Routes    []GatewayRoute
+}
+
+// GatewayRoute is one path of a Gateway; parts of it in braces stand for
+// anything without a slash.
+type GatewayRoute struct {
+	Path    string
+	Methods []string // in capitals
+}
+
+// gatewayNames are its options; the last belongs to the ancestor.
+var gatewayNames = []string{"definition", "clientId", "clientSecret", "tokenPath", "base", "endPoint", "log"}
+
+// maxDefinition bounds a file that says what a gateway has, in bytes.
+const maxDefinition = 4 << 20
+
+// gateways reads those of the modules that are not ours.
+func (l *loader) gateways(modules jsonfile.Object) {
+	for i, f := range modules.Fields {
+		section, ok := f.Value.(engine.Fields)
+		if !ok || f.Name == "rest" || given(modules.Fields[i+1:], f.Name) {
+			continue
+		}
+		m := jsonfile.Object{File: modules.File, Path: modules.At(f.Name), Fields: section, Faults: modules.Faults}
+		globals, _ := m.Value("globals").(engine.Fields)
+		g := jsonfile.Object{File: m.File, Path: m.At("globals"), Fields: globals, Faults: m.Faults}
+		di, _ := g.Value("di").(engine.Fields)
+		entries := jsonfile.Object{File: m.File, Path: g.At("di"), Fields: di, Faults: m.Faults}
+		for j, e := range di {
+			fields, ok := e.Value.(engine.Fields)
+			written, _ := fields.Get("module")
+			name, _ := written.(string)
+			if module, here := pluginModuleOf(name); !ok || !here || module.path != gatewayModule || given(di[j+1:], e.Name) {
+				continue
+			}
+			entry, _ := entries.Child(e.Name)
+			entry.WarnRepeated()
+			entry.WarnUnknown(entryNames)
+			l.gateway(entry, e.Name)
+		}
+	}
+}
+
+// gateway reads an entry. One that has no credentials to act with is named and
+// skipped; any other mistake is a fault.
+func (l *loader) gateway(e jsonfile.Object, name string) {
+	o, _ := e.Child("options")
+	for _, must := range []string{"definition", "clientId", "clientSecret", "base"} {
+		l.read(o.At(must))
+	}
+	o.WarnRepeated()
+	o.WarnUnknown(gatewayNames)
+	before := len(*l.faults)
+	g := Gateway{Name: name, Path: e.Path, Account: secretText(o, "clientId"), Secret: secretText(o, "clientSecret")}
+	g.Base = l.localPath(o, "base")
+	if o.Value("base") == nil {
+		o.Fault(o.Path, "no base", `what the paths of the gateway begin with, such as "/api"`)
+	}
+	g.TokenPath = l.localPath(o, "tokenPath")
+	g.Endpoint = endpoint(o)
+	g.Routes = l.definition(o)
+	for _, reserved := range []string{"/rest", "/auth", "/oauth2", "/files", "/livez", "/readyz", "/.well-known"} {
+		if g.Base == reserved || strings.HasPrefix(g.Base, reserved+"/") {
+			o.Fault(o.At("base"), engine.Quote(g.Base), "a path that is not the server's own")
+		}
+	}
+	if errs, _ := (*l.faults)[before:].Split(); len(errs) > 0 {
+		return
+	}
+	for _, must := range []string{"clientId", "clientSecret"} {
+		if o.Value(must) == nil || o.Value(must) == "" {
+			e.Warn(o.Path, "no "+must, "the account that acts for those who call the gateway, and its password: the gateway is skipped")
+			return
+		}
+	}
+	l.config.Gateways = append(l.config.Gateways, g)
+}
+
+// secretText reads a text that may look like a number, and is not told.
+func secretText(o jsonfile.Object, name string) string {
+	switch v := o.Value(name).(type) {
+	case nil:
+	case string:
+		return v
+	case json.Number:
+		return string(v)
+	default:
+		o.Fault(o.At(name), "something else", "text")
+	}
+	return ""
+}
+
+// localPath reads a path of this server, without a slash at its end; "/" is "".
+func (l *loader) localPath(o jsonfile.Object, name string) string {
+	p := o.Text(name)
+	if p == "" {
+		return ""
+	}
+	if p != "/" && (!strings.HasPrefix(p, "/") || !plainPath(p)) {
+		o.Fault(o.At(name), engine.Quote(p), "a path such as /api, of letters, digits and -._~!$&'()*+,;=:@")
+		return ""
+	}
+	return strings.TrimSuffix(p, "/")
+}
+
+// plainPath reports whether each part of a path is written in a URL as it is.
+func plainPath(p string) bool {
+	for _, part := range strings.Split(strings.Trim(p, "/"), "/") {
+		if !pathSegment(part) {
+			return false
+		}
+	}
+	return true
+}
+
+func endpoint(o jsonfile.Object) string {
+	text := o.Text("endPoint")
+	if text == "" {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		o.Fault(o.At("endPoint"), "another kind of address", "http://host:port or https://host, without account, query and fragment")
+		return ""
+	}
+	return strings.TrimSuffix(text, "/")
+}
+
+// definition reads paths and methods: an object in the form of OpenAPI's, or
+// the file in the application directory that holds one.
+func (l *loader) definition(o jsonfile.Object) []GatewayRoute {
+	at, v := o.At("definition"), o.Value("definition")
+	if file, ok := v.(string); ok {
+		o.File, v, ok = l.definitionFile(o, file)
+		if !ok {
+			return nil
+		}
+		at = ""
+	}
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		o.Fault(at, jsonfile.Describe(v), `an object such as {"paths": {"/rest/echo": {"get": {}}}}, or the path of a JSON or YAML file with one`)
+		return nil
+	}
+	paths, _ := jsonfile.Object{File: o.File, Path: at, Fields: fields, Faults: o.Faults}.Child("paths")
+	paths.WarnRepeated()
+	var routes []GatewayRoute
+	for i, f := range paths.Fields {
+		if f.Value == nil || given(paths.Fields[i+1:], f.Name) {
+			continue
+		}
+		if !templatePath(f.Name) {
+			paths.Fault(paths.At(f.Name), "path "+engine.Quote(f.Name), "a path such as /rest/crud/{class}/{id}")
+			continue
+		}
+		verbs, _ := paths.Child(f.Name)
+		if methods := gatewayMethods(verbs); len(methods) > 0 {
+			routes = append(routes, GatewayRoute{Path: f.Name, Methods: methods})
+		}
+	}
+	if len(routes) == 0 {
+		o.Warn(at, "no paths", `at least one, such as "paths": {"/rest/echo": {"get": {}}}`)
+	}
+	return routes
+}
+
+// definitionFile reads the file of a definition; faults in it have its name.
+func (l *loader) definitionFile(o jsonfile.Object, written string) (file string, v any, ok bool) {
+	file = written
+	if l.config.Namespace != "" {
+		file = strings.TrimPrefix(file, "applications/"+l.config.Namespace+"/")
+	}
+	file = path.Clean(file)
+	if !filepath.IsLocal(filepath.FromSlash(file)) || !inside(l.config.Dir, file) {
+		o.Fault(o.At("definition"), engine.Quote(written), "a path inside the application directory")
+		return o.File, nil, false
+	}
+	data, err := os.ReadFile(filepath.Join(l.config.Dir, filepath.FromSlash(file)))
+	if err != nil || len(data) > maxDefinition {
+		o.Fault(o.At("definition"), engine.Quote(written)+", which cannot be read", "a JSON or YAML file in the application directory")
+		return o.File, nil, false
+	}
+	switch strings.ToLower(path.Ext(file)) {
+	case ".yml", ".yaml":
+		v, _, err = jsonfile.DecodeYAML(data)
+	default:
+		v, err = wire.Decode(data)
+	}
+	if err != nil {
+		*o.Faults = append(*o.Faults, engine.Fault{File: file, Found: err.Error(), Expected: "paths and methods"})
+		return o.File, nil, false
+	}
+	return file, v, true
+}
+
+// gatewayMethods are the methods of a path; its other members say nothing here.
+func gatewayMethods(verbs jsonfile.Object) []string {
+	var methods []string
+	for _, f := range verbs.Fields {
+		m := strings.ToUpper(f.Name)
+		if f.Value != nil && f.Value != false && engine.IsMethod(m) && !slices.Contains(methods, m) {
+			methods = append(methods, m)
+		}
+	}
+	return methods
+}
+
+// templatePath reports whether p is a path, parts of which may be {names}.
+func templatePath(p string) bool {
+	if !strings.HasPrefix(p, "/") || p == "/" {
+		return false
+	}
+	for _, part := range strings.Split(strings.TrimSuffix(p[1:], "/"), "/") {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			part, ok = strings.CutSuffix(name, "}")
+			if !ok {
+				return false
+			}
+		}
+		if !pathSegment(part) {
+			return false
+		}
+	}
+	return true
+}

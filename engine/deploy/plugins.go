@@ -1,0 +1,304 @@
+package deploy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// Plugin is a component that the application sets up: an entry of
+// globals.plugins or of the di of a module.
+type Plugin struct {
+	Name    string        // of the entry
+	Path    string        // JSON path of the entry in File
+	Options engine.Fields // as written; references to components stay text
+}
+
+// pluginModule is a module of the ancestor whose work is done here.
+type pluginModule struct {
+	path string // as the ancestor names it; its twin has @iondv before, and the same last part
+	is   string // the component that it is an instance of, "" for none that services call
+}
+
+// The modules that plug-ins may name. How the ancestor sets those up that are
+// here in another form, its options say nothing about.
+func pluginModules() []pluginModule {
+	return []pluginModule{
+		{path: oauthModule}, {path: metaMapModule, is: "aclProvider"}, {path: profileModule}, {path: gatewayModule},
+		{"core/impl/access/DsAcl", "aclProvider"}, {"core/impl/access/DsRoleAccessManager", "roleAccessManager"},
+		{"lib/auth", "auth"}, {"lib/wsAuth", "wsAuth"}, {"lib/session", "sessionHandler"}, {"core/impl/LocalAccountStorage", "accounts"},
+		{"core/impl/resource/FsStorage", "fileStorage"}, {"core/impl/resource/ImageStorage", "imageStorage"},
+		{"core/impl/meta/DsMetaRepository", "metaRepo"}, {"core/impl/meta/keyProvider", "keyProvider"},
+		{"core/impl/datarepository/ionDataRepository", "dataRepo"},
+		{"core/impl/datarepository/CachedDataRepository", "cachedDataRepo"},
+		{"core/impl/datarepository/SecuredDataRepository", "securedDataRepo"},
+	}
+}
+
+// Modules that do something here, as the ancestor names them.
+const (
+	oauthModule   = "lib/oAuthAdapter"
+	metaMapModule = "core/impl/access/aclMetaMap"
+	profileModule = "lib/plugins/customProfile"
+	gatewayModule = "modules/rest/client/GateWay"
+)
+
+// ancestorComponents are what an application of the ancestor has without
+// setting it up, so that it may name them or give them options.
+var ancestorComponents = []string{
+	"server", "application", "sysLog", "rtEvents", "dataSources", "Db", "settings", "sequenceProvider", "aclProvider", "roleAccessManager",
+	"accessLogger", "accounts", "notifier", "sessionHandler", "auth", "authLogger", "calculator", "metaRepo", "dbSync", "fileStorage",
+	"imageStorage", "keyProvider", "dataRepo", "innerCache", "memcached", "redis", "wsAuth", "workflows", "queryParser", "cachedDataRepo",
+	"securedDataRepo", "background", "kvRepo", "scheduler",
+}
+
+// pluginModuleOf finds the module that is written; ok is false for one that is
+// not here.
+func pluginModuleOf(written string) (m pluginModule, ok bool) {
+	written = strings.TrimSuffix(written, ".js")
+	switch written {
+	case "builtin/oauth":
+		written = oauthModule
+	case "builtin/gateway":
+		written = gatewayModule
+	}
+	twin := strings.HasPrefix(written, "@iondv/")
+	for _, m := range pluginModules() {
+		if written == m.path || twin && strings.EqualFold(path.Base(written), path.Base(m.path)) {
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// plugins reads globals.plugins. What is not here is named and skipped: a
+// component of ours that it would have replaced stays.
+func (l *loader) plugins(globals jsonfile.Object) {
+	entries, _ := globals.Child("plugins")
+	entries.WarnRepeated()
+	profiles := map[string]Plugin{}
+	for i, f := range entries.Fields {
+		if f.Value == nil || given(entries.Fields[i+1:], f.Name) {
+			continue
+		}
+		if e, ok := entries.Child(f.Name); ok {
+			l.plugin(e, f.Name, profiles)
+		}
+	}
+	l.accounts(entries, profiles)
+	l.roleMap(entries)
+}
+
+func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plugin) {
+	builtin := slices.Contains(ancestorComponents, name)
+	written, _ := e.Value("module").(string)
+	m, here := pluginModuleOf(written)
+	switch {
+	case e.Value("module") == nil && e.Value("executable") == nil:
+		if !builtin {
+			expected := "a module"
+			if near := jsonfile.Nearest(name, ancestorComponents); near != "" {
+				expected += ", or the name " + engine.Quote(near)
+			}
+			e.Warn(e.Path, "a plug-in without a module", expected+": the entry is ignored")
+		}
+		return // its options are of a component that is here in another form, or nowhere
+	case !here && builtin:
+		e.Warn(e.Path, pluginName(e), "a module that restsrv has: the entry is skipped and the server's own "+name+" stays")
+		return
+	case !here:
+		e.Warn(e.Path, pluginName(e), "a module that restsrv has: the entry is skipped")
+		return
+	}
+	e.WarnRepeated()
+	e.WarnUnknown(entryNames)
+	options, _ := e.Child("options")
+	options.WarnRepeated()
+	if m.path != gatewayModule {
+		l.read(e.Path)
+	}
+	p := Plugin{Name: name, Path: e.Path, Options: options.Fields}
+	switch m.path {
+	case oauthModule:
+		if l.config.OAuth != nil {
+			e.Warn(e.Path, "another plug-in for OAuth2", "one: this one is ignored")
+			break
+		}
+		l.config.OAuth = &p
+	case metaMapModule:
+		if name != "aclProvider" {
+			e.Warn(e.Path, "an aclMetaMap of another name", `the name "aclProvider", under which alone it has an effect`)
+			break
+		}
+		l.config.MetaMap = &p
+	case profileModule:
+		profiles[name] = p
+	case gatewayModule:
+		l.gateway(e, name)
+	}
+	if !builtin {
+		l.config.Components[name] = m.is
+	}
+}
+
+func pluginName(e jsonfile.Object) string {
+	if v := e.Value("module"); v != nil {
+		return "module " + jsonfile.Describe(v)
+	}
+	return "executable " + jsonfile.Describe(e.Value("executable"))
+}
+
+// accounts reads what plug-ins say of accounts: how names compare, and which
+// profiles are added to them. A profile that is not named there has no effect,
+// in the ancestor neither.
+func (l *loader) accounts(entries jsonfile.Object, profiles map[string]Plugin) {
+	options := optionsOf(entries, "accounts")
+	l.read(options.Path)
+	l.config.CaseInsensitiveLogin = options.Flag("caseInsensitiveLogin", false)
+	used := map[string]bool{}
+	use := func(path string, v any) {
+		name, ok := reference(v)
+		p, found := profiles[name]
+		switch {
+		case !ok:
+			options.Warn(path, jsonfile.Describe(v), "a plug-in, such as \"ion://customProfile\": it is ignored")
+		case !found:
+			options.Warn(path, engine.Quote("ion://"+name)+", which is no profile", "the name of a plug-in of module "+engine.Quote(profileModule)+": it is ignored")
+		case !used[name]:
+			used[name] = true
+			l.config.Profiles = append(l.config.Profiles, p)
+		}
+	}
+	at := options.At("plugins")
+	switch listed := options.Value("plugins").(type) {
+	case nil:
+	case []any:
+		for i, v := range listed {
+			use(jsonfile.Element(at, i), v)
+		}
+	case engine.Fields:
+		for _, f := range listed {
+			if f.Value != nil {
+				use(jsonfile.Member(at, f.Name), f.Value)
+			}
+		}
+	default:
+		options.Warn(at, jsonfile.Describe(listed), "an array or object of plug-ins: it is ignored")
+	}
+	for _, f := range entries.Fields {
+		if p, ok := profiles[f.Name]; ok && !used[f.Name] && given(p.Options, "propertyMap") {
+			entries.Warn(p.Path, "a profile that accounts does not name", `"ion://`+f.Name+`" in globals.plugins.accounts.options.plugins: without that it adds nothing to accounts`)
+			used[f.Name] = true
+		}
+	}
+}
+
+func (l *loader) roleMap(entries jsonfile.Object) {
+	options := optionsOf(entries, "securedDataRepo")
+	l.read(options.Path)
+	roles, _ := options.Child("roleMap")
+	roles.WarnRepeated()
+	l.config.RoleMap, l.config.RoleMapPath = roles.Fields, roles.Path
+}
+
+// optionsOf are the options of an entry; empty when there are none, or what is
+// there is wrong and was told.
+func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
+	fields, _ := entries.Value(name).(engine.Fields)
+	e := jsonfile.Object{File: entries.File, Path: entries.At(name), Fields: fields, Faults: entries.Faults}
+	if _, ok := e.Value("options").(engine.Fields); !ok {
+		return jsonfile.Object{File: e.File, Path: e.At("options"), Faults: e.Faults}
+	}
+	options, _ := e.Child("options")
+	return options
+}
+
+// aliases reads di-alias: other names of components. A name that a component
+// has already stays its own, so that none is exchanged for one that checks
+// less.
+func (l *loader) aliases(in jsonfile.Object) {
+	alias, _ := in.Child("di-alias")
+	alias.WarnRepeated()
+	for _, f := range alias.Fields {
+		if f.Value == nil {
+			continue
+		}
+		path := alias.At(f.Name)
+		target, ok := f.Value.(string)
+		switch {
+		case !ok:
+			alias.Warn(path, jsonfile.Describe(f.Value), "the name of a component: it is ignored")
+		case slices.Contains(l.known.Components, f.Name):
+			alias.Warn(path, "an alias with the name of a component", "another name: the component "+engine.Quote(f.Name)+" stays what it is")
+		case slices.Contains(l.known.Components, target):
+			l.config.Components[f.Name] = target
+		default:
+			if is, found := l.config.Components[target]; found {
+				l.config.Components[f.Name] = is
+				break
+			}
+			alias.Warn(path, engine.Quote(target)+", a component that does not exist", jsonfile.Choice(target, l.components())+": it is ignored")
+		}
+	}
+}
+
+// components are all names that services may use.
+func (l *loader) components() []string {
+	names := slices.Clone(l.known.Components)
+	for name := range l.config.Components {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// AddNames adds to components the other names that the configuration gives
+// them, and as nil what it sets up that no service calls.
+func (c *Config) AddNames(components map[string]any) {
+	for name, is := range c.Components {
+		if _, taken := components[name]; !taken {
+			components[name] = components[is]
+		}
+	}
+}
+
+// warnUnsecured names the services that reach all items for whoever may call
+// them, one line each.
+func (l *loader) warnUnsecured(top jsonfile.Object) {
+	for _, s := range l.config.Services {
+		if s.Mode == engine.AuthNone {
+			continue
+		}
+		base := jsonfile.Member(s.Path, "options")
+		if path, written := l.unsecured(base, s.Options); path != "" {
+			top.Warn(path, engine.Quote(written)+", which checks no permissions", engine.Quote("ion://securedDataRepo")+": service "+engine.Quote(s.Name)+" shows all items to whoever may call it")
+		}
+	}
+}
+
+// unsecured finds the first reference to dataRepo below path.
+func (l *loader) unsecured(path string, v any) (at, written string) {
+	switch v := v.(type) {
+	case string:
+		name, ok := reference(v)
+		if ok && (name == "dataRepo" || l.config.Components[name] == "dataRepo") {
+			return path, v
+		}
+	case []any:
+		for i, e := range v {
+			if at, written = l.unsecured(jsonfile.Element(path, i), e); at != "" {
+				return at, written
+			}
+		}
+	case engine.Fields:
+		for _, f := range v {
+			if at, written = l.unsecured(jsonfile.Member(path, f.Name), f.Value); at != "" {
+				return at, written
+			}
+		}
+	}
+	return "", ""
+}

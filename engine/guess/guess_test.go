@@ -1,0 +1,450 @@
+package guess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+// fixture is a database that Keepers of several processes count in, and a time
+// that moves when told.
+type fixture struct {
+	*testing.T
+	data  *counted
+	class *engine.Class
+	mu    sync.Mutex
+	now   time.Time
+}
+
+// counted is a repository that counts its writes and can be away.
+type counted struct {
+	engine.Repository
+	mu          sync.Mutex
+	saves, rows int
+	away        error
+}
+
+func (c *counted) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
+	c.mu.Lock()
+	c.saves++
+	c.rows += len(records)
+	away := c.away
+	c.mu.Unlock()
+	if away != nil {
+		return nil, away
+	}
+	return c.Repository.Save(ctx, records)
+}
+
+func (c *counted) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	c.mu.Lock()
+	away := c.away
+	c.mu.Unlock()
+	if away != nil {
+		return away
+	}
+	return c.Repository.List(ctx, q, visit)
+}
+
+func (c *counted) goAway(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.away = err
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	ctx := context.Background()
+	f := &fixture{T: t, class: Class(), now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := store.Open(ctx, db, store.Config{Classes: []*engine.Class{f.class}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.data = &counted{Repository: data}
+	t.Cleanup(func() {
+		if err := data.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func (f *fixture) time() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+func (f *fixture) later(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
+func usual() Limits {
+	return Limits{PerAccount: 20, PerAddress: 100, DelayFrom: 10, MaxDelay: 5 * time.Second}
+}
+
+// process is a Keeper as each process has one; it writes when the test ends,
+// or when told.
+func (f *fixture) process() *Keeper {
+	k := New(Config{Data: f.data, Class: f.class, Limits: usual(), Now: f.time})
+	f.Cleanup(func() {
+		if err := k.Close(context.Background()); err != nil {
+			f.Error(err)
+		}
+	})
+	return k
+}
+
+func from(address string) engine.Caller {
+	if address == "" {
+		return engine.Caller{}
+	}
+	return engine.Caller{Address: netip.MustParseAddr(address)}
+}
+
+func fail(k *Keeper, n int, account, address string) {
+	for range n {
+		k.Failed(context.Background(), account, from(address))
+	}
+}
+
+// wantAdmitted wants a wait, and returns no rest.
+func wantAdmitted(t *testing.T, k *Keeper, account, address string, wait time.Duration) {
+	t.Helper()
+	got, err := k.Admit(context.Background(), account, from(address))
+	if err != nil || got != wait {
+		t.Errorf("%s from %s: wait %s, %v; want %s", account, address, got, err, wait)
+	}
+}
+
+// wantRefused returns how long the refusal lasts.
+func wantRefused(t *testing.T, k *Keeper, account, address string) time.Duration {
+	t.Helper()
+	_, err := k.Admit(context.Background(), account, from(address))
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Code != engine.TooMany || e.RetryAfter <= 0 || e.RetryAfter > Window+sliceTime {
+		t.Errorf("%s from %s: %#v, want a refusal", account, address, err)
+		return 0
+	}
+	if e.Message != "too many failed attempts, try again later" { // whoever it is about
+		t.Errorf("the refusal says %s", e.Message)
+	}
+	return e.RetryAfter
+}
+
+func (f *fixture) flush(k *Keeper) {
+	f.Helper()
+	if err := k.flush(context.Background()); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func TestAccountFromOneAddress(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	fail(k, 19, "ann@local", "10.0.0.1")
+	wantAdmitted(t, k, "ann@local", "10.0.0.1", 5*time.Second)
+	f.later(17 * time.Second)
+	fail(k, 1, "ann@local", "10.0.0.1")
+	rest := wantRefused(t, k, "ann@local", "10.0.0.1")
+	wantRefused(t, k, "ANN@Local", "::ffff:10.0.0.1") // the same in other words
+	wantAdmitted(t, k, "ann@local", "10.0.0.2", 5*time.Second)
+	wantAdmitted(t, k, "bob@local", "10.0.0.1", 0)
+	if rest < 43*time.Second || rest > 48*time.Second {
+		t.Errorf("the refusal lasts %s, want the rest of a minute, and a slice at most", rest)
+	}
+	f.later(rest - time.Millisecond)
+	wantRefused(t, k, "ann@local", "10.0.0.1")
+	f.later(time.Millisecond)
+	wantAdmitted(t, k, "ann@local", "10.0.0.1", 0)
+	fail(k, 19, "ann@local", "10.0.0.1")
+	wantRefused(t, k, "ann@local", "10.0.0.1") // the one of before still counts
+}
+
+// Whatever the rhythm of the failures, no minute has more than the limit.
+func TestNoMinuteHasMore(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	var admitted []time.Time
+	for range 900 { // 15 minutes, a try every second
+		if _, err := k.Admit(context.Background(), "ann@local", from("10.0.0.1")); err == nil {
+			k.Failed(context.Background(), "ann@local", from("10.0.0.1"))
+			admitted = append(admitted, f.time())
+		}
+		f.later(time.Second)
+	}
+	for i := 20; i < len(admitted); i++ {
+		if d := admitted[i].Sub(admitted[i-20]); d < Window {
+			t.Fatalf("21 attempts within %s", d)
+		}
+	}
+	if len(admitted) < 250 {
+		t.Errorf("%d attempts in 15 minutes, want nearly 20 a minute", len(admitted))
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for name, c := range map[string]struct{ attacks, same, other string }{
+		"IPv4":    {"10.0.0.1", "10.0.0.1", "10.0.0.2"},
+		"IPv6":    {"2001:db8:1:2::1", "2001:db8:1:2:ffff::7", "2001:db8:1:3::1"},
+		"unknown": {"", "", "10.0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := open(t)
+			k := f.process()
+			for i := range 99 {
+				fail(k, 1, fmt.Sprintf("nobody%d@local", i), c.attacks)
+			}
+			wantAdmitted(t, k, "ann@local", c.same, 0)
+			fail(k, 1, "", c.attacks) // a code, which is no account's
+			wantRefused(t, k, "ann@local", c.same)
+			wantRefused(t, k, "", c.same)
+			wantAdmitted(t, k, "ann@local", c.other, 0)
+			f.later(Window + sliceTime)
+			wantAdmitted(t, k, "ann@local", c.same, 0)
+		})
+	}
+}
+
+// Who signed in from an office within a day is not kept out by colleagues, and
+// does not keep them out.
+func TestKnownAtTheAddress(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	ctx := context.Background()
+	k.Succeeded(ctx, "ann@local", from("10.0.0.1"))
+	for i := range 100 {
+		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
+	}
+	wantAdmitted(t, k, "Ann@local", "10.0.0.1", 0)
+	wantRefused(t, k, "bob@local", "10.0.0.1")
+	fail(k, 20, "ann@local", "10.0.0.1")
+	wantRefused(t, k, "ann@local", "10.0.0.1") // her own limit holds
+
+	f.later(2 * Window)
+	fail(k, 15, "ann@local", "10.0.0.1")
+	for i := range 90 {
+		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
+	}
+	wantAdmitted(t, k, "bob@local", "10.0.0.1", 0) // her failures are not the address's
+
+	f.later(24*time.Hour - 2*Window)
+	for i := range 100 {
+		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
+	}
+	wantAdmitted(t, k, "ann@local", "10.0.0.1", 0)
+	wantAdmitted(t, f.restarted(k), "ann@local", "10.0.0.1", 0)
+	f.later(2 * time.Hour)
+	for i := range 100 {
+		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
+	}
+	wantRefused(t, k, "ann@local", "10.0.0.1")
+}
+
+func (f *fixture) restarted(k *Keeper) *Keeper {
+	f.flush(k)
+	return f.process()
+}
+
+// An account that is guessed at from everywhere is never refused elsewhere.
+func TestDelayGrows(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	want := []time.Duration{0, 100, 200, 400, 800, 1600, 3200, 5000, 5000}
+	for i := range 9 {
+		fail(k, 1, "ann@local", fmt.Sprintf("10.0.1.%d", i))
+	}
+	for i, ms := range want {
+		wantAdmitted(t, k, "ann@local", "10.0.2.1", ms*time.Millisecond)
+		fail(k, 1, "ann@local", fmt.Sprintf("10.0.3.%d", i))
+	}
+	for i := range 2000 {
+		fail(k, 1, "ann@local", fmt.Sprintf("10.1.%d.%d", i/200, i%200))
+	}
+	wantAdmitted(t, k, "ann@local", "10.0.2.1", 5*time.Second)
+	wantAdmitted(t, k, "bob@local", "10.0.2.1", 0)
+	f.later(Window + sliceTime)
+	wantAdmitted(t, k, "ann@local", "10.0.2.1", 0)
+}
+
+func TestProcessesCountTogether(t *testing.T) {
+	f := open(t)
+	one, two := f.process(), f.process()
+	wantAdmitted(t, one, "ann@local", "10.0.0.1", 0)
+	wantAdmitted(t, two, "ann@local", "10.0.0.1", 0)
+	fail(one, 10, "ann@local", "10.0.0.1")
+	fail(two, 9, "ann@local", "10.0.0.1")
+	for range 3 { // what was read before is not counted again
+		f.flush(one)
+		f.flush(two)
+		f.later(FlushEvery)
+		wantAdmitted(t, one, "ann@local", "10.0.0.1", 5*time.Second)
+		wantAdmitted(t, two, "ann@local", "10.0.0.1", 5*time.Second)
+	}
+	fail(two, 1, "ann@local", "10.0.0.1")
+	f.flush(two)
+	f.later(FlushEvery)
+	wantRefused(t, one, "ann@local", "10.0.0.1")
+	wantRefused(t, two, "ann@local", "10.0.0.1")
+	wantRefused(t, f.process(), "ann@local", "10.0.0.1") // one that starts now
+}
+
+// Without being told, a process writes soon and another sees it.
+func TestSeenWithinASecond(t *testing.T) {
+	f := open(t)
+	limits := usual()
+	one := New(Config{Data: f.data, Class: f.class, Limits: limits})
+	two := New(Config{Data: f.data, Class: f.class, Limits: limits})
+	wantAdmitted(t, two, "ann@local", "10.0.0.1", 0)
+	fail(one, 20, "ann@local", "10.0.0.1")
+	wantRefused(t, one, "ann@local", "10.0.0.1") // at once
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := two.Admit(context.Background(), "ann@local", from("10.0.0.1")); engine.CodeOf(err) == engine.TooMany {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the other process never sees the failures")
+		}
+	}
+	for _, k := range []*Keeper{one, two} {
+		if err := k.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// 10,000 failures are few rows and bounded memory, and both end.
+func TestAttackIsCheap(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	for i := range 10_000 {
+		fail(k, 1, fmt.Sprintf("nobody%d@local", i%500), fmt.Sprintf("10.0.0.%d", i%50))
+		if i%1000 == 999 {
+			f.flush(k)
+			f.later(FlushEvery)
+		}
+	}
+	if f.data.saves > 20 || f.data.rows > 20 {
+		t.Errorf("%d transactions, %d rows", f.data.saves, f.data.rows)
+	}
+	f.later(batchLife + sweepEvery)
+	fail(k, 1, "ann@local", "10.0.0.1")
+	f.flush(k)
+	n, err := f.data.Count(context.Background(), &engine.Query{Class: f.class, Count: -1})
+	if err != nil || n != 1 {
+		t.Errorf("%d rows after the attack, %v", n, err)
+	}
+	if len(k.pairs.counters)+len(k.networks.counters)+len(k.accounts.counters) != 3 || len(k.pending) != 0 {
+		t.Errorf("%d, %d and %d counters and %d events stay", len(k.pairs.counters), len(k.networks.counters), len(k.accounts.counters), len(k.pending))
+	}
+}
+
+// Making up accounts and addresses neither fills the memory nor makes a
+// process forget a limit that holds.
+func TestMemoryIsBounded(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	fail(k, 20, "ann@local", "10.0.0.1")
+	for i := range maxEntries + 5000 {
+		k.Failed(context.Background(), fmt.Sprintf("nobody%d@local", i), from(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff)))
+	}
+	for name, n := range map[string]int{"pairs": len(k.pairs.counters), "networks": len(k.networks.counters), "accounts": len(k.accounts.counters), "pending": len(k.pending)} {
+		if n > maxEntries {
+			t.Errorf("%d %s", n, name)
+		}
+	}
+	wantRefused(t, k, "ann@local", "10.0.0.1")
+	k.mu.Lock()
+	clear(k.pending)
+	k.mu.Unlock()
+	for i := range maxNetworks + 10 {
+		k.Succeeded(context.Background(), "ann@local", from(fmt.Sprintf("10.0.1.%d", i)))
+		f.later(time.Second)
+	}
+	if n := len(k.known[accountKey("ann@local")]); n != maxNetworks {
+		t.Errorf("an account is known at %d networks", n)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range maxEntries + 10 {
+		k.known.put(pair{accountKey(fmt.Sprint(i)), key{}}, f.now)
+	}
+	if len(k.known) > maxEntries {
+		t.Errorf("%d accounts are known somewhere", len(k.known))
+	}
+}
+
+// A name may be a password that was typed into the wrong field.
+func TestRowsTellNoNames(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	fail(k, 3, "S3cret-canary@local", "203.0.113.77")
+	k.Succeeded(context.Background(), "ann-canary@local", from("203.0.113.77"))
+	f.flush(k)
+	rows := 0
+	err := f.data.List(context.Background(), &engine.Query{Class: f.class, Count: -1}, func(it *engine.Item) error {
+		rows++
+		if text := strings.ToLower(fmt.Sprint(it.Values...)); strings.Contains(text, "canary") || strings.Contains(text, "203.0") {
+			t.Errorf("a row tells %s", text)
+		}
+		return nil
+	})
+	if err != nil || rows != 2 {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+func TestDatabaseAway(t *testing.T) {
+	f := open(t)
+	one, two := f.process(), f.process()
+	away := engine.Errorf(engine.Unavailable, "database", "the database is away")
+	f.data.goAway(away)
+	fail(one, 20, "ann@local", "10.0.0.1")
+	if err := one.flush(context.Background()); !errors.Is(err, error(away)) {
+		t.Errorf("flush: %v", err)
+	}
+	wantRefused(t, one, "ann@local", "10.0.0.1")
+	wantAdmitted(t, two, "ann@local", "10.0.0.1", 0)
+	f.data.goAway(nil)
+	f.flush(one)
+	f.later(time.Second)
+	wantRefused(t, two, "ann@local", "10.0.0.1")
+}
+
+func TestNoLimits(t *testing.T) {
+	f := open(t)
+	k := New(Config{Data: f.data, Class: f.class, Now: f.time})
+	fail(k, 1000, "ann@local", "10.0.0.1")
+	wantAdmitted(t, k, "ann@local", "10.0.0.1", 0)
+	if err := k.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAdmitEndsWithItsRequest(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	k.reading <- struct{}{} // somebody reads for long
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := k.Admit(ctx, "ann@local", from("10.0.0.1")); engine.CodeOf(err) != engine.Timeout {
+		t.Errorf("error %v", err)
+	}
+	<-k.reading
+}

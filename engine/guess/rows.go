@@ -1,0 +1,321 @@
+package guess
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+)
+
+// className is no name that a class of an application can have.
+const className = "#guess"
+
+// What rows are: a batch tells failures that one process counted within
+// FlushEvery, a row of acquaintances the networks of one account.
+const (
+	batchPrefix = "batch "
+	knownPrefix = "known "
+)
+
+const (
+	// clockSkew is how far the clocks of processes may be apart, and how long
+	// a batch may take to become visible.
+	clockSkew = 10 * time.Second
+	// batchLife is how long a batch matters to anybody.
+	batchLife = Window + sliceTime + clockSkew
+	// sweepEvery is how often rows that have expired are removed.
+	sweepEvery = time.Minute
+	// ioTime is what a sign-in waits at most for the rows of others.
+	ioTime = 2 * time.Second
+)
+
+// Class builds the system class of the rows. Open the store with it, and show
+// it to nobody else.
+func Class() *engine.Class {
+	property := func(name string, t engine.PropertyType) *engine.Property {
+		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: true, Definition: className}
+	}
+	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+		property("id", engine.String),
+		property("at", engine.DateTime), // when it was written
+		property("expires", engine.DateTime),
+		property("process", engine.String), // that wrote it
+		property("content", engine.Text),   // JSON
+	}}
+	for i, p := range c.Properties {
+		p.OrderNumber = i
+	}
+	c.Properties[0].Nullable = false
+	c.Properties[1].Indexed, c.Properties[2].Indexed = true, true
+	if err := c.Init(); err != nil {
+		panic(err) // the class above is a constant of the program
+	}
+	c.Link()
+	return c
+}
+
+// failures are an event and how often it was, as a batch has them.
+type failures struct {
+	Account string `json:"a"`
+	Network string `json:"n"`
+	Slice   int64  `json:"s"`
+	Count   uint16 `json:"c"`
+	Known   bool   `json:"k,omitempty"`
+}
+
+func encodeKey(k key) string { return base64.RawURLEncoding.EncodeToString(k[:]) }
+
+func decodeKey(s string) (k key, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	return k, err == nil && copy(k[:], b) == len(k)
+}
+
+// row makes the record of a row.
+func (k *Keeper) row(id string, now time.Time, life time.Duration, content any) (engine.Record, error) {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return engine.Record{}, err
+	}
+	c := k.cfg.Class
+	v := engine.NewValues(c)
+	for name, value := range map[string]any{
+		"id": id, "at": engine.InstantOf(now), "expires": engine.InstantOf(now.Add(life)), "process": k.process, "content": string(text),
+	} {
+		v[c.Property(name).Index] = value
+	}
+	return engine.Record{Class: c, ID: id, Values: v}, nil
+}
+
+// flushAside writes what is pending, and tries again later if that fails.
+func (k *Keeper) flushAside() {
+	k.mu.Lock()
+	k.timer = nil
+	k.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := k.flush(ctx); err != nil {
+		k.warn("failed sign-ins cannot be stored: each process counts its own", err)
+		k.mu.Lock()
+		k.schedule()
+		k.mu.Unlock()
+	}
+}
+
+// flush writes what is pending as one transaction; if that fails it stays
+// pending for as long as it matters.
+func (k *Keeper) flush(ctx context.Context) error {
+	select {
+	case k.reading <- struct{}{}:
+		defer func() { <-k.reading }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	now := k.cfg.Now()
+	k.mu.Lock()
+	events, renewed := k.pending, k.renewed
+	k.pending, k.renewed = map[event]uint16{}, map[key]struct{}{}
+	records, err := k.records(events, renewed, now)
+	due := now.Sub(k.swept) >= sweepEvery
+	if due {
+		k.swept = now
+		k.pairs.prune(now)
+		k.networks.prune(now)
+		k.accounts.prune(now)
+		k.known.prune(now)
+	}
+	k.mu.Unlock()
+	if err == nil && len(records) > 0 {
+		_, err = k.cfg.Data.Save(ctx, records)
+	}
+	if err != nil {
+		k.restore(events, renewed)
+		return err
+	}
+	if due {
+		return k.sweep(ctx, now)
+	}
+	return nil
+}
+
+// records are the rows of what is pending; mu is held.
+func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now time.Time) (records []engine.Record, err error) {
+	var lines []failures
+	for e, n := range events {
+		if sliceOf(now)-e.slice < slicesKept {
+			lines = append(lines, failures{encodeKey(e.pair.account), encodeKey(e.pair.network), e.slice, n, e.known})
+		}
+	}
+	if len(lines) > 0 {
+		r, err := k.row(batchPrefix+rand.Text(), now, batchLife, lines)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	for account := range renewed {
+		networks := map[string]int64{} // to seconds
+		for n, t := range k.known[account] {
+			networks[encodeKey(n)] = t.Unix()
+		}
+		r, err := k.row(knownPrefix+encodeKey(account), now, knownFor, networks)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// restore makes what could not be written pending again.
+func (k *Keeper) restore(events map[event]uint16, renewed map[key]struct{}) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for e, n := range events {
+		if len(k.pending) < maxEntries {
+			k.pending[e] = addCapped(k.pending[e], n)
+		}
+	}
+	for account := range renewed {
+		k.renewed[account] = struct{}{}
+	}
+}
+
+// sweep removes the rows that have expired.
+func (k *Keeper) sweep(ctx context.Context, now time.Time) error {
+	q, err := k.query("expires", "$lte", now)
+	if err != nil {
+		return err
+	}
+	_, err = k.cfg.Data.DeleteAll(ctx, q)
+	return err
+}
+
+func (k *Keeper) query(name, op string, t time.Time) (*engine.Query, error) {
+	f, err := engine.ParseFilter(k.cfg.Class, engine.Fields{{Name: name, Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
+	return &engine.Query{Class: k.cfg.Class, Filter: f, Count: -1}, err
+}
+
+// refresh reads what other processes have written, unless that was done just
+// now. When the database cannot be read the process goes by what it knows. The
+// error is that ctx ended.
+func (k *Keeper) refresh(ctx context.Context) error {
+	if !k.stale() {
+		return nil
+	}
+	select {
+	case k.reading <- struct{}{}:
+		defer func() { <-k.reading }()
+	case <-ctx.Done():
+		e := engine.Errorf(engine.Timeout, "timeout", "the request ended before the credentials were checked")
+		e.Err = ctx.Err()
+		return e
+	}
+	if !k.stale() {
+		return nil
+	}
+	now := k.cfg.Now()
+	k.mu.Lock()
+	since := now.Add(-knownFor) // at the start: all rows
+	if !k.read.IsZero() {
+		since = k.read.Add(-clockSkew)
+	}
+	k.mu.Unlock()
+	err := k.load(since)
+	if err != nil {
+		k.warn("failed sign-ins of other processes cannot be read: each process counts its own", err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.read = now
+	if err != nil {
+		k.read = time.Time{} // the next time reads what is missing now
+		k.retry = now.Add(time.Second)
+	}
+	for id, at := range k.seen {
+		if now.Sub(at) > batchLife {
+			delete(k.seen, id)
+		}
+	}
+	return nil
+}
+
+func (k *Keeper) stale() bool {
+	now := k.cfg.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return now.Sub(k.read) >= FlushEvery && !now.Before(k.retry)
+}
+
+// load counts the rows written since a time. They are the server's own: it
+// does not act for whoever signs in.
+func (k *Keeper) load(since time.Time) error {
+	ctx, cancel := context.WithTimeout(context.Background(), ioTime)
+	defer cancel()
+	q, err := k.query("at", "$gte", since)
+	if err != nil {
+		return err
+	}
+	return k.cfg.Data.List(ctx, q, func(it *engine.Item) error {
+		k.take(it)
+		return nil
+	})
+}
+
+// take counts one row.
+func (k *Keeper) take(it *engine.Item) {
+	content, _ := it.Get("content").(string)
+	now := k.cfg.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if name, is := strings.CutPrefix(it.ID, knownPrefix); is {
+		var networks map[string]int64
+		account, ok := decodeKey(name)
+		if !ok || json.Unmarshal([]byte(content), &networks) != nil {
+			return
+		}
+		for name, at := range networks {
+			if network, ok := decodeKey(name); ok && now.Sub(time.Unix(at, 0)) < knownFor {
+				k.known.put(pair{account, network}, time.Unix(at, 0))
+			}
+		}
+		return
+	}
+	if process, _ := it.Get("process").(string); process == k.process {
+		return
+	}
+	id := strings.Clone(it.ID) // the item is valid here only
+	if _, done := k.seen[id]; done {
+		return
+	}
+	k.seen[id] = now
+	var lines []failures
+	if json.Unmarshal([]byte(content), &lines) != nil {
+		return
+	}
+	for _, l := range lines {
+		account, aok := decodeKey(l.Account)
+		network, nok := decodeKey(l.Network)
+		if aok && nok {
+			slice := min(l.Slice, sliceOf(now)) // their clock may be ahead
+			k.count(event{pair{account, network}, slice, l.Known}, l.Count, now)
+		}
+	}
+}
+
+// warn tells a failure of the database, once a minute.
+func (k *Keeper) warn(what string, err error) {
+	now := k.cfg.Now()
+	k.mu.Lock()
+	due := now.Sub(k.warned) >= time.Minute
+	if due {
+		k.warned = now
+	}
+	k.mu.Unlock()
+	if due {
+		k.cfg.Log.Warn(what, "error", err)
+	}
+}

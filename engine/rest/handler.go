@@ -1,0 +1,129 @@
+package rest
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"sort"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// maxHandlerBody is the largest body that any handler outside /rest is given;
+// most bound theirs lower.
+const maxHandlerBody = 64 << 20
+
+// mountHandlers routes Config.Handlers, the more special paths first.
+func (s *Server) mountHandlers() {
+	paths := make([]string, 0, len(s.cfg.Handlers))
+	for p := range s.cfg.Handlers {
+		paths = append(paths, p)
+	}
+	sort.Slice(paths, func(i, j int) bool { return len(paths[i]) > len(paths[j]) })
+	for _, p := range paths {
+		route := s.outer.NewRoute().Handler(s.handle(p, s.cfg.Handlers[p]))
+		if strings.HasSuffix(p, "/") {
+			route.PathPrefix(p)
+		} else {
+			route.Path(p)
+		}
+		if err := route.GetError(); err != nil {
+			s.cfg.Log.Error("a path cannot be routed", "path", p, "error", err)
+		}
+	}
+}
+
+// handle gives a handler what services have: a request id, a caller, limits on
+// the body, and a panic that fails its request only.
+func (s *Server) handle(path string, next http.Handler) http.Handler {
+	name := strings.Trim(path, "/")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := s.exchange(w, r)
+		x.req.Service, x.req.Path = name, r.URL.EscapedPath()
+		if strings.Contains(r.Header.Get("Accept"), "text/html") {
+			x.out.form = outerPage
+		}
+		r = r.WithContext(engine.WithCaller(r.Context(), &x.caller))
+		if hasBody(r) {
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{s.newBody(w, r, maxHandlerBody), r.Body}
+		}
+		h := &handled{ResponseWriter: w, out: &x.out}
+		defer func() {
+			if p := recover(); p != nil && p != http.ErrAbortHandler {
+				h.panicked(p)
+			} else if p != nil {
+				panic(p)
+			}
+		}()
+		next.ServeHTTP(h, r)
+		if !h.failed {
+			x.out.auditStatus(h.status, "")
+		}
+	})
+}
+
+// handled is the writer of a handler outside /rest.
+type handled struct {
+	http.ResponseWriter
+	out    *responder
+	status int  // that was written, 0 before
+	failed bool // by Fail, which audits
+}
+
+var _ engine.Failer = (*handled)(nil)
+
+func (h *handled) WriteHeader(status int) {
+	if h.status == 0 && status >= 200 {
+		h.status = status
+	}
+	h.ResponseWriter.WriteHeader(status)
+}
+
+func (h *handled) Write(b []byte) (int, error) {
+	if h.status == 0 {
+		h.status = http.StatusOK
+	}
+	return h.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (h *handled) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+
+// Fail implements engine.Failer.
+func (h *handled) Fail(err error) {
+	h.failed, h.out.w = true, h
+	h.out.fail(err)
+}
+
+// panicked answers a panic, or cuts an answer off that has begun.
+func (h *handled) panicked(p any) {
+	err := engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the handler of "+h.out.req.Service+" panicked")
+	if h.status != 0 {
+		h.out.logFailure(err, err)
+		panic(http.ErrAbortHandler)
+	}
+	h.Fail(err)
+}
+
+// outerPage is how failures outside /rest are told to people.
+const outerPage engine.ErrorForm = -1
+
+// failOuterPage answers a failure as a page that says what it is.
+func (o *responder) failOuterPage(status int, detail string) {
+	h := o.w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h.Set("Cache-Control", "no-store")
+	o.w.WriteHeader(status)
+	phrase := http.StatusText(status)
+	_, _ = io.WriteString(o.w, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>"+phrase+
+		"</title></head>\n<body><main>\n<h1>"+phrase+"</h1>\n<p>"+html.EscapeString(engine.Cut(detail, maxDetail))+
+		"</p>\n<p>Request "+html.EscapeString(o.req.ID)+"</p>\n</main></body>\n</html>\n")
+}
