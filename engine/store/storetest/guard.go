@@ -135,7 +135,7 @@ func newOffice() *office {
 		Prop("secret", engine.String, searched), Prop("n", engine.Int), Ref("dept", o.dept), nm("labels", o.label))
 	o.page = NewClass("page", Prop("id", engine.String), Prop("owner", engine.String), Prop("text", engine.String), Ref("matter", o.matter), Prop("copied", engine.String), Prop("kept", engine.String, cached))
 	add(o.matter, back(engine.Collection, "pages", o.page, "matter"), back(engine.Reference, "cover", o.page, "matter"), Ref("next", o.matter), Prop("sheets", engine.Int))
-	add(o.dept, back(engine.Collection, "matters", o.matter, "dept"), back(engine.Reference, "first", o.matter, "dept"), Prop("all", engine.String))
+	add(o.dept, back(engine.Collection, "matters", o.matter, "dept"), back(engine.Reference, "first", o.matter, "dept"), Prop("all", engine.String), Prop("total", engine.Int))
 	o.page.Semantic = "matter.title|/|text"
 	o.dept.Semantic = "name|: |matters"
 	o.matter.Semantic = "title"
@@ -146,7 +146,7 @@ func newOffice() *office {
 	}
 	calculates(o.matter, "sheets", "size($pages)")
 	calculates(o.page, "copied", "concat($matter.title, '!')", "kept", "concat($matter.title, '!')")
-	calculates(o.dept, "all", "concat($first.secret, '?')")
+	calculates(o.dept, "all", "concat($first.secret, '?')", "total", "sum(matter, n)")
 	o.lawsuit = Extend(o.matter, "lawsuit", Prop("court", engine.String, searched))
 	o.lawsuit.Semantic = "title"
 	Link(o.classes()...)
