@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -194,6 +192,36 @@ func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) e
 	return sv.recall(p, group, pointing)
 }
 
+// upsertAdmitted writes upserts of one class of which it matters whether the items
+// exist: first those that do, then the others.
+func (sv *save) upsertAdmitted(p *plan, group []entry) error {
+	for chunk := range slices.Chunk(group, min(bulkRows, sv.store.traits.MaxVariables)) {
+		existing, err := sv.existing(p, chunk)
+		if err != nil {
+			return err
+		}
+		if err := sv.admitGroup(p, chunk, existing); err != nil {
+			return err
+		}
+		var old, fresh []entry
+		for _, e := range chunk {
+			if e.admitted {
+				old = append(old, e)
+				continue
+			}
+			e.how, e.mask, e.sought = insert, "", true
+			fresh = append(fresh, e)
+		}
+		if err := sv.insertAll(old); err != nil {
+			return err
+		}
+		if err := sv.insertAll(fresh); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // recall gives the entries what is stored of their items.
 func (sv *save) recall(p *plan, group []entry, keys []any) error {
 	items, err := sv.store.locked(sv.w, p.table, keys)
@@ -220,6 +248,17 @@ func (sv *save) owe(may engine.Permission, items ...*engine.Item) {
 		if sv.guard.rows(may, it.Class) != nil {
 			sv.oweKeys(check{sv.store.plans[it.Class], may}, keyOf(it))
 		}
+	}
+}
+
+// oweAll is owe for inserts or upserts, which update under a guard.
+func (sv *save) oweAll(group []entry) {
+	may := engine.MayUse
+	if group[0].how == upsert {
+		may = engine.MayWrite
+	}
+	for i := range group {
+		sv.owe(may, sv.items[group[i].index])
 	}
 }
 
@@ -272,31 +311,6 @@ func (sv *save) settleOwed() error {
 		}
 	}
 	return nil
-}
-
-// masked keeps an error from naming what the account may not read.
-func (s *Store) masked(ctx context.Context, err error) error {
-	var e *engine.Error
-	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
-		return err
-	}
-	g := guardOf(ctx)
-	if g == nil {
-		return err
-	}
-	for c, p := range s.plans {
-		if c.FullName != e.Class {
-			continue
-		}
-		index, _ := s.db.Dialect.Duplicate(e.Err, p.table.unique)
-		named := e.Attribute[strings.LastIndexByte(e.Attribute, '.')+1:]
-		for _, hidden := range g.unread(c) {
-			if hidden.Name == named || slices.Contains(index.Columns, hidden.Name) {
-				return engine.Denied()
-			}
-		}
-	}
-	return err
 }
 
 // leaving are those of the members to take out of a collection that the account

@@ -138,6 +138,9 @@ func (sv *save) insertAll(group []entry) error {
 		return nil
 	}
 	p := group[0].plan
+	if group[0].how == upsert && !group[0].admitted && !sv.guard.free(p) {
+		return sv.upsertAdmitted(p, group)
+	}
 	if group[0].how == insert {
 		if sv.guard.never(engine.MayUse, p.class) {
 			return atRecord(group[0].index, engine.Denied())
@@ -179,10 +182,8 @@ func (sv *save) insertAll(group []entry) error {
 
 // afterAll does what follows the write of the rows.
 func (sv *save) afterAll(p *plan, group []entry) error {
-	for i := range group {
-		if sv.guard != nil && group[i].how == insert {
-			sv.owe(engine.MayUse, sv.items[group[i].index])
-		}
+	if sv.guard != nil {
+		sv.oweAll(group)
 	}
 	if p.duties.plain() {
 		return nil

@@ -143,7 +143,7 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 // lookup that finds nothing: the reader did not ask for it.
 func (l *lookups) withheld(err error) error {
 	var e *engine.Error
-	if l.r.guard != nil && errors.As(err, &e) && e.Reason == "unknown-attribute" {
+	if l.r.guard != nil && errors.As(err, &e) && e.Reason == unknownReason {
 		return nil
 	}
 	return err

@@ -25,7 +25,7 @@ func (sv *save) finish() error {
 	}
 	if len(sv.written)+len(sv.former) > 0 {
 		if err := sv.store.recache(sv.w, sv.written, sv.former); err != nil {
-			return err
+			return sv.ownError(err)
 		}
 	}
 	return sv.settleOwed()

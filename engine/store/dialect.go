@@ -1,8 +1,8 @@
 // Package store is engine.Repository over SQL. It owns every statement: the
 // tables made from classes, the plan of a query, the transactions and the one
 // queue through which writes go. What differs between databases is a Dialect,
-// in a package below this one. It is not for permissions (engine/access) and
-// knows no HTTP.
+// in a package below this one. It asks engine.Guard for every item, but
+// does not know who may do what (engine/access), and no HTTP.
 //
 // Reading order: store.go (opening), plan.go and duties.go (classes as tables,
 // and what goes with writing them), schema.go, columns.go and extra.go (tables
@@ -10,6 +10,7 @@
 // reader.go, statement.go, read.go and load.go (reading), writer.go and alone.go
 // (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go and
 // collection.go (what a record brings with it), all.go (many at once),
+// guard.go, veil.go and admit.go (what an account sees and is told, and may write),
 // calculate.go and recache.go (what formulas compute), dump.go and import.go
 // (what leaves the database as it is, and comes back).
 package store

@@ -10,11 +10,16 @@ import (
 // ListSQL is the statement, and what it binds, with which a database of the
 // dialect answers q.
 func ListSQL(d Dialect, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
+	return GuardedSQL(d, nil, q, classes...)
+}
+
+// GuardedSQL is ListSQL for an account.
+func GuardedSQL(d Dialect, g engine.Guard, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
 	s, err := planned(d, classes)
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := s.listing(s.plans[q.Class], nil, q)
+	l, err := s.listing(s.plans[q.Class], guardOf(engine.WithGuard(context.Background(), g)), q)
 	return l.text, l.args, err
 }
 

@@ -59,7 +59,8 @@ func render(t *testing.T, input, name string, d store.Dialect) string {
 		}
 		text, args, err = store.AggregateSQL(d, a, classes...)
 	} else {
-		text, args, err = store.ListSQL(d, goldenQuery(t, classes[0], lines), classes...)
+		lines, guard := goldenGuard(t, classes, lines)
+		text, args, err = store.GuardedSQL(d, guard, goldenQuery(t, classes[0], lines), classes...)
 		_, text, _ = strings.Cut(text, " FROM ")
 	}
 	if err != nil {
@@ -69,6 +70,43 @@ func render(t *testing.T, input, name string, d store.Dialect) string {
 		text = strings.ReplaceAll(text, word, "\n"+word[1:])
 	}
 	return fmt.Sprintf("-- %s\n%s\n%#v\n", name, text, args)
+}
+
+// readers is an engine.Guard of conditions on what may be read.
+type readers map[*engine.Class]*engine.Filter
+
+func (r readers) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
+	if may != engine.MayRead {
+		return engine.Never()
+	}
+	return r[c]
+}
+
+func (r readers) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == "nick" }
+
+// goldenGuard takes lines "may CLASS {..}" out, conditions on what may be read.
+func goldenGuard(t *testing.T, classes []*engine.Class, lines []string) (others []string, g engine.Guard) {
+	t.Helper()
+	rows := &readers{}
+	for _, line := range lines {
+		rest, found := strings.CutPrefix(line, "may ")
+		if !found {
+			others = append(others, line)
+			continue
+		}
+		name, filter, _ := strings.Cut(rest, " ")
+		for _, c := range classes {
+			if c.Name == name {
+				f, err := engine.ParseFilter(c, decoded(t, filter), time.UnixMilli(0))
+				if err != nil {
+					t.Fatal(err)
+				}
+				(*rows)[c] = f
+			}
+		}
+		g = rows
+	}
+	return others, g
 }
 
 // goldenQuery reads a filter, then lines "sort {..}", "search ..", "after [..]"

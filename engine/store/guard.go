@@ -99,32 +99,6 @@ func (g *guard) blankAll(it *engine.Item) {
 	}
 }
 
-// noItem is the error for an item that was named and not found. Who may not
-// read all items of the class is not told whether it is there.
-func (g *guard) noItem(c *engine.Class, id string) error {
-	if g.rows(engine.MayRead, c) != nil {
-		return engine.Denied()
-	}
-	return engine.NoItem(c, id)
-}
-
-// veiled makes noItem's error of engine.NoItem's.
-func (g *guard) veiled(c *engine.Class, err error) error {
-	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rows(engine.MayRead, c) != nil {
-		return engine.Denied()
-	}
-	return err
-}
-
-// unknownAttribute is the error for a name that a class does not have: also for
-// one that the account may not know.
-func unknownAttribute(c *engine.Class, p *engine.Property) *engine.Error {
-	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a struct is named by a path
-	e := engine.Errorf(engine.Invalid, "unknown-attribute", "class %s has no attribute %s", c.FullName, engine.Quote(name))
-	e.Class, e.Attribute = c.FullName, name
-	return e
-}
-
 // known refuses a path that mentions what the account may not read. Every path
 // of a filter, an order, a position and an aggregation comes here to be written.
 func (g *guard) known(c *engine.Class, path []*engine.Property) error {

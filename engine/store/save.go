@@ -202,7 +202,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 		return e, sv.complete(p, e.full)
 	}
 	e.how = lookup
-	if !e.alone && p.upsertable() && sv.guard.free(p) {
+	if !e.alone && p.upsertable() {
 		return e, sv.tryUpsert(&e)
 	}
 	return e, nil

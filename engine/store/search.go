@@ -93,10 +93,13 @@ func searchedIn(c *engine.Class) (all []*engine.Property) {
 // the account may read.
 func (b *builder) searchShown(src *source, words []string) {
 	var columns []string
-	seen := map[string]bool{}
-	for _, p := range searchedIn(src.plan.class) {
-		if !seen[p.Name] && !b.guard.hides(engine.MayRead, p) {
-			seen[p.Name] = true
+	all, passed := searchedIn(src.plan.class), map[string]bool{}
+	for _, p := range all { // classes share the columns of a name
+		passed[p.Name] = passed[p.Name] || b.guard.hides(engine.MayRead, p)
+	}
+	for _, p := range all {
+		if !passed[p.Name] {
+			passed[p.Name] = true
 			columns = append(columns, b.expr(src, asText(p)))
 		}
 	}

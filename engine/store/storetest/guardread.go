@@ -1,0 +1,388 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+func guardRows(t *testing.T, open Open) {
+	eachRule(t, open, func(t *testing.T, o *office, r guarded, may func(string) bool) {
+		all := &engine.Query{Class: o.matter, Count: -1}
+		same(t, "list", ids(t, r, all), among("012345", may))
+		n, err := r.Count(t.Context(), all)
+		same(t, "count", []any{n, err}, []any{int64(len(among("012345", may))), nil})
+		same(t, "class below", ids(t, r, &engine.Query{Class: o.lawsuit, Count: -1}), among("45", may))
+		same(t, "exact", ids(t, r, &engine.Query{Class: o.matter, Exact: true, Count: -1}), among("0123", may))
+		same(t, "filter", ids(t, r, &engine.Query{Class: o.matter, Filter: parsed(t, o.matter, `{"or":[{"owner":"bob"},{"id":"2"}]}`), Count: -1}), among("1235", may))
+		same(t, "opposite", ids(t, r, &engine.Query{Class: o.matter, Filter: parsed(t, o.matter, `{"not":[{"owner":"bob"}]}`), Count: -1}), among("024", may))
+		same(t, "search", ids(t, r, &engine.Query{Class: o.matter, Search: "matter", Count: -1}), among("012345", may))
+		byTitle := []engine.Sort{{Property: o.matter.Property("n"), Descending: true}}
+		same(t, "sorted", ids(t, r, &engine.Query{Class: o.matter, Sort: byTitle, Count: -1}), among("543210", may))
+		if want := among("543210", may); len(want) > 1 {
+			same(t, "a page", ids(t, r, &engine.Query{Class: o.matter, Sort: byTitle, Count: 1, Offset: 1}), want[1:2])
+			after := &engine.Query{Class: o.matter, Sort: byTitle, Count: -1, After: &engine.Position{Values: []any{int64(want[0][0] - '0')}, Sequence: 1 << 40}}
+			same(t, "behind a position", ids(t, r, after), want[1:])
+		}
+		for _, id := range split("012345") {
+			it, err := r.Get(t.Context(), o.matter, id)
+			if may(id) != (err == nil) {
+				t.Errorf("get %s: %v", id, err)
+			}
+			if err != nil {
+				fails(t, err, engine.Forbidden, "denied")
+			} else {
+				same(t, "got", it.Get("title"), "Matter "+id)
+			}
+		}
+		sum := int64(0)
+		for _, id := range among("012345", may) {
+			sum += int64(id[0] - '0')
+		}
+		got := rowsOf(t, r, o.matter, `{"aggregates":{"n":{"count":["$id"]},"sum":{"sum":["$n"]}}}`)
+		same(t, "aggregates", got, []string{fmt.Sprintf("[%d,%d]", len(among("012345", may)), sum)})
+		same(t, "rows", len(rowsOf(t, r, o.matter, `{"fields":{"id":"$id"}}`)), len(among("012345", may)))
+	})
+}
+
+// guardPaths leads from pages and departments to matters.
+func guardPaths(t *testing.T, open Open) {
+	eachRule(t, open, func(t *testing.T, o *office, r guarded, may func(string) bool) {
+		list := func(c *engine.Class, filter string) []string {
+			t.Helper()
+			return ids(t, r, &engine.Query{Class: c, Filter: parsed(t, c, filter), Count: -1})
+		}
+		null := func(id string) bool { return !may(id) }
+		same(t, "reference", list(o.page, `{"like":["$matter.title","Matter"]}`), pagesOf(among("012345", may)))
+		same(t, "null", list(o.page, `{"matter.title":null}`), pagesOf(among("012345", null)))
+		same(t, "its id", list(o.page, `{"matter._id":null}`), pagesOf(among("012345", null)))
+		same(t, "not", list(o.page, `{"not":[{"matter.owner":"bob"}]}`), pagesOf(among("012345", func(id string) bool { return !may(id) || strings.Contains("024", id) })))
+		depts := func(some func(id string) bool) []string {
+			found := []string{}
+			if slices.ContainsFunc(split("015"), some) {
+				found = append(found, "d1")
+			}
+			if slices.ContainsFunc(split("24"), some) {
+				found = append(found, "d2")
+			}
+			return found
+		}
+		same(t, "collection", list(o.dept, `{"like":["$matters.title","Matter"]}`), depts(may))
+		same(t, "contains", list(o.dept, `{"contains":["$matters",{"eq":["$owner","ann"]}]}`), depts(func(id string) bool { return may(id) && strings.Contains("024", id) }))
+		same(t, "member by id", list(o.dept, `{"contains":["$matters","5"]}`), depts(func(id string) bool { return may(id) && id == "5" }))
+		same(t, "empty", list(o.dept, `{"empty":["$matters"]}`), slices.DeleteFunc([]string{"d1", "d2"}, func(d string) bool { return slices.Contains(depts(may), d) }))
+		same(t, "of a member", list(o.label, `{"eq":["$id","x"]}`), []string{"x"})
+		sizes := []string{fmt.Sprintf(`["d1",%d]`, len(among("015", may))), fmt.Sprintf(`["d2",%d]`, len(among("24", may)))}
+		same(t, "size", rowsOf(t, r, o.dept, `{"fields":{"id":"$id","n":{"size":["$matters"]}}}`), sizes)
+		first := func(dept, ids string) string {
+			if found := among(ids, may); len(found) > 0 {
+				return fmt.Sprintf(`["%s","Matter %s"]`, dept, found[0])
+			}
+			return fmt.Sprintf(`["%s",null]`, dept)
+		}
+		same(t, "back reference", rowsOf(t, r, o.dept, `{"fields":{"id":"$id","t":"$first.title"}}`), []string{first("d1", "015"), first("d2", "24")})
+		titles := []string{}
+		for _, p := range pagesOf(split("012345")) {
+			title := "null"
+			if may(p[:1]) {
+				title = `"Matter ` + p[:1] + `"`
+			}
+			titles = append(titles, `["`+p+`",`+title+`]`)
+		}
+		same(t, "column", rowsOf(t, r, o.page, `{"fields":{"id":"$id","t":"$matter.title"}}`), titles)
+		sorted := &engine.Query{Class: o.page, Count: -1, Sort: []engine.Sort{{Via: []*engine.Property{o.page.Property("matter")}, Property: o.matter.Property("n"), Descending: true}}}
+		same(t, "sorted", ids(t, r, sorted), append(pagesOf(among("543210", may)), pagesOf(among("012345", null))...))
+	})
+}
+
+// pagesOf are the pages of matters.
+func pagesOf(matters []string) []string {
+	found := []string{}
+	for _, id := range matters {
+		if id != "3" {
+			found = append(found, id+"a")
+		}
+		found = append(found, id+"b")
+	}
+	return found
+}
+
+func guardLoads(t *testing.T, open Open) {
+	eachRule(t, open, func(t *testing.T, o *office, r guarded, may func(string) bool) {
+		page := &engine.Load{Property: o.page.Property("matter"), Shown: true, Next: []*engine.Load{load(o.matter, "dept"), load(o.matter, "next")}}
+		err := r.List(t.Context(), &engine.Query{Class: o.page, Load: []*engine.Load{page}, Count: -1}, func(it *engine.Item) error {
+			link := linkOf(it, "matter")
+			if id := it.ID[:1]; (link.Item != nil) != may(id) || !link.Loaded {
+				t.Errorf("matter of page %s: %v", it.ID, link.Item)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dept, want := range map[string]string{"d1": "015", "d2": "24"} {
+			it, err := r.Get(t.Context(), o.dept, dept, load(o.dept, "matters"), load(o.dept, "first"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := among(want, may)
+			same(t, dept, append([]string{}, memberIDs(linkOf(it, "matters").Items)...), found)
+			first := ""
+			if link := linkOf(it, "first"); link.Item != nil {
+				first = link.Item.ID
+			}
+			same(t, dept+" first", first, strings.Join(found[:min(len(found), 1)], ""))
+		}
+		// Of members that many share, those of labels.
+		labels := under(o, new(rules).only(parsed(t, o.label, `{"owner":"ann"}`), o.label, engine.MayRead))
+		same(t, "linked members", members(t, labels, o.matter, "0", "labels"), []string{"x"})
+	})
+}
+
+// guardComputed reads what is not asked for: display strings and calculated
+// attributes.
+func guardComputed(t *testing.T, open Open) {
+	eachRule(t, open, func(t *testing.T, o *office, r guarded, may func(string) bool) {
+		err := r.List(t.Context(), all(o.page), func(it *engine.Item) error {
+			title, kept := "", "Matter "+it.ID[:1]+"!"
+			if may(it.ID[:1]) {
+				title = "Matter " + it.ID[:1]
+			}
+			same(t, "display string", it.String(), title+"/page")
+			same(t, "calculated", []any{it.Get("copied"), it.Get("kept")}, []any{title + "!", kept})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for dept, want := range map[string]string{"d1": "015", "d2": "24"} {
+			text := "Dept " + dept + ": "
+			for i, id := range among(want, may) {
+				text += []string{"", ", "}[min(i, 1)] + "Matter " + id
+			}
+			same(t, "members", get(t, r, o.dept, dept).String(), text)
+		}
+		own := under(o, new(rules).only(parsed(t, o.page, `{"owner":"ann"}`), o.page, engine.MayRead))
+		same(t, "counted", []any{get(t, own, o.matter, "0").Get("sheets"), get(t, own, o.matter, "3").Get("sheets")}, []any{int64(1), int64(0)})
+		same(t, "counted by all", get(t, o, o.matter, "0").Get("sheets"), int64(2))
+	})
+}
+
+// refused checks that an attribute of matters is as unknown as one that is not
+// there.
+func refused(t *testing.T, o *office, what, name string, err error) {
+	t.Helper()
+	_, want := engine.ParseSortList(o.matter, "nothing")
+	e := fails(t, err, engine.Invalid, "unknown-attribute")
+	same(t, what, []string{e.Message, e.Class, e.Attribute}, []string{strings.Replace(want.Error(), "nothing", name, 1), o.matter.FullName, name})
+}
+
+// hidesMost is a guard that hides some attributes of matters.
+func hidesMost(o *office) guarded {
+	return under(o, new(rules).hide(engine.MayRead, o.matter, "secret", "pages", "cover", "next", "labels"))
+}
+
+// guardUnknown mentions attributes that may not be read, in every way.
+func guardUnknown(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	r := hidesMost(o)
+	filters := map[*engine.Class]map[string]string{
+		o.matter: {
+			`{"secret":"hush0"}`: "secret", `{"or":[{"owner":"ann"},{"and":[{"not":[{"secret":null}]}]}]}`: "secret", `{"secret":{"$in":["a","b"]}}`: "secret",
+			`{"like":["$secret","h"]}`: "secret", `{"empty":["$secret"]}`: "secret", `{"eq":[{"concat":["$title","$secret"]},"x"]}`: "secret",
+			`{"eq":[{"if":[{"eq":["$secret","x"]},1,2]},1]}`: "secret", `{"pages.owner":"ann"}`: "pages", `{"empty":["$pages"]}`: "pages", `{"gt":[{"size":["$pages"]},1]}`: "pages",
+			`{"contains":["$labels","x"]}`: "labels", `{"labels.owner":"ann"}`: "labels", `{"cover":"0a"}`: "cover", `{"cover.owner":"ann"}`: "cover", `{"next":null}`: "next", `{"eq":["$owner","$secret"]}`: "secret",
+			`{"next._id":"0"}`: "next", `{"dept.matters.secret":"x"}`: "secret",
+		},
+		o.page: {`{"matter.secret":"hush0"}`: "secret", `{"matter.next.title":"x"}`: "next", `{"matter.dept.first.secret":null}`: "secret"},
+		o.dept: {`{"matters.secret":"x"}`: "secret", `{"contains":["$matters",{"eq":["$secret","hush0"]}]}`: "secret", `{"first.secret":"x"}`: "secret"},
+	}
+	for c, all := range filters {
+		for filter, name := range all {
+			f := parsed(t, c, filter)
+			refused(t, o, "list "+filter, name, r.List(t.Context(), &engine.Query{Class: c, Filter: f, Count: -1}, nil))
+			refused(t, o, "no list "+filter, name, r.List(t.Context(), &engine.Query{Class: c, Filter: f}, nil))
+			_, err := r.Count(t.Context(), &engine.Query{Class: c, Filter: f})
+			refused(t, o, "count "+filter, name, err)
+			refused(t, o, "aggregate "+filter, name, r.Aggregate(t.Context(), &engine.Aggregation{Class: c, Filter: f, Count: -1, Aggregates: []engine.Aggregate{{Function: engine.CountOf}}}, nil))
+			_, err = r.UpdateAll(t.Context(), &engine.Query{Class: c, Filter: f, Count: -1}, values(c, c.Properties[1].Name, "x"))
+			refused(t, o, "update "+filter, name, err)
+			_, err = r.DeleteAll(t.Context(), &engine.Query{Class: c, Filter: f, Count: -1})
+			refused(t, o, "delete "+filter, name, err)
+		}
+	}
+	same(t, "still there", ids(t, r, &engine.Query{Class: o.matter, Filter: parsed(t, o.matter, `{"owner":"ann"}`), Count: -1}), split("024"))
+}
+
+// guardUnknownElsewhere is guardUnknown for what is no filter.
+func guardUnknownElsewhere(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	r := hidesMost(o)
+	for path, name := range map[string]string{"secret": "secret", "next": "next", "next.title": "next", "-cover.text": "cover", "dept.first.secret": "secret"} {
+		sorts, err := engine.ParseSortList(o.matter, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &engine.Query{Class: o.matter, Sort: sorts, Count: 1, WantPosition: true}
+		refused(t, o, "sort "+path, name, r.List(t.Context(), q, nil))
+		q.After = &engine.Position{Values: []any{"hush3"}, Sequence: 4}
+		refused(t, o, "position "+path, name, r.List(t.Context(), q, nil))
+	}
+	for aggregation, name := range map[string]string{
+		`{"fields":{"x":"$secret"}}`: "secret", `{"aggregates":{"x":{"max":["$secret"]}}}`: "secret", `{"aggregates":{"x":{"count":["$secret"]}}}`: "secret",
+		`{"fields":{"x":{"size":["$pages"]}}}`: "pages", `{"fields":{"x":"$next.title"},"aggregates":{"n":{"count":[]}}}`: "next", `{"fields":{"x":{"upper":["$dept.first.secret"]}},"count":0}`: "secret",
+	} {
+		a, err := engine.ParseAggregation(o.matter, decoded(t, aggregation), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refused(t, o, aggregation, name, r.Aggregate(t.Context(), a, nil))
+	}
+	for _, name := range []string{"pages", "labels", "next", "cover"} {
+		_, err := r.Get(t.Context(), o.matter, "0", load(o.matter, name))
+		refused(t, o, "load "+name, name, err)
+		_, err = r.Get(t.Context(), o.matter, "none", load(o.matter, name))
+		refused(t, o, "load of nothing "+name, name, err)
+		nested := &engine.Load{Property: o.page.Property("matter"), Next: []*engine.Load{load(o.matter, name)}}
+		refused(t, o, "loads below "+name, name, r.List(t.Context(), &engine.Query{Class: o.page, Load: []*engine.Load{nested}, Count: -1}, nil))
+	}
+}
+
+func guardSearch(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	finds := func(r engine.Repository, c *engine.Class, search string, want string) {
+		t.Helper()
+		same(t, search, ids(t, r, &engine.Query{Class: c, Search: search, Count: -1}), split(want))
+		same(t, search+" as a condition", ids(t, r, &engine.Query{Class: c, Filter: &engine.Filter{Op: engine.OpSearch, Pattern: search}, Count: -1}), split(want))
+	}
+	finds(o, o.matter, "hush0", "0")
+	finds(o, o.matter, "high", "45")
+	r := under(o, new(rules).hide(engine.MayRead, o.matter, "secret"))
+	finds(r, o.matter, "hush0", "")
+	finds(r, o.matter, "hush", "")
+	finds(r, o.matter, "hush0 ann", "")
+	finds(r, o.matter, "matter ANN", "024")
+	finds(r, o.matter, "ann", "024")
+	finds(r, o.matter, "high bob", "5")
+	finds(r, o.lawsuit, "ann", "4")
+	finds(r, o.matter, "!", "")
+	court := under(o, new(rules).hide(engine.MayRead, o.lawsuit, "court"))
+	finds(court, o.matter, "high", "")
+	finds(court, o.matter, "hush4", "4")
+	numbers := under(o, new(rules).hide(engine.MayRead, o.dept, "name"))
+	finds(numbers, o.dept, "dept", "")
+	none := under(o, new(rules).hide(engine.MayRead, o.lawsuit, "court", "title", "owner", "secret"))
+	finds(none, o.matter, "ann", "")
+	texts, text, _ := openTexts(t, open)
+	r = under(texts, new(rules).hide(engine.MayRead, text, "title"))
+	findsText(t, r, text, map[string]string{"fox": "24", "FOX trot": "2", "42": "0", "quick": "", "чаю": "1"})
+	// Without words that are kept, any text of the item is looked through.
+	same(t, "contained", ids(t, o, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{"0a", "1a", "2a", "4a", "5a"})
+	pages := under(o, new(rules).hide(engine.MayRead, o.page, "owner"))
+	same(t, "not contained", ids(t, pages, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{})
+	same(t, "contained in another", len(ids(t, pages, &engine.Query{Class: o.page, Search: "PAG", Count: -1})), 11)
+}
+
+// guardBlank computes of items what may not be read of them: nothing.
+func guardBlank(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	same(t, "shown", get(t, o, o.dept, "d1").Get("all"), "hush0?")
+	r := under(o, new(rules).hide(engine.MayRead, o.matter, "secret"))
+	same(t, "blank", get(t, r, o.dept, "d1").Get("all"), "?")
+	same(t, "a sum", get(t, o, o.dept, "d1").Get("total"), int64(15))
+	r = under(o, new(rules).hide(engine.MayRead, o.matter, "n"))
+	same(t, "a sum of nothing", get(t, r, o.dept, "d1").Get("total"), int64(0))
+	r = under(o, new(rules).hide(engine.MayRead, o.dept, "first"))
+	same(t, "not followed", get(t, r, o.dept, "d1").Get("all"), "?")
+	r = under(o, new(rules).hide(engine.MayRead, o.matter, "title"))
+	same(t, "display string", get(t, r, o.page, "0a").String(), "/page")
+}
+
+// guardLookups computes of items that no path leads to.
+func guardLookups(t *testing.T, open Open) {
+	l := openLands(t, open)
+	for id := range int64(3) {
+		l.newDistrict(t, id+1, 1)
+	}
+	r := under(l, new(rules).only(parsed(t, l.district, `{"id":{"$lt":3}}`), l.district, engine.MayRead))
+	oslo := get(t, r, l.city, "1")
+	same(t, "in a class", oslo.Get("largest"), int64(2))
+	same(t, "in a collection", oslo.Get("area"), engine.Decimal("0.2"))
+	same(t, "what is stored counts all", oslo.Get("count"), int64(3))
+	same(t, "found", get(t, l, l.district, "1").Get("main"), int64(1))
+	cities := under(l, new(rules).only(parsed(t, l.city, `{"id":2}`), l.city, engine.MayRead))
+	same(t, "not found", get(t, cities, l.district, "1").Get("main"), nil)
+	names := under(l, new(rules).hide(engine.MayRead, l.city, "name"))
+	same(t, "not found by what is hidden", get(t, names, l.district, "1").Get("main"), nil)
+	same(t, "blank", get(t, names, l.city, "1").Get("title"), ", Norway: 3")
+	created := create(t, names, l.district, "id", int64(4), "city", int64(1))
+	same(t, "created", created.Get("main"), nil)
+	same(t, "counted for all", get(t, l, l.city, "1").Get("count"), int64(4))
+}
+
+// guardOrdered loads a collection whose members and their order depend on an
+// attribute.
+func guardOrdered(t *testing.T, open Open) {
+	w := newWorld()
+	staff := w.person.Property("staff")
+	staff.Conditions = parsed(t, w.person, `{"name":{"$gt":"Bob"}}`)
+	staff.Sorting = []engine.Sort{{Property: w.person.Property("name"), Descending: true}}
+	people := w.town.Property("people")
+	people.Sorting = staff.Sorting
+	w.Repository = open(t, []*engine.Class{w.region, w.town, w.person})
+	create(t, w, w.town, "id", "t1")
+	for _, p := range []string{"Ann", "Bob", "Cid", "Dan"} {
+		create(t, w, w.person, "id", p, "name", p, "boss", "Ann", "town", "t1")
+	}
+	same(t, "some", members(t, w, w.person, "Ann", "staff"), []string{"Dan", "Cid"})
+	same(t, "ordered", members(t, w, w.town, "t1", "people"), []string{"Dan", "Cid", "Bob", "Ann"})
+	r := under(w, new(rules).hide(engine.MayRead, w.person, "name"))
+	same(t, "none", members(t, r, w.person, "Ann", "staff"), []string{})
+	same(t, "as added", members(t, r, w.town, "t1", "people"), []string{"Ann", "Bob", "Cid", "Dan"})
+}
+
+// guardMissing asks for what may not be read and for what is not there.
+func guardMissing(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	r := under(o, new(rules).only(parsed(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayRead))
+	for _, id := range []string{"1", "none", "5", ""} {
+		_, err := r.Get(t.Context(), o.matter, id)
+		same(t, id, fails(t, err, engine.Forbidden, "denied"), engine.Denied())
+	}
+	_, err := r.Get(t.Context(), o.lawsuit, "0")
+	same(t, "of another class", fails(t, err, engine.Forbidden, "denied"), engine.Denied())
+	_, err = r.Get(t.Context(), o.page, "none")
+	fails(t, err, engine.NotFound, "unknown-object")
+	same(t, "allowed", get(t, r, o.lawsuit, "4").Get("court"), "High")
+	if _, err := r.Repository.Get(engine.WithGuard(r.ctx(t.Context()), nil), o.matter, "1"); err != nil {
+		t.Errorf("without the guard: %v", err)
+	}
+}
+
+// guardViews hands views in where classes are expected.
+func guardViews(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	hides := new(rules).hide(engine.MayRead|engine.MayWrite, o.matter, "secret")
+	r := under(o, hides)
+	views := engine.NewViews(func(p *engine.Property) bool { return hides.Hides(engine.MayRead, p) })
+	view := views.Of(o.matter)
+	it := create(t, r, view, "id", "new", "title", "New", "owner", "ann", "pages", replaced(&engine.Record{Class: views.Of(o.page), Values: values(o.page, "id", "n1")}))
+	same(t, "class", it.Class, o.matter)
+	same(t, "got", get(t, r, view, "new").Get("title"), "New")
+	same(t, "listed", ids(t, r, &engine.Query{Class: view, Filter: parsed(t, view, `{"title":"New"}`), Count: -1}), []string{"new"})
+	same(t, "counted", count(t, r, view), int64(7))
+	same(t, "rows", rowsOf(t, r, view, `{"aggregates":{"n":{"count":[]}}}`), []string{"[7]"})
+	same(t, "updated", update(t, r, view, "new", "title", "Newer").Get("title"), "Newer")
+	save(t, r, record(views.Of(o.lawsuit), "suit", "title", "Suit", "next", sub(view, "id", "new", "title", "Newest")))
+	same(t, "nested", get(t, o, o.matter, "new").Get("title"), "Newest")
+	n, err := r.UpdateAll(t.Context(), &engine.Query{Class: view, Filter: parsed(t, view, `{"owner":"ann"}`), Count: -1}, values(view, "n", int64(9)))
+	same(t, "all updated", []any{n, err}, []any{int64(4), nil})
+	if err := r.Delete(t.Context(), view, "new", nil); err != nil {
+		t.Error(err)
+	}
+	n, err = r.DeleteAll(t.Context(), &engine.Query{Class: views.Of(o.lawsuit), Count: -1})
+	same(t, "all deleted", []any{n, err}, []any{int64(3), nil})
+}
