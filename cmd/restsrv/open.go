@@ -15,8 +15,10 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/audit"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
+	"restsrv/engine/guess"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
 	"restsrv/engine/store"
@@ -33,6 +35,7 @@ type database struct {
 	replays  *replay.Keeper
 	cursors  engine.CursorKey // the server's alone
 	hasher   *account.Hasher
+	guards   guards
 	system   *system
 	file     string // of SQLite; a name in the application directory for others
 }
@@ -41,14 +44,15 @@ type database struct {
 type system struct {
 	accounts                        []*engine.Class
 	files, stages, replays, secrets *engine.Class
+	guesses, events                 *engine.Class
 }
 
 func newSystem() *system {
-	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class()}
+	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class(), guess.Class(), audit.Class()}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets})
+	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.guesses, s.events})
 }
 
 // opening says how a database is opened.
@@ -86,11 +90,14 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := account.New(account.Config{Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, Log: o.log})
+	g := newGuards(c, s, sys, o)
+	accounts, err := account.New(account.Config{
+		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, Guesses: g.guesses, Audit: g.audit, Log: o.log,
+	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	d := &database{store: s, accounts: accounts, hasher: hasher, system: sys, file: path}
+	d := &database{store: s, accounts: accounts, hasher: hasher, guards: g, system: sys, file: path}
 	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil
@@ -202,7 +209,7 @@ func user(ctx context.Context, args []string, s stdio) error {
 		if err != nil {
 			return nil, nil, err
 		}
-		return d.accounts, d.store.Close, nil
+		return d.accounts, d.close, nil
 	}}
 	if in, ok := s.In.(*os.File); ok {
 		env.readPassword = terminalPassword(in, s.Err)

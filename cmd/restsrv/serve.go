@@ -74,7 +74,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.db.store.Close()) }()
+	defer func() { err = errors.Join(err, s.db.close()) }()
 	cursors, err := secret.Key(ctx, s.db.store, s.db.system.secrets, "cursor")
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *server) mount(runtime *script.Runtime) error {
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
 	s.rest = rest.New(rest.Config{
-		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Auth: s.db.accounts, Log: s.log, Audit: s.db.guards.audit, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
 		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
 	})
 	components := s.components()

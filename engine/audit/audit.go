@@ -41,7 +41,7 @@ type Journal struct {
 	cfg     Config
 	floods  floods
 	queue   chan entry // nil without rows
-	begin   sync.Once     // starts write with the first event: most commands have none
+	begin   sync.Once  // starts write with the first event: most commands have none
 	written chan struct{}
 	hurry   chan struct{} // closed by Close: nothing waits for more events
 	gone    chan struct{} // closed when Close gives up
