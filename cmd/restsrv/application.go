@@ -13,6 +13,7 @@ import (
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/meta"
+	"restsrv/engine/oauth"
 )
 
 // app is what an application directory says.
@@ -38,6 +39,10 @@ func loadApplication(config string) (*app, error) {
 		faults = append(faults, wrong...)
 	} else if names, complete := meta.Names(sources, c.Namespace); complete && len(unreadable) == 0 {
 		faults = append(faults, c.UnknownClasses(names)...)
+	}
+	if c.OAuth != nil {
+		_, wrong := oauth.ParseOptions(c.File, c.OAuth.Path+".options", c.OAuth.Options)
+		faults = append(faults, wrong...)
 	}
 	errs, warnings := deploy.Locate(c.Dir, faults).Split()
 	a := &app{config: c, meta: repository, warnings: warnings}

@@ -20,10 +20,12 @@ var siblings = map[string]map[string]string{
 	"builtin/acceptor":       {"engine/wire": "decodes its body"},
 	"builtin/crud":           {"engine/wire": "decodes its body"},
 	"builtin/token":          {"engine/wire": "decodes its body"},
+	"engine/acl":             {"engine/jsonfile": "reads acl files, which people write"},
 	"engine/account":         {"engine/jsonfile": "reads acl files, which people write"},
 	"engine/deploy":          {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/formula":         {"engine/jsonfile": "names the nearest known name in its errors"},
 	"engine/meta":            {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write", "engine/formula": "compiles what they calculate"},
+	"engine/oauth":           {"engine/jsonfile": "reads what people write of clients"},
 	"engine/script":          {"engine/wire": "decodes bodies and JSON.parse with a bounded depth"},
 	"engine/transfer":        {"engine/wire": "decodes what it reads"},
 	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate"},
@@ -34,10 +36,12 @@ var siblings = map[string]map[string]string{
 
 // owners names the one package that may import an outside library.
 var owners = map[string]string{
+	"github.com/alexedwards/scs":         "engine/session",
 	"github.com/dop251/goja":             "engine/script",
 	"github.com/dlclark/regexp2":         "engine/script",
 	"github.com/fsnotify/fsnotify":       "engine/watch",
 	"github.com/gorilla/mux":             "engine/rest",
+	"github.com/go-oauth2/oauth2/v4":     "engine/oauth",
 	"github.com/jmoiron/sqlx":            "engine/store",
 	"modernc.org/sqlite":                 "engine/store/sqlite",
 	"github.com/lib/pq":                  "engine/store/postgres",

@@ -15,12 +15,15 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/acl"
 	"restsrv/engine/audit"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/guess"
+	"restsrv/engine/oauth"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
+	"restsrv/engine/session"
 	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/sqlite"
@@ -31,6 +34,7 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
+	policy   *acl.Store
 	files    *file.Storage
 	replays  *replay.Keeper
 	cursors  engine.CursorKey // the server's alone
@@ -42,17 +46,35 @@ type database struct {
 
 // system are the classes of the server's own items. No application has them.
 type system struct {
-	accounts                        []*engine.Class
-	files, stages, replays, secrets *engine.Class
-	guesses, events                 *engine.Class
+	accounts []*engine.Class
+	policy   []*engine.Class
+	grants   []*engine.Class
+	files    *engine.Class
+	stages   *engine.Class
+	replays  *engine.Class
+	secrets  *engine.Class
+	sessions *engine.Class
+	guesses  *engine.Class
+	events   *engine.Class
 }
 
 func newSystem() *system {
-	return &system{account.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class(), guess.Class(), audit.Class()}
+	return &system{
+		accounts: account.Classes(),
+		policy:   acl.Classes(),
+		grants:   oauth.Classes(),
+		files:    file.Class(),
+		stages:   workflow.Class(),
+		replays:  replay.Class(),
+		secrets:  secret.Class(),
+		sessions: session.Class(),
+		guesses:  guess.Class(),
+		events:   audit.Class(),
+	}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.guesses, s.events})
+	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events})
 }
 
 // opening says how a database is opened.
@@ -90,14 +112,17 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	g := newGuards(c, s, sys, o)
-	accounts, err := account.New(account.Config{
-		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, Guesses: g.guesses, Audit: g.audit, Log: o.log,
+	d := &database{store: s, hasher: hasher, guards: newGuards(c, s, sys, o), system: sys, file: path}
+	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Audit: d.guards.audit, Log: o.log}); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	d.accounts, err = account.New(account.Config{
+		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, First: d.policy.EnsureAdmin,
+		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: o.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	d := &database{store: s, accounts: accounts, hasher: hasher, guards: g, system: sys, file: path}
 	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"sort"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -36,6 +37,7 @@ type server struct {
 	db      *database
 	rest    *rest.Server
 	scripts *script.Manager
+	address atomic.Value // net.Addr that is listened to; nothing before
 }
 
 // components are what ion://name in the options of a service may name. Those
@@ -91,7 +93,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	defer runtime.Close()
-	if err := s.mount(runtime); err != nil {
+	if err := s.mount(ctx, runtime); err != nil {
 		return err
 	}
 	stop, err := s.reloads()
@@ -135,12 +137,22 @@ func (s *server) createObjects(ctx context.Context) error {
 
 // mount builds every service. A script that cannot be loaded answers 503, and
 // with -strict ends the start; a builtin's options must be right.
-func (s *server) mount(runtime *script.Runtime) error {
+func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return s.rest.Mount(name, modes[name], svc) }
 	s.scripts = script.NewManager(runtime, mount)
+	sessions, err := s.openSessions()
+	if err != nil {
+		return err
+	}
+	handlers := sessions.Handlers()
+	bearers, err := s.openOAuth(ctx, sessions, handlers)
+	if err != nil {
+		return err
+	}
 	s.rest = rest.New(rest.Config{
 		Auth: s.db.accounts, Log: s.log, Audit: s.db.guards.audit, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Sessions: sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: s.config.TrustedProxies,
 		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
 	})
 	components := s.components()
@@ -246,9 +258,10 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() {
+	if a, ok := l.Addr().(*net.TCPAddr); ok && !a.IP.IsLoopback() && !strings.HasPrefix(s.config.PublicURL, "https:") {
 		s.log.Warn("listening beyond this machine without TLS: passwords and tokens travel in the clear unless a proxy adds it", "addr", l.Addr().String())
 	}
+	s.address.Store(l.Addr())
 	c := s.config
 	h := &http.Server{
 		Handler:           s.rest,

@@ -7,6 +7,7 @@ package deploy
 
 import (
 	"bytes"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -48,8 +49,13 @@ type Config struct {
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
-	SignIn          SignIn        // what failed sign-ins lead to
-	Audit           Audit         // where events are kept
+
+	PublicURL       string         // scheme://host[:port] by which clients reach the server; "" when not given
+	TrustedProxies  []netip.Prefix // who is believed about whom it forwards requests of
+	SessionIdle     time.Duration  // after which an unused browser session ends; default 30 minutes
+	SessionLifetime time.Duration  // after which any ends; default 12 hours
+	SignIn          SignIn         // what failed sign-ins lead to
+	Audit           Audit          // where events are kept
 }
 
 // Service is one routed service of modules.rest.globals.di.
@@ -132,6 +138,8 @@ func defaults() *Config {
 		QueryTimeout:    30 * time.Second,
 		MaxHeaderBytes:  64 << 10,
 		MinBodyRate:     1 << 10,
+		SessionIdle:     30 * time.Minute,
+		SessionLifetime: 12 * time.Hour,
 		SignIn:          defaultSignIn(),
 		Audit:           Audit{Keep: 90 * day},
 	}

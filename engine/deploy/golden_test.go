@@ -100,6 +100,9 @@ func report(c *Config, faults engine.Faults) string {
 	fmt.Fprintf(&b, "namespace %q db %s synchronous %s pool %d addr %s\n", c.Namespace, c.DB, c.Synchronous, c.Pool, c.Addr)
 	fmt.Fprintf(&b, "token %v shutdown %v header %v idle %v query %v headers %d body %d/s\n", c.TokenLifetime, c.ShutdownTimeout,
 		c.HeaderTimeout, c.IdleTimeout, c.QueryTimeout, c.MaxHeaderBytes, c.MinBodyRate)
+	if usual := defaults(); c.PublicURL != "" || c.TrustedProxies != nil || c.SessionIdle != usual.SessionIdle || c.SessionLifetime != usual.SessionLifetime {
+		fmt.Fprintf(&b, "public %q proxies %v session %v %v\n", c.PublicURL, c.TrustedProxies, c.SessionIdle, c.SessionLifetime)
+	}
 	if c.SignIn != defaultSignIn() || c.Audit != (Audit{Keep: 90 * day}) {
 		fmt.Fprintf(&b, "signIn %v audit %v\n", c.SignIn, c.Audit)
 	}

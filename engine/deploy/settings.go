@@ -18,7 +18,7 @@ import (
 // taken for a misspelt one only when it is near.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits",
-		"signIn", "audit"}
+		"publicURL", "trustedProxies", "session", "signIn", "audit"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
@@ -49,6 +49,9 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
 		c.MinBodyRate = int(n)
 	}
+	l.publicURL(in("publicURL"))
+	l.trustedProxies(in("trustedProxies"))
+	l.session(in("session"))
 	l.signIn(in("signIn"))
 	l.audit(in("audit"))
 }

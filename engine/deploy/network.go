@@ -1,0 +1,71 @@
+package deploy
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// publicURL reads the address by which clients reach the server. It has no
+// path: cookies, redirects and links of files begin at the root.
+func (l *loader) publicURL(o jsonfile.Object) {
+	text := o.Text("publicURL")
+	if text == "" {
+		return
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil ||
+		strings.Trim(u.EscapedPath(), "/") != "" || u.RawQuery != "" || u.ForceQuery || strings.Contains(text, "#") || strings.HasSuffix(u.Host, ":") {
+		found := engine.Quote(text)
+		if err != nil || u.User != nil {
+			found = "another text" // it may hold a password
+		}
+		o.Fault(o.At("publicURL"), found, "https://host or https://host:port, without a path")
+		return
+	}
+	host := strings.ToLower(u.Host)
+	if u.Scheme == "https" {
+		host = strings.TrimSuffix(host, ":443")
+	} else {
+		host = strings.TrimSuffix(host, ":80")
+	}
+	l.config.PublicURL = u.Scheme + "://" + host
+}
+
+// trustedProxies reads addresses and networks, such as 10.0.0.0/8.
+func (l *loader) trustedProxies(o jsonfile.Object) {
+	for i, v := range o.List("trustedProxies") {
+		text, _ := v.(string)
+		p, err := netip.ParsePrefix(text)
+		if a, bad := netip.ParseAddr(text); bad == nil {
+			a = a.Unmap().WithZone("")
+			p, err = netip.PrefixFrom(a, a.BitLen()), nil
+		}
+		if err != nil || p.Addr().Is4In6() {
+			found := jsonfile.Describe(v)
+			if text != "" {
+				found = engine.Quote(text)
+			}
+			o.Fault(jsonfile.Element(o.At("trustedProxies"), i), found, "an address such as 10.0.0.1, or a network such as 10.0.0.0/8")
+			continue
+		}
+		l.config.TrustedProxies = append(l.config.TrustedProxies, p.Masked())
+	}
+}
+
+// session reads how long browser sessions last.
+func (l *loader) session(o jsonfile.Object) {
+	in, ok := o.Child("session")
+	if !ok {
+		return
+	}
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"idle", "lifetime"})
+	c := l.config
+	c.SessionIdle = seconds(in, "idle", time.Second, c.SessionIdle)
+	c.SessionLifetime = seconds(in, "lifetime", time.Second, c.SessionLifetime)
+}

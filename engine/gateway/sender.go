@@ -1,0 +1,284 @@
+package gateway
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Bounds of fetching tokens.
+const (
+	tokenTime = 15 * time.Second // that fetching one may take
+	maxToken  = 4 << 10          // bytes
+	sulk      = 5 * time.Second  // after a failure to fetch one
+	firstWait = time.Second      // before a token that is refused is replaced,
+	lastWait  = 10 * time.Minute // at most, doubling while new ones are refused too
+)
+
+// sender sends requests with the credentials of a gateway. A request that is
+// refused is sent once more with a new token, unless its body has gone.
+type sender struct {
+	gateway *gateway
+	next    http.RoundTripper
+	valid   func(ctx context.Context, token string) bool // nil when only the other server knows
+	idle    time.Duration
+	clock   func() time.Time
+
+	turn    chan struct{} // held by who fetches a token
+	current atomic.Pointer[token]
+	failed  error     // why the last one could not be fetched,
+	until   time.Time // and how long it is not tried again; both under turn
+}
+
+// token is one that was fetched. It may be replaced when it is refused and not
+// younger than wait.
+type token struct {
+	secret string
+	at     time.Time
+	wait   time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	used, err := s.token(r.Context(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, unsent, err := s.send(r, used)
+	if err != nil || !refused(resp) || used == nil || !s.replaceable(r.Context(), used, resp.StatusCode) {
+		return s.judge(resp, err)
+	}
+	fresh, err := s.token(r.Context(), used)
+	if err != nil {
+		discard(resp)
+		return nil, err
+	}
+	if !unsent() {
+		return s.judge(resp, nil) // the next request has the new token
+	}
+	discard(resp)
+	resp, _, err = s.send(r, fresh)
+	if err == nil && refused(resp) {
+		s.current.CompareAndSwap(fresh, &token{secret: fresh.secret, at: fresh.at, wait: min(2*used.wait, lastWait)})
+	}
+	return s.judge(resp, err)
+}
+
+func refused(r *http.Response) bool {
+	return r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden
+}
+
+// judge tells the browser that the gateway's own credentials are refused: a
+// 401 would have it sign in again, which changes nothing.
+func (s *sender) judge(resp *http.Response, err error) (*http.Response, error) {
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusUnauthorized {
+		discard(resp)
+		return nil, engine.Wrap(errors.New("the service does not accept "+s.gateway.Account), "gateway "+s.gateway.Name)
+	}
+	return resp, nil
+}
+
+// replaceable reports whether a refusal may be the token's fault.
+func (s *sender) replaceable(ctx context.Context, t *token, status int) bool {
+	if s.valid != nil {
+		return !s.valid(ctx, t.secret)
+	}
+	return status == http.StatusUnauthorized || s.clock().Sub(t.at) >= t.wait
+}
+
+// send sends a request once with the credentials, in a copy of its own. unsent
+// reports that no part of the body was taken, and keeps it so.
+func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent func() bool, err error) {
+	ctx, cancel := context.WithCancelCause(r.Context())
+	out := r.Clone(ctx)
+	s.authorize(out, t)
+	timer := time.AfterFunc(s.idle, func() { cancel(context.DeadlineExceeded) })
+	body := &attempt{src: r.Body, timer: timer, idle: s.idle}
+	if r.Body != nil && r.Body != http.NoBody {
+		out.Body = body
+		if s.gateway.Endpoint != "" {
+			out.Header.Set("Expect", "100-continue") // who refuses does so before the body goes
+		}
+	}
+	resp, err = s.next.RoundTrip(out)
+	body.answered()
+	if err != nil {
+		timer.Stop()
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		cancel(nil)
+		return nil, nil, err
+	}
+	resp.Body = &timed{ReadCloser: resp.Body, timer: timer, idle: s.idle, cancel: cancel}
+	return resp, body.unsent, nil
+}
+
+// authorize puts the credentials in. A service of this server takes those of
+// its mode.
+func (s *sender) authorize(r *http.Request, t *token) {
+	g := s.gateway
+	if t != nil {
+		r.Header.Set("Authorization", "Bearer "+t.secret)
+	}
+	switch {
+	case g.Endpoint == "":
+		r.Header.Set("Auth-User", g.Account)
+		r.Header.Set("Auth-Pwd", g.Secret)
+	case t == nil:
+		r.Header.Set("Authorization", basic(g.Account, g.Secret))
+	}
+}
+
+func basic(account, secret string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(account+":"+secret))
+}
+
+// token returns the token to use: nil when the gateway uses none, and another
+// one than old. One request at a time fetches it.
+func (s *sender) token(ctx context.Context, old *token) (*token, error) {
+	if s.gateway.TokenPath == "" {
+		return nil, nil
+	}
+	if t := s.current.Load(); t != nil && t != old {
+		return t, nil
+	}
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if t := s.current.Load(); t != nil && t != old {
+		return t, nil
+	}
+	if s.clock().Before(s.until) {
+		return nil, s.failed
+	}
+	// Others wait for it: it is fetched even when this request ends.
+	fetching, cancel := context.WithTimeout(context.WithoutCancel(ctx), tokenTime)
+	defer cancel()
+	secret, err := s.fetch(fetching)
+	if err != nil {
+		s.failed, s.until = err, s.clock().Add(sulk)
+		return nil, err
+	}
+	t := &token{secret: secret, at: s.clock(), wait: firstWait}
+	s.current.Store(t)
+	return t, nil
+}
+
+// fetch asks for a token with name and password, as the ancestor does: the body
+// of the answer is the token.
+func (s *sender) fetch(ctx context.Context) (string, error) {
+	g := s.gateway
+	// Not the caller's address: its guesses are not these.
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.to+g.TokenPath, http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Authorization", basic(g.Account, g.Secret))
+	if id := engine.CallerFrom(ctx).Request; id != "" {
+		r.Header.Set("X-Request-Id", id)
+	}
+	resp, err := s.next.RoundTrip(r)
+	if err != nil {
+		return "", err
+	}
+	defer discard(resp)
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxToken+1))
+	secret := strings.TrimSpace(string(text))
+	switch {
+	case err != nil:
+		return "", err
+	case refused(resp):
+		return "", engine.Wrap(errors.New("no token for "+g.Account+": "+resp.Status), "gateway "+g.Name)
+	case resp.StatusCode != http.StatusOK:
+		return "", errors.New("no token for " + g.Account + ": " + resp.Status)
+	case secret == "" || len(secret) > maxToken || strings.ContainsFunc(secret, func(c rune) bool { return c <= ' ' || c >= 0x7f }):
+		return "", errors.New("what " + g.TokenPath + " answers is no token")
+	}
+	return secret, nil
+}
+
+// discard ends a response that nobody reads.
+func discard(r *http.Response) {
+	_, _ = io.CopyN(io.Discard, r.Body, 4<<10) // so that its connection can be used again
+	r.Body.Close()
+}
+
+// attempt is the body of a request that is sent once.
+type attempt struct {
+	src   io.Reader
+	idle  time.Duration
+	mu    sync.Mutex
+	timer *time.Timer // of the silence of the other server; nil once it answers
+	taken bool        // some of it was read
+	over  bool        // it may not be read any more
+}
+
+// Read implements io.Reader.
+func (a *attempt) Read(p []byte) (int, error) {
+	a.mu.Lock()
+	if a.over {
+		a.mu.Unlock()
+		return 0, errAborted
+	}
+	a.taken = true
+	if a.timer != nil {
+		a.timer.Reset(a.idle)
+	}
+	a.mu.Unlock()
+	return a.src.Read(p)
+}
+
+// Close implements io.Closer. Who made the request closes what it sent.
+func (a *attempt) Close() error { return nil }
+
+func (a *attempt) answered() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timer = nil
+}
+
+func (a *attempt) unsent() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.over = true
+	return !a.taken
+}
+
+// timed is the body of a response, which ends when nothing comes for too long.
+type timed struct {
+	io.ReadCloser
+	timer  *time.Timer
+	idle   time.Duration
+	cancel context.CancelCauseFunc
+}
+
+// Read implements io.Reader. The time that the browser takes does not count.
+func (t *timed) Read(p []byte) (int, error) {
+	t.timer.Reset(t.idle)
+	n, err := t.ReadCloser.Read(p)
+	t.timer.Stop()
+	return n, err
+}
+
+// Close implements io.Closer.
+func (t *timed) Close() error {
+	t.timer.Stop()
+	err := t.ReadCloser.Close()
+	t.cancel(nil)
+	return err
+}

@@ -1,0 +1,246 @@
+package oauth
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-oauth2/oauth2/v4"
+	"github.com/go-oauth2/oauth2/v4/errors"
+	"github.com/go-oauth2/oauth2/v4/server"
+
+	"restsrv/engine"
+)
+
+// asked is a request for a code whose client and redirect URI are trusted.
+type asked struct {
+	client   *Client
+	account  *engine.Account // who is asked
+	redirect string          // where answers go
+	form     form
+	scope    *engine.Scope
+}
+
+// serveGrant is /oauth2/grant: GET shows the consent page, POST is the answer.
+func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
+	guardPage(w.Header())
+	if r.Method != http.MethodGet && r.Method != http.MethodPost {
+		w.Header().Set("Allow", "GET, POST")
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	f, err := parameters(w, r)
+	if err != nil {
+		p.refuse(w, r, err)
+		return
+	}
+	account, ok := p.cfg.Sessions.Require(w, f.again(r))
+	if !ok {
+		return
+	}
+	a, err := p.trusted(r.Context(), f)
+	if err != nil {
+		p.refuse(w, r, err)
+		return
+	}
+	a.account = account
+	location, err := p.decide(r, a)
+	switch {
+	case err != nil:
+		p.logFailure(r, err)
+		redirect(w, p.answer(a, failureOf(err).parameters()))
+	case location != "":
+		redirect(w, location)
+	default:
+		p.showConsent(w, r, a)
+	}
+}
+
+// parameters are those of the query and of the body together.
+func parameters(w http.ResponseWriter, r *http.Request) (form, error) {
+	query, err := parseForm(r.URL.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	if r.Method == http.MethodGet || r.ContentLength == 0 {
+		return once(query)
+	}
+	body, err := readForm(w, r)
+	if err != nil {
+		return nil, err
+	}
+	return once(query, body)
+}
+
+// again is the request with all parameters in its address, to come back to
+// after signing in. An answer that came with it does not count: the account was
+// not known.
+func (f form) again(r *http.Request) *http.Request {
+	v := url.Values{}
+	for name, value := range f {
+		if name != "grant" && name != "deny" && name != "allowed" {
+			v.Set(name, value)
+		}
+	}
+	again := *r
+	again.URL = &url.URL{Path: grantPath, RawQuery: v.Encode()}
+	return &again
+}
+
+// trusted finds the client and where its answers go. Its errors go nowhere but
+// to who sits there: a redirect could lead anywhere.
+func (p *Provider) trusted(ctx context.Context, f form) (*asked, error) {
+	if f["client_id"] == "" {
+		return nil, invalidRequest("client_id is missing")
+	}
+	c, err := p.client(ctx, f["client_id"])
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, &failure{kind: errors.ErrInvalidClient, text: "there is no client " + f["client_id"]}
+	}
+	if f["redirect_uri"] == "" && len(c.RedirectURIs) == 0 {
+		return nil, invalidRequest("the client has registered no redirect URI")
+	}
+	uri, ok := c.redirect(f["redirect_uri"])
+	if !ok {
+		return nil, invalidRequest("redirect_uri is not one that the client has registered")
+	}
+	return &asked{client: c, redirect: uri, form: f}, nil
+}
+
+// decide answers a request: where to go, or "" to ask the account. Errors are
+// for the client.
+func (p *Provider) decide(r *http.Request, a *asked) (location string, err error) {
+	if err := a.check(); err != nil {
+		return "", err
+	}
+	ctx := r.Context()
+	if r.Method == http.MethodGet {
+		agreed, err := p.agreed(ctx, a)
+		if err != nil || !agreed {
+			return "", err
+		}
+		return p.grant(ctx, a)
+	}
+	if _, deny := a.form["deny"]; deny || a.form["allowed"] == "false" {
+		p.audit(ctx, event(engine.ConsentDenied, a.client.ID, a.account.ID))
+		if err := p.disagree(ctx, a); err != nil {
+			return "", err
+		}
+		return "", &failure{kind: errors.ErrAccessDenied, text: "the account refused"}
+	}
+	if err := p.agree(ctx, a); err != nil {
+		return "", err
+	}
+	p.audit(ctx, event(engine.ConsentGiven, a.client.ID, a.account.ID, engine.Field{Name: "scope", Value: a.scope.String()}))
+	return p.grant(ctx, a)
+}
+
+// check refuses what a client may not ask for.
+func (a *asked) check() (err error) {
+	f, c := a.form, a.client
+	switch {
+	case f["response_type"] == "":
+		return invalidRequest("response_type is missing")
+	case f["response_type"] != "code":
+		return &failure{kind: errors.ErrUnsupportedResponseType, text: "response_type must be code"}
+	case f["response_mode"] != "" && f["response_mode"] != "query":
+		return invalidRequest("response_mode must be query")
+	case !c.may(authorizationCode):
+		return unauthorizedClient("the client may not use " + authorizationCode)
+	case f["code_challenge"] == "" && (c.Public || f["code_challenge_method"] != ""):
+		return invalidRequest("code_challenge is missing")
+	case f["code_challenge"] != "" && f["code_challenge_method"] != "S256":
+		return invalidRequest("code_challenge_method must be S256")
+	case f["code_challenge"] != "" && (len(f["code_challenge"]) != 43 || !unreserved(f["code_challenge"])):
+		return invalidRequest("code_challenge is not a SHA-256 in base64url")
+	}
+	a.scope, err = scopeFor(c, f["scope"])
+	return err
+}
+
+// grant makes a code and returns where it goes.
+func (p *Provider) grant(ctx context.Context, a *asked) (location string, err error) {
+	ti, err := p.library.GetAuthorizeToken(ctx, &server.AuthorizeRequest{
+		ResponseType: oauth2.Code, ClientID: a.client.ID, UserID: a.account.ID, Scope: a.scope.String(),
+		RedirectURI: a.form["redirect_uri"], CodeChallenge: a.form["code_challenge"], CodeChallengeMethod: oauth2.CodeChallengeS256,
+	})
+	if err != nil {
+		return "", err
+	}
+	v := url.Values{}
+	for name, value := range p.library.GetAuthorizeData(oauth2.Code, ti) {
+		if s, ok := value.(string); ok {
+			v.Set(name, s)
+		}
+	}
+	return p.answer(a, v), nil
+}
+
+// answer is the redirect URI with an answer; its own query stays as it is.
+func (p *Provider) answer(a *asked, v url.Values) string {
+	if state := a.form["state"]; state != "" {
+		v.Set("state", state)
+	}
+	if p.cfg.PublicURL {
+		v.Set("iss", p.cfg.Issuer())
+	}
+	switch uri := a.redirect; {
+	case !strings.Contains(uri, "?"):
+		return uri + "?" + v.Encode()
+	case strings.HasSuffix(uri, "?") || strings.HasSuffix(uri, "&"):
+		return uri + v.Encode()
+	default:
+		return uri + "&" + v.Encode()
+	}
+}
+
+// parameters are a failure as a redirect tells it.
+func (f *failure) parameters() url.Values {
+	return url.Values{"error": {f.kind.Error()}, "error_description": {described(f.text)}}
+}
+
+// redirect answers 302 without a body of its own: what the location holds is
+// for the client alone.
+func redirect(w http.ResponseWriter, location string) {
+	w.Header().Set("Location", location)
+	w.WriteHeader(http.StatusFound)
+}
+
+// guardPage sets what keeps pages and answers from other sites, caches and
+// logs.
+func guardPage(h http.Header) {
+	h.Set("Cache-Control", "no-store")
+	h.Set("Pragma", "no-cache")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Content-Security-Policy", pagePolicy)
+}
+
+// refuse answers an error that no redirect may carry: 400, as a page to who
+// asks for pages, else as JSON.
+func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	p.logFailure(r, err)
+	f := failureOf(err)
+	status := f.status
+	if status == 0 {
+		status = http.StatusBadRequest
+	}
+	if f.retry > 0 {
+		w.Header().Set("Retry-After", f.response().Header.Get("Retry-After"))
+	}
+	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+		showRefusal(w, status, f)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	b, _ := json.Marshal(map[string]any{"code": status, "error": f.kind.Error(), "error_description": described(f.text)})
+	_, _ = w.Write(append(b, '\n')) // the client may be gone
+}

@@ -1,0 +1,182 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Names of the system classes. No application class can have them.
+const (
+	grantClass   = "#oauth-grant"
+	spentClass   = "#oauth-spent"
+	consentClass = "#oauth-consent"
+)
+
+// Classes builds the system classes of what is granted. Open the store with
+// them, hand the same slice to New, and show them to nobody else.
+func Classes() []*engine.Class {
+	return []*engine.Class{
+		// A grant is a code and all that comes of it: one access token and one
+		// refresh token at a time. Secrets are SHA-256, in hex.
+		systemClass(grantClass,
+			property("client", engine.String),
+			indexed("account", engine.String),
+			property("basis", engine.String), // the account's password had it when it was granted
+			property("scope", engine.Text),   // that was granted
+			property("created", engine.DateTime),
+			indexed("expires", engine.DateTime), // the last of all below
+
+			indexed("code", engine.String),         // null where there was none
+			property("used", engine.Boolean),       // the code
+			property("redirect", engine.Text),      // where the code was sent
+			property("redirected", engine.Boolean), // the request for the code named it
+			property("challenge", engine.String),   // of PKCE, null for none
+
+			indexed("access", engine.String),
+			property("accessScope", engine.Text),
+			property("issued", engine.DateTime), // the access token
+			property("accessExpires", engine.DateTime),
+			indexed("refresh", engine.String),
+			property("refreshExpires", engine.DateTime),
+		),
+		// A refresh token that was exchanged for another one.
+		systemClass(spentClass,
+			property("grant", engine.String),
+			indexed("expires", engine.DateTime),
+		),
+		// What an account lets a client have without being asked again.
+		systemClass(consentClass,
+			indexed("account", engine.String),
+			indexed("client", engine.String),
+			property("scope", engine.Text),
+			property("given", engine.DateTime),
+		),
+	}
+}
+
+// systemClass builds a class with the key id. The rest may be null, so that a
+// later version can add properties to an older database.
+func systemClass(name string, properties ...*engine.Property) *engine.Class {
+	all := append([]*engine.Property{property("id", engine.String)}, properties...)
+	c := &engine.Class{Name: name, Caption: name, Key: []string{"id"}, Properties: all}
+	for i, p := range all {
+		p.OrderNumber, p.Nullable, p.Definition = i, i > 0, name
+	}
+	if err := c.Init(); err != nil {
+		panic(err) // the classes above are constants of the program
+	}
+	c.Link()
+	return c
+}
+
+func property(name string, t engine.PropertyType) *engine.Property {
+	return &engine.Property{Name: name, Caption: name, Type: t}
+}
+
+func indexed(name string, t engine.PropertyType) *engine.Property {
+	p := property(name, t)
+	p.Indexed = true
+	return p
+}
+
+// set is one named value of a system item.
+type set struct {
+	name  string
+	value any
+}
+
+// values makes the values of a system item; what is not named stays Absent.
+func values(c *engine.Class, sets ...set) engine.Values {
+	v := engine.NewValues(c)
+	for _, s := range sets {
+		v[c.Property(s.name).Index] = s.value
+	}
+	return v
+}
+
+// text returns a text value of a system item, "" for null.
+func text(it *engine.Item, name string) string {
+	s, _ := it.Get(name).(string)
+	return s
+}
+
+// flag returns a boolean of a system item, false for null.
+func flag(it *engine.Item, name string) bool {
+	b, _ := it.Get(name).(bool)
+	return b
+}
+
+// when returns a moment of a system item; the zero time for null.
+func when(it *engine.Item, name string) time.Time {
+	if i, ok := it.Get(name).(engine.Instant); ok {
+		return i.Time()
+	}
+	return time.Time{}
+}
+
+// moment is a time as it is stored; null for the zero time.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return engine.InstantOf(t)
+}
+
+// optional is text as it is stored; null for none.
+func optional(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// secretBytes of randomness are in a code or a token; twice as many hex digits,
+// as the ancestor has.
+const secretBytes = 20
+
+// newSecret makes a code or a token, and the hash that is stored of it.
+func newSecret() (secret, hash string) {
+	b := make([]byte, secretBytes)
+	rand.Read(b) // never fails: it ends the process instead
+	secret = hex.EncodeToString(b)
+	return secret, hashOf(secret)
+}
+
+func newID() string {
+	b := make([]byte, 16)
+	rand.Read(b)
+	return hex.EncodeToString(b)
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// wellFormed reports whether s looks like a code or a token: the form is
+// public.
+func wellFormed(s string) bool {
+	if len(s) != 2*secretBytes {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// asServer returns a context in which the server itself acts: nobody has
+// rights on system classes.
+func asServer(ctx context.Context) context.Context {
+	if engine.AccountFrom(ctx) != nil {
+		ctx = engine.WithAccount(ctx, nil)
+	}
+	return engine.WithGuard(ctx, nil)
+}

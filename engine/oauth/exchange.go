@@ -1,0 +1,191 @@
+package oauth
+
+import (
+	"context"
+
+	"github.com/go-oauth2/oauth2/v4"
+	"github.com/go-oauth2/oauth2/v4/errors"
+
+	"restsrv/engine"
+)
+
+// exchangeCode gives tokens for a code, once. A code that comes again ends all
+// that it gave (RFC 6749 section 4.1.2).
+func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
+	if err := p.admit(ctx); err != nil {
+		return g, "", err
+	}
+	var it *engine.Item
+	if wellFormed(r.Code) {
+		if it, err = p.byHash(ctx, "code", hashOf(r.Code)); err != nil {
+			return g, "", err
+		}
+	}
+	if it == nil || text(it, "client") != c.ID {
+		p.guessed(ctx)
+		return g, "", invalidGrant("the code is unknown, expired or another client's")
+	}
+	if flag(it, "used") {
+		return g, "", p.reused(ctx, it, "code")
+	}
+	if !when(it, "expires").After(p.cfg.Now()) {
+		return g, "", invalidGrant("the code is unknown, expired or another client's")
+	}
+	if flag(it, "redirected") && r.RedirectURI == "" || r.RedirectURI != "" && r.RedirectURI != text(it, "redirect") {
+		return g, "", invalidGrant("redirect_uri is not that of the code")
+	}
+	if challenge := text(it, "challenge"); !proves(challenge, r.CodeVerifier) || c.Public && challenge == "" {
+		return g, "", invalidGrant("code_verifier is not that of the code_challenge")
+	}
+	granted, err := p.stillGranted(ctx, c, it)
+	if err != nil {
+		return g, "", err
+	}
+	g, sets := p.issue(c, granted, granted, c.may(refreshToken))
+	done, err := p.advance(ctx, it, append(sets, set{"used", true})...)
+	if err != nil {
+		return g, "", err
+	}
+	if !done {
+		return given{}, "", p.reused(ctx, it, "code")
+	}
+	return g, text(it, "account"), nil
+}
+
+// stillGranted is the scope of a grant, if its account and its client still
+// stand by it.
+func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item) (*engine.Scope, error) {
+	a, err := p.holder(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := engine.ParseScope(text(it, "scope"))
+	if err != nil || a == nil || !scope.Within(c.Scope) {
+		return nil, invalidGrant("the account or the client was changed since it was granted")
+	}
+	return scope, nil
+}
+
+// exchangeRefresh gives new tokens for a refresh token, once. One that comes
+// again ends the whole family (RFC 9700 section 4.14.2).
+func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
+	if err := p.admit(ctx); err != nil {
+		return g, "", err
+	}
+	var it *engine.Item
+	if wellFormed(r.Refresh) {
+		if it, err = p.byHash(ctx, "refresh", hashOf(r.Refresh)); err != nil {
+			return g, "", err
+		}
+	}
+	if it == nil {
+		return g, "", p.spentBefore(ctx, c, r.Refresh)
+	}
+	if text(it, "client") != c.ID {
+		p.guessed(ctx)
+		return g, "", invalidGrant("the refresh token is unknown, expired or another client's")
+	}
+	if !when(it, "refreshExpires").After(p.cfg.Now()) {
+		return g, "", invalidGrant("the refresh token is unknown, expired or another client's")
+	}
+	granted, err := p.stillGranted(ctx, c, it)
+	if err != nil {
+		return g, "", err
+	}
+	scope := granted
+	if r.Scope != "" {
+		if scope, err = engine.ParseScope(r.Scope); err != nil || !scope.Within(granted) {
+			return g, "", invalidScope("the scope is wider than what was granted")
+		}
+	}
+	if err := p.spend(ctx, it); err != nil {
+		return g, "", err
+	}
+	g, sets := p.issue(c, granted, scope, true)
+	done, err := p.advance(ctx, it, sets...)
+	if err != nil {
+		return g, "", err
+	}
+	if !done {
+		now, err := p.find(ctx, it.Class, it.ID)
+		switch {
+		case err != nil:
+			return given{}, "", err
+		case now != nil && text(now, "refresh") == text(it, "refresh"): // its access token was revoked
+			return p.exchangeRefresh(ctx, c, r)
+		}
+		return given{}, "", p.reused(ctx, it, "refresh token")
+	}
+	p.sweep()
+	return g, text(it, "account"), nil
+}
+
+// spentBefore is the error for a refresh token that no grant has now; one that
+// a grant had before ends it.
+func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) error {
+	unknown := invalidGrant("the refresh token is unknown, expired or another client's")
+	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh))
+	if err != nil {
+		return err
+	}
+	if spent == nil {
+		p.guessed(ctx)
+		return unknown
+	}
+	it, err := p.find(ctx, p.classes.grant, text(spent, "grant"))
+	if err != nil {
+		return err
+	}
+	if it == nil || text(it, "client") != c.ID {
+		return unknown
+	}
+	return p.reused(ctx, it, "refresh token")
+}
+
+// giveOwn gives a client a token for its own account.
+func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g given, err error) {
+	scope, err := scopeFor(c, asked)
+	if err != nil {
+		return g, err
+	}
+	a, basis, err := p.current(ctx, c.Account)
+	if err != nil {
+		return g, err
+	}
+	if a == nil {
+		return g, unauthorizedClient("the client has no account of its own")
+	}
+	g, sets := p.issue(c, scope, scope, false)
+	sets = append(sets, set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID},
+		set{"basis", basis}, set{"created", moment(p.cfg.Now())})
+	class := p.classes.grant
+	_, err = p.cfg.Data.Create(asServer(ctx), class, values(class, sets...), engine.WriteOptions{})
+	p.sweep()
+	return g, err
+}
+
+// scopeFor is what a client gets that asks for a scope: all that it may have
+// when it does not say.
+func scopeFor(c *Client, asked string) (*engine.Scope, error) {
+	if len(asked) > maxScope {
+		return nil, invalidScope("the scope is too long")
+	}
+	scope, err := engine.ParseScope(asked)
+	if err != nil {
+		return nil, invalidScope(failureOf(err).text)
+	}
+	if scope == nil {
+		return c.Scope, nil
+	}
+	if !scope.Within(c.Scope) {
+		return nil, invalidScope("the scope is wider than the client may have: " + c.Scope.String())
+	}
+	return scope, nil
+}
+
+// maxScope is the longest scope in bytes.
+const maxScope = 2000
+
+func invalidScope(text string) error {
+	return &failure{kind: errors.ErrInvalidScope, text: text}
+}

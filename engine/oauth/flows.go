@@ -1,0 +1,238 @@
+package oauth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"github.com/go-oauth2/oauth2/v4"
+	"github.com/go-oauth2/oauth2/v4/errors"
+	"github.com/go-oauth2/oauth2/v4/models"
+	"github.com/go-oauth2/oauth2/v4/server"
+
+	"restsrv/engine"
+)
+
+// flows is the library's Manager over our storage: what the library does is
+// worded by it and done here.
+type flows struct{ p *Provider }
+
+// newLibrary makes the library's server. What it is not asked for here it is
+// not allowed.
+func (p *Provider) newLibrary() *server.Server {
+	s := server.NewServer(&server.Config{
+		TokenType:                   "Bearer",
+		AllowedResponseTypes:        []oauth2.ResponseType{oauth2.Code},
+		AllowedGrantTypes:           []oauth2.GrantType{oauth2.AuthorizationCode, oauth2.Refreshing, oauth2.ClientCredentials},
+		AllowedCodeChallengeMethods: []oauth2.CodeChallengeMethod{oauth2.CodeChallengeS256},
+	}, &flows{p})
+	s.SetInternalErrorHandler(func(err error) *errors.Response { return failureOf(err).response() })
+	return s
+}
+
+// GetClient finds a client.
+func (f *flows) GetClient(ctx context.Context, id string) (oauth2.ClientInfo, error) {
+	c, err := f.p.client(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, invalidClient()
+	}
+	return &models.Client{ID: c.ID, Public: c.Public, UserID: c.Account}, nil
+}
+
+// GenerateAuthToken makes the code of a grant.
+func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
+	c, err := f.p.client(ctx, r.ClientID)
+	if err != nil {
+		return nil, err
+	}
+	a, basis, err := f.p.current(ctx, r.UserID)
+	if err != nil {
+		return nil, err
+	}
+	redirect, ok := "", false
+	if c != nil {
+		redirect, ok = c.redirect(r.RedirectURI)
+	}
+	if !ok || a == nil {
+		return nil, invalidRequest("the client or the account was changed meanwhile")
+	}
+	code, hash := newSecret()
+	now := f.p.cfg.Now()
+	class := f.p.classes.grant
+	_, err = f.p.cfg.Data.Create(asServer(ctx), class, values(class,
+		set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID}, set{"basis", basis},
+		set{"scope", optional(r.Scope)}, set{"created", moment(now)}, set{"expires", moment(now.Add(f.p.cfg.Options.CodeLifetime))},
+		set{"code", hash}, set{"used", false}, set{"redirect", redirect}, set{"redirected", r.RedirectURI != ""},
+		set{"challenge", optional(r.CodeChallenge)},
+	), engine.WriteOptions{})
+	if err != nil {
+		return nil, err
+	}
+	f.p.sweep()
+	ti := models.NewToken()
+	ti.SetCode(code)
+	return ti, nil
+}
+
+// GenerateAccessToken exchanges a code, or gives a client what is its own.
+func (f *flows) GenerateAccessToken(ctx context.Context, gt oauth2.GrantType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
+	c, err := f.p.client(ctx, r.ClientID)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, invalidClient()
+	}
+	var g given
+	var account string
+	if gt == oauth2.ClientCredentials {
+		account = c.Account
+		g, err = f.p.giveOwn(ctx, c, r.Scope)
+	} else {
+		g, account, err = f.p.exchangeCode(ctx, c, r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f.p.audit(ctx, event(engine.TokenIssued, c.ID, account,
+		engine.Field{Name: "grant", Value: gt.String()}, engine.Field{Name: "scope", Value: g.scope.String()}))
+	return g.info(f.p.cfg.Now()), nil
+}
+
+// RefreshAccessToken exchanges a refresh token.
+func (f *flows) RefreshAccessToken(ctx context.Context, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
+	c, err := f.p.client(ctx, r.ClientID)
+	if err != nil {
+		return nil, err
+	}
+	if c == nil {
+		return nil, invalidClient()
+	}
+	g, account, err := f.p.exchangeRefresh(ctx, c, r)
+	if err != nil {
+		return nil, err
+	}
+	f.p.audit(ctx, event(engine.TokenIssued, c.ID, account,
+		engine.Field{Name: "grant", Value: refreshToken}, engine.Field{Name: "scope", Value: g.scope.String()}))
+	return g.info(f.p.cfg.Now()), nil
+}
+
+// RemoveAccessToken ends an access token.
+func (f *flows) RemoveAccessToken(ctx context.Context, access string) error {
+	for {
+		it, err := f.p.byHash(ctx, "access", hashOf(access))
+		if err != nil || it == nil {
+			return err
+		}
+		if it.Get("refresh") == nil {
+			_, err := f.p.end(ctx, it.ID)
+			return err
+		}
+		if done, err := f.p.advance(ctx, it, set{"access", nil}, set{"accessExpires", nil}); done || err != nil {
+			return err
+		}
+	}
+}
+
+// RemoveRefreshToken ends a refresh token, and with it all of its grant.
+func (f *flows) RemoveRefreshToken(ctx context.Context, refresh string) error {
+	it, err := f.p.byHash(ctx, "refresh", hashOf(refresh))
+	if err != nil || it == nil {
+		return err
+	}
+	_, err = f.p.end(ctx, it.ID)
+	return err
+}
+
+// LoadAccessToken tells of an access token that holds.
+func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.TokenInfo, error) {
+	it, err := f.p.byHash(ctx, "access", hashOf(access))
+	if err != nil {
+		return nil, err
+	}
+	if it == nil || !when(it, "accessExpires").After(f.p.cfg.Now()) {
+		return nil, errors.ErrInvalidAccessToken
+	}
+	ti := infoOf(it, "accessScope")
+	ti.SetAccess(access)
+	ti.SetAccessCreateAt(when(it, "issued"))
+	ti.SetAccessExpiresIn(when(it, "accessExpires").Sub(when(it, "issued")))
+	return f.p.whileHeld(ctx, it, ti)
+}
+
+// LoadRefreshToken tells of a refresh token that holds.
+func (f *flows) LoadRefreshToken(ctx context.Context, refresh string) (oauth2.TokenInfo, error) {
+	it, err := f.p.byHash(ctx, "refresh", hashOf(refresh))
+	if err != nil {
+		return nil, err
+	}
+	if it == nil || !when(it, "refreshExpires").After(f.p.cfg.Now()) {
+		return nil, errors.ErrInvalidRefreshToken
+	}
+	ti := infoOf(it, "scope")
+	ti.SetRefresh(refresh)
+	ti.SetRefreshCreateAt(when(it, "issued"))
+	ti.SetRefreshExpiresIn(when(it, "refreshExpires").Sub(when(it, "issued")))
+	return f.p.whileHeld(ctx, it, ti)
+}
+
+func infoOf(it *engine.Item, scope string) *models.Token {
+	ti := models.NewToken()
+	ti.SetClientID(text(it, "client"))
+	ti.SetUserID(text(it, "account"))
+	ti.SetScope(text(it, scope))
+	return ti
+}
+
+// whileHeld returns ti as long as the account and the client of the grant
+// stand by it.
+func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
+	a, err := p.holder(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	c, err := p.client(ctx, text(it, "client"))
+	if err != nil {
+		return nil, err
+	}
+	if a == nil || c == nil {
+		return nil, errors.ErrInvalidAccessToken
+	}
+	return ti, nil
+}
+
+func (g given) info(now time.Time) oauth2.TokenInfo {
+	ti := models.NewToken()
+	ti.SetAccess(g.access)
+	ti.SetAccessCreateAt(now)
+	ti.SetAccessExpiresIn(g.lifetime)
+	ti.SetRefresh(g.refresh)
+	ti.SetScope(g.scope.String())
+	return ti
+}
+
+// proves reports whether a PKCE verifier is that of a challenge (RFC 7636
+// section 4.6). Without a challenge there must be no verifier: where one is,
+// somebody removed the challenge on its way.
+func proves(challenge, verifier string) bool {
+	if challenge == "" || verifier == "" {
+		return challenge == verifier
+	}
+	if len(verifier) < 43 || len(verifier) > 128 || !unreserved(verifier) {
+		return false
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	return subtle.ConstantTimeCompare([]byte(challenge), []byte(base64.RawURLEncoding.EncodeToString(sum[:]))) == 1
+}
+
+func unreserved(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r))
+	})
+}

@@ -1,0 +1,193 @@
+package oauth
+
+import (
+	"context"
+	"time"
+
+	"restsrv/engine"
+)
+
+// byHash finds the grant whose code, access or refresh is the secret, as it is
+// now, with its revision; nil for none.
+func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item, error) {
+	filter, err := engine.Equal(p.classes.grant.Property(name), hash)
+	if err != nil {
+		return nil, err
+	}
+	id := ""
+	q := &engine.Query{Class: p.classes.grant, Filter: filter, Count: 1}
+	err = p.cfg.Data.List(asServer(ctx), q, func(it *engine.Item) error {
+		id = it.ID
+		return nil
+	})
+	if err != nil || id == "" {
+		return nil, err
+	}
+	it, err := p.find(ctx, p.classes.grant, id)
+	if err != nil || it == nil || text(it, name) != hash {
+		return nil, err
+	}
+	return it, nil
+}
+
+// find returns a system item, nil when there is none.
+func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
+	it, err := p.cfg.Data.Get(asServer(ctx), c, id)
+	if err != nil && engine.CodeOf(err) == engine.NotFound {
+		return nil, nil
+	}
+	return it, err
+}
+
+// advance changes a grant if it is as it was read. done is false when somebody
+// else was faster, or has ended it.
+func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...set) (done bool, err error) {
+	match := &engine.Match{Revisions: []uint64{it.Revision}}
+	_, err = p.cfg.Data.Update(asServer(ctx), it.Class, it.ID, values(it.Class, sets...), engine.WriteOptions{Match: match})
+	p.bearers.forget(func(b *bearer) bool { return b.grant == it.ID })
+	if code := engine.CodeOf(err); err != nil && (code == engine.Unmatched || code == engine.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// end ends a grant and all that was given for it. ended is false when somebody
+// else has.
+func (p *Provider) end(ctx context.Context, grant string) (ended bool, err error) {
+	err = p.cfg.Data.Delete(asServer(ctx), p.classes.grant, grant, nil)
+	p.bearers.forget(func(b *bearer) bool { return b.grant == grant })
+	if err != nil && engine.CodeOf(err) == engine.NotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// reused ends a grant whose code or refresh token came a second time: one of
+// the two has stolen it.
+func (p *Provider) reused(ctx context.Context, grant *engine.Item, what string) error {
+	ended, err := p.end(ctx, grant.ID)
+	if err != nil {
+		return err
+	}
+	if ended {
+		p.audit(ctx, event(engine.TokenReused, text(grant, "client"), text(grant, "account"), engine.Field{Name: "what", Value: what}))
+	}
+	return invalidGrant("the " + what + " was used before: all that it gave is revoked")
+}
+
+// given is what an exchange hands out.
+type given struct {
+	access, refresh string // secrets; refresh is "" for none
+	scope           *engine.Scope
+	lifetime        time.Duration
+}
+
+// issue makes an access token, and a refresh token where the client has that
+// grant, and the values that are stored of them.
+func (p *Provider) issue(c *Client, granted, scope *engine.Scope, refreshes bool) (given, []set) {
+	now := p.cfg.Now()
+	g := given{scope: scope, lifetime: either(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
+	var access string
+	g.access, access = newSecret()
+	last := now.Add(g.lifetime)
+	sets := []set{
+		{"scope", optional(granted.String())},
+		{"access", access}, {"accessScope", optional(scope.String())},
+		{"issued", moment(now)}, {"accessExpires", moment(last)},
+	}
+	if refreshes {
+		var refresh string
+		g.refresh, refresh = newSecret()
+		expires := now.Add(either(c.RefreshLifetime, p.cfg.Options.RefreshLifetime))
+		sets = append(sets, set{"refresh", refresh}, set{"refreshExpires", moment(expires)})
+		if expires.After(last) {
+			last = expires
+		}
+	}
+	return g, append(sets, set{"expires", moment(last)})
+}
+
+// spend notes that a refresh token of a grant is about to be exchanged, so
+// that it is known when it comes back. It may be noted already, by who was cut
+// off then.
+func (p *Provider) spend(ctx context.Context, grant *engine.Item) error {
+	expires := p.cfg.Now().Add(p.cfg.Options.RefreshLifetime)
+	if own := when(grant, "refreshExpires"); own.After(expires) {
+		expires = own
+	}
+	_, err := p.cfg.Data.Create(asServer(ctx), p.classes.spent, values(p.classes.spent,
+		set{"id", text(grant, "refresh")}, set{"grant", grant.ID}, set{"expires", moment(expires)}), engine.WriteOptions{})
+	if err != nil && engine.CodeOf(err) == engine.Invalid { // a duplicate
+		return nil
+	}
+	return err
+}
+
+// holder is the account of a grant, as long as it may sign in by the password
+// that it had when it granted; nil else.
+func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
+	a, basis, err := p.current(ctx, text(grant, "account"))
+	if err != nil || basis != text(grant, "basis") {
+		return nil, err
+	}
+	return a, nil
+}
+
+// sweepEvery is how often rows that have expired are removed, beside the
+// requests.
+const sweepEvery = 10 * time.Minute
+
+// sweep begins to remove what has expired, if it is time.
+func (p *Provider) sweep() {
+	now := p.cfg.Now()
+	p.mu.Lock()
+	due := now.Sub(p.swept) >= sweepEvery
+	if due {
+		p.swept = now
+	}
+	p.mu.Unlock()
+	if !due {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), sweepEvery)
+		defer cancel()
+		if err := p.Sweep(ctx); err != nil {
+			p.cfg.Log.Debug("expired grants stay until the next time", "error", err)
+		}
+	}()
+}
+
+// Sweep removes what has expired.
+func (p *Provider) Sweep(ctx context.Context) error {
+	now := p.cfg.Now()
+	for _, c := range []*engine.Class{p.classes.grant, p.classes.spent} {
+		past := engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now).String()}}}}
+		filter, err := engine.ParseFilter(c, past, now)
+		if err != nil {
+			return err
+		}
+		if _, err := p.cfg.Data.DeleteAll(asServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EndClient ends all that was given to a client and what accounts agreed to,
+// for who has no Provider; servers notice within a second.
+func EndClient(ctx context.Context, data engine.Repository, classes []*engine.Class, client string) error {
+	for _, c := range classes {
+		if c.FullName != grantClass && c.FullName != consentClass {
+			continue
+		}
+		filter, err := engine.Equal(c.Property("client"), client)
+		if err != nil {
+			return err
+		}
+		if _, err := data.DeleteAll(asServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

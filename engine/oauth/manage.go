@@ -1,0 +1,121 @@
+package oauth
+
+import (
+	"net/http"
+
+	"github.com/go-oauth2/oauth2/v4"
+	"github.com/go-oauth2/oauth2/v4/errors"
+
+	"restsrv/engine"
+)
+
+// revoke is POST /oauth2/revoke (RFC 7009). An access token ends alone, a
+// refresh token with all of its grant. What is no token is fine.
+func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, error) {
+	secret := f["token"]
+	if secret == "" {
+		return nil, invalidRequest("token is missing")
+	}
+	if !wellFormed(secret) {
+		return nil, nil
+	}
+	ctx := r.Context()
+	for _, kind := range [...]string{"access", "refresh"} {
+		it, err := p.byHash(ctx, kind, hashOf(secret))
+		if err != nil {
+			return nil, err
+		}
+		if it == nil {
+			continue
+		}
+		if text(it, "client") != c.ID {
+			return nil, unauthorizedClient("the token is another client's")
+		}
+		remove := p.library.Manager.RemoveAccessToken
+		if kind == "refresh" {
+			remove = p.library.Manager.RemoveRefreshToken
+		}
+		if err := remove(ctx, secret); err != nil {
+			return nil, err
+		}
+		p.audit(ctx, event(engine.TokenRevoked, c.ID, text(it, "account"), engine.Field{Name: "what", Value: kind + " token"}))
+		return nil, nil
+	}
+	return nil, nil
+}
+
+// introspect is POST /oauth2/introspect (RFC 7662). A client learns of its own
+// tokens only, and must be able to prove who it is.
+func (p *Provider) introspect(r *http.Request, c *Client, f form) (map[string]any, error) {
+	if c.Public {
+		return nil, invalidClient()
+	}
+	secret := f["token"]
+	if secret == "" {
+		return nil, invalidRequest("token is missing")
+	}
+	inactive := map[string]any{"active": false}
+	if !wellFormed(secret) {
+		return inactive, nil
+	}
+	ctx, m := r.Context(), p.library.Manager
+	ti, err := m.LoadAccessToken(ctx, secret)
+	kind, created, lifetime := "Bearer", oauth2.TokenInfo.GetAccessCreateAt, oauth2.TokenInfo.GetAccessExpiresIn
+	if missing(err) {
+		ti, err = m.LoadRefreshToken(ctx, secret)
+		kind, created, lifetime = "", oauth2.TokenInfo.GetRefreshCreateAt, oauth2.TokenInfo.GetRefreshExpiresIn
+	}
+	switch {
+	case missing(err):
+		return inactive, nil
+	case err != nil:
+		return nil, err
+	case ti.GetClientID() != c.ID:
+		return inactive, nil
+	}
+	data := map[string]any{
+		"active": true, "client_id": ti.GetClientID(), "username": ti.GetUserID(), "sub": ti.GetUserID(),
+		"iat": created(ti).Unix(), "exp": created(ti).Add(lifetime(ti)).Unix(), "iss": p.cfg.Issuer(),
+	}
+	if kind != "" {
+		data["token_type"] = kind
+	}
+	if scope := ti.GetScope(); scope != "" {
+		data["scope"] = scope
+	}
+	return data, nil
+}
+
+// missing reports that the library's error is that of a token that does not
+// hold.
+func missing(err error) bool {
+	return err == errors.ErrInvalidAccessToken || err == errors.ErrInvalidRefreshToken
+}
+
+// serveMetadata is GET /.well-known/oauth-authorization-server (RFC 8414). No
+// address in it is taken from the request.
+func (p *Provider) serveMetadata(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	issuer := p.cfg.Issuer()
+	proofs := []string{"client_secret_basic", "client_secret_post"}
+	data := map[string]any{
+		"issuer":                                         issuer,
+		"authorization_endpoint":                         issuer + grantPath,
+		"token_endpoint":                                 issuer + tokenPath,
+		"revocation_endpoint":                            issuer + revokePath,
+		"introspection_endpoint":                         issuer + introspectPath,
+		"response_types_supported":                       []string{"code"},
+		"response_modes_supported":                       []string{"query"},
+		"grant_types_supported":                          grantTypes(),
+		"code_challenge_methods_supported":               []string{"S256"},
+		"token_endpoint_auth_methods_supported":          append([]string{"none"}, proofs...),
+		"revocation_endpoint_auth_methods_supported":     append([]string{"none"}, proofs...),
+		"introspection_endpoint_auth_methods_supported":  proofs,
+		"authorization_response_iss_parameter_supported": p.cfg.PublicURL,
+	}
+	writeJSON(w, http.StatusOK, data)
+}

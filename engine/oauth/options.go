@@ -1,0 +1,188 @@
+package oauth
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// Options are what the plug-in of a deploy.json says.
+type Options struct {
+	AccessLifetime  time.Duration // of access tokens; 0 means 1 hour
+	RefreshLifetime time.Duration // of refresh tokens, from their last use; 0 means 14 days
+	CodeLifetime    time.Duration // of codes; 0 means 5 minutes
+	Clients         []Client      // besides the accounts that are clients
+}
+
+func (o Options) withDefaults() Options {
+	o.AccessLifetime = either(o.AccessLifetime, time.Hour)
+	o.RefreshLifetime = either(o.RefreshLifetime, 14*24*time.Hour)
+	o.CodeLifetime = either(o.CodeLifetime, 5*time.Minute)
+	return o
+}
+
+func either(d, otherwise time.Duration) time.Duration {
+	if d > 0 {
+		return d
+	}
+	return otherwise
+}
+
+// optionNames are those that have a meaning; the last ones are the ancestor's
+// references to components, which are set up here.
+func optionNames() []string {
+	return []string{"accessTokenLifetime", "refreshTokenLifetime", "authorizationCodeLifetime", "clients", "auth", "dataSource", "settings", "accounts"}
+}
+
+// clientNames are what stands of a client in properties.oauth, configuredNames
+// what an entry of the configuration has besides.
+func clientNames() []string {
+	return []string{"name", "redirectUris", "grants", "scopes", "public", "remember", "accessTokenLifetime", "refreshTokenLifetime"}
+}
+
+func configuredNames() []string {
+	return append(clientNames(), "id", "secret", "secretHash", "account")
+}
+
+// Longest times, in seconds.
+const (
+	maxAccess  = 366 * 24 * 60 * 60
+	maxRefresh = 10 * maxAccess
+	maxCode    = 60 * 60 // RFC 6749 section 4.1.2 wants ten minutes at most
+)
+
+func reader(file, path string, fields engine.Fields, faults *engine.Faults) jsonfile.Object {
+	return jsonfile.Object{File: file, Path: path, Fields: fields, Faults: faults}
+}
+
+// ParseOptions reads the options of the plug-in, which stand at a JSON path of
+// a file.
+func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faults) {
+	var faults engine.Faults
+	o := reader(file, path, fields, &faults)
+	o.WarnRepeated()
+	o.WarnUnknown(optionNames())
+	options := Options{
+		AccessLifetime:  lifetime(o, "accessTokenLifetime", maxAccess),
+		RefreshLifetime: lifetime(o, "refreshTokenLifetime", maxRefresh),
+		CodeLifetime:    lifetime(o, "authorizationCodeLifetime", maxCode),
+	}
+	seen := map[string]bool{}
+	for i, v := range o.List("clients") {
+		at := jsonfile.Element(o.At("clients"), i)
+		entry, ok := v.(engine.Fields)
+		if !ok {
+			o.Fault(at, jsonfile.Describe(v), "an object")
+			continue
+		}
+		c := readConfigured(reader(file, at, entry, &faults))
+		if seen[c.ID] {
+			o.Fault(at, "client "+engine.Quote(c.ID)+" again", "each client once")
+		}
+		seen[c.ID] = true
+		options.Clients = append(options.Clients, *c)
+	}
+	return options, faults
+}
+
+func lifetime(o jsonfile.Object, name string, most int64) time.Duration {
+	n, _ := o.Whole(name, 1, most)
+	return time.Duration(n) * time.Second
+}
+
+// readClient reads what both kinds of clients say. What is wrong does not
+// count.
+func readClient(o jsonfile.Object) *Client {
+	c := &Client{
+		Name: o.Text("name"), Public: o.Flag("public", false), Remember: o.Flag("remember", false),
+		AccessLifetime:  lifetime(o, "accessTokenLifetime", maxAccess),
+		RefreshLifetime: lifetime(o, "refreshTokenLifetime", maxRefresh),
+	}
+	for i, uri := range texts(o, "redirectUris") {
+		if wrong := CheckRedirect(uri); wrong != "" {
+			o.Fault(jsonfile.Element(o.At("redirectUris"), i), engine.Quote(uri), wrong)
+			continue
+		}
+		c.RedirectURIs = append(c.RedirectURIs, uri)
+	}
+	if o.Value("grants") != nil {
+		c.Grants = []string{}
+	}
+	for i, grant := range texts(o, "grants") {
+		if !slices.Contains(grantTypes(), grant) {
+			o.Warn(jsonfile.Element(o.At("grants"), i), engine.Quote(grant), "one of "+strings.Join(grantTypes(), ", ")+": it is ignored")
+			continue
+		}
+		c.Grants = append(c.Grants, grant)
+	}
+	words := strings.Join(texts(o, "scopes"), " ")
+	scope, err := engine.ParseScope(words)
+	if err != nil {
+		o.Fault(o.At("scopes"), engine.Quote(words), "services, or service:permission: "+err.Error())
+		scope = nothing()
+	}
+	c.Scope = scope
+	return c
+}
+
+// nothing is the scope that reaches no service: what counts for one that
+// cannot be read.
+func nothing() *engine.Scope {
+	s, _ := engine.ParseScope("-")
+	return s
+}
+
+// texts reads an array of texts, or one text of words.
+func texts(o jsonfile.Object, name string) []string {
+	if s, ok := o.Value(name).(string); ok {
+		return strings.Fields(s)
+	}
+	var all []string
+	for i, v := range o.List(name) {
+		s, ok := v.(string)
+		if !ok {
+			o.Fault(jsonfile.Element(o.At(name), i), jsonfile.Describe(v), "text")
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// readConfigured reads a client of the configuration.
+func readConfigured(o jsonfile.Object) *Client {
+	o.WarnRepeated()
+	o.WarnUnknown(configuredNames())
+	c := readClient(o)
+	c.configured = true
+	c.ID, c.Account = o.Text("id"), o.Text("account")
+	c.secret, c.hash = o.Text("secret"), o.Text("secretHash")
+	if c.Name == "" {
+		c.Name = c.ID
+	}
+	c.complete()
+	if c.ID == "" || strings.ContainsFunc(c.ID, func(r rune) bool { return r < ' ' || r > '~' || r == ':' }) {
+		o.Fault(o.At("id"), jsonfile.Describe(o.Value("id")), "a name in ASCII without a colon")
+	}
+	if c.Account != "" && strings.Count(c.Account, "@") != 1 {
+		o.Fault(o.At("account"), engine.Quote(c.Account), "an account <user>@<type>")
+	}
+	switch {
+	case c.Public && (c.secret != "" || c.hash != ""):
+		o.Fault(o.Path, "a public client with a secret", `no secret, or "public": false`)
+	case !c.Public && (c.secret == "") == (c.hash == ""):
+		o.Fault(o.Path, "a client with no secret, or with two", `secret, secretHash or "public": true`)
+	case c.hash != "" && !strings.HasPrefix(c.hash, "$argon2id$") && !strings.HasPrefix(c.hash, "pbkdf2$"):
+		o.Fault(o.At("secretHash"), "something else", "a hash as restsrv makes it, which begins with $argon2id$")
+	}
+	if c.may(authorizationCode) && len(c.RedirectURIs) == 0 {
+		o.Fault(o.At("redirectUris"), "no redirect URI", "at least one, or grants without "+authorizationCode)
+	}
+	if c.may(clientCredentials) && c.Account == "" {
+		o.Fault(o.At("account"), "no account", "the account that "+clientCredentials+" acts for")
+	}
+	return c
+}

@@ -1,0 +1,235 @@
+package oauth
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-oauth2/oauth2/v4"
+	oauth2errors "github.com/go-oauth2/oauth2/v4/errors"
+)
+
+// maxForm bounds the body of a request, in bytes.
+const maxForm = 64 << 10
+
+// form are parameters that each came once.
+type form map[string]string
+
+// readForm reads a form that came as a body.
+func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" {
+		return nil, invalidRequest("the body must be application/x-www-form-urlencoded")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
+	if err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return nil, &failure{kind: oauth2errors.ErrInvalidRequest, text: "the body is too long", status: http.StatusRequestEntityTooLarge}
+		}
+		return nil, invalidRequest("the body could not be read")
+	}
+	return parseForm(string(body))
+}
+
+func parseForm(text string) (url.Values, error) {
+	v, err := url.ParseQuery(text)
+	if err != nil {
+		return nil, invalidRequest("the parameters are not form-encoded")
+	}
+	return v, nil
+}
+
+// once takes parameters of which none may come twice (RFC 6749 sections 3.1
+// and 3.2). Those without a value are as if they were not there, but for deny,
+// which buttons may send bare.
+func once(all ...url.Values) (form, error) {
+	f, seen := form{}, map[string]bool{}
+	for _, values := range all {
+		for name, given := range values {
+			if len(given) > 1 || seen[name] {
+				return nil, invalidRequest("the parameter " + name + " is given more than once")
+			}
+			seen[name] = true
+			if !utf8.ValidString(given[0]) || strings.ContainsRune(given[0], 0) {
+				return nil, invalidRequest("the parameter " + name + " is not UTF-8 text")
+			}
+			if given[0] != "" || name == "deny" {
+				f[name] = given[0]
+			}
+		}
+	}
+	return f, nil
+}
+
+// direct is an endpoint that a client calls itself: a form, and the client
+// authenticated before anything in it is looked at.
+func (p *Provider) direct(answer func(r *http.Request, c *Client, f form) (map[string]any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			p.fail(w, r, &failure{kind: oauth2errors.ErrInvalidRequest, text: "the method must be POST", status: http.StatusMethodNotAllowed})
+			return
+		}
+		values, err := readForm(w, r)
+		var f form
+		if err == nil {
+			f, err = once(values)
+		}
+		var c *Client
+		if err == nil {
+			c, err = p.caller(r, f)
+		}
+		var data map[string]any
+		if err == nil {
+			data, err = answer(r, c, f)
+		}
+		if err != nil {
+			p.fail(w, r, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, data)
+	})
+}
+
+// fail answers an error as RFC 6749 section 5.2 words it.
+func (p *Provider) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p.logFailure(r, err)
+	data, status, header := p.library.GetErrorData(failureOf(err))
+	for name := range header {
+		w.Header().Set(name, header.Get(name))
+	}
+	writeJSON(w, status, data)
+}
+
+func writeJSON(w http.ResponseWriter, status int, data map[string]any) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("Pragma", "no-cache")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if data == nil {
+		w.WriteHeader(status)
+		return
+	}
+	b, err := json.Marshal(data)
+	if err != nil {
+		status, b = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
+	}
+	h.Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(b, '\n')) // the client may be gone
+}
+
+// caller proves the client that calls an endpoint, by Authorization: Basic or
+// by client_id and client_secret in the form (RFC 6749 section 2.3.1).
+func (p *Provider) caller(r *http.Request, f form) (*Client, error) {
+	attempts, err := offered(r, f)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range attempts {
+		c, err := p.authenticate(r.Context(), a.id, a.secret)
+		if err != nil {
+			return nil, err
+		}
+		if c == nil {
+			continue
+		}
+		if named := f["client_id"]; named != "" && named != a.id && named != c.ID && named+"@"+clientType != c.ID {
+			return nil, invalidRequest("client_id and Authorization name different clients")
+		}
+		return c, nil
+	}
+	return nil, invalidClient()
+}
+
+// attempt is one reading of what a client says of itself.
+type attempt struct{ id, secret string }
+
+// offered reads what a client says of itself.
+func offered(r *http.Request, f form) ([]attempt, error) {
+	lines := r.Header["Authorization"]
+	if len(lines) == 0 {
+		if f["client_id"] == "" {
+			return nil, invalidClient()
+		}
+		return []attempt{{f["client_id"], f["client_secret"]}}, nil
+	}
+	scheme, payload, _ := strings.Cut(lines[0], " ")
+	switch {
+	case len(lines) > 1:
+		return nil, invalidRequest("the header Authorization is given more than once")
+	case f["client_secret"] != "":
+		return nil, invalidRequest("the client authenticates by Authorization or by client_secret, not by both")
+	case !strings.EqualFold(scheme, "Basic"):
+		return nil, invalidClient()
+	}
+	attempts := basic(strings.TrimSpace(payload))
+	if attempts == nil {
+		return nil, invalidClient()
+	}
+	return attempts, nil
+}
+
+// basic reads the payload of Basic authentication: base64 of id:secret, or
+// id:secret as it is, as for services. RFC 6749 wants both form-encoded first,
+// which many clients do not do. An @ tells: it stands in the id as it is or as
+// %40. Without one, a secret that could be either is tried in both readings.
+func basic(payload string) []attempt {
+	if !strings.Contains(payload, ":") {
+		b, err := base64.StdEncoding.DecodeString(payload)
+		if err != nil || !utf8.Valid(b) {
+			return nil
+		}
+		payload = string(b)
+	}
+	id, secret, ok := strings.Cut(payload, ":")
+	if !ok || id == "" {
+		return nil
+	}
+	plain := attempt{id, secret}
+	decodedID, idErr := url.QueryUnescape(id)
+	decodedSecret, secretErr := url.QueryUnescape(secret)
+	encoded := attempt{decodedID, decodedSecret}
+	switch {
+	case idErr != nil || secretErr != nil || strings.Contains(id, "@") || encoded == plain:
+		return []attempt{plain}
+	case strings.Contains(encoded.id, "@"):
+		return []attempt{encoded}
+	}
+	return []attempt{encoded, plain}
+}
+
+// token is POST /oauth2/token.
+func (p *Provider) token(r *http.Request, c *Client, f form) (map[string]any, error) {
+	request := &oauth2.TokenGenerateRequest{
+		ClientID: c.ID, Scope: f["scope"], Code: f["code"], CodeVerifier: f["code_verifier"],
+		RedirectURI: f["redirect_uri"], Refresh: f["refresh_token"], Request: r,
+	}
+	kind := oauth2.GrantType(f["grant_type"])
+	switch {
+	case f["grant_type"] == "":
+		return nil, invalidRequest("grant_type is missing")
+	case !p.library.CheckGrantType(kind):
+		return nil, &failure{kind: oauth2errors.ErrUnsupportedGrantType, text: "grant_type is not one of " + strings.Join(grantTypes(), ", ")}
+	case !c.may(kind.String()):
+		return nil, unauthorizedClient("the client may not use grant_type " + kind.String())
+	case kind == oauth2.AuthorizationCode && request.Code == "":
+		return nil, invalidRequest("code is missing")
+	case kind == oauth2.Refreshing && request.Refresh == "":
+		return nil, invalidRequest("refresh_token is missing")
+	case len(request.Scope) > maxScope:
+		return nil, invalidScope("the scope is too long")
+	}
+	ti, err := p.library.GetAccessToken(r.Context(), kind, request)
+	if err != nil {
+		return nil, err
+	}
+	return p.library.GetTokenData(ti), nil
+}

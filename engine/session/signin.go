@@ -1,0 +1,238 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+)
+
+// maxForm bounds the body of a sign-in: a password has at most 1024 bytes.
+const maxForm = 16 << 10
+
+// form is what somebody signs in with.
+type form struct{ username, kind, password, back string }
+
+// serveSignIn is /auth.
+func (s *Sessions) serveSignIn(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		s.signInPage(w, r)
+	case http.MethodPost:
+		s.signIn(w, r)
+	default:
+		otherMethod(w, r)
+	}
+}
+
+// otherMethod answers as services do (decisions.md section 2).
+func otherMethod(w http.ResponseWriter, r *http.Request) {
+	const allow = "GET, HEAD, OPTIONS, POST"
+	w.Header().Set("Allow", allow)
+	if r.Method == http.MethodOptions {
+		return
+	}
+	engine.Fail(w, engine.Errorf(engine.NotFound, "unknown-method", "%s answers %s", r.URL.Path, allow))
+}
+
+// signIn is POST /auth: a form, or JSON with the same names.
+func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
+	noStore(w.Header())
+	// A site that signs its visitors in with an account of its own would learn
+	// what they do there.
+	if err := s.sameOrigin(r); err != nil {
+		engine.Fail(w, err)
+		return
+	}
+	in, err := readForm(r)
+	if err != nil {
+		engine.Fail(w, err)
+		return
+	}
+	id, token, err := s.open(r, in)
+	if err != nil {
+		s.refuse(w, r, in, err)
+		return
+	}
+	s.setCookie(w, r, token)
+	if wantsJSON(r) {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = w.Write(append(engine.AppendString([]byte(`{"account":`), id), '}'))
+		return
+	}
+	if in.back == "" {
+		in.back = signInPath
+	}
+	redirect(w, in.back, nil)
+}
+
+// open proves the account and begins its session, in place of the one that the
+// browser may have.
+func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) {
+	a, basis, err := s.prove(r, in)
+	if err != nil {
+		return "", "", err
+	}
+	ctx, err := s.scs.Load(asServer(r.Context()), s.token(r))
+	if err != nil {
+		return "", "", err
+	}
+	// The token changes even if the browser had one: who knew that one, or gave
+	// it to the browser, knows nothing now.
+	if err := s.scs.RenewToken(ctx); err != nil {
+		return "", "", err
+	}
+	s.scs.Put(ctx, accountKey, a.ID)
+	s.scs.Put(ctx, basisKey, basis)
+	token, _, err = s.scs.Commit(ctx)
+	return a.ID, token, err
+}
+
+// prove checks the password. The basis is the one that it was checked against:
+// between the two readings the account may change, and a password that was
+// right lately is believed for half a second without reading it.
+func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, error) {
+	ctx := asServer(r.Context())
+	c := engine.Credentials{User: in.username, Type: in.kind, Password: in.password, Caller: engine.CallerFrom(ctx)}
+	for range 5 {
+		a, err := s.cfg.Auth.Authenticate(ctx, engine.AuthPwd, c)
+		if err != nil {
+			return nil, "", err
+		}
+		now, basis, err := s.cfg.Accounts.Current(ctx, a.ID)
+		if err != nil {
+			return nil, "", err
+		}
+		if now.Revision == a.Revision {
+			return now, basis, nil
+		}
+		select {
+		case <-time.After(200 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, "", engine.Wrap(ctx.Err(), "a sign-in was given up")
+		}
+	}
+	e := engine.Errorf(engine.Unavailable, "account-changing", "the account is being changed, try again")
+	e.RetryAfter = time.Second
+	return nil, "", e
+}
+
+// refuse answers a sign-in that failed: a form leads back to the page, which
+// says why.
+func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, in form, err error) {
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		engine.Fail(w, err)
+		return
+	}
+	code := "wrong"
+	switch e.Code {
+	case engine.Unauthenticated:
+		if in.username == "" || in.password == "" {
+			code = "missing"
+		}
+	case engine.Forbidden: // a name that cannot be an account's
+		e = engine.Errorf(engine.Unauthenticated, "credentials", "the user name or the password is wrong")
+	case engine.TooMany, engine.Unavailable:
+		code = ""
+	default:
+		engine.Fail(w, err)
+		return
+	}
+	if wantsJSON(r) {
+		engine.Fail(w, e)
+		return
+	}
+	if code == "" {
+		s.busyPage(w, in, e)
+		return
+	}
+	query := url.Values{"m": {code}}
+	if in.back != "" {
+		query.Set("return", in.back)
+	}
+	redirect(w, signInPath, query)
+}
+
+// readForm reads the body. Its names come once and hold text: everything else
+// is Invalid.
+func readForm(r *http.Request) (form, error) {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	read := readJSON
+	switch kind {
+	case "application/x-www-form-urlencoded":
+		read = readURLEncoded
+	case "application/json":
+	default:
+		return form{}, engine.Errorf(engine.Invalid, "media-type", "a sign-in is sent as application/x-www-form-urlencoded or application/json")
+	}
+	b, err := io.ReadAll(io.LimitReader(r.Body, maxForm+1))
+	if err != nil {
+		var e *engine.Error
+		if errors.As(err, &e) {
+			return form{}, e
+		}
+		return form{}, &engine.Error{Code: engine.Invalid, Reason: "body", Message: "the body could not be read", Err: err}
+	}
+	if len(b) > maxForm {
+		return form{}, engine.Errorf(engine.TooLarge, "too-large", "a sign-in has at most %d bytes", maxForm)
+	}
+	get, err := read(b)
+	if err != nil {
+		return form{}, err
+	}
+	var f form
+	for name, to := range map[string]*string{"username": &f.username, "type": &f.kind, "password": &f.password, "return": &f.back} {
+		if *to, err = get(name); err != nil {
+			return form{}, err
+		}
+	}
+	if f.back == "" {
+		f.back = r.URL.Query().Get("return")
+	}
+	f.back = localPath(f.back)
+	if f.kind == "" && !strings.Contains(f.username, "@") {
+		f.kind = "local"
+	}
+	return f, nil
+}
+
+func readURLEncoded(b []byte) (func(name string) (string, error), error) {
+	all, err := url.ParseQuery(string(b))
+	if err != nil {
+		return nil, engine.Errorf(engine.Invalid, "body", "the form is malformed")
+	}
+	return func(name string) (string, error) {
+		if len(all[name]) > 1 {
+			return "", notText(name)
+		}
+		return all.Get(name), nil
+	}, nil
+}
+
+func readJSON(b []byte) (func(name string) (string, error), error) {
+	var all map[string]any
+	if err := json.Unmarshal(b, &all); err != nil || all == nil {
+		return nil, engine.Errorf(engine.Invalid, "body", "the body is to be a JSON object with username and password")
+	}
+	return func(name string) (string, error) {
+		v, there := all[name]
+		s, ok := v.(string)
+		if there && !ok {
+			return "", notText(name)
+		}
+		return s, nil
+	}, nil
+}
+
+func notText(name string) error {
+	e := engine.Errorf(engine.Invalid, "type", "%s is to be one text", name)
+	e.Attribute = name
+	return e
+}

@@ -1,0 +1,60 @@
+package session
+
+import (
+	"net/http"
+	"net/url"
+
+	"restsrv/engine"
+)
+
+// serveSignOut is /auth/logout: GET asks, POST does it. A link of another site
+// would else sign people out.
+func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		s.signInPage(w, r)
+	case http.MethodPost:
+		s.signOut(w, r)
+	default:
+		otherMethod(w, r)
+	}
+}
+
+func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
+	noStore(w.Header())
+	if err := s.sameOrigin(r); err != nil {
+		engine.Fail(w, err)
+		return
+	}
+	if token := s.token(r); token != "" {
+		if err := s.end(r, token); err != nil {
+			engine.Fail(w, err)
+			return
+		}
+		s.setCookie(w, r, "")
+	}
+	if wantsJSON(r) {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		_, _ = w.Write([]byte("{}"))
+		return
+	}
+	redirect(w, signInPath, url.Values{"m": {"out"}})
+}
+
+func (s *Sessions) end(r *http.Request, token string) error {
+	ctx, err := s.scs.Load(asServer(r.Context()), token)
+	if err != nil {
+		return err
+	}
+	id := s.scs.GetString(ctx, accountKey)
+	if id == "" {
+		return nil // it has ended already
+	}
+	if err := s.scs.Destroy(ctx); err != nil {
+		return err
+	}
+	if s.cfg.Audit != nil {
+		s.cfg.Audit.Audit(ctx, engine.Event{Kind: engine.SignedOut, Account: id, Caller: engine.CallerFrom(ctx)})
+	}
+	return nil
+}
