@@ -162,7 +162,7 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Audit: s.db.guards.audit, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
