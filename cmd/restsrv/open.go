@@ -117,7 +117,8 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		return nil, errors.Join(err, s.Close())
 	}
 	d.accounts, err = account.New(account.Config{
-		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, First: d.policy.EnsureAdmin,
+		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin,
 		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: o.log,
 	})
 	if err != nil {
@@ -223,19 +224,26 @@ func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *s
 	}
 }
 
+// openForAccess opens the database of an application whose classes it needs
+// not: access is managed also while they are wrong.
+func openForAccess(ctx context.Context, config, db string, s stdio) (*database, error) {
+	c, faults := deploy.Load(config, known())
+	if errs, _ := faults.Split(); len(errs) > 0 {
+		return nil, errs
+	}
+	return openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
+}
+
 // user runs restsrv user on the application's database.
 func user(ctx context.Context, args []string, s stdio) error {
-	env := userEnv{open: func(ctx context.Context, config, db string) (*account.Store, func() error, error) {
-		c, faults := deploy.Load(config, known())
-		if errs, _ := faults.Split(); len(errs) > 0 {
-			return nil, nil, errs
-		}
-		d, err := openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
-		if err != nil {
+	var d *database
+	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
+		if d, err = openForAccess(ctx, config, db, s); err != nil {
 			return nil, nil, err
 		}
 		return d.accounts, d.close, nil
 	}}
+	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.policy.Roles(ctx) }
 	if in, ok := s.In.(*os.File); ok {
 		env.readPassword = terminalPassword(in, s.Err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/acl"
 )
 
 const userUsage = `restsrv user manages the accounts of an application, also while its server runs.
@@ -26,10 +27,13 @@ const userUsage = `restsrv user manages the accounts of an application, also whi
   restsrv user passwd <user>@<type>   give it another password; its tokens end
   restsrv user disable <user>@<type>  refuse its password and its tokens
   restsrv user enable <user>@<type>   undo that
+  restsrv user role add|remove <user>@<type> ROLE...
+                                      give it roles, take them
   restsrv user list                   show all accounts
 
 A password is asked for twice at a terminal, else it is the first line of the
-standard input. A running server follows every change within a second.
+standard input. A running server follows every change within a second. What
+roles may do is said by restsrv acl.
 `
 
 // maxPasswordLine bounds the line that is read as a password; what is too long
@@ -41,6 +45,9 @@ type userEnv struct {
 	// open opens the accounts of the database that -config and -db name, and
 	// returns what closes it again.
 	open func(ctx context.Context, config, db string) (*account.Store, func() error, error)
+	// roles are those of the database that was opened; nil for no warnings of
+	// others.
+	roles func(ctx context.Context) ([]acl.Role, error)
 	// readPassword asks for a password without showing it; nil when the
 	// standard input is not a terminal.
 	readPassword func(ctx context.Context, prompt string) (string, error)
@@ -84,8 +91,11 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 		return userHelp(args, s)
 	}
 	command, ok := userCommands()[args[0]]
+	if args[0] == "role" {
+		return userRole(ctx, args[1:], s, env)
+	}
 	if !ok {
-		fmt.Fprintf(s.Err, "restsrv user: unknown command %q; the commands are add, passwd, disable, enable and list (restsrv user -h)\n", args[0])
+		fmt.Fprintf(s.Err, "restsrv user: unknown command %q; the commands are add, passwd, disable, enable, role and list (restsrv user -h)\n", args[0])
 		return errUsage
 	}
 	u := &userRun{io: s, env: env}
@@ -189,7 +199,7 @@ func userAdd(ctx context.Context, u *userRun, id string) error {
 		return err
 	}
 	fmt.Fprintf(u.io.Out, "account %s added\n", id)
-	return nil
+	return u.warnOfRoles(ctx, a.Roles)
 }
 
 func splitList(s string) []string {

@@ -23,7 +23,8 @@ func accountName(c engine.Credentials) (string, error) {
 // attempt is a password that somebody offers for an account.
 type attempt struct {
 	key      proof
-	id       string
+	id       string // as it was given
+	counted  string // whose failures it is counted with: one name for all spellings of a login
 	password string
 	from     engine.Caller
 	// known says that this very password was right before: it is no guess, and
@@ -46,7 +47,10 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
-	try := attempt{key, id, c.Password, c.Caller, known}
+	try := attempt{key, id, id, c.Password, c.Caller, known}
+	if s.foldsCase {
+		try.counted = folded(id)
+	}
 	if try.from == (engine.Caller{}) {
 		try.from = engine.CallerFrom(ctx)
 	}
@@ -56,7 +60,8 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	}
 	a, why, err := s.signIn(ctx, try)
 	if err == nil {
-		s.guesses.Succeeded(ctx, id, try.from)
+		try.id = a.ID
+		s.guesses.Succeeded(ctx, try.counted, try.from)
 	}
 	s.report(ctx, try, why, err)
 	return a, err
@@ -72,7 +77,7 @@ func (s *Store) admit(ctx context.Context, try attempt) error {
 	if try.known {
 		return nil
 	}
-	wait, err := s.guesses.Admit(ctx, try.id, try.from)
+	wait, err := s.guesses.Admit(ctx, try.counted, try.from)
 	if err != nil || wait <= 0 {
 		return err
 	}
@@ -188,7 +193,7 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 		return nil, c.why, err
 	}
 	if c.why != "" {
-		s.guesses.Failed(ctx, try.id, try.from)
+		s.guesses.Failed(ctx, try.counted, try.from)
 		return nil, c.why, wrongPassword()
 	}
 	if c.renewed != "" {
@@ -227,7 +232,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	}
 	defer s.hasher.leave()
 	if !try.known {
-		if _, err := s.guesses.Admit(ctx, try.id, try.from); err != nil {
+		if _, err := s.guesses.Admit(ctx, try.counted, try.from); err != nil {
 			c.why = "too many failures"
 			return c, err
 		}
