@@ -166,11 +166,11 @@ func (s *scope) setLinks(p *Property, in any) error {
 // record binds an object given for what p points at: a *Record, or the value
 // of the reference when it names a stored object and says nothing else of it.
 func (s *scope) record(p *Property, in Fields, step string) (any, error) {
-	c, fault := p.nestedClass(in)
+	c, fault := s.class.nestedClass(p, in)
 	if fault != nil {
 		return nil, s.fault(fault)
 	}
-	r := &Record{Class: c, Version: c.Version, Handling: s.handling}
+	r := &Record{Class: c.Base(), Version: c.Version, Handling: s.handling}
 	if v, _ := in.Get("_id"); v != nil && v != "" {
 		if r.ID = c.idOf(v); r.ID == "" {
 			return nil, s.fault(p.misfit(v, "no object of class "+c.FullName+" can have this _id"))
@@ -211,9 +211,9 @@ func (s *scope) nested(c *Class, in Fields, step string) (Values, error) {
 	return inner.bind(in)
 }
 
-// nestedClass is the class that an object given for p is of: what it names, or
-// the property's own.
-func (p *Property) nestedClass(in Fields) (*Class, *Error) {
+// nestedClass is the class that an object given for p, a property of c, is of:
+// what it names, or the property's own.
+func (c *Class) nestedClass(p *Property, in Fields) (*Class, *Error) {
 	if p.Target == nil {
 		return nil, p.misfit(in, "")
 	}
@@ -222,16 +222,16 @@ func (p *Property) nestedClass(in Fields) (*Class, *Error) {
 		if v == nil || v == "" {
 			continue
 		}
-		for _, c := range append([]*Class{p.Target}, p.Target.Descendants...) {
-			if (v == c.FullName || v == c.Name) && p.Allows(c) {
-				return c, nil
+		for _, d := range family(p.Target) {
+			if (v == d.FullName || v == d.Name) && p.Allows(d) {
+				return c.Like(d), nil
 			}
 		}
 		e := Errorf(Invalid, "class", "attribute %s takes no object of class %s", Quote(p.Name), describe(v))
 		e.Attribute = p.Name
 		return nil, e
 	}
-	return p.Target, nil
+	return c.Leads(p), nil
 }
 
 // other binds what is given under a name that no property has.
@@ -281,7 +281,7 @@ func (s *scope) virtual(p *Property) error {
 // these only the parts are properties, as "name$part".
 func (c *Class) hasStruct(name string) bool {
 	for _, p := range c.Properties {
-		if len(p.Name) > len(name) && p.Name[len(name)] == '$' && p.Name[:len(name)] == name {
+		if len(p.Name) > len(name) && p.Name[len(name)] == '$' && p.Name[:len(name)] == name && !c.Lacks(p) {
 			return true
 		}
 	}
@@ -297,7 +297,7 @@ func (s *scope) structure(name string, in any) error {
 	}
 	if in == nil {
 		for _, p := range s.class.Properties {
-			if strings.HasPrefix(p.Name, name+"$") && p.Nullable && p.Stored() {
+			if strings.HasPrefix(p.Name, name+"$") && p.Nullable && p.Stored() && !s.class.Lacks(p) {
 				s.values[p.Index] = nil
 			}
 		}
@@ -333,7 +333,7 @@ func (s *scope) follow(d dotted) error {
 			r.ID = ValueText(value)
 		}
 	}
-	v, err := s.nested(r.Class, d.fields, p.Name+".")
+	v, err := s.nested(s.class.Like(r.Class), d.fields, p.Name+".")
 	if err != nil {
 		return err
 	}

@@ -297,7 +297,7 @@ func (p filterParser) contains(left operand, b any, depth int) (*Filter, error) 
 	switch t := left.expr.Type; {
 	case t == Collection:
 		if sub, ok := b.(Fields); ok {
-			target := left.expr.Path[len(left.expr.Path)-1].Target
+			target := p.class.Leads(left.expr.Path[len(left.expr.Path)-1])
 			inner, err := p.of(target).condition(sub, depth+1)
 			if err != nil {
 				return nil, err

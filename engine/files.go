@@ -12,13 +12,16 @@ type Files struct {
 	Meta    MetaRepository
 }
 
-// Readable returns the file of that id if the account may read the item that
-// holds it. Errors: NotFound, whatever the reason.
+// Readable returns the file of that id if the account may read the attribute
+// and the item that hold it. Errors: NotFound, whatever the reason.
 func (fs Files) Readable(ctx context.Context, id string) (HeldFile, error) {
 	if fs.Storage == nil {
 		return HeldFile{}, noFile(id)
 	}
 	held, err := fs.Storage.Find(ctx, id)
+	if CodeOf(err) == NotFound && err != nil {
+		return HeldFile{}, noFile(id) // what there is not and what may not be read are told alike
+	}
 	if err != nil {
 		return HeldFile{}, err
 	}
@@ -49,9 +52,46 @@ func noFile(id string) *Error {
 // Accept stores the uploads among the values that are to become those of the
 // item of class c with that id, "" for a new one, and among the records nested
 // in them; their descriptions take their place. An upload that names a stored
-// file keeps it, or gets a copy when another attribute holds it. Errors:
-// Invalid, TooLarge, those of the content.
+// file keeps it, or gets a copy when another attribute holds it. Nothing is
+// stored for who may write no object of the class of a nested one. Errors:
+// Invalid, TooLarge, Forbidden, those of the content.
 func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error {
+	if err := fs.permit(ctx, v); err != nil {
+		return err
+	}
+	return fs.store(ctx, c, id, v)
+}
+
+// permit refuses records nested in v of which the account may save none.
+func (fs Files) permit(ctx context.Context, v Values) error {
+	record := func(e any) error {
+		r, ok := e.(*Record)
+		if !ok {
+			return nil
+		}
+		if err := AllowSave(ctx, fs.Data, r.Class); err != nil {
+			return err
+		}
+		return fs.permit(ctx, r.Values)
+	}
+	for _, value := range v {
+		if err := record(value); err != nil {
+			return err
+		}
+		links, ok := value.(*Links)
+		if !ok {
+			continue
+		}
+		for _, e := range links.Add {
+			if err := record(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (fs Files) store(ctx context.Context, c *Class, id string, v Values) error {
 	for i, value := range v {
 		p := c.Properties[i]
 		var err error
@@ -64,11 +104,11 @@ func (fs Files) Accept(ctx context.Context, c *Class, id string, v Values) error
 		case []*Upload:
 			v[i], err = fs.acceptList(ctx, c, id, p, value)
 		case *Record:
-			err = fs.Accept(ctx, value.Class, value.ID, value.Values)
+			err = fs.store(ctx, value.Class, value.ID, value.Values)
 		case *Links:
 			for _, e := range value.Add {
 				if r, ok := e.(*Record); ok && err == nil {
-					err = fs.Accept(ctx, r.Class, r.ID, r.Values)
+					err = fs.store(ctx, r.Class, r.ID, r.Values)
 				}
 			}
 		}

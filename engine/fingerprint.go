@@ -12,6 +12,13 @@ import (
 // calculated values of an item depend on any of these.
 func (c *Class) fingerprint() string {
 	sum := fnv.New32a()
+	c.reach(func(at *Class) { _, _ = sum.Write(at.digest) })
+	return hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
+}
+
+// reach visits the class, its relatives and whatever can be reached from them
+// through references and collections, each once.
+func (c *Class) reach(visit func(*Class)) {
 	met := map[*Class]bool{c: true}
 	var next []*Class
 	meet := func(r *Class) {
@@ -21,7 +28,7 @@ func (c *Class) fingerprint() string {
 		}
 	}
 	for at := c; ; at, next = next[0], next[1:] {
-		_, _ = sum.Write(at.digest)
+		visit(at)
 		meet(at.Ancestor)
 		for _, d := range at.Descendants {
 			meet(d)
@@ -30,7 +37,7 @@ func (c *Class) fingerprint() string {
 			meet(p.Target)
 		}
 		if len(next) == 0 {
-			return hex.EncodeToString(binary.BigEndian.AppendUint32(nil, sum.Sum32()))
+			return
 		}
 	}
 }

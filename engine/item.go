@@ -31,7 +31,7 @@ func (it *Item) Display(p *Property) string { return displayProperty(it, p, 0) }
 
 // Link returns what was loaded for a property; the zero Link for nothing.
 func (it *Item) Link(p *Property) Link {
-	if p.Index >= len(it.Links) {
+	if p.Index >= len(it.Links) || it.Class.Lacks(p) {
 		return Link{}
 	}
 	return it.Links[p.Index]
@@ -79,7 +79,7 @@ func (it *Item) display(s *Semantic, depth int) string {
 
 // ETag is the strong entity tag of the item's plain JSON, without loaded links
 // and projection (RFC 9110 section 8.8.3): its revision, and the fingerprint of
-// the class that shaped it.
+// the class, or view of it, that shaped it.
 func (it *Item) ETag() string {
 	return `"` + strconv.FormatUint(it.Revision, 36) + "." + it.Class.Fingerprint + `"`
 }

@@ -48,6 +48,7 @@ func (p *Property) castReference(v any) (any, bool) {
 
 // Allows reports whether the property may point at objects of class c.
 func (p *Property) Allows(c *Class) bool {
+	c = c.Base()
 	if len(p.Subclasses) == 0 {
 		return p.Target != nil && (c == p.Target || contains(p.Target.Descendants, c))
 	}

@@ -34,7 +34,7 @@ func NewLoadSet(c *Class) *LoadSet {
 
 func (l *LoadSet) always(c *Class) {
 	for _, p := range c.Properties {
-		if !p.Eager || !leads(p) {
+		if !p.Eager || !leads(p) || c.Lacks(p) {
 			continue
 		}
 		known := slices.ContainsFunc(l.Roots, func(r *Load) bool {
@@ -52,7 +52,7 @@ func points(c *Class) (all []*Property) {
 	seen := map[string]bool{}
 	for _, d := range family(c) {
 		for _, p := range d.Properties {
-			if key := p.Name + "\x00" + p.Definition; leads(p) && !seen[key] {
+			if key := p.Name + "\x00" + p.Definition; leads(p) && !d.Lacks(p) && !seen[key] {
 				seen[key] = true
 				all = append(all, p)
 			}
@@ -94,7 +94,7 @@ func (l *LoadSet) follow(from loadPath, name string) (all []loadPath) {
 		if !leads(last) {
 			return nil
 		}
-		c = last.Target
+		c = l.class.Leads(last)
 	}
 	for _, p := range named(c, name) {
 		all = append(all, append(from[:len(from):len(from)], p))
@@ -147,7 +147,7 @@ func (l *LoadSet) resolve(source string, names []string) ([]loadPath, error) {
 		if len(longer) == 0 {
 			c := l.class
 			if last := paths[0]; len(last) > 0 {
-				c = last[len(last)-1].Target
+				c = l.class.Leads(last[len(last)-1])
 			}
 			if c == nil {
 				return nil, Errorf(Invalid, "path", "%s: nothing can be loaded below attribute %s", source, Quote(paths[0][len(paths[0])-1].Name))
@@ -213,7 +213,7 @@ func (l *LoadSet) nest(c *Class, from loadPath, depth int) error {
 		if err := l.add("nestingDepth", way); err != nil {
 			return err
 		}
-		if err := l.nest(p.Target, way, depth-1); err != nil {
+		if err := l.nest(c.Leads(p), way, depth-1); err != nil {
 			return err
 		}
 	}

@@ -206,6 +206,15 @@ func Allow(ctx context.Context, r Repository, c *Class, p Permission) error {
 	return nil
 }
 
+// AllowSave is Allow for an item that is changed if it is there and created if
+// not: one of the two permissions will do.
+func AllowSave(ctx context.Context, r Repository, c *Class) error {
+	if err := Allow(ctx, r, c, MayWrite); CodeOf(err) != Forbidden || err == nil {
+		return err
+	}
+	return Allow(ctx, r, c, MayUse)
+}
+
 // Access answers what an account may do on any resource, for services that have
 // resources of their own.
 type Access interface {

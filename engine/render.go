@@ -45,7 +45,7 @@ func (p *Projection) add(c *Class, name string) error {
 		next = &Projection{names: map[string]*Projection{}}
 		p.names[first] = next
 	}
-	return next.add(property.Target, rest)
+	return next.add(c.Leads(property), rest)
 }
 
 // anyProperty is the property of that name of the class or of a descendant.
@@ -93,7 +93,8 @@ const MaxAnswer = 64 << 20
 
 // AppendJSON appends the item in crud's envelope and key order (decisions.md
 // section 2): _creator?, _editor?, _id, __string, __class, __classTitle, then
-// the properties. Passwords are left out. What is loaded and Shown is written
+// the properties. Passwords are left out, and what the
+// class lacks. What is loaded and Shown is written
 // in full, unless it is on the way to here; other references are their ids.
 // Behind MaxAnswer bytes nothing is written in full any more: who finds b longer
 // than that must not answer it.
@@ -107,17 +108,17 @@ func (it *Item) AppendFields(b []byte, only *Projection) []byte {
 func (it *Item) appendJSON(b []byte, only *Projection, up *trail) []byte {
 	c := it.Class
 	b = append(b, '{')
-	if it.Creator != "" && c.CreatorTracker == "" {
+	if it.Creator != "" && c.Base().CreatorTracker == "" {
 		b = append(AppendString(append(b, `"_creator":`...), it.Creator), ',')
 	}
-	if it.Editor != "" && c.EditorTracker == "" {
+	if it.Editor != "" && c.Base().EditorTracker == "" {
 		b = append(AppendString(append(b, `"_editor":`...), it.Editor), ',')
 	}
 	b = AppendString(append(b, `"_id":`...), it.ID)
 	b = AppendString(append(b, `,"__string":`...), it.String())
 	b = append(b, c.jsonHead...)
 	for i, p := range c.Properties {
-		if p.Type == Password {
+		if p.Type == Password || c.Lacks(p) {
 			continue
 		}
 		var next *Projection
@@ -263,6 +264,8 @@ func (it *Item) AppendRecord(b []byte) []byte {
 	for i, p := range it.Class.Properties {
 		v := it.Values[i]
 		switch {
+		case it.Class.Lacks(p):
+			continue
 		case p.Type == Collection && it.Link(p).Loaded && p.Formula == nil:
 			b = append(append(b, p.jsonKey...), '[')
 			for i, member := range it.Link(p).Items {

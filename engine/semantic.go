@@ -62,8 +62,9 @@ func (c *Class) Path(dotted string) []*Property {
 			return nil
 		}
 		path = append(path, p)
+		from := c
 		if c = nil; p.Type == Reference {
-			c = p.Target
+			c = from.Leads(p)
 		}
 	}
 	return path
@@ -138,6 +139,9 @@ func (s *Semantic) eval(it *Item, depth int) string {
 // way is null, dangling or not loaded.
 func displayPath(it *Item, path []*Property, depth int) string {
 	for _, p := range path[:len(path)-1] {
+		if p = it.Class.Property(p.Name); p == nil { // its place differs between relatives
+			return ""
+		}
 		if it = it.Link(p).Item; it == nil {
 			return ""
 		}
@@ -169,7 +173,7 @@ func (p piece) cut(s string) string {
 // in the ancestor's default form, in UTC; false and null are empty.
 func displayProperty(it *Item, p *Property, depth int) string {
 	switch {
-	case p.Type == Password:
+	case p.Type == Password || it.Class.Lacks(p):
 		return ""
 	case p.Type == Reference:
 		if target := it.Link(p).Item; target != nil {

@@ -152,20 +152,23 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 }
 
 // saved reads the items that were saved before, as they are now; what is gone
-// since is left out.
+// since, or not to be read, is left out.
 func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engine.Item, error) {
 	items := make([]*engine.Item, 0, len(names))
 	for _, n := range names {
-		c, err := s.meta.Class(n.Class)
-		if err != nil {
+		c, err := s.class(ctx, n.Class)
+		if engine.CodeOf(err) == engine.NotFound && err != nil {
 			continue
 		}
-		it, err := s.data.Get(ctx, c, n.ID)
-		if err != nil && engine.CodeOf(err) != engine.NotFound {
+		if err != nil {
 			return nil, err
 		}
-		if err == nil {
+		it, err := s.data.Get(ctx, c, n.ID)
+		switch {
+		case err == nil:
 			items = append(items, it)
+		case engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden:
+			return nil, err
 		}
 	}
 	return items, nil
@@ -200,9 +203,10 @@ func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Conve
 func (s *service) records(ctx context.Context, elements []any, h engine.Handling) (records []engine.Record, unknown []string, err error) {
 	records = make([]engine.Record, len(elements), len(elements)+1)
 	seen := map[string]bool{}
+	known := map[string]*engine.Class{}
 	passwords, files := 0, 0
 	for i, e := range elements {
-		names, err := s.record(&records[i], e, h)
+		names, err := s.record(ctx, &records[i], e, known, h)
 		if err != nil {
 			return nil, nil, at(i, err)
 		}
@@ -230,8 +234,28 @@ func (s *service) records(ctx context.Context, elements []any, h engine.Handling
 	return records, unknown, nil
 }
 
-// record reads one element (interface.md, "Acceptor record").
-func (s *service) record(rec *engine.Record, element any, h engine.Handling) (unknown []string, err error) {
+// class finds a class as the account sees it.
+func (s *service) class(ctx context.Context, name string) (*engine.Class, error) {
+	c, err := s.meta.Class(name)
+	if err != nil {
+		return nil, err
+	}
+	return engine.ViewOf(ctx, s.data, c)
+}
+
+// writable finds a class of which the account may save some object: whoever may
+// save none is told nothing about the input.
+func (s *service) writable(ctx context.Context, name string) (*engine.Class, error) {
+	c, err := s.class(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return c, engine.AllowSave(ctx, s.data, c)
+}
+
+// record reads one element (interface.md, "Acceptor record"); known are the
+// classes found so far.
+func (s *service) record(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class, h engine.Handling) (unknown []string, err error) {
 	fields, ok := element.(engine.Fields)
 	if !ok {
 		return nil, engine.Errorf(engine.Invalid, "json", "a record is a JSON object")
@@ -243,8 +267,11 @@ func (s *service) record(rec *engine.Record, element any, h engine.Handling) (un
 	if name == "" {
 		return nil, engine.Errorf(engine.Invalid, "class", "a record names its class in _class")
 	}
-	if rec.Class, err = s.meta.Class(name); err != nil {
-		return nil, err
+	if rec.Class = known[name]; rec.Class == nil {
+		if rec.Class, err = s.writable(ctx, name); err != nil {
+			return nil, err
+		}
+		known[name] = rec.Class
 	}
 	if rec.ID, err = text(fields, "_id"); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func (s *service) loadMembers(ctx context.Context, items []*engine.Item) error {
 // memberLoads are the collections that are not what references say.
 func memberLoads(c *engine.Class) (loads []*engine.Load) {
 	for _, p := range c.Properties {
-		if p.Type == engine.Collection && p.Back == nil && p.Formula == nil && p.Target != nil {
+		if p.Type == engine.Collection && p.Back == nil && p.Formula == nil && p.Target != nil && !c.Lacks(p) {
 			loads = append(loads, &engine.Load{Property: p})
 		}
 	}

@@ -5,6 +5,7 @@
 package crud
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -90,6 +91,22 @@ func (s *service) Routes() []engine.Route {
 
 // Errors is engine.Service's.
 func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+
+// class is that of the path, as the account sees it. Whoever has the permission
+// on no object of it is refused here, before anything is said about the input;
+// 0 asks for none.
+func (s *service) class(ctx context.Context, r *engine.Request, p engine.Permission) (*engine.Class, error) {
+	c, err := s.meta.Class(r.Param("class"))
+	if err != nil {
+		return nil, err
+	}
+	if p != 0 {
+		if err := engine.Allow(ctx, s.data, c, p); err != nil {
+			return nil, err
+		}
+	}
+	return engine.ViewOf(ctx, s.data, c)
+}
 
 // warn tells a lenient client, and the log, which names were passed over.
 func (s *service) warn(r *engine.Request, resp *engine.Response, what string, names []string) {

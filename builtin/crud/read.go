@@ -14,7 +14,7 @@ import (
 
 // fetch answers GET /:class/:id.
 func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.meta.Class(r.Param("class"))
+	c, err := s.class(ctx, r, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func itemResponse(it *engine.Item, s shape) *engine.Response {
 	body := it.AppendFields(make([]byte, 0, 512), s.fields)
 	resp := engine.JSON(body)
 	resp.ETag = it.ETag()
-	if !s.plain() || computed(it.Class) {
+	if !s.plain() || computed(it.Class.Base()) {
 		resp.ETag = strings.TrimSuffix(resp.ETag, `"`) + "-" + strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 36) + `"`
 	}
 	return resp
@@ -104,7 +104,7 @@ func computed(c *engine.Class) bool {
 
 // list answers GET /:class. Its body, if there is one, is ignored.
 func (s *service) list(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.meta.Class(r.Param("class"))
+	c, err := s.class(ctx, r, 0)
 	if err != nil {
 		return nil, err
 	}

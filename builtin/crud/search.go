@@ -13,7 +13,7 @@ import (
 // URL count too and win where both say something, so that the URL of the next
 // page goes with the same body.
 func (s *service) search(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.meta.Class(r.Param("class"))
+	c, err := s.class(ctx, r, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // create answers POST /:class.
 func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	in, err := s.bind(ctx, r)
+	in, err := s.bind(ctx, r, engine.MayUse)
 	if err != nil {
 		return nil, err
 	}
@@ -27,7 +27,7 @@ func (s *service) create(ctx context.Context, r *engine.Request) (*engine.Respon
 // update answers PATCH and PUT /:class/:id; both change what is given and
 // leave the rest.
 func (s *service) update(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	in, err := s.bind(ctx, r)
+	in, err := s.bind(ctx, r, engine.MayWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Ite
 		full, err := s.data.Get(ctx, in.class, it.ID, in.shape.load...)
 		if err == nil {
 			shown = full
-		} else if engine.CodeOf(err) != engine.NotFound { // somebody may have deleted it since
+		} else if engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden { // deleted since, or not for this account to read
 			s.log.Warn("what was written is answered without _eager", "request", r.ID, "service", r.Service, "error", err)
 		}
 	}
@@ -63,7 +63,7 @@ func (s *service) written(ctx context.Context, r *engine.Request, it *engine.Ite
 
 // remove answers DELETE /:class/:id.
 func (s *service) remove(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	c, err := s.meta.Class(r.Param("class"))
+	c, err := s.class(ctx, r, engine.MayDelete)
 	if err != nil {
 		return nil, err
 	}
@@ -82,9 +82,9 @@ type input struct {
 }
 
 // bind reads the class of the path and the values of the body, and stores the
-// files among them.
-func (s *service) bind(ctx context.Context, r *engine.Request) (*input, error) {
-	c, err := s.meta.Class(r.Param("class"))
+// files among them, for accounts that have the permission on some object.
+func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permission) (*input, error) {
+	c, err := s.class(ctx, r, p)
 	if err != nil {
 		return nil, err
 	}

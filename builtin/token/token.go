@@ -1,5 +1,6 @@
 // Package token is the service under /rest/token: an account issues, lists and
-// revokes its own tokens. What a token is and who it proves is decided in
+// revokes its own tokens. Issuing takes the permission use on
+// engine.TokenResource. What a token is and who it proves is decided in
 // engine/account.
 package token
 
@@ -17,7 +18,11 @@ import (
 // maxBody is far more than a name and a lifetime need.
 const maxBody = 64 << 10
 
-type service struct{ tokens engine.TokenIssuer }
+type service struct {
+	tokens engine.TokenIssuer
+	access engine.Access
+	audit  engine.Auditor // nil for nobody
+}
 
 // New is the engine.Module of the service. It has no options: those of the
 // ancestor's token service are accepted and mean nothing, because there is
@@ -26,7 +31,10 @@ func New(env *engine.Env, _ engine.Options) (engine.Service, error) {
 	if env.Tokens == nil {
 		return nil, errors.New("there is nothing that issues tokens")
 	}
-	return &service{env.Tokens}, nil
+	if env.Access == nil {
+		return nil, errors.New("there is nothing that knows who may issue tokens")
+	}
+	return &service{env.Tokens, env.Access, env.Audit}, nil
 }
 
 // Errors implements engine.Service.
@@ -53,6 +61,31 @@ func owner(r *engine.Request) (string, error) {
 	return r.Account.ID, nil
 }
 
+// issues returns the account that asks if it may issue tokens; for its own ones
+// nothing else takes a permission.
+func (s *service) issues(ctx context.Context, r *engine.Request) (string, error) {
+	account, err := owner(r)
+	if err != nil {
+		return "", err
+	}
+	may, err := s.access.Check(ctx, r.Account, engine.TokenResource, engine.MayUse)
+	if err == nil && !may {
+		err = engine.Denied()
+	}
+	return account, err
+}
+
+// tell lets the auditor know what happened to a token.
+func (s *service) tell(ctx context.Context, kind engine.EventKind, r *engine.Request, details engine.Fields) {
+	if s.audit != nil {
+		s.audit.Audit(ctx, engine.Event{Kind: kind, Account: r.Account.ID, Caller: engine.CallerFrom(ctx), Service: r.Service, Details: details})
+	}
+}
+
+func (s *service) issued(ctx context.Context, r *engine.Request, t engine.Token) {
+	s.tell(ctx, engine.TokenIssued, r, engine.Fields{{Name: "token", Value: t.ID}, {Name: "name", Value: t.Name}, {Name: "expires", Value: engine.InstantOf(t.Expires)}})
+}
+
 // secret marks an answer that holds a token.
 func secret(r *engine.Response) *engine.Response {
 	r.SetHeader("Cache-Control", "no-store")
@@ -61,19 +94,20 @@ func secret(r *engine.Response) *engine.Response {
 
 // bare answers a new token as plain text. The content type is the ancestor's.
 func (s *service) bare(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	account, err := owner(r)
+	account, err := s.issues(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	text, _, err := s.tokens.Issue(ctx, account, "", 0)
+	text, t, err := s.tokens.Issue(ctx, account, "", 0)
 	if err != nil {
 		return nil, err
 	}
+	s.issued(ctx, r, t)
 	return secret(&engine.Response{ContentType: "text/html; charset=utf-8", Body: []byte(text)}), nil
 }
 
-func (s *service) head(_ context.Context, r *engine.Request) (*engine.Response, error) {
-	if _, err := owner(r); err != nil {
+func (s *service) head(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	if _, err := s.issues(ctx, r); err != nil {
 		return nil, err
 	}
 	return secret(&engine.Response{ContentType: "text/html; charset=utf-8"}), nil
@@ -81,7 +115,7 @@ func (s *service) head(_ context.Context, r *engine.Request) (*engine.Response, 
 
 // issue answers a new token with what is known of it.
 func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Response, error) {
-	account, err := owner(r)
+	account, err := s.issues(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +127,7 @@ func (s *service) issue(ctx context.Context, r *engine.Request) (*engine.Respons
 	if err != nil {
 		return nil, err
 	}
+	s.issued(ctx, r, t)
 	return secret(engine.JSON(appendToken(nil, t, text))), nil
 }
 
@@ -123,6 +158,7 @@ func (s *service) revoke(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err := s.tokens.Revoke(ctx, account, r.Param("id")); err != nil {
 		return nil, err
 	}
+	s.tell(ctx, engine.TokenRevoked, r, engine.Fields{{Name: "token", Value: r.Param("id")}})
 	return &engine.Response{}, nil
 }
 

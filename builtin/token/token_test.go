@@ -52,7 +52,7 @@ func (i *issuer) Revoke(_ context.Context, account, id string) error {
 // call finds the route and runs its handler.
 func call(t *testing.T, i *issuer, method, path string, r *engine.Request) (*engine.Response, error) {
 	t.Helper()
-	s, err := token.New(&engine.Env{Tokens: i}, engine.Options{"auth": nil})
+	s, err := token.New(&engine.Env{Tokens: i, Access: allowed(true)}, engine.Options{"auth": nil})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,8 +195,75 @@ func TestModule(t *testing.T) {
 	if _, err := token.New(&engine.Env{}, nil); err == nil {
 		t.Error("a service without an issuer")
 	}
-	s, err := token.New(&engine.Env{Tokens: &issuer{}}, nil)
+	s, err := token.New(&engine.Env{Tokens: &issuer{}, Access: allowed(true)}, nil)
 	if err != nil || s.Errors() != engine.ProblemErrors {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// allowed answers all questions for permission alike.
+type allowed bool
+
+func (a allowed) Check(_ context.Context, _ *engine.Account, resource string, p engine.Permission) (bool, error) {
+	if resource != "ws:::gen-ws-token" || p != engine.MayUse {
+		return false, errors.New("asked for " + p.String() + " on " + resource)
+	}
+	return bool(a), nil
+}
+
+// events is an engine.Auditor that keeps what it is told.
+type events []string
+
+func (e *events) Audit(_ context.Context, ev engine.Event) {
+	*e = append(*e, fmt.Sprint(ev.Kind, " ", ev.Account, " ", ev.Caller.Request, " ", ev.Service, " ", string(engine.AppendValue(nil, ev.Details))))
+}
+
+// Issuing takes use on ws:::gen-ws-token, which is refused before anything is
+// said about the input; own tokens can be listed and revoked without it. What
+// happened is audited, without the secret.
+func TestIssuingTakesPermission(t *testing.T) {
+	const issued = `{"token":"t0","name":"","expires":"2024-05-31T12:00:00.000Z"}`
+	for _, test := range []struct {
+		method, path, body string
+		may                allowed
+		want, event        string
+	}{
+		{"GET", "/", "", true, "ok", "token ann@local r1 token " + issued},
+		{"POST", "/", `{}`, true, "ok", "token ann@local r1 token " + issued},
+		{"POST", "/", `{"lifetime":9999999999}`, true, "a token lives at most 30 days", ""},
+		{"HEAD", "/", "", true, "ok", ""},
+		{"GET", "/", "", false, "the account may not do this", ""},
+		{"HEAD", "/", "", false, "the account may not do this", ""},
+		{"POST", "/", `{"what":1}`, false, "the account may not do this", ""},
+		{"GET", "/list", "", false, "ok", ""},
+		{"DELETE", "/:id", "", false, "ok", `token-revoked ann@local r1 token {"token":"t9"}`},
+	} {
+		var i issuer
+		var told events
+		s, err := token.New(&engine.Env{Tokens: &i, Access: test.may, Audit: &told}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := request(test.body)
+		r.Service, r.Params = "token", []engine.Param{{Name: "id", Value: "t9"}}
+		ctx := engine.WithCaller(context.Background(), &engine.Caller{Request: "r1"})
+		for _, route := range s.Routes() {
+			if route.Method != test.method || route.Path != test.path {
+				continue
+			}
+			got := "ok"
+			if _, err := route.Handler(ctx, r); err != nil {
+				got = err.Error()
+				if bool(test.may) == (engine.CodeOf(err) == engine.Forbidden) {
+					t.Errorf("%s %s: %v", test.method, test.path, err)
+				}
+			}
+			if got != test.want || strings.Join(told, ";") != test.event || !bool(test.may) && strings.Contains(fmt.Sprint(i.asked), "issue") {
+				t.Errorf("%s %s %s: %s, events %q, asked %q", test.method, test.path, test.body, got, told, i.asked)
+			}
+		}
+	}
+	if _, err := token.New(&engine.Env{Tokens: &issuer{}}, nil); err == nil {
+		t.Error("a service that cannot ask for permissions starts")
 	}
 }

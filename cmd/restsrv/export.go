@@ -16,7 +16,7 @@ import (
 
 const exportUsage = `restsrv export writes everything as NDJSON, also while the server runs: objects
 with who created and changed them and the hashes of their passwords, members of
-collections, accounts, roles, permissions, stages of workflows, counters. Tokens,
+collections, accounts, roles, resources, permissions, stages of workflows, counters. Tokens,
 remembered answers and keys of the server are not in it. restsrv import restores
 it into any database; exported again it is the same, byte by byte.
 
@@ -74,7 +74,8 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 // exported are the server's own classes that exports have: tokens, remembered
 // answers and keys end with the database that they belong to.
 func (s *system) exported() []*engine.Class {
-	return append(slices.DeleteFunc(slices.Clone(s.accounts), func(c *engine.Class) bool { return c.Name == "#token" }), s.files, s.stages)
+	accounts := slices.DeleteFunc(slices.Clone(s.accounts), func(c *engine.Class) bool { return c.Name == "#token" })
+	return slices.Concat(accounts, s.policy, []*engine.Class{s.files, s.stages})
 }
 
 // writeAside writes a file so that it is there as a whole or not at all, and for

@@ -8,23 +8,18 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/account"
-	"restsrv/engine/jsonfile"
 	"restsrv/engine/transfer"
-	"restsrv/engine/wire"
 	"restsrv/engine/workflow"
 )
 
 const importUsage = `restsrv import takes objects into a database, also while its server runs.
 
   restsrv import DIR       an application directory: the objects of its data folder,
-                           the accounts and roles of its acl folder
+                           the accounts, roles and resources of its acl folder
   restsrv import DIR/data  a data folder: files named class@namespace@id.json
   restsrv import FILE      NDJSON, one object a line with _class and _id; - is the
                            standard input. What restsrv export wrote comes back
@@ -157,9 +152,9 @@ func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, s
 	if err != nil {
 		return err
 	}
-	var accounts account.Imported
+	var access importedACL
 	if from.acl != "" {
-		if accounts, err = c.accounts(ctx, d, from.acl); err != nil {
+		if access, err = importACL(ctx, d, from.acl); err != nil {
 			return fmt.Errorf("%s: %w", from.acl, err)
 		}
 	}
@@ -172,7 +167,10 @@ func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, s
 		fmt.Fprintf(c.io.Err, "restsrv import: ended after %d objects\n", report.Count())
 		return plain(err)
 	}
-	summary := importSummary{c.app, report, accounts, seeded}
+	if err := touchPolicy(ctx, d, report); err != nil {
+		return err
+	}
+	summary := importSummary{c.app, report, access, seeded}
 	return summary.write(c.io.Out)
 }
 
@@ -188,70 +186,18 @@ func (c *dataCommand) importConfig(ctx context.Context, d *database) transfer.Co
 	}
 }
 
-// accounts takes the accounts and roles of an acl folder, if there is one.
-func (c *dataCommand) accounts(ctx context.Context, d *database, dir string) (account.Imported, error) {
-	var acl account.ACL
-	var faults engine.Faults
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return account.Imported{}, nil
-	}
-	if err != nil {
-		return account.Imported{}, unwrapPath(err)
-	}
-	for _, e := range entries {
-		ext := path.Ext(e.Name())
-		if e.IsDir() || !slices.Contains([]string{".yml", ".yaml", ".json"}, ext) {
-			continue
-		}
-		name := path.Join(filepath.Base(dir), e.Name())
-		fields, err := readACLFile(filepath.Join(dir, e.Name()), ext)
-		if err != nil {
-			faults = append(faults, engine.Fault{File: name, Found: err.Error(), Expected: "roles, users or one user"})
-			continue
-		}
-		acl.ReadACL(jsonfile.Object{File: name, Fields: fields, Faults: &faults})
-	}
-	done, err := d.accounts.Import(ctx, acl)
-	for _, f := range faults {
-		done.Refused = append(done.Refused, account.Refused{Where: f.File, Err: errors.New(strings.TrimPrefix(f.String(), f.File+": "))})
-	}
-	return done, err
-}
-
-func readACLFile(name, ext string) (engine.Fields, error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, unwrapPath(err)
-	}
-	var v any
-	if ext == ".json" {
-		v, err = wire.Decode(text)
-	} else {
-		v, _, err = jsonfile.DecodeYAML(text)
-	}
-	if err != nil {
-		return nil, err
-	}
-	fields, ok := v.(engine.Fields)
-	if !ok {
-		return nil, errors.New(jsonfile.Describe(v))
-	}
-	return fields, nil
-}
-
 // importSummary is what an import tells at its end.
 type importSummary struct {
-	app      *app
-	report   *transfer.Report
-	accounts account.Imported
-	seeded   int
+	app    *app
+	report *transfer.Report
+	access importedACL
+	seeded int
 }
 
 // write tells what was taken and what not; the error says that something was
 // not.
 func (s importSummary) write(out io.Writer) error {
-	r, a := s.report, s.accounts
+	r, a := s.report, s.access
 	for _, name := range slices.Sorted(maps.Keys(r.Taken)) {
 		fmt.Fprintf(out, "%8d  %s\n", r.Taken[name], name)
 	}
@@ -263,8 +209,8 @@ func (s importSummary) write(out io.Writer) error {
 	if s.seeded > 0 {
 		fmt.Fprintf(out, "%8d  objects of %s created\n", s.seeded, s.app.config.File)
 	}
-	if a.Accounts+a.Roles+a.Known > 0 {
-		fmt.Fprintf(out, "%8d  accounts and %d roles taken, %d accounts and roles known before\n", a.Accounts, a.Roles, a.Known)
+	if a.accounts+a.roles+a.resources+a.known > 0 {
+		fmt.Fprintf(out, "%8d  accounts and %d roles taken, %d accounts and roles known before, %d resources declared\n", a.accounts, a.roles, a.known, a.resources)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Ignored)) {
 		fmt.Fprintf(out, "%8d  values passed over: there is no attribute %s\n", r.Ignored[name], name)
@@ -272,11 +218,11 @@ func (s importSummary) write(out io.Writer) error {
 	for _, f := range r.Refused {
 		fmt.Fprintf(out, "not taken: %s: %s\n", f.Where, f.Reason)
 	}
-	for _, f := range a.Refused {
-		fmt.Fprintf(out, "not taken: %s: %s\n", f.Where, plain(f.Err))
+	for _, line := range a.refused {
+		fmt.Fprintf(out, "not taken: %s\n", line)
 	}
-	if n := len(r.Refused) + len(a.Refused); n > 0 {
-		return fmt.Errorf("%d objects, accounts or roles were not taken", n)
+	if n := len(r.Refused) + len(a.refused); n > 0 {
+		return fmt.Errorf("%d objects, accounts, roles or resources were not taken", n)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/acl"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/oauth"
@@ -31,6 +32,7 @@ import (
 type database struct {
 	store    *store.Store
 	accounts *account.Store
+	policy   *acl.Store
 	files    *file.Storage
 	replays  *replay.Keeper
 	cursors  engine.CursorKey // the server's alone
@@ -41,16 +43,31 @@ type database struct {
 
 // system are the classes of the server's own items. No application has them.
 type system struct {
-	accounts, grants                          []*engine.Class
-	files, stages, replays, secrets, sessions *engine.Class
+	accounts []*engine.Class
+	policy   []*engine.Class
+	grants   []*engine.Class
+	files    *engine.Class
+	stages   *engine.Class
+	replays  *engine.Class
+	secrets  *engine.Class
+	sessions *engine.Class
 }
 
 func newSystem() *system {
-	return &system{account.Classes(), oauth.Classes(), file.Class(), workflow.Class(), replay.Class(), secret.Class(), session.Class()}
+	return &system{
+		accounts: account.Classes(),
+		policy:   acl.Classes(),
+		grants:   oauth.Classes(),
+		files:    file.Class(),
+		stages:   workflow.Class(),
+		replays:  replay.Class(),
+		secrets:  secret.Class(),
+		sessions: session.Class(),
+	}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
+	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
 }
 
 // opening says how a database is opened.
@@ -88,11 +105,16 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := account.New(account.Config{Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, Log: o.log})
+	d := &database{store: s, hasher: hasher, system: sys, file: path}
+	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Log: o.log}); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	d.accounts, err = account.New(account.Config{
+		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, First: d.policy.EnsureAdmin, Log: o.log,
+	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	d := &database{store: s, accounts: accounts, hasher: hasher, system: sys, file: path}
 	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil

@@ -8,7 +8,6 @@ package account
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -25,9 +24,21 @@ type Config struct {
 	Hasher        *Hasher
 	TokenLifetime time.Duration    // longest and usual lifetime of a token; 0 means DefaultTokenLifetime
 	Guesses       engine.Guesses   // limits failed passwords; nil means no limit
-	Audit         engine.Auditor   // is told of sign-ins; nil means nobody
+	Audit         engine.Auditor   // is told of sign-ins and of changes of accounts; nil means nobody
 	Log           *slog.Logger     // nil means none
 	Now           func() time.Time // nil means time.Now
+
+	// CaseInsensitive has a login mean the account whose login differs in the
+	// letter case only, unless there is one that is the same, or several that
+	// are not. The account goes by its stored name from then on.
+	CaseInsensitive bool
+	// First is called before the very first account is added, so that the role
+	// of administrators is there; nil for nothing.
+	First func(ctx context.Context) error
+	// Enrich adds to an account what is found about it elsewhere: coactors,
+	// properties. It is called when an account is proven and then at most every
+	// half a second. No account is proven while it fails.
+	Enrich func(ctx context.Context, a *engine.Account) error
 }
 
 // Store is the accounts and tokens of one database. It implements
@@ -44,6 +55,10 @@ type Store struct {
 	log      *slog.Logger
 	clock    func() time.Time
 	start    time.Time
+
+	foldsCase bool
+	first     func(context.Context) error
+	enrich    func(context.Context, *engine.Account) error
 
 	prover    *prover
 	passwords *memory
@@ -63,6 +78,7 @@ func New(c Config) (*Store, error) {
 	s := &Store{
 		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime,
 		guesses: c.Guesses, audit: c.Audit, log: c.Log, clock: c.Now,
+		foldsCase: c.CaseInsensitive, first: c.First, enrich: c.Enrich,
 		prover: newProver(), passwords: newMemory(), tokens: newMemory(),
 		flights: flights{running: make(map[proof]*flight)},
 	}
@@ -124,7 +140,7 @@ func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Accou
 		return nil, nil
 	}
 	if now-time.Duration(e.checked.Load()) < recheckAfter {
-		return e.account, nil
+		return e.account.Load(), nil
 	}
 	select {
 	case e.busy <- struct{}{}:
@@ -147,20 +163,35 @@ func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Accou
 	if e.ended.Load() {
 		return nil, nil
 	}
-	return e.account, nil
+	return e.account.Load(), nil
 }
 
-// holds reports whether what e was verified against is still stored.
+// holds reports whether what e was verified against is still stored, and finds
+// out anew what belongs to its account.
 func (s *Store) holds(ctx context.Context, e *remembered) (bool, error) {
-	item, err := s.find(ctx, s.classes.account, e.account.ID)
-	if err != nil || item == nil || item.Revision != e.account.Revision {
+	a := e.account.Load()
+	find := func() (*engine.Item, error) { return s.find(ctx, s.classes.account, a.ID) }
+	if e.given != "" && e.given != a.ID {
+		find = func() (*engine.Item, error) { return s.lookup(ctx, e.given) }
+	}
+	item, err := find()
+	if err != nil || item == nil || item.ID != a.ID || item.Revision != a.Revision {
 		return false, err
 	}
-	if e.token == "" {
+	if e.token != "" {
+		token, err := s.find(ctx, s.classes.token, e.token)
+		if err != nil || token == nil {
+			return false, err
+		}
+	}
+	if s.enrich == nil {
 		return true, nil
 	}
-	item, err = s.find(ctx, s.classes.token, e.token)
-	return item != nil, err
+	if a, err = s.identity(ctx, item); err != nil {
+		return false, err
+	}
+	e.account.Store(a)
+	return true, nil
 }
 
 // remember keeps a credential that was verified against what was stored at
@@ -172,7 +203,11 @@ func (s *Store) remember(m *memory, key proof, e *remembered, generation uint64)
 
 // forgetAccount ends what is remembered of an account.
 func (s *Store) forgetAccount(id string) {
-	of := func(e *remembered) bool { return e.account.ID == id }
+	same := func(other string) bool { return other == id }
+	if s.foldsCase { // what another spelling means may have changed
+		same = func(other string) bool { return folded(other) == folded(id) }
+	}
+	of := func(e *remembered) bool { return same(e.account.Load().ID) }
 	s.passwords.forget(of)
 	s.tokens.forget(of)
 	for _, changed := range s.changed {
@@ -195,25 +230,8 @@ func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.I
 // asServer returns a context in which the server itself acts: whoever asks
 // for a token has no rights on system classes.
 func asServer(ctx context.Context) context.Context {
-	if engine.AccountFrom(ctx) == nil {
-		return ctx
+	if engine.AccountFrom(ctx) != nil {
+		ctx = engine.WithAccount(ctx, nil)
 	}
-	return engine.WithAccount(ctx, nil)
-}
-
-// identity makes the account that a stored one stands for.
-func identity(item *engine.Item) *engine.Account {
-	return &engine.Account{ID: item.ID, Name: text(item, "name"), Roles: splitRoles(text(item, "roles")), Revision: item.Revision}
-}
-
-func splitRoles(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return strings.Split(s, "\n")
-}
-
-func disabled(item *engine.Item) bool {
-	off, _ := item.Get("disabled").(bool)
-	return off
+	return engine.WithGuard(ctx, nil)
 }

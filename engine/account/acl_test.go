@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -24,15 +25,11 @@ func readACL(t *testing.T, text string) (account.ACL, engine.Faults) {
 }
 
 // TestReadACL holds what acl files may look like, and that one bad entry
-// keeps no other from being read.
+// keeps no other from being read. Roles are not read here.
 func TestReadACL(t *testing.T) {
-	acl, faults := readACL(t, `{"resources": [{"id": "*"}],
-		"roles": [{"id": "clerk", "permissions": {"c:::note@sample": ["read", "write"], "*": ["use"]}}, {"id": "bad", "permissions": {"*": ["fly"]}}, 7],
-		"users": [{"id": "ann", "pwd": {"hash": "`+ancestor+`"}, "needPwdReset": false, "roles": ["clerk"]}, {"id": 42, "type": "system", "pwd": "secret"}, {"id": "bob@oauth"}, {"id": "eve", "roles": [1]}]}`)
-	if len(acl.Roles) != 1 || acl.Roles[0].ID != "clerk" || acl.Roles[0].Name != "clerk" || len(acl.Roles[0].Permissions) != 3 ||
-		acl.Roles[0].Permissions[1] != (account.Permission{Resource: "c:::note@sample", Permission: "write"}) {
-		t.Errorf("roles %+v", acl.Roles)
-	}
+	acl, faults := readACL(t, `{"resources": [{"id": "*"}], "roles": [{"id": "clerk", "permissions": {"*": ["use"]}}],
+		"users": [{"id": "ann", "pwd": {"hash": "`+ancestor+`"}, "needPwdReset": false, "roles": ["clerk"]}, {"id": 42, "type": "system", "pwd": "secret",
+			"properties": {"oauth": {"grants": ["authorization_code"]}, "floor": 3}}, {"id": "bob@oauth"}, {"id": "eve", "roles": [1]}, 7, {"id": "fay", "properties": "x"}]}`)
 	if len(acl.Accounts) != 3 {
 		t.Fatalf("accounts %+v", acl.Accounts)
 	}
@@ -40,16 +37,16 @@ func TestReadACL(t *testing.T) {
 	if ann.ID != "ann@local" || ann.Hash != ancestor || ann.NeedPwdReset || ann.Roles[0] != "clerk" || ann.Where != "acl/a.yml: users[0]" {
 		t.Errorf("ann %+v", ann)
 	}
-	if machine.ID != "42@system" || machine.Password != "secret" || !machine.NeedPwdReset || bob.ID != "bob@oauth" {
+	if machine.ID != "42@system" || machine.Password != "secret" || !machine.NeedPwdReset || len(machine.Properties) != 2 || bob.ID != "bob@oauth" {
 		t.Errorf("%+v, %+v", machine, bob)
 	}
 	var text []string
 	for _, f := range faults {
 		text = append(text, f.String())
 	}
-	want := `acl/a.yml: roles[1].permissions["*"][0]: found "fly": expected one of read, write, delete, use, full
-acl/a.yml: roles[2]: found 7: expected an object
-acl/a.yml: users[3].roles[0]: found 1: expected the id of a role`
+	want := `acl/a.yml: users[3].roles[0]: found 1: expected the id of a role
+acl/a.yml: users[4]: found 7: expected an object
+acl/a.yml: users[5].properties: found "x": expected an object`
 	if got := strings.Join(text, "\n"); got != want {
 		t.Errorf("faults\n%s\nwant\n%s", got, want)
 	}
@@ -59,17 +56,17 @@ acl/a.yml: users[3].roles[0]: found 1: expected the id of a role`
 	}
 }
 
-// TestImport holds that accounts and roles are taken once, sign in with the
-// passwords they had, and that what was changed or deleted since stays so.
+// TestImport holds that accounts are taken once, with their properties, sign in
+// with the passwords they had, and that what was changed since stays so.
 func TestImport(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
-	acl, _ := readACL(t, `{"roles": [{"id": "clerk", "permissions": {"*": ["read"]}}, {"id": " x "}],
-		"users": [{"id": "ann", "pwd": {"hash": "`+ancestor+`"}, "roles": ["clerk"]}, {"id": "bob", "pwd": "secret"}, {"id": "c:d"}, {"id": "eve", "pwd": {"hash": "md5"}}]}`)
+	acl, _ := readACL(t, `{"users": [{"id": "ann", "pwd": {"hash": "`+ancestor+`"}, "roles": ["clerk"]}, {"id": "bob", "pwd": "secret", "properties": {"floor": 3}},
+		{"id": "c:d"}, {"id": "eve", "pwd": {"hash": "md5"}}, {"id": "all", "roles": ["*"]}]}`)
 	done, err := f.Import(ctx, acl)
-	if err != nil || done.Accounts != 2 || done.Roles != 1 || done.Known != 0 || len(done.Refused) != 3 {
+	if err != nil || done.Accounts != 2 || done.Known != 0 || len(done.Refused) != 3 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	for i, want := range []string{"roles[1]", "users[2]", "users[3]"} {
+	for i, want := range []string{"users[2]", "users[3]", "users[4]"} {
 		if r := done.Refused[i]; r.Where != "acl/a.yml: "+want || engine.CodeOf(r.Err) != engine.Invalid {
 			t.Errorf("refused %+v", r)
 		}
@@ -77,9 +74,13 @@ func TestImport(t *testing.T) {
 	for id, password := range map[string]string{"ann@local": ancestorPassword, "bob@local": "secret"} {
 		wantOK(t, id, signIn(f.Store, id, password))
 	}
+	bob, err := f.Get(ctx, "bob@local")
+	if floor, _ := bob.Properties.Get("floor"); err != nil || floor != json.Number("3") {
+		t.Errorf("properties %+v, %v", bob.Properties, err)
+	}
 	wantOK(t, "disable", f.Disable(ctx, "ann@local"))
 	done, err = f.Import(ctx, acl)
-	if err != nil || done.Accounts != 0 || done.Roles != 0 || done.Known != 3 {
+	if err != nil || done.Accounts != 0 || done.Known != 2 {
 		t.Errorf("again: %+v, %v", done, err)
 	}
 	if a, err := f.Get(ctx, "ann@local"); err != nil || !a.Disabled {

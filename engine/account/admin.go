@@ -9,14 +9,11 @@ import (
 	"restsrv/engine"
 )
 
-// The account that the first start creates, its role, and what that role may
-// do: everything.
+// The account that the first start creates, and its role, which may do
+// everything.
 const (
 	AdminID   = "admin@local"
 	AdminRole = "admin"
-
-	everything = "*"
-	full       = "full"
 )
 
 // Admin says what EnsureAdmin did.
@@ -70,19 +67,6 @@ func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool
 	}
 	defer s.hasher.leave()
 	return !parseHash(text(item, "pwd")).matches(password), nil
-}
-
-// seed stores the role of administrators and what it may do. Both are keyed,
-// so that doing it twice changes nothing.
-func (s *Store) seed(ctx context.Context) error {
-	_, err := s.data.Save(asServer(ctx), []engine.Record{
-		{Class: s.classes.role, Values: values(s.classes.role,
-			set{"id", AdminRole}, set{"name", "Administrator"})},
-		{Class: s.classes.permission, Values: values(s.classes.permission,
-			set{"id", permissionID(AdminRole, everything, full)},
-			set{"subject", AdminRole}, set{"resource", everything}, set{"permission", full})},
-	})
-	return err
 }
 
 func isDuplicate(err error) bool {

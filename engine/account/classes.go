@@ -9,15 +9,13 @@ import (
 // Names of the system classes. No application class can have them: a class
 // name does not begin with #.
 const (
-	accountClass    = "#account"
-	roleClass       = "#role"
-	permissionClass = "#permission"
-	tokenClass      = "#token"
-	seenClass       = "#seen"
+	accountClass = "#account"
+	tokenClass   = "#token"
+	seenClass    = "#seen"
 )
 
-// Classes returns the system classes in which this package keeps accounts,
-// roles, permissions and tokens. Open the store with them beside the classes
+// Classes returns the system classes in which this package keeps accounts and
+// tokens. Open the store with them beside the classes
 // of the application, hand the same slice to New, and show them to nobody
 // else: the application's MetaRepository must not have them. Each call builds
 // new ones.
@@ -30,17 +28,9 @@ func Classes() []*engine.Class {
 			property("pwdDate", engine.DateTime),
 			property("disabled", engine.Boolean),
 			property("needPwdReset", engine.Boolean),
-			property("roles", engine.Text), // role ids, one a line
-		),
-		systemClass(roleClass,
-			property("id", engine.String),
-			property("name", engine.String),
-		),
-		systemClass(permissionClass,
-			property("id", engine.String), // see permissionID
-			indexed(property("subject", engine.String)),
-			property("resource", engine.String),
-			property("permission", engine.String),
+			property("roles", engine.Text),             // role ids, one a line
+			property("properties", engine.Text),        // JSON object, null for none
+			indexed(property("folded", engine.String)), // see folded; null in accounts of older versions
 		),
 		systemClass(tokenClass,
 			property("id", engine.String),
@@ -51,7 +41,7 @@ func Classes() []*engine.Class {
 			property("expires", engine.DateTime),
 			property("pwdDate", engine.DateTime), // the account's when it was issued; null in tokens of older versions
 		),
-		systemClass(seenClass, property("id", engine.String)), // what Import has taken, as "account id" and "role id"
+		systemClass(seenClass, property("id", engine.String)), // what Import has taken, as "account id"; older versions marked "role id" too
 	}
 }
 
@@ -84,14 +74,8 @@ func unique(p *engine.Property) *engine.Property {
 	return p
 }
 
-// permissionID is the key of a permission: its three parts, which hold no
-// control characters, joined by tabs.
-func permissionID(subject, resource, permission string) string {
-	return subject + "\t" + resource + "\t" + permission
-}
-
 // classSet are the system classes by role.
-type classSet struct{ account, role, permission, token, seen *engine.Class }
+type classSet struct{ account, token, seen *engine.Class }
 
 func findClasses(classes []*engine.Class) (classSet, error) {
 	var s classSet
@@ -99,19 +83,15 @@ func findClasses(classes []*engine.Class) (classSet, error) {
 		switch c.FullName {
 		case accountClass:
 			s.account = c
-		case roleClass:
-			s.role = c
-		case permissionClass:
-			s.permission = c
 		case tokenClass:
 			s.token = c
 		case seenClass:
 			s.seen = c
 		}
 	}
-	if s.account == nil || s.role == nil || s.permission == nil || s.token == nil || s.seen == nil {
-		return s, fmt.Errorf("the system classes %s, %s, %s, %s and %s are needed, as account.Classes makes them",
-			accountClass, roleClass, permissionClass, tokenClass, seenClass)
+	if s.account == nil || s.token == nil || s.seen == nil {
+		return s, fmt.Errorf("the system classes %s, %s and %s are needed, as account.Classes makes them",
+			accountClass, tokenClass, seenClass)
 	}
 	return s, nil
 }

@@ -21,5 +21,6 @@ func (s *Store) Current(ctx context.Context, id string) (a *engine.Account, basi
 	if at, ok := item.Get("pwdDate").(engine.Instant); ok {
 		basis = at.String()
 	}
-	return identity(item), basis, nil
+	a, err = s.identity(ctx, item)
+	return a, basis, err
 }

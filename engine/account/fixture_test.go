@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -10,6 +11,8 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/postgres/pgtest"
 	"restsrv/engine/store/sqlite"
 )
 
@@ -145,16 +148,42 @@ type fixture struct {
 	classes []*engine.Class
 	clock   *clock
 	hasher  *account.Hasher
+	config  account.Config // what a test wants besides, of Stores made from then on
 }
 
 const password = "correct:horse"
 
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// onBoth runs a test on a new database of each kind.
+func onBoth(t *testing.T, run func(t *testing.T, f *fixture)) {
+	t.Run("sqlite", func(t *testing.T) { run(t, newFixture(t)) })
+	t.Run("postgres", func(t *testing.T) {
+		classes := account.Classes()
+		db, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.Database(t), Pool: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := store.Open(t.Context(), db, store.Config{Classes: classes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { wantOK(t, "close", s.Close()) })
+		run(t, fixtureOn(t, classes, s))
+	})
+}
+
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	classes := account.Classes()
+	return fixtureOn(t, classes, openRepository(t, classes))
+}
+
+func fixtureOn(t testing.TB, classes []*engine.Class, data engine.Repository) *fixture {
+	t.Helper()
 	f := &fixture{
 		t: t, classes: classes,
-		data:   &gated{Repository: openRepository(t, classes)},
+		data:   &gated{Repository: data},
 		clock:  &clock{t: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)},
 		hasher: account.NewHasher(account.HasherConfig{Parallel: 4}),
 	}
@@ -165,7 +194,9 @@ func newFixture(t testing.TB) *fixture {
 // another makes a second Store on the same data, as another process has.
 func (f *fixture) another() *account.Store {
 	f.t.Helper()
-	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Now: f.clock.now})
+	c := f.config
+	c.Data, c.Classes, c.Hasher, c.Now = f.data, f.classes, f.hasher, f.clock.now
+	s, err := account.New(c)
 	if err != nil {
 		f.t.Fatal(err)
 	}

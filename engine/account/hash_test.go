@@ -191,13 +191,13 @@ func FuzzParseHash(f *testing.F) {
 func TestMemoryIsBounded(t *testing.T) {
 	m := newMemory()
 	for i := 0; i < maxRemembered+100; i++ {
-		e := &remembered{account: engine.Anonymous, expires: time.Hour}
+		e := &remembered{expires: time.Hour}
 		m.put(proof{byte(i), byte(i >> 8), byte(i >> 16)}, e, 0, 0)
 	}
 	if n := len(m.entries); n != maxRemembered {
 		t.Errorf("%d entries, want %d", n, maxRemembered)
 	}
-	late := &remembered{account: engine.Anonymous, expires: 2 * time.Hour}
+	late := &remembered{expires: 2 * time.Hour}
 	m.put(proof{255, 255, 255}, late, 0, time.Hour)
 	if n := len(m.entries); n != 1 {
 		t.Errorf("%d entries after all but one have expired", n)
@@ -208,7 +208,7 @@ func TestMemoryRefusesWhatAForgetOvertook(t *testing.T) {
 	m := newMemory()
 	before := m.now()
 	m.forget(func(*remembered) bool { return false })
-	m.put(proof{1}, &remembered{account: engine.Anonymous, expires: time.Hour}, before, 0)
+	m.put(proof{1}, &remembered{expires: time.Hour}, before, 0)
 	if m.find(proof{1}) != nil {
 		t.Error("a check that began before a change is remembered")
 	}

@@ -20,8 +20,9 @@ type Account struct {
 	Name         string
 	Roles        []string
 	Disabled     bool
-	NeedPwdReset bool      // kept for applications; it does not block REST
-	PasswordDate time.Time // when the password was last set
+	NeedPwdReset bool          // kept for applications; it does not block REST
+	PasswordDate time.Time     // when the password was last set
+	Properties   engine.Fields // what applications know of it
 }
 
 // checkID refuses account names that could not be used to sign in. The login
@@ -47,6 +48,9 @@ func checkRoles(roles []string) error {
 		if role == "" || strings.TrimSpace(role) != role {
 			return engine.Errorf(engine.Invalid, "role", "a role is named by text without spaces at its ends, found %s", engine.Quote(role))
 		}
+		if role == engine.Everyone {
+			return engine.Errorf(engine.Invalid, "role", "* is everyone, and no role that one account has")
+		}
 		if err := checkText("role name", role, maxID); err != nil {
 			return err
 		}
@@ -54,10 +58,16 @@ func checkRoles(roles []string) error {
 	return nil
 }
 
+// checkAccount refuses an account that could not be stored as it is.
+func checkAccount(a Account) error {
+	if err := checkText("name", a.Name, maxID); err != nil {
+		return err
+	}
+	return checkRoles(a.Roles)
+}
+
 // Add creates an account with a password; Account.PasswordDate is set to now.
-// With the very first account the role admin and its permission are stored
-// too, so that a later version finds an administrator's rights where it
-// expects them. Errors: Invalid for a bad name, role or password and, with
+// Before the very first account Config.First is called. Errors: Invalid for a bad name, role or password and, with
 // reason duplicate, when the account exists.
 func (s *Store) Add(ctx context.Context, a Account, password string) error {
 	if err := s.CheckNew(ctx, a); err != nil {
@@ -69,8 +79,8 @@ func (s *Store) Add(ctx context.Context, a Account, password string) error {
 	}
 	if n, err := s.count(ctx); err != nil {
 		return err
-	} else if n == 0 {
-		if err := s.seed(ctx); err != nil {
+	} else if n == 0 && s.first != nil {
+		if err := s.first(asServer(ctx)); err != nil {
 			return err
 		}
 	}
@@ -83,10 +93,7 @@ func (s *Store) CheckNew(ctx context.Context, a Account) error {
 	if err := checkID(a.ID); err != nil {
 		return err
 	}
-	if err := checkText("name", a.Name, maxID); err != nil {
-		return err
-	}
-	if err := checkRoles(a.Roles); err != nil {
+	if err := checkAccount(a); err != nil {
 		return err
 	}
 	item, err := s.find(ctx, s.classes.account, a.ID)
@@ -110,6 +117,8 @@ func (s *Store) newAccount(a Account, hash string) engine.Values {
 		set{"disabled", a.Disabled},
 		set{"needPwdReset", a.NeedPwdReset},
 		set{"roles", strings.Join(a.Roles, "\n")},
+		set{"properties", propertiesText(a.Properties)},
+		set{"folded", folded(a.ID)},
 	)
 }
 
@@ -119,6 +128,9 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 		return exists(a.ID)
 	}
 	s.forgetAccount(a.ID)
+	if err == nil {
+		s.told(ctx, a.ID, "added")
+	}
 	return err
 }
 
@@ -135,7 +147,7 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	if err != nil {
 		return err
 	}
-	err = s.change(ctx, id,
+	err = s.change(ctx, id, "password",
 		set{"pwd", hash},
 		set{"pwdDate", engine.InstantOf(s.clock())},
 		set{"needPwdReset", false},
@@ -149,18 +161,22 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 // Disable makes an account unable to sign in, by password or token, at once;
 // in other processes within a second. Errors: NotFound.
 func (s *Store) Disable(ctx context.Context, id string) error {
-	return s.change(ctx, id, set{"disabled", true})
+	return s.change(ctx, id, "disabled", set{"disabled", true})
 }
 
 // Enable undoes Disable; the account's tokens count again. Errors: NotFound.
 func (s *Store) Enable(ctx context.Context, id string) error {
-	return s.change(ctx, id, set{"disabled", false})
+	return s.change(ctx, id, "enabled", set{"disabled", false})
 }
 
-func (s *Store) change(ctx context.Context, id string, sets ...set) error {
+// change stores values of an account and tells what happened to it.
+func (s *Store) change(ctx context.Context, id, what string, sets ...set) error {
 	_, err := s.data.Update(asServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)
-	if engine.CodeOf(err) == engine.NotFound {
+	switch {
+	case err == nil:
+		s.told(ctx, id, what)
+	case engine.CodeOf(err) == engine.NotFound:
 		return unknown(id)
 	}
 	return err
@@ -209,5 +225,6 @@ func describe(it *engine.Item) Account {
 	return Account{
 		ID: it.ID, Name: text(it, "name"), Roles: splitRoles(text(it, "roles")),
 		Disabled: disabled(it), NeedPwdReset: reset, PasswordDate: when(it, "pwdDate"),
+		Properties: properties(it),
 	}
 }

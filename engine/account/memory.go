@@ -28,8 +28,9 @@ type proof [sha256.Size]byte
 
 // remembered is one verified credential. Times are counted from Store.start.
 type remembered struct {
-	account *engine.Account
-	token   string // id of the token, "" for a password
+	account atomic.Pointer[engine.Account] // another one whenever Config.Enrich was asked
+	given   string                         // account name as it was given; "" for a token
+	token   string                         // id of the token, "" for a password
 	expires time.Duration
 	checked atomic.Int64  // time.Duration of the last look at the stored account
 	busy    chan struct{} // held while somebody looks

@@ -187,10 +187,14 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 	if c.renewed != "" {
 		c.item = s.renewHash(ctx, c.item, c.renewed)
 	}
-	e := &remembered{account: identity(c.item), expires: c.at + rememberFor}
+	if a, err = s.identity(ctx, c.item); err != nil {
+		return nil, "", err
+	}
+	e := &remembered{given: try.id, expires: c.at + rememberFor}
+	e.account.Store(a)
 	e.checked.Store(int64(c.at))
 	s.remember(s.passwords, try.key, e, generation)
-	return e.account, "", nil
+	return a, "", nil
 }
 
 // comparison is what comparing a password has shown.
@@ -216,7 +220,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	}
 	c.at = s.elapsed()
 	if checkID(try.id) == nil {
-		if c.item, err = s.find(ctx, s.classes.account, try.id); err != nil {
+		if c.item, err = s.lookup(ctx, try.id); err != nil {
 			return c, err
 		}
 	}

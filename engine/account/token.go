@@ -52,10 +52,15 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if item == nil || disabled(item) || !underPassword(token, item) {
 		return nil, badToken()
 	}
-	e := &remembered{account: identity(item), token: token.ID, expires: at + min(left, rememberFor)}
+	a, err := s.identity(ctx, item)
+	if err != nil {
+		return nil, err
+	}
+	e := &remembered{token: token.ID, expires: at + min(left, rememberFor)}
+	e.account.Store(a)
 	e.checked.Store(int64(at))
 	s.remember(s.tokens, key, e, generation)
-	return e.account, nil
+	return a, nil
 }
 
 // underPassword reports whether a token was issued under the password that its

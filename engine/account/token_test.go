@@ -197,7 +197,7 @@ func TestTokensEndWithoutBeingDeleted(t *testing.T) {
 	secret, _ := f.issue("ann@local", "", 0)
 	wantOK(t, "use", useToken(f.Store, secret))
 	f.clock.advance(time.Millisecond)
-	classes := []*engine.Class{f.class("#account"), f.class("#role"), f.class("#permission"), f.class("#token"), f.class("#seen")}
+	classes := []*engine.Class{f.class("#account"), f.class("#token"), f.class("#seen")}
 	killed, err := account.New(account.Config{
 		Data: undeleting{f.data}, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{}), Now: f.clock.now,
 	})

@@ -54,6 +54,8 @@ type Config struct {
 	TrustedProxies  []netip.Prefix // who is believed about whom it forwards requests of
 	SessionIdle     time.Duration  // after which an unused browser session ends; default 30 minutes
 	SessionLifetime time.Duration  // after which any ends; default 12 hours
+	SignIn          SignIn         // what failed sign-ins lead to
+	Audit           Audit          // where events are kept
 }
 
 // Service is one routed service of modules.rest.globals.di.
@@ -138,6 +140,8 @@ func defaults() *Config {
 		MinBodyRate:     1 << 10,
 		SessionIdle:     30 * time.Minute,
 		SessionLifetime: 12 * time.Hour,
+		SignIn:          defaultSignIn(),
+		Audit:           Audit{Keep: 90 * day},
 	}
 }
 

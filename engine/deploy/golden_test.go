@@ -103,6 +103,9 @@ func report(c *Config, faults engine.Faults) string {
 	if usual := defaults(); c.PublicURL != "" || c.TrustedProxies != nil || c.SessionIdle != usual.SessionIdle || c.SessionLifetime != usual.SessionLifetime {
 		fmt.Fprintf(&b, "public %q proxies %v session %v %v\n", c.PublicURL, c.TrustedProxies, c.SessionIdle, c.SessionLifetime)
 	}
+	if c.SignIn != defaultSignIn() || c.Audit != (Audit{Keep: 90 * day}) {
+		fmt.Fprintf(&b, "signIn %v audit %v\n", c.SignIn, c.Audit)
+	}
 	for _, s := range c.Services {
 		fmt.Fprintf(&b, "service %s mode=%s", s.Name, s.Mode)
 		if s.Builtin != "" {

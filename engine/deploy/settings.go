@@ -18,7 +18,7 @@ import (
 // taken for a misspelt one only when it is near.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits",
-		"publicURL", "trustedProxies", "session"}
+		"publicURL", "trustedProxies", "session", "signIn", "audit"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
@@ -52,6 +52,8 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	l.publicURL(in("publicURL"))
 	l.trustedProxies(in("trustedProxies"))
 	l.session(in("session"))
+	l.signIn(in("signIn"))
+	l.audit(in("audit"))
 }
 
 // maxSeconds is what no time in the configuration exceeds: 100 years.

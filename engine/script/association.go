@@ -21,7 +21,11 @@ func (r *jsRepository) association(call goja.FunctionCall) (*association, error)
 	if master == nil {
 		return nil, engine.Errorf(engine.Invalid, "argument", "the first argument is an item, found %s", describeValue(call.Argument(0)))
 	}
-	a := &association{class: master.item.Class, master: master.item.ID}
+	c, err := r.view(master.item.Class)
+	if err != nil {
+		return nil, err
+	}
+	a := &association{class: c, master: master.item.ID}
 	name := call.Argument(1).String()
 	if a.collection = a.class.Property(name); a.collection == nil || a.collection.Type != engine.Collection || a.collection.Target == nil {
 		e := engine.Errorf(engine.Invalid, "no-collection", "class %s has no collection %s", a.class.FullName, engine.Quote(name))
@@ -42,6 +46,9 @@ func (r *jsRepository) eject(call goja.FunctionCall) (operation, error) {
 func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, error) {
 	a, err := r.association(call)
 	if err != nil {
+		return operation{}, err
+	}
+	if _, err := r.writable(call.Argument(0), engine.MayWrite); err != nil {
 		return operation{}, err
 	}
 	details, err := r.h.toDecoded(call.Argument(2))
@@ -76,11 +83,11 @@ func (a *association) query(ctx context.Context, repo engine.Repository) (*engin
 			return nil, err
 		}
 		if held = it.Values[p.Binding.Index]; held == nil {
-			return &engine.Query{Class: p.Target, Filter: engine.Never(), Count: -1}, nil
+			return &engine.Query{Class: a.class.Leads(p), Filter: engine.Never(), Count: -1}, nil
 		}
 	}
 	f, err := engine.Equal(p.Back, held)
-	return &engine.Query{Class: p.Target, Filter: engine.And(f, p.Conditions), Sort: p.Sorting, Count: -1}, err
+	return &engine.Query{Class: a.class.Leads(p), Filter: engine.And(f, p.Conditions), Sort: p.Sorting, Count: -1}, err
 }
 
 // members fetches what is linked, in the order of the collection.
@@ -147,7 +154,7 @@ func cut(items []*engine.Item, q *engine.Query) []*engine.Item {
 
 // wanted reads the options of a list of members.
 func (r *jsRepository) wanted(a *association, o *goja.Object) (*engine.Query, error) {
-	q := &engine.Query{Class: a.collection.Target, Count: -1}
+	q := &engine.Query{Class: a.class.Leads(a.collection), Count: -1}
 	if o == nil {
 		return q, r.page(q, nil)
 	}

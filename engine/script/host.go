@@ -34,6 +34,7 @@ type host struct {
 	itemProto     *goja.Object
 	propertyProto *goja.Object
 	classes       map[*engine.Class]*goja.Object
+	views         int // of classes, so many made
 	repositories  map[engine.Repository]*goja.Object
 	indexes       []string // of arrays, as text
 	provided      needs
@@ -302,6 +303,8 @@ func (h *host) option(name string, value any) goja.Value {
 		return h.metaRepository(value)
 	case engine.FileStorage:
 		return h.fileStorage(value)
+	case engine.Access:
+		return h.aclProvider(value)
 	case nil, bool, string, int64, float64, number, []any, engine.Fields:
 		return h.fromDecoded(value)
 	}

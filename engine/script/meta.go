@@ -1,6 +1,7 @@
 package script
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -32,6 +33,26 @@ func (h *host) findClass(name string) (*engine.Class, error) {
 	return found, nil
 }
 
+// shown is a class as metaRepo shows it: in the view of the account of the call,
+// unless the options hand the service a repository that hides nothing, of whose
+// items it sees everything anyway.
+func (h *host) shown(c *engine.Class) *engine.Class {
+	g := h.v.gen
+	for _, o := range g.options {
+		if _, secured := o.(engine.Warden); secured {
+			continue
+		}
+		if _, open := o.(engine.Repository); open {
+			return c
+		}
+	}
+	view, err := engine.ViewOf(h.v.cur.context(), g.env.Data, c)
+	if err != nil {
+		panic(h.errorOf(err, nil))
+	}
+	return view
+}
+
 // metaRepository makes the object metaRepo.
 func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	o := h.js.NewObject()
@@ -50,7 +71,7 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 		if err != nil {
 			panic(h.errorOf(err, nil))
 		}
-		return c
+		return h.shown(c)
 	}
 	add("getMeta", func(call goja.FunctionCall) goja.Value { return h.class(class(call.Argument(0), call.Argument(2))) })
 	add("ancestor", func(call goja.FunctionCall) goja.Value {
@@ -65,7 +86,7 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 		}
 		var list []any
 		for _, c := range meta.Classes() {
-			list = append(list, h.class(c))
+			list = append(list, h.class(h.shown(c)))
 		}
 		return h.js.NewArray(list...)
 	})
@@ -90,10 +111,20 @@ func (h *host) classOrNull(c *engine.Class) goja.Value {
 	return h.class(c)
 }
 
-// class makes the object of a class, once per VM.
+// maxViews is how many objects of views a VM keeps: accounts and permissions
+// come and go.
+const maxViews = 1000
+
+// class makes the object of a class, or of a view of it, once per VM.
 func (h *host) class(c *engine.Class) *goja.Object {
 	if o := h.classes[c]; o != nil {
 		return o
+	}
+	if c.Base() != c {
+		if h.views++; h.views > maxViews {
+			maps.DeleteFunc(h.classes, func(c *engine.Class, _ *goja.Object) bool { return c.Base() != c })
+			h.views = 1
+		}
 	}
 	o := h.js.NewObject()
 	h.classes[c] = o
@@ -101,8 +132,12 @@ func (h *host) class(c *engine.Class) *goja.Object {
 	_ = o.Set("plain", plain)
 	metas := plain.Get("properties").(*goja.Object)
 	byName := h.js.NewObject()
-	for i, p := range c.Properties {
-		h.put(byName, p.Name, metas.Get(h.index(i)))
+	n := 0
+	for _, p := range c.Properties {
+		if !c.Lacks(p) {
+			h.put(byName, p.Name, metas.Get(h.index(n)))
+			n++
+		}
 	}
 	_ = o.Set("propertyMetas", byName)
 	for _, m := range []struct {
@@ -114,7 +149,7 @@ func (h *host) class(c *engine.Class) *goja.Object {
 		{"getPropertyMetas", metas}, {"getKeyProperties", plain.Get("key")}, {"getContainerReference", c.Container},
 		{"getCreationTracker", c.CreationTracker}, {"getChangeTracker", c.ChangeTracker},
 		{"getCreatorTracker", c.CreatorTracker}, {"getEditorTracker", c.EditorTracker},
-		{"getCacheDependencies", plain.Get("cacheDependencies")}, {"getForcedEnrichment", h.fromDecoded(neededPaths(nil, c.Needs()))},
+		{"getCacheDependencies", plain.Get("cacheDependencies")}, {"getForcedEnrichment", h.fromDecoded(neededPaths(c, nil, c.Needs()))},
 		{"getSemanticAttrs", h.fromDecoded(semanticNames(c))},
 	} {
 		v := h.js.ToValue(m.value)
@@ -153,16 +188,19 @@ func (h *host) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 	if v := h.class(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
 		return v
 	}
-	return h.fromDecoded(plainProperty(p)) // one that every class has
+	return h.fromDecoded(plainProperty(c, p)) // one that every class has
 }
 
 // neededPaths lists the ways to what must be loaded, as forceEnrichment has
 // them.
-func neededPaths(before []any, loads []*engine.Load) []any {
+func neededPaths(c *engine.Class, before []any, loads []*engine.Load) []any {
 	paths := []any{}
 	for _, l := range loads {
+		if c.Lacks(l.Property) {
+			continue
+		}
 		way := append(before[:len(before):len(before)], l.Property.Name)
-		paths = append(append(paths, any(way)), neededPaths(way, l.Next)...)
+		paths = append(append(paths, any(way)), neededPaths(c.Leads(l.Property), way, l.Next)...)
 	}
 	return paths
 }

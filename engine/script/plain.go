@@ -1,26 +1,35 @@
 package script
 
-import "restsrv/engine"
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
 
 // plainClass is a class in the shape of a class file, its properties with those
 // that it inherits.
 func plainClass(c *engine.Class) engine.Fields {
-	properties := make([]any, len(c.Properties))
-	for i, p := range c.Properties {
-		properties[i] = plainProperty(p)
+	properties := make([]any, 0, len(c.Properties))
+	for _, p := range c.Properties {
+		if !c.Lacks(p) {
+			properties = append(properties, plainProperty(c, p))
+		}
 	}
 	indexes := make([]any, len(c.Indexes))
 	for i, x := range c.Indexes {
 		indexes[i] = engine.Fields{{Name: "properties", Value: texts(x.Properties)}, {Name: "unique", Value: x.Unique}}
 	}
-	dependencies := make([]any, len(c.Dependencies))
-	for i, d := range c.Dependencies {
-		dependencies[i] = texts(d)
+	dependencies := []any{}
+	for _, d := range c.Dependencies {
+		if path := texts(d); !c.Mentions(path) {
+			dependencies = append(dependencies, path)
+		}
 	}
 	return engine.Fields{
 		{Name: "name", Value: c.Name}, {Name: "namespace", Value: c.Namespace}, {Name: "caption", Value: c.Caption},
 		{Name: "version", Value: c.Version}, {Name: "key", Value: texts(c.Key)},
-		{Name: "semantic", Value: written(c.Source, "semantic", c.Semantic)},
+		{Name: "semantic", Value: plainSemantic(c)},
 		{Name: "isStruct", Value: c.Struct}, {Name: "abstract", Value: c.Abstract}, {Name: "ancestor", Value: classNameOrNil(c.Ancestor)},
 		{Name: "container", Value: textOrNil(c.Container)},
 		{Name: "creationTracker", Value: c.CreationTracker}, {Name: "changeTracker", Value: c.ChangeTracker},
@@ -30,14 +39,35 @@ func plainClass(c *engine.Class) engine.Fields {
 	}
 }
 
-func plainProperty(p *engine.Property) engine.Fields {
+// plainSemantic is the display string as it was written, without what the view
+// lacks.
+func plainSemantic(c *engine.Class) any {
+	v := written(c.Source, "semantic", c.Semantic)
+	if !c.Mentions(v) {
+		return v
+	}
+	text, ok := v.(string)
+	if !ok {
+		return nil
+	}
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "|"), func(piece string) bool { return c.Mentions(piece) }), "|")
+}
+
+// plainProperty is a property of c, without what mentions what the view lacks.
+func plainProperty(c *engine.Class, p *engine.Property) engine.Fields {
+	said := func(name string, known any) any {
+		if v := written(p.Source, name, known); !c.Mentions(v) {
+			return v
+		}
+		return nil
+	}
 	fields := engine.Fields{
 		{Name: "name", Value: p.Name}, {Name: "caption", Value: p.Caption}, {Name: "hint", Value: textOrNil(p.Hint)},
 		{Name: "type", Value: int64(p.Type)}, {Name: "size", Value: int64(p.Size)}, {Name: "decimals", Value: int64(p.Decimals)},
 		{Name: "mode", Value: int64(p.Mode)}, {Name: "orderNumber", Value: int64(p.OrderNumber)}, {Name: "nullable", Value: p.Nullable},
 		{Name: "readonly", Value: p.Readonly}, {Name: "indexed", Value: p.Indexed}, {Name: "unique", Value: p.Unique},
 		{Name: "autoassigned", Value: p.Autoassigned}, {Name: "indexSearch", Value: p.Search}, {Name: "eagerLoading", Value: p.Eager},
-		{Name: "defaultValue", Value: written(p.Source, "defaultValue", p.Default)}, {Name: "cached", Value: p.Cached},
+		{Name: "defaultValue", Value: said("defaultValue", p.Default)}, {Name: "cached", Value: p.Cached},
 		{Name: "definitionClass", Value: p.Definition},
 	}
 	switch p.Type {
@@ -59,7 +89,7 @@ func plainProperty(p *engine.Property) engine.Fields {
 		if _, there := fields.Get(name); there {
 			continue
 		}
-		if v := written(p.Source, name, nil); v != nil {
+		if v := said(name, nil); v != nil {
 			fields = append(fields, engine.Field{Name: name, Value: v})
 		}
 	}

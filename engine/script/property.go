@@ -83,7 +83,7 @@ func (m *propertyMap) Keys() []string {
 		names = append(names, p.Name)
 	}
 	for _, p := range m.it.item.Class.Properties {
-		if p.Type != engine.Password {
+		if p.Type != engine.Password && !m.it.item.Class.Lacks(p) {
 			names = append(names, p.Name)
 		}
 	}

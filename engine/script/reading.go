@@ -37,7 +37,7 @@ func (r *jsRepository) query(target goja.Value, o *goja.Object) (*engine.Query, 
 	}
 	q := &engine.Query{Class: c, Count: -1}
 	if it != nil {
-		if q.Filter, err = sameValues(it); err != nil {
+		if q.Filter, err = sameValues(c, it); err != nil {
 			return nil, err
 		}
 	}
@@ -64,12 +64,13 @@ func (r *jsRepository) filter(c *engine.Class, o *goja.Object) (*engine.Filter, 
 	return engine.ParseFilter(c, decoded, r.h.v.gen.rt.now())
 }
 
-// sameValues finds items with the values that an item has.
-func sameValues(it *engine.Item) (*engine.Filter, error) {
+// sameValues finds items of c with the values that an item has, as far as c
+// knows them.
+func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	var all []*engine.Filter
 	for i, p := range it.Class.Properties {
 		comparable := p.Type.Scalar() && p.Type != engine.Password || p.Type == engine.Reference
-		if v := it.Values[i]; v != nil && v != engine.Absent && comparable && p.Stored() {
+		if v := it.Values[i]; v != nil && v != engine.Absent && comparable && p.Stored() && !c.Lacks(p) && !it.Class.Lacks(p) {
 			f, err := engine.Equal(p, v)
 			if err != nil {
 				return nil, err

@@ -46,17 +46,41 @@ type jsRepository struct {
 	repo engine.Repository
 }
 
+// view is a class as the repository shows it to the account of the call,
+// wherever the class was found.
+func (r *jsRepository) view(c *engine.Class) (*engine.Class, error) {
+	return engine.ViewOf(r.h.v.cur.context(), r.repo, c.Base())
+}
+
+// writable is target for what only who has the permission on some item of the
+// class may ask for: others hear nothing of their input. 0 stands for create or
+// change.
+func (r *jsRepository) writable(v goja.Value, p engine.Permission) (*engine.Class, error) {
+	c, _, err := r.target(v)
+	if err != nil {
+		return nil, err
+	}
+	ctx := r.h.v.cur.context()
+	if p == 0 {
+		return c, engine.AllowSave(ctx, r.repo, c)
+	}
+	return c, engine.Allow(ctx, r.repo, c, p)
+}
+
 // target reads the first argument: a class name, or an item that stands for
-// its class. id is that of the item.
+// its class, in the view of the repository.
 func (r *jsRepository) target(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
 	if i := itemOf(v); i != nil {
-		return i.item.Class, i.item, nil
+		c, err = r.view(i.item.Class)
+		return c, i.item, err
 	}
 	name, ok := v.Export().(string)
 	if !ok {
 		return nil, nil, engine.Errorf(engine.Invalid, "argument", "the first argument is the name of a class, found %s", describeValue(v))
 	}
-	c, err = r.h.findClass(name)
+	if c, err = r.h.findClass(name); err == nil {
+		c, err = r.view(c)
+	}
 	return c, nil, err
 }
 

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
-
-	"restsrv/engine"
 )
 
 // requestCache holds the parts of req that were read.
@@ -176,34 +174,4 @@ func (h *host) newRequestProto() *goja.Object {
 	h.method(proto, "get", get)
 	h.method(proto, "header", get)
 	return proto
-}
-
-// user makes req.user, null when there is no account at all. A service that
-// asks for no credentials has the account anonymous.
-func (h *host) user(a *engine.Account) goja.Value {
-	if a == nil {
-		return goja.Null()
-	}
-	o := h.js.NewObject()
-	text := func(name, value string) {
-		v := h.js.ToValue(value)
-		h.method(o, name, func(goja.FunctionCall) goja.Value { return v })
-	}
-	login, kind := a.ID, ""
-	if i := strings.LastIndexByte(a.ID, '@'); i >= 0 {
-		login, kind = a.ID[:i], a.ID[i+1:]
-	}
-	text("id", a.ID)
-	text("login", login)
-	text("type", kind)
-	text("name", a.Name)
-	text("toString", a.ID)
-	h.method(o, "coactors", func(goja.FunctionCall) goja.Value {
-		roles := make([]any, len(a.Roles))
-		for i, r := range a.Roles {
-			roles[i] = r
-		}
-		return h.js.NewArray(roles...)
-	})
-	return o
 }

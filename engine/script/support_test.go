@@ -23,6 +23,7 @@ type app struct {
 	rt   *Runtime
 	log  *logBuffer
 	repo *memory
+	data engine.Repository // of the services; nil for repo
 	opts engine.Options
 }
 
@@ -78,7 +79,10 @@ func (a *app) write(name, text string) {
 }
 
 func (a *app) service(file string) Service {
-	return Service{Name: "svc", File: file, Env: &engine.Env{Service: "svc", Meta: a.repo, Data: a.repo}, Options: a.opts}
+	if a.data == nil {
+		a.data = a.repo
+	}
+	return Service{Name: "svc", File: file, Env: &engine.Env{Service: "svc", Meta: a.repo, Data: a.data}, Options: a.opts}
 }
 
 func (a *app) load(text string) *Generation {

@@ -137,10 +137,10 @@ func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
 		text("__class", it.Class.FullName)
 		return o
 	}
-	if it.Creator != "" && it.Class.CreatorTracker == "" {
+	if it.Creator != "" && it.Class.Base().CreatorTracker == "" {
 		text("_creator", it.Creator)
 	}
-	if it.Editor != "" && it.Class.EditorTracker == "" {
+	if it.Editor != "" && it.Class.Base().EditorTracker == "" {
 		text("_editor", it.Editor)
 	}
 	text("_id", it.ID)
@@ -149,7 +149,7 @@ func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
 	text("__classTitle", it.Class.Caption)
 	here := &path{it, up}
 	for _, p := range it.Class.Properties {
-		if p.Type == engine.Password {
+		if p.Type == engine.Password || it.Class.Lacks(p) {
 			continue
 		}
 		h.put(o, p.Name, h.answered(it, p, here))

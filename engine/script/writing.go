@@ -50,13 +50,14 @@ func (r *jsRepository) bind(c *engine.Class, id string, data goja.Value) (*input
 
 // itemValues are the values of an item that is written as a whole.
 func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
-	if it.Class != c {
+	if it.Class.Base() != c.Base() {
 		return nil, engine.Errorf(engine.Invalid, "argument", "the item is of class %s, not %s", it.Class.FullName, c.FullName)
 	}
 	v := append(engine.Values(nil), it.Values...)
 	for i, p := range c.Properties {
 		switch {
 		case p.Type == engine.Password, // it is a hash here, and would be hashed again
+			c.Lacks(p), it.Class.Lacks(p), // not null: unknown
 			!p.Stored(), p.Formula != nil:
 			v[i] = engine.Absent
 		case p.Type.IsFile():
@@ -120,7 +121,7 @@ func (r *jsRepository) written(ctx context.Context, it *engine.Item, err error, 
 }
 
 func (r *jsRepository) createItem(call goja.FunctionCall) (operation, error) {
-	c, _, err := r.target(call.Argument(0))
+	c, err := r.writable(call.Argument(0), engine.MayUse)
 	if err != nil {
 		return operation{}, err
 	}
@@ -140,7 +141,7 @@ func (r *jsRepository) createItem(call goja.FunctionCall) (operation, error) {
 }
 
 func (r *jsRepository) editItem(call goja.FunctionCall) (operation, error) {
-	c, _, err := r.target(call.Argument(0))
+	c, err := r.writable(call.Argument(0), engine.MayWrite)
 	if err != nil {
 		return operation{}, err
 	}
@@ -168,7 +169,7 @@ func (r *jsRepository) update(in *input, a after) operation {
 }
 
 func (r *jsRepository) saveItem(call goja.FunctionCall) (operation, error) {
-	c, _, err := r.target(call.Argument(0))
+	c, err := r.writable(call.Argument(0), 0)
 	if err != nil {
 		return operation{}, err
 	}
@@ -208,6 +209,9 @@ func (r *jsRepository) deleteItem(call goja.FunctionCall) (operation, error) {
 
 // bulkEdit changes all items that a filter finds and gives their number.
 func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
+	if _, err := r.writable(call.Argument(0), engine.MayWrite); err != nil {
+		return operation{}, err
+	}
 	q, err := r.query(call.Argument(0), objectOf(call.Argument(2)))
 	if err != nil {
 		return operation{}, err
@@ -254,14 +258,14 @@ func wrapped(c *engine.Class, v engine.Values) *engine.Item {
 	for i, value := range v {
 		switch value := value.(type) {
 		case *engine.Record:
-			target := wrapped(value.Class, value.Values)
+			target := wrapped(c.Like(value.Class), value.Values)
 			if target.ID == "" {
 				target.ID = value.ID
 			}
 			it.Links[i] = engine.Link{Loaded: true, Shown: true, Item: target}
 			v[i], _ = c.Properties[i].Cast(target.ID)
 		case *engine.Links:
-			it.Links[i] = wrappedMembers(value)
+			it.Links[i] = wrappedMembers(c, value)
 			v[i] = nil
 		case *engine.Upload, []*engine.Upload:
 			v[i] = nil
@@ -275,11 +279,11 @@ func wrapped(c *engine.Class, v engine.Values) *engine.Item {
 }
 
 // wrappedMembers are the objects of a collection; ids alone are no items.
-func wrappedMembers(l *engine.Links) engine.Link {
+func wrappedMembers(c *engine.Class, l *engine.Links) engine.Link {
 	link := engine.Link{Loaded: true, Shown: true}
 	for _, e := range l.Add {
 		if record, ok := e.(*engine.Record); ok {
-			link.Items = append(link.Items, wrapped(record.Class, record.Values))
+			link.Items = append(link.Items, wrapped(c.Like(record.Class), record.Values))
 		}
 	}
 	return link

@@ -11,12 +11,12 @@ import (
 // Aggregate is engine.Repository's.
 func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
 	p, err := s.plan(a.Class)
-	if err != nil || a.Count == 0 {
+	if err != nil {
 		return err
 	}
-	b := s.builder()
+	b := s.guarded(guardOf(ctx))
 	b.aggregation(p, a)
-	if err := b.finish(s.traits); err != nil {
+	if err := b.finish(s.traits); err != nil || a.Count == 0 {
 		return err
 	}
 	ctx, done := s.timed(ctx)

@@ -10,8 +10,17 @@ import (
 
 // UpdateAll is engine.Repository's.
 func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
+	n, err := s.updateAll(ctx, q, v)
+	return n, s.masked(ctx, err)
+}
+
+func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
 	p, err := s.plan(q.Class)
 	if err != nil {
+		return 0, err
+	}
+	g := guardOf(ctx)
+	if err := g.enters(p.class, v, engine.MayWrite); err != nil {
 		return 0, err
 	}
 	if err := unpaged(q); err != nil {
@@ -27,9 +36,9 @@ func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		return 0, err
 	}
 	if !given(v) {
-		return s.Count(ctx, q)
+		return s.countFor(ctx, p, q, engine.MayRead|engine.MayWrite)
 	}
-	sv := s.newWrite(ctx, 1)
+	sv := s.newWrite(ctx, g, 1)
 	if err := s.hash(ctx, p, v); err != nil {
 		return 0, err
 	}
@@ -38,7 +47,7 @@ func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	err = s.writer.do(ctx, func(w *session) (err error) {
 		sv.begin(w)
 		if p.caching.any {
-			if sv.former, err = s.affected(w, p, q); err != nil {
+			if sv.former, err = s.affected(w, g, p, q); err != nil {
 				return err
 			}
 		}
@@ -55,7 +64,8 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
-	b := sv.store.builder()
+	b := sv.store.guarded(sv.guard)
+	b.may = engine.MayRead | engine.MayWrite
 	sv.setAll(b, p, v)
 	if err := sv.store.among(b, p, q); err != nil {
 		return 0, err
@@ -71,7 +81,8 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 // the items are found when they may have changed.
 func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
 	words := slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
-	if !words && !p.caching.any {
+	owes := sv.guard.rows(engine.MayWrite, p.class) != nil
+	if !words && !p.caching.any && !owes {
 		return sv.w.execute(b)
 	}
 	items, err := sv.w.returned(b, p)
@@ -81,6 +92,7 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
 	if p.caching.any {
 		sv.written = items
 	}
+	sv.owe(engine.MayWrite, items...)
 	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
 }
 
@@ -164,12 +176,17 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	g := guardOf(ctx)
+	if err := g.enters(p.class, engine.NewValues(p.class), engine.MayDelete); err != nil {
+		return 0, err
+	}
 	if err := unpaged(q); err != nil {
 		return 0, err
 	}
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
-		b := s.builder()
+		b := s.guarded(g)
+		b.may = engine.MayRead | engine.MayDelete
 		b.add("DELETE FROM ", p.table.quoted)
 		if err := s.among(b, p, q); err != nil {
 			return err
@@ -204,4 +221,21 @@ func (t *table) remembered() bool {
 		}
 	}
 	return t.filed
+}
+
+// setAll writes the head of an UPDATE that gives several rows the values that
+// are not Absent.
+func (sv *save) setAll(b *builder, p *plan, v engine.Values) {
+	b.add("UPDATE ", p.table.quoted, " SET ")
+	for _, property := range p.stored {
+		if v[property.Index] != engine.Absent {
+			b.add(p.table.byName[property.Name].quoted, " = ")
+			b.bind(v[property.Index])
+			b.add(", ")
+		}
+	}
+	b.add(revColumn, " = ")
+	b.bind(revision())
+	b.add(", ", editorColumn, " = ")
+	b.bind(orNull(sv.editor(p)))
 }

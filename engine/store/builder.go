@@ -12,6 +12,7 @@ type builder struct {
 	sql      []byte
 	args     []any
 	numbered bool
+	mark     byte // of a placeholder with a number
 	label    string
 	fullText FullText
 	rowTail  string // Traits.RowNumber
@@ -23,11 +24,17 @@ type builder struct {
 	aliases int   // given out
 	sources int   // tables read, besides the first
 	atom    *atom // the condition that is being written
-	err     error // the first that made the statement impossible
+	guard   *guard
+	may     engine.Permission // what the guard is asked for the items of a query
+	err     error             // the first that made the statement impossible
 }
 
 func newBuilder(tr Traits) *builder {
-	return &builder{sql: make([]byte, 0, 256), numbered: tr.Numbered, label: tr.Label, fullText: tr.FullText, rowTail: tr.RowNumber}
+	mark := byte('?')
+	if tr.Numbered {
+		mark = '$'
+	}
+	return &builder{sql: make([]byte, 0, 256), numbered: tr.Numbered, mark: mark, label: tr.Label, fullText: tr.FullText, rowTail: tr.RowNumber}
 }
 
 func (b *builder) add(parts ...string) {
@@ -39,26 +46,28 @@ func (b *builder) add(parts ...string) {
 // bind writes a placeholder for the value.
 func (b *builder) bind(v any) {
 	b.args = append(b.args, encode(v))
-	b.sql = appendPlaceholder(b.sql, b.numbered, len(b.args))
+	b.sql = b.appendPlaceholder(b.sql)
 }
 
-func appendPlaceholder(sql []byte, numbered bool, n int) []byte {
-	if !numbered {
+// appendPlaceholder adds that of the value that was bound last.
+func (b *builder) appendPlaceholder(sql []byte) []byte {
+	if !b.numbered {
 		return append(sql, '?')
 	}
-	return strconv.AppendInt(append(sql, '$'), int64(n), 10)
+	return strconv.AppendInt(append(sql, b.mark), int64(len(b.args)), 10)
 }
 
 // placeholder is bind for an expression that a dialect writes.
 func (b *builder) placeholder(v any) string {
 	b.args = append(b.args, encode(v))
-	return string(appendPlaceholder(nil, b.numbered, len(b.args)))
+	return string(b.appendPlaceholder(nil))
 }
 
 func (b *builder) text() string { return string(b.sql) }
 
 // capture returns what write would have written. Its values stay bound: what
-// it wrote must follow what was written before.
+// it wrote must follow what was written before, unless placeholders have
+// numbers.
 func (b *builder) capture(write func()) string {
 	at := len(b.sql)
 	write()
@@ -67,7 +76,8 @@ func (b *builder) capture(write func()) string {
 	return text
 }
 
-// insert puts text that binds nothing before what was written from at on.
+// insert puts text before what was written from at on; it binds nothing, unless
+// placeholders have numbers.
 func (b *builder) insert(at int, text string) {
 	b.sql = slices.Insert(b.sql, at, []byte(text)...)
 }

@@ -71,7 +71,7 @@ func (sv *save) lockAll(entries []entry) error {
 // begin makes sv ready to write in a transaction.
 func (sv *save) begin(w *session) {
 	sv.attempts++
-	sv.w, sv.later, sv.expected, sv.written, sv.former = w, nil, nil, nil, nil
+	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed = w, nil, nil, nil, nil, nil
 }
 
 // one writes an entry by itself. Another key ends the collections that wait:
@@ -128,6 +128,7 @@ func (sv *save) update(e *entry) error {
 		return atRecord(e.index, err)
 	}
 	sv.items[e.index] = it
+	sv.owe(engine.MayWrite, it)
 	return sv.after(e, e.given, it)
 }
 
@@ -138,6 +139,9 @@ func (sv *save) insertAll(group []entry) error {
 	}
 	p := group[0].plan
 	if group[0].how == insert {
+		if sv.guard.never(engine.MayUse, p.class) {
+			return atRecord(group[0].index, engine.Denied())
+		}
 		if err := sv.completeAll(p, group); err != nil {
 			return err
 		}
@@ -175,6 +179,11 @@ func (sv *save) insertAll(group []entry) error {
 
 // afterAll does what follows the write of the rows.
 func (sv *save) afterAll(p *plan, group []entry) error {
+	for i := range group {
+		if sv.guard != nil && group[i].how == insert {
+			sv.owe(engine.MayUse, sv.items[group[i].index])
+		}
+	}
 	if p.duties.plain() {
 		return nil
 	}

@@ -111,7 +111,7 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 
 // keys lists the keys of all items of a plan's class.
 func (s *Store) keys(ctx context.Context, p *plan) (keys []any, err error) {
-	l, err := s.listing(p, &engine.Query{Class: p.class, Count: -1})
+	l, err := s.listing(p, nil, &engine.Query{Class: p.class, Count: -1})
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func conditional(s *engine.Selection) bool {
 
 // calculate computes what is computed of the items and of all that is loaded
 // with them, each once, after what it was loaded with it.
-func (s *Store) calculate(ctx context.Context, items []*engine.Item, data engine.FormulaData) error {
+func (s *Store) calculate(ctx context.Context, items []*engine.Item, data *lookups) error {
 	if !s.computing {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (s *Store) calculate(ctx context.Context, items []*engine.Item, data engine
 type calculation struct {
 	ctx   context.Context
 	store *Store
-	data  engine.FormulaData
+	data  *lookups
 	done  map[*engine.Item]bool
 }
 
@@ -60,6 +60,7 @@ func (c *calculation) item(it *engine.Item) error {
 			}
 		}
 	}
+	c.data.r.guard.blank(it)
 	if p := c.store.plans[it.Class]; p == nil || !p.computed {
 		return nil
 	}
@@ -111,9 +112,9 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	if err != nil || q.Count == 0 {
 		return nil, err
 	}
-	list, err := l.store.listing(p, q)
+	list, err := l.store.listing(p, l.r.guard, q)
 	if err != nil {
-		return nil, err
+		return nil, l.withheld(err)
 	}
 	name := statementName(list.text, list.args, q)
 	if items, ok := l.found[name]; ok && name != "" {
@@ -128,11 +129,24 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	if err != nil {
 		return nil, l.store.failed(ctx, l.r, err)
 	}
+	for _, it := range items {
+		l.r.guard.blankAll(it)
+	}
 	if name != "" && l.found != nil && l.kept+len(items) < maxKept {
 		l.kept += len(items) + 1
 		l.found[name] = items
 	}
 	return items, nil
+}
+
+// withheld turns the refusal of a lookup by what the reader may not know into a
+// lookup that finds nothing: the reader did not ask for it.
+func (l *lookups) withheld(err error) error {
+	var e *engine.Error
+	if l.r.guard != nil && errors.As(err, &e) && e.Reason == "unknown-attribute" {
+		return nil
+	}
+	return err
 }
 
 // statementName tells one statement with its values from another; "" for one
@@ -154,9 +168,9 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	text, args, err := l.store.countStatement(p, q)
+	text, args, err := l.store.countStatement(p, l.r.guard, q, engine.MayRead)
 	if err != nil {
-		return 0, err
+		return 0, l.withheld(err)
 	}
 	name := statementName(text, args, q)
 	if n, ok := l.counts[name]; ok {

@@ -14,15 +14,21 @@ type pending struct {
 }
 
 // finish does what waited until all records were written: collections, which
-// may write records again, then the checks of references.
+// may write records again, the checks of references, cached attributes, and what
+// the account may have made of it all.
 func (sv *save) finish() error {
 	if err := sv.relateAll(); err != nil {
 		return err
 	}
-	if err := sv.checkReferences(); err != nil || len(sv.written)+len(sv.former) == 0 {
+	if err := sv.checkReferences(); err != nil {
 		return err
 	}
-	return sv.store.recache(sv.w, sv.written, sv.former)
+	if len(sv.written)+len(sv.former) > 0 {
+		if err := sv.store.recache(sv.w, sv.written, sv.former); err != nil {
+			return err
+		}
+	}
+	return sv.settleOwed()
 }
 
 func (sv *save) relateAll() error {
@@ -68,7 +74,13 @@ func (sv *save) relate(owner pending, m memberChange) error {
 				ids = append(ids, key[0])
 			}
 		}
-		if err := sv.unlink(l, self, sv.store.plans[m.property.Target].table.id.typ, ids); err != nil {
+		target := sv.store.plans[m.property.Target]
+		if sv.guard.restricts(target.class) {
+			if ids, err = sv.leaving(target, ids, engine.MayRead, engine.MayUse); err != nil {
+				return err
+			}
+		}
+		if err := sv.unlink(l, self, target.table.id.typ, ids); err != nil {
 			return err
 		}
 	}
@@ -83,16 +95,19 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 		if id, ok := member.(string); ok {
 			key, ok := m.property.Target.KeyValues(id)
 			if !ok {
-				return nil, dangling(m.property, id)
+				return nil, sv.noMember(m.property, id)
 			}
 			keys = append(keys, key[0])
-			if e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
+			if m.property.Back == nil || e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
 				sv.expect(e, m.property, key[0])
 			}
 			continue
 		}
 		inner := *member.(*entry)
 		if fill != nil {
+			if sv.guard.hides(engine.MayWrite, m.property.Back) {
+				return nil, engine.Denied()
+			}
 			inner.given = slices.Clone(inner.given)
 			fill(inner.given, inner.plan.class)
 		}
@@ -102,6 +117,9 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 		}
 		if err != nil {
 			return nil, within(place(m.property, i), err)
+		}
+		if m.property.Back == nil && sv.guard.restricts(m.property.Target) {
+			sv.expect(e, m.property, keyOf(it))
 		}
 		keys = append(keys, keyOf(it))
 	}
@@ -128,6 +146,9 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 		gone = append(gone, value)
 	})
 	if err != nil {
+		return nil, err
+	}
+	if gone, err = sv.leaving(sv.store.plans[p.Target], gone, engine.MayRead); err != nil {
 		return nil, err
 	}
 	return members, sv.unlink(l, owner, typ, gone)
@@ -223,7 +244,7 @@ func (sv *save) relateBack(owner pending, m memberChange) error {
 	var joining []any
 	for _, key := range distinct(ids) {
 		if here, there := pointing[engine.ValueText(key)]; !there {
-			return dangling(p, engine.ValueText(key)) // it has no place to keep that
+			return sv.noMember(p, engine.ValueText(key)) // it has no place to keep that
 		} else if !here {
 			joining = append(joining, key)
 		}
@@ -306,8 +327,9 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 			gone = append(gone, key[0])
 		}
 	}
-	if len(gone) == 0 {
-		return nil
+	gone, err := sv.leaving(sv.store.plans[p.Target], gone, engine.MayRead)
+	if err != nil || len(gone) == 0 {
+		return err
 	}
 	if !p.Back.Nullable {
 		id := engine.ValueText(gone[0])
@@ -325,6 +347,9 @@ func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
 	v := engine.NewValues(p.Target)
 	v[p.Target.Property(p.Back.Name).Index] = value
 	p.Target.Stamp(v, sv.generate(), false)
+	if err := sv.admitMembers(p, ids); err != nil {
+		return err
+	}
 	for chunk := range slices.Chunk(ids, bulkRows) {
 		if err := sv.note(target, chunk, &sv.former); err != nil {
 			return err
@@ -353,29 +378,4 @@ func (sv *save) note(p *plan, keys []any, items *[]*engine.Item) error {
 	found, err := sv.store.locked(sv.w, p.table, keys)
 	*items = append(*items, found...)
 	return err
-}
-
-// setAll writes the head of an UPDATE that gives several rows the values that
-// are not Absent.
-func (sv *save) setAll(b *builder, p *plan, v engine.Values) {
-	b.add("UPDATE ", p.table.quoted, " SET ")
-	for _, property := range p.stored {
-		if v[property.Index] != engine.Absent {
-			b.add(p.table.byName[property.Name].quoted, " = ")
-			b.bind(v[property.Index])
-			b.add(", ")
-		}
-	}
-	b.add(revColumn, " = ")
-	b.bind(revision())
-	b.add(", ", editorColumn, " = ")
-	b.bind(orNull(sv.editor(p)))
-}
-
-// dangling is the error for an id in an attribute that no object has.
-func dangling(p *engine.Property, id string) *engine.Error {
-	e := engine.Errorf(engine.Invalid, "dangling", "attribute %s names object %s of class %s, which does not exist",
-		engine.Quote(p.Name), engine.Quote(id), p.Target.FullName)
-	e.Attribute, e.ID = p.Name, id
-	return e
 }

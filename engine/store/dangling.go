@@ -12,21 +12,36 @@ type expectation struct {
 	entry    *entry
 	property *engine.Property
 	value    any
+	guarded  bool // the account must be allowed to point there
 }
 
 // expectAll notes the references that values give.
 func (sv *save) expectAll(e *entry, v engine.Values) {
 	for _, p := range e.plan.duties.references {
 		value := v[p.Index]
-		if value == nil || value == engine.Absent || e.handling != engine.Strict && len(p.Subclasses) == 0 {
+		if value == nil || value == engine.Absent {
 			continue
 		}
 		sv.expect(e, p, value)
 	}
 }
 
+// expect notes that a property is to point at an item, if there is anything to
+// be looked at.
 func (sv *save) expect(e *entry, p *engine.Property, value any) {
-	sv.expected = append(sv.expected, expectation{e, p, value})
+	guarded := sv.guard.restricts(p.Target) && !e.pointed(p, value)
+	if guarded || e.handling == engine.Strict || len(p.Subclasses) > 0 {
+		sv.expected = append(sv.expected, expectation{e, p, value, guarded})
+	}
+}
+
+// pointed reports whether the stored item has the value already.
+func (e *entry) pointed(p *engine.Property, value any) bool {
+	if e.was == nil || p.Type != engine.Reference {
+		return false
+	}
+	at := e.was.Class.Property(p.Name)
+	return at != nil && e.was.Values[at.Index] != nil && engine.ValueText(e.was.Values[at.Index]) == engine.ValueText(value)
 }
 
 // checkReferences refuses references to what is not there, in strict handling,
@@ -35,6 +50,9 @@ func (sv *save) expect(e *entry, p *engine.Property, value any) {
 func (sv *save) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
+	}
+	if err := sv.checkPointed(); err != nil {
+		return err
 	}
 	wanted := map[*table][]any{}
 	for _, x := range sv.expected {
@@ -57,6 +75,28 @@ func (sv *save) checkReferences() error {
 		id := engine.ValueText(x.value)
 		if err := x.check(p.table, id, classes[p.table][id]); err != nil {
 			return sv.blamed(x.entry, within(x.entry.path(), err))
+		}
+	}
+	return nil
+}
+
+// checkPointed refuses references to what the account may neither read nor use.
+// What is not there is refused like that.
+func (sv *save) checkPointed() error {
+	wanted := map[*plan][]any{}
+	for _, x := range sv.expected {
+		if p := sv.store.plans[x.property.Target]; p != nil && x.guarded {
+			wanted[p] = append(wanted[p], x.value)
+		}
+	}
+	for p, values := range wanted {
+		values = distinct(values)
+		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: p, of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
+		if err != nil {
+			return err
+		}
+		if len(found) < len(values) {
+			return engine.Denied()
 		}
 	}
 	return nil
@@ -102,4 +142,12 @@ func (sv *save) classesOf(t *table, keys []any) (map[string]string, error) {
 		}
 	}
 	return found, nil
+}
+
+// dangling is the error for an id in an attribute that no object has.
+func dangling(p *engine.Property, id string) *engine.Error {
+	e := engine.Errorf(engine.Invalid, "dangling", "attribute %s names object %s of class %s, which does not exist",
+		engine.Quote(p.Name), engine.Quote(id), p.Target.FullName)
+	e.Attribute, e.ID = p.Name, id
+	return e
 }

@@ -13,15 +13,22 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	if err != nil {
 		return err
 	}
+	g, may := guardOf(ctx), check{p, engine.MayDelete}
+	if g.never(may.may, p.class) {
+		return engine.Denied()
+	}
 	key, ok := c.KeyValues(id)
 	if !ok {
-		return engine.NoItem(c, id)
+		return g.noItem(p.class, id)
 	}
 	do := s.writer.do
-	if inStatement(m) && !p.table.remembered() && !p.caching.any {
+	if g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any {
 		do = s.writer.statement
 	}
-	return do(ctx, func(w *session) error {
+	err = do(ctx, func(w *session) error {
+		if err := s.admitNamed(w, g, may, key); err != nil {
+			return err
+		}
 		before, err := s.watched(w, p, key)
 		if err != nil {
 			return err
@@ -51,6 +58,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		}
 		return s.recache(w, nil, before)
 	})
+	return g.veiled(p.class, err)
 }
 
 // watched is the item with a key when cached attributes of others depend on

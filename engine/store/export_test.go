@@ -14,7 +14,7 @@ func ListSQL(d Dialect, q *engine.Query, classes ...*engine.Class) (text string,
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := s.listing(s.plans[q.Class], q)
+	l, err := s.listing(s.plans[q.Class], nil, q)
 	return l.text, l.args, err
 }
 

@@ -15,7 +15,7 @@ import (
 // that are given. It is not for clients. Errors: Invalid with reason duplicate
 // when a unique value is taken, and for an item without a key.
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
-	im := &importing{save: s.newWrite(ctx, 0), items: make([]*engine.Item, len(items))}
+	im := &importing{save: s.newWrite(ctx, nil, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
 		if s.plans[it.Class] == nil {
 			return engine.NoClass(it.Class.FullName)
@@ -253,7 +253,7 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 		keys[i] = [2]any{from[0], to[0]}
 	}
 	return s.writer.do(ctx, func(w *session) error {
-		sv := s.newWrite(ctx, 0)
+		sv := s.newWrite(ctx, nil, 0)
 		sv.begin(w)
 		return sv.linkPairs(linksOf(p), keys)
 	})
@@ -285,4 +285,6 @@ func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 
 // Generate makes the values that the server supplies, as a write that begins now
 // does: what takes its transaction is not among them.
-func (s *Store) Generate(ctx context.Context) engine.Generate { return s.newWrite(ctx, 0).generate() }
+func (s *Store) Generate(ctx context.Context) engine.Generate {
+	return s.newWrite(ctx, nil, 0).generate()
+}

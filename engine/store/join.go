@@ -91,7 +91,8 @@ func (s *source) bound(p *engine.Property) string {
 }
 
 // join returns the table that a reference of src leads to: there is one row
-// for each of src, null where the reference is null or leads nowhere.
+// for each of src, null where the reference is null, or leads nowhere or to what
+// may not be read.
 func (b *builder) join(src *source, p *engine.Property) *source {
 	if j := src.joined[p]; j != nil {
 		return j
@@ -103,12 +104,14 @@ func (b *builder) join(src *source, p *engine.Property) *source {
 	b.countSource()
 	j := &source{plan: t, alias: b.alias(), from: src.from}
 	on := j.id() + " = " + src.columnOrNull(p)
-	if p.Back != nil {
+	if p.Back == nil {
+		on += and(j.ofClass()) + and(b.readable(j))
+	} else {
 		first := &source{plan: t, alias: b.alias()}
 		on = j.alias + "." + seqColumn + " = (SELECT min(" + first.alias + "." + seqColumn + ") FROM " + t.table.quoted + " AS " + first.alias +
-			" WHERE " + first.column(p.Back) + " = " + src.bound(p) + and(first.ofClass()) + ")"
+			" WHERE " + first.column(p.Back) + " = " + src.bound(p) + and(first.ofClass()) + and(b.readable(first)) + ")" + and(j.ofClass())
 	}
-	src.from.joins.WriteString(" LEFT JOIN " + t.table.quoted + " AS " + j.alias + " ON " + on + and(j.ofClass()))
+	src.from.joins.WriteString(" LEFT JOIN " + t.table.quoted + " AS " + j.alias + " ON " + on)
 	if src.joined == nil {
 		src.joined = map[*engine.Property]*source{}
 	}
@@ -152,7 +155,7 @@ func (b *builder) membersOf(owner *source, p *engine.Property) (m memberSource) 
 		m.link = l.quoted + " AS " + alias + ", "
 		m.condition = alias + "." + l.owner + " = " + owner.id() + " AND " + m.member.id() + " = " + alias + "." + l.item
 	}
-	m.condition += and(m.member.ofClass())
+	m.condition += and(m.member.ofClass()) + and(b.allowed(m.member, engine.MayRead))
 	return m
 }
 
@@ -186,6 +189,10 @@ func (b *builder) walk(src *source, steps []*engine.Property) *source {
 
 // path writes the value at the end of a path.
 func (b *builder) path(src *source, path []*engine.Property) string {
+	if err := b.guard.known(src.plan.class, path); err != nil {
+		b.fail(err)
+		return "NULL"
+	}
 	last := path[len(path)-1]
 	src = b.walk(src, path[:len(path)-1])
 	if b.err != nil {
@@ -220,6 +227,10 @@ func (b *builder) memberCount(src *source, path []*engine.Property) string {
 }
 
 func (b *builder) collection(src *source, path []*engine.Property) memberSource {
+	if err := b.guard.known(src.plan.class, path); err != nil {
+		b.fail(err)
+		return memberSource{member: src}
+	}
 	owner := b.walk(src, path[:len(path)-1])
 	if b.err != nil {
 		return memberSource{member: owner}

@@ -54,7 +54,11 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 	if len(items) == 0 {
 		return nil
 	}
-	return s.read(ctx, func(r *session) error { return s.enrichOn(ctx, r, items, load) })
+	g := guardOf(ctx)
+	return s.read(ctx, func(r *session) error {
+		r.guard = g
+		return s.enrichOn(ctx, r, items, load)
+	})
 }
 
 // enrichRead is enrichOn for a reader, who may ask for less.
@@ -90,6 +94,9 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 		}
 	}
 	for _, l := range merged {
+		if r.guard.hides(engine.MayRead, l.Property) {
+			continue // it is needed to compute: what is not there is null
+		}
 		loaded, err := s.loadOne(ctx, r, items, l)
 		if err != nil || len(loaded) == 0 {
 			if err != nil {
@@ -205,7 +212,7 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.memberStatement(p, o, l)
+	st, err := s.memberStatement(p, r.guard, o, l)
 	if err != nil {
 		return nil, err
 	}
@@ -233,8 +240,8 @@ type selection struct {
 }
 
 // memberStatement is the statement that loads a property of the owners.
-func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, error) {
-	b := s.builder()
+func (s *Store) memberStatement(p *plan, g *guard, o *owners, l *engine.Load) (selection, error) {
+	b := s.guarded(g)
 	property := o.property
 	st := selection{result: p.listed}
 	src := &source{plan: p, alias: p.table.quoted, from: &from{table: p.table.quoted}}
@@ -259,12 +266,13 @@ func (s *Store) memberStatement(p *plan, o *owners, l *engine.Load) (selection, 
 	}
 	at := len(b.sql)
 	b.add(" WHERE ", b.dialect.In(by, typ, list, b.placeholder), and(src.ofClass()))
-	if f := engine.And(property.Conditions, l.Filter); f != nil {
+	b.add(and(b.allowed(src, b.may)))
+	if f := engine.And(g.conditions(property), l.Filter); f != nil {
 		b.add(" AND ")
 		b.filter(src, f, false)
 	}
 	if property.Type == engine.Collection || property.Back != nil {
-		b.order(src, property.Sorting)
+		b.order(src, g.sorting(property))
 		if order == "" {
 			order = p.table.quoted + "." + seqColumn
 		}

@@ -114,7 +114,7 @@ func place(p *engine.Property, i int) string {
 
 // inner prepares a record in the place of p's value.
 func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
-	if !p.Allows(r.Class) {
+	if !p.Allows(r.Class.Base()) {
 		return nil, notAllowed(p, r.Class, r.ID)
 	}
 	e, err := sv.prepare(r, true)
@@ -167,6 +167,9 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := sv.admitEntry(e, before); err != nil {
+		return nil, err
+	}
 	if before != nil && sv.store.plans[before.Class].notifies() {
 		sv.former = append(sv.former, before)
 	}
@@ -178,9 +181,19 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 		if before, err = sv.before(e); err != nil { // a record nested in it may be itself
 			return nil, err
 		}
+		if err = sv.admitEntry(e, before); err != nil {
+			return nil, err
+		}
 	}
-	var it *engine.Item
+	e.was = before
+	return sv.put(e, v, before)
+}
+
+// put updates the stored item, or inserts one when there is none.
+func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.Item, err error) {
+	may := engine.MayUse
 	if before != nil || e.how == modify {
+		may = engine.MayWrite
 		it, err = sv.change(e, v, before)
 	} else {
 		it, err = sv.insertOne(e, v)
@@ -188,6 +201,7 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
+	sv.owe(may, it)
 	return it, sv.after(e, v, it)
 }
 
@@ -266,7 +280,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must look at the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || sv.points(e) {
 		return true
 	}
 	if e.deep == nil {

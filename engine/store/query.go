@@ -50,6 +50,9 @@ func (b *builder) where(src *source, q *engine.Query) {
 	case src.plan.condition != "":
 		condition(func() { b.add(src.ofClass()) })
 	}
+	if text := b.allowed(src, b.may); text != "" {
+		condition(func() { b.add(text) })
+	}
 	if q.Filter != nil {
 		condition(func() { b.filter(src, q.Filter, false) })
 	}
@@ -134,12 +137,15 @@ type listing struct {
 	types []engine.PropertyType // of what the position of an item has; nil when nobody wants it
 }
 
-func (s *Store) listing(p *plan, q *engine.Query) (listing, error) {
-	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition {
+func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
+	if err := g.loads(p.class, q.Load); err != nil {
+		return listing{}, err
+	}
+	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition && g.rows(engine.MayRead, p.class) == nil {
 		count, offset := pageBounds(q)
 		return listing{text: p.list, args: []any{count, offset}}, nil
 	}
-	b := s.builder()
+	b := s.guarded(g)
 	b.page(p, p.listed, q)
 	l := listing{text: b.text(), args: b.args}
 	if q.WantPosition {

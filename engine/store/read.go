@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 
@@ -13,9 +14,28 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	if err != nil {
 		return nil, err
 	}
-	key, ok := c.KeyValues(id)
+	return s.getFor(ctx, p, id, getting{engine.MayRead, load})
+}
+
+// getting is what a reading of one item is for, and what to load with it.
+type getting struct {
+	may  engine.Permission
+	load []*engine.Load
+}
+
+// getFor reads an item if the account may do that with it.
+func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*engine.Item, error) {
+	g, load := guardOf(ctx), how.load
+	if err := g.loads(p.class, load); err != nil {
+		return nil, err
+	}
+	key, ok := p.class.KeyValues(id)
 	if !ok {
-		return nil, engine.NoItem(c, id)
+		return nil, g.noItem(p.class, id)
+	}
+	text, args, err := s.single(p, g, how.may, key)
+	if err != nil {
+		return nil, err
 	}
 	if len(load) > 0 || p.needy { // else it is over at once
 		var done func()
@@ -24,19 +44,32 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	}
 	it := &engine.Item{}
 	err = s.read(ctx, func(r *session) error {
-		found, err := r.one(ctx, p.get, p, it, key)
+		found, err := r.one(ctx, text, p, it, args)
 		if err == nil && !found {
-			return engine.NoItem(c, id)
+			return r.absent(p, g, id)
 		}
 		if err != nil || len(load) == 0 && !p.needy {
 			return err
 		}
+		r.guard = g
 		return s.enrichRead(ctx, r, []*engine.Item{it}, load)
 	})
 	if err != nil {
 		return nil, err
 	}
 	return it, nil
+}
+
+// absent is the error for an item that was not found as one that the account
+// may do something with.
+func (r *session) absent(p *plan, g *guard, id string) error {
+	if g != nil && g.rows(engine.MayRead, p.class) == nil {
+		key, _ := p.class.KeyValues(id)
+		if found, err := r.exists(p, key); err != nil || found {
+			return cmp.Or(err, error(engine.Denied()))
+		}
+	}
+	return g.noItem(p.class, id)
 }
 
 // one loads the item with the key by a statement such as p.get.
@@ -75,17 +108,19 @@ func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.I
 // repository.
 func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	p, err := s.plan(q.Class)
-	if err != nil || q.Count == 0 {
+	if err != nil {
 		return err
 	}
-	l, err := s.listing(p, q)
-	if err != nil {
+	g := guardOf(ctx)
+	l, err := s.listing(p, g, q)
+	if err != nil || q.Count == 0 {
 		return err
 	}
 	ctx, done := s.timed(ctx)
 	defer done()
 	return s.read(ctx, func(r *session) error {
 		if len(q.Load) > 0 || p.needy {
+			r.guard = g
 			return s.eachLoaded(ctx, r, p, l, q, visit)
 		}
 		return r.each(ctx, p, l, visit)
@@ -152,7 +187,12 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	text, args, err := s.countStatement(p, q)
+	return s.countFor(ctx, p, q, engine.MayRead)
+}
+
+// countFor counts the items that q finds and that the account may do that with.
+func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engine.Permission) (int64, error) {
+	text, args, err := s.countStatement(p, guardOf(ctx), q, may)
 	if err != nil {
 		return 0, err
 	}
@@ -166,11 +206,12 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	return n, err
 }
 
-func (s *Store) countStatement(p *plan, q *engine.Query) (string, []any, error) {
-	if p.whole(q) {
+func (s *Store) countStatement(p *plan, g *guard, q *engine.Query, may engine.Permission) (string, []any, error) {
+	if p.whole(q) && g.allows(may, p.class) {
 		return p.count, nil, nil
 	}
-	b := s.builder()
+	b := s.guarded(g)
+	b.may = may
 	b.find(p, "count(*)", q)
 	return b.text(), b.args, b.finish(s.traits)
 }

@@ -57,7 +57,7 @@ func closedUnless(ok bool) error {
 
 func (rs *readers) giveBack(r *session) {
 	clear(r.raw) // what it points to belongs to the borrower now
-	r.ctx = context.Background()
+	r.ctx, r.guard = context.Background(), nil
 	rs.free <- r
 }
 

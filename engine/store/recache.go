@@ -63,7 +63,7 @@ type recaching struct {
 	store   *Store
 	ctx     context.Context
 	w       *session
-	data    engine.FormulaData
+	data    *lookups
 	written map[identity]*engine.Item
 }
 
@@ -240,10 +240,12 @@ func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error)
 	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
 }
 
-// affected are the items that q finds, before they are changed: what cached
+// affected are the items that q finds, and that the account may change, before
+// they are changed: what cached
 // attributes depended on. They are locked, as in locked.
-func (s *Store) affected(w *session, p *plan, q *engine.Query) ([]*engine.Item, error) {
-	b := s.builder()
+func (s *Store) affected(w *session, g *guard, p *plan, q *engine.Query) ([]*engine.Item, error) {
+	b := s.guarded(g)
+	b.may = engine.MayRead | engine.MayWrite
 	b.add("SELECT ", p.listed.list, " FROM ", p.table.quoted)
 	if err := s.among(b, p, q); err != nil {
 		return nil, err

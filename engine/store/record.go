@@ -159,7 +159,7 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if e.deep != nil && len(e.deep.members) > 0 {
 		sv.later = append(sv.later, pending{e, it})
 	}
-	if e.handling == engine.Strict || d.restricted {
+	if e.handling == engine.Strict || d.restricted || len(sv.guard.pointing(e.plan)) > 0 {
 		sv.expectAll(e, given)
 	}
 	if sv.store.plans[it.Class].caches() {

@@ -27,6 +27,7 @@ func (sv *save) moved(e *entry, it *engine.Item) error {
 
 // follow moves what points at an item of t from one key to another.
 func (sv *save) follow(t *table, from, to any, depth int) error {
+	sv.renamed(t, from, to)
 	for _, pointer := range t.pointers {
 		var err error
 		switch {

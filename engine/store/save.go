@@ -19,7 +19,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	}
 	sv, entries, err := s.newSave(ctx, records)
 	if err != nil {
-		return nil, err
+		return nil, s.masked(ctx, err)
 	}
 	err = s.writer.do(ctx, func(w *session) error {
 		if err := sv.run(w, entries); err != nil || last.Make == nil {
@@ -28,7 +28,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		return sv.conclude(w, last)
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.masked(ctx, err)
 	}
 	s.enrichAll(ctx, sv.items)
 	return sv.items, nil
@@ -39,7 +39,7 @@ func (sv *save) conclude(w *session, last engine.Record) (err error) {
 	if last.Values, err = last.Make(sv.items); err != nil {
 		return err
 	}
-	end, entries, err := sv.store.newSave(sv.ctx, []engine.Record{last})
+	end, entries, err := sv.store.newSave(engine.WithGuard(sv.ctx, nil), []engine.Record{last})
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (sv *save) conclude(w *session, last engine.Record) (err error) {
 
 // newSave prepares a save of the records.
 func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []entry, error) {
-	sv := s.newWrite(ctx, len(records))
+	sv := s.newWrite(ctx, guardOf(ctx), len(records))
 	sv.bulk = true
 	entries := make([]entry, len(records))
 	for i := range records {
@@ -62,8 +62,8 @@ func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []
 }
 
 // newWrite prepares a write of so many records.
-func (s *Store) newWrite(ctx context.Context, records int) *save {
-	return &save{store: s, ctx: ctx, account: account(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
+func (s *Store) newWrite(ctx context.Context, g *guard, records int) *save {
+	return &save{store: s, ctx: ctx, guard: g, account: account(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
 }
 
 // save is one call of Create, Update or Save.
@@ -72,6 +72,7 @@ type save struct {
 	w        *session
 	attempts int // transactions begun: all but the last have failed
 	ctx      context.Context
+	guard    *guard
 	account  string
 	now      engine.Instant
 	bulk     bool          // a Save: errors tell the record
@@ -80,6 +81,7 @@ type save struct {
 	later    []pending
 	expected []expectation
 	written  []*engine.Item              // whose cached attributes, or those of others, are to be made anew
+	owed     map[check][]any             // keys of items that the account must have been allowed to make what they are
 	former   []*engine.Item              // what they were before, as far as others depend on it
 	defaults map[*engine.Property]string // hashes of default passwords
 	args     []any
@@ -103,6 +105,9 @@ type entry struct {
 	alone    bool  // is written by itself, not together with others
 	nest     *nest // nil for a record of the call, not nested in another
 	deep     *deep // nil when there is nothing but the row
+
+	was      *engine.Item // what is stored, as far as it was read
+	admitted bool         // the account may change that
 }
 
 // nest is where a record is nested.
@@ -161,6 +166,9 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
+	if err := sv.guard.enters(p.class, r.Values, engine.MayUse, engine.MayWrite); err != nil {
+		return entry{}, err
+	}
 	if r.Class.Abstract {
 		return entry{}, abstract(r.Class)
 	}
@@ -194,7 +202,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 		return e, sv.complete(p, e.full)
 	}
 	e.how = lookup
-	if !e.alone && p.upsertable() {
+	if !e.alone && p.upsertable() && sv.guard.free(p) {
 		return e, sv.tryUpsert(&e)
 	}
 	return e, nil

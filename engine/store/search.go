@@ -27,14 +27,20 @@ func (b *builder) search(src *source, text string) {
 		b.fail(err)
 		return
 	}
-	if src.plan.class.Searched() {
+	if c := src.plan.class; c.Searched() {
+		// The words of an item are kept together: which of them are those of an
+		// attribute that the account may not read, nobody knows.
+		if b.guard.mayMeet(c) {
+			b.searchShown(src, engine.QueryWords(text))
+			return
+		}
 		b.searchWords(src, engine.QueryWords(text))
 		return
 	}
 	text = strings.TrimSpace(text)
 	var any []string
 	for _, p := range src.plan.class.Properties {
-		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" {
+		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" && !b.guard.hides(engine.MayRead, p) {
 			value := b.value(engine.String, text)
 			any = append(any, b.dialect.Function(Includes, src.column(p), value))
 		}
@@ -57,6 +63,67 @@ func (b *builder) searchWords(src *source, words []string) {
 		query[i] = fmt.Sprintf(full.Word, w)
 	}
 	b.add(fmt.Sprintf(full.Condition, src.alias, quoteName(src.plan.table.searchIndex()), b.placeholder(strings.Join(query, full.And))))
+}
+
+// mayMeet reports whether words of what the account may not read are among those
+// by which items of a class are found.
+func (g *guard) mayMeet(c *engine.Class) bool {
+	for _, p := range searchedIn(c) {
+		if g.hides(engine.MayRead, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// searchedIn are the properties of a class and of those below it whose words are
+// kept.
+func searchedIn(c *engine.Class) (all []*engine.Property) {
+	for _, d := range append([]*engine.Class{c}, c.Descendants...) {
+		for _, p := range d.Properties {
+			if p.Search && p.Stored() && p.Type.Scalar() && p.Type != engine.Password {
+				all = append(all, p)
+			}
+		}
+	}
+	return all
+}
+
+// searchShown is searchWords without the index: each word must be in a value that
+// the account may read.
+func (b *builder) searchShown(src *source, words []string) {
+	var columns []string
+	seen := map[string]bool{}
+	for _, p := range searchedIn(src.plan.class) {
+		if !seen[p.Name] && !b.guard.hides(engine.MayRead, p) {
+			seen[p.Name] = true
+			columns = append(columns, b.expr(src, asText(p)))
+		}
+	}
+	if len(words) == 0 || len(columns) == 0 {
+		constant(b, false)
+		return
+	}
+	for i, word := range words {
+		b.add([]string{"(", " AND ("}[min(i, 1)])
+		value := b.value(engine.String, word)
+		for j, column := range columns {
+			b.add([]string{"", " OR "}[min(j, 1)], b.dialect.Function(Includes, column, value))
+		}
+		b.add(")")
+	}
+}
+
+// asText is the text of a property whose words are kept.
+func asText(p *engine.Property) *engine.Expr {
+	e := engine.Attribute(p)
+	switch {
+	case e.Type.Textual():
+		return e
+	case e.Type == engine.Int || e.Type == engine.Real:
+		e = &engine.Expr{Op: engine.OpNumber, Type: engine.DecimalNum, Args: []*engine.Expr{e}}
+	}
+	return &engine.Expr{Op: engine.OpText, Type: engine.String, Args: []*engine.Expr{e}}
 }
 
 // searchIndex is the name of what finds the words of a table's items.

@@ -30,6 +30,7 @@ type session struct {
 	used      time.Time       // when a job last ended well on it
 	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
 	told      bool            // the reading under way has handed something out
+	guard     *guard          // of the reading under way; nil in a transaction, where more is read than shown
 	raw       []any           // one row as the driver hands it out
 	dest      []any           // where to scan it: pointers into raw, and to packed
 	packed    string

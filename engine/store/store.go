@@ -89,7 +89,7 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 	if !s.fresh {
 		return false, nil
 	}
-	sv, entries, err := s.newSave(ctx, records)
+	sv, entries, err := s.newSave(engine.WithGuard(ctx, nil), records)
 	if err != nil {
 		return false, err
 	}
@@ -154,9 +154,10 @@ func (s *Store) closeConnections() error {
 	return errors.Join(errs...)
 }
 
-// plan returns the plan of a class, which must be one of Config.Classes.
+// plan returns the plan of a class, which must be one of Config.Classes or a
+// view of one.
 func (s *Store) plan(c *engine.Class) (*plan, error) {
-	if p := s.plans[c]; p != nil {
+	if p := s.plans[c.Base()]; p != nil {
 		return p, nil
 	}
 	return nil, engine.NoClass(c.FullName)

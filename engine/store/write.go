@@ -11,17 +11,26 @@ import (
 
 // Create is engine.Repository's.
 func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
+	it, err := s.create(ctx, c, v, o)
+	return it, s.masked(ctx, err)
+}
+
+func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
+		return nil, err
+	}
+	g := guardOf(ctx)
+	if err := g.enters(p.class, v, engine.MayUse); err != nil {
 		return nil, err
 	}
 	if c.Abstract {
 		return nil, abstract(c)
 	}
-	if p.duties.plain() {
+	if p.duties.plain() && g.free(p) {
 		return s.createPlain(ctx, p, v)
 	}
-	sv := s.newWrite(ctx, 0)
+	sv := s.newWrite(ctx, g, 0)
 	e := &entry{plan: p, version: c.Version, given: v, handling: o.Handling}
 	if err := sv.unfold(e); err != nil {
 		return nil, err
@@ -96,7 +105,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+	if !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -185,15 +194,33 @@ func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 
 // Update is engine.Repository's.
 func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	p, err := s.plan(c)
+	it, err := s.update(ctx, &updating{c, id, v, o})
+	return it, s.masked(ctx, err)
+}
+
+// updating is what Update is given.
+type updating struct {
+	class   *engine.Class
+	id      string
+	values  engine.Values
+	options engine.WriteOptions
+}
+
+func (s *Store) update(ctx context.Context, u *updating) (*engine.Item, error) {
+	p, err := s.plan(u.class)
 	if err != nil {
+		return nil, err
+	}
+	c, id, v, o := p.class, u.id, u.values, u.options
+	g := guardOf(ctx)
+	if err := g.enters(c, v, engine.MayWrite); err != nil {
 		return nil, err
 	}
 	key, ok := c.KeyValues(id)
 	if !ok {
-		return nil, engine.NoItem(c, id)
+		return nil, g.noItem(c, id)
 	}
-	sv := s.newWrite(ctx, 0)
+	sv := s.newWrite(ctx, g, 0)
 	sv.match = o.Match
 	e := &entry{plan: p, given: v, key: key, how: modify, handling: o.Handling}
 	if err := sv.unfold(e); err != nil {
@@ -206,12 +233,13 @@ func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine
 		return nil, err
 	}
 	if e.deep == nil && !given(v) {
-		return s.untouched(ctx, c, id, o.Match)
+		return s.untouched(ctx, p, id, o.Match)
 	}
 	if err := s.hash(ctx, p, v); err != nil {
 		return nil, err
 	}
-	return sv.alone(e)
+	it, err := sv.alone(e)
+	return it, g.veiled(c, err)
 }
 
 func given(v engine.Values) bool {
@@ -224,13 +252,13 @@ func given(v engine.Values) bool {
 }
 
 // untouched answers an update that sets nothing.
-func (s *Store) untouched(ctx context.Context, c *engine.Class, id string, m *engine.Match) (*engine.Item, error) {
-	it, err := s.Get(ctx, c, id)
+func (s *Store) untouched(ctx context.Context, p *plan, id string, m *engine.Match) (*engine.Item, error) {
+	it, err := s.getFor(ctx, p, id, getting{may: engine.MayWrite})
 	if err != nil {
 		return nil, err
 	}
 	if !m.Allows(it.Revision) {
-		return nil, unmatched(c, id)
+		return nil, unmatched(p.class, id)
 	}
 	return it, nil
 }

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/acl"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/transfer"
+	"restsrv/engine/wire"
+)
+
+// importedACL says what became of an acl folder.
+type importedACL struct {
+	accounts, roles, resources, known int
+	refused                           []string
+}
+
+// importACL takes the accounts, roles and resources of an acl folder, if there
+// is one.
+func importACL(ctx context.Context, d *database, dir string) (done importedACL, err error) {
+	var accounts account.ACL
+	var policy acl.File
+	var faults engine.Faults
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return done, nil
+	}
+	if err != nil {
+		return done, unwrapPath(err)
+	}
+	for _, e := range entries {
+		ext := path.Ext(e.Name())
+		if e.IsDir() || !slices.Contains([]string{".yml", ".yaml", ".json"}, ext) {
+			continue
+		}
+		name := path.Join(filepath.Base(dir), e.Name())
+		fields, err := readACLFile(filepath.Join(dir, e.Name()), ext)
+		if err != nil {
+			faults = append(faults, engine.Fault{File: name, Found: err.Error(), Expected: "roles, resources, users or one user"})
+			continue
+		}
+		file := jsonfile.Object{File: name, Fields: fields, Faults: &faults}
+		policy.Read(file)
+		accounts.ReadACL(file)
+	}
+	roles, err := d.policy.Import(ctx, policy)
+	if err != nil {
+		return done, err
+	}
+	users, err := d.accounts.Import(ctx, accounts)
+	done = importedACL{accounts: users.Accounts, roles: roles.Roles, resources: roles.Resources, known: users.Known + roles.Known}
+	for _, r := range roles.Refused {
+		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
+	}
+	for _, r := range users.Refused {
+		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
+	}
+	for _, f := range faults {
+		done.refused = append(done.refused, f.String())
+	}
+	return done, err
+}
+
+func readACLFile(name, ext string) (engine.Fields, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, unwrapPath(err)
+	}
+	var v any
+	if ext == ".json" {
+		v, err = wire.Decode(text)
+	} else {
+		v, _, err = jsonfile.DecodeYAML(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		return nil, errors.New(jsonfile.Describe(v))
+	}
+	return fields, nil
+}
+
+// touchPolicy has running servers read the grants again when an import has
+// written some: they see changes of engine/acl itself only.
+func touchPolicy(ctx context.Context, d *database, r *transfer.Report) error {
+	if !slices.ContainsFunc(d.system.policy, func(c *engine.Class) bool { return r.Taken[c.FullName] > 0 }) {
+		return nil
+	}
+	return d.policy.Touch(ctx)
+}

@@ -1,0 +1,73 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"restsrv/engine"
+)
+
+// folded is an account name by which those are found that differ in the letter
+// case of the login only. The type counts as it is written.
+func folded(id string) string {
+	login, kind, _ := strings.Cut(id, "@")
+	return strings.Map(fold, login) + "@" + kind
+}
+
+// fold returns one letter for all that are the same but for their case.
+func fold(r rune) rune {
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
+}
+
+// lookup returns the account that a user name means, nil for none. It takes as
+// many statements for those that there are as for others.
+func (s *Store) lookup(ctx context.Context, id string) (*engine.Item, error) {
+	if !s.foldsCase {
+		return s.find(ctx, s.classes.account, id)
+	}
+	spelling, err := s.spelling(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.find(ctx, s.classes.account, spelling)
+}
+
+// spelling is the stored account name that one in any letter case means: the
+// same one first, else the only one; else the name stays as it is.
+func (s *Store) spelling(ctx context.Context, id string) (string, error) {
+	c := s.classes.account
+	column := c.Property("folded")
+	// Accounts of older versions have none yet; they get it when they are met.
+	filter, err := engine.AnyOf(column, []any{folded(id), nil})
+	if err != nil {
+		return "", err
+	}
+	var same, old []string
+	err = s.data.List(asServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}, func(it *engine.Item) error {
+		if it.Get("folded") == nil {
+			old = append(old, it.ID)
+		}
+		if folded(it.ID) == folded(id) {
+			same = append(same, it.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	for _, name := range old {
+		v := values(c, set{"folded", folded(name)})
+		if _, err := s.data.Update(asServer(ctx), c, name, v, engine.WriteOptions{}); err != nil && engine.CodeOf(err) != engine.NotFound {
+			s.log.Warn("an account of an older version could not be prepared for sign-ins in any letter case", "account", name, "error", err)
+		}
+	}
+	if len(same) != 1 {
+		return id, nil
+	}
+	return same[0], nil
+}

@@ -1,0 +1,100 @@
+package account_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+)
+
+// TestLoginsInAnyCase holds that with the option a login is found whatever its
+// letter case, goes by its stored name, and that the exact one comes first;
+// without the option only that one is found.
+func TestLoginsInAnyCase(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		f.config.CaseInsensitive = true
+		strict := f.Store
+		f.Store = f.another()
+		for _, id := range []string{"Ann@local", "Ärne@local", "Straße@local", "a.n@local"} {
+			wantOK(t, id, f.Add(ctx, account.Account{ID: id}, password))
+		}
+		for given, want := range map[string]string{
+			"Ann@local": "Ann@local", "ann@local": "Ann@local", "ANN@local": "Ann@local", "äRNE@local": "Ärne@local",
+			"STRAẞE@local": "Straße@local", "ann@LOCAL": "", "a\u212an@local": "", "ÄRNE@locaL": "", "axn@local": "", "": "",
+		} {
+			for range 2 { // the second time it is remembered
+				a, err := f.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: given, Password: password})
+				if want == "" {
+					if err == nil {
+						t.Errorf("%s is %s", given, a.ID)
+					}
+				} else if err != nil || a.ID != want {
+					t.Errorf("%s: %+v, %v; want %s", given, a, err, want)
+				}
+			}
+		}
+		wantCode(t, "wrong password", signIn(f.Store, "ANN@local", "x"), engine.Unauthenticated)
+		wantCode(t, "without the option", signIn(strict, "ann@local", password), engine.Unauthenticated)
+		wantOK(t, "without the option", signIn(strict, "Ann@local", password))
+		a, err := f.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ANN", Type: "local", Password: password})
+		if err != nil || a.ID != "Ann@local" {
+			t.Errorf("the type given apart: %+v, %v", a, err)
+		}
+	})
+}
+
+// TestAnotherSpelling holds that what is remembered of one spelling ends when
+// that comes to mean another account or none, here at once, elsewhere within a
+// second, and when the account that it means changes.
+func TestAnotherSpelling(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		f.config.CaseInsensitive = true
+		f.Store = f.another()
+		other := f.another()
+		wantOK(t, "add", f.Add(ctx, account.Account{ID: "ann@local"}, password))
+		both := func(what, user, password string, check func(what string, err error)) {
+			t.Helper()
+			check(what+" here", signIn(f.Store, user, password))
+			f.clock.advance(time.Second)
+			check(what+" elsewhere", signIn(other, user, password))
+		}
+		ok := func(what string, err error) { t.Helper(); wantOK(t, what, err) }
+		refused := func(what string, err error) { t.Helper(); wantCode(t, what, err, engine.Unauthenticated) }
+		both("one", "ANN@local", password, ok)
+		both("the other", "Ann@local", password, ok)
+		wantOK(t, "an account of that spelling", f.Add(ctx, account.Account{ID: "ANN@local"}, "another"))
+		both("exact", "ANN@local", "another", ok)
+		both("the former", "ANN@local", password, refused)
+		both("one of two", "Ann@local", password, refused)
+		both("exact", "ann@local", password, ok)
+		wantOK(t, "password", f.SetPassword(ctx, "ann@local", "new"))
+		both("old password", "ann@local", password, refused)
+		both("new password", "ann@local", "new", ok)
+		wantOK(t, "disable", f.Disable(ctx, "ann@local"))
+		both("disabled", "ann@local", "new", refused)
+	})
+}
+
+// TestLoginsOfOlderVersions holds that accounts that were stored before there
+// was the column are found too.
+func TestLoginsOfOlderVersions(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		ctx := context.Background()
+		f.config.CaseInsensitive = true
+		f.Store = f.another()
+		for _, id := range []string{"Ann@local", "Bob@local"} {
+			wantOK(t, "add", f.Add(ctx, account.Account{ID: id}, password))
+			f.put(id, map[string]any{"folded": nil})
+		}
+		wantOK(t, "ann", signIn(f.Store, "ANN@local", password))
+		wantOK(t, "bob", signIn(f.Store, "bob@local", password))
+		it, err := f.data.Repository.Get(ctx, f.class("#account"), "Bob@local")
+		if err != nil || it.Get("folded") == nil {
+			t.Errorf("the account was not prepared: %v", err)
+		}
+	})
+}

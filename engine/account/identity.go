@@ -1,0 +1,65 @@
+package account
+
+import (
+	"context"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// identity makes the account that a stored one stands for, with what
+// Config.Enrich finds. Errors: Unavailable when it fails, Timeout when ctx ends.
+func (s *Store) identity(ctx context.Context, item *engine.Item) (*engine.Account, error) {
+	a := &engine.Account{
+		ID: item.ID, Name: text(item, "name"), Roles: splitRoles(text(item, "roles")), Revision: item.Revision,
+		Properties: properties(item),
+	}
+	if s.enrich == nil {
+		return a, nil
+	}
+	err := s.enrich(asServer(ctx), a)
+	switch {
+	case err == nil:
+		return a, nil
+	case ctx.Err() != nil:
+		return nil, gaveUp(ctx.Err())
+	}
+	if code := engine.CodeOf(err); code == engine.Unavailable || code == engine.Timeout {
+		return nil, err
+	}
+	e := engine.Errorf(engine.Unavailable, "account-data", "what belongs to the account could not be found out, try again later")
+	e.Err = err
+	return nil, e
+}
+
+func splitRoles(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(s, "\n")
+}
+
+func disabled(item *engine.Item) bool {
+	off, _ := item.Get("disabled").(bool)
+	return off
+}
+
+// properties are the stored properties of an account.
+func properties(item *engine.Item) engine.Fields {
+	fields, _ := engine.JSONText(text(item, "properties")).Decode().(engine.Fields)
+	return fields
+}
+
+// propertiesText is how properties are stored; nil for none.
+func propertiesText(p engine.Fields) any {
+	if len(p) == 0 {
+		return nil
+	}
+	return string(engine.AppendValue(nil, p))
+}
+
+// SetProperties stores what applications know of an account, in place of what
+// they knew. Errors: NotFound.
+func (s *Store) SetProperties(ctx context.Context, id string, p engine.Fields) error {
+	return s.change(ctx, id, "properties", set{"properties", propertiesText(p)})
+}

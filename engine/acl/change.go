@@ -1,0 +1,246 @@
+package acl
+
+import (
+	"context"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// AdminRole is the role of administrators, which may do everything.
+const AdminRole = "admin"
+
+// EnsureAdmin stores the role of administrators and what it may do. Doing it
+// twice changes nothing.
+func (s *Store) EnsureAdmin(ctx context.Context) error {
+	return s.save(ctx, append([]engine.Record{s.role(AdminRole, "Administrator")},
+		s.granted(engine.Grant{Subject: AdminRole, Resource: engine.Everything, Permission: engine.MayAll})...))
+}
+
+// AddRole makes a role, which may do nothing yet. Errors: Invalid for a bad
+// name and, with reason duplicate, when there is such a role.
+func (s *Store) AddRole(ctx context.Context, id, name string) error {
+	if err := CheckRole(id); err != nil {
+		return err
+	}
+	if err := checkCaption(name); err != nil {
+		return err
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	item, err := s.find(ctx, s.classes.role, id)
+	if err != nil {
+		return err
+	}
+	if item != nil && !removed(item) {
+		return engine.Errorf(engine.Invalid, "duplicate", "there is a role %s already", engine.Quote(id))
+	}
+	if err := s.save(ctx, []engine.Record{s.role(id, name)}); err != nil {
+		return err
+	}
+	s.told(ctx, "role added", engine.Field{Name: "role", Value: id})
+	return nil
+}
+
+// RemoveRole ends a role and takes everything that it is granted. Its name is
+// remembered: no acl file brings it back. Accounts that have it keep the name,
+// which gives them nothing. Errors: NotFound.
+func (s *Store) RemoveRole(ctx context.Context, id string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	item, err := s.find(ctx, s.classes.role, id)
+	if err != nil {
+		return err
+	}
+	if item == nil || removed(item) {
+		return engine.Errorf(engine.NotFound, "unknown-role", "there is no role %s", engine.Quote(id))
+	}
+	records := []engine.Record{record(s.classes.role, set{"id", id}, set{"removed", true})}
+	resources := map[string]bool{}
+	err = s.eachPermission(ctx, Filter{Subject: id}, func(p permission) {
+		records = append(records, s.revoked(p.id))
+		if strings.HasPrefix(p.Resource, engine.AttributeResource) && !resources[p.Resource] {
+			resources[p.Resource] = true
+			records = append(records, s.declared(p.Resource))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if err := s.save(ctx, records); err != nil {
+		return err
+	}
+	s.told(ctx, "role removed", engine.Field{Name: "role", Value: id})
+	return nil
+}
+
+// Grant allows a subject something on a resource, which is declared by that.
+// Errors: Invalid.
+func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
+	if err := check(g); err != nil {
+		return err
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if err := s.save(ctx, s.granted(g)); err != nil {
+		return err
+	}
+	s.toldGrant(ctx, "grant", g)
+	return nil
+}
+
+// Deny takes from a subject what it is granted on a resource itself; what it
+// may do by its other names, or on everything, it still may. An attribute that
+// somebody had been granted stays declared, and so protected. changed is false
+// when there was nothing to take. Errors: Invalid.
+func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err error) {
+	if err := check(g); err != nil {
+		return false, err
+	}
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	var held engine.Permission
+	rows := map[string]string{} // id by permission
+	err = s.eachPermission(ctx, Filter{Subject: g.Subject, Resource: g.Resource}, func(p permission) {
+		held |= p.Permission
+		rows[p.name] = p.id
+	})
+	if err != nil || held&g.Permission == 0 {
+		return false, err
+	}
+	left := held &^ g.Permission &^ (engine.MayAll &^ parts) // full is no longer full
+	var records []engine.Record
+	for name, id := range rows {
+		if bits, _ := engine.ParsePermission(name); !left.Has(bits) {
+			records = append(records, s.revoked(id))
+		}
+	}
+	if left != 0 {
+		records = append(records, s.granted(engine.Grant{Subject: g.Subject, Resource: g.Resource, Permission: left})...)
+	}
+	if strings.HasPrefix(g.Resource, engine.AttributeResource) {
+		records = append(records, s.declared(g.Resource))
+	}
+	if err := s.save(ctx, records); err != nil {
+		return false, err
+	}
+	s.toldGrant(ctx, "deny", g)
+	return true, nil
+}
+
+// DeclareResource makes a resource known without granting it to anybody, which
+// protects an attribute. name is what it is called, "" for what it was.
+// Errors: Invalid.
+func (s *Store) DeclareResource(ctx context.Context, resource, name string) error {
+	if _, err := CheckResource(resource); err != nil {
+		return err
+	}
+	if err := checkCaption(name); err != nil {
+		return err
+	}
+	r := s.declared(resource)
+	if name != "" {
+		r.Values[s.classes.resource.Property("name").Index] = name
+	}
+	if err := s.save(ctx, []engine.Record{r}); err != nil {
+		return err
+	}
+	s.told(ctx, "resource declared", engine.Field{Name: "resource", Value: resource})
+	return nil
+}
+
+// RemoveResource undoes DeclareResource; an attribute that was protected is
+// known to everybody then. Errors: NotFound, and Conflict while something is
+// granted on it.
+func (s *Store) RemoveResource(ctx context.Context, resource string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	item, err := s.find(ctx, s.classes.resource, resource)
+	if err != nil {
+		return err
+	}
+	holder := ""
+	err = s.eachPermission(ctx, Filter{Resource: resource}, func(p permission) { holder = p.Subject })
+	switch {
+	case err != nil:
+		return err
+	case holder != "":
+		return engine.Errorf(engine.Conflict, "granted", "resource %s is granted to %s: deny that first", engine.Quote(resource), engine.Quote(holder))
+	case item == nil || removed(item):
+		return engine.Errorf(engine.NotFound, "unknown-resource", "no resource %s is declared", engine.Quote(resource))
+	}
+	if err := s.save(ctx, []engine.Record{record(s.classes.resource, set{"id", resource}, set{"removed", true})}); err != nil {
+		return err
+	}
+	s.told(ctx, "resource removed", engine.Field{Name: "resource", Value: resource})
+	return nil
+}
+
+// Touch has all processes read roles, resources and grants again: they were
+// written behind the back of this package, as an import of an export does.
+func (s *Store) Touch(ctx context.Context) error { return s.save(ctx, nil) }
+
+// check refuses a grant that makes no sense.
+func check(g engine.Grant) error {
+	if err := checkSubject(g.Subject); err != nil {
+		return err
+	}
+	if g.Permission == 0 {
+		return engine.Errorf(engine.Invalid, "permission", "the permission is missing: expected %s", strings.Join(engine.PermissionNames(), ", "))
+	}
+	_, err := CheckResource(g.Resource)
+	return err
+}
+
+// parts are the permissions that full is made of.
+const parts = engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse
+
+// granted are the items of a grant.
+func (s *Store) granted(g engine.Grant) []engine.Record {
+	records := []engine.Record{s.declared(g.Resource)}
+	for _, name := range strings.Split(g.Permission.String(), ",") {
+		records = append(records, record(s.classes.permission,
+			set{"id", permissionID(g.Subject, g.Resource, name)},
+			set{"subject", g.Subject}, set{"resource", g.Resource}, set{"permission", name}))
+	}
+	return records
+}
+
+// revoked is the item of a permission that is taken away; save deletes it.
+func (s *Store) revoked(id string) engine.Record {
+	return record(s.classes.permission, set{"id", id}, set{"permission", nil})
+}
+
+func (s *Store) declared(resource string) engine.Record {
+	return record(s.classes.resource, set{"id", resource}, set{"removed", false})
+}
+
+func (s *Store) role(id, name string) engine.Record {
+	return record(s.classes.role, set{"id", id}, set{"name", name}, set{"removed", false})
+}
+
+// save writes the records and the item of the policy in one transaction.
+// Permissions that were taken away mean nothing from then on; that their items
+// are deleted is for tidiness.
+func (s *Store) save(ctx context.Context, records []engine.Record) error {
+	items, err := s.data.Save(asServer(ctx), append(records, record(s.classes.policy, set{"id", policyID})))
+	s.snapshot.forget()
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if it.Class != s.classes.permission || it.Get("permission") != nil {
+			continue
+		}
+		err := s.data.Delete(asServer(ctx), it.Class, it.ID, &engine.Match{Revisions: []uint64{it.Revision}})
+		if code := engine.CodeOf(err); err != nil && code != engine.NotFound && code != engine.Unmatched {
+			s.log.Warn("a permission that was taken away could not be removed", "permission", it.ID, "error", err)
+		}
+	}
+	return nil
+}
+
+func (s *Store) toldGrant(ctx context.Context, change string, g engine.Grant) {
+	s.told(ctx, change, engine.Field{Name: "subject", Value: g.Subject},
+		engine.Field{Name: "resource", Value: g.Resource}, engine.Field{Name: "permission", Value: g.Permission.String()})
+}

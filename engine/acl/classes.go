@@ -1,0 +1,125 @@
+package acl
+
+import (
+	"fmt"
+
+	"restsrv/engine"
+)
+
+// Names of the system classes. No application class can have them: a class
+// name does not begin with #.
+const (
+	roleClass       = "#role"
+	permissionClass = "#permission"
+	resourceClass   = "#resource"
+	policyClass     = "#policy"
+)
+
+// policyID is the id of the one item of #policy.
+const policyID = "policy"
+
+// Classes returns the system classes in which this package keeps roles,
+// permissions and resources. Open the store with them beside the classes of the
+// application, hand the same slice to New, and show them to nobody else. Each
+// call builds new ones.
+func Classes() []*engine.Class {
+	return []*engine.Class{
+		systemClass(roleClass,
+			property("id", engine.String),
+			property("name", engine.String),
+			property("removed", engine.Boolean), // its name is remembered: no acl file brings it back
+		),
+		systemClass(permissionClass,
+			property("id", engine.String), // see permissionID
+			indexed(property("subject", engine.String)),
+			property("resource", engine.String),
+			property("permission", engine.String), // null: taken away
+		),
+		systemClass(resourceClass,
+			property("id", engine.String),
+			property("name", engine.String),
+			property("removed", engine.Boolean),
+		),
+		systemClass(policyClass, property("id", engine.String)), // its revision is what counts
+	}
+}
+
+// systemClass builds a class whose key is its first property. The rest may be
+// null, so that a later version can add properties to an older database.
+func systemClass(name string, properties ...*engine.Property) *engine.Class {
+	c := &engine.Class{Name: name, Caption: name, Key: []string{"id"}, Properties: properties}
+	for i, p := range properties {
+		p.OrderNumber = i
+		p.Nullable = i > 0
+		p.Definition = name
+	}
+	if err := c.Init(); err != nil {
+		panic(err) // the classes above are constants of the program
+	}
+	return c
+}
+
+func property(name string, t engine.PropertyType) *engine.Property {
+	return &engine.Property{Name: name, Caption: name, Type: t}
+}
+
+func indexed(p *engine.Property) *engine.Property {
+	p.Indexed = true
+	return p
+}
+
+// classSet are the system classes by what they keep.
+type classSet struct{ role, permission, resource, policy *engine.Class }
+
+func findClasses(classes []*engine.Class) (classSet, error) {
+	var s classSet
+	for _, c := range classes {
+		switch c.FullName {
+		case roleClass:
+			s.role = c
+		case permissionClass:
+			s.permission = c
+		case resourceClass:
+			s.resource = c
+		case policyClass:
+			s.policy = c
+		}
+	}
+	if s.role == nil || s.permission == nil || s.resource == nil || s.policy == nil {
+		return s, fmt.Errorf("the system classes %s, %s, %s and %s are needed, as acl.Classes makes them",
+			roleClass, permissionClass, resourceClass, policyClass)
+	}
+	return s, nil
+}
+
+// permissionID is the key of a permission: its three parts, which hold no
+// control characters, joined by tabs.
+func permissionID(subject, resource, permission string) string {
+	return subject + "\t" + resource + "\t" + permission
+}
+
+// set is one named value of a system item.
+type set struct {
+	name  string
+	value any
+}
+
+// record makes a system item to save; what is not named stays as it is.
+func record(c *engine.Class, sets ...set) engine.Record {
+	v := engine.NewValues(c)
+	for _, s := range sets {
+		v[c.Property(s.name).Index] = s.value
+	}
+	return engine.Record{Class: c, Values: v}
+}
+
+// text returns a text value of a system item, "" for null.
+func text(it *engine.Item, name string) string {
+	s, _ := it.Get(name).(string)
+	return s
+}
+
+func removed(it *engine.Item) bool {
+	gone, _ := it.Get("removed").(bool)
+	return gone
+}

@@ -1,0 +1,185 @@
+package acl
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// File is what acl files say of roles and resources.
+type File struct {
+	Roles     []FileRole
+	Resources []FileResource
+}
+
+// FileRole is a role of an acl file and what it may do.
+type FileRole struct {
+	Where string // file and JSON path
+	Role
+	Grants []engine.Grant
+}
+
+// FileResource is a resource that an acl file declares.
+type FileResource struct {
+	Where string
+	Resource
+}
+
+// Read adds what an acl file says. A file may as well be one user, whose roles
+// are names. What is wrong is added to the faults of the file, entry by entry.
+func (f *File) Read(file jsonfile.Object) {
+	if file.Value("users") == nil && file.Value("id") != nil {
+		return
+	}
+	for i := range file.List("roles") {
+		if o, ok := file.Element("roles", i); ok {
+			f.readRole(o)
+		}
+	}
+	for i := range file.List("resources") {
+		if o, ok := file.Element("resources", i); ok {
+			before := len(*o.Faults)
+			id := o.Name("id")
+			in := FileResource{o.Where(), Resource{id, caption(o.Name("name"), unprefixed(id))}}
+			if len(*o.Faults) == before {
+				f.Resources = append(f.Resources, in)
+			}
+		}
+	}
+}
+
+// caption is what something is called: its name as people wrote it, or else
+// what stands for that.
+func caption(name, instead string) string {
+	return engine.Cut(cmp.Or(strings.TrimSpace(name), instead), maxName-1)
+}
+
+// unprefixed is a resource without what says of which kind it is.
+func unprefixed(resource string) string {
+	if _, rest, ok := strings.Cut(resource, ":::"); ok {
+		return rest
+	}
+	return resource
+}
+
+func (f *File) readRole(o jsonfile.Object) {
+	before := len(*o.Faults)
+	id := o.Name("id")
+	in := FileRole{Where: o.Where(), Role: Role{id, caption(o.Name("name"), id)}}
+	given, _ := o.Child("permissions")
+	for _, field := range given.Fields {
+		g := engine.Grant{Subject: id, Resource: field.Name}
+		for i, v := range given.List(field.Name) {
+			name, _ := v.(string)
+			bits, ok := engine.ParsePermission(name)
+			if !ok {
+				o.Fault(jsonfile.Element(given.At(field.Name), i), jsonfile.Describe(v), "one of "+strings.Join(engine.PermissionNames(), ", "))
+			}
+			g.Permission |= bits
+		}
+		if g.Permission != 0 {
+			in.Grants = append(in.Grants, g)
+		}
+	}
+	if len(*o.Faults) == before {
+		f.Roles = append(f.Roles, in)
+	}
+}
+
+// Imported says what Import did.
+type Imported struct {
+	Roles, Resources int
+	Known            int // roles that were there, or had been: they stay as they are
+	Refused          []Refused
+}
+
+// Refused is a role or a resource that was not taken.
+type Refused struct {
+	Where string
+	Err   error
+}
+
+// Import stores roles with what they may do, and declares resources, when they
+// come for the first time. What was changed or removed since stays so. The
+// error is that of a database that is away, or of ctx.
+func (s *Store) Import(ctx context.Context, f File) (Imported, error) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	var done Imported
+	refused := func(where string, err error) error {
+		if code := engine.CodeOf(err); code == engine.Unavailable || code == engine.Timeout {
+			return err
+		}
+		done.Refused = append(done.Refused, Refused{where, err})
+		return nil
+	}
+	there := map[string]bool{}
+	err := s.each(ctx, s.classes.resource, nil, func(it *engine.Item) { there[it.ID] = true })
+	if err != nil {
+		return done, err
+	}
+	for _, r := range f.Roles {
+		taken, err := s.importRole(ctx, r)
+		switch {
+		case err != nil:
+			if err := refused(r.Where, err); err != nil {
+				return done, err
+			}
+		case taken:
+			done.Roles++
+		default:
+			done.Known++
+		}
+	}
+	var records []engine.Record
+	for _, r := range f.Resources {
+		if err := checkDeclared(r.Resource); err != nil {
+			if err := refused(r.Where, err); err != nil {
+				return done, err
+			}
+			continue
+		}
+		if !there[r.ID] {
+			there[r.ID] = true
+			records = append(records, record(s.classes.resource, set{"id", r.ID}, set{"name", r.Name}, set{"removed", false}))
+		}
+	}
+	if len(records) == 0 {
+		return done, nil
+	}
+	done.Resources = len(records)
+	return done, s.save(ctx, records)
+}
+
+func checkDeclared(r Resource) error {
+	if err := checkCaption(r.Name); err != nil {
+		return err
+	}
+	_, err := CheckResource(r.ID)
+	return err
+}
+
+// importRole stores a role that has never been there.
+func (s *Store) importRole(ctx context.Context, r FileRole) (taken bool, err error) {
+	if err := CheckRole(r.ID); err != nil {
+		return false, err
+	}
+	if err := checkCaption(r.Name); err != nil {
+		return false, err
+	}
+	item, err := s.find(ctx, s.classes.role, r.ID)
+	if item != nil || err != nil {
+		return false, err
+	}
+	records := []engine.Record{s.role(r.ID, r.Name)}
+	for _, g := range r.Grants {
+		if err := check(g); err != nil {
+			return false, err
+		}
+		records = append(records, s.granted(g)...)
+	}
+	return true, s.save(ctx, records)
+}

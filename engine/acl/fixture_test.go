@@ -1,0 +1,207 @@
+package acl_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/acl"
+	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/sqlite"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// place is one database, which each opens with a connection of its own, as
+// processes do.
+type place struct {
+	t    testing.TB
+	open func() (*store.Database, error)
+}
+
+// onBoth runs a test on a new database of each kind.
+func onBoth(t *testing.T, run func(t *testing.T, p place)) {
+	t.Run("sqlite", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "test.db")
+		run(t, place{t, func() (*store.Database, error) {
+			return sqlite.Open(t.Context(), sqlite.Config{Path: path, Synchronous: "normal"})
+		}})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		url := pgtest.Database(t)
+		run(t, place{t, func() (*store.Database, error) {
+			return postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 4})
+		}})
+	})
+}
+
+// process is a Store with what a test turns on it.
+type process struct {
+	*acl.Store
+	t       testing.TB
+	data    *watched
+	classes []*engine.Class
+	clock   *clock
+	log     audit
+}
+
+func (p place) process() *process {
+	p.t.Helper()
+	db, err := p.open()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	classes := acl.Classes()
+	s, err := store.Open(p.t.Context(), db, store.Config{Classes: classes})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			p.t.Errorf("close: %v", err)
+		}
+	})
+	made := &process{t: p.t, data: &watched{Repository: s}, classes: classes, clock: &clock{now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}}
+	made.Store, err = acl.New(acl.Config{Data: made.data, Classes: classes, Audit: &made.log, Now: made.clock.time})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return made
+}
+
+// on is what subjects may do on a resource, by the grants of now.
+func (p *process) on(resource string, subjects ...string) string {
+	p.t.Helper()
+	return p.grants().On(resource, subjects...).String()
+}
+
+func (p *process) grants() *engine.Grants {
+	p.t.Helper()
+	g, err := p.Grants(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return g
+}
+
+func (p *process) grant(subject, resource string, permission engine.Permission) {
+	p.t.Helper()
+	wantOK(p.t, "grant", p.Grant(p.t.Context(), engine.Grant{Subject: subject, Resource: resource, Permission: permission}))
+}
+
+func (p *process) deny(subject, resource string, permission engine.Permission) bool {
+	p.t.Helper()
+	changed, err := p.Deny(p.t.Context(), engine.Grant{Subject: subject, Resource: resource, Permission: permission})
+	wantOK(p.t, "deny", err)
+	return changed
+}
+
+// listed are all grants, one a line.
+func (p *process) listed(f acl.Filter) string {
+	p.t.Helper()
+	all, err := p.List(p.t.Context(), f)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, g := range all {
+		b.WriteString(g.Subject + " " + g.Resource + " " + g.Permission.String() + "\n")
+	}
+	return b.String()
+}
+
+// watched is a repository that serves the server only, counts its reads and
+// can hold them up or fail them.
+type watched struct {
+	engine.Repository
+	reads atomic.Int64
+	mu    sync.Mutex
+	gate  chan struct{} // reads wait for it
+	fail  error
+}
+
+func (w *watched) read(ctx context.Context) error {
+	w.reads.Add(1)
+	w.mu.Lock()
+	gate, fail := w.gate, w.fail
+	w.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	if engine.AccountFrom(ctx) != nil || engine.GuardFrom(ctx) != nil {
+		return engine.Denied()
+	}
+	return fail
+}
+
+func (w *watched) set(gate chan struct{}, fail error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gate, w.fail = gate, fail
+}
+
+func (w *watched) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
+	if err := w.read(ctx); err != nil {
+		return nil, err
+	}
+	return w.Repository.Get(ctx, c, id, load...)
+}
+
+func (w *watched) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	if err := w.read(ctx); err != nil {
+		return err
+	}
+	return w.Repository.List(ctx, q, visit)
+}
+
+func (w *watched) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
+	if engine.AccountFrom(ctx) != nil || engine.GuardFrom(ctx) != nil {
+		return nil, engine.Denied()
+	}
+	return w.Repository.Save(ctx, records)
+}
+
+// clock is a time that moves when told.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// audit keeps what it is told.
+type audit struct{ events []engine.Event }
+
+func (a *audit) Audit(_ context.Context, e engine.Event) { a.events = append(a.events, e) }
+
+func wantOK(t testing.TB, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func wantCode(t testing.TB, what string, err error, code engine.Code) {
+	t.Helper()
+	if err == nil || engine.CodeOf(err) != code {
+		t.Errorf("%s: error %v, code %d; want code %d", what, err, engine.CodeOf(err), code)
+	}
+}

@@ -1,0 +1,87 @@
+package acl
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// Role is a name that permissions may be granted to and accounts may have.
+type Role struct{ ID, Name string }
+
+// Resource is a resource that is declared.
+type Resource struct{ ID, Name string }
+
+// Filter says which grants are meant; "" for all.
+type Filter struct{ Subject, Resource string }
+
+// Roles returns the roles, ordered by id.
+func (s *Store) Roles(ctx context.Context) (roles []Role, err error) {
+	err = s.each(ctx, s.classes.role, nil, func(it *engine.Item) {
+		if !removed(it) {
+			roles = append(roles, Role{it.ID, text(it, "name")})
+		}
+	})
+	return roles, err
+}
+
+// Resources returns the resources that are declared, ordered by id.
+func (s *Store) Resources(ctx context.Context) (resources []Resource, err error) {
+	err = s.each(ctx, s.classes.resource, nil, func(it *engine.Item) {
+		if !removed(it) {
+			resources = append(resources, Resource{it.ID, text(it, "name")})
+		}
+	})
+	return resources, err
+}
+
+// List returns what is granted, ordered by subject and resource, one of each.
+func (s *Store) List(ctx context.Context, f Filter) ([]engine.Grant, error) {
+	var grants []engine.Grant
+	err := s.eachPermission(ctx, f, func(p permission) { grants = append(grants, p.Grant) })
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(grants, func(a, b engine.Grant) int {
+		return cmp.Or(cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Resource, b.Resource))
+	})
+	together := grants[:0]
+	for _, g := range grants {
+		if n := len(together); n > 0 && together[n-1].Subject == g.Subject && together[n-1].Resource == g.Resource {
+			together[n-1].Permission |= g.Permission
+			continue
+		}
+		together = append(together, g)
+	}
+	return together, nil
+}
+
+// permission is one stored permission.
+type permission struct {
+	engine.Grant
+	id, name string
+}
+
+// eachPermission calls visit for the stored permissions that are meant.
+func (s *Store) eachPermission(ctx context.Context, f Filter, visit func(permission)) error {
+	c := s.classes.permission
+	var conditions []*engine.Filter
+	for _, want := range [...]set{{"subject", f.Subject}, {"resource", f.Resource}} {
+		if want.value == "" {
+			continue
+		}
+		equal, err := engine.Equal(c.Property(want.name), want.value)
+		if err != nil {
+			return err
+		}
+		conditions = append(conditions, equal)
+	}
+	return s.each(ctx, c, engine.And(conditions...), func(it *engine.Item) {
+		name := text(it, "permission")
+		if bits, ok := engine.ParsePermission(name); ok {
+			visit(permission{engine.Grant{Subject: text(it, "subject"), Resource: text(it, "resource"), Permission: bits}, it.ID, name})
+		}
+	})
+}

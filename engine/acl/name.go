@@ -1,0 +1,114 @@
+package acl
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"restsrv/engine"
+)
+
+// Limits of names: an index holds all three of a permission together.
+const (
+	maxName     = 255 // characters of a role, of an account, of what something is called
+	maxResource = 600 // bytes
+)
+
+// ParsePermissions returns the permissions of the names, all together. The
+// error is Invalid and names those that there are.
+func ParsePermissions(names ...string) (p engine.Permission, err error) {
+	for _, name := range names {
+		bits, ok := engine.ParsePermission(name)
+		if !ok {
+			return 0, engine.Errorf(engine.Invalid, "permission", "there is no permission %s: expected %s", engine.Quote(name), strings.Join(engine.PermissionNames(), ", "))
+		}
+		p |= bits
+	}
+	return p, nil
+}
+
+// CheckResource refuses names of resources that could never be meant, with
+// Invalid. What is left may still deserve a warning: "" for none.
+func CheckResource(resource string) (warning string, err error) {
+	bad := func(expected string) (string, error) {
+		return "", engine.Errorf(engine.Invalid, "resource", "resource %s: expected %s", engine.Quote(resource), expected)
+	}
+	prefix, rest, prefixed := strings.Cut(resource, ":::")
+	switch {
+	case resource == engine.Everything:
+		return "", nil
+	case resource == "":
+		return bad("* for everything, or such as c:::class@namespace")
+	case !plainText(resource):
+		return bad("no control character and no space at its ends")
+	case len(resource) > maxResource:
+		return bad("at most 600 bytes")
+	}
+	switch prefix + ":::" {
+	case engine.ClassResource:
+		if !className(rest) {
+			return bad("c:::class@namespace")
+		}
+	case engine.ItemResource:
+		if at := strings.IndexByte(rest, '@'); at <= 0 || at == len(rest)-1 {
+			return bad("i:::class@namespace@id")
+		}
+	case engine.AttributeResource:
+		if dot := strings.LastIndexByte(rest, '.'); dot < 0 || dot == len(rest)-1 || !className(rest[:dot]) {
+			return bad("a:::class@namespace.attribute")
+		}
+	case "ws:::", "n:::", "sys:::", "ionadmin:::":
+		if rest == "" {
+			return bad("a name after " + prefix + ":::")
+		}
+	default:
+		if !prefixed && wordBefore.MatchString(resource) {
+			return "is " + engine.Quote(resource) + " meant with three colons, as in c:::class@namespace? Nothing here asks for it as it is", nil
+		}
+		return "nothing here asks for a resource like " + engine.Quote(resource) + " unless a roleMap or a script names it", nil
+	}
+	return "", nil
+}
+
+// wordBefore is how the known prefixes begin when a colon is missing.
+var wordBefore = regexp.MustCompile(`^(c|i|a|ws|n|sys|ionadmin)::?[^:]`)
+
+// className reports whether s could be the full name of a class.
+func className(s string) bool {
+	name, namespace, spaced := strings.Cut(s, "@")
+	return name != "" && (!spaced || namespace != "") && !strings.Contains(namespace, "@")
+}
+
+// CheckRole refuses names that no role can have, with Invalid.
+func CheckRole(id string) error {
+	switch {
+	case id == engine.Everyone:
+		return engine.Errorf(engine.Invalid, "role", "* is everyone, and no role")
+	case id == "" || !plainText(id):
+		return engine.Errorf(engine.Invalid, "role", "a role is named by text without control characters and without spaces at its ends, found %s", engine.Quote(id))
+	case utf8.RuneCountInString(id) > maxName:
+		return engine.Errorf(engine.Invalid, "role", "the name of a role has at most %d characters, found %d", maxName, utf8.RuneCountInString(id))
+	}
+	return nil
+}
+
+// checkSubject refuses what nobody can be.
+func checkSubject(subject string) error {
+	if subject == engine.Everyone || CheckRole(subject) == nil {
+		return nil
+	}
+	return engine.Errorf(engine.Invalid, "subject", "permissions are granted to a role, to an account such as ann@local or to * for everyone, found %s", engine.Quote(subject))
+}
+
+func checkCaption(s string) error {
+	if s != "" && !plainText(s) || utf8.RuneCountInString(s) > maxName {
+		return engine.Errorf(engine.Invalid, "name", "a name is text of at most %d characters without control characters, found %s", maxName, engine.Quote(s))
+	}
+	return nil
+}
+
+// plainText reports whether s can stand in a line of output and in a key.
+func plainText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) && strings.TrimSpace(s) == s
+}

@@ -1,0 +1,162 @@
+package acl_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+// TestChangesOfAnotherProcessCount holds that a second process on the database
+// has what the first one changed within half a second, and the first at once.
+func TestChangesOfAnotherProcessCount(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		server, command := place.process(), place.process()
+		if server.on(note, "clerk") != "" || server.grants().Known(note) {
+			t.Fatal("granted in a new database")
+		}
+		command.grant("clerk", note, engine.MayRead)
+		if command.on(note, "clerk") != "read" {
+			t.Error("who grants does not know it")
+		}
+		server.clock.advance(400 * time.Millisecond)
+		before := server.grants()
+		if server.on(note, "clerk") != "read" || !before.Known(note) {
+			t.Error("the other process does not know of the grant")
+		}
+		command.deny("clerk", note, engine.MayAll)
+		wantOK(t, "declare", command.DeclareResource(t.Context(), phone, ""))
+		server.clock.advance(400 * time.Millisecond)
+		if after := server.grants(); after.On(note, "clerk") != 0 || !after.Known(phone) || after.Revision == before.Revision {
+			t.Error("the other process does not know of the denial")
+		}
+		if before.On(note, "clerk") != engine.MayRead {
+			t.Error("grants that were given out have changed")
+		}
+	})
+}
+
+// TestGrantsAreLookedAtRarely holds what it costs: nothing for 400 ms, then one
+// statement, all of them only after a change.
+func TestGrantsAreLookedAtRarely(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		p := place.process()
+		p.grant("clerk", note, engine.MayRead)
+		cost := func(what string, want int64) *engine.Grants {
+			before := p.data.reads.Load()
+			g := p.grants()
+			if n := p.data.reads.Load() - before; n != want {
+				t.Errorf("%s: %d reads, want %d", what, n, want)
+			}
+			return g
+		}
+		first := cost("after a change", 4)
+		p.clock.advance(399 * time.Millisecond)
+		cost("again", 0)
+		p.clock.advance(time.Millisecond)
+		if g := cost("after 400 ms", 1); g != first {
+			t.Error("nothing has changed, and the grants are others")
+		}
+		cost("and again", 0)
+		wantOK(t, "touch", p.Touch(t.Context()))
+		if g := cost("after a touch", 4); g == first || g.Revision == first.Revision {
+			t.Error("touched, and the grants are the same")
+		}
+	})
+}
+
+// TestOneLookForAll holds that requests of one moment share a look, that a
+// request that ends does not take it from the others, and that none of them
+// gets grants from before a change that had been made when it asked.
+func TestOneLookForAll(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		p := place.process()
+		gate := make(chan struct{})
+		p.data.set(gate, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := p.Grants(ctx)
+			ended <- err
+		}()
+		for p.data.reads.Load() == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				if _, err := p.Grants(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		cancel()
+		if err := <-ended; engine.CodeOf(err) != engine.Timeout || !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that ended: %v", err)
+		}
+		p.grant("clerk", note, engine.MayRead) // the look under way knows nothing of it
+		late := make(chan string)
+		go func() { late <- p.on(note, "clerk") }()
+		for p.data.reads.Load() < 2 {
+			time.Sleep(time.Millisecond)
+		}
+		p.data.set(nil, nil)
+		close(gate)
+		if got := <-late; got != "read" {
+			t.Errorf("who asked after the change got %q", got)
+		}
+		wg.Wait()
+		if p.on(note, "clerk") != "read" {
+			t.Error("an older look has replaced a newer one")
+		}
+		if n := p.data.reads.Load(); n > 9 {
+			t.Errorf("%d reads for two looks", n)
+		}
+	})
+}
+
+// TestGrantsFailClosed holds that nobody is told old grants when the database is
+// away, and that the next who asks finds it back.
+func TestGrantsFailClosed(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		p := place.process()
+		p.grant("clerk", note, engine.MayRead)
+		if p.on(note, "clerk") != "read" {
+			t.Fatal("no grant")
+		}
+		p.data.set(nil, engine.Errorf(engine.Unavailable, "database", "away"))
+		if p.on(note, "clerk") != "read" {
+			t.Error("looked at too early")
+		}
+		p.clock.advance(time.Second)
+		_, err := p.Grants(t.Context())
+		wantCode(t, "away", err, engine.Unavailable)
+		p.data.set(nil, nil)
+		if p.on(note, "clerk") != "read" {
+			t.Error("no grant when the database is back")
+		}
+	})
+}
+
+// TestGrantsForAnAccount holds that who asks under an account and a guard reads
+// the grants all the same: they are the server's.
+func TestGrantsForAnAccount(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		p := place.process()
+		ctx := engine.WithGuard(engine.WithAccount(t.Context(), engine.Anonymous), nothing{})
+		wantOK(t, "grant", p.Grant(ctx, engine.Grant{Subject: "clerk", Resource: note, Permission: engine.MayRead}))
+		if g, err := p.Grants(ctx); err != nil || g.On(note, "clerk") != engine.MayRead {
+			t.Errorf("%v, %v", g, err)
+		}
+	})
+}
+
+// nothing is a guard that allows nothing.
+type nothing struct{}
+
+func (nothing) Rows(engine.Permission, *engine.Class) *engine.Filter { return engine.Never() }
+
+func (nothing) Hides(engine.Permission, *engine.Property) bool { return true }

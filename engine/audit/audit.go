@@ -1,0 +1,217 @@
+// Package audit keeps what happens to the security of the server: each event
+// is a line of the structured log and, when that is switched on, a row in the
+// database. Who may do what, and what is an event, others decide; it sees to it
+// that neither a flood nor a database that is away does harm, and that no
+// secret gets in.
+package audit
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+)
+
+// DefaultKeep is how long rows are kept when nothing is configured.
+const DefaultKeep = 90 * 24 * time.Hour
+
+// capacity is how many events may wait to be written.
+const capacity = 4096
+
+// Config is what a Journal works with.
+type Config struct {
+	Log *slog.Logger // gets every event, at level info; nil means none
+	// Data and Class are where rows are kept; without Data there are none.
+	Data  engine.Repository
+	Class *engine.Class
+	Keep  time.Duration    // 0 means DefaultKeep
+	Now   func() time.Time // nil means time.Now
+}
+
+// Journal is engine.Auditor on a log and a repository. It is safe for
+// concurrent use, and no caller waits for the database.
+type Journal struct {
+	cfg     Config
+	floods  floods
+	queue   chan entry // nil without rows
+	begin   sync.Once  // starts write with the first event: most commands have none
+	written chan struct{}
+	hurry   chan struct{} // closed by Close: nothing waits for more events
+	gone    chan struct{} // closed when Close gives up
+
+	mu     sync.RWMutex // held while sending, so that Close can end the queue
+	closed bool
+
+	dropped atomic.Int64 // events that found the queue full and were not told of yet
+	unsaved atomic.Int64 // events that Close gave up
+}
+
+var _ engine.Auditor = (*Journal)(nil)
+
+// New returns a Journal; Close ends it.
+func New(cfg Config) *Journal {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Keep <= 0 {
+		cfg.Keep = DefaultKeep
+	}
+	j := &Journal{cfg: cfg, written: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{})}
+	j.floods.tell = j.keep
+	if cfg.Data == nil {
+		close(j.written)
+		return j
+	}
+	j.queue = make(chan entry, capacity)
+	return j
+}
+
+// entry is an event as it is kept.
+type entry struct {
+	at time.Time
+	engine.Event
+}
+
+// Audit is engine.Auditor's. Failed sign-ins and denied requests, which anybody
+// can cause, are kept one by one as long as there are few; the rest of them is
+// counted and told once a minute.
+func (j *Journal) Audit(_ context.Context, e engine.Event) {
+	one := entry{j.cfg.Now(), clean(e)}
+	if !j.floods.admit(one) {
+		return
+	}
+	j.keep(one)
+}
+
+// keep logs an event and has it stored.
+func (j *Journal) keep(e entry) {
+	j.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "audit", e.attributes()...)
+	if j.queue == nil {
+		return
+	}
+	j.mu.RLock()
+	defer j.mu.RUnlock()
+	if j.closed {
+		return
+	}
+	j.begin.Do(func() { go j.write() })
+	select {
+	case j.queue <- e:
+	default:
+		j.dropped.Add(1)
+	}
+}
+
+// Close stores what has happened so far. The error says how many events were
+// not stored because ctx ended first. Later events are logged only.
+func (j *Journal) Close(ctx context.Context) error {
+	j.floods.close(j.cfg.Now())
+	j.mu.Lock()
+	again := j.closed
+	j.closed = true
+	j.mu.Unlock()
+	if again {
+		return nil
+	}
+	close(j.hurry)
+	if j.queue != nil {
+		close(j.queue)
+		j.begin.Do(func() { close(j.written) })
+	}
+	select {
+	case <-j.written:
+	case <-ctx.Done():
+		close(j.gone)
+		<-j.written
+	}
+	if n := j.unsaved.Load(); n > 0 {
+		return fmt.Errorf("%d audit events were not stored: %w", n, ctx.Err())
+	}
+	return nil
+}
+
+func (e *entry) address() string {
+	if !e.Caller.Address.IsValid() {
+		return ""
+	}
+	return e.Caller.Address.String()
+}
+
+// attributes are those of the log line; what is empty is left out.
+func (e *entry) attributes() []slog.Attr {
+	all := []slog.Attr{slog.String("event", string(e.Kind))}
+	for _, a := range [...]struct{ name, value string }{
+		{"account", e.Account}, {"address", e.address()}, {"request", e.Caller.Request}, {"service", e.Service},
+	} {
+		if a.value != "" {
+			all = append(all, slog.String(a.name, a.value))
+		}
+	}
+	for _, f := range e.Details {
+		all = append(all, slog.Any("details."+f.Name, f.Value))
+	}
+	return all
+}
+
+const (
+	maxName   = 255  // characters of an account, a service
+	maxDetail = 1000 // of a detail
+)
+
+// clean returns the event as it may be kept: bounded, without control
+// characters, and without what looks like a secret. No event should have one;
+// this is the second lock.
+func clean(e engine.Event) engine.Event {
+	e.Account, e.Service = harmless(e.Account, maxName), harmless(e.Service, maxName)
+	e.Caller.Request = harmless(e.Caller.Request, maxName)
+	details := make(engine.Fields, 0, len(e.Details))
+	for _, f := range e.Details {
+		f.Name = harmless(f.Name, maxName)
+		switch v := f.Value.(type) {
+		case nil, bool, int64, float64:
+		case int:
+			f.Value = int64(v)
+		case string:
+			f.Value = harmless(v, maxDetail)
+		default:
+			f.Value = harmless(fmt.Sprint(v), maxDetail)
+		}
+		if secretNames(f.Name) {
+			f.Value = hidden
+		}
+		details = append(details, f)
+	}
+	e.Details = details
+	return e
+}
+
+const hidden = "(hidden)"
+
+func secretNames(name string) bool {
+	return slices.Contains([]string{"password", "pwd", "secret", "clientsecret", "accesstoken", "refreshtoken", "code", "codeverifier",
+		"authorization", "cookie", "session"}, strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)))
+}
+
+// secretValue is the form of what proves somebody: tokens of ours, hashes of
+// passwords.
+var secretValue = regexp.MustCompile(`\b[0-9a-f]{40,}\b|\$argon2id?\$\S*|pbkdf2\$\S*|(?i)\b(basic|bearer) [a-z0-9+/=._~-]{8,}`)
+
+func harmless(s string, most int) string {
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\ufffd"))
+	return secretValue.ReplaceAllString(engine.Cut(s, most), hidden)
+}

@@ -1,0 +1,366 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/sqlite"
+)
+
+// fixture is a Journal on a real database, a log that can be read, and a time
+// that moves when told.
+type fixture struct {
+	*testing.T
+	*Journal
+	data  *held
+	class *engine.Class
+	mu    sync.Mutex
+	now   time.Time
+	log   bytes.Buffer
+}
+
+// held is a repository whose writes fail, or wait, when told.
+type held struct {
+	engine.Repository
+	mu    sync.Mutex
+	fail  error
+	gate  chan struct{}
+	saves int
+}
+
+func (h *held) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
+	h.mu.Lock()
+	h.saves++
+	fail, gate := h.fail, h.gate
+	h.mu.Unlock()
+	if gate != nil {
+		<-gate
+	}
+	if fail != nil {
+		return nil, fail
+	}
+	return h.Repository.Save(ctx, records)
+}
+
+func (h *held) set(fail error, gate chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fail, h.gate = fail, gate
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	ctx := context.Background()
+	f := &fixture{T: t, class: Class(), now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := store.Open(ctx, db, store.Config{Classes: []*engine.Class{f.class}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.data = &held{Repository: data}
+	f.start()
+	t.Cleanup(func() {
+		if err := f.Journal.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := data.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+// start makes a Journal, as a start of the server does.
+func (f *fixture) start() {
+	f.Journal = New(Config{Data: f.data, Class: f.class, Log: slog.New(slog.NewTextHandler(lockedLog{f}, nil)), Now: f.time})
+}
+
+type lockedLog struct{ f *fixture }
+
+func (l lockedLog) Write(b []byte) (int, error) {
+	l.f.mu.Lock()
+	defer l.f.mu.Unlock()
+	return l.f.log.Write(b)
+}
+
+func (f *fixture) logged() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.log.String()
+}
+
+func (f *fixture) time() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+func (f *fixture) later(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = f.now.Add(d)
+}
+
+// stored closes the Journal and returns what is stored.
+func (f *fixture) stored(s Selection) (all []Entry) {
+	f.Helper()
+	if err := f.Journal.Close(context.Background()); err != nil {
+		f.Error(err)
+	}
+	err := List(context.Background(), f.data, f.class, s, func(e Entry) error {
+		all = append(all, e)
+		return nil
+	})
+	if err != nil {
+		f.Fatal(err)
+	}
+	return all
+}
+
+func (f *fixture) audit(e engine.Event) { f.Audit(context.Background(), e) }
+
+func failure(i int, address string) engine.Event {
+	e := engine.Event{Kind: engine.SignInFailed, Account: fmt.Sprintf("n%d@local", i)}
+	if address != "" {
+		e.Caller.Address = netip.MustParseAddr(address)
+	}
+	return e
+}
+
+func TestEventsAreLoggedAndStored(t *testing.T) {
+	f := open(t)
+	f.audit(engine.Event{Kind: engine.SignedIn, Account: "ann@local", Service: "crud",
+		Caller: engine.Caller{Request: "r-1", Address: netip.MustParseAddr("10.0.0.1")}})
+	f.later(time.Minute)
+	f.audit(engine.Event{Kind: engine.PermissionChanged, Details: engine.Fields{
+		{Name: "subject", Value: "staff"}, {Name: "count", Value: 3}, {Name: "roles", Value: []string{"a", "b"}}, {Name: "none", Value: nil}}})
+	for _, want := range []string{
+		`level=INFO msg=audit event=sign-in account=ann@local address=10.0.0.1 request=r-1 service=crud`,
+		`msg=audit event=permission details.subject=staff details.count=3 details.roles="[a b]"`,
+	} {
+		if !strings.Contains(f.logged(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, f.logged())
+		}
+	}
+	all := f.stored(Selection{})
+	want := []Entry{
+		{At: f.time().Add(-time.Minute), Kind: "sign-in", Account: "ann@local", Address: "10.0.0.1", Request: "r-1", Service: "crud"},
+		{At: f.time(), Kind: "permission", Details: `{"subject":"staff","count":3,"roles":"[a b]","none":null}`},
+	}
+	if fmt.Sprint(all) != fmt.Sprint(want) {
+		t.Errorf("stored\n%+v, want\n%+v", all, want)
+	}
+}
+
+func TestSelection(t *testing.T) {
+	f := open(t)
+	for i := range 4 {
+		f.audit(engine.Event{Kind: []engine.EventKind{engine.SignedIn, engine.SignedOut}[i%2], Account: []string{"a@b", "c@d"}[i/2]})
+		f.later(time.Hour)
+	}
+	start := f.time().Add(-4 * time.Hour)
+	for want, s := range map[int]Selection{
+		4: {}, 3: {Since: start.Add(time.Minute)}, 2: {Account: "a@b"}, 1: {Kind: "sign-out", Since: start.Add(2 * time.Hour)}, 0: {Account: "A@b"},
+	} {
+		if got := f.stored(s); len(got) != want {
+			t.Errorf("%+v finds %d, want %d", s, len(got), want)
+		}
+	}
+}
+
+// Closing loses nothing, however much has just happened.
+func TestCloseStoresEverything(t *testing.T) {
+	f := open(t)
+	for i := range 3000 {
+		f.audit(engine.Event{Kind: engine.TokenIssued, Account: fmt.Sprintf("n%d@local", i)})
+	}
+	if all := f.stored(Selection{}); len(all) != 3000 || all[2999].Account != "n2999@local" {
+		t.Errorf("%d of 3000 events are stored", len(all))
+	}
+	if f.data.saves > 20 {
+		t.Errorf("3000 events are %d transactions", f.data.saves)
+	}
+	f.audit(engine.Event{Kind: engine.SignedOut, Account: "late@local"})
+	if !strings.Contains(f.logged(), "late@local") {
+		t.Error("an event after the end is not logged")
+	}
+}
+
+// While the database is away nobody waits, memory is bounded, and what was lost
+// is counted; what found room is stored later.
+func TestDatabaseAway(t *testing.T) {
+	f := open(t)
+	f.data.set(engine.Errorf(engine.Unavailable, "database", "the database is away"), nil)
+	const all = capacity + batchSize + 1000
+	for i := range all {
+		f.audit(engine.Event{Kind: engine.TokenIssued, Account: fmt.Sprintf("n%d@local", i)})
+	}
+	f.data.set(nil, nil)
+	stored := len(f.stored(Selection{}))
+	if stored < capacity || stored > capacity+2*batchSize {
+		t.Errorf("%d events stored", stored)
+	}
+	if want := fmt.Sprintf("lost=%d", all-stored); !strings.Contains(f.logged(), want) {
+		t.Errorf("the log does not tell %s", want)
+	}
+	if n := strings.Count(f.logged(), "msg=audit "); n != all {
+		t.Errorf("%d events logged, want all %d", n, all)
+	}
+}
+
+// A database that never comes back does not keep the server from ending, and
+// that is told.
+func TestCloseGivesUp(t *testing.T) {
+	f := open(t)
+	f.data.set(engine.Errorf(engine.Unavailable, "database", "the database is away"), nil)
+	for range 10 {
+		f.audit(engine.Event{Kind: engine.SignedIn})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	if err := f.Journal.Close(ctx); err == nil || !strings.Contains(err.Error(), "10 audit events") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// An event that cannot be stored does not hold up those behind it.
+func TestBadEventIsDropped(t *testing.T) {
+	f := open(t)
+	f.data.set(engine.Errorf(engine.Invalid, "x", "no"), nil)
+	f.audit(engine.Event{Kind: engine.SignedIn})
+	for !strings.Contains(f.logged(), "cannot be stored") {
+		time.Sleep(time.Millisecond)
+	}
+	f.data.set(nil, nil)
+	f.audit(engine.Event{Kind: engine.SignedOut})
+	if all := f.stored(Selection{}); len(all) != 1 || all[0].Kind != "sign-out" {
+		t.Errorf("%+v", all)
+	}
+}
+
+// A flood of what anybody can cause fills neither the log nor the database; it
+// is counted, and other events are kept beside it.
+func TestFloodIsSummarized(t *testing.T) {
+	f := open(t)
+	for i := range 10_000 {
+		f.audit(failure(i, fmt.Sprintf("10.0.%d.%d", i%50, i%7)))
+	}
+	f.audit(engine.Event{Kind: engine.RequestDenied})
+	f.audit(engine.Event{Kind: engine.SignedIn, Account: "ann@local"})
+	all := f.stored(Selection{})
+	var failures, others int
+	for _, e := range all {
+		if e.Kind == "sign-in-failed" {
+			failures++
+		} else {
+			others++
+		}
+	}
+	if failures != maxFlood+1 || others != 2 {
+		t.Errorf("%d failures and %d others are stored", failures, others)
+	}
+	if want := `"notKept":9700,`; !strings.Contains(fmt.Sprint(all), want) || !strings.Contains(f.logged(), "details.notKept=9700") {
+		t.Errorf("nothing tells %s", want)
+	}
+	if n := len(f.logged()); n > 100_000 {
+		t.Errorf("the log has %d bytes", n)
+	}
+}
+
+func TestFloodFromOneNetwork(t *testing.T) {
+	f := open(t)
+	for i := range 100 {
+		f.audit(failure(i, fmt.Sprintf("2001:db8:1:2::%x", i+1)))
+	}
+	f.audit(failure(1, "2001:db8:1:3::1"))
+	f.audit(failure(2, ""))
+	if n := len(f.stored(Selection{})); n != maxFloodFrom+2+1 {
+		t.Errorf("%d events are stored", n)
+	}
+}
+
+// When the minute is over events are kept again.
+func TestFloodEnds(t *testing.T) {
+	f := open(t)
+	for i := range maxFloodFrom {
+		f.audit(failure(i, "10.0.0.1"))
+	}
+	f.later(floodTime)
+	for i := range maxFloodFrom {
+		f.audit(failure(i, "10.0.0.1"))
+	}
+	f.audit(failure(0, "10.0.0.1"))
+	f.floods.close(f.time()) // as the timer does
+	f.audit(failure(1, "10.0.0.1"))
+	if n := len(f.stored(Selection{})); n != 2*maxFloodFrom+2 {
+		t.Errorf("%d events are stored", n)
+	}
+}
+
+func TestOldRowsGo(t *testing.T) {
+	f := open(t)
+	f.audit(engine.Event{Kind: engine.SignedIn, Account: "old@local"})
+	f.stored(Selection{})
+	f.later(DefaultKeep - time.Hour)
+	f.start()
+	f.audit(engine.Event{Kind: engine.SignedIn, Account: "young@local"})
+	if n := len(f.stored(Selection{})); n != 2 {
+		t.Errorf("%d events within the time", n)
+	}
+	f.later(2 * time.Hour)
+	f.start()
+	f.audit(engine.Event{Kind: engine.SignedOut})
+	if all := f.stored(Selection{Kind: "sign-in"}); len(all) != 1 || all[0].Account != "young@local" {
+		t.Errorf("after the time there are %+v", all)
+	}
+}
+
+func TestWithoutRows(t *testing.T) {
+	var log bytes.Buffer
+	j := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	j.Audit(context.Background(), engine.Event{Kind: engine.SignedIn})
+	if err := j.Close(context.Background()); err != nil || !strings.Contains(log.String(), "event=sign-in") {
+		t.Errorf("%v, log %s", err, &log)
+	}
+}
+
+// S26: what looks like a secret, or is named like one, gets neither into the log
+// nor into the database, whoever puts it into an event.
+func TestS26NoSecrets(t *testing.T) {
+	f := open(t)
+	token := strings.Repeat("c0ffee1234", 4)
+	canaries := []string{"canary", token, "c2VjcmV0LWNhbmFyeQ", "JDJhJDEw"}
+	f.audit(engine.Event{
+		Kind: engine.TokenIssued, Account: "ann@local\nlevel=ERROR msg=forged\x00", Service: "token " + token,
+		Caller: engine.Caller{Request: "r " + token},
+		Details: engine.Fields{
+			{Name: "password", Value: "canary"}, {Name: "Client_Secret", Value: "canary"}, {Name: "refresh-token", Value: "canary"},
+			{Name: "code", Value: "canary"}, {Name: "path", Value: "/rest/x/" + token}, {Name: "list", Value: []any{token}},
+			{Name: "header", Value: "Basic c2VjcmV0LWNhbmFyeQ=="}, {Name: "hash", Value: "$argon2id$v=19$m=1,t=1,p=1$canary$canary"},
+			{Name: "old", Value: "pbkdf2$10000$canary"}, {Name: "bearer", Value: "bearer JDJhJDEwabc"}, {Name: "token", Value: "id-of-it"},
+			{Name: "long", Value: strings.Repeat("ä", 5000)}, {Name: "bytes", Value: "a\xffb"},
+		}})
+	all := f.stored(Selection{})
+	text := f.logged() + fmt.Sprintf("%+v", all)
+	for _, c := range canaries {
+		if strings.Contains(text, c) {
+			t.Errorf("%s appears in:\n%s", c, text)
+		}
+	}
+	if len(all) != 1 || len(all[0].Details) > 3000 || strings.Contains(f.logged(), "\nlevel=ERROR") || !strings.Contains(all[0].Details, `"token":"id-of-it"`) {
+		t.Errorf("stored %+v\nlog %s", all, f.logged())
+	}
+}

@@ -1,0 +1,204 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"restsrv/engine"
+)
+
+// className is no name that a class of an application can have.
+const className = "#audit"
+
+// How rows are written: so many in one transaction, after so long a gathering,
+// tried again after so long; rows that are too old are removed so often.
+const (
+	batchSize  = 256
+	gatherFor  = 100 * time.Millisecond
+	retryAfter = time.Second
+	sweepEvery = time.Hour
+)
+
+// Class builds the system class of the rows. Open the store with it, and show
+// it to nobody else.
+func Class() *engine.Class {
+	property := func(name string, t engine.PropertyType) *engine.Property {
+		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: true, Definition: className}
+	}
+	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+		property("id", engine.GUID),
+		property("at", engine.DateTime),
+		property("kind", engine.String),
+		property("account", engine.String),
+		property("address", engine.String),
+		property("request", engine.String),
+		property("service", engine.String),
+		property("details", engine.Text), // JSON, null for none
+	}}
+	for i, p := range c.Properties {
+		p.OrderNumber = i
+	}
+	c.Properties[0].Autoassigned, c.Properties[0].Nullable = true, false
+	c.Properties[1].Indexed, c.Properties[3].Indexed = true, true
+	if err := c.Init(); err != nil {
+		panic(err) // the class above is a constant of the program
+	}
+	c.Link()
+	return c
+}
+
+func record(c *engine.Class, e entry) engine.Record {
+	v := engine.NewValues(c)
+	set := func(name, value string) {
+		if value != "" {
+			v[c.Property(name).Index] = value
+		}
+	}
+	v[c.Property("at").Index] = engine.InstantOf(e.at)
+	set("kind", string(e.Kind))
+	set("account", e.Account)
+	set("address", e.address())
+	set("request", e.Caller.Request)
+	set("service", e.Service)
+	if len(e.Details) > 0 {
+		set("details", string(engine.AppendValue(nil, e.Details)))
+	}
+	return engine.Record{Class: c, Values: v}
+}
+
+// write stores what is in the queue until that ends and is empty.
+func (j *Journal) write() {
+	defer close(j.written)
+	j.sweep()
+	hourly := time.NewTicker(sweepEvery)
+	defer hourly.Stop()
+	for {
+		select {
+		case <-hourly.C:
+			j.sweep()
+		case first, ok := <-j.queue:
+			if !ok {
+				return
+			}
+			j.store(j.gather(first))
+		}
+	}
+}
+
+// gather takes what else comes soon.
+func (j *Journal) gather(first entry) []engine.Record {
+	records := []engine.Record{record(j.cfg.Class, first)}
+	timer := time.NewTimer(gatherFor)
+	defer timer.Stop()
+	for len(records) < batchSize {
+		select {
+		case e, ok := <-j.queue:
+			if !ok {
+				return records
+			}
+			records = append(records, record(j.cfg.Class, e))
+		case <-timer.C:
+			return records
+		}
+	}
+	return records
+}
+
+// store saves events, as often as it takes while the database is away: the
+// queue fills up meanwhile.
+func (j *Journal) store(records []engine.Record) {
+	for tries := 0; ; tries++ {
+		err := j.save(records)
+		if err == nil {
+			break
+		}
+		if code := engine.CodeOf(err); code != engine.Unavailable && code != engine.Timeout && !errors.Is(err, context.DeadlineExceeded) {
+			j.cfg.Log.Error("audit events cannot be stored", "lost", len(records), "error", err)
+			return
+		}
+		if tries == 0 {
+			j.cfg.Log.Warn("audit events wait for the database", "waiting", len(j.queue)+len(records), "error", err)
+		}
+		select {
+		case <-time.After(retryAfter):
+		case <-j.gone:
+			j.unsaved.Add(int64(len(records)))
+			return
+		}
+	}
+	if n := j.dropped.Swap(0); n > 0 {
+		j.cfg.Log.Warn("audit events were not stored: more came than the database takes", "lost", n)
+	}
+}
+
+func (j *Journal) save(records []engine.Record) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	again := make([]engine.Record, len(records))
+	for i, r := range records { // the repository may change them
+		again[i] = engine.Record{Class: r.Class, Values: append(engine.Values(nil), r.Values...)}
+	}
+	_, err := j.cfg.Data.Save(ctx, again)
+	return err
+}
+
+// sweep removes rows that are too old.
+func (j *Journal) sweep() {
+	ctx, cancel := context.WithTimeout(context.Background(), sweepEvery/2)
+	defer cancel()
+	now := j.cfg.Now()
+	f, err := at(j.cfg.Class, "$lt", now.Add(-j.cfg.Keep))
+	if err == nil {
+		_, err = j.cfg.Data.DeleteAll(ctx, &engine.Query{Class: j.cfg.Class, Filter: f, Count: -1})
+	}
+	if err != nil {
+		j.cfg.Log.Debug("old audit events stay until the next time", "error", err)
+	}
+}
+
+func at(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
+	return engine.ParseFilter(c, engine.Fields{{Name: "at", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
+}
+
+// Entry is a stored event.
+type Entry struct {
+	At                                       time.Time
+	Kind, Account, Address, Request, Service string
+	Details                                  string // JSON, "" for none
+}
+
+// Selection says which events List visits; "" stands for any.
+type Selection struct {
+	Since   time.Time
+	Account string
+	Kind    string
+}
+
+// List visits stored events, oldest first. The class is that which data keeps.
+func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Entry) error) error {
+	f, err := at(c, "$gte", s.Since)
+	for name, value := range map[string]string{"account": s.Account, "kind": s.Kind} {
+		if value == "" || err != nil {
+			continue
+		}
+		var one *engine.Filter
+		one, err = engine.Equal(c.Property(name), value)
+		f = engine.And(f, one)
+	}
+	if err != nil {
+		return err
+	}
+	q := &engine.Query{Class: c, Filter: f, Sort: []engine.Sort{{Property: c.Property("at")}}, Count: -1}
+	return data.List(ctx, q, func(it *engine.Item) error {
+		text := func(name string) string {
+			s, _ := it.Get(name).(string)
+			return s
+		}
+		when, _ := it.Get("at").(engine.Instant)
+		return visit(Entry{
+			At: when.Time(), Kind: text("kind"), Account: text("account"), Address: text("address"),
+			Request: text("request"), Service: text("service"), Details: text("details"),
+		})
+	})
+}

@@ -1,0 +1,64 @@
+package deploy
+
+import (
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// SignIn limits failed sign-ins; 0 takes a limit away.
+type SignIn struct {
+	PerAccount int           // failures a minute of an account from one address; default 20
+	PerAddress int           // failures a minute from one address; default 100
+	DelayFrom  int           // failures a minute of an account from anywhere from which on it waits; default 10
+	MaxDelay   time.Duration // the longest wait; default 5 s
+}
+
+// Audit says whether events are kept in the database, beside the log.
+type Audit struct {
+	On   bool          // default false
+	Keep time.Duration // for how long; default 90 days
+}
+
+const day = 24 * time.Hour
+
+func defaultSignIn() SignIn {
+	return SignIn{PerAccount: 20, PerAddress: 100, DelayFrom: 10, MaxDelay: 5 * time.Second}
+}
+
+// signIn reads the limits of failed sign-ins.
+func (l *loader) signIn(o jsonfile.Object) {
+	in, ok := o.Child("signIn")
+	if !ok {
+		return
+	}
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"perAccount", "perAddress", "delayFrom", "maxDelay"})
+	s := &l.config.SignIn
+	for name, limit := range map[string]*int{"perAccount": &s.PerAccount, "perAddress": &s.PerAddress, "delayFrom": &s.DelayFrom} {
+		if n, ok := in.Whole(name, 0, 10_000); ok {
+			*limit = int(n)
+		}
+	}
+	s.MaxDelay = seconds(in, "maxDelay", 0, s.MaxDelay)
+	if s.MaxDelay > time.Minute {
+		in.Fault(in.At("maxDelay"), jsonfile.Describe(in.Value("maxDelay")), "a number of seconds from 0 to 60")
+	}
+}
+
+// audit reads true, false, or {"keep": days}, which means true.
+func (l *loader) audit(o jsonfile.Object) {
+	a := &l.config.Audit
+	if _, is := o.Value("audit").(engine.Fields); !is {
+		a.On = o.Flag("audit", a.On)
+		return
+	}
+	in, _ := o.Child("audit")
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"keep"})
+	a.On = true
+	if n, ok := in.Whole("keep", 1, 36_600); ok {
+		a.Keep = time.Duration(n) * day
+	}
+}

@@ -1,0 +1,158 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// aclProvider makes the object aclProvider, which tells what may be done with
+// resources that are the service's own: checkAccess, and getPermissions when
+// access knows the grants too. It grants nothing.
+func (h *host) aclProvider(access engine.Access) goja.Value {
+	o := h.js.NewObject()
+	p := &jsAccess{h: h, access: access}
+	h.method(o, "checkAccess", h.async("aclProvider.checkAccess", p.checkAccess))
+	if policy, ok := access.(engine.Policy); ok {
+		p.policy = policy
+		h.method(o, "getPermissions", h.async("aclProvider.getPermissions", p.getPermissions))
+	}
+	return o
+}
+
+// jsAccess is an engine.Access as scripts call it.
+type jsAccess struct {
+	h      *host
+	access engine.Access
+	policy engine.Policy
+}
+
+// checkAccess(user, resource, permissions) tells whether the user has one of the
+// permissions on the resource, or on everything. The user is that of a request:
+// an id alone would be without its roles.
+func (p *jsAccess) checkAccess(call goja.FunctionCall) (operation, error) {
+	account := p.h.accountOf(call.Argument(0))
+	if account == nil {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "checkAccess takes the user of a request such as req.user, found %s", describeValue(call.Argument(0)))
+	}
+	resource, ok := call.Argument(1).Export().(string)
+	if !ok || resource == "" {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "checkAccess takes the name of a resource such as c:::class@namespace, found %s", describeValue(call.Argument(1)))
+	}
+	names, err := p.h.textList("checkAccess", call.Argument(2))
+	if err != nil {
+		return operation{}, err
+	}
+	var wanted []engine.Permission
+	for _, name := range names {
+		one, known := engine.ParsePermission(name)
+		if !known {
+			return operation{}, engine.Errorf(engine.Invalid, "permission", "there is no permission %s", engine.Quote(name))
+		}
+		wanted = append(wanted, one)
+	}
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		may := false
+		for _, one := range wanted {
+			var err error
+			if may, err = p.access.Check(ctx, account, resource, one); err != nil || may {
+				return func() goja.Value { return p.h.js.ToValue(may) }, err
+			}
+		}
+		return func() goja.Value { return p.h.js.ToValue(may) }, nil
+	}}, nil
+}
+
+// textList reads text, or an array of texts.
+func (h *host) textList(what string, v goja.Value) ([]string, error) {
+	decoded, err := h.toDecoded(v)
+	if err != nil {
+		return nil, err
+	}
+	list, ok := decoded.([]any)
+	if !ok {
+		list = []any{decoded}
+	}
+	names := make([]string, len(list))
+	for i, e := range list {
+		if names[i], ok = e.(string); !ok {
+			return nil, engine.Errorf(engine.Invalid, "argument", "%s takes text or an array of texts, found %s", what, describeValue(v))
+		}
+	}
+	return names, nil
+}
+
+// getPermissions(subjects, resources, skipGlobals) gives an object of the
+// resources, each an object of the permissions that the subjects together have,
+// those on everything and those of everyone included unless skipGlobals. A user
+// stands for itself and its roles.
+func (p *jsAccess) getPermissions(call goja.FunctionCall) (operation, error) {
+	subjects, err := p.subjects(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	resources, err := p.h.textList("getPermissions", call.Argument(1))
+	if err != nil {
+		return operation{}, err
+	}
+	skip := call.Argument(2).ToBoolean()
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		grants, err := p.policy.Grants(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !skip {
+			subjects = append(subjects, engine.Everyone)
+		}
+		all := engine.Fields{}
+		for _, resource := range resources {
+			held := grants.On(resource, subjects...)
+			if !skip {
+				held |= grants.On(engine.Everything, subjects...)
+			}
+			if held != 0 {
+				all = append(all, engine.Field{Name: resource, Value: permissionFields(held)})
+			}
+		}
+		return func() goja.Value { return p.h.fromDecoded(all) }, nil
+	}}, nil
+}
+
+// permissionFields are the names of permissions, each true.
+func permissionFields(held engine.Permission) engine.Fields {
+	fields := engine.Fields{}
+	for _, name := range engine.PermissionNames() {
+		if one, _ := engine.ParsePermission(name); held.Has(one) {
+			fields = append(fields, engine.Field{Name: name, Value: true})
+		}
+	}
+	return fields
+}
+
+// subjects are those of users and names, one or an array of them.
+func (p *jsAccess) subjects(v goja.Value) ([]string, error) {
+	var list []goja.Value
+	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
+		for i := range int(o.Get("length").ToInteger()) {
+			list = append(list, o.Get(p.h.index(i)))
+		}
+	} else {
+		list = []goja.Value{v}
+	}
+	var all []string
+	for _, e := range list {
+		if a := p.h.accountOf(e); a != nil {
+			subjects := a.Subjects()
+			all = append(all, subjects[:len(subjects)-1]...) // without everyone
+			continue
+		}
+		names, err := p.h.textList("getPermissions", e)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, names...)
+	}
+	return all, nil
+}

@@ -1,0 +1,337 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// check is what the account must be allowed with items of a class.
+type check struct {
+	plan *plan
+	may  engine.Permission
+}
+
+// given refuses values of what the account may not change. What of the input is
+// passed over, it may send.
+func (g *guard) given(c *engine.Class, v engine.Values) error {
+	if g == nil {
+		return nil
+	}
+	for i, p := range c.Properties {
+		passed := v[i] == engine.Absent || p.Formula != nil || v[i] == nil && p.Type == engine.Collection
+		if !passed && g.hides(engine.MayWrite, p) {
+			return engine.Denied()
+		}
+	}
+	return nil
+}
+
+// enters refuses a write of an item of a class for which the account has none of
+// the permissions on any item, and values that it may not give.
+func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission) error {
+	if g == nil {
+		return nil
+	}
+	if !slices.ContainsFunc(of, func(may engine.Permission) bool { return !g.never(may, c) }) {
+		return engine.Denied()
+	}
+	return g.given(c, v)
+}
+
+// restricts reports whether the account may point at some items of a class and
+// not at others, or at none: it needs to read or to use what it points at.
+func (g *guard) restricts(c *engine.Class) bool {
+	return c != nil && g.rows(engine.MayRead, c) != nil && g.rows(engine.MayUse, c) != nil
+}
+
+// pointing are the references of a plan's class that restricts is about.
+func (g *guard) pointing(p *plan) []*engine.Property {
+	if g == nil {
+		return nil
+	}
+	all, known := g.pointers[p]
+	if !known {
+		for _, property := range p.duties.references {
+			if g.restricts(property.Target) {
+				all = append(all, property)
+			}
+		}
+		g.pointers[p] = all
+	}
+	return all
+}
+
+// free reports whether items of a plan's class can be inserted and updated
+// without a look at them.
+func (g *guard) free(p *plan) bool {
+	return g == nil || g.rows(engine.MayUse, p.class) == nil && g.rows(engine.MayWrite, p.class) == nil && len(g.pointing(p)) == 0
+}
+
+// points reports whether an entry gives references that restricts is about.
+func (sv *save) points(e *entry) bool {
+	return slices.ContainsFunc(sv.guard.pointing(e.plan), func(p *engine.Property) bool {
+		return e.given[p.Index] != nil && e.given[p.Index] != engine.Absent
+	})
+}
+
+// wish is what the account wants to do with items of a class: one thing of
+// several.
+type wish struct {
+	plan *plan
+	of   []engine.Permission
+	lock string // ends the statement: who is about to change the items locks them
+}
+
+// admitted finds which of the items that have the keys the account may do with
+// what it wants.
+func (s *Store) admitted(w *session, g *guard, want wish, keys []any) (found map[string]bool, err error) {
+	p := want.plan
+	found = make(map[string]bool, len(keys))
+	id := p.table.quoted + "." + p.table.id.quoted
+	for chunk := range slices.Chunk(keys, bulkRows) {
+		b := s.guarded(g)
+		b.add("SELECT ", id, " FROM ", p.table.quoted, " WHERE ")
+		s.in(b, id, p.table.id.typ, chunk)
+		b.add(and(b.top(p).ofClass()), and(b.either(p, want.of)), " ORDER BY ", id, want.lock)
+		if err := b.finish(s.traits); err != nil {
+			return nil, err
+		}
+		err := w.visitRows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// either writes the condition that the account may do one of some things; "" when
+// it may always.
+func (b *builder) either(p *plan, of []engine.Permission) string {
+	var all []string
+	for _, may := range of {
+		f := b.guard.rows(may, p.class)
+		if f == nil {
+			return ""
+		}
+		all = append(all, b.alone(b.top(p), f))
+	}
+	return "(" + strings.Join(all, " OR ") + ")"
+}
+
+// admit refuses to change items unless the account may, as they are now.
+func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
+	if g.rows(c.may, c.plan.class) == nil || len(keys) == 0 {
+		return nil
+	}
+	if g.never(c.may, c.plan.class) {
+		return engine.Denied()
+	}
+	keys = distinct(keys)
+	found, err := s.admitted(w, g, wish{c.plan, []engine.Permission{c.may}, s.traits.Lock}, keys)
+	if err == nil && len(found) < len(keys) {
+		err = engine.Denied()
+	}
+	return err
+}
+
+// admitNamed is admit for an item that the caller has named, which may be missing.
+func (s *Store) admitNamed(w *session, g *guard, c check, key []any) error {
+	err := s.admit(w, g, c, key)
+	if engine.CodeOf(err) == engine.Forbidden {
+		return w.absent(c.plan, g, keyText(key))
+	}
+	return err
+}
+
+// admitEntry refuses a record that the account may not write to the stored item,
+// or not insert when there is none.
+func (sv *save) admitEntry(e *entry, before *engine.Item) error {
+	switch g := sv.guard; {
+	case g == nil || e.admitted && before != nil:
+		return nil
+	case e.how == modify:
+		return sv.store.admitNamed(sv.w, g, check{e.plan, engine.MayWrite}, e.key)
+	case before != nil:
+		return sv.store.admit(sv.w, g, check{sv.store.plans[before.Class], engine.MayWrite}, e.key)
+	case g.never(engine.MayUse, e.plan.class):
+		return engine.Denied()
+	}
+	return nil
+}
+
+// admitGroup is admitEntry for those entries of one class that exist; existing
+// are the classes of the items, by id.
+func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) error {
+	if sv.guard == nil {
+		return nil
+	}
+	keys := map[string][]any{}
+	var pointing []any
+	for i := range group {
+		e := &group[i]
+		class := existing[keyText(e.key)]
+		if class == "" {
+			continue
+		}
+		e.admitted = true
+		keys[class] = append(keys[class], e.key[0])
+		if sv.points(e) {
+			pointing = append(pointing, e.key[0])
+		}
+	}
+	for _, c := range p.table.classes {
+		if err := sv.store.admit(sv.w, sv.guard, check{sv.store.plans[c], engine.MayWrite}, keys[c.FullName]); err != nil {
+			return err
+		}
+	}
+	if len(pointing) == 0 {
+		return nil
+	}
+	return sv.recall(p, group, pointing)
+}
+
+// recall gives the entries what is stored of their items.
+func (sv *save) recall(p *plan, group []entry, keys []any) error {
+	items, err := sv.store.locked(sv.w, p.table, keys)
+	if err != nil {
+		return err
+	}
+	byID := make(map[string]*engine.Item, len(items))
+	for _, it := range items {
+		byID[it.ID] = it
+	}
+	for i := range group {
+		group[i].was = byID[keyText(group[i].key)]
+	}
+	return nil
+}
+
+// owe notes that the account must be allowed what it did with items as they are
+// when the transaction is done.
+func (sv *save) owe(may engine.Permission, items ...*engine.Item) {
+	if sv.guard == nil {
+		return
+	}
+	for _, it := range items {
+		if sv.guard.rows(may, it.Class) != nil {
+			sv.oweKeys(check{sv.store.plans[it.Class], may}, keyOf(it))
+		}
+	}
+}
+
+func (sv *save) oweKeys(c check, keys ...any) {
+	if sv.owed == nil {
+		sv.owed = map[check][]any{}
+	}
+	sv.owed[c] = append(sv.owed[c], keys...)
+}
+
+// renamed keeps track of items whose key changes.
+func (sv *save) renamed(t *table, from, to any) {
+	for c, keys := range sv.owed {
+		if c.plan.table != t {
+			continue
+		}
+		for i, key := range keys {
+			if engine.ValueText(key) == engine.ValueText(from) {
+				keys[i] = to
+			}
+		}
+	}
+}
+
+// settleOwed refuses the whole write when an item has become one that the account
+// may not make of it. An item that is of another class by now is owed as such.
+func (sv *save) settleOwed() error {
+	for c, keys := range sv.owed {
+		f := sv.guard.rows(c.may, c.plan.class)
+		if f == nil {
+			continue
+		}
+		p := c.plan
+		id := p.table.quoted + "." + p.table.id.quoted
+		for chunk := range slices.Chunk(distinct(keys), bulkRows) {
+			b := sv.store.guarded(sv.guard)
+			b.add("SELECT 1 FROM ", p.table.quoted, " WHERE ")
+			sv.store.in(b, id, p.table.id.typ, chunk)
+			b.add(and(b.top(p).ofClass()), " AND (", b.alone(b.top(p), f), ") IS NOT TRUE LIMIT 1")
+			if err := b.finish(sv.store.traits); err != nil {
+				return err
+			}
+			wrong := false
+			if err := sv.w.visitRows(b, 1, func([]any) { wrong = true }); err != nil {
+				return err
+			}
+			if wrong {
+				return engine.Denied()
+			}
+		}
+	}
+	return nil
+}
+
+// masked keeps an error from naming what the account may not read.
+func (s *Store) masked(ctx context.Context, err error) error {
+	var e *engine.Error
+	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
+		return err
+	}
+	g := guardOf(ctx)
+	if g == nil {
+		return err
+	}
+	for c, p := range s.plans {
+		if c.FullName != e.Class {
+			continue
+		}
+		index, _ := s.db.Dialect.Duplicate(e.Err, p.table.unique)
+		named := e.Attribute[strings.LastIndexByte(e.Attribute, '.')+1:]
+		for _, hidden := range g.unread(c) {
+			if hidden.Name == named || slices.Contains(index.Columns, hidden.Name) {
+				return engine.Denied()
+			}
+		}
+	}
+	return err
+}
+
+// leaving are those of the members to take out of a collection that the account
+// knows of: of what it may not read it says nothing by leaving it out.
+func (sv *save) leaving(p *plan, keys []any, of ...engine.Permission) ([]any, error) {
+	if len(keys) == 0 || sv.guard.rows(engine.MayRead, p.class) == nil {
+		return keys, nil
+	}
+	found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: p, of: of}, keys)
+	return slices.DeleteFunc(keys, func(key any) bool { return !found[engine.ValueText(key)] }), err
+}
+
+// admitMembers refuses to make items members of a collection, or no longer that,
+// when that changes them and the account may not.
+func (sv *save) admitMembers(p *engine.Property, ids []any) error {
+	if sv.guard == nil || len(ids) == 0 {
+		return nil
+	}
+	if sv.guard.hides(engine.MayWrite, p.Back) {
+		return engine.Denied()
+	}
+	c := check{sv.store.plans[p.Target], engine.MayWrite}
+	if err := sv.store.admit(sv.w, sv.guard, c, ids); err != nil {
+		return err
+	}
+	if sv.guard.rows(c.may, p.Target) != nil {
+		sv.oweKeys(c, ids...)
+	}
+	return nil
+}
+
+// noMember is the error for a member that is not there.
+func (sv *save) noMember(p *engine.Property, id string) error {
+	if sv.guard.restricts(p.Target) {
+		return engine.Denied()
+	}
+	return dangling(p, id)
+}

@@ -1,0 +1,295 @@
+package store
+
+import (
+	"context"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// guard asks what the account of one call may do. nil allows everything: such
+// is what the server does of its own.
+type guard struct {
+	asked    engine.Guard
+	hidden   map[*engine.Class][]*engine.Property
+	pointers map[*plan][]*engine.Property
+}
+
+func guardOf(ctx context.Context) *guard {
+	if g := engine.GuardFrom(ctx); g != nil {
+		return &guard{asked: g, hidden: map[*engine.Class][]*engine.Property{}, pointers: map[*plan][]*engine.Property{}}
+	}
+	return nil
+}
+
+// rows is the condition on items of a class under which the account may do
+// that; nil for all items.
+func (g *guard) rows(may engine.Permission, c *engine.Class) *engine.Filter {
+	if g == nil {
+		return nil
+	}
+	f := g.asked.Rows(may, c)
+	if f != nil && f.Op == engine.OpConst && f.Value {
+		return nil
+	}
+	return f
+}
+
+// allows reports whether the account may do all of that with all items of a
+// class.
+func (g *guard) allows(may engine.Permission, c *engine.Class) bool {
+	for _, one := range permissions {
+		if may.Has(one) && g.rows(one, c) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// never reports whether the account may do that with no item of the class.
+func (g *guard) never(may engine.Permission, c *engine.Class) bool {
+	f := g.rows(may, c)
+	return f != nil && f.Op == engine.OpConst
+}
+
+// hides reports whether the account may not do that with a property.
+func (g *guard) hides(may engine.Permission, p *engine.Property) bool {
+	return g != nil && p != engine.ClassName && p != engine.ItemID && g.asked.Hides(may, p)
+}
+
+// unread are the properties of a class that the account may not read.
+func (g *guard) unread(c *engine.Class) []*engine.Property {
+	all, known := g.hidden[c]
+	if !known {
+		for _, p := range c.Properties {
+			if g.hides(engine.MayRead, p) {
+				all = append(all, p)
+			}
+		}
+		g.hidden[c] = all
+	}
+	return all
+}
+
+// blank takes out of an item what the account may not read, before anything is
+// computed of it.
+func (g *guard) blank(it *engine.Item) {
+	if g == nil {
+		return
+	}
+	for _, p := range g.unread(it.Class) {
+		it.Values[p.Index] = nil
+		if p.Index < len(it.Links) {
+			it.Links[p.Index] = engine.Link{}
+		}
+	}
+}
+
+// blankAll blanks an item and all that is loaded with it.
+func (g *guard) blankAll(it *engine.Item) {
+	if g == nil || it == nil {
+		return
+	}
+	g.blank(it)
+	for _, link := range it.Links {
+		g.blankAll(link.Item)
+		for _, member := range link.Items {
+			g.blankAll(member)
+		}
+	}
+}
+
+// noItem is the error for an item that was named and not found. Who may not
+// read all items of the class is not told whether it is there.
+func (g *guard) noItem(c *engine.Class, id string) error {
+	if g.rows(engine.MayRead, c) != nil {
+		return engine.Denied()
+	}
+	return engine.NoItem(c, id)
+}
+
+// veiled makes noItem's error of engine.NoItem's.
+func (g *guard) veiled(c *engine.Class, err error) error {
+	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rows(engine.MayRead, c) != nil {
+		return engine.Denied()
+	}
+	return err
+}
+
+// unknownAttribute is the error for a name that a class does not have: also for
+// one that the account may not know.
+func unknownAttribute(c *engine.Class, p *engine.Property) *engine.Error {
+	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a struct is named by a path
+	e := engine.Errorf(engine.Invalid, "unknown-attribute", "class %s has no attribute %s", c.FullName, engine.Quote(name))
+	e.Class, e.Attribute = c.FullName, name
+	return e
+}
+
+// known refuses a path that mentions what the account may not read. Every path
+// of a filter, an order, a position and an aggregation comes here to be written.
+func (g *guard) known(c *engine.Class, path []*engine.Property) error {
+	if g == nil {
+		return nil
+	}
+	for _, p := range path {
+		if g.hides(engine.MayRead, p) {
+			return unknownAttribute(c, p)
+		}
+		c = p.Target
+	}
+	return nil
+}
+
+// loads refuses to load what the account may not read.
+func (g *guard) loads(c *engine.Class, all []*engine.Load) error {
+	if g == nil {
+		return nil
+	}
+	for _, l := range all {
+		if g.hides(engine.MayRead, l.Property) {
+			return unknownAttribute(c, l.Property)
+		}
+		if err := g.loads(l.Property.Target, l.Next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// mentions reports whether a condition names what the account may not read.
+func (g *guard) mentions(f *engine.Filter) bool {
+	if g == nil || f == nil {
+		return false
+	}
+	for _, arg := range f.Args {
+		if g.mentions(arg) {
+			return true
+		}
+	}
+	return g.mentionedIn(f.Left) || g.mentionedIn(f.Right)
+}
+
+func (g *guard) mentionedIn(e *engine.Expr) bool {
+	if e == nil {
+		return false
+	}
+	for _, p := range e.Path {
+		if g.hides(engine.MayRead, p) {
+			return true
+		}
+	}
+	for _, arg := range e.Args {
+		if g.mentionedIn(arg) {
+			return true
+		}
+	}
+	for _, c := range e.Conds {
+		if g.mentions(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// conditions are those on the members of a collection. Where they depend on what
+// the account may not read, so does who is a member.
+func (g *guard) conditions(p *engine.Property) *engine.Filter {
+	if g.mentions(p.Conditions) {
+		return engine.Never()
+	}
+	return p.Conditions
+}
+
+// sorting is the order of the members of a collection, as far as the account may
+// know by what.
+func (g *guard) sorting(p *engine.Property) []engine.Sort {
+	if g == nil {
+		return p.Sorting
+	}
+	var known []engine.Sort
+	for _, s := range p.Sorting {
+		if g.known(p.Target, s.Path()) == nil {
+			known = append(known, s)
+		}
+	}
+	return known
+}
+
+// guarded makes a builder for statements that show an account no more than it
+// may read. Conditions on what is joined stand before others in the text and
+// are written later: so placeholders have numbers.
+func (s *Store) guarded(g *guard) *builder {
+	b := s.builder()
+	if g != nil {
+		b.guard, b.numbered, b.may = g, true, engine.MayRead
+	}
+	return b
+}
+
+// permissions are those that depend on the row.
+var permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete}
+
+// allowed writes the conditions on rows of src under which the account may do
+// all of that, with joins to src; "" for none.
+func (b *builder) allowed(src *source, may engine.Permission) string {
+	var all []string
+	for _, one := range permissions {
+		if !may.Has(one) {
+			continue
+		}
+		if f := b.guard.rows(one, src.plan.class); f != nil {
+			all = append(all, b.unguarded(src, f))
+		}
+	}
+	return strings.Join(all, " AND ")
+}
+
+// readable is allowed for a row of src that is read, where nothing can be
+// joined to src.
+func (b *builder) readable(src *source) string {
+	if f := b.guard.rows(engine.MayRead, src.plan.class); f != nil {
+		return b.alone(src, f)
+	}
+	return ""
+}
+
+// unguarded writes a condition that the guard has made. It counts what the
+// account may not read, by joins of its own.
+func (b *builder) unguarded(src *source, f *engine.Filter) string {
+	g, atom := b.guard, b.atom
+	b.guard, b.atom = nil, nil
+	bare := &source{plan: src.plan, alias: src.alias, from: src.from}
+	text := b.capture(func() { b.filter(bare, f, false) })
+	b.guard, b.atom = g, atom
+	return "(" + text + ")"
+}
+
+// alone is unguarded where nothing can be joined to src: what the condition
+// joins is joined to a row of nothing.
+func (b *builder) alone(src *source, f *engine.Filter) string {
+	apart := &source{plan: src.plan, alias: src.alias, from: &from{}}
+	text := b.unguarded(apart, f)
+	if joins := apart.from.joins.String(); joins != "" {
+		return "EXISTS (SELECT 1 FROM (SELECT 1) AS " + b.alias() + joins + " WHERE " + text + ")"
+	}
+	return text
+}
+
+// single is the statement that reads an item by its key, if the account may do
+// that with it.
+func (s *Store) single(p *plan, g *guard, may engine.Permission, key []any) (text string, args []any, err error) {
+	f := g.rows(may, p.class)
+	if f == nil {
+		return p.get, key, nil
+	}
+	b := s.guarded(g)
+	b.add("SELECT ", p.selected.list, " FROM ", p.table.quoted)
+	p.whereKey(b, key)
+	b.add(" AND ", b.alone(b.top(p), f))
+	return b.text(), b.args, b.finish(s.traits)
+}
+
+// top is the table of a plan as a statement reads it that names it alone.
+func (b *builder) top(p *plan) *source {
+	return &source{plan: p, alias: p.table.quoted, from: &from{}}
+}

@@ -1,0 +1,500 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is hidden in these tests, and a name that nothing has.
+const (
+	hiddenName = "hiddn"
+	noName     = "absnt"
+)
+
+// people are a class of persons, that of teams and that of the persons who lead
+// them. Where says the class that has the hidden property, of the type given.
+func people(t *testing.T, where string, hidden ...*Property) (person, team *Class) {
+	t.Helper()
+	person = &Class{Name: "person", Namespace: "t", Key: []string{"id"}, Semantic: "name", Properties: []*Property{
+		{Name: "id", Type: Int}, {Name: "name", Type: String, Nullable: true}, {Name: "addr$city", Type: String, Nullable: true}}}
+	team = &Class{Name: "team", Namespace: "t", Key: []string{"id"}, Semantic: "title", Properties: []*Property{
+		{Name: "id", Type: Int}, {Name: "title", Type: String, Nullable: true}, {Name: "lead", Type: Reference, Target: person, Nullable: true}}}
+	lead := &Class{Name: "lead", Namespace: "t", Key: []string{"id"}, Semantic: "name", Ancestor: person}
+	person.Properties = append(person.Properties, &Property{Name: "boss", Type: Reference, Target: person, Nullable: true},
+		&Property{Name: "team", Type: Reference, Target: team, Nullable: true}, &Property{Name: "pals", Type: Collection, Target: person})
+	if where == "person" {
+		person.Properties = append(person.Properties, hidden...)
+	}
+	for _, p := range person.Properties {
+		inherited := *p
+		lead.Properties = append(lead.Properties, &inherited)
+	}
+	lead.Properties = append(lead.Properties, &Property{Name: "since", Type: DateTime, Nullable: true, OrderNumber: -1})
+	if where == "lead" {
+		lead.Properties = append(lead.Properties, hidden...)
+	}
+	person.Descendants = []*Class{lead}
+	for _, c := range []*Class{person, team, lead} {
+		initialised(t, c)
+	}
+	for _, c := range []*Class{person, team, lead} {
+		c.Link()
+	}
+	return person, team
+}
+
+func hidesName(p *Property) bool { return strings.Contains(p.Name, hiddenName) }
+
+// hiddenKinds are properties of every type that parsers tell apart.
+func hiddenKinds(t *testing.T) map[string][]*Property {
+	other := initialised(t, &Class{Name: "other", Namespace: "t", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "name", Type: String}}})
+	kinds := map[string][]*Property{
+		"reference":    {{Name: hiddenName, Type: Reference, Target: other, Nullable: true}},
+		"eager":        {{Name: hiddenName, Type: Reference, Target: other, Nullable: true, Eager: true}},
+		"collection":   {{Name: hiddenName, Type: Collection, Target: other}},
+		"struct":       {{Name: hiddenName + "$name", Type: String, Nullable: true}, {Name: hiddenName + "$n", Type: Int, Nullable: true}},
+		"struct part":  {{Name: "addr$" + hiddenName, Type: String, Nullable: true}},
+		"selection":    {{Name: hiddenName, Type: String, Nullable: true, Selection: &Selection{Rows: []SelectionRow{{Values: []SelectionValue{{"a", "A"}}}}}}},
+		"calculated":   {{Name: hiddenName, Type: String, Formula: fixed{"x"}, Nullable: true}},
+		"searched":     {{Name: hiddenName, Type: String, Search: true, Nullable: true}},
+		"not nullable": {{Name: hiddenName, Type: String}},
+	}
+	for _, typ := range []PropertyType{String, Int, Real, DecimalNum, DateTime, Boolean, Password, GUID, Set, Custom, Period, Geo, File, FileList} {
+		kinds[typ.String()] = []*Property{{Name: hiddenName, Type: typ, Nullable: true}}
+	}
+	return kinds
+}
+
+// mentioned are the ways to name a property N: itself, through references and
+// collections, as a part of a struct, as what leads on, in other letters.
+var mentioned = []string{"N", "boss.N", "boss.boss.N", "pals.N", "team.lead.N", "boss.team.lead.pals.N", "addr.N", "addr$N", "boss.addr.N",
+	"N.name", "N.id", "N._id", "N.__class", "N.n", "N$name", "boss.N.name", "N.N", "N_str", "$N"}
+
+// filters, each with the name written N.
+var mentioningFilters = []string{
+	`{"N":1}`, `{"N":"a"}`, `{"N":null}`, `{"N":[1]}`, `{"N":{}}`, `{"N":{"$eq":1}}`, `{"N":{"$ne":"a"}}`, `{"N":{"$gt":"2020-01-01"}}`, `{"N":{"$in":[1,"a"]}}`,
+	`{"N":{"$nin":[]}}`, `{"N":{"$exists":true}}`, `{"N":{"$regex":"a","$options":"i"}}`, `{"N":{"$not":{"$eq":1}}}`, `{"N":{"0":1}}`, `{"name":"x","N":1}`,
+	`{"eq":["$N",1]}`, `{"eq":["a","$N"]}`, `{"eq":["$N","$N"]}`, `{"eq":["$name","$N"]}`, `{"ne":["$N",null]}`, `{"lt":["$N","2020-01-01"]}`, `{"gte":[1,"$N"]}`,
+	`{"in":["$N",[1,2]]}`, `{"in":["$N","a","b"]}`, `{"in":["$name",["$N"]]}`, `{"like":["$N","a"]}`, `{"like":["a","$N"]}`, `{"contains":["$N","a"]}`, `{"contains":["$N",["a"]]}`,
+	`{"contains":["$N",{"name":"a"}]}`, `{"contains":["$name","$N"]}`, `{"empty":["$N"]}`, `{"nempty":["$N"]}`, `{"$and":[{"N":1}]}`, `{"$or":[{"name":"a"},{"$nor":[{"N":1}]}]}`, `{"$not":{"N":1}}`,
+	`{"and":[{"or":[{"not":[{"eq":["$N",1]}]}]}]}`, `{"not":[{"in":["$N",[]]}]}`, `{"contains":["$pals",{"N":1}]}`, `{"contains":["$pals",{"contains":["$pals",{"eq":["$N",1]}]}]}`,
+	`{"contains":["$boss.pals",{"or":[{"N":{"$eq":1}}]}]}`, `{"eq":[{"upper":["$N"]},"A"]}`, `{"eq":[{"lower":["$N"]},"A"]}`, `{"eq":[{"substr":["$N",0,1]},"A"]}`, `{"gt":[{"size":["$N"]},1]}`,
+	`{"eq":[{"concat":["$name","$N"]},"A"]}`, `{"eq":[{"add":["$N",1]},1]}`, `{"eq":[{"abs":["$N"]},1]}`, `{"eq":[{"round":["$N",1]},1]}`, `{"eq":[{"if":[{"eq":["$N",1]},1,2]},1]}`,
+	`{"eq":[{"case":[{"empty":["$name"]},"$N","$name"]},"a"]}`, `{"eq":[{"ifNull":["$N",1]},1]}`, `{"eq":[{"year":["$N"]},2020]}`, `{"eq":[{"date":["$N"]},null]}`,
+	`{"gt":[{"dateAdd":["$N",1,"d"]},"2020-01-01"]}`, `{"eq":[{"dateDiff":["$N","$N"]},1]}`, `{"eq":[{"format":["$N","%Y"]},"2020"]}`, `{"eq":[{"eq":["$N",1]},true]}`, `{"N":{"$eq":{"upper":["$N"]}}}`,
+	`[{"property":"N","operation":0,"value":[1]}]`, `[{"property":"N","operation":2}]`, `[{"property":"N","operation":9,"value":["a"]}]`, `[{"property":"N","operation":10,"value":["a"]}]`,
+	`[{"property":"N","operation":10,"nestedConditions":[{"property":"name","operation":0,"value":["a"]}]}]`,
+	`[{"property":"pals","operation":10,"nestedConditions":[{"property":"N","operation":0,"value":[1]}]}]`,
+	`[{"operation":1,"nestedConditions":[{"operation":2,"nestedConditions":[{"property":"N","operation":4,"value":["a"]}]}]}]`,
+	`[{"property":"name","operation":0,"nestedConditions":[{"property":"N"}]}]`, `[{"property":"name","operation":0,"nestedConditions":[{"operation":17,"nestedConditions":[{"property":"N","operation":0}]}]}]`,
+	`[{"eq":["$N",1]}]`,
+}
+
+// other JSON that names properties, by what reads it.
+var mentioningOthers = map[string][]string{
+	"sort":      {`{"N":1}`, `{"name":1,"N":-1}`, `[{"property":"N","mode":1}]`, `{"N":3}`},
+	"aggregate": {`{"fields":{"x":"$N"}}`, `{"fields":{"x":{"upper":["$N"]}}}`, `{"aggregates":{"x":{"count":["$N"]}}}`, `{"aggregates":{"x":{"sum":["$N"]}}}`, `{"aggregates":{"x":{"max":["$N"]}}}`, `{"fields":{"x":"$name"},"filter":{"N":1}}`, `{"fields":{"x":"$name"},"sort":{"N":1}}`},
+	"enrich":    {`["N"]`, `[["N"]]`, `[["boss","N"]]`, `["boss|N"]`, `[["pals","boss","N","name"]]`},
+	"bind": {`{"N":1}`, `{"N":"a"}`, `{"N":null}`, `{"N":{"name":"a"}}`, `{"N":[{"id":1}]}`, `{"N":["a"]}`, `{"N":{"n":"x"}}`, `{"boss":{"N":1}}`, `{"boss":{"id":2,"N":null,"boss":{"N":"x"}}}`, `{"pals":[{"N":1}]}`, `{"pals":{"add":[{"id":3,"N":"a"}]}}`,
+		`{"addr":{"N":1,"city":"x"}}`, `{"addr":{"N":{"x":1}}}`, `{"boss.N":1}`, `{"boss.boss.N":"a","boss":7}`, `{"boss":{"id":4,"addr":{"N":1}}}`, `{"boss":{"_class":"lead@t","N":1}}`, `{"addr":null,"name":"q"}`},
+}
+
+// mentioningReaders are the public parsers: what each makes of JSON or of text
+// that names properties of a class, as text.
+var mentioningReaders = map[string]func(c *Class, source string) string{
+	"filter": func(c *Class, source string) string {
+		f, err := ParseFilter(c, jsonOf(source), time.Time{})
+		return told(err, func() string { return string(appendFilter(nil, f)) })
+	},
+	"sort": func(c *Class, source string) string {
+		s, err := ParseSort(c, jsonOf(source))
+		return told(err, func() string { return sortedBy(s) })
+	},
+	"aggregate": func(c *Class, source string) string {
+		a, err := ParseAggregation(c, jsonOf(source), time.Time{})
+		return told(err, func() string {
+			b := appendFilter(nil, a.Filter)
+			for _, x := range a.Columns {
+				b = appendExpr(b, x.Expr)
+			}
+			for _, x := range a.Aggregates {
+				b = appendExpr(b, x.Expr)
+			}
+			return string(b)
+		})
+	},
+	"enrich": func(c *Class, source string) string {
+		l := NewLoadSet(c)
+		return told(l.Enrichment(jsonOf(source)), func() string { return loaded(l.Roots) })
+	},
+	"bind": func(c *Class, source string) string {
+		all := ""
+		for _, h := range []Handling{Lenient, Strict} {
+			v, unknown, err := c.Bind(jsonOf(source).(Fields), h)
+			all += told(err, func() string { return showValues(c.Base(), v) + fmt.Sprint(unknown) })
+		}
+		return all
+	},
+	"sort list": func(c *Class, name string) string {
+		s, err := ParseSortList(c, "name,-"+name)
+		return told(err, func() string { return sortedBy(s) })
+	},
+	"eager": func(c *Class, name string) string {
+		all := ""
+		for _, text := range []string{name, "boss|" + name, name + "|name", "pals." + name, "team|lead|" + name} {
+			l := NewLoadSet(c)
+			all += told(l.Eager("_eager", text), func() string { return loaded(l.Roots) })
+		}
+		return all
+	},
+	"nested": func(c *Class, _ string) string {
+		l := NewLoadSet(c)
+		return told(l.Nested(2), func() string { return loaded(l.Roots) })
+	},
+	"projection": func(c *Class, name string) string {
+		p, err := NewProjection(c, []string{"name", name})
+		return told(err, func() string { return projected(p) })
+	},
+	"path":     func(c *Class, name string) string { return string(appendPath(nil, c.Path(name))) },
+	"property": func(c *Class, name string) string { return fmt.Sprint(c.Property(name) != nil) },
+	"item": func(c *Class, name string) string {
+		it := hiddenItem(c)
+		return fmt.Sprint(it.Get(name), it, string(it.AppendJSON(nil)), string(it.AppendRecord(nil)))
+	},
+}
+
+// hiddenItem has "leak" in whatever the class itself hides.
+func hiddenItem(c *Class) *Item {
+	it := &Item{Class: c, ID: "1", Values: make(Values, len(c.Properties))}
+	for _, p := range c.Properties {
+		if strings.Contains(p.Name, hiddenName) {
+			it.Values[p.Index] = "leak"
+			if p.Target != nil {
+				target := &Item{Class: p.Target, ID: "leak", Values: Values{int64(1), "leak"}}
+				it.link(p, Link{Loaded: true, Shown: true, Item: target, Items: []*Item{target}})
+			}
+			if p.Type.JSON() {
+				it.Values[p.Index] = JSONText(`"leak"`)
+			}
+		}
+	}
+	it.Values[0] = int64(1)
+	return it
+}
+
+func jsonOf(source string) any { return JSONText(source).Decode() }
+
+func told(err error, result func() string) string {
+	if err != nil {
+		e := err.(*Error)
+		return fmt.Sprintf("<%d %s %s %s %s %s>", e.Code, e.Reason, e.Message, e.Class, e.ID, e.Attribute)
+	}
+	return "<" + result() + ">"
+}
+
+func sortedBy(all []Sort) string {
+	var b []byte
+	for _, s := range all {
+		b = appendPath(b, s.Path())
+	}
+	return string(b)
+}
+
+func loaded(all []*Load) string {
+	text := ""
+	for _, l := range all {
+		text += l.Property.Definition + l.Property.Name + "(" + loaded(l.Next) + ")"
+	}
+	return text
+}
+
+func projected(p *Projection) string {
+	if p == nil {
+		return "all"
+	}
+	var names []string
+	for name, next := range p.names {
+		names = append(names, name+":"+projected(next))
+	}
+	return fmt.Sprint(len(names), strings.Count(strings.Join(names, " "), "leak"))
+}
+
+// sources are what a reader is given, with N for the name.
+func sources(reader string) []string {
+	switch {
+	case reader == "filter":
+		return named2(mentioningFilters)
+	case mentioningOthers[reader] != nil:
+		return named2(mentioningOthers[reader])
+	}
+	return mentioned
+}
+
+// named2 writes every way to mention a name into every source.
+func named2(templates []string) (all []string) {
+	for _, s := range templates {
+		for _, way := range mentioned {
+			all = append(all, strings.NewReplacer(`"N"`, `"`+way+`"`, `"$N"`, `"$`+way+`"`, `|N"`, `|`+way+`"`).Replace(s))
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// TestHiddenIsUnknown holds that in a view every parser and every answer says
+// of a hidden attribute, of whatever type, what it says of a name that nothing
+// has: the same bytes with the names exchanged (S1, S2). That the class itself
+// tells them apart shows that the test could fail.
+func TestHiddenIsUnknown(t *testing.T) {
+	distinguished := map[string]bool{}
+	for kind, properties := range hiddenKinds(t) {
+		for _, where := range []string{"person", "lead"} {
+			person, _ := people(t, where, properties...)
+			view := NewViews(hidesName).Of(person)
+			for reader, read := range mentioningReaders {
+				for _, c := range []*Class{view, view.Descendants[0]} {
+					for _, source := range sources(reader) {
+						for i, as := range []string{hiddenName, strings.ToUpper(hiddenName), "Hiddn"} {
+							if i > 0 && kind != "string" {
+								break
+							}
+							compareMention(t, [...]string{kind, where, reader, as, source}, c, read)
+						}
+					}
+				}
+				for _, source := range sources(reader) {
+					hidden, absent := strings.ReplaceAll(source, "N", hiddenName), strings.ReplaceAll(source, "N", noName)
+					if strings.ReplaceAll(read(person, hidden), hiddenName, noName) != read(person, absent) || reader == "nested" && strings.Contains(read(person, ""), hiddenName) ||
+						reader == "item" && strings.Contains(read(person, hiddenName), "leak") {
+						distinguished[reader] = true
+					}
+				}
+			}
+		}
+	}
+	for reader := range mentioningReaders {
+		if !distinguished[reader] {
+			t.Errorf("%s tells nothing apart: the test cannot fail", reader)
+		}
+	}
+}
+
+func compareMention(t *testing.T, what [5]string, c *Class, read func(*Class, string) string) {
+	t.Helper()
+	as, source := what[3], what[4]
+	hidden, absent := strings.ReplaceAll(source, "N", as), strings.ReplaceAll(source, "N", noName)
+	got, want := read(c, hidden), read(c, absent)
+	if strings.ReplaceAll(got, as, noName) != want || strings.Contains(got, "leak") {
+		t.Errorf("%v of %s:\nhidden  %s\nunknown %s", what, c.FullName, got, want)
+	}
+}
+
+// TestViewOfRelatives holds that whatever a view leads to is a view of the same
+// kind, and that Base and Root lead back.
+func TestViewOfRelatives(t *testing.T) {
+	person, team := people(t, "person", &Property{Name: hiddenName, Type: String})
+	views := NewViews(hidesName)
+	v := views.Of(person)
+	lead := v.Descendants[0]
+	if lead.Base() != person.Descendants[0] || lead.Ancestor != v || lead.Property(hiddenName) != nil || lead.Property("since") == nil {
+		t.Errorf("the descendant of a view: base %v, ancestor %v", lead.Base() == person.Descendants[0], lead.Ancestor == v)
+	}
+	if got := v.Leads(v.Property("team")); got != views.Of(team) || got.Leads(got.Property("lead")) != v {
+		t.Error("references of a view lead out of it")
+	}
+	if v.Base() != person || v.Root() != person || lead.Root() != person || views.Of(v) != v || views.Of(lead.Base()) != lead {
+		t.Error("base, root or the view of a view")
+	}
+	if !v.Property("boss").Allows(lead) || !v.Property("boss").Allows(lead.Base()) || v.Property("boss").Allows(views.Of(team)) {
+		t.Error("what a reference allows")
+	}
+	var none *Views
+	if none.Of(person) != person || none.Hides(person.Property(hiddenName)) || person.Lacks(person.Property(hiddenName)) {
+		t.Error("without views classes are shown themselves")
+	}
+}
+
+// Records that Bind makes are of classes themselves, since whoever saves them
+// knows no views; the names in them are those of the view all the same.
+func TestViewBindsRecordsOfClasses(t *testing.T) {
+	person, _ := people(t, "lead", &Property{Name: hiddenName, Type: String})
+	v := NewViews(hidesName).Of(person)
+	values, unknown, err := v.Bind(jsonOf(`{"boss":{"_class":"lead@t","hiddn":"x","since":"2020-01-01"},"boss.hiddn":1,"boss.boss.name":"y"}`).(Fields), Lenient)
+	if err != nil || fmt.Sprint(unknown) != "[boss.hiddn boss.hiddn]" {
+		t.Fatal(unknown, err)
+	}
+	r := values[v.Property("boss").Index].(*Record)
+	inner := r.Values[r.Class.Property("boss").Index].(*Record)
+	if r.Class != person.Descendants[0] || inner.Class != person || r.Values[r.Class.Property(hiddenName).Index] != Absent {
+		t.Error(show(r), r.Class.Base() == r.Class)
+	}
+}
+
+// null for a struct clears the parts that the view has.
+func TestViewKeepsHiddenParts(t *testing.T) {
+	person, _ := people(t, "person", &Property{Name: "addr$" + hiddenName, Type: String, Nullable: true})
+	v := NewViews(hidesName).Of(person)
+	values, _, err := v.Bind(Fields{{"addr", nil}}, Strict)
+	if err != nil || values[person.Property("addr$city").Index] != nil || values[person.Property("addr$"+hiddenName).Index] != Absent {
+		t.Error(showValues(person, values), err)
+	}
+}
+
+// What only shows the other side of a hidden reference is hidden with it; keys
+// never are.
+func TestViewHidesTheOtherSide(t *testing.T) {
+	task := &Class{Name: "task", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "code", Type: String, Unique: true}}}
+	note := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "task", Type: Reference, Target: task}, {Name: "about", Type: Reference, Target: task}}}
+	task.Properties = append(task.Properties, &Property{Name: "notes", Type: Collection, Target: note, Back: note.Properties[1]},
+		&Property{Name: "named", Type: Collection, Target: note, Back: note.Properties[2], Binding: task.Properties[1]}, &Property{Name: "plain", Type: Collection, Target: note})
+	initialised(t, task)
+	initialised(t, note)
+	has := func(names ...string) string {
+		v := NewViews(func(p *Property) bool {
+			for _, n := range names {
+				if p.Name == n {
+					return true
+				}
+			}
+			return false
+		}).Of(task)
+		var all []string
+		for _, p := range v.Properties {
+			if !v.Lacks(p) {
+				all = append(all, p.Name)
+			}
+		}
+		return strings.Join(all, " ")
+	}
+	for hidden, want := range map[string]string{"task": "id code named plain", "code": "id notes plain", "id": "id code notes named plain", "plain": "id code notes named"} {
+		if got := has(hidden); got != want {
+			t.Errorf("without %s: %s", hidden, got)
+		}
+	}
+}
+
+// Display strings show nothing of what is hidden, neither of the item nor of
+// those it leads to, and whatever is written around it stays.
+func TestViewDisplaysNothingHidden(t *testing.T) {
+	person, team := people(t, "person", &Property{Name: hiddenName, Type: String}, &Property{Name: "h" + hiddenName, Type: Reference, Target: nil})
+	team.Semantic = "title| of |lead.hiddn|-|lead.name"
+	team.Link()
+	views := NewViews(hidesName)
+	boss := &Item{Class: person, ID: "1", Values: make(Values, len(person.Properties))}
+	boss.Values[person.Property("name").Index], boss.Values[person.Property(hiddenName).Index] = "Li", "leak"
+	it := &Item{Class: team, ID: "7", Values: Values{int64(7), "A", int64(1)}}
+	it.link(team.Property("lead"), Link{Loaded: true, Item: boss})
+	if got := it.String(); got != "A of leak-Li" {
+		t.Fatal(got)
+	}
+	boss.Class, it.Class = views.Of(person), views.Of(team)
+	if got := it.String(); got != "A of -Li" {
+		t.Error(got)
+	}
+	if got := boss.Display(person.Property(hiddenName)); got != "" {
+		t.Error(got)
+	}
+}
+
+// Bodies that differ have different strong tags: those of the class, of views of
+// it. The revision, which If-Match compares, is the same.
+func TestViewsHaveTagsOfTheirOwn(t *testing.T) {
+	person, team := people(t, "person", &Property{Name: hiddenName, Type: String}, &Property{Name: "h" + hiddenName, Type: String})
+	hides := func(names string) *Views {
+		return NewViews(func(p *Property) bool { return strings.Contains(names, " "+p.Name+" ") })
+	}
+	tags := map[string]string{}
+	for what, c := range map[string]*Class{"class": person, "one": hides(" hiddn ").Of(person), "other": hides(" hhiddn ").Of(person), "both": hides(" hiddn hhiddn ").Of(person)} {
+		tag := (&Item{Class: c, Revision: 77}).ETag()
+		if was, met := tags[tag]; met || !strings.HasPrefix(tag, `"25.`) {
+			t.Errorf("%s has the tag %s of %s", what, tag, was)
+		}
+		tags[tag] = what
+	}
+	if a, b := hides(" hiddn ").Of(person).Fingerprint, hides(" hiddn ").Of(person).Fingerprint; a != b {
+		t.Error("the tag of the same view changes")
+	}
+	if hides(" title ").Of(person).Fingerprint != person.Fingerprint || hides(" title ").Of(team).Fingerprint == team.Fingerprint {
+		t.Error("a view that lacks nothing has the tag of the class, one that does another")
+	}
+}
+
+// Names of hidden attributes leave what the class says of itself; in the
+// envelope nobody is shown who is not shown without the view.
+func TestViewForgetsNames(t *testing.T) {
+	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, CreatorTracker: hiddenName, EditorTracker: "editor", Container: "h" + hiddenName,
+		Indexes:    []CompositeIndex{{Properties: []string{"id", hiddenName}}, {Properties: []string{"id", "editor"}}},
+		Properties: []*Property{{Name: "id", Type: Int}, {Name: hiddenName, Type: String}, {Name: "editor", Type: String}, {Name: "h" + hiddenName, Type: Int}}})
+	v := NewViews(hidesName).Of(c)
+	if v.CreatorTracker != "" || v.EditorTracker != "editor" || v.Container != "" || len(v.Indexes) != 1 || len(c.Indexes) != 2 || c.CreatorTracker != hiddenName {
+		t.Errorf("%q %q %q %v", v.CreatorTracker, v.EditorTracker, v.Container, v.Indexes)
+	}
+	it := &Item{Class: v, ID: "1", Creator: "leak", Values: Values{int64(1), "leak", "e", int64(2)}}
+	if got := string(it.AppendJSON(nil)); strings.Contains(got, "leak") {
+		t.Error(got)
+	}
+	for written, want := range map[string]bool{`"id|hiddn"`: true, `"$.hiddn"`: true, `{"eq":["$boss.hhiddn",1]}`: true, `{"hiddn":1}`: true, `["id","editor"]`: false, `{"hiddnx":1}`: false} {
+		if v.Mentions(jsonOf(written)) != want || c.Mentions(jsonOf(written)) {
+			t.Errorf("%s mentions something: not %v", written, want)
+		}
+	}
+}
+
+// TestHiddenFile holds that a file that only a hidden attribute holds is told
+// like one that there is not (S21).
+func TestHiddenFile(t *testing.T) {
+	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: hiddenName, Type: File}}})
+	held := StoredFile{ID: "f1", Hash: "h"}
+	read := func(c *Class, id string) string {
+		s := &cabinet{class: c.Base(), files: map[string]HeldFile{"f1": {StoredFile: held, Class: "c", Item: "1", Attribute: hiddenName}},
+			items: map[string]*Item{"1": {Class: c, ID: "1", Values: Values{int64(1), held.JSON()}}}}
+		found, err := Files{Storage: s, Meta: s, Data: s}.Readable(context.Background(), id)
+		return strings.ReplaceAll(told(err, func() string { return found.Attribute }), id, "ID")
+	}
+	if got := read(c, "f1"); got != "<hiddn>" {
+		t.Fatal(got)
+	}
+	view := NewViews(hidesName).Of(c)
+	if hidden, missing := read(view, "f1"), read(view, "f2"); hidden != missing {
+		t.Errorf("hidden %s\nmissing %s", hidden, missing)
+	}
+}
+
+// warden is a repository that allows what it says, by class.
+type warden struct {
+	cabinet
+	may map[string]Permission
+}
+
+func (w *warden) View(_ context.Context, c *Class) (*Class, error) { return c, nil }
+
+func (w *warden) Allow(_ context.Context, c *Class, p Permission) error {
+	if w.may[c.Name]&p == 0 {
+		return Denied()
+	}
+	return nil
+}
+
+// TestNothingIsStoredForTheDenied holds that no content is kept when one of the
+// records that it comes with is of a class of which the account may save
+// nothing (S21).
+func TestNothingIsStoredForTheDenied(t *testing.T) {
+	inner := initialised(t, &Class{Name: "inner", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int, Nullable: true}, {Name: "scan", Type: File}}})
+	c := initialised(t, &Class{Name: "c", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: Int}, {Name: "scan", Type: File}, {Name: "ref", Type: Reference, Target: inner}, {Name: "all", Type: Collection, Target: inner}}})
+	for _, in := range []string{`{"scan":"aGk=","ref":{"id":2,"scan":"aGk="}}`, `{"scan":"aGk=","all":[{"id":2,"scan":"aGk="}]}`} {
+		for may, want := range map[Permission]int{0: 0, MayRead | MayDelete: 0, MayUse: 2, MayWrite: 2} {
+			values, _, err := c.Bind(jsonOf(in).(Fields), Strict)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := &warden{may: map[string]Permission{"c": MayAll, "inner": may}}
+			err = Files{Storage: w, Meta: w, Data: w}.Accept(context.Background(), c, "", values)
+			if w.count != want || (err == nil) != (want > 0) || err != nil && CodeOf(err) != Forbidden {
+				t.Errorf("%s of %s: %d files, %v", in, may, w.count, err)
+			}
+		}
+	}
+}
