@@ -110,7 +110,8 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		return nil, errors.Join(err, s.Close())
 	}
 	d.accounts, err = account.New(account.Config{
-		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime, First: d.policy.EnsureAdmin, Log: o.log,
+		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Log: o.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -215,14 +216,20 @@ func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *s
 	}
 }
 
+// openForAccess opens the database of an application whose classes it needs
+// not: access is managed also while they are wrong.
+func openForAccess(ctx context.Context, config, db string, s stdio) (*database, error) {
+	c, faults := deploy.Load(config, known())
+	if errs, _ := faults.Split(); len(errs) > 0 {
+		return nil, errs
+	}
+	return openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
+}
+
 // user runs restsrv user on the application's database.
 func user(ctx context.Context, args []string, s stdio) error {
 	env := userEnv{open: func(ctx context.Context, config, db string) (*account.Store, func() error, error) {
-		c, faults := deploy.Load(config, known())
-		if errs, _ := faults.Split(); len(errs) > 0 {
-			return nil, nil, errs
-		}
-		d, err := openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
+		d, err := openForAccess(ctx, config, db, s)
 		if err != nil {
 			return nil, nil, err
 		}

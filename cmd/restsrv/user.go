@@ -26,10 +26,13 @@ const userUsage = `restsrv user manages the accounts of an application, also whi
   restsrv user passwd <user>@<type>   give it another password; its tokens end
   restsrv user disable <user>@<type>  refuse its password and its tokens
   restsrv user enable <user>@<type>   undo that
+  restsrv user role add|remove <user>@<type> ROLE...
+                                      give it roles, take them
   restsrv user list                   show all accounts
 
 A password is asked for twice at a terminal, else it is the first line of the
-standard input. A running server follows every change within a second.
+standard input. A running server follows every change within a second. What
+roles may do is said by restsrv acl.
 `
 
 // maxPasswordLine bounds the line that is read as a password; what is too long
@@ -84,8 +87,11 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 		return userHelp(args, s)
 	}
 	command, ok := userCommands()[args[0]]
+	if args[0] == "role" {
+		return userRole(ctx, args[1:], s, env)
+	}
 	if !ok {
-		fmt.Fprintf(s.Err, "restsrv user: unknown command %q; the commands are add, passwd, disable, enable and list (restsrv user -h)\n", args[0])
+		fmt.Fprintf(s.Err, "restsrv user: unknown command %q; the commands are add, passwd, disable, enable, role and list (restsrv user -h)\n", args[0])
 		return errUsage
 	}
 	u := &userRun{io: s, env: env}

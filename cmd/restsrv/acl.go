@@ -1,0 +1,287 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/acl"
+	"restsrv/engine/meta"
+)
+
+const aclUsage = `restsrv acl says who may do what, also while the server runs, which follows every
+change within half a second.
+
+  restsrv acl grant SUBJECT RESOURCE PERMISSION...
+  restsrv acl deny SUBJECT RESOURCE PERMISSION...   take that away again
+  restsrv acl list [-subject SUBJECT] [-resource RESOURCE]
+  restsrv acl explain USER RESOURCE                 what an account may do there, and why
+  restsrv acl role add [-name TEXT] ROLE
+  restsrv acl role remove ROLE                      with all that it is granted
+  restsrv acl role list
+  restsrv acl resource declare [-name TEXT] RESOURCE
+  restsrv acl resource remove RESOURCE
+  restsrv acl resource list
+
+A SUBJECT is a role, an account such as ann@local, or '*' for everyone. What
+everyone is granted counts for resources of services, not for objects.
+A PERMISSION is read, write, delete, use (create objects and point at them) or
+full for all of them. A RESOURCE is
+  '*'                                 everything
+  c:::class@namespace                 all objects of a class
+  i:::class@namespace@id              one object
+  a:::class@namespace.attribute       an attribute: once declared or granted to
+                                      anybody, only those know it who may read it
+  ws:::gen-ws-token                   tokens of one's own (permission use)
+
+  restsrv acl role add clerk
+  restsrv acl grant clerk c:::note@sample read write
+  restsrv acl grant hr a:::person@sample.phone read
+  restsrv user role add ann@local clerk
+  restsrv acl explain ann@local c:::note@sample
+
+A role is given to accounts by restsrv user role.
+`
+
+// aclRun is one call of restsrv acl.
+type aclRun struct {
+	config, db              string
+	name, subject, resource string
+	io                      stdio
+	policy                  *acl.Store
+	accounts                *account.Store
+	meta                    *meta.Repository // nil when the classes cannot be read
+}
+
+// aclSubcommand is one subcommand: the names of its arguments, of which the
+// last may be repeated when it ends in dots, and its own flags.
+type aclSubcommand struct {
+	args  []string
+	flags []string
+	run   func(ctx context.Context, r *aclRun, args []string) error
+}
+
+func aclSubcommands() map[string]aclSubcommand {
+	grant := []string{"SUBJECT", "RESOURCE", "PERMISSION..."}
+	return map[string]aclSubcommand{
+		"grant":            {grant, nil, aclGrant},
+		"deny":             {grant, nil, aclDeny},
+		"list":             {nil, []string{"subject", "resource"}, aclList},
+		"explain":          {[]string{"USER", "RESOURCE"}, nil, aclExplain},
+		"role add":         {[]string{"ROLE"}, []string{"name"}, aclRoleAdd},
+		"role remove":      {[]string{"ROLE"}, nil, aclRoleRemove},
+		"role list":        {nil, nil, aclRoleList},
+		"resource declare": {[]string{"RESOURCE"}, []string{"name"}, aclResourceDeclare},
+		"resource remove":  {[]string{"RESOURCE"}, nil, aclResourceRemove},
+		"resource list":    {nil, nil, aclResourceList},
+	}
+}
+
+// aclCommand is restsrv acl. args begin with the name of the subcommand.
+func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
+	if len(args) == 0 {
+		fmt.Fprint(s.Err, aclUsage)
+		return errUsage
+	}
+	name, rest := args[0], args[1:]
+	if (name == "role" || name == "resource") && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") {
+		name, rest = name+" "+rest[0], rest[1:]
+	}
+	sub, ok := aclSubcommands()[name]
+	r := &aclRun{io: s}
+	if !ok {
+		return unknownACL(r, name, args)
+	}
+	names, err := r.parse(name, rest, sub.flags)
+	if err != nil {
+		return err
+	}
+	if !sub.takes(names) {
+		fmt.Fprintf(s.Err, "restsrv acl %s: expected %s, found %d arguments (restsrv acl -h)\n", name, first(strings.Join(sub.args, " "), "no arguments"), len(names))
+		return errUsage
+	}
+	d, err := openForAccess(ctx, r.config, r.db, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.store.Close()) }()
+	r.policy, r.accounts = d.policy, d.accounts
+	if app, err := loadApplication(r.config); err == nil {
+		r.meta = app.meta
+	} else {
+		r.warn("the classes cannot be read, so that names of resources are not compared with them")
+	}
+	return plain(sub.run(ctx, r, names))
+}
+
+// unknownACL answers what is no subcommand: a question for help, or a mistake.
+func unknownACL(r *aclRun, name string, args []string) error {
+	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 && i <= 1 {
+		if _, err := r.parse(name, args[i:], nil); err != nil {
+			return err
+		}
+	}
+	switch name {
+	case "role":
+		fmt.Fprintln(r.io.Err, "restsrv acl role: expected add, remove or list (restsrv acl -h)")
+	case "resource":
+		fmt.Fprintln(r.io.Err, "restsrv acl resource: expected declare, remove or list (restsrv acl -h)")
+	default:
+		fmt.Fprintf(r.io.Err, "restsrv acl: unknown command %q; the commands are grant, deny, list, explain, role and resource (restsrv acl -h)\n", name)
+	}
+	return errUsage
+}
+
+func (c aclSubcommand) takes(args []string) bool {
+	n := len(c.args)
+	if n > 0 && strings.HasSuffix(c.args[n-1], "...") {
+		return len(args) >= n
+	}
+	return len(args) == n
+}
+
+// parse reads flags, which may stand before and after arguments.
+func (r *aclRun) parse(command string, args, own []string) (names []string, err error) {
+	set := flag.NewFlagSet("restsrv acl "+command, flag.ContinueOnError)
+	set.SetOutput(r.io.Err)
+	set.StringVar(&r.config, "config", "deploy.json", "the deploy.json of the application")
+	set.StringVar(&r.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
+	for _, name := range own {
+		switch name {
+		case "name":
+			set.StringVar(&r.name, name, "", "name to show")
+		case "subject":
+			set.StringVar(&r.subject, name, "", "only what this role or account is granted itself")
+		case "resource":
+			set.StringVar(&r.resource, name, "", "only what is granted on this resource itself")
+		}
+	}
+	set.Usage = func() {
+		fmt.Fprint(r.io.Err, aclUsage, "\nFlags of ", command, ":\n")
+		set.PrintDefaults()
+	}
+	for {
+		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, errUsage
+		}
+		if set.NArg() == 0 {
+			return names, nil
+		}
+		names, args = append(names, set.Arg(0)), set.Args()[1:]
+	}
+}
+
+func (r *aclRun) warn(format string, args ...any) {
+	fmt.Fprintf(r.io.Err, "warning: "+format+"\n", args...)
+}
+
+// grantOf reads SUBJECT RESOURCE PERMISSION..., and warns of names that mean
+// nothing here.
+func (r *aclRun) grantOf(ctx context.Context, args []string) (engine.Grant, error) {
+	g := engine.Grant{Subject: args[0], Resource: args[1]}
+	var err error
+	if g.Permission, err = acl.ParsePermissions(args[2:]...); err != nil {
+		return g, err
+	}
+	if err := r.checkResource(g.Resource); err != nil {
+		return g, err
+	}
+	return g, r.checkSubject(ctx, g.Subject)
+}
+
+// checkSubject warns of a subject that is neither a role nor an account yet.
+func (r *aclRun) checkSubject(ctx context.Context, subject string) error {
+	if subject == engine.Everyone || subject == engine.Anonymous.ID {
+		return nil
+	}
+	roles, err := r.policy.Roles(ctx)
+	if err != nil || slices.ContainsFunc(roles, func(role acl.Role) bool { return role.ID == subject }) {
+		return err
+	}
+	_, err = r.accounts.Get(ctx, subject)
+	if engine.CodeOf(err) != engine.NotFound || err == nil {
+		return err
+	}
+	r.warn("there is neither a role nor an account %s", engine.Quote(subject))
+	return nil
+}
+
+func aclGrant(ctx context.Context, r *aclRun, args []string) error {
+	g, err := r.grantOf(ctx, args)
+	if err != nil {
+		return err
+	}
+	grants, err := r.policy.Grants(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.policy.Grant(ctx, g); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.io.Out, "%s may %s %s\n", cell(g.Subject), g.Permission, cell(g.Resource))
+	if strings.HasPrefix(g.Resource, engine.AttributeResource) && !grants.Known(g.Resource) {
+		r.warn("%s", protects(g.Resource))
+	}
+	return nil
+}
+
+// protects tells what the first mention of an attribute brings.
+func protects(resource string) string {
+	return cell(resource) + " is protected from now on: whoever is granted it neither there nor on * does not know it"
+}
+
+func aclDeny(ctx context.Context, r *aclRun, args []string) error {
+	g, err := r.grantOf(ctx, args)
+	if err != nil {
+		return err
+	}
+	changed, err := r.policy.Deny(ctx, g)
+	if err != nil {
+		return err
+	}
+	grants, err := r.policy.Grants(ctx)
+	if err != nil {
+		return err
+	}
+	if changed {
+		fmt.Fprintf(r.io.Out, "%s is no longer granted %s on %s\n", cell(g.Subject), g.Permission, cell(g.Resource))
+	} else {
+		fmt.Fprintf(r.io.Out, "%s was not granted %s on %s: nothing has changed\n", cell(g.Subject), g.Permission, cell(g.Resource))
+	}
+	if left := grants.On(engine.Everything, g.Subject) & g.Permission; left != 0 {
+		r.warn("%s still may %s it, by what it is granted on *", cell(g.Subject), left)
+	}
+	return nil
+}
+
+func aclList(ctx context.Context, r *aclRun, _ []string) error {
+	all, err := r.policy.List(ctx, acl.Filter{Subject: r.subject, Resource: r.resource})
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, len(all))
+	for i, g := range all {
+		rows[i] = []string{g.Subject, g.Resource, g.Permission.String()}
+	}
+	return r.table([]string{"SUBJECT", "RESOURCE", "PERMISSIONS"}, rows)
+}
+
+func (r *aclRun) table(head []string, rows [][]string) error {
+	w := tabwriter.NewWriter(r.io.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.Join(head, "\t"))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = cell(row[i])
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}

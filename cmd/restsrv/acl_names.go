@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/acl"
+	"restsrv/engine/jsonfile"
+)
+
+func aclRoleAdd(ctx context.Context, r *aclRun, args []string) error {
+	if err := r.policy.AddRole(ctx, args[0], first(r.name, args[0])); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.io.Out, "role %s added\n", args[0])
+	return nil
+}
+
+func aclRoleRemove(ctx context.Context, r *aclRun, args []string) error {
+	if err := r.policy.RemoveRole(ctx, args[0]); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.io.Out, "role %s removed\n", args[0])
+	all, err := r.accounts.List(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, a := range all {
+		if slices.Contains(a.Roles, args[0]) {
+			names = append(names, cell(a.ID))
+		}
+	}
+	if len(names) > 0 {
+		r.warn("these accounts still have the role, which gives them nothing any more: %s (restsrv user role remove)", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+func aclRoleList(ctx context.Context, r *aclRun, _ []string) error {
+	all, err := r.policy.Roles(ctx)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, len(all))
+	for i, role := range all {
+		rows[i] = []string{role.ID, role.Name}
+	}
+	return r.table([]string{"ROLE", "NAME"}, rows)
+}
+
+func aclResourceDeclare(ctx context.Context, r *aclRun, args []string) error {
+	if err := r.checkResource(args[0]); err != nil {
+		return err
+	}
+	grants, err := r.policy.Grants(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.policy.DeclareResource(ctx, args[0], r.name); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.io.Out, "resource %s declared\n", args[0])
+	if strings.HasPrefix(args[0], engine.AttributeResource) && !grants.Known(args[0]) {
+		r.warn("%s", protects(args[0]))
+	}
+	return nil
+}
+
+func aclResourceRemove(ctx context.Context, r *aclRun, args []string) error {
+	if err := r.policy.RemoveResource(ctx, args[0]); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.io.Out, "resource %s removed\n", args[0])
+	if strings.HasPrefix(args[0], engine.AttributeResource) {
+		r.warn("%s is not protected any more: whoever may read its objects knows it", cell(args[0]))
+	}
+	return nil
+}
+
+func aclResourceList(ctx context.Context, r *aclRun, _ []string) error {
+	all, err := r.policy.Resources(ctx)
+	if err != nil {
+		return err
+	}
+	rows := make([][]string, len(all))
+	for i, resource := range all {
+		rows[i] = []string{resource.ID, resource.Name}
+	}
+	return r.table([]string{"RESOURCE", "NAME"}, rows)
+}
+
+// aclExplain tells what an account is granted on a resource and what covers
+// that, by each name that it has.
+func aclExplain(ctx context.Context, r *aclRun, args []string) error {
+	user, resource := args[0], args[1]
+	if err := r.checkResource(resource); err != nil {
+		return err
+	}
+	a := account.Account{ID: user}
+	if user != engine.Anonymous.ID {
+		var err error
+		if a, err = r.accounts.Get(ctx, user); err != nil {
+			return err
+		}
+	}
+	grants, err := r.policy.Grants(ctx)
+	if err != nil {
+		return err
+	}
+	var held engine.Permission
+	var rows [][]string
+	for _, subject := range slices.Concat([]string{a.ID}, a.Roles, []string{engine.Everyone}) {
+		for _, on := range covering(resource) {
+			p := grants.On(on, subject)
+			if p == 0 {
+				continue
+			}
+			if subject != engine.Everyone || !ofObjects(resource) {
+				held |= p
+			}
+			rows = append(rows, []string{reason(a, subject), on, p.String()})
+		}
+	}
+	fmt.Fprintf(r.io.Out, "%s may %s %s\n", cell(user), first(held.String(), "do nothing with"), cell(resource))
+	if a.Disabled {
+		r.warn("the account is disabled")
+	}
+	if strings.HasPrefix(resource, engine.AttributeResource) && !grants.Known(resource) {
+		fmt.Fprintln(r.io.Out, "the attribute is not protected: whoever may read its objects knows it")
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return r.table([]string{"BY", "ON", "GRANTED"}, rows)
+}
+
+// ofObjects reports whether a resource is about objects, for which what is
+// granted to everyone does not count.
+func ofObjects(resource string) bool {
+	for _, prefix := range []string{engine.ClassResource, engine.ItemResource, engine.AttributeResource} {
+		if strings.HasPrefix(resource, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func reason(a account.Account, subject string) string {
+	switch subject {
+	case a.ID:
+		return "account " + subject
+	case engine.Everyone:
+		return "everyone (not for objects)"
+	}
+	return "role " + subject
+}
+
+// covering are the resources whose grants count for a resource: itself,
+// the class of an object, everything.
+func covering(resource string) []string {
+	all := []string{resource}
+	if rest, ok := strings.CutPrefix(resource, engine.ItemResource); ok {
+		parts := strings.SplitN(rest, "@", 3)
+		if len(parts) == 3 {
+			all = append(all, engine.ClassResource+parts[0]+"@"+parts[1])
+		} else {
+			all = append(all, engine.ClassResource+parts[0])
+		}
+	}
+	if resource != engine.Everything {
+		all = append(all, engine.Everything)
+	}
+	return all
+}
+
+// checkResource refuses what no resource can be called, and warns of names that
+// mean nothing in the application.
+func (r *aclRun) checkResource(resource string) error {
+	warning, err := acl.CheckResource(resource)
+	if err != nil {
+		return err
+	}
+	if warning == "" && r.meta != nil {
+		warning = r.unknownNames(resource)
+	}
+	if warning != "" {
+		r.warn("%s", warning)
+	}
+	return nil
+}
+
+// unknownNames tells what of a resource the application does not have; "" for
+// nothing.
+func (r *aclRun) unknownNames(resource string) string {
+	prefix, rest, _ := strings.Cut(resource, ":::")
+	switch prefix + ":::" {
+	case engine.ClassResource:
+		_, warning := r.class(rest)
+		return warning
+	case engine.ItemResource:
+		_, warning := r.class(strings.TrimPrefix(covering(resource)[1], engine.ClassResource))
+		return warning
+	case engine.AttributeResource:
+		for i := range rest { // one of a struct has dots in its name
+			if rest[i] != '.' {
+				continue
+			}
+			if c, err := r.meta.Class(rest[:i]); err == nil {
+				return attributeWarning(c, rest[i+1:])
+			}
+		}
+		_, warning := r.class(rest[:strings.LastIndexByte(rest, '.')])
+		return warning
+	}
+	return ""
+}
+
+func (r *aclRun) class(name string) (*engine.Class, string) {
+	c, err := r.meta.Class(name)
+	if err == nil {
+		return c, ""
+	}
+	var names []string
+	for _, c := range r.meta.Classes() {
+		names = append(names, c.FullName)
+	}
+	return nil, fmt.Sprintf("the application has no class %s%s", engine.Quote(name), meant(name, names))
+}
+
+func attributeWarning(c *engine.Class, name string) string {
+	inner := strings.ReplaceAll(name, ".", "$")
+	p := c.Property(inner)
+	if i := slices.IndexFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, inner+"$") }); p == nil && i >= 0 {
+		p = c.Properties[i] // of a struct
+	}
+	switch {
+	case p == nil:
+		var names []string
+		for _, p := range c.Properties {
+			names = append(names, p.Name)
+		}
+		return fmt.Sprintf("class %s has no attribute %s%s", c.FullName, engine.Quote(name), meant(name, names))
+	case slices.Contains(c.KeyProperties(), p):
+		return fmt.Sprintf("attribute %s is of the key of class %s: the ids of its objects show it to whoever reads them", engine.Quote(name), c.FullName)
+	case p.Definition != "" && p.Definition != c.FullName:
+		return fmt.Sprintf("attribute %s is declared by class %s: it is meant in all classes that inherit it", engine.Quote(name), p.Definition)
+	}
+	return ""
+}
+
+func meant(name string, names []string) string {
+	if near := jsonfile.Nearest(name, names); near != "" {
+		return ": is " + engine.Quote(near) + " meant?"
+	}
+	return ""
+}

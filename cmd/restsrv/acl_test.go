@@ -1,0 +1,237 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// aclApp has a key, and a class to inherit from.
+const aclApp = `{
+  "namespace": "hr",
+  "classes": [
+    {"name": "person", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "phone", "type": "string"}]},
+    {"name": "manager", "ancestor": "person", "properties": [{"name": "bonus", "type": "int"}]}],
+  "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}
+}`
+
+// managed is an application and a database of it.
+type managed struct {
+	t      *testing.T
+	config string
+	db     string
+}
+
+// onBothDatabases runs a test on a new database of each kind.
+func onBothDatabases(t *testing.T, run func(t *testing.T, a managed)) {
+	config := filepath.Join(application(t, map[string]string{"deploy.json": aclApp}), "deploy.json")
+	t.Run("sqlite", func(t *testing.T) { run(t, managed{t, config, "sqlite:" + filepath.Join(t.TempDir(), "test.db")}) })
+	t.Run("postgres", func(t *testing.T) { run(t, managed{t, config, pgtest.Database(t)}) })
+}
+
+// run runs a command on the database and returns all that it printed, the
+// error last.
+func (a managed) run(line string) string {
+	a.t.Helper()
+	args := append(strings.Fields(line), "-config", a.config, "-db", a.db)
+	out, errs, err := command(a.t, args...)
+	if err != nil {
+		errs += "error: " + err.Error() + "\n"
+	}
+	return out + errs
+}
+
+// want runs commands, each of which must print exactly what is said.
+func (a managed) want(steps ...string) {
+	a.t.Helper()
+	for i := 0; i < len(steps); i += 2 {
+		if got := a.run(steps[i]); got != steps[i+1] {
+			a.t.Errorf("restsrv %s\n%s\nwant\n%s", steps[i], got, steps[i+1])
+		}
+	}
+}
+
+func (a managed) addUser(id string, roles string) {
+	a.t.Helper()
+	var out strings.Builder
+	s := stdio{In: strings.NewReader("secret\n"), Out: &out, Err: &out, Env: func(string) string { return "" }}
+	if err := run(a.t.Context(), []string{"user", "add", "-roles", roles, id, "-config", a.config, "-db", a.db}, s); err != nil {
+		a.t.Fatalf("%v\n%s", err, out.String())
+	}
+}
+
+// TestACLCommands is a day of somebody who manages access.
+func TestACLCommands(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, func(t *testing.T, a managed) {
+		a.addUser("ann@local", "")
+		a.want(
+			"acl list", "SUBJECT  RESOURCE  PERMISSIONS\nadmin    *         full\n",
+			"acl role add clerk -name Clerks", "role clerk added\n",
+			"acl role list", "ROLE   NAME\nadmin  Administrator\nclerk  Clerks\n",
+			"acl grant clerk c:::person@hr read write", "clerk may read,write c:::person@hr\n",
+			"acl grant -config x ann@local i:::person@hr@7 full", "ann@local may full i:::person@hr@7\n",
+			"user role add ann@local clerk other", "roles of ann@local: clerk,other\n",
+			"user role remove ann@local other", "roles of ann@local: clerk\n",
+			"acl list -subject clerk", "SUBJECT  RESOURCE       PERMISSIONS\nclerk    c:::person@hr  read,write\n",
+			"acl grant clerk * full", "clerk may full *\n",
+			"acl deny clerk c:::person@hr write", "clerk is no longer granted write on c:::person@hr\nwarning: clerk still may write it, by what it is granted on *\n",
+			"acl deny clerk * full", "clerk is no longer granted full on *\n",
+			"acl resource declare a:::person@hr.phone -name Phone", "resource a:::person@hr.phone declared\nwarning: a:::person@hr.phone is protected from now on: whoever is granted it neither there nor on * does not know it\n",
+			"acl resource remove a:::person@hr.phone", "resource a:::person@hr.phone removed\nwarning: a:::person@hr.phone is not protected any more: whoever may read its objects knows it\n",
+			"acl resource list", "RESOURCE         NAME\n*                -\nc:::person@hr    -\ni:::person@hr@7  -\n",
+			"acl list -resource c:::person@hr", "SUBJECT  RESOURCE       PERMISSIONS\nclerk    c:::person@hr  read\n",
+			"acl role remove clerk", "role clerk removed\nwarning: these accounts still have the role, which gives them nothing any more: ann@local (restsrv user role remove)\n",
+			"acl list", "SUBJECT    RESOURCE         PERMISSIONS\nadmin      *                full\nann@local  i:::person@hr@7  full\n",
+		)
+	})
+}
+
+// TestACLExplains holds what explain tells of each kind of resource.
+func TestACLExplains(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, func(t *testing.T, a managed) {
+		a.addUser("ann@local", "clerk")
+		a.run("acl role add clerk")
+		a.run("acl grant clerk c:::person@hr read")
+		a.run("acl grant ann@local i:::person@hr@7 write")
+		a.run("acl grant * * delete")
+		a.want(
+			"acl explain ann@local i:::person@hr@7", "ann@local may read,write i:::person@hr@7\n"+
+				"BY                          ON               GRANTED\n"+
+				"account ann@local           i:::person@hr@7  write\n"+
+				"role clerk                  c:::person@hr    read\n"+
+				"everyone (not for objects)  *                delete\n",
+			"acl explain ann@local ws:::gen-ws-token", "ann@local may delete ws:::gen-ws-token\n"+
+				"BY                          ON  GRANTED\n"+
+				"everyone (not for objects)  *   delete\n",
+			"acl explain anonymous c:::manager@hr", "anonymous may do nothing with c:::manager@hr\n"+
+				"BY                          ON  GRANTED\n"+
+				"everyone (not for objects)  *   delete\n",
+		)
+	})
+}
+
+// TestACLWarns holds that names that mean nothing are taken, and told.
+func TestACLWarns(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, func(t *testing.T, a managed) {
+		a.run("acl role add clerk")
+		for line, want := range map[string]string{
+			"acl grant nobody * read":                   `neither a role nor an account "nobody"`,
+			"acl grant clerk c:::persn@hr read":         `no class "persn@hr": is "person@hr" meant?`,
+			"acl grant clerk i:::x@y@1 read":            `no class "x@y"`,
+			"acl grant clerk a:::person@hr.phon read":   `no attribute "phon": is "phone" meant?`,
+			"acl grant clerk a:::person@hr.id read":     `attribute "id" is of the key`,
+			"acl grant clerk a:::manager@hr.phone read": `declared by class person@hr`,
+			"acl resource declare a:::person@hr.phone":  `is protected from now on`,
+			"acl grant clerk c::person@hr read":         `meant with three colons`,
+			"acl resource declare my::own":              `nothing here asks for`,
+			"acl grant clerk ws:::gen-ws-token use":     ``,
+			"acl grant clerk a:::manager@hr.bonus read": `is protected from now on`,
+			"acl deny clerk c:::manager@hr read":        `nothing has changed`,
+			"acl resource remove a:::nobody@hr.x":       `error: no resource "a:::nobody@hr.x" is declared`,
+			"acl grant clerk c:::person@hr READ":        `error: there is no permission "READ": expected read, write, delete, use, full`,
+			"acl grant clerk c::: read":                 `expected c:::class@namespace`,
+			"acl role add clerk":                        `error: there is a role "clerk" already`,
+			"acl role remove nobody":                    `error: there is no role "nobody"`,
+			"acl explain nobody@local *":                `error: there is no account "nobody@local"`,
+			"user role add nobody@local clerk":          `error: there is no account "nobody@local"`,
+		} {
+			got := a.run(line)
+			if want == "" && strings.Contains(got, "warning") || !strings.Contains(got, want) {
+				t.Errorf("restsrv %s: %s; want %s", line, got, want)
+			}
+		}
+	})
+}
+
+func TestACLUsage(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"acl":                        "restsrv acl grant SUBJECT RESOURCE PERMISSION...",
+		"acl dance":                  `unknown command "dance"; the commands are grant, deny, list, explain, role and resource`,
+		"acl role":                   "expected add, remove or list",
+		"acl role dance x":           `unknown command "role dance"`,
+		"acl resource":               "expected declare, remove or list",
+		"acl grant clerk *":          "expected SUBJECT RESOURCE PERMISSION..., found 2 arguments",
+		"acl list x":                 "expected no arguments, found 1",
+		"acl grant a b read -name x": "not defined: -name",
+		"acl -x":                     "not defined: -x",
+		"user role":                  "restsrv user role add ann@local clerk",
+		"user role set ann@local x":  "expected add or remove",
+	} {
+		if _, errs, err := command(t, strings.Fields(line)...); !errors.Is(err, errUsage) || !strings.Contains(errs, want) {
+			t.Errorf("restsrv %s: %v, printed %s; want %s", line, err, errs, want)
+		}
+	}
+	for _, line := range []string{"acl -h", "acl grant -h", "acl role -h", "acl role add -h", "acl resource declare -h"} {
+		if _, errs, err := command(t, strings.Fields(line)...); !errors.Is(err, flag.ErrHelp) || !strings.Contains(errs, "restsrv acl explain USER RESOURCE") {
+			t.Errorf("restsrv %s: %v, printed %s", line, err, errs)
+		}
+	}
+}
+
+// TestGrantsMove holds that an export and a migration have roles, resources and
+// grants, and that a server that runs on the database where they are restored
+// has them within half a second.
+func TestGrantsMove(t *testing.T) {
+	t.Parallel()
+	onBothDatabases(t, func(t *testing.T, a managed) {
+		a.addUser("ann@local", "clerk")
+		a.run("acl role add clerk")
+		a.run("acl grant clerk c:::person@hr read")
+		a.run("acl resource declare a:::person@hr.phone")
+		want := a.run("acl list") + a.run("acl resource list") + a.run("acl role list")
+		file := filepath.Join(t.TempDir(), "all.ndjson")
+		a.run("export -o " + file)
+
+		b := managed{t, a.config, "sqlite:" + filepath.Join(t.TempDir(), "restored.db")}
+		running, err := openForAccess(t.Context(), b.config, b.db, stdio{Env: func(string) string { return "" }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer running.store.Close()
+		before, err := running.policy.Grants(t.Context())
+		if err != nil || before.Known("c:::person@hr") {
+			t.Fatalf("known in an empty database: %v", err)
+		}
+		b.run("import " + file)
+		time.Sleep(500 * time.Millisecond)
+		after, err := running.policy.Grants(t.Context())
+		if err != nil || after.On("c:::person@hr", "clerk") != engine.MayRead || !after.Known("a:::person@hr.phone") {
+			t.Errorf("not there half a second after the import: %v", err)
+		}
+		if got := b.run("acl list") + b.run("acl resource list") + b.run("acl role list"); got != want {
+			t.Errorf("restored\n%s\nwant\n%s", got, want)
+		}
+
+		m := managed{t, a.config, "sqlite:" + filepath.Join(t.TempDir(), "migrated.db")}
+		mustRun(t, "migrate", "-config", a.config, "-from", a.db, "-to", m.db)
+		if got := m.run("acl list") + m.run("acl resource list") + m.run("acl role list"); got != want {
+			t.Errorf("migrated\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// TestACLWithBrokenClasses holds that access is managed also while the classes
+// cannot be read.
+func TestACLWithBrokenClasses(t *testing.T) {
+	t.Parallel()
+	dir := application(t, map[string]string{"deploy.json": aclApp})
+	if err := os.Mkdir(filepath.Join(dir, "meta"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "meta", "broken.class.json"), "{")
+	a := managed{t, filepath.Join(dir, "deploy.json"), "sqlite:" + filepath.Join(t.TempDir(), "test.db")}
+	a.run("acl role add clerk")
+	a.want("acl grant clerk c:::anything@hr read", "clerk may read c:::anything@hr\n"+
+		"warning: the classes cannot be read, so that names of resources are not compared with them\n")
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// userRole is restsrv user role: it gives an account roles, or takes them.
+func userRole(ctx context.Context, args []string, s stdio, env userEnv) (err error) {
+	u := &userRun{io: s, env: env}
+	names, err := u.parse("role", args)
+	if err != nil {
+		return err
+	}
+	if len(names) < 3 || names[0] != "add" && names[0] != "remove" {
+		fmt.Fprintln(s.Err, "restsrv user role: expected add or remove, an account and roles, for example: restsrv user role add ann@local clerk")
+		return errUsage
+	}
+	store, shut, err := env.open(ctx, u.config, u.db)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, shut()) }()
+	change := store.AddRole
+	if names[0] == "remove" {
+		change = store.RemoveRole
+	}
+	for _, role := range names[2:] {
+		if _, err := change(ctx, names[1], role); err != nil {
+			return plain(err)
+		}
+	}
+	a, err := store.Get(ctx, names[1])
+	if err != nil {
+		return plain(err)
+	}
+	fmt.Fprintf(s.Out, "roles of %s: %s\n", names[1], cell(strings.Join(a.Roles, ",")))
+	return nil
+}
