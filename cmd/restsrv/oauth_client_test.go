@@ -20,7 +20,7 @@ import (
 // oauthApplication has a service of mode oauth and clients of each kind. The
 // secret of web is one that is written differently in each form it is sent in.
 const oauthApplication = `{"globals": {"plugins": {"oauth": {"module": "lib/oAuthAdapter", "options": {"clients": [
-	{"id": "web", "secret": "s/3:%+ß", "redirectUris": ["https://web.example/cb?from=restsrv"], "account": "admin@local",
+	{"id": "web", "secret": "s/3:%+ß", "redirectUris": ["https://web.example/cb?from=restsrv", "https://web.example/cb"], "account": "admin@local",
 	 "grants": ["authorization_code", "refresh_token", "client_credentials"], "scopes": ["echo-oauth", "crud"]},
 	{"id": "native", "public": true, "redirectUris": ["http://127.0.0.1/cb"]}]}}}},
 	"modules": {"rest": {"globals": {"di": {"echo-oauth": {"module": "scripts/echo.js"}}, "authMode": {"echo-oauth": "oauth"}}}}}`

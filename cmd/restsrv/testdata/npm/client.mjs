@@ -52,7 +52,7 @@ async function call(config, token, status) {
 
 const confidential = await client.discovery(server, "web", "s/3:%+ß", client.ClientSecretBasic("s/3:%+ß"), options);
 {
-  const { tokens, fresh, back, code_verifier, state } = await flow(confidential, "https://web.example/cb?from=restsrv", "echo-oauth crud:read");
+  const { tokens, fresh, back, code_verifier, state } = await flow(confidential, "https://web.example/cb", "echo-oauth crud:read");
   assert.equal(tokens.scope, "echo-oauth crud:read");
   const told = await client.tokenIntrospection(confidential, fresh.access_token);
   assert.deepEqual([told.active, told.username, told.client_id], [true, "admin@local", "web"]);
