@@ -60,7 +60,7 @@ func (s *server) warnOfClients(ctx context.Context) error {
 		if a.Disabled {
 			continue
 		}
-		c, faults := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name})
+		c, faults := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name, Properties: a.Properties})
 		for _, f := range faults {
 			s.log.Warn("an OAuth2 client is not as it says: " + f.String())
 		}
