@@ -78,7 +78,7 @@ func TestACLCommands(t *testing.T) {
 			"acl role list", "ROLE   NAME\nadmin  Administrator\nclerk  Clerks\n",
 			"acl grant clerk c:::person@hr read write", "clerk may read,write c:::person@hr\n",
 			"acl grant -config x ann@local i:::person@hr@7 full", "ann@local may full i:::person@hr@7\n",
-			"user role add ann@local clerk other", "roles of ann@local: clerk,other\n",
+			"user role add ann@local clerk other", "roles of ann@local: clerk,other\nwarning: there is no role other, so that it gives nothing (restsrv acl role add)\n",
 			"user role remove ann@local other", "roles of ann@local: clerk\n",
 			"acl list -subject clerk", "SUBJECT  RESOURCE       PERMISSIONS\nclerk    c:::person@hr  read,write\n",
 			"acl grant clerk * full", "clerk may full *\n",

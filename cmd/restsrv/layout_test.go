@@ -21,6 +21,7 @@ var siblings = map[string]map[string]string{
 	"builtin/crud":           {"engine/wire": "decodes its body"},
 	"builtin/token":          {"engine/wire": "decodes its body"},
 	"engine/acl":             {"engine/jsonfile": "reads acl files, which people write"},
+	"engine/access":          {"engine/jsonfile": "reads options that people write"},
 	"engine/account":         {"engine/jsonfile": "reads acl files, which people write"},
 	"engine/deploy":          {"engine/wire": "reads deploy.json with positions", "engine/jsonfile": "reads files that people write"},
 	"engine/formula":         {"engine/jsonfile": "names the nearest known name in its errors"},

@@ -228,13 +228,14 @@ func openForAccess(ctx context.Context, config, db string, s stdio) (*database, 
 
 // user runs restsrv user on the application's database.
 func user(ctx context.Context, args []string, s stdio) error {
-	env := userEnv{open: func(ctx context.Context, config, db string) (*account.Store, func() error, error) {
-		d, err := openForAccess(ctx, config, db, s)
-		if err != nil {
+	var d *database
+	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
+		if d, err = openForAccess(ctx, config, db, s); err != nil {
 			return nil, nil, err
 		}
 		return d.accounts, d.store.Close, nil
 	}}
+	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.policy.Roles(ctx) }
 	if in, ok := s.In.(*os.File); ok {
 		env.readPassword = terminalPassword(in, s.Err)
 	}

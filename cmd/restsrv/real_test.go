@@ -62,7 +62,7 @@ func TestRealApplication(t *testing.T) {
 	var walks []map[string]string
 	for _, db := range databases {
 		out, warnings, err := command(t, "import", "-db", db, app)
-		if err != nil || !strings.Contains(out, fmt.Sprintf("%8d  objects of ", len(objects))) || !strings.Contains(out, "       4  accounts and 2 roles taken") {
+		if err != nil || !strings.Contains(out, fmt.Sprintf("%8d  objects of ", len(objects))) || !strings.Contains(out, "       4  accounts and 2 roles taken, 0 accounts and roles known before, 381 resources declared\n") {
 			t.Fatalf("import: %v\n%s", err, out)
 		}
 		if n := strings.Count(warnings, "describes again"); n != 1 {

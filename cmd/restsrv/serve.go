@@ -37,16 +37,17 @@ type server struct {
 	db      *database
 	rest    *rest.Server
 	scripts *script.Manager
+	gate    *access.Repository // the store behind the gate
+	checker *access.Checker
 	address atomic.Value // net.Addr that is listened to; nothing before
 }
 
 // components are what ion://name in the options of a service may name. Those
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (s *server) components() map[string]any {
-	secured := access.New(s.db.store)
 	all := map[string]any{
-		"dataRepo": s.db.store, "securedDataRepo": secured, "cachedDataRepo": secured, "metaRepo": s.meta,
-		"accounts": nil, "aclProvider": nil, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
+		"dataRepo": s.db.store, "securedDataRepo": s.gate, "cachedDataRepo": s.gate, "metaRepo": s.meta,
+		"accounts": nil, "aclProvider": s.checker, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
 	s.config.AddNames(all)
@@ -86,6 +87,9 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	if err := s.createObjects(ctx); err != nil {
+		return err
+	}
+	if err := s.openGate(); err != nil {
 		return err
 	}
 	runtime, err := script.New(script.Config{Dir: c.Dir, MaxCPU: maxCPU(c), Dev: f.watch, Log: s.log})
@@ -153,7 +157,7 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 	s.rest = rest.New(rest.Config{
 		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
 		Sessions: sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: s.config.TrustedProxies,
-		Files: engine.Files{Storage: s.db.files, Data: access.New(s.db.store), Meta: s.meta},
+		Files: engine.Files{Storage: s.db.files, Data: s.gate, Meta: s.meta},
 	})
 	components := s.components()
 	for _, svc := range s.config.Services {
@@ -162,7 +166,8 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
-		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: access.New(s.db.store), Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
+		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
+			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})

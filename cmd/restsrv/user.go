@@ -17,6 +17,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/acl"
 )
 
 const userUsage = `restsrv user manages the accounts of an application, also while its server runs.
@@ -44,6 +45,9 @@ type userEnv struct {
 	// open opens the accounts of the database that -config and -db name, and
 	// returns what closes it again.
 	open func(ctx context.Context, config, db string) (*account.Store, func() error, error)
+	// roles are those of the database that was opened; nil for no warnings of
+	// others.
+	roles func(ctx context.Context) ([]acl.Role, error)
 	// readPassword asks for a password without showing it; nil when the
 	// standard input is not a terminal.
 	readPassword func(ctx context.Context, prompt string) (string, error)
@@ -195,7 +199,7 @@ func userAdd(ctx context.Context, u *userRun, id string) error {
 		return err
 	}
 	fmt.Fprintf(u.io.Out, "account %s added\n", id)
-	return nil
+	return u.warnOfRoles(ctx, a.Roles)
 }
 
 func splitList(s string) []string {

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"restsrv/engine/acl"
 )
 
 // userRole is restsrv user role: it gives an account roles, or takes them.
@@ -37,5 +40,25 @@ func userRole(ctx context.Context, args []string, s stdio, env userEnv) (err err
 		return plain(err)
 	}
 	fmt.Fprintf(s.Out, "roles of %s: %s\n", names[1], cell(strings.Join(a.Roles, ",")))
+	if names[0] == "remove" {
+		return nil
+	}
+	return plain(u.warnOfRoles(ctx, names[2:]))
+}
+
+// warnOfRoles names the roles that there are not.
+func (u *userRun) warnOfRoles(ctx context.Context, roles []string) error {
+	if u.env.roles == nil || len(roles) == 0 {
+		return nil
+	}
+	all, err := u.env.roles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range roles {
+		if !slices.ContainsFunc(all, func(r acl.Role) bool { return r.ID == name }) {
+			fmt.Fprintf(u.io.Err, "warning: there is no role %s, so that it gives nothing (restsrv acl role add)\n", cell(name))
+		}
+	}
 	return nil
 }

@@ -1,111 +1,194 @@
-// Package access is the permission gate: a Repository that asks whether the
-// account of the context may do a thing before the Repository it wraps does
-// it. Every service gets its repository through here, so that no path to the
-// data passes beside it. It is not for proving who the account is: that is
-// engine/account.
+// Package access is the permission gate: a Repository that finds out what the
+// account of the context may do, and lets the Repository it wraps do no more.
+// Every service gets its repository through here, so that no path to the data
+// passes beside it. It also answers and explains permissions on any resource
+// (Checker), and finds out what data say an account is (CoactorFinder,
+// Profiles). It is not for proving who the account is, which is engine/account,
+// nor for keeping grants.
 //
-// Until roles and permissions exist, whoever a service let in may do
-// everything; a context without an account may do nothing.
+// What an account may do is computed once for all that are the same subjects (a
+// profile): from grants on classes and items, from the roles that items give
+// (RoleMap) and from the stages of workflows (Stages). It goes with the context
+// as an engine.Guard, which the store makes part of its statements; what the gate
+// does itself is to refuse at once what can be refused without looking, to tell
+// hidden and missing items alike, and to take out of what comes back what may not
+// be known of an item (see mask).
 package access
 
 import (
 	"context"
+	"log/slog"
+	"time"
 
 	"restsrv/engine"
 )
 
-// Repository is a guarded engine.Repository.
-type Repository struct{ inner engine.Repository }
+// Config is what a gate works with.
+type Config struct {
+	Inner  engine.Repository
+	Policy engine.Policy
+	Meta   engine.MetaRepository
 
-var _ engine.Repository = (*Repository)(nil)
+	RoleMap *RoleMap // nil for none
+	Stages  Stages   // nil for none
+
+	// Unrestricted lets every account do everything, as long as there is no
+	// policy to ask.
+	Unrestricted bool
+
+	Log *slog.Logger // for resources that protect nothing; nil means none
+}
+
+// Stages are the permissions that the stages of workflows give.
+type Stages interface {
+	// Rows is the condition on items of exactly class c whose stage gives the
+	// account the permission; nil for none. It is remembered for all accounts
+	// that are the same subjects, and counts besides all other permissions.
+	Rows(p engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter
+}
+
+// now as the time of a filter means that of each query.
+var now time.Time
+
+// gate is what Repository and Checker share.
+type gate struct {
+	cfg    Config
+	schema func() *schema
+	known  cache
+}
+
+// newGate panics without a policy: that nobody is asked must be said.
+func newGate(cfg Config) *gate {
+	if cfg.Policy == nil && !cfg.Unrestricted {
+		panic("access: neither a policy nor Unrestricted")
+	}
+	return &gate{cfg: cfg, schema: schemaOf(cfg.Meta)}
+}
+
+// Repository is a guarded engine.Repository.
+type Repository struct {
+	inner engine.Repository
+	gate  *gate
+}
+
+var _ engine.Warden = (*Repository)(nil)
 
 // New guards a repository.
-func New(inner engine.Repository) *Repository { return &Repository{inner} }
+func New(cfg Config) *Repository { return &Repository{cfg.Inner, newGate(cfg)} }
 
-// allow refuses work that nobody is answerable for.
-func allow(ctx context.Context) error {
-	if engine.AccountFrom(ctx) == nil {
-		return engine.Errorf(engine.Forbidden, "no-account", "no account is acting here: the repository works within a request only")
+// noAccount refuses work that nobody is answerable for.
+func noAccount() error {
+	return engine.Errorf(engine.Forbidden, "no-account", "no account is acting here: the repository works within a request only")
+}
+
+// enter finds what the account of ctx may do, and puts it before the inner
+// repository. The profile is nil for one that may do everything.
+func (r *Repository) enter(ctx context.Context) (context.Context, *profile, error) {
+	p, err := r.profile(ctx)
+	switch {
+	case err != nil:
+		return ctx, nil, err
+	case p == nil:
+		return engine.WithGuard(ctx, nil), nil, nil
+	}
+	return engine.WithGuard(ctx, p), p, nil
+}
+
+// profile is that of the account of ctx; nil when everything is allowed.
+func (r *Repository) profile(ctx context.Context) (*profile, error) {
+	a := engine.AccountFrom(ctx)
+	switch {
+	case a == nil:
+		return nil, noAccount()
+	case r.gate.cfg.Unrestricted:
+		return nil, nil
+	}
+	grants, err := r.gate.cfg.Policy.Grants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := r.gate.profile(grants, a)
+	if p.full {
+		return nil, nil
+	}
+	return p, nil
+}
+
+// View is engine.Warden's.
+func (r *Repository) View(ctx context.Context, c *engine.Class) (*engine.Class, error) {
+	p, err := r.profile(ctx)
+	if err != nil || p == nil {
+		return c.Base(), err
+	}
+	return p.views.Of(c.Base()), nil
+}
+
+// Allow is engine.Warden's.
+func (r *Repository) Allow(ctx context.Context, c *engine.Class, may engine.Permission) error {
+	p, err := r.profile(ctx)
+	if err != nil || p == nil {
+		return err
+	}
+	return p.allow(c, may)
+}
+
+// allow refuses what the account may do with no item of the class.
+func (p *profile) allow(c *engine.Class, may engine.Permission) error {
+	if p != nil && never(p.Rows(may, c)) {
+		return engine.Denied()
 	}
 	return nil
 }
 
 // Get is engine.Repository's.
 func (r *Repository) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
-	if err := allow(ctx); err != nil {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return r.inner.Get(ctx, c, id, load...)
+	c = c.Base()
+	if err := p.allow(c, engine.MayRead); err != nil {
+		return nil, err
+	}
+	it, err := r.inner.Get(ctx, c, id, load...)
+	if err != nil {
+		return nil, p.concealed(err, c)
+	}
+	return p.shown(it), nil
 }
 
 // List is engine.Repository's.
 func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
-	if err := allow(ctx); err != nil {
+	ctx, p, err := r.enter(ctx)
+	if err != nil || p.allow(q.Class, engine.MayRead) != nil {
 		return err
 	}
-	return r.inner.List(ctx, q, visit)
+	q = baseQuery(q)
+	if p == nil || p.views == nil {
+		return r.inner.List(ctx, q, visit)
+	}
+	return r.inner.List(ctx, q, func(it *engine.Item) error { return visit(p.shown(it)) })
 }
 
 // Count is engine.Repository's.
 func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) {
-	if err := allow(ctx); err != nil {
+	ctx, p, err := r.enter(ctx)
+	if err != nil || p.allow(q.Class, engine.MayRead) != nil {
 		return 0, err
 	}
-	return r.inner.Count(ctx, q)
+	return r.inner.Count(ctx, baseQuery(q))
 }
 
-// Aggregate is engine.Repository's.
+// Aggregate is engine.Repository's. The inner repository makes the rows of no
+// items too: there may be one.
 func (r *Repository) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
-	if err := allow(ctx); err != nil {
+	ctx, _, err := r.enter(ctx)
+	if err != nil {
 		return err
+	}
+	if c := a.Class.Base(); c != a.Class {
+		of := *a
+		of.Class, a = c, &of
 	}
 	return r.inner.Aggregate(ctx, a, visit)
-}
-
-// Create is engine.Repository's.
-func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	if err := allow(ctx); err != nil {
-		return nil, err
-	}
-	return r.inner.Create(ctx, c, v, o)
-}
-
-// Update is engine.Repository's.
-func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
-	if err := allow(ctx); err != nil {
-		return nil, err
-	}
-	return r.inner.Update(ctx, c, id, v, o)
-}
-
-// Delete is engine.Repository's.
-func (r *Repository) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
-	if err := allow(ctx); err != nil {
-		return err
-	}
-	return r.inner.Delete(ctx, c, id, m)
-}
-
-// UpdateAll is engine.Repository's.
-func (r *Repository) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
-	if err := allow(ctx); err != nil {
-		return 0, err
-	}
-	return r.inner.UpdateAll(ctx, q, v)
-}
-
-// DeleteAll is engine.Repository's.
-func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
-	if err := allow(ctx); err != nil {
-		return 0, err
-	}
-	return r.inner.DeleteAll(ctx, q)
-}
-
-// Save is engine.Repository's.
-func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
-	if err := allow(ctx); err != nil {
-		return nil, err
-	}
-	return r.inner.Save(ctx, records)
 }

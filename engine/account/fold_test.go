@@ -2,6 +2,7 @@ package account_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -97,4 +98,38 @@ func TestLoginsOfOlderVersions(t *testing.T) {
 			t.Errorf("the account was not prepared: %v", err)
 		}
 	})
+}
+
+// TestGuessesOfAllSpellings holds that whoever guesses cannot begin anew with
+// another spelling, and that the log has the stored one when it was right.
+func TestGuessesOfAllSpellings(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		counted, told := &names{}, &audit{}
+		f.config.CaseInsensitive, f.config.Guesses, f.config.Audit = true, counted, told
+		f.Store = f.another()
+		wantOK(t, "add", f.Add(context.Background(), account.Account{ID: "Ann@local"}, password))
+		for _, user := range []string{"ANN@local", "ann@local", "Ann@local"} {
+			wantCode(t, user, signIn(f.Store, user, "wrong"), engine.Unauthenticated)
+		}
+		wantOK(t, "right", signIn(f.Store, "aNN@local", password))
+		if !slices.Equal(counted.failed, []string{"ANN@local", "ANN@local", "ANN@local"}) || !slices.Equal(counted.succeeded, []string{"ANN@local"}) {
+			t.Errorf("failed %q, succeeded %q", counted.failed, counted.succeeded)
+		}
+		if e := told.events[len(told.events)-1]; e.Kind != engine.SignedIn || e.Account != "Ann@local" {
+			t.Errorf("told %+v", e)
+		}
+	})
+}
+
+// names keeps whose guesses were counted.
+type names struct{ failed, succeeded []string }
+
+func (n *names) Admit(context.Context, string, engine.Caller) (time.Duration, error) { return 0, nil }
+
+func (n *names) Failed(_ context.Context, account string, _ engine.Caller) {
+	n.failed = append(n.failed, account)
+}
+
+func (n *names) Succeeded(_ context.Context, account string, _ engine.Caller) {
+	n.succeeded = append(n.succeeded, account)
 }

@@ -71,9 +71,6 @@ func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) 
 
 // told tells the auditor what happened to an account.
 func (s *Store) told(ctx context.Context, id, change string, details ...engine.Field) {
-	if s.audit == nil {
-		return
-	}
 	e := engine.Event{Kind: engine.AccountChanged, Caller: engine.CallerFrom(ctx),
 		Details: append(engine.Fields{{Name: "change", Value: change}, {Name: "account", Value: id}}, details...)}
 	if a := engine.AccountFrom(ctx); a != nil {

@@ -23,7 +23,8 @@ func accountName(c engine.Credentials) (string, error) {
 // attempt is a password that somebody offers for an account.
 type attempt struct {
 	key      proof
-	id       string
+	id       string // as it was given
+	counted  string // whose failures it is counted with: one name for all spellings of a login
 	password string
 	from     engine.Caller
 }
@@ -42,7 +43,10 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
-	try := attempt{key, id, c.Password, c.Caller}
+	try := attempt{key, id, id, c.Password, c.Caller}
+	if s.foldsCase {
+		try.counted = folded(id)
+	}
 	if try.from == (engine.Caller{}) {
 		try.from = engine.CallerFrom(ctx)
 	}
@@ -52,7 +56,8 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	}
 	a, why, err := s.signIn(ctx, try)
 	if err == nil {
-		s.guesses.Succeeded(ctx, id, try.from)
+		try.id = a.ID
+		s.guesses.Succeeded(ctx, try.counted, try.from)
 	}
 	s.report(ctx, try, why, err)
 	return a, err
@@ -65,7 +70,7 @@ const maxWaiting = 1024
 // admit asks whether the attempt may be made, and waits as long as it has to,
 // before it takes its turn to hash.
 func (s *Store) admit(ctx context.Context, try attempt) error {
-	wait, err := s.guesses.Admit(ctx, try.id, try.from)
+	wait, err := s.guesses.Admit(ctx, try.counted, try.from)
 	if err != nil || wait <= 0 {
 		return err
 	}
@@ -181,7 +186,7 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 		return nil, c.why, err
 	}
 	if c.why != "" {
-		s.guesses.Failed(ctx, try.id, try.from)
+		s.guesses.Failed(ctx, try.counted, try.from)
 		return nil, c.why, wrongPassword()
 	}
 	if c.renewed != "" {
@@ -214,7 +219,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 		return c, err
 	}
 	defer s.hasher.leave()
-	if _, err := s.guesses.Admit(ctx, try.id, try.from); err != nil {
+	if _, err := s.guesses.Admit(ctx, try.counted, try.from); err != nil {
 		c.why = "too many failures"
 		return c, err
 	}

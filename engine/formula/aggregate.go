@@ -23,6 +23,7 @@ func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node,
 	if class, ok := className(args[0]); ok {
 		return b.aggregateClass(name, class, args[1:], s, depth)
 	}
+	b.next = use{bare: name == "count" || name == "sum" || name == "avg" || takesOfElements(argument(args, 1))}
 	list, err := b.expression(args[0], s, depth+1)
 	if err != nil {
 		return node{}, err
@@ -43,6 +44,20 @@ func (b *compiler) aggregate(name string, args []any, s scope, depth int) (node,
 		}
 		return a.over(e, it, asList(v))
 	}}, nil
+}
+
+// takesOfElements reports whether the second argument of an aggregate says what
+// to take of an element, so that the element itself is not taken.
+func takesOfElements(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.TrimPrefix(v, "$") != ""
+	case quoted:
+		return strings.TrimPrefix(string(v), "$") != ""
+	case engine.Fields:
+		return true
+	}
+	return false
 }
 
 // className is what stands where a list is expected when a class is meant: a

@@ -31,6 +31,8 @@ type compiler struct {
 	needs   [][]*engine.Property
 	lookups []lookup
 	counts  bool
+	mention mention
+	next    use // of the expression that is compiled next
 }
 
 // quoted is a literal of the text form that no "$" makes a path.
@@ -44,6 +46,8 @@ func (b *compiler) expression(source any, s scope, depth int) (node, error) {
 	if b.nodes++; b.nodes > maxNodes {
 		return node{}, invalid("a formula has at most %d calls, paths and literals", maxNodes)
 	}
+	u := b.next
+	b.next = use{}
 	if depth > maxDepth {
 		return node{}, invalid("a formula is nested at most %d levels deep", maxDepth)
 	}
@@ -60,13 +64,13 @@ func (b *compiler) expression(source any, s scope, depth int) (node, error) {
 		return constant(n), nil
 	case string:
 		if len(v) > 1 && v[0] == '$' {
-			return b.path(v[1:], s)
+			return b.path(v[1:], s, u)
 		}
 		return constant(v), nil
 	case []any:
 		return b.list(v, s, depth)
 	case engine.Fields:
-		return b.call(v, s, depth)
+		return b.call(v, s, depth, u)
 	}
 	return node{}, invalid("a formula is made of JSON values")
 }
@@ -86,6 +90,19 @@ func (b *compiler) expressions(source []any, s scope, depth int) ([]node, error)
 	nodes := make([]node, len(source))
 	for i, a := range source {
 		var err error
+		if nodes[i], err = b.expression(a, s, depth); err != nil {
+			return nil, err
+		}
+	}
+	return nodes, nil
+}
+
+// arguments are the expressions that a function takes.
+func (b *compiler) arguments(name string, source []any, s scope, depth int) ([]node, error) {
+	nodes := make([]node, len(source))
+	for i, a := range source {
+		var err error
+		b.next = use{bare: bare[name]}
 		if nodes[i], err = b.expression(a, s, depth); err != nil {
 			return nil, err
 		}
@@ -122,7 +139,7 @@ func callOf(f engine.Fields) (name string, args []any, err error) {
 	return f[0].Name, args, nil
 }
 
-func (b *compiler) call(f engine.Fields, s scope, depth int) (node, error) {
+func (b *compiler) call(f engine.Fields, s scope, depth int, u use) (node, error) {
 	name, args, err := callOf(f)
 	if err != nil {
 		return node{}, err
@@ -143,7 +160,7 @@ func (b *compiler) call(f engine.Fields, s scope, depth int) (node, error) {
 	if err := fn.check(name, len(args)); err != nil {
 		return node{}, err
 	}
-	nodes, err := b.expressions(args, s, depth+1)
+	nodes, err := b.arguments(name, args, s, depth+1)
 	if err != nil {
 		return node{}, err
 	}
@@ -155,6 +172,7 @@ func (b *compiler) call(f engine.Fields, s scope, depth int) (node, error) {
 	switch name {
 	case "get":
 		b.noteGet(nodes)
+		b.mentionGet(nodes, u)
 	case "next":
 		b.counts = true
 	}

@@ -42,11 +42,12 @@ func Compile(c *engine.Class, source any) (engine.Formula, error) {
 			return nil, err
 		}
 	}
+	b.next = use{top: true}
 	n, err := b.expression(source, scope{class: c, prefixes: [][]*engine.Property{nil}}, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &program{class: c, source: written, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts}, nil
+	return &program{class: c, source: written, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts, mention: b.mention}, nil
 }
 
 // Check resolves the classes that f looks up by name, and the attributes that
@@ -86,6 +87,7 @@ type program struct {
 	needs   [][]*engine.Property
 	lookups []lookup
 	counts  bool
+	mention mention
 }
 
 // lookup is a class that a formula names, with attributes that it names of it.

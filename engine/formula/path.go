@@ -36,8 +36,9 @@ func orNil(s string) any {
 	return s
 }
 
-// path compiles a path from the item that s stands for.
-func (b *compiler) path(dotted string, s scope) (node, error) {
+// path compiles a path from the item that s stands for; u is what becomes of its
+// value.
+func (b *compiler) path(dotted string, s scope, u use) (node, error) {
 	p := &path{}
 	if p.display = strings.HasSuffix(dotted, "@"); p.display {
 		dotted = strings.TrimSuffix(dotted, "@")
@@ -47,6 +48,7 @@ func (b *compiler) path(dotted string, s scope) (node, error) {
 		if len(p.names) > maxPath {
 			return node{}, longPath(dotted)
 		}
+		mentionUnknown(&b.mention.Mentions, p.names)
 		return node{eval: p.eval}, nil
 	}
 	found, err := resolve(s.class, dotted)
@@ -54,6 +56,7 @@ func (b *compiler) path(dotted string, s scope) (node, error) {
 		return node{}, err
 	}
 	found.display = p.display
+	found.mention(&b.mention.Mentions, s.class, !u.bare && !u.top)
 	if err := b.need(s, found.loads()); err != nil {
 		return node{}, err
 	}
@@ -61,6 +64,9 @@ func (b *compiler) path(dotted string, s scope) (node, error) {
 	if last := len(found.props) - 1; last >= 0 && found.system == "" && !p.display && found.props[last].Target != nil {
 		if n.items, err = s.below(found.props, found.props[last].Target); err != nil {
 			return node{}, err
+		}
+		if u.top {
+			b.mention.Give(found.props[last].Target)
 		}
 	}
 	return n, nil

@@ -110,11 +110,12 @@ func (c judge) holds(e *env, v any) (bool, error) {
 // contains asks of a list whether a condition holds for an element, or whether
 // it has a value; of a text, whether a text is part of it.
 func (b *compiler) contains(args []any, s scope, depth int) (node, error) {
+	call, isCall := args[1].(engine.Fields)
+	b.next = use{bare: isCall}
 	list, err := b.expression(args[0], s, depth+1)
 	if err != nil {
 		return node{}, err
 	}
-	call, isCall := args[1].(engine.Fields)
 	passed := isCall && len(call) == 1 && strings.HasPrefix(call[0].Name, "&")
 	if isCall && (passed || list.items != nil) {
 		cond, err := b.condition(call, list, depth)

@@ -1,0 +1,256 @@
+package access
+
+import (
+	"strings"
+	"sync"
+
+	"restsrv/engine"
+)
+
+// attribute is a property in all classes that have it: in the topmost one, whose
+// it is, and in those below.
+type attribute struct {
+	owner      *engine.Class
+	name       string
+	key        bool // of some class: the id shows it
+	properties []*engine.Property
+
+	value, label, shown *part
+}
+
+// resource is the name of the attribute in grants.
+func (a *attribute) resource() string {
+	return engine.AttributeResource + a.owner.FullName + "." + a.name
+}
+
+// part is a thing that an answer shows: the value of an attribute, the label of
+// one, one as people read it, or the display string of the items of a class.
+type part struct {
+	attribute *attribute // whose value it is, else nil
+	users     []*part    // what is made of it
+}
+
+// schema knows the attributes of all classes, and what is made of what.
+type schema struct {
+	meta     engine.MetaRepository
+	of       map[*engine.Property]*attribute
+	named    map[string][]*attribute
+	displays map[*engine.Class]*part // of items of the class and of its descendants
+	computed map[*engine.Class]*part // of Class.Label alone
+	anything *part                   // what nobody can tell of what it is made
+}
+
+// schemaOf is made once, when the classes are asked for first.
+func schemaOf(meta engine.MetaRepository) func() *schema {
+	return sync.OnceValue(func() *schema {
+		s := &schema{meta: meta, of: map[*engine.Property]*attribute{}, named: map[string][]*attribute{},
+			displays: map[*engine.Class]*part{}, computed: map[*engine.Class]*part{}, anything: &part{}}
+		var all []*attribute
+		for _, c := range meta.Classes() {
+			all = s.attributes(all, c)
+		}
+		for _, a := range all {
+			s.named[a.name] = append(s.named[a.name], a)
+		}
+		for _, a := range all {
+			s.relate(a)
+		}
+		for _, c := range meta.Classes() {
+			s.display(c)
+		}
+		return s
+	})
+}
+
+// attributes adds those of a class, after those of its ancestors.
+func (s *schema) attributes(all []*attribute, c *engine.Class) []*attribute {
+	if c.Ancestor != nil {
+		all = s.attributes(all, c.Ancestor)
+	}
+	for _, p := range c.Properties {
+		if s.of[p] != nil {
+			continue
+		}
+		a := s.inherited(c, p.Name)
+		if a == nil {
+			a = &attribute{owner: c, name: p.Name, label: &part{}, shown: &part{}}
+			a.value = &part{attribute: a}
+			all = append(all, a)
+		}
+		a.properties = append(a.properties, p)
+		s.of[p] = a
+	}
+	for _, p := range c.KeyProperties() {
+		s.of[p].key = true
+	}
+	return all
+}
+
+func (s *schema) inherited(c *engine.Class, name string) *attribute {
+	if c.Ancestor == nil {
+		return nil
+	}
+	if p := c.Ancestor.Property(name); p != nil {
+		return s.of[p]
+	}
+	return nil
+}
+
+// relate tells what an attribute is made of.
+func (s *schema) relate(a *attribute) {
+	a.value.feeds(a.shown)
+	a.label.feeds(a.shown)
+	for _, p := range a.properties {
+		var made, labelled, shown engine.Mentions
+		made.Formula(p.Formula, s.meta.Class)
+		for _, same := range []*engine.Property{p.Back, p.Mirror, p.Binding} { // these tell the same links
+			if same != nil {
+				made.Value(same)
+			}
+		}
+		made.Condition(p.Conditions)
+		for _, by := range p.Sorting {
+			made.Value(by.Path()...)
+		}
+		if p.Selection != nil {
+			for _, row := range p.Selection.Rows {
+				labelled.Formula(row.Condition, s.meta.Class)
+			}
+		}
+		if p.Target != nil && p.Display == nil {
+			shown.DisplayOf(p.Target)
+		}
+		shown.Semantic(p.Display)
+		s.made(a.value, &made)
+		s.made(a.label, &labelled)
+		s.made(a.shown, &shown)
+	}
+}
+
+// display is the display string of items of a class and of its descendants.
+func (s *schema) display(c *engine.Class) *part {
+	if d := s.displays[c]; d != nil {
+		return d
+	}
+	d := &part{}
+	s.displays[c] = d
+	for _, below := range c.Descendants {
+		s.display(below).feeds(d)
+	}
+	var plain engine.Mentions
+	plain.Semantics(c)
+	s.made(d, &plain)
+	if c.Label != nil {
+		var label engine.Mentions
+		label.Formula(c.Label, s.meta.Class)
+		for given := range label.Gives {
+			label.DisplayOf(given)
+		}
+		s.computed[c] = &part{}
+		s.computed[c].feeds(d)
+		s.made(s.computed[c], &label)
+	}
+	return d
+}
+
+// made tells that p is made of what m mentions.
+func (s *schema) made(p *part, m *engine.Mentions) {
+	for of := range m.Values {
+		if a := s.of[of]; a != nil {
+			a.value.feeds(p)
+		}
+	}
+	for of := range m.Shown {
+		if a := s.of[of]; a != nil {
+			a.shown.feeds(p)
+		}
+	}
+	for c := range m.Display {
+		s.display(c).feeds(p)
+	}
+	for name := range m.Names {
+		for _, a := range s.named[name] {
+			a.shown.feeds(p)
+		}
+	}
+	if m.Unknown {
+		s.anything.feeds(p)
+	}
+}
+
+func (p *part) feeds(user *part) { p.users = append(p.users, user) }
+
+// without are all parts that show something of the attributes. An id cannot be
+// hidden, and so cannot what a key is made of be hidden in it.
+func (s *schema) without(attributes []*attribute) map[*part]bool {
+	gone := map[*part]bool{}
+	if len(attributes) == 0 {
+		return gone
+	}
+	next := []*part{s.anything}
+	for _, a := range attributes {
+		next = append(next, a.value)
+	}
+	for len(next) > 0 {
+		p := next[len(next)-1]
+		next = next[:len(next)-1]
+		if gone[p] || p.attribute != nil && p.attribute.key {
+			continue
+		}
+		gone[p] = true
+		next = append(next, p.users...)
+	}
+	return gone
+}
+
+// find are the attributes that a resource names, and the class by which it does:
+// class@namespace.attribute, or that of a struct, which has several.
+func (s *schema) find(resource string) (c *engine.Class, all []*attribute) {
+	name, is := strings.CutPrefix(resource, engine.AttributeResource)
+	for i := 0; is && i < len(name); i++ {
+		if name[i] != '.' {
+			continue
+		}
+		c, err := s.meta.Class(name[:i])
+		if err != nil {
+			continue
+		}
+		wanted := strings.ReplaceAll(name[i+1:], ".", "$")
+		for _, p := range c.Properties {
+			if p.Name == wanted || p.Name == name[i+1:] || strings.HasPrefix(p.Name, wanted+"$") {
+				all = append(all, s.of[p])
+			}
+		}
+		return c, all
+	}
+	return nil, nil
+}
+
+// protected are the attributes that the grants know, each with the resources
+// that name it.
+func (s *schema) protected(g *engine.Grants, warn func(resource, why string)) map[*attribute][]string {
+	all := map[*attribute][]string{}
+	g.Resources(func(resource string) {
+		if !strings.HasPrefix(resource, engine.AttributeResource) {
+			return
+		}
+		_, found := s.find(resource)
+		if len(found) == 0 {
+			warn(resource, "there is no such attribute")
+		}
+		for _, a := range found {
+			if a.key {
+				warn(resource, "an attribute of a key cannot be protected: the id shows it")
+				continue
+			}
+			all[a] = append(all[a], resource)
+		}
+	})
+	return all
+}
+
+// family are a class and its descendants.
+func family(c *engine.Class) []*engine.Class {
+	c = c.Base()
+	return append([]*engine.Class{c}, c.Descendants...)
+}

@@ -1,0 +1,263 @@
+package access
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// Limits of what one account is found to be in the data.
+const (
+	maxJumps    = 16     // levels of jumps from the entries
+	maxVisited  = 10_000 // items
+	maxCoactors = 1000
+)
+
+// CoactorConfig is what a CoactorFinder works with.
+type CoactorConfig struct {
+	Data engine.Repository // unguarded
+	Meta engine.MetaRepository
+	// RolesOf are the roles that any of the subjects has; nil when no other
+	// subject has roles.
+	RolesOf func(ctx context.Context, subjects []string) ([]string, error)
+	Log     *slog.Logger // nil means none
+}
+
+// CoactorFinder finds the subjects that an account is too, in the data
+// (aclMetaMap of the ancestor): from the entries, which are items that name the
+// account, it jumps along references and collections, and each item that it
+// comes to names one.
+type CoactorFinder struct {
+	cfg     CoactorConfig
+	entries []*stop
+	stops   map[*engine.Class]*stop
+}
+
+// stop is a class of items to come to.
+type stop struct {
+	class *engine.Class
+	sid   *engine.Property // nil when its items name nobody
+	load  []*engine.Load   // its jumps
+}
+
+// NewCoactorFinder reads the options of aclMetaMap, {map: {class: {isEntry,
+// sidAttribute, jumps, createRole}}}. Jumps are names of references and
+// collections, or an object of these with conditions on what they lead to.
+// createRole has no effect: a grant may name any subject. Mistakes are added to
+// the faults of o.
+func NewCoactorFinder(cfg CoactorConfig, o jsonfile.Object) *CoactorFinder {
+	f := &CoactorFinder{cfg: cfg, stops: map[*engine.Class]*stop{}}
+	o.WarnRepeated()
+	o.WarnUnknown([]string{"map", "dataRepo", "acl", "accessManager", "log", "calculator"})
+	classes, _ := o.Child("map")
+	classes.WarnRepeated()
+	own := map[*engine.Class]*stop{}
+	for _, field := range classes.Fields {
+		c, err := cfg.Meta.Class(field.Name)
+		if err != nil {
+			classes.Fault(classes.At(field.Name), "class "+engine.Quote(field.Name)+", which does not exist", jsonfile.Choice(field.Name, classNames(cfg.Meta)))
+			continue
+		}
+		child, ok := classes.Child(field.Name)
+		if !ok {
+			continue
+		}
+		own[c] = f.stop(c, child)
+	}
+	for _, c := range cfg.Meta.Classes() {
+		for a := c; a != nil && f.stops[c] == nil; a = a.Ancestor {
+			if own[a] != nil {
+				f.stops[c] = own[a]
+			}
+		}
+	}
+	return f
+}
+
+func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
+	o.WarnRepeated()
+	o.WarnUnknown([]string{"isEntry", "sidAttribute", "jumps", "createRole"})
+	o.Flag("createRole", false)
+	s := &stop{class: c}
+	entry := o.Flag("isEntry", false)
+	if name := o.Text("sidAttribute"); name != "" {
+		if _, err := names(c, name, nil); err != nil || c.Property(name) == nil {
+			o.Fault(o.At("sidAttribute"), engine.Quote(name), "an attribute of class "+c.FullName+" that names an account or a role")
+		} else {
+			s.sid = c.Property(name)
+		}
+	}
+	if entry && s.sid != nil {
+		f.entries = append(f.entries, s)
+	} else if entry && o.Value("sidAttribute") == nil {
+		o.Fault(o.At("isEntry"), "no sidAttribute", "the attribute by which an entry names an account")
+	}
+	switch jumps := o.Value("jumps").(type) {
+	case nil:
+	case []any:
+		for i, v := range jumps {
+			name, _ := v.(string)
+			s.jump(o, jsonfile.Element(o.At("jumps"), i), name, nil)
+		}
+	case engine.Fields:
+		for _, j := range jumps {
+			s.jump(o, jsonfile.Member(o.At("jumps"), j.Name), j.Name, j.Value)
+		}
+	default:
+		o.Fault(o.At("jumps"), jsonfile.Describe(jumps), "an array of references and collections")
+	}
+	return s
+}
+
+// jump adds one.
+func (s *stop) jump(o jsonfile.Object, path, name string, when any) {
+	p := s.class.Property(name)
+	if p == nil || p.Target == nil {
+		o.Fault(path, engine.Quote(name), "a reference or a collection of class "+s.class.FullName)
+		return
+	}
+	filter, err := condition(p.Target, when)
+	if err != nil {
+		o.Fault(path, jsonfile.Describe(when), "a condition on class "+p.Target.FullName+" that can be told as a filter: "+err.Error())
+		return
+	}
+	s.load = append(s.load, &engine.Load{Property: p, Filter: filter})
+}
+
+// Coactors are the subjects that the account is too: those that the items name,
+// and the roles of these.
+func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string, error) {
+	if f == nil || len(f.entries) == 0 {
+		return nil, nil
+	}
+	w := &tour{finder: f, account: account, seen: map[visit]bool{}, next: map[*stop][]string{}}
+	for _, s := range f.entries {
+		is, err := names(s.class, s.sid.Name, []any{account})
+		if err != nil {
+			continue // no value of that type
+		}
+		if err := w.walk(ctx, s, is); err != nil {
+			return nil, err
+		}
+	}
+	for level := 0; len(w.next) > 0; level++ {
+		if level == maxJumps || len(w.seen) >= maxVisited {
+			f.cut(account)
+			break
+		}
+		now := w.next
+		w.next = map[*stop][]string{}
+		for s, ids := range now {
+			for some := range slices.Chunk(ids, maxAsked) {
+				if err := w.walk(ctx, s, ofIDs(s.class, some)); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	return w.subjects(ctx)
+}
+
+func (f *CoactorFinder) cut(account string) {
+	if f.cfg.Log != nil {
+		f.cfg.Log.Warn("an account is too much in the data: what is further away does not count", "account", account)
+	}
+}
+
+// tour is one walk through the data.
+type tour struct {
+	finder  *CoactorFinder
+	account string
+	seen    map[visit]bool
+	next    map[*stop][]string // ids of items seen, from which to jump
+	sids    []string
+}
+
+type visit struct {
+	root *engine.Class
+	id   string
+}
+
+// walk reads items of a stop with what they jump to.
+func (w *tour) walk(ctx context.Context, s *stop, which *engine.Filter) error {
+	q := &engine.Query{Class: s.class, Filter: which, Load: s.load, Count: maxVisited}
+	return w.finder.cfg.Data.List(engine.WithGuard(ctx, nil), q, func(it *engine.Item) error {
+		w.arrive(it, false)
+		for _, l := range s.load {
+			p := it.Class.Property(l.Property.Name)
+			if p == nil {
+				continue
+			}
+			link := it.Link(p)
+			if link.Item != nil {
+				w.arrive(link.Item, true)
+			}
+			for _, member := range link.Items {
+				w.arrive(member, true)
+			}
+		}
+		return nil
+	})
+}
+
+// arrive counts an item, once; on says to jump from it.
+func (w *tour) arrive(it *engine.Item, on bool) {
+	s, v := w.finder.stops[it.Class], visit{it.Class.Root(), it.ID}
+	if s == nil || w.seen[v] || len(w.seen) >= maxVisited {
+		return
+	}
+	w.seen[v] = true
+	if s.sid != nil {
+		for _, sid := range texts(it.Get(s.sid.Name)) {
+			w.add(sid)
+		}
+	}
+	if on && len(s.load) > 0 {
+		w.next[s] = append(w.next[s], it.ID)
+	}
+}
+
+// add adds a subject. Nothing in the data makes an account everyone.
+func (w *tour) add(sid string) {
+	if sid == "" || sid == engine.Everyone || sid == w.account || slices.Contains(w.sids, sid) {
+		return
+	}
+	if len(w.sids) < maxCoactors {
+		w.sids = append(w.sids, sid)
+	}
+}
+
+// subjects are those found, and their roles.
+func (w *tour) subjects(ctx context.Context) ([]string, error) {
+	if len(w.sids) == maxCoactors {
+		w.finder.cut(w.account)
+	}
+	if w.finder.cfg.RolesOf == nil || len(w.sids) == 0 {
+		return w.sids, nil
+	}
+	roles, err := w.finder.cfg.RolesOf(ctx, slices.Clone(w.sids))
+	for _, r := range roles {
+		w.add(r)
+	}
+	return w.sids, err
+}
+
+// texts are the texts of a value: those of its elements when it is a set.
+func texts(v any) (all []string) {
+	if text, ok := v.(engine.JSONText); ok {
+		list, ok := text.Decode().([]any)
+		for _, e := range list {
+			all = append(all, engine.ValueText(e))
+		}
+		if ok {
+			return all
+		}
+	}
+	if v == nil {
+		return nil
+	}
+	return []string{engine.ValueText(v)}
+}

@@ -1,0 +1,297 @@
+package access
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// ProfilesConfig is what Profiles work with.
+type ProfilesConfig struct {
+	Data engine.Repository // unguarded
+	Meta engine.MetaRepository
+}
+
+// Profiles find properties of accounts in the data (customProfile of the
+// ancestor): in the first item of a class that names the account, and in those
+// to which that leads.
+type Profiles struct {
+	cfg     ProfilesConfig
+	classes []*profileClass
+}
+
+// profileClass says what to take of items of one class.
+type profileClass struct {
+	class      *engine.Class
+	filter     string
+	properties []profileProperty
+	recursion  []profileProperty // name is an attribute of further items, path that of the item before
+	load       []*engine.Load
+}
+
+type profileProperty struct {
+	name string
+	path []*engine.Property
+}
+
+// NewProfiles reads the options of customProfile, {propertyMap: {class: {filter,
+// properties: {name: path}, recursion: {attribute: path}}}}. Mistakes are added
+// to the faults of o.
+func NewProfiles(cfg ProfilesConfig, o jsonfile.Object) *Profiles {
+	f := &Profiles{cfg: cfg}
+	o.WarnRepeated()
+	o.WarnUnknown([]string{"propertyMap", "fields", "metaRepo", "dataRepo", "auth", "log"})
+	classes, _ := o.Child("propertyMap")
+	classes.WarnRepeated()
+	for _, field := range classes.Fields {
+		c, err := cfg.Meta.Class(field.Name)
+		if err != nil {
+			classes.Fault(classes.At(field.Name), "class "+engine.Quote(field.Name)+", which does not exist", jsonfile.Choice(field.Name, classNames(cfg.Meta)))
+			continue
+		}
+		if child, ok := classes.Child(field.Name); ok {
+			if of := parseProfile(c, child); of != nil {
+				f.classes = append(f.classes, of)
+			}
+		}
+	}
+	return f
+}
+
+func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
+	o.WarnRepeated()
+	o.WarnUnknown([]string{"filter", "properties", "recursion"})
+	of := &profileClass{class: c, filter: o.Text("filter")}
+	if _, err := names(c, of.filter, nil); of.filter == "" || err != nil {
+		o.Fault(o.At("filter"), engine.Quote(of.filter), "an attribute of class "+c.FullName+" that names an account")
+		return nil
+	}
+	of.properties = of.paths(o, "properties")
+	if of.recursion = of.paths(o, "recursion"); len(of.recursion) > 0 {
+		for _, r := range of.recursion {
+			if _, err := names(c, r.name, nil); err != nil {
+				o.Fault(jsonfile.Member(o.At("recursion"), r.name), engine.Quote(r.name), "an attribute of class "+c.FullName)
+				of.recursion = nil
+			}
+		}
+	}
+	return of
+}
+
+// paths reads {name: path}.
+func (of *profileClass) paths(o jsonfile.Object, name string) (all []profileProperty) {
+	child, _ := o.Child(name)
+	child.WarnRepeated()
+	for _, f := range child.Fields {
+		dotted := child.Text(f.Name)
+		path := pathOf(of.class, dotted)
+		if path == nil {
+			child.Fault(child.At(f.Name), engine.Quote(dotted), "a path to an attribute from class "+of.class.FullName)
+			continue
+		}
+		all = append(all, profileProperty{f.Name, path})
+		of.load = loadPath(of.load, path)
+	}
+	return all
+}
+
+// pathOf resolves a dotted path through references and collections; nil when
+// there is none, or its end is a password.
+func pathOf(c *engine.Class, dotted string) (path []*engine.Property) {
+	for name := range strings.SplitSeq(dotted, ".") {
+		if c == nil {
+			return nil
+		}
+		p := c.Property(name)
+		if p == nil || p.Type == engine.Password {
+			return nil
+		}
+		path, c = append(path, p), p.Target
+	}
+	return path
+}
+
+// loadPath adds what must be loaded for a path: not what its end refers to,
+// whose id the reference is.
+func loadPath(loads []*engine.Load, path []*engine.Property) []*engine.Load {
+	if len(path) == 0 || path[0].Target == nil || len(path) == 1 && path[0].Type == engine.Reference && path[0].Back == nil {
+		return loads
+	}
+	for _, l := range loads {
+		if l.Property == path[0] {
+			l.Next = loadPath(l.Next, path[1:])
+			return loads
+		}
+	}
+	return append(loads, &engine.Load{Property: path[0], Next: loadPath(nil, path[1:])})
+}
+
+// Load finds the properties of an account.
+func (f *Profiles) Load(ctx context.Context, account string) (engine.Fields, error) {
+	var all engine.Fields
+	if f == nil {
+		return nil, nil
+	}
+	for _, of := range f.classes {
+		r := &profileReading{of: of, data: f.cfg.Data, seen: map[string]bool{}, values: map[string]any{}}
+		if err := r.read(engine.WithGuard(ctx, nil), account); err != nil {
+			return nil, err
+		}
+		for _, p := range of.properties {
+			if v, ok := r.values[p.name]; ok {
+				all = set(all, p.name, v)
+			}
+		}
+	}
+	return all, nil
+}
+
+// set gives a field its value.
+func set(all engine.Fields, name string, v any) engine.Fields {
+	for i := range all {
+		if all[i].Name == name {
+			all[i].Value = v
+			return all
+		}
+	}
+	return append(all, engine.Field{Name: name, Value: v})
+}
+
+// profileReading is the reading of one class.
+type profileReading struct {
+	of     *profileClass
+	data   engine.Repository
+	seen   map[string]bool
+	values map[string]any
+	next   []*engine.Filter // conditions of further items
+}
+
+func (r *profileReading) read(ctx context.Context, account string) error {
+	is, err := names(r.of.class, r.of.filter, []any{account})
+	if err != nil {
+		return nil // no value of that type
+	}
+	if err := r.list(ctx, is, 1); err != nil {
+		return err
+	}
+	for level := 0; len(r.next) > 0 && level < maxJumps; level++ {
+		next := either(r.next...)
+		r.next = nil
+		if err := r.list(ctx, next, maxAsked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *profileReading) list(ctx context.Context, which *engine.Filter, most int) error {
+	q := &engine.Query{Class: r.of.class, Filter: which, Load: r.of.load, Count: most}
+	return r.data.List(ctx, q, func(it *engine.Item) error {
+		if r.seen[it.ID] || len(r.seen) >= maxVisited {
+			return nil
+		}
+		first := len(r.seen) == 0
+		r.seen[it.ID] = true
+		for _, p := range r.of.properties {
+			r.take(p.name, valueAt(it, p.path), first)
+		}
+		r.follow(it)
+		return nil
+	})
+}
+
+// take keeps a value: the first item's; a list grows by what further items have,
+// and null gives way to it.
+func (r *profileReading) take(name string, v any, first bool) {
+	old, ok := r.values[name]
+	list, isList := old.([]any)
+	switch more, many := v.([]any); {
+	case first || !ok || !isList && !engine.Truthy(old):
+		r.values[name] = v
+	case isList && many:
+		r.values[name] = append(slices.Clone(list), more...)
+	case isList && v != nil:
+		r.values[name] = append(slices.Clone(list), v)
+	}
+}
+
+// follow notes which items come next: those that have, in each attribute of the
+// recursion, what this one has at the end of a path.
+func (r *profileReading) follow(it *engine.Item) {
+	if len(r.of.recursion) == 0 || len(r.next) >= maxNames {
+		return
+	}
+	var all []*engine.Filter
+	for _, by := range r.of.recursion {
+		v := valueAt(it, by.path)
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
+		f, err := names(r.of.class, by.name, list)
+		if err != nil || len(list) == 0 || len(list) > maxNames {
+			return // leads nowhere
+		}
+		all = append(all, f)
+	}
+	r.next = append(r.next, both(all...))
+}
+
+// valueAt is the value at the end of a path as decoded JSON: a list when the path
+// leads through a collection. Items are their ids.
+func valueAt(it *engine.Item, path []*engine.Property) any {
+	p := it.Class.Property(path[0].Name)
+	if p == nil {
+		return nil
+	}
+	link := it.Link(p)
+	switch {
+	case p.Type == engine.Collection:
+		list := []any{}
+		for _, member := range link.Items {
+			var v any = member.ID
+			if len(path) > 1 {
+				v = valueAt(member, path[1:])
+			}
+			if inner, ok := v.([]any); ok {
+				list = append(list, inner...)
+			} else if v != nil {
+				list = append(list, v)
+			}
+		}
+		return list
+	case len(path) == 1 && p.Type == engine.Reference:
+		if link.Item != nil {
+			return link.Item.ID
+		}
+		if v := it.Values[p.Index]; v != nil {
+			return engine.ValueText(v)
+		}
+		return nil
+	case len(path) == 1:
+		return decoded(it.Values[p.Index])
+	case link.Item != nil:
+		return valueAt(link.Item, path[1:])
+	}
+	return nil
+}
+
+// decoded is a stored value as decoded JSON.
+func decoded(v any) any {
+	switch v := v.(type) {
+	case nil, bool, string:
+		return v
+	case engine.JSONText:
+		return v.Decode()
+	case engine.Instant:
+		return v.String()
+	case int64, float64, engine.Decimal:
+		return json.Number(engine.ValueText(v))
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Explanation says what an account may do on a resource, and why.
+type Explanation struct {
+	Account  string
+	Resource string
+	About    string            // what the resource is
+	May      engine.Permission // without a condition
+	Limit    engine.Permission // what the scope of its token leaves; MayAll without one
+	Reasons  []Reason
+	Roles    []GivenRole // those that the items may give
+	Missing  []Missing
+	Notes    []string
+}
+
+// Reason is one grant that gives the account something.
+type Reason struct {
+	Subject    string
+	Kind       SubjectKind
+	Resource   string
+	Permission engine.Permission
+}
+
+// SubjectKind says what a subject is of an account.
+type SubjectKind string
+
+// What a subject may be of an account.
+const (
+	Own       SubjectKind = "account"
+	OfRole    SubjectKind = "role"
+	OfCoactor SubjectKind = "coactor" // found in the data
+	OfAll     SubjectKind = "everyone"
+)
+
+// GivenRole is a role that an item may give (RoleMap), or a stage of a workflow.
+type GivenRole struct {
+	Role       string
+	Resource   string // on which its permissions count
+	Permission engine.Permission
+	When       string // "" for always
+	Never      bool   // this account cannot have it
+}
+
+// Missing is a permission that the account lacks, or has on some items only.
+type Missing struct {
+	Permission engine.Permission
+	Some       bool   // some items may be allowed
+	Command    string // that would grant it
+}
+
+// Explain tells what an account may do on a resource, and why. The account is
+// one without a scope, unless what a token leaves is to be explained.
+func (c *Checker) Explain(ctx context.Context, a *engine.Account, resource string) (*Explanation, error) {
+	if c.gate.cfg.Unrestricted {
+		return &Explanation{Account: a.ID, Resource: resource, About: "nobody is restricted", May: engine.MayAll, Limit: engine.MayAll}, nil
+	}
+	grants, err := c.gate.cfg.Policy.Grants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &explaining{checker: c, grants: grants, account: a,
+		Explanation: &Explanation{Account: a.ID, Resource: resource, Limit: limitOf(a)}}
+	x.resource(resource)
+	x.missing()
+	return x.Explanation, nil
+}
+
+type explaining struct {
+	*Explanation
+	checker *Checker
+	grants  *engine.Grants
+	account *engine.Account
+	secured bool              // an item, a class or an attribute: of the data
+	some    engine.Permission // on some items
+}
+
+// resource finds out what the resource is and which grants count for it.
+func (x *explaining) resource(resource string) {
+	g := x.checker.gate
+	switch {
+	case resource == engine.Everything:
+		x.About = "everything"
+	case strings.HasPrefix(resource, engine.ClassResource):
+		name := strings.TrimPrefix(resource, engine.ClassResource)
+		x.secured = true
+		x.class(name, resource)
+		return
+	case strings.HasPrefix(resource, engine.ItemResource):
+		x.secured = true
+		class, id := g.splitItem(strings.TrimPrefix(resource, engine.ItemResource))
+		if class == "" {
+			x.About = "no object: no class has that name"
+			break
+		}
+		x.reasons(resource)
+		x.class(class, engine.ClassResource+class)
+		x.About = "object " + engine.Quote(id) + " of class " + class
+		return
+	case strings.HasPrefix(resource, engine.AttributeResource):
+		x.secured = true
+		x.attribute(resource)
+		return
+	default:
+		x.About = "a resource"
+		if !x.grants.Known(resource) {
+			x.Notes = append(x.Notes, "nothing declares or grants this resource")
+		}
+	}
+	if resource != engine.Everything {
+		x.reasons(resource)
+	}
+	x.reasons(engine.Everything)
+}
+
+// class explains what counts for items of a class.
+func (x *explaining) class(name, resource string) {
+	g := x.checker.gate
+	x.reasons(resource)
+	x.reasons(engine.Everything)
+	c, err := g.cfg.Meta.Class(name)
+	if err != nil {
+		x.About = "no class has that name"
+		return
+	}
+	x.About = "class " + c.FullName
+	if len(c.Descendants) > 0 {
+		x.Notes = append(x.Notes, "it counts for objects of exactly this class; those of its descendants need grants of their own")
+	}
+	subjects := subjectsOf(x.account)
+	for _, r := range g.cfg.RoleMap.of(c) {
+		f := r.applies(subjects)
+		given := GivenRole{Role: r.name, Resource: r.on(c), Permission: r.holds(x.grants, c), When: r.String(), Never: never(f)}
+		x.Roles = append(x.Roles, given)
+		x.given(given, f)
+	}
+	x.stages(c)
+}
+
+// given counts what a role or a stage gives under a condition.
+func (x *explaining) given(r GivenRole, f *engine.Filter) {
+	switch {
+	case always(f):
+		x.May |= r.Permission & x.Limit
+	case !r.Never:
+		x.some |= r.Permission & x.Limit
+	}
+}
+
+func (x *explaining) stages(c *engine.Class) {
+	stages := x.checker.gate.cfg.Stages
+	if stages == nil {
+		return
+	}
+	given := GivenRole{Role: "stage of the workflow", Resource: engine.ClassResource + c.FullName, When: "the stage of the object gives it"}
+	for _, p := range permissions {
+		if f := stages.Rows(p, c, x.account); f != nil && !never(f) {
+			given.Permission |= p
+		}
+	}
+	if given.Permission != 0 {
+		x.Roles = append(x.Roles, given)
+		x.some |= given.Permission & x.Limit
+	}
+}
+
+// attribute explains who knows an attribute.
+func (x *explaining) attribute(resource string) {
+	s := x.checker.gate.schema()
+	c, found := s.find(resource)
+	x.reasons(engine.Everything)
+	if len(found) == 0 {
+		x.About = "no attribute has that name"
+		return
+	}
+	a := found[0]
+	x.About = "attribute " + engine.Quote(a.name) + " of class " + a.owner.FullName
+	if len(found) > 1 {
+		x.About = fmt.Sprintf("%d attributes of class %s", len(found), c.FullName)
+	}
+	resources := s.protected(x.grants, func(string, string) {})[a]
+	switch {
+	case a.key:
+		x.Notes = append(x.Notes, "it is of a key, which cannot be protected: the id shows it")
+		x.May = engine.MayAll & x.Limit
+		return
+	case len(resources) == 0:
+		x.Notes = append(x.Notes, "it is not protected: whoever may read or write an object may do so with this attribute. It is protected as soon as its resource is declared or granted")
+		x.May = engine.MayAll & x.Limit
+		return
+	}
+	slices.Sort(resources)
+	x.Notes = append(x.Notes, "it is protected by "+strings.Join(resources, ", ")+": only who is granted it knows it")
+	if a.owner != c {
+		x.Notes = append(x.Notes, "class "+a.owner.FullName+" declares it: it is protected there and in all classes that inherit it")
+	}
+	for _, r := range resources {
+		x.reasons(r)
+	}
+}
+
+// reasons adds the grants on a resource that the account has.
+func (x *explaining) reasons(resource string) {
+	add := func(subject string, kind SubjectKind) {
+		may := x.grants.On(resource, subject)
+		if may == 0 {
+			return
+		}
+		x.Reasons = append(x.Reasons, Reason{subject, kind, resource, may})
+		if kind != OfAll || !x.secured {
+			x.May |= may & x.Limit
+		}
+	}
+	add(x.account.ID, Own)
+	for _, r := range x.account.Roles {
+		add(r, OfRole)
+	}
+	for _, s := range x.account.Coactors {
+		add(s, OfCoactor)
+	}
+	add(engine.Everyone, OfAll)
+}
+
+// missing finds the permissions that the account lacks.
+func (x *explaining) missing() {
+	if x.Limit != engine.MayAll {
+		x.Notes = append(x.Notes, "the scope of the token leaves "+words(x.Limit))
+	}
+	for _, p := range permissions {
+		if x.May.Has(p) || strings.HasPrefix(x.Resource, engine.AttributeResource) && p&(engine.MayRead|engine.MayWrite) == 0 {
+			continue
+		}
+		m := Missing{Permission: p, Some: x.some.Has(p)}
+		if x.Limit.Has(p) {
+			m.Command = grantCommand(x.Account, x.Resource, p)
+		}
+		x.Missing = append(x.Missing, m)
+	}
+}
+
+// grantCommand is the command line that grants a permission.
+func grantCommand(subject, resource string, p engine.Permission) string {
+	return fmt.Sprintf("restsrv acl grant '%s' '%s' %s", subject, resource, p)
+}
+
+func words(p engine.Permission) string {
+	if p == 0 {
+		return "nothing"
+	}
+	return p.String()
+}
+
+// Lines are the explanation as people read it.
+func (x *Explanation) Lines() []string {
+	lines := []string{fmt.Sprintf("%s on %s (%s): %s", x.Account, x.Resource, x.About, words(x.May))}
+	for _, r := range x.Reasons {
+		line := fmt.Sprintf("  granted: %s on %s to %s %s", words(r.Permission), r.Resource, r.Kind, r.Subject)
+		if r.Kind == OfAll {
+			line = fmt.Sprintf("  granted: %s on %s to everyone", words(r.Permission), r.Resource)
+			if x.ofData() {
+				line += ", which does not count for data"
+			}
+		}
+		lines = append(lines, line)
+	}
+	for _, r := range x.Roles {
+		when := r.When
+		switch {
+		case r.Never:
+			when += " (never this account)"
+		case when == "":
+			when = "always"
+		}
+		lines = append(lines, fmt.Sprintf("  given by objects: %s on %s to %s, when %s", words(r.Permission), r.Resource, r.Role, when))
+	}
+	for _, m := range x.Missing {
+		line := "  missing: " + m.Permission.String()
+		if m.Some {
+			line += ", but for some objects"
+		}
+		if m.Command != "" {
+			line += "; " + m.Command
+		}
+		lines = append(lines, line)
+	}
+	for _, n := range x.Notes {
+		lines = append(lines, "  note: "+n)
+	}
+	return lines
+}
+
+func (x *Explanation) ofData() bool {
+	for _, prefix := range []string{engine.ClassResource, engine.ItemResource, engine.AttributeResource} {
+		if strings.HasPrefix(x.Resource, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// String is Lines, joined.
+func (x *Explanation) String() string { return strings.Join(x.Lines(), "\n") }
+
+// String says who has the role for which items.
+func (r *role) String() string {
+	text := r.who.String()
+	if r.when != nil {
+		text += " and the conditions of the role map hold"
+	}
+	return text
+}
+
+// String says whom the term means.
+func (t term) String() string {
+	switch t.op {
+	case engine.OpEq:
+		return "the account is " + t.text
+	case engine.OpPath:
+		return "$" + t.text + " names the account"
+	}
+	texts := make([]string, len(t.terms))
+	for i, inner := range t.terms {
+		if texts[i] = inner.String(); len(inner.terms) > 1 {
+			texts[i] = "(" + texts[i] + ")"
+		}
+	}
+	return strings.Join(texts, " "+string(t.op)+" ")
+}

@@ -1,0 +1,201 @@
+package access
+
+import "restsrv/engine"
+
+// Conditions on rows, as engine.Guard has them: nil is always.
+
+func never(f *engine.Filter) bool { return f != nil && f.Op == engine.OpConst && !f.Value }
+
+func always(f *engine.Filter) bool { return f == nil || f.Op == engine.OpConst && f.Value }
+
+// either holds when any of the conditions does; never for none.
+func either(conditions ...*engine.Filter) *engine.Filter {
+	var args []*engine.Filter
+	for _, f := range conditions {
+		switch {
+		case always(f):
+			return nil
+		case !never(f):
+			args = append(args, f)
+		}
+	}
+	switch len(args) {
+	case 0:
+		return engine.Never()
+	case 1:
+		return args[0]
+	}
+	return &engine.Filter{Op: engine.OpOr, Args: args}
+}
+
+// both holds when all of the conditions do.
+func both(conditions ...*engine.Filter) *engine.Filter {
+	var args []*engine.Filter
+	for _, f := range conditions {
+		switch {
+		case never(f):
+			return f
+		case !always(f):
+			args = append(args, f)
+		}
+	}
+	return engine.And(args...)
+}
+
+// ofClasses is the condition that an item is of exactly one of the classes.
+func ofClasses(classes []*engine.Class) *engine.Filter {
+	names := make([]any, len(classes))
+	for i, c := range classes {
+		names[i] = c.FullName
+	}
+	return &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(engine.ClassName), List: names}
+}
+
+// ofIDs is the condition that an item of c has one of the ids.
+func ofIDs(c *engine.Class, ids []string) *engine.Filter {
+	id := engine.ItemID
+	if key := c.KeyProperties(); len(key) == 1 {
+		id = key[0]
+	}
+	list := make([]any, 0, len(ids))
+	for _, text := range ids {
+		if v, ok := c.KeyValues(text); ok {
+			list = append(list, v[0])
+		}
+	}
+	if len(list) == 0 {
+		return engine.Never()
+	}
+	return &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(id), List: list}
+}
+
+// permissions are the single ones.
+var permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete, engine.MayUse}
+
+// single reports whether p is one permission alone.
+func single(p engine.Permission) bool {
+	for _, one := range permissions {
+		if p == one {
+			return true
+		}
+	}
+	return false
+}
+
+type rowsKey struct {
+	permission engine.Permission
+	class      *engine.Class
+}
+
+// Rows is engine.Guard's.
+func (p *profile) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
+	c = c.Base()
+	key := rowsKey{may, c}
+	if f, ok := p.rows.Load(key); ok {
+		return f.(*engine.Filter)
+	}
+	f, _ := p.rows.LoadOrStore(key, p.condition(may, c))
+	return f.(*engine.Filter)
+}
+
+// condition makes what Rows remembers.
+func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filter {
+	switch {
+	case may == 0 || p.everything.Has(may&^fullBit):
+		return nil
+	case !single(may):
+		var all []*engine.Filter
+		for _, one := range permissions {
+			if may.Has(one) {
+				all = append(all, p.Rows(one, c))
+			}
+		}
+		return both(all...)
+	case !p.limit.Has(may):
+		return engine.Never()
+	}
+	var whole []*engine.Class
+	var parts []*engine.Filter
+	classes := 0
+	for _, d := range family(c) {
+		if d.Abstract {
+			continue
+		}
+		classes++
+		switch f := p.exactly(may, d); {
+		case always(f):
+			whole = append(whole, d)
+		case never(f):
+		case d == c && len(c.Descendants) == 0:
+			parts = append(parts, f)
+		default:
+			parts = append(parts, both(ofClasses([]*engine.Class{d}), f))
+		}
+	}
+	switch {
+	case classes == 0: // abstract, without descendants: there is nothing to have
+		return p.exactly(may, c)
+	case len(whole) == classes:
+		return nil
+	case len(whole) > 0:
+		parts = append([]*engine.Filter{ofClasses(whole)}, parts...)
+	}
+	return either(parts...)
+}
+
+// exactly is the condition for items of exactly class c.
+func (p *profile) exactly(may engine.Permission, c *engine.Class) *engine.Filter {
+	if p.onClass(c).Has(may) {
+		return nil
+	}
+	var ids []string
+	for _, g := range p.items[c.FullName] {
+		if g.permission.Has(may) {
+			ids = append(ids, g.id)
+		}
+	}
+	return either(ofIDs(c, ids), p.dynamic(may, c))
+}
+
+// dynamic is the part of the condition that depends on what the items hold.
+func (p *profile) dynamic(may engine.Permission, c *engine.Class) *engine.Filter {
+	if !p.limit.Has(may) {
+		return engine.Never()
+	}
+	var all []*engine.Filter
+	for _, role := range p.gate.cfg.RoleMap.of(c) {
+		if role.holds(p.grants, c).Has(may) {
+			all = append(all, role.applies(p.subjects))
+		}
+	}
+	if p.gate.cfg.Stages != nil {
+		if f := p.gate.cfg.Stages.Rows(may, c, p.account); f != nil {
+			all = append(all, f)
+		}
+	}
+	return either(all...)
+}
+
+// onClass is what the account may do with all items of exactly class c.
+func (p *profile) onClass(c *engine.Class) engine.Permission {
+	return (p.everything | p.classes[c.FullName]) & p.limit
+}
+
+// creates reports whether items of exactly class c may be made: by a grant on the
+// class, or in a role that the new item gives.
+func (p *profile) creates(c *engine.Class) bool {
+	c = c.Base()
+	return p.onClass(c).Has(engine.MayUse) || !never(p.dynamic(engine.MayUse, c))
+}
+
+// Hides is engine.Guard's.
+func (p *profile) Hides(may engine.Permission, property *engine.Property) bool {
+	if len(p.unread) == 0 && len(p.unwritten) == 0 {
+		return false
+	}
+	a := p.gate.schema().of[property]
+	if a == nil {
+		return false
+	}
+	return may.Has(engine.MayRead) && p.unread[a.value] || may.Has(engine.MayWrite) && p.unwritten[a]
+}

@@ -1,0 +1,299 @@
+package access
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// Create is engine.Repository's.
+func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c = c.Base()
+	if p != nil && !p.creates(c) {
+		return nil, engine.Denied()
+	}
+	if err := p.values(c, v); err != nil {
+		return nil, err
+	}
+	it, err := r.inner.Create(ctx, c, v, o)
+	return r.written(ctx, p, it, p.concealed(err, c))
+}
+
+// Update is engine.Repository's.
+func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c = c.Base()
+	if err := p.allow(c, engine.MayWrite); err != nil {
+		return nil, err
+	}
+	if err := p.values(c, v); err != nil {
+		return nil, err
+	}
+	it, err := r.inner.Update(ctx, c, id, v, o)
+	return r.written(ctx, p, it, p.concealed(err, c))
+}
+
+// Delete is engine.Repository's.
+func (r *Repository) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	c = c.Base()
+	if err := p.allow(c, engine.MayDelete); err != nil {
+		return err
+	}
+	return p.concealed(r.inner.Delete(ctx, c, id, m), c)
+}
+
+// UpdateAll is engine.Repository's.
+func (r *Repository) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.allow(q.Class, engine.MayWrite); err != nil {
+		return 0, err
+	}
+	if err := p.values(q.Class, v); err != nil {
+		return 0, err
+	}
+	return r.inner.UpdateAll(ctx, baseQuery(q), v)
+}
+
+// DeleteAll is engine.Repository's.
+func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := p.allow(q.Class, engine.MayDelete); err != nil {
+		return 0, err
+	}
+	return r.inner.DeleteAll(ctx, baseQuery(q))
+}
+
+// Save is engine.Repository's. Whether a record is new, the inner repository
+// finds out: here is refused what may be neither.
+func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	records = baseRecords(records)
+	for i := range records {
+		if err := p.record(&records[i]); err != nil {
+			return nil, at(err, i)
+		}
+	}
+	items, err := r.inner.Save(ctx, records)
+	if err != nil {
+		return nil, p.concealed(err, failedClass(err, records))
+	}
+	return r.allWritten(ctx, p, items)
+}
+
+// failedClass is the class of the record that an error is about.
+func failedClass(err error, records []engine.Record) *engine.Class {
+	var e *engine.Error
+	switch {
+	case len(records) == 0:
+		return nil
+	case errors.As(err, &e) && e.Bulk && e.Index >= 0 && e.Index < len(records):
+		return records[e.Index].Class
+	}
+	return records[0].Class
+}
+
+// at says of which record an error is.
+func at(err error, i int) error {
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Bulk, c.Index = true, i
+	return &c
+}
+
+// record refuses a record that may be neither inserted nor updated, or that gives
+// what may not be written. One that the server makes is its own.
+func (p *profile) record(r *engine.Record) error {
+	switch {
+	case r.Make != nil:
+		return nil
+	case p != nil && never(p.Rows(engine.MayWrite, r.Class)) && !p.creates(r.Class):
+		return engine.Denied()
+	}
+	return p.values(r.Class, r.Values)
+}
+
+// values prepares what is given for an item of c for the inner repository, which
+// knows no views, and refuses what may not be written. So too what is nested.
+func (p *profile) values(c *engine.Class, given engine.Values) error {
+	c = c.Base()
+	for i, v := range given {
+		if v == engine.Absent {
+			continue
+		}
+		if p != nil && i < len(c.Properties) && p.Hides(engine.MayWrite, c.Properties[i]) {
+			return engine.Denied()
+		}
+		if err := p.nested(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *profile) nested(v any) error {
+	switch v := v.(type) {
+	case *engine.Record:
+		if v == nil {
+			return nil
+		}
+		v.Class = v.Class.Base()
+		return p.values(v.Class, v.Values)
+	case *engine.Links:
+		if v == nil {
+			return nil
+		}
+		for _, member := range v.Add {
+			if err := p.nested(member); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func baseQuery(q *engine.Query) *engine.Query {
+	c := q.Class.Base()
+	if c == q.Class {
+		return q
+	}
+	of := *q
+	of.Class = c
+	return &of
+}
+
+// baseRecords are the records with classes themselves instead of views; the same
+// slice when these are none.
+func baseRecords(records []engine.Record) []engine.Record {
+	copied := false
+	for i := range records {
+		c := records[i].Class.Base()
+		if c == records[i].Class {
+			continue
+		}
+		if !copied {
+			records, copied = slices.Clone(records), true
+		}
+		records[i].Class = c
+	}
+	return records
+}
+
+// concealed is an error of the inner repository about items of c: hidden and
+// missing ones are told alike to who may not read the whole class.
+func (p *profile) concealed(err error, c *engine.Class) error {
+	var e *engine.Error
+	if err == nil || p == nil || c == nil || !errors.As(err, &e) || e.Code != engine.NotFound || p.Rows(engine.MayRead, c) == nil {
+		return err
+	}
+	denied := engine.Denied()
+	denied.Bulk, denied.Index = e.Bulk, e.Index
+	return denied
+}
+
+// written is what comes back of an item that was written.
+func (r *Repository) written(ctx context.Context, p *profile, it *engine.Item, err error) (*engine.Item, error) {
+	if err != nil || it == nil {
+		return nil, err
+	}
+	items, err := r.allWritten(ctx, p, []*engine.Item{it})
+	if err != nil {
+		return nil, err
+	}
+	return items[0], nil
+}
+
+// allWritten shows of each item what the account may read of it, and of one that
+// it may not read that it is there.
+func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine.Item) ([]*engine.Item, error) {
+	if p == nil {
+		return items, nil
+	}
+	doubtful := map[*engine.Class][]*engine.Item{}
+	shown := make([]*engine.Item, len(items))
+	for i, it := range items {
+		switch f := p.Rows(engine.MayRead, it.Class); {
+		case p.gate.schema().displays[it.Class.Base()] == nil: // the server's own
+			shown[i] = it
+		case f == nil:
+			shown[i] = p.shown(it)
+		case never(f):
+			shown[i] = p.nothingOf(it)
+		default:
+			doubtful[it.Class.Base()] = append(doubtful[it.Class.Base()], it)
+		}
+	}
+	readable := map[*engine.Item]bool{}
+	for c, some := range doubtful {
+		if err := r.readable(ctx, c, some, readable); err != nil {
+			return nil, err
+		}
+	}
+	for i, it := range items {
+		switch {
+		case shown[i] != nil:
+		case readable[it]:
+			shown[i] = p.shown(it)
+		default:
+			shown[i] = p.nothingOf(it)
+		}
+	}
+	return shown, nil
+}
+
+// maxAsked is how many ids one statement asks for.
+const maxAsked = 1000
+
+// readable finds out which items of exactly class c the guard of ctx lets be
+// read.
+func (r *Repository) readable(ctx context.Context, c *engine.Class, items []*engine.Item, found map[*engine.Item]bool) error {
+	id := engine.ItemID
+	if key := c.KeyProperties(); len(key) == 1 {
+		id = key[0]
+	}
+	for some := range slices.Chunk(items, maxAsked) {
+		byID := map[string][]*engine.Item{}
+		var ids []string
+		for _, it := range some {
+			if byID[it.ID] == nil {
+				ids = append(ids, it.ID)
+			}
+			byID[it.ID] = append(byID[it.ID], it)
+		}
+		a := &engine.Aggregation{Class: c, Filter: ofIDs(c, ids), Columns: []engine.Column{{Name: "id", Expr: engine.Attribute(id)}}, Count: -1}
+		err := r.inner.Aggregate(ctx, a, func(row []any) error {
+			for _, it := range byID[engine.ValueText(row[0])] {
+				found[it] = true
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package formula
+
+import "restsrv/engine"
+
+// mention is what a formula was found to be made of when it was compiled. What
+// it names of classes that it looks up by name is among the lookups.
+type mention struct {
+	engine.Mentions
+	displays []string // classes looked up by name, of whose items the display string may count
+	gives    []string // classes looked up by name whose items are the value itself
+}
+
+// bare are the functions that take an item for its id, so that its display
+// string does not count.
+var bare = map[string]bool{"eq": true, "ne": true, "lt": true, "lte": true, "gt": true, "gte": true, "in": true,
+	"not": true, "empty": true, "nempty": true, "get": true}
+
+// Mentions is engine.Mentioner's.
+func (p *program) Mentions(m *engine.Mentions, find func(string) (*engine.Class, error)) {
+	for property := range p.mention.Values {
+		m.Value(property)
+	}
+	for property := range p.mention.Shown {
+		m.ShownValue(property)
+	}
+	for c := range p.mention.Display {
+		m.DisplayOf(c)
+	}
+	for c := range p.mention.Gives {
+		m.Give(c)
+	}
+	for name := range p.mention.Names {
+		m.Name(name)
+	}
+	m.Unknown = m.Unknown || p.mention.Unknown
+	named := func(names []string, note func(*engine.Class)) {
+		for _, name := range names {
+			if c, err := findClass(p.class, name, find); err == nil {
+				note(c)
+			}
+		}
+	}
+	named(p.mention.displays, m.DisplayOf)
+	named(p.mention.gives, m.Give)
+	for _, l := range p.lookups {
+		l.mentions(m, p.class, find)
+	}
+}
+
+// mentions adds the attributes that a lookup names. One that does not resolve
+// fails when it is evaluated.
+func (l lookup) mentions(m *engine.Mentions, of *engine.Class, find func(string) (*engine.Class, error)) {
+	c, err := findClass(of, l.class, find)
+	if err != nil {
+		return
+	}
+	for _, name := range l.attributes {
+		found, err := resolve(c, name)
+		if err != nil {
+			continue
+		}
+		found.mention(m, c, true)
+	}
+}
+
+// mention adds what a path from items of c reads. textual says that an item at
+// its end may be taken for its display string.
+func (p *path) mention(m *engine.Mentions, c *engine.Class, textual bool) {
+	end, last := c, len(p.props)-1
+	for _, property := range p.props {
+		m.Value(property)
+		end = property.Target
+	}
+	switch {
+	case p.system != "":
+		mentionEnvelope(m, end, p.system)
+	case p.display:
+		m.ShownValue(p.props[last])
+	case end != nil && textual:
+		m.ShownValue(p.props[last])
+		m.DisplayOf(end)
+	}
+}
+
+// mentionEnvelope adds what a name that is no attribute stands for.
+func mentionEnvelope(m *engine.Mentions, c *engine.Class, name string) {
+	tracker := func(c *engine.Class, attribute string) {
+		if p := c.Property(attribute); p != nil {
+			m.Value(p)
+		}
+	}
+	switch name {
+	case "__string":
+		m.DisplayOf(c)
+	case "_creator":
+		tracker(c, c.CreatorTracker)
+	case "_editor":
+		tracker(c, c.EditorTracker)
+	}
+}
+
+// use is what becomes of the value of an expression.
+type use struct {
+	bare bool // an item counts for its id
+	top  bool // it is the value of the formula
+}
+
+// mentionUnknown adds a path from items whose class is not known yet.
+func mentionUnknown(m *engine.Mentions, names []string) {
+	for i, name := range names {
+		m.Name(name)
+		if i+1 < len(names) {
+			m.Name(name + "$" + names[i+1]) // a part of a struct
+		}
+		m.Unknown = m.Unknown || name == "__string" || name == "_creator" || name == "_editor"
+	}
+}
+
+// mentionGet adds what get looks up; u is what becomes of the item that it
+// finds.
+func (b *compiler) mentionGet(args []node, u use) {
+	class, ok := args[0].literal.(string)
+	if !ok {
+		b.mention.Unknown = b.mention.Unknown || args[0].items == nil
+		return
+	}
+	for i := 1; i+1 < len(args); i += 2 {
+		_, fixed := args[i].literal.(string)
+		b.mention.Unknown = b.mention.Unknown || !fixed
+	}
+	switch {
+	case u.top:
+		b.mention.gives = append(b.mention.gives, class)
+	case !u.bare:
+		b.mention.displays = append(b.mention.displays, class)
+	}
+}

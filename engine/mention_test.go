@@ -1,0 +1,66 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// needing is a formula that tells only what it needs.
+type needing [][]*Property
+
+func (n needing) Needs() [][]*Property { return n }
+
+func (n needing) Eval(context.Context, *Item, FormulaData) (any, error) { return nil, nil }
+
+func mentionedNames(noted map[*Property]bool) string {
+	var names []string
+	for p := range noted {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+func TestMentions(t *testing.T) {
+	town := &Class{Name: "town", Key: []string{"id"}, Properties: []*Property{{Name: "id"}, {Name: "name"}, {Name: "size", Type: Int}}}
+	c := &Class{Name: "person", Key: []string{"id"}, Semantic: "name| from |town.name", Properties: []*Property{
+		{Name: "id"}, {Name: "name"}, {Name: "nick"}, {Name: "age", Type: Int}, {Name: "town", Type: Reference, Target: town}}}
+	for _, c := range []*Class{town, c} {
+		if err := c.Init(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var display Mentions
+	display.Semantics(c)
+	if values, shown := mentionedNames(display.Values), mentionedNames(display.Shown); values != "town" || shown != "name name" {
+		t.Errorf("the display string mentions %q and shows %q", values, shown)
+	}
+	f, err := ParseFilter(c, Fields{{"or", []any{
+		Fields{{"eq", []any{Fields{{"upper", []any{"$nick"}}}, "A"}}},
+		Fields{{"not", []any{Fields{{"gt", []any{"$town.size", "$age"}}}}}},
+	}}}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var condition Mentions
+	condition.Condition(f)
+	if got := mentionedNames(condition.Values); got != "age nick size town" || condition.Unknown {
+		t.Errorf("the filter mentions %q", got)
+	}
+	condition.Condition(And(f, searchFilter("words")))
+	if !condition.Unknown {
+		t.Error("nobody knows which attributes a search reads")
+	}
+	var formula Mentions
+	formula.Formula(nil, nil)
+	formula.Formula(needing{{c.Property("town"), town.Property("name")}}, nil)
+	formula.Condition(nil)
+	formula.Semantic(nil)
+	if got := mentionedNames(formula.Values); got != "name town" || len(slices.Collect(maps.Keys(formula.Shown))) > 0 {
+		t.Errorf("the formula mentions %q", got)
+	}
+}
