@@ -77,7 +77,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.db.store.Close()) }()
+	defer func() { err = errors.Join(err, s.db.close()) }()
 	cursors, err := secret.Key(ctx, s.db.store, s.db.system.secrets, "cursor")
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		return err
 	}
 	s.rest = rest.New(rest.Config{
-		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Auth: s.db.accounts, Log: s.log, Audit: s.db.guards.audit, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
 		Sessions: sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: s.config.TrustedProxies,
 		Files: engine.Files{Storage: s.db.files, Data: s.gate, Meta: s.meta},
 	})
@@ -167,7 +167,7 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
 		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
-			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
+			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Audit: s.db.guards.audit, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
