@@ -84,7 +84,7 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.d.store.Close()) }()
+	defer func() { err = errors.Join(err, r.d.close()) }()
 	return plain(command(ctx, r, id))
 }
 
@@ -176,7 +176,7 @@ func clientAdd(ctx context.Context, r *clientRun, id string) error {
 			err = r.d.accounts.SetProperties(ctx, id, properties)
 		}
 		if err == nil {
-			fmt.Fprintf(r.io.Out, "client %s changed\n", id)
+			r.told(ctx, id, "changed")
 		}
 		return err
 	}
@@ -197,7 +197,7 @@ func clientAdd(ctx context.Context, r *clientRun, id string) error {
 	if err := r.d.accounts.Add(ctx, account.Account{ID: id, Name: first(r.name, login), Properties: properties}, secret); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.io.Out, "client %s added\n", id)
+	r.told(ctx, id, "added")
 	r.show(secret, r.public)
 	return nil
 }
@@ -214,6 +214,17 @@ func (r *clientRun) show(secret string, public bool) {
 	if !public {
 		fmt.Fprintf(r.io.Out, "secret: %s\n", secret)
 	}
+}
+
+// told says what happened to a client, here and to the auditor.
+func (r *clientRun) told(ctx context.Context, id, change string) {
+	r.audit(ctx, id, change)
+	fmt.Fprintf(r.io.Out, "client %s %s\n", id, change)
+}
+
+func (r *clientRun) audit(ctx context.Context, id, change string) {
+	r.d.guards.audit.Audit(ctx, engine.Event{Kind: engine.ClientChanged,
+		Details: engine.Fields{{Name: "change", Value: change}, {Name: "client", Value: id}}})
 }
 
 // existing returns a client.
@@ -244,6 +255,7 @@ func clientSecret(ctx context.Context, r *clientRun, id string) error {
 	if err := r.d.accounts.SetPassword(ctx, id, secret); err != nil {
 		return err
 	}
+	r.audit(ctx, id, "secret")
 	r.show(secret, false)
 	return nil
 }
@@ -257,7 +269,7 @@ func clientRemove(ctx context.Context, r *clientRun, id string) error {
 	}
 	err := oauth.EndClient(ctx, r.d.store, r.d.system.grants, id)
 	if err == nil {
-		fmt.Fprintf(r.io.Out, "client %s removed\n", id)
+		r.told(ctx, id, "removed")
 	}
 	return err
 }
