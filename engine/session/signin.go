@@ -13,8 +13,9 @@ import (
 	"restsrv/engine"
 )
 
-// maxForm bounds the body of a sign-in: a password has at most 1024 bytes.
-const maxForm = 16 << 10
+// maxForm bounds the body of a sign-in: a password has at most 1024 bytes, the
+// path to return to maxReturn, of which encoding makes up to three times as many.
+const maxForm = 64 << 10
 
 // form is what somebody signs in with.
 type form struct{ username, kind, password, back string }

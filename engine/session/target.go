@@ -8,7 +8,7 @@ import (
 
 // maxReturn bounds the path to return to; it holds all that a client asks of a
 // consent page.
-const maxReturn = 4096
+const maxReturn = 16 << 10
 
 // localPath returns a target that stays on this server whoever reads it: a
 // path and a query, as browsers write them. "" for everything else: other sites
