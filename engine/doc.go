@@ -7,7 +7,7 @@
 // adds), item.go, compute.go and render.go (one stored thing, what is computed
 // from it and its JSON), query.go and filter.go (what to fetch), repository.go (the one
 // storage interface), service.go (the one service interface), account.go (who
-// asks), error.go (how things fail).
+// asks), error.go (how things fail), web.go (what answers outside /rest).
 //
 // Glossary, one word per thing:
 //
@@ -20,4 +20,5 @@
 //	service     what answers under /rest/{name}
 //	module      what builds a service from its options
 //	account     who may sign in
+//	session     that a browser has signed in, kept by the server
 package engine

@@ -2,13 +2,11 @@ package main
 
 import "restsrv/engine/access"
 
-// openGate puts the gate before the store.
-func (s *server) openGate() error {
-	roles, faults := roleMap(s.config, s.meta)
-	if errs, _ := faults.Split(); len(errs) > 0 { // told when the application was loaded
-		return errs
-	}
-	cfg := access.Config{Inner: s.db.store, Policy: s.db.policy, Meta: s.meta, RoleMap: roles, Log: s.log}
-	s.gate, s.checker = access.New(cfg), access.NewChecker(cfg)
-	return nil
+// openGate puts the gate before the store. From then on accounts are what the
+// data say of them, too.
+func (s *server) openGate() {
+	r, _ := readRules(s.config, s.meta, s.db, s.log) // its faults were told with those of the file
+	s.db.rules = &r
+	c := access.Config{Inner: s.db.store, Policy: s.db.policy, Meta: s.meta, RoleMap: r.roles, Log: s.log}
+	s.gate, s.checker = access.New(c), access.NewChecker(c)
 }

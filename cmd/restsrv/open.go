@@ -38,7 +38,7 @@ type database struct {
 	cursors  engine.CursorKey // the server's alone
 	hasher   *account.Hasher
 	system   *system
-	log      *slog.Logger
+	rules    *rules // of the application that is served; nil on the command line
 	file     string // of SQLite; a name in the application directory for others
 }
 
@@ -73,11 +73,10 @@ func (s *system) all() []*engine.Class {
 
 // opening says how a database is opened.
 type opening struct {
-	classes []*engine.Class       // of the application; none are named by who does not need them
-	meta    engine.MetaRepository // with which accounts are found in the data; nil when nobody asks for that
-	system  *system               // nil for new ones; two databases that are copied share them
-	there   bool                  // it is only read: a file of SQLite that is not there is not made
-	server  bool                  // it holds a file of SQLite alone; the command line works beside it
+	classes []*engine.Class // of the application; none are named by who does not need them
+	system  *system         // nil for new ones; two databases that are copied share them
+	there   bool            // it is only read: a file of SQLite that is not there is not made
+	server  bool            // it holds a file of SQLite alone; the command line works beside it
 	log     *slog.Logger
 }
 
@@ -107,13 +106,17 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	d := &database{store: s, hasher: hasher, system: sys, file: path, log: o.log}
+	d := &database{store: s, hasher: hasher, system: sys, file: path}
 	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Log: o.log}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	var enrich func(context.Context, *engine.Account) error
+	if c.MetaMap != nil || len(c.Profiles) > 0 {
+		enrich = d.enrich
+	}
 	d.accounts, err = account.New(account.Config{
 		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime,
-		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: d.enrich(c, o.meta), Log: o.log,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: enrich, Log: o.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
