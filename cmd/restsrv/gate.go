@@ -1,6 +1,15 @@
 package main
 
-import "restsrv/engine/access"
+import (
+	"restsrv/engine"
+	"restsrv/engine/access"
+)
+
+// rights are what scripts ask as aclProvider.
+type rights struct {
+	*access.Checker
+	engine.Policy
+}
 
 // openGate puts the gate before the store. From then on accounts are what the
 // data say of them, too.

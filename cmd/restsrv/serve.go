@@ -47,7 +47,7 @@ type server struct {
 func (s *server) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": s.gate, "cachedDataRepo": s.gate, "metaRepo": s.meta,
-		"accounts": nil, "aclProvider": s.checker, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
+		"accounts": nil, "aclProvider": rights{s.checker, s.db.policy}, "auth": s.db.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
 	s.config.AddNames(all)
