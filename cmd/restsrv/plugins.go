@@ -28,8 +28,7 @@ func readRules(c *deploy.Config, meta engine.MetaRepository, d *database, log *s
 	var data engine.Repository
 	var rolesOf func(context.Context, []string) ([]string, error)
 	if d != nil {
-		data = d.store
-		rolesOf = func(ctx context.Context, ids []string) ([]string, error) { return d.accounts.RolesOf(ctx, ids) }
+		data, rolesOf = d.store, d.accounts.RolesOf
 	}
 	object := func(path string, fields engine.Fields) jsonfile.Object {
 		return jsonfile.Object{File: c.File, Path: path, Fields: fields, Faults: &faults}
