@@ -8,7 +8,7 @@
 // from it and its JSON), query.go and filter.go (what to fetch), repository.go (the one
 // storage interface), service.go (the one service interface), account.go (who
 // asks), permission.go and view.go (what it may do and know), error.go (how things
-// fail).
+// fail), web.go (what answers outside /rest).
 //
 // Glossary, one word per thing:
 //
@@ -22,4 +22,5 @@
 //	service     what answers under /rest/{name}
 //	module      what builds a service from its options
 //	account     who may sign in
+//	session     that a browser has signed in, kept by the server
 package engine

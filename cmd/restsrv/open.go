@@ -38,6 +38,7 @@ type database struct {
 	cursors  engine.CursorKey // the server's alone
 	hasher   *account.Hasher
 	system   *system
+	rules    *rules // of the application that is served; nil on the command line
 	file     string // of SQLite; a name in the application directory for others
 }
 
@@ -109,9 +110,13 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Log: o.log}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	var enrich func(context.Context, *engine.Account) error
+	if c.MetaMap != nil || len(c.Profiles) > 0 {
+		enrich = d.enrich
+	}
 	d.accounts, err = account.New(account.Config{
 		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime,
-		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Log: o.log,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: enrich, Log: o.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -89,9 +89,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err := s.createObjects(ctx); err != nil {
 		return err
 	}
-	if err := s.openGate(); err != nil {
-		return err
-	}
+	s.openGate()
 	runtime, err := script.New(script.Config{Dir: c.Dir, MaxCPU: maxCPU(c), Dev: f.watch, Log: s.log})
 	if err != nil {
 		return err
@@ -152,6 +150,9 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 	handlers := sessions.Handlers()
 	bearers, err := s.openOAuth(ctx, sessions, handlers)
 	if err != nil {
+		return err
+	}
+	if err := s.addGateways(handlers, sessions); err != nil {
 		return err
 	}
 	s.rest = rest.New(rest.Config{

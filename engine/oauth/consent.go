@@ -96,7 +96,7 @@ var pagePolicy = func() string {
 
 var pages = template.Must(template.New("head").Parse(`<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title><style>` + style + `</style></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="same-origin"><title>{{.Title}}</title><style>` + style + `</style></head>
 <body><main>
 <h1>{{.Title}}</h1>
 {{if .Client}}<p><strong>{{.Client}}</strong> asks to act for you, <strong>{{.Account}}</strong>. It may then:</p>

@@ -115,7 +115,7 @@ func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, err
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, "", engine.Wrap(ctx.Err(), "a sign-in was given up")
+			return nil, "", &engine.Error{Code: engine.Timeout, Reason: "given-up", Message: "the sign-in was given up", Err: ctx.Err()}
 		}
 	}
 	e := engine.Errorf(engine.Unavailable, "account-changing", "the account is being changed, try again")
