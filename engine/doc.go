@@ -7,11 +7,13 @@
 // adds), item.go, compute.go and render.go (one stored thing, what is computed
 // from it and its JSON), query.go and filter.go (what to fetch), repository.go (the one
 // storage interface), service.go (the one service interface), account.go (who
-// asks), error.go (how things fail).
+// asks), permission.go and view.go (what it may do and know), error.go (how things
+// fail), web.go (what answers outside /rest).
 //
 // Glossary, one word per thing:
 //
 //	class       description of one kind of item
+//	view        a class as those see it who may not know some of its properties
 //	property    one named, typed value of a class; "attribute" on the wire
 //	item        one stored instance of a class
 //	id          text form of the key, "_id" on the wire
@@ -20,4 +22,5 @@
 //	service     what answers under /rest/{name}
 //	module      what builds a service from its options
 //	account     who may sign in
+//	session     that a browser has signed in, kept by the server
 package engine

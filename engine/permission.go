@@ -160,7 +160,8 @@ func WithGuard(ctx context.Context, g Guard) context.Context {
 	if GuardFrom(ctx) == g {
 		return ctx
 	}
-	return context.WithValue(ctx, guardKey{}, &g)
+	held := g // so that nothing is allocated above
+	return context.WithValue(ctx, guardKey{}, &held)
 }
 
 // GuardFrom returns the guard of ctx; nil when everything is allowed.

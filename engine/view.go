@@ -20,7 +20,7 @@ type Views struct {
 	hides func(*Property) bool
 	mu    sync.Mutex
 	made  map[*Class]*Class
-	names map[*Class]map[string]bool // what Mentions looks for, by base
+	names map[*Class]map[string]bool // what Conceals looks for, by base
 }
 
 // NewViews makes the views in which the properties are missing that hides says,
@@ -145,10 +145,10 @@ func (c *Class) Lacks(p *Property) bool {
 	return p != nil && c.hidden[p.Index]
 }
 
-// Mentions reports whether something of a class file, text or decoded JSON,
+// Conceals reports whether something of a class file, text or decoded JSON,
 // names an attribute that the view lacks, or the views do that its references
 // and relatives lead to. It takes any text that holds the name for it.
-func (c *Class) Mentions(written any) bool {
+func (c *Class) Conceals(written any) bool {
 	if c.views == nil {
 		return false
 	}

@@ -437,7 +437,7 @@ func TestViewForgetsNames(t *testing.T) {
 		t.Error(got)
 	}
 	for written, want := range map[string]bool{`"id|hiddn"`: true, `"$.hiddn"`: true, `{"eq":["$boss.hhiddn",1]}`: true, `{"hiddn":1}`: true, `["id","editor"]`: false, `{"hiddnx":1}`: false} {
-		if v.Mentions(jsonOf(written)) != want || c.Mentions(jsonOf(written)) {
+		if v.Conceals(jsonOf(written)) != want || c.Conceals(jsonOf(written)) {
 			t.Errorf("%s mentions something: not %v", written, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ type gate struct {
 	class *engine.Class
 	views *engine.Views
 	may   engine.Permission
+	other string // an item that may not be written
 	asked []string
 }
 
@@ -51,7 +53,13 @@ func (g *gate) Get(_ context.Context, c *engine.Class, _ string, _ ...*engine.Lo
 func (g *gate) Create(_ context.Context, c *engine.Class, _ engine.Values, _ engine.WriteOptions) (*engine.Item, error) {
 	return g.done("create", c)
 }
-func (g *gate) Update(_ context.Context, c *engine.Class, _ string, _ engine.Values, _ engine.WriteOptions) (*engine.Item, error) {
+func (g *gate) Update(_ context.Context, c *engine.Class, id string, v engine.Values, _ engine.WriteOptions) (*engine.Item, error) {
+	if g.other != "" && id == g.other {
+		return nil, engine.Denied()
+	}
+	if !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
+		return g.done("nothing", c)
+	}
 	return g.done("update", c)
 }
 func (g *gate) Delete(_ context.Context, c *engine.Class, _ string, _ *engine.Match) error {
@@ -138,6 +146,25 @@ func TestPermissionBeforeInput(t *testing.T) {
 		nowhere := strings.Replace(test.path, "album", "nothing", 1)
 		if got := newGate(t, 0).send(t, test.method, nowhere, "application/json", `{`, nil); !strings.Contains(got, "unknown-class") {
 			t.Errorf("%s %s: %s", test.method, nowhere, got)
+		}
+	}
+}
+
+// Files for an object that the account may not change are not stored, even if it
+// may change others: the form is not read (S21).
+func TestRowBeforeFiles(t *testing.T) {
+	form := part(`name="cover"; filename="a.png"`, "xyz") + "--XX--\r\n"
+	for contentType, body := range map[string]string{"multipart/form-data; boundary=XX": form, "application/json": `{"cover":"aGk="}`} {
+		for id, want := range map[string]string{"mine": "ok 1 [nothing update]", "theirs": "denied 0 []"} {
+			g, files := newGate(t, engine.MayWrite), &sink{}
+			g.other = "theirs"
+			got := "ok"
+			if answer := g.send(t, "PATCH", "/album/"+id, contentType, body, files); !strings.HasPrefix(answer, "ok") {
+				got = strings.Fields(answer)[1]
+			}
+			if got = fmt.Sprint(got, " ", len(files.stored), " ", g.asked); got != want {
+				t.Errorf("%s of %s: %s, want %s", contentType, id, got, want)
+			}
 		}
 	}
 }

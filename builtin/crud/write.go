@@ -3,6 +3,7 @@ package crud
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,6 +93,12 @@ func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permissi
 	if in.shape, _, err = readShape(c, r); err != nil {
 		return nil, err
 	}
+	multipart := r.MediaType() == "multipart/form-data"
+	if p == engine.MayWrite && multipart {
+		if err := s.decide(ctx, c, r); err != nil {
+			return nil, err
+		}
+	}
 	fields, err := s.readFields(ctx, c, r)
 	if err != nil {
 		return nil, err
@@ -99,7 +106,30 @@ func (s *service) bind(ctx context.Context, r *engine.Request, p engine.Permissi
 	if in.values, in.unknown, err = c.Bind(fields, r.Handling(s.handling)); err != nil {
 		return nil, err
 	}
+	if p == engine.MayWrite && !multipart && uploads(in.values) {
+		if err := s.decide(ctx, c, r); err != nil {
+			return nil, err
+		}
+	}
 	return in, s.files.Accept(ctx, c, r.Param("id"), in.values)
+}
+
+// decide finds out, before files are stored, whether the object may be changed:
+// by a change of nothing.
+func (s *service) decide(ctx context.Context, c *engine.Class, r *engine.Request) error {
+	_, err := s.data.Update(ctx, c, r.Param("id"), engine.NewValues(c), engine.WriteOptions{Match: ifMatch(r)})
+	return err
+}
+
+// uploads reports whether there are files among the values of the object itself.
+func uploads(v engine.Values) bool {
+	return slices.ContainsFunc(v, func(value any) bool {
+		switch value.(type) {
+		case *engine.Upload, []*engine.Upload:
+			return true
+		}
+		return false
+	})
 }
 
 // ifMatch reads If-Match; nil when the request has none. The revision is what

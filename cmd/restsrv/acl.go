@@ -110,7 +110,7 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.store.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	r.policy, r.accounts = d.policy, d.accounts
 	if app, err := loadApplication(r.config); err == nil {
 		r.meta = app.meta

@@ -37,6 +37,8 @@ func loadApplication(config string) (*app, error) {
 	if repository != nil {
 		_, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
+		_, wrong = readRules(c, repository, nil, nil)
+		faults = append(faults, wrong...)
 	} else if names, complete := meta.Names(sources, c.Namespace); complete && len(unreadable) == 0 {
 		faults = append(faults, c.UnknownClasses(names)...)
 	}

@@ -37,6 +37,9 @@ package main
 // {{base64 "a:b"}} are written out. Lines that begin with # are comments. The
 // variable RESTSRV_ADMIN_PASSWORD is "secret".
 //
+// Services that ask for no credentials act for the account anonymous, which may
+// do everything, unless the case itself says by "$ restsrv acl" who may do what.
+//
 // Every case is played on SQLite and on PostgreSQL, and the answers must be the
 // same, byte by byte but for what is made anew each time (see alike); unless the
 // first line of the case is "sqlite only: " and a reason.
@@ -56,6 +59,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -121,6 +125,7 @@ type caseRun struct {
 	told []string // the answers to compare
 	addr string
 	stop func() // nil when no server runs
+	open bool   // whoever signs in without credentials is yet to be granted everything
 }
 
 // play plays a case and returns the answers to the requests in it, those that
@@ -133,6 +138,7 @@ func play(t *testing.T, text, db string) []string {
 	}
 	c.vars["dir"] = c.dir
 	defer c.stopServer()
+	c.open = !strings.Contains(text, "$ restsrv acl ")
 	comment, sections := readSections(text)
 	if strings.TrimSpace(comment) == "" || len(sections) == 0 {
 		t.Fatal("a case begins with what it shows, and has sections")
@@ -222,6 +228,20 @@ func (c *caseRun) startServer(flags ...string) {
 		}
 		return errors.New("not yet")
 	})
+	if c.open {
+		c.open = false
+		c.restsrv("acl", "grant", "anonymous", "*", "full")
+	}
+}
+
+// restsrv runs a command on the application that must succeed.
+func (c *caseRun) restsrv(args ...string) {
+	c.Helper()
+	var out lockedBuffer
+	args = slices.Insert(args, 2, "-config", filepath.Join(c.dir, "deploy.json"))
+	if err := run(context.Background(), args, stdio{In: strings.NewReader(""), Out: &out, Err: &out, Env: c.env}); err != nil {
+		c.Fatalf("restsrv %v: %v\n%s", args, err, out.String())
+	}
 }
 
 func (c *caseRun) stopServer() {

@@ -32,7 +32,7 @@ func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.store.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	var orphans []file.Orphan
 	err = d.files.Orphans(ctx, c.app.meta, func(o file.Orphan) error {
 		orphans = append(orphans, o)

@@ -3,23 +3,19 @@ package main
 import (
 	"restsrv/engine"
 	"restsrv/engine/access"
-	"restsrv/engine/deploy"
-	"restsrv/engine/jsonfile"
 )
 
-// openGate puts the gate before the store.
-func (s *server) openGate() error {
-	c := s.config
-	var faults engine.Faults
-	roles := access.ParseRoleMap(s.meta, jsonfile.Object{File: c.File, Path: c.RoleMapPath, Fields: c.RoleMap, Faults: &faults})
-	errs, warnings := deploy.Locate(c.Dir, faults).Split()
-	for _, w := range warnings {
-		s.log.Warn(w.String())
-	}
-	if len(errs) > 0 {
-		return errs
-	}
-	cfg := access.Config{Inner: s.db.store, Policy: s.db.policy, Meta: s.meta, RoleMap: roles, Log: s.log}
-	s.gate, s.checker = access.New(cfg), access.NewChecker(cfg)
-	return nil
+// rights are what scripts ask as aclProvider.
+type rights struct {
+	*access.Checker
+	engine.Policy
+}
+
+// openGate puts the gate before the store. From then on accounts are what the
+// data say of them, too.
+func (s *server) openGate() {
+	r, _ := readRules(s.config, s.meta, s.db, s.log) // its faults were told with those of the file
+	s.db.rules = &r
+	c := access.Config{Inner: s.db.store, Policy: s.db.policy, Meta: s.meta, RoleMap: r.roles, Log: s.log}
+	s.gate, s.checker = access.New(c), access.NewChecker(c)
 }

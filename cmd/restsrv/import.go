@@ -62,7 +62,7 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.store.Close()) }()
+	defer func() { err = errors.Join(err, d.close()) }()
 	return c.take(ctx, d, from, source)
 }
 

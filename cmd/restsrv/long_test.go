@@ -17,7 +17,7 @@ const batchApp = `{
   "classes": [{"name": "part", "key": ["id"], "properties": [
     {"name": "id", "type": "guid"}, {"name": "batch", "type": "string", "indexed": true}, {"name": "text", "type": "text"}]}],
   "modules": {"rest": {"globals": {"authMode": {"crud": "none", "acceptor": "none"}, "di": {
-    "crud": {"module": "builtin/crud"},
+    "crud": {"module": "builtin/crud", "options": {"dataRepo": "ion://dataRepo"}},
     "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}}}}}}
 }`
 

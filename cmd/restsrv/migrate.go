@@ -45,12 +45,12 @@ func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return fmt.Errorf("-from: %w", err)
 	}
-	defer func() { err = errors.Join(err, source.store.Close()) }()
+	defer func() { err = errors.Join(err, source.close()) }()
 	target, err := c.openAt(ctx, *to, opening{system: sys})
 	if err != nil {
 		return fmt.Errorf("-to: %w", err)
 	}
-	defer func() { err = errors.Join(err, target.store.Close()) }()
+	defer func() { err = errors.Join(err, target.close()) }()
 	m := &migration{c, source, target, slices.Concat(sys.all(), c.app.meta.Classes())}
 	if err := m.checkTarget(ctx, *force); err != nil {
 		return plain(err)

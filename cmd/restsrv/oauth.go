@@ -21,8 +21,8 @@ func (s *server) openOAuth(ctx context.Context, sessions *session.Sessions, hand
 	}
 	options, _ := oauth.ParseOptions(s.config.File, plugin.Path+".options", plugin.Options) // its faults were told with those of the file
 	p, err := oauth.New(ctx, oauth.Config{
-		Data: s.db.store, Classes: s.db.system.grants, Accounts: s.db.accounts, Hasher: s.db.hasher, Sessions: sessions, Options: options,
-		Issuer: s.issuer, PublicURL: s.config.PublicURL != "", Log: s.log,
+		Data: s.db.store, Classes: s.db.system.grants, Accounts: s.db.accounts, Hasher: s.db.hasher, Sessions: sessions, SignOut: "/auth/logout", Options: options,
+		Issuer: s.issuer, PublicURL: s.config.PublicURL != "", Guesses: s.db.guards.guesses, Audit: s.db.guards.audit, Log: s.log,
 	})
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *server) warnOfClients(ctx context.Context) error {
 		if a.Disabled {
 			continue
 		}
-		c, faults := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name})
+		c, faults := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name, Properties: a.Properties})
 		for _, f := range faults {
 			s.log.Warn("an OAuth2 client is not as it says: " + f.String())
 		}

@@ -16,8 +16,10 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/acl"
+	"restsrv/engine/audit"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
+	"restsrv/engine/guess"
 	"restsrv/engine/oauth"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
@@ -37,7 +39,9 @@ type database struct {
 	replays  *replay.Keeper
 	cursors  engine.CursorKey // the server's alone
 	hasher   *account.Hasher
+	guards   guards
 	system   *system
+	rules    *rules // of the application that is served; nil on the command line
 	file     string // of SQLite; a name in the application directory for others
 }
 
@@ -51,6 +55,8 @@ type system struct {
 	replays  *engine.Class
 	secrets  *engine.Class
 	sessions *engine.Class
+	guesses  *engine.Class
+	events   *engine.Class
 }
 
 func newSystem() *system {
@@ -63,11 +69,13 @@ func newSystem() *system {
 		replays:  replay.Class(),
 		secrets:  secret.Class(),
 		sessions: session.Class(),
+		guesses:  guess.Class(),
+		events:   audit.Class(),
 	}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions})
+	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events})
 }
 
 // opening says how a database is opened.
@@ -105,13 +113,18 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	d := &database{store: s, hasher: hasher, system: sys, file: path}
-	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Log: o.log}); err != nil {
+	d := &database{store: s, hasher: hasher, guards: newGuards(c, s, sys, o), system: sys, file: path}
+	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Audit: d.guards.audit, Log: o.log}); err != nil {
 		return nil, errors.Join(err, s.Close())
+	}
+	var enrich func(context.Context, *engine.Account) error
+	if c.MetaMap != nil || len(c.Profiles) > 0 {
+		enrich = d.enrich
 	}
 	d.accounts, err = account.New(account.Config{
 		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime,
-		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Log: o.log,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: enrich,
+		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: o.log,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -233,7 +246,7 @@ func user(ctx context.Context, args []string, s stdio) error {
 		if d, err = openForAccess(ctx, config, db, s); err != nil {
 			return nil, nil, err
 		}
-		return d.accounts, d.store.Close, nil
+		return d.accounts, d.close, nil
 	}}
 	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.policy.Roles(ctx) }
 	if in, ok := s.In.(*os.File); ok {

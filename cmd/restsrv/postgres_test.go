@@ -38,6 +38,7 @@ func TestTwoServers(t *testing.T) {
 	for _, p := range servers {
 		p.await(t)
 	}
+	mustRun(t, "acl", "grant", "-config", filepath.Join(servers[0].cmd.Dir, "deploy.json"), "-db", url, "anonymous", "c:::part@shared", "read", "use")
 	for i, p := range servers {
 		if status, body, err := p.request("GET", "/rest/crud/part@shared?_count=10", "", ""); err != nil || status != 200 || strings.Count(body, `"_id"`) != 1 {
 			t.Errorf("server %d: want the one object of deploy.json, got %d %q, %v\n%s", i, status, body, err, p.log())

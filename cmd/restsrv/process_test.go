@@ -53,10 +53,11 @@ func binary(t *testing.T) string {
 	return built.bin
 }
 
-// TestMain removes the binary, and the PostgreSQL that tests may have started,
-// when all tests are done.
+// TestMain removes the binary, what npm installed, and the PostgreSQL that tests
+// may have started, when all tests are done.
 func TestMain(m *testing.M) {
 	code := pgtest.Run(m)
+	os.RemoveAll(driver.dir) // does nothing for ""
 	if built.bin != "" {
 		os.RemoveAll(filepath.Dir(built.bin))
 	}

@@ -30,7 +30,12 @@ func TestREADME(t *testing.T) {
 			command = strings.ReplaceAll(command, "http://127.0.0.1:8888", p.url)
 			command = strings.ReplaceAll(command, "secret", adminPassword)
 			command = strings.ReplaceAll(command, "curl ", "curl -s ")
-			out, err := exec.Command("sh", "-c", command).Output()
+			if rest, ok := strings.CutPrefix(command, "restsrv "); ok {
+				command = binary(t) + " " + rest
+			}
+			shell := exec.Command("sh", "-c", command)
+			shell.Dir = p.cmd.Dir
+			out, err := shell.Output()
 			if err != nil {
 				t.Errorf("%s: %v", command, err)
 			}

@@ -30,10 +30,12 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv [flags]      serve until SIGTERM or SIGINT
   restsrv user ...     add, change and list accounts
   restsrv acl ...      say who may do what, and explain it
+  restsrv client ...   add, change and list OAuth2 clients
   restsrv import PATH  take objects, accounts and roles of an application, a data folder or NDJSON
   restsrv export       write everything as NDJSON
   restsrv migrate ...  copy everything into another database
   restsrv files        find and remove files that nothing holds
+  restsrv audit        list sign-ins, changes of access and denied requests
 
 Each command explains itself with -h.
 
@@ -43,7 +45,7 @@ Flags:
 // commands are what the first argument may be.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
-		"user": user, "acl": aclCommand, "import": importCommand, "export": exportCommand, "migrate": migrateCommand, "files": filesCommand,
+		"user": user, "acl": aclCommand, "client": clientCommand, "import": importCommand, "export": exportCommand, "migrate": migrateCommand, "files": filesCommand, "audit": auditCommand,
 	}
 }
 
@@ -106,7 +108,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 		return f, flag.ErrHelp
 	}
 	if set.NArg() > 0 {
-		fmt.Fprintf(s.Err, "restsrv: unknown command %q; the commands are acl, export, files, import, migrate, user and, without one, serving (restsrv -h)\n", set.Arg(0))
+		fmt.Fprintf(s.Err, "restsrv: unknown command %q; the commands are acl, audit, client, export, files, import, migrate, user and, without one, serving (restsrv -h)\n", set.Arg(0))
 		return f, errUsage
 	}
 	return f, nil

@@ -47,7 +47,7 @@ type server struct {
 func (s *server) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": s.db.store, "securedDataRepo": s.gate, "cachedDataRepo": s.gate, "metaRepo": s.meta,
-		"accounts": nil, "aclProvider": s.checker, "auth": nil, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
+		"accounts": nil, "aclProvider": rights{s.checker, s.db.policy}, "auth": s.db.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
 	}
 	s.config.AddNames(all)
@@ -77,7 +77,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.db.store.Close()) }()
+	defer func() { err = errors.Join(err, s.db.close()) }()
 	cursors, err := secret.Key(ctx, s.db.store, s.db.system.secrets, "cursor")
 	if err != nil {
 		return err
@@ -89,9 +89,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err := s.createObjects(ctx); err != nil {
 		return err
 	}
-	if err := s.openGate(); err != nil {
-		return err
-	}
+	s.openGate()
 	runtime, err := script.New(script.Config{Dir: c.Dir, MaxCPU: maxCPU(c), Dev: f.watch, Log: s.log})
 	if err != nil {
 		return err
@@ -154,8 +152,11 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 	if err != nil {
 		return err
 	}
+	if err := s.addGateways(handlers, sessions); err != nil {
+		return err
+	}
 	s.rest = rest.New(rest.Config{
-		Auth: s.db.accounts, Log: s.log, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Auth: s.db.accounts, Log: s.log, Audit: s.db.guards.audit, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
 		Sessions: sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: s.config.TrustedProxies,
 		Files: engine.Files{Storage: s.db.files, Data: s.gate, Meta: s.meta},
 	})
@@ -167,7 +168,7 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
 		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
-			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Log: s.log}
+			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Audit: s.db.guards.audit, Log: s.log}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})

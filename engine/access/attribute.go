@@ -18,11 +18,6 @@ type attribute struct {
 	value, label, shown *part
 }
 
-// resource is the name of the attribute in grants.
-func (a *attribute) resource() string {
-	return engine.AttributeResource + a.owner.FullName + "." + a.name
-}
-
 // part is a thing that an answer shows: the value of an attribute, the label of
 // one, one as people read it, or the display string of the items of a class.
 type part struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"restsrv/engine"
 )
@@ -248,7 +249,18 @@ func (x *explaining) missing() {
 
 // grantCommand is the command line that grants a permission.
 func grantCommand(subject, resource string, p engine.Permission) string {
-	return fmt.Sprintf("restsrv acl grant '%s' '%s' %s", subject, resource, p)
+	return "restsrv acl grant " + shellWord(subject) + " " + shellWord(resource) + " " + p.String()
+}
+
+// shellWord is a text as a shell takes it for one word.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("@:._-/", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func words(p engine.Permission) string {

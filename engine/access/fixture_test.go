@@ -99,7 +99,11 @@ func newItem(c *engine.Class, id string, pairs ...any) *engine.Item {
 	it.Values[c.KeyProperties()[0].Index] = id
 	for i := 0; i < len(pairs); i += 2 {
 		p := c.Property(pairs[i].(string))
-		v, err := p.Cast(pairs[i+1])
+		v := pairs[i+1]
+		if n, ok := v.(int); ok {
+			v = int64(n)
+		}
+		v, err := p.Cast(v)
 		if err != nil {
 			panic(err)
 		}

@@ -226,6 +226,67 @@ func TestS6FloodCostsTwentyHashes(t *testing.T) {
 	wantOK(t, "close", k.Close(context.Background()))
 }
 
+// Who proved this very password before is not kept out by a flood when it has
+// to be checked again: neither by limits and delays nor by the queue. It counts
+// as any other once it is wrong.
+func TestKnownPasswordsGoFirst(t *testing.T) {
+	f := newFixture(t)
+	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: 1})
+	f.add("ann@local")
+	f.add("bob@local")
+	g := &guesses{}
+	s := f.limited(g, nil)
+	wantOK(t, "first", signInFrom(s, "10.0.0.1", "ann@local", password))
+	f.clock.advance(time.Hour)
+	g.take()
+	g.err = engine.Errorf(engine.TooMany, "attempts", "too many")
+	wantOK(t, "again, though others are refused", signInFrom(s, "10.0.0.1", "ann@local", password))
+	g.err = nil
+
+	f.clock.advance(time.Hour)
+	held := f.data.hold() // bob has the slot, and somebody else fills the queue
+	order := make(chan string, 3)
+	var all sync.WaitGroup
+	all.Go(func() {
+		wantOK(t, "bob", signInFrom(s, "10.0.0.1", "bob@local", password))
+		order <- "bob"
+	})
+	<-held.arrived
+	all.Go(func() {
+		wantCode(t, "a guess", signInFrom(s, "10.0.0.1", "carl@local", "x"), engine.Unauthenticated)
+		order <- "guess"
+	})
+	for f.hasher.Queued() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	wantCode(t, "the queue is full", signInFrom(s, "10.0.0.1", "carl@local", "y"), engine.Unavailable)
+	all.Go(func() {
+		wantOK(t, "ann", signInFrom(s, "10.0.0.1", "ann@local", password))
+		order <- "ann"
+	})
+	time.Sleep(50 * time.Millisecond) // until ann waits
+	close(held.open)
+	all.Wait()
+	close(order)
+	var got []string
+	for who := range order {
+		got = append(got, who)
+	}
+	if slices.Index(got, "ann") > slices.Index(got, "guess") {
+		t.Errorf("the turns were %q", got)
+	}
+
+	f.clock.advance(time.Hour)
+	wantOK(t, "another process changes it", f.another().SetPassword(context.Background(), "ann@local", "new"))
+	g.take()
+	wantCode(t, "the old one", signInFrom(s, "10.0.0.1", "ann@local", password), engine.Unauthenticated)
+	wantCode(t, "the old one again", signInFrom(s, "10.0.0.1", "ann@local", password), engine.Unauthenticated)
+	want := []string{"failed ann@local 10.0.0.1", "admit ann@local 10.0.0.1", "admit ann@local 10.0.0.1", "failed ann@local 10.0.0.1"}
+	if heard := g.take(); !slices.Equal(heard, want) {
+		t.Errorf("heard %q, want %q", heard, want)
+	}
+}
+
 // S12: unknown, wrong, disabled, too long, malformed and hashes of either kind
 // are answered alike and cost the same work, also beside an account whose
 // imported hash is dearer than all others.

@@ -10,3 +10,6 @@ func (h *Hasher) Busy() bool { return len(h.slots) > 0 || h.waiting.Load() > 0 }
 
 // Waiting tells how many requests wait because of failures before them.
 func (s *Store) Waiting() int64 { return s.waiting.Load() }
+
+// Queued tells how many stand in the queue.
+func (h *Hasher) Queued() int64 { return h.waiting.Load() }

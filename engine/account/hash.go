@@ -32,6 +32,7 @@ type HasherConfig struct {
 // for concurrent use; one serves the whole process.
 type Hasher struct {
 	slots   chan struct{}
+	urgent  chan struct{} // hands a slot on to who goes before the queue
 	queue   int64
 	waiting atomic.Int64
 	tidy    *time.Timer // gives the memory of the last hash back
@@ -49,7 +50,7 @@ func NewHasher(c HasherConfig) *Hasher {
 	}
 	tidy := time.AfterFunc(tidyAfter, debug.FreeOSMemory)
 	tidy.Stop()
-	return &Hasher{slots: make(chan struct{}, c.Parallel), queue: int64(max(c.Queue, 0)), tidy: tidy}
+	return &Hasher{slots: make(chan struct{}, c.Parallel), urgent: make(chan struct{}), queue: int64(max(c.Queue, 0)), tidy: tidy}
 }
 
 // Hash returns the argon2id hash of a password as a PHC string. It waits for
@@ -100,8 +101,28 @@ func (h *Hasher) enter(ctx context.Context) error {
 	}
 }
 
+// enterFirst is enter for those whom a flood of others must not keep out: they
+// stand in no queue that can be full, and their turn is the next.
+func (h *Hasher) enterFirst(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return gaveUp(err)
+	}
+	select {
+	case h.slots <- struct{}{}:
+		return nil
+	case <-h.urgent:
+		return nil
+	case <-ctx.Done():
+		return gaveUp(ctx.Err())
+	}
+}
+
 func (h *Hasher) leave() {
-	<-h.slots
+	select {
+	case h.urgent <- struct{}{}: // the slot stays taken
+	default:
+		<-h.slots
+	}
 	h.tidy.Reset(tidyAfter)
 }
 

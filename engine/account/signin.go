@@ -27,6 +27,9 @@ type attempt struct {
 	counted  string // whose failures it is counted with: one name for all spellings of a login
 	password string
 	from     engine.Caller
+	// known says that this very password was right before: it is no guess, and
+	// is neither counted before it is checked nor kept waiting behind guesses.
+	known bool
 }
 
 // authenticatePassword is mode pwd. All failures of a complete credential are
@@ -40,10 +43,11 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 		return nil, err
 	}
 	key := s.prover.prove(id, c.Password)
+	known := s.passwords.find(key) != nil // perhaps for too long
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
-	try := attempt{key, id, id, c.Password, c.Caller}
+	try := attempt{key, id, id, c.Password, c.Caller, known}
 	if s.foldsCase {
 		try.counted = folded(id)
 	}
@@ -70,6 +74,9 @@ const maxWaiting = 1024
 // admit asks whether the attempt may be made, and waits as long as it has to,
 // before it takes its turn to hash.
 func (s *Store) admit(ctx context.Context, try attempt) error {
+	if try.known {
+		return nil
+	}
 	wait, err := s.guesses.Admit(ctx, try.counted, try.from)
 	if err != nil || wait <= 0 {
 		return err
@@ -215,13 +222,20 @@ type comparison struct {
 // whether the attempt may be made: those before it in the queue may have been
 // too many.
 func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err error) {
-	if err := s.hasher.enter(ctx); err != nil {
+	if try.known {
+		err = s.hasher.enterFirst(ctx)
+	} else {
+		err = s.hasher.enter(ctx)
+	}
+	if err != nil {
 		return c, err
 	}
 	defer s.hasher.leave()
-	if _, err := s.guesses.Admit(ctx, try.counted, try.from); err != nil {
-		c.why = "too many failures"
-		return c, err
+	if !try.known {
+		if _, err := s.guesses.Admit(ctx, try.counted, try.from); err != nil {
+			c.why = "too many failures"
+			return c, err
+		}
 	}
 	c.at = s.elapsed()
 	if checkID(try.id) == nil {

@@ -283,7 +283,7 @@ func TestSample(t *testing.T) {
 		t.Fatal(faults)
 	}
 	want := map[string]engine.AuthMode{"crud": engine.AuthPwd, "acceptor": engine.AuthPwd, "string-list": engine.AuthPwd, "token": engine.AuthPwd,
-		"echo": engine.AuthNone, "simple": engine.AuthPwd, "echo-pwd": engine.AuthPwd, "echo-token": engine.AuthToken}
+		"echo": engine.AuthNone, "simple": engine.AuthPwd, "echo-pwd": engine.AuthPwd, "echo-token": engine.AuthToken, "echo-oauth": engine.AuthOAuth}
 	for _, s := range c.Services {
 		if mode, ok := want[s.Name]; !ok || mode != s.Mode {
 			t.Errorf("service %s has mode %s, want %s", s.Name, s.Mode, mode)

@@ -242,5 +242,5 @@ func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	b, _ := json.Marshal(map[string]any{"code": status, "error": f.kind.Error(), "error_description": described(f.text)})
-	_, _ = w.Write(append(b, '\n')) // the client may be gone
+	_, _ = w.Write(b) // the client may be gone
 }

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/oauth"
 )
 
-// How clients say who they are, and what is refused alike.
-func TestClientsAreAuthenticated(t *testing.T) {
+// How clients say who they are. S12: whatever is wrong is refused alike.
+func TestS12ClientsAreAuthenticated(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.people.change("app@system", func(p *person) { p.password = "p%41+ß:x" })
 		encode := func(id, secret string) string {

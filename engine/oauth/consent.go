@@ -73,17 +73,22 @@ func inWords(s *engine.Scope) []string {
 	return lines
 }
 
+// style looks like the pages to sign in.
 const style = `
-:root{color-scheme:light dark}
-body{font:1rem/1.5 system-ui,sans-serif;margin:0;padding:1rem}
-main{max-width:28rem;margin:10vh auto 0}
-h1{font-size:1.4rem;margin:0 0 1rem}
-form{display:flex;gap:.75rem;margin:1.5rem 0}
-button{font:inherit;padding:.5rem 1.5rem;border:1px solid currentColor;border-radius:.3rem;background:none;color:inherit;cursor:pointer}
-button[name=grant]{background:#1b5e9b;border-color:#1b5e9b;color:#fff}
-button:focus-visible{outline:3px solid #e08a00;outline-offset:2px}
-small{opacity:.8}
-strong,li,small{overflow-wrap:anywhere}
+:root { color-scheme: light dark; --edge: #767a80; --accent: #1f5fbf; }
+@media (prefers-color-scheme: dark) { :root { --edge: #8d9299; --accent: #8ab4f8; } }
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; font: 1rem/1.5 system-ui, sans-serif; }
+main { width: 100%; max-width: 26rem; }
+h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 1.25rem; }
+ul { padding-left: 1.25rem; }
+form { display: flex; gap: .75rem; margin: 1.5rem 0; }
+button { flex: 1; padding: .7rem; font: inherit; font-weight: 600; border: 1px solid var(--edge); border-radius: .4rem; background: Canvas; color: CanvasText; cursor: pointer; }
+button[name=grant] { border-color: var(--accent); background: var(--accent); color: Canvas; }
+button:focus-visible, a:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
+a { color: var(--accent); }
+.hint { font-size: .875rem; opacity: .8; }
+main { overflow-wrap: anywhere; }
 `
 
 // pagePolicy lets a page show its own style and nothing else. It says nothing
@@ -94,9 +99,13 @@ var pagePolicy = func() string {
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
 }()
 
+// pages has a referrer policy beside the header's no-referrer: with that one
+// browsers that speak plain HTTP to another machine send forms with "Origin:
+// null", which can be compared with nothing.
 var pages = template.Must(template.New("head").Parse(`<!DOCTYPE html>
 <html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title><style>` + style + `</style></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="same-origin"><title>{{.Title}}</title><style>` + style + `</style></head>
 <body><main>
 <h1>{{.Title}}</h1>
 {{if .Client}}<p><strong>{{.Client}}</strong> asks to act for you, <strong>{{.Account}}</strong>. It may then:</p>
@@ -108,7 +117,7 @@ var pages = template.Must(template.New("head").Parse(`<!DOCTYPE html>
 <button type="submit" name="grant" value="1">Grant</button>
 <button type="submit" name="deny" value="1">Deny</button>
 </form>
-<p><small>The client is {{.ID}}. Either answer takes you to {{.Host}}.</small></p>
+<p class="hint">The client is {{.ID}}. Either answer takes you to {{.Host}}.{{if .SignOut}} You are not {{.Account}}? <a href="{{.SignOut}}">Sign out</a> first.{{end}}</p>
 {{else}}<p>{{.Text}}</p>
 <p>The request for access cannot be answered: the application that sent you here has to be mended, or is not what it seems.</p>
 {{end}}</main></body>
@@ -118,6 +127,7 @@ var pages = template.Must(template.New("head").Parse(`<!DOCTYPE html>
 // page is what a page shows: a question of a client, or a text.
 type page struct {
 	Title, Client, ID, Account, Host, Text string
+	SignOut                                string // path of the page for it
 	Lines                                  []string
 }
 
@@ -137,7 +147,7 @@ func (p *Provider) showConsent(w http.ResponseWriter, _ *http.Request, a *asked)
 	if u, err := url.Parse(where); err == nil && u.Host != "" {
 		where = u.Scheme + "://" + u.Host
 	}
-	show(w, http.StatusOK, page{Title: "Grant access?", Client: a.client.Name, ID: a.client.ID, Account: a.account.ID, Host: where, Lines: inWords(a.scope)})
+	show(w, http.StatusOK, page{Title: "Grant access?", Client: a.client.Name, ID: a.client.ID, Account: a.account.ID, Host: where, SignOut: p.cfg.SignOut, Lines: inWords(a.scope)})
 }
 
 func showRefusal(w http.ResponseWriter, status int, f *failure) {

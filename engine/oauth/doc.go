@@ -6,9 +6,10 @@
 // of Config.
 //
 // Reading order: oauth.go (what there is), client.go (who asks), authorize.go
-// and consent.go (a person grants), token.go (codes and refresh tokens become
-// tokens), grant.go (what is stored, and used once), bearer.go (requests to
-// services), manage.go (revocation, introspection, metadata).
+// and consent.go (a person grants), token.go and exchange.go (codes and refresh
+// tokens become tokens), grant.go (what is stored, and used once), bearer.go
+// (requests to services), manage.go (revocation, introspection, metadata),
+// flows.go and failure.go (what the library asks and is told).
 //
 // The library github.com/go-oauth2/oauth2 is behind it: its server runs a
 // grant type to its end against our Manager (flows.go) and words answers and

@@ -64,7 +64,7 @@ func TestS8RefreshTokenIsUsedOnce(t *testing.T) {
 
 func wantOneSuccess(t *testing.T, f *fixture, pairs ...string) {
 	t.Helper()
-	providers := []answer{}
+	var answers []answer
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	other := f.another()
@@ -77,12 +77,12 @@ func wantOneSuccess(t *testing.T, f *fixture, pairs ...string) {
 			a := exchangeAt(p, "ext@system", pairs...)
 			mu.Lock()
 			defer mu.Unlock()
-			providers = append(providers, a)
+			answers = append(answers, a)
 		})
 	}
 	wg.Wait()
 	var won []answer
-	for _, a := range providers {
+	for _, a := range answers {
 		if a.status == 200 {
 			won = append(won, a)
 		} else {

@@ -45,6 +45,7 @@ type Config struct {
 	Accounts Accounts
 	Hasher   Hasher
 	Sessions Sessions
+	SignOut  string // path of the page to sign out at, "" for none
 	Options  Options
 
 	Issuer    func() string // the address of this server, without a slash at its end

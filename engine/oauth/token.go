@@ -123,7 +123,7 @@ func writeJSON(w http.ResponseWriter, status int, data map[string]any) {
 	}
 	h.Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(b, '\n')) // the client may be gone
+	_, _ = w.Write(b) // the client may be gone
 }
 
 // caller proves the client that calls an endpoint, by Authorization: Basic or

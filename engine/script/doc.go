@@ -10,14 +10,16 @@
 // one), group.go and vm.go (where calls run), call.go (one request), result.go
 // and failure.go (what it answers), repository.go, reading.go, writing.go and
 // item.go (data), meta.go (classes), storage.go and multipart.go (files),
-// converter.go (converters of the acceptor), manager.go (reload).
+// user.go and acl.go (who asks, and what it may do), converter.go (converters of the acceptor), manager.go (reload).
 //
 // How a call runs. A service has a small group of VMs. A VM runs one turn at a
 // time: the start of a handler, the completion of something it awaits, a
 // timer. Who brings a turn to an idle VM runs it on its own goroutine; who
 // finds the VM busy leaves the turn in the VM's queue. Many calls share a VM,
 // each waiting for its own promises, and the account that dataRepo acts for
-// follows the asynchronous context, never the VM. A watchdog interrupts a turn
+// follows the asynchronous context, never the VM. Classes are looked up in the
+// view of the repository they are named to; metaRepo shows the views of the
+// account, unless the options name a repository that hides nothing. A watchdog interrupts a turn
 // that burns too much CPU, and the longest turn while the heap is too large
 // (heap.go); an interrupted VM is thrown away, because what it had queued is
 // lost.

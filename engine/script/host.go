@@ -303,6 +303,8 @@ func (h *host) option(name string, value any) goja.Value {
 		return h.metaRepository(value)
 	case engine.FileStorage:
 		return h.fileStorage(value)
+	case engine.Authenticator:
+		return h.auth()
 	case engine.Access:
 		return h.aclProvider(value)
 	case nil, bool, string, int64, float64, number, []any, engine.Fields:

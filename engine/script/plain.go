@@ -22,7 +22,7 @@ func plainClass(c *engine.Class) engine.Fields {
 	}
 	dependencies := []any{}
 	for _, d := range c.Dependencies {
-		if path := texts(d); !c.Mentions(path) {
+		if path := texts(d); !c.Conceals(path) {
 			dependencies = append(dependencies, path)
 		}
 	}
@@ -43,20 +43,20 @@ func plainClass(c *engine.Class) engine.Fields {
 // lacks.
 func plainSemantic(c *engine.Class) any {
 	v := written(c.Source, "semantic", c.Semantic)
-	if !c.Mentions(v) {
+	if !c.Conceals(v) {
 		return v
 	}
 	text, ok := v.(string)
 	if !ok {
 		return nil
 	}
-	return strings.Join(slices.DeleteFunc(strings.Split(text, "|"), func(piece string) bool { return c.Mentions(piece) }), "|")
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "|"), func(piece string) bool { return c.Conceals(piece) }), "|")
 }
 
 // plainProperty is a property of c, without what mentions what the view lacks.
 func plainProperty(c *engine.Class, p *engine.Property) engine.Fields {
 	said := func(name string, known any) any {
-		if v := written(p.Source, name, known); !c.Mentions(v) {
+		if v := written(p.Source, name, known); !c.Conceals(v) {
 			return v
 		}
 		return nil

@@ -197,6 +197,19 @@ func TestUser(t *testing.T) {
 	expect(t, answer(send(t, g, request{account: bob})), jsonType+`["bob@local","Bob",["clerk","unit-7"],{"unit":{"n":7},"tags":["a"]},[true,true,true,false,false,false,false],[],"{}"]`)
 }
 
+// signIn is an engine.Authenticator that is never asked.
+type signIn struct{ engine.Authenticator }
+
+// TestAuthGetUser is the ancestor's auth.getUser(req).
+func TestAuthGetUser(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.opts = engine.Options{"auth": signIn{}}
+	g := a.load(`const auth = options.auth; module.exports = {'GET /': (req) => [auth.getUser(req).id(), auth.getUser(req).isMe('clerk'), Object.keys(auth)]}`)
+	expect(t, answer(send(t, g, request{account: &engine.Account{ID: "bob@local", Roles: []string{"clerk"}}})), jsonType+`["bob@local",true,[]]`)
+	g = a.load(`module.exports = {'GET /': (req) => { try { options.auth.getUser({user: 1}) } catch (e) { return e.message } }}`)
+	expect(t, answer(send(t, g, request{})), jsonType+`"this method must be called on the request"`)
+}
+
 // rights is an engine.Access and engine.Policy over grants.
 type rights struct{ *engine.Grants }
 
@@ -250,8 +263,8 @@ func TestViewsAreNotKept(t *testing.T) {
 		base := h.class(app.repo.class)
 		for range maxViews * 2 {
 			view := newSecured(app.repo).views.Of(app.repo.class)
-			if h.class(view) != h.class(view) {
-				t.Fatal("a view has two objects")
+			if first := h.class(view); h.class(view) != first {
+				t.Error("a view has two objects")
 			}
 		}
 		if len(h.classes) > maxViews+1 || h.class(app.repo.class) != base {

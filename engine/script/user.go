@@ -52,6 +52,16 @@ func (h *host) user(a *engine.Account) goja.Value {
 	return o
 }
 
+// auth makes the object auth: getUser(req) is the account that the request acts
+// for. Signing in is the server's.
+func (h *host) auth() goja.Value {
+	o := h.js.NewObject()
+	h.method(o, "getUser", func(call goja.FunctionCall) goja.Value {
+		return h.user(h.requestOf(call.Argument(0)).req.Account)
+	})
+	return o
+}
+
 // accountOf is the account that an object of ours shows, nil for any other
 // value.
 func (h *host) accountOf(v goja.Value) *engine.Account {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -62,10 +63,21 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 		noStore(w.Header())
 		redirect(w, signInPath, nil)
 		return
+	case reason(err) == reasonEnded:
+		p.Message = messages["ended"]
+		s.setCookie(w, r, "") // said once
 	case query.Get("m") == "out":
 		p.Notice = "You are signed out."
 	}
 	p.write(w, http.StatusOK)
+}
+
+func reason(err error) string {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
 }
 
 // busyPage says that the sign-in was not looked at, and when it will be.

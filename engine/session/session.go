@@ -167,7 +167,7 @@ func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Acco
 	if back := localPath(r.URL.RequestURI()); back != "" {
 		query.Set("return", back)
 	}
-	if e, ok := err.(*engine.Error); ok && e.Reason == reasonEnded {
+	if reason(err) == reasonEnded {
 		query.Set("m", "ended")
 	}
 	noStore(w.Header())

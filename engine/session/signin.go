@@ -13,8 +13,9 @@ import (
 	"restsrv/engine"
 )
 
-// maxForm bounds the body of a sign-in: a password has at most 1024 bytes.
-const maxForm = 16 << 10
+// maxForm bounds the body of a sign-in: a password has at most 1024 bytes, the
+// path to return to maxReturn, of which encoding makes up to three times as many.
+const maxForm = 64 << 10
 
 // form is what somebody signs in with.
 type form struct{ username, kind, password, back string }
@@ -115,7 +116,7 @@ func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, err
 		select {
 		case <-time.After(200 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, "", engine.Wrap(ctx.Err(), "a sign-in was given up")
+			return nil, "", &engine.Error{Code: engine.Timeout, Reason: "given-up", Message: "the sign-in was given up", Err: ctx.Err()}
 		}
 	}
 	e := engine.Errorf(engine.Unavailable, "account-changing", "the account is being changed, try again")

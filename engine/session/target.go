@@ -8,13 +8,15 @@ import (
 
 // maxReturn bounds the path to return to; it holds all that a client asks of a
 // consent page.
-const maxReturn = 4096
+const maxReturn = 16 << 10
 
 // localPath returns a target that stays on this server whoever reads it: a
-// path and a query. "" for everything else: other sites in all spellings, and
-// what some browsers make another site of.
+// path and a query, as browsers write them. "" for everything else: other sites
+// in all spellings, and what some browsers make another site of.
 func localPath(target string) string {
-	if len(target) > maxReturn || !strings.HasPrefix(target, "/") {
+	target, _, _ = strings.Cut(target, "#")
+	foreign := func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
+	if len(target) > maxReturn || !strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") || strings.ContainsFunc(target, foreign) {
 		return ""
 	}
 	u, err := url.Parse(target)
@@ -24,7 +26,7 @@ func localPath(target string) string {
 	path := u.Path
 	// What is encoded twice may be decoded by something on the way.
 	for range 3 {
-		if len(path) > 1 && (path[1] == '/' || path[1] == '\\') || strings.ContainsFunc(path, dangerous) {
+		if strings.HasPrefix(path, "//") || strings.ContainsFunc(path, dangerous) {
 			return ""
 		}
 		again, err := url.PathUnescape(path)
@@ -33,18 +35,12 @@ func localPath(target string) string {
 		}
 		path = again
 	}
-	if strings.ContainsFunc(target, dangerous) {
-		return ""
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String()
+	return target
 }
 
 // dangerous are control characters, which browsers drop or end a header at,
 // and the backslash, which they take for a slash.
-func dangerous(r rune) bool {
-	return r < ' ' || r == '\\' || r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029'
-}
+func dangerous(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f || r == '\\' }
 
 // redirect leads to a local path.
 func redirect(w http.ResponseWriter, path string, query url.Values) {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"restsrv/engine/audit"
+)
+
+const auditUsage = `restsrv audit lists what the database keeps of sign-ins, of changes of accounts,
+tokens, clients and permissions, and of denied requests, oldest first, one a
+line: time, kind, account, address, request, service, details. It works beside a
+running server.
+
+  restsrv audit                                   the last 24 hours
+  restsrv audit -since 30m -kind sign-in-failed
+  restsrv audit -since 2024-05-01 -account admin@local
+
+The server keeps events when deploy.json has "audit": true, or
+"audit": {"keep": 90}, days, in globals; its log has them in any case.
+`
+
+// auditCommand is restsrv audit.
+func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
+	c := newDataCommand("audit", auditUsage, s)
+	c.dbFlag()
+	selection := audit.Selection{Since: time.Now().Add(-24 * time.Hour)}
+	c.set.Func("since", "first `time`: 30m, 24h, 7d, or 2024-05-01, or 2024-05-01T12:00:00Z (default 24h)", func(text string) error {
+		t, err := sinceTime(text, time.Now())
+		selection.Since = t
+		return err
+	})
+	c.set.StringVar(&selection.Account, "account", "", "only of `<user>@<type>`")
+	c.set.StringVar(&selection.Kind, "kind", "", "only of that `kind`: sign-in, sign-in-failed, sign-out, account, token, client, permission, denied ...")
+	if _, err := c.parse(args, 0); err != nil {
+		return err
+	}
+	if err := c.load(); err != nil {
+		return err
+	}
+	d, err := c.open(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	n := 0
+	err = audit.List(ctx, d.store, d.system.events, selection, func(e audit.Entry) error {
+		n++
+		_, err := fmt.Fprintln(s.Out, strings.TrimRight(strings.Join([]string{
+			e.At.Format("2006-01-02T15:04:05.000Z"), e.Kind, dash(e.Account), dash(e.Address), dash(e.Request), dash(e.Service), e.Details,
+		}, "  "), " "))
+		return err
+	})
+	if err != nil {
+		return plain(err)
+	}
+	if n == 0 && !c.app.config.Audit.On {
+		fmt.Fprintf(s.Err, "%s does not switch \"audit\" on: events are in the server's log only\n", c.app.config.File)
+	}
+	return nil
+}
+
+func dash(s string) string { return first(s, "-") }
+
+// sinceTime reads how long ago, or when.
+func sinceTime(text string, now time.Time) (time.Time, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n int
+		if _, err := fmt.Sscanf(days+"|", "%d|", &n); err == nil && n >= 0 && n <= 36_600 {
+			return now.AddDate(0, 0, -n), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return now, errors.New("expected 30m, 24h, 7d, 2024-05-01 or 2024-05-01T12:00:00Z")
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"net/http"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// S26: no password and no token, right or wrong, on whichever way it comes,
+// gets into the log, at any level, or into what the audit keeps.
+func TestS26SecretsOfRequests(t *testing.T) {
+	t.Parallel()
+	dir := application(t, map[string]string{"deploy.json": `{"globals": {"audit": true, "signIn": {"perAccount": 3}}, "modules": {"rest": {"globals": {
+		"di": {"simple": {"module": "builtin/echo"}, "bearer": {"module": "builtin/echo"}, "other": {"module": "builtin/echo"}},
+		"authMode": {"bearer": "token", "other": "oauth"}}}}}`})
+	p := start(t, dir, "-log", "debug")
+	send := func(path string, header ...string) string {
+		r, err := http.NewRequest("GET", p.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.Status
+	}
+	_, token, err := p.request("GET", "/rest/token", "", "")
+	if err != nil || len(token) != 40 {
+		t.Fatalf("no token: %q, %v", token, err)
+	}
+	if s := send("/rest/bearer", "Authorization", "Bearer "+token); s != "200 OK" {
+		t.Errorf("the token is answered %s", s)
+	}
+	wrong := strings.Repeat("c0ffee", 6) + "cafe"
+	for range 5 { // until it is refused
+		send("/rest/simple", "Authorization", "Basic admin@local:canary-basic")
+	}
+	for _, path := range []string{"/rest/simple", "/rest/bearer", "/rest/other", "/rest/none", "/files/none"} {
+		send(path, "auth-user", "ann", "auth-user-type", "local", "auth-pwd", "canary-header")
+		send(path, "Authorization", "Bearer "+wrong)
+		send(path, "auth-token", wrong)
+		send(path, "Authorization", "Basic canary-without-colon")
+		send(path, "Authorization", "canary-scheme canary-value")
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-p.done
+	list := exec.Command(binary(t), "audit")
+	list.Dir = dir
+	events, err := list.CombinedOutput()
+	if err != nil || !strings.Contains(string(events), "sign-in-failed  admin@local") || !strings.Contains(string(events), `"reason":"too many failures"`) {
+		t.Errorf("%v, events:\n%s", err, events)
+	}
+	for where, text := range map[string]string{"the log": p.log(), "the audit": string(events)} {
+		for _, canary := range []string{"canary", token, wrong, adminPassword, "argon2id"} {
+			if i := strings.Index(text, canary); i >= 0 {
+				t.Errorf("%s tells %s: %s", where, canary, text[max(0, i-200):min(len(text), i+200)])
+			}
+		}
+	}
+}
+
+func TestSinceTime(t *testing.T) {
+	now := time.Date(2024, 5, 10, 12, 0, 0, 0, time.Local)
+	for text, want := range map[string]time.Time{
+		"30m": now.Add(-30 * time.Minute), "24h": now.Add(-24 * time.Hour), "7d": now.AddDate(0, 0, -7), "0d": now,
+		"2024-05-01": time.Date(2024, 5, 1, 0, 0, 0, 0, time.Local), "2024-05-01T10:00:00Z": time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC),
+	} {
+		if got, err := sinceTime(text, now); err != nil || !got.Equal(want) {
+			t.Errorf("%s is %s, %v; want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "d", "-1d", "1.5d", "7d3", "-1h", "yesterday", "2024-13-01"} {
+		if got, err := sinceTime(text, now); err == nil {
+			t.Errorf("%q is %s", text, got)
+		}
+	}
+}

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/acl"
+	"restsrv/engine/oauth"
+)
+
+const clientUsage = `restsrv client manages the OAuth2 clients of an application, also while its
+server runs, which follows every change within a second. A client is an account
+of type system, whose password is its secret.
+
+  restsrv client add [flags] NAME     make a client, and show its secret this once;
+                                      of one that is there, change what flags name
+  restsrv client list                 show all clients
+  restsrv client secret NAME          give it another secret, and show it this once
+  restsrv client remove NAME          delete it, with its permissions and all it was given
+
+NAME is <user>@system, or without @system. An account of another type is a
+client too once it was added here; removing takes only that from it.
+
+  restsrv client add -name "Our shop" -redirect https://shop.example/callback shop
+`
+
+// clientRun is one call of restsrv client.
+type clientRun struct {
+	config, db, name          string
+	redirects, grants, scopes []string
+	public, remember          bool
+	given                     map[string]bool // flags, by name
+	io                        stdio
+	d                         *database
+}
+
+func clientSubcommands() map[string]func(ctx context.Context, r *clientRun, id string) error {
+	return map[string]func(ctx context.Context, r *clientRun, id string) error{
+		"add": clientAdd, "list": clientList, "secret": clientSecret, "remove": clientRemove,
+	}
+}
+
+// clientCommand is restsrv client. args begin with the name of the subcommand.
+func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
+	if len(args) == 0 {
+		fmt.Fprint(s.Err, clientUsage)
+		return errUsage
+	}
+	r := &clientRun{io: s, given: map[string]bool{}}
+	command, ok := clientSubcommands()[args[0]]
+	if !ok && !strings.HasPrefix(args[0], "-") {
+		fmt.Fprintf(s.Err, "restsrv client: unknown command %q; the commands are add, list, remove and secret (restsrv client -h)\n", args[0])
+		return errUsage
+	}
+	if !ok {
+		args = append([]string{"add"}, args...)
+	}
+	names, err := r.parse(args[0], args[1:])
+	if err != nil {
+		return err
+	}
+	id := ""
+	if args[0] != "list" {
+		if len(names) != 1 || names[0] == "" {
+			fmt.Fprintf(s.Err, "restsrv client %s: expected one name, found %d (restsrv client -h)\n", args[0], len(names))
+			return errUsage
+		}
+		if id = names[0]; !strings.Contains(id, "@") {
+			id += "@system"
+		}
+	} else if len(names) > 0 {
+		fmt.Fprintf(s.Err, "restsrv client list: takes no arguments, found %q\n", names[0])
+		return errUsage
+	}
+	r.d, err = openForAccess(ctx, r.config, r.db, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.d.close()) }()
+	return plain(command(ctx, r, id))
+}
+
+// parse reads flags, which may stand before and after the name.
+func (r *clientRun) parse(command string, args []string) (names []string, err error) {
+	set := flag.NewFlagSet("restsrv client "+command, flag.ContinueOnError)
+	set.SetOutput(r.io.Err)
+	set.StringVar(&r.config, "config", "deploy.json", "the deploy.json of the application")
+	set.StringVar(&r.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
+	if command == "add" {
+		list := func(to *[]string) func(string) error {
+			return func(s string) error { *to = append(*to, s); return nil }
+		}
+		set.StringVar(&r.name, "name", "", "name to show to who is asked")
+		set.Func("redirect", "`URI` that codes may go to; the flag may be repeated", list(&r.redirects))
+		set.Func("grant", "`type` that it may use: authorization_code, refresh_token (both by default) or client_credentials; may be repeated", list(&r.grants))
+		set.Func("scope", "`service`, or service:permission, that it may ask for at most; may be repeated (default all)", list(&r.scopes))
+		set.BoolVar(&r.public, "public", false, "it cannot keep a secret, as programs on people's machines: PKCE proves it")
+		set.BoolVar(&r.remember, "remember", false, "who agreed once is not asked again")
+	}
+	set.Usage = func() {
+		fmt.Fprint(r.io.Err, clientUsage, "\nFlags of ", command, ":\n")
+		set.PrintDefaults()
+	}
+	for {
+		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+			return nil, err
+		} else if err != nil {
+			return nil, errUsage
+		}
+		if set.NArg() == 0 {
+			set.Visit(func(f *flag.Flag) { r.given[f.Name] = true })
+			return names, nil
+		}
+		names, args = append(names, set.Arg(0)), set.Args()[1:]
+	}
+}
+
+// apply puts what the flags say into what the properties of an account say of
+// a client, and refuses what would not count.
+func (r *clientRun) apply(id string, properties engine.Fields) (engine.Fields, error) {
+	value, _ := properties.Get("oauth")
+	old, _ := value.(engine.Fields)
+	all := func(list []string) []any {
+		values := make([]any, len(list))
+		for i, s := range list {
+			values[i] = s
+		}
+		return values
+	}
+	own := without(old, "")
+	for _, f := range []struct {
+		flag, name string
+		value      any
+	}{
+		{"name", "name", r.name}, {"redirect", "redirectUris", all(r.redirects)}, {"grant", "grants", all(r.grants)},
+		{"scope", "scopes", all(r.scopes)}, {"public", "public", r.public}, {"remember", "remember", r.remember},
+	} {
+		if r.given[f.flag] {
+			own = append(without(own, f.name), engine.Field{Name: f.name, Value: f.value})
+		}
+	}
+	changed := append(without(properties, "oauth"), engine.Field{Name: "oauth", Value: own})
+	c, faults := oauth.ClientOf(&engine.Account{ID: id, Properties: changed})
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	if c.Public && len(c.RedirectURIs) == 0 {
+		return nil, errors.New("a public client needs a redirect URI: -redirect URI")
+	}
+	return changed, nil
+}
+
+// without are the fields but those of a name.
+func without(fields engine.Fields, name string) (rest engine.Fields) {
+	for _, f := range fields {
+		if f.Name != name {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+func clientAdd(ctx context.Context, r *clientRun, id string) error {
+	old, err := r.d.accounts.Get(ctx, id)
+	if err == nil {
+		properties, err := r.apply(id, old.Properties)
+		if err == nil {
+			err = r.d.accounts.SetProperties(ctx, id, properties)
+		}
+		if err == nil {
+			r.told(ctx, id, "changed")
+		}
+		return err
+	}
+	if engine.CodeOf(err) != engine.NotFound {
+		return err
+	}
+	properties, err := r.apply(id, nil)
+	if err != nil {
+		return err
+	}
+	if all, err := r.d.accounts.List(ctx); err != nil {
+		return err
+	} else if len(all) == 0 { // the first account is the administrator
+		return errors.New("there are no accounts yet: start the server once, or add one with restsrv user add")
+	}
+	login, _, _ := strings.Cut(id, "@")
+	secret := newClientSecret()
+	if err := r.d.accounts.Add(ctx, account.Account{ID: id, Name: first(r.name, login), Properties: properties}, secret); err != nil {
+		return err
+	}
+	r.told(ctx, id, "added")
+	r.show(secret, r.public)
+	return nil
+}
+
+// newClientSecret is 160 random bits, in characters that are the same in each
+// form a client may send them in.
+func newClientSecret() string {
+	b := make([]byte, 20)
+	rand.Read(b) // never fails: it ends the process instead
+	return hex.EncodeToString(b)
+}
+
+func (r *clientRun) show(secret string, public bool) {
+	if !public {
+		fmt.Fprintf(r.io.Out, "secret: %s\n", secret)
+	}
+}
+
+// told says what happened to a client, here and to the auditor.
+func (r *clientRun) told(ctx context.Context, id, change string) {
+	r.audit(ctx, id, change)
+	fmt.Fprintf(r.io.Out, "client %s %s\n", id, change)
+}
+
+func (r *clientRun) audit(ctx context.Context, id, change string) {
+	r.d.guards.audit.Audit(ctx, engine.Event{Kind: engine.ClientChanged,
+		Details: engine.Fields{{Name: "change", Value: change}, {Name: "client", Value: id}}})
+}
+
+// existing returns a client.
+func (r *clientRun) existing(ctx context.Context, id string) (*oauth.Client, error) {
+	a, err := r.d.accounts.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	c, _ := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name, Properties: a.Properties})
+	if c == nil {
+		return nil, fmt.Errorf("account %s is no client: restsrv client add makes it one", id)
+	}
+	return c, nil
+}
+
+func clientSecret(ctx context.Context, r *clientRun, id string) error {
+	c, err := r.existing(ctx, id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.Public:
+		return fmt.Errorf("client %s is public and has no secret", id)
+	case !strings.HasSuffix(id, "@system"):
+		return fmt.Errorf("the secret of %s is somebody's password: restsrv user passwd changes it", id)
+	}
+	secret := newClientSecret()
+	if err := r.d.accounts.SetPassword(ctx, id, secret); err != nil {
+		return err
+	}
+	r.audit(ctx, id, "secret")
+	r.show(secret, false)
+	return nil
+}
+
+func clientRemove(ctx context.Context, r *clientRun, id string) error {
+	if _, err := r.existing(ctx, id); err != nil {
+		return err
+	}
+	if err := r.removeAccount(ctx, id); err != nil {
+		return err
+	}
+	err := oauth.EndClient(ctx, r.d.store, r.d.system.grants, id)
+	if err == nil {
+		r.told(ctx, id, "removed")
+	}
+	return err
+}
+
+// removeAccount removes the account of a client and its permissions. Of one
+// that is also somebody's, only that it is a client.
+func (r *clientRun) removeAccount(ctx context.Context, id string) error {
+	if !strings.HasSuffix(id, "@system") {
+		a, err := r.d.accounts.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		return r.d.accounts.SetProperties(ctx, id, without(a.Properties, "oauth"))
+	}
+	if err := r.d.accounts.Remove(ctx, id); err != nil {
+		return err
+	}
+	grants, err := r.d.policy.List(ctx, acl.Filter{Subject: id})
+	for _, g := range grants {
+		if err == nil {
+			_, err = r.d.policy.Deny(ctx, g)
+		}
+	}
+	return err
+}
+
+func clientList(ctx context.Context, r *clientRun, _ string) error {
+	all, err := r.d.accounts.List(ctx)
+	if err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(r.io.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "CLIENT\tNAME\tSTATE\tKIND\tGRANTS\tSCOPES\tREDIRECT URIS")
+	for _, a := range all {
+		c, faults := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name, Properties: a.Properties})
+		if c == nil {
+			continue
+		}
+		for _, f := range faults {
+			fmt.Fprintln(r.io.Err, "warning:", f)
+		}
+		state, kind := "enabled", "confidential"
+		if a.Disabled {
+			state = "disabled"
+		}
+		if c.Public {
+			kind = "public"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", cell(c.ID), cell(c.Name), state, kind,
+			cell(strings.Join(c.Grants, ",")), cell(c.Scope.String()), cell(strings.Join(c.RedirectURIs, ",")))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestConsentPages drives /oauth2/grant.
+func TestConsentPages(t *testing.T) {
+	t.Parallel()
+	tool(t, "chromium")
+	dir := t.TempDir()
+	config := `{"globals": {"plugins": {"oauth": {"module": "lib/oAuthAdapter", "options": {"clients": [
+		{"id": "native", "name": "A tool of <b>ours</b>", "public": true, "redirectUris": ["http://127.0.0.1/livez"]}]}}}}}`
+	if err := os.WriteFile(filepath.Join(dir, "deploy.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	browse(t, "consent.mjs", map[string]string{"main": start(t, dir).url})
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+)
+
+// oauthApplication has a service of mode oauth and clients of each kind. The
+// secret of web is one that is written differently in each form it is sent in.
+const oauthApplication = `{"globals": {"plugins": {"oauth": {"module": "lib/oAuthAdapter", "options": {"clients": [
+	{"id": "web", "secret": "s/3:%+ß", "redirectUris": ["https://web.example/cb?from=restsrv", "https://web.example/cb"], "account": "admin@local",
+	 "grants": ["authorization_code", "refresh_token", "client_credentials"], "scopes": ["echo-oauth", "crud"]},
+	{"id": "native", "public": true, "redirectUris": ["http://127.0.0.1/cb"]}]}}}},
+	"modules": {"rest": {"globals": {"di": {"echo-oauth": {"module": "scripts/echo.js"}}, "authMode": {"echo-oauth": "oauth"}}}}}`
+
+func startOAuth(t *testing.T) *process {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("deploy.json", oauthApplication)
+	if err := os.Mkdir(filepath.Join(dir, "scripts"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("scripts/echo.js", `module.exports = {'POST /': () => ({echo: 'peekaboo'})};`)
+	return start(t, dir)
+}
+
+// signedIn is a browser in which admin@local has signed in; it follows no
+// redirects.
+func signedIn(t *testing.T, server string) *http.Client {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	r, err := browser.PostForm(server+"/auth", url.Values{"username": {"admin"}, "password": {adminPassword}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	if r.StatusCode != http.StatusFound {
+		t.Fatalf("signing in: %s", r.Status)
+	}
+	return browser
+}
+
+// granted are the parameters of the answer when the person grants.
+func granted(t *testing.T, browser *http.Client, address string) url.Values {
+	t.Helper()
+	r, err := browser.PostForm(address, url.Values{"grant": {"1"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Body.Close()
+	to, err := r.Location()
+	if err != nil {
+		t.Fatalf("%s: %v", r.Status, err)
+	}
+	return to.Query()
+}
+
+// TestGoClient runs every flow with golang.org/x/oauth2.
+func TestGoClient(t *testing.T) {
+	t.Parallel()
+	p := startOAuth(t)
+	browser := signedIn(t, p.url)
+	ctx := context.Background()
+	endpoint := oauth2.Endpoint{AuthURL: p.url + "/oauth2/grant", TokenURL: p.url + "/oauth2/token"}
+	for name, c := range map[string]*oauth2.Config{
+		"in a header, found out": {ClientID: "web", ClientSecret: "s/3:%+ß", RedirectURL: "https://web.example/cb?from=restsrv", Scopes: []string{"echo-oauth"}, Endpoint: endpoint},
+		"in the form": {ClientID: "web", ClientSecret: "s/3:%+ß", RedirectURL: "https://web.example/cb?from=restsrv",
+			Endpoint: oauth2.Endpoint{AuthURL: endpoint.AuthURL, TokenURL: endpoint.TokenURL, AuthStyle: oauth2.AuthStyleInParams}},
+		"public": {ClientID: "native", RedirectURL: "http://127.0.0.1:40404/cb", Endpoint: endpoint},
+	} {
+		t.Run(name, func(t *testing.T) {
+			verifier := oauth2.GenerateVerifier()
+			v := granted(t, browser, c.AuthCodeURL("st&te", oauth2.S256ChallengeOption(verifier)))
+			if v.Get("state") != "st&te" || v.Get("code") == "" {
+				t.Fatalf("answer %v", v)
+			}
+			if _, err := c.Exchange(ctx, v.Get("code"), oauth2.VerifierOption(oauth2.GenerateVerifier())); err == nil {
+				t.Error("another verifier does")
+			}
+			token, err := c.Exchange(ctx, v.Get("code"), oauth2.VerifierOption(verifier))
+			if err != nil {
+				t.Fatal(err)
+			}
+			callOAuth(t, p, c.Client(ctx, token))
+			// A source that has nothing but the refresh token gets another one.
+			fresh, err := c.TokenSource(ctx, &oauth2.Token{RefreshToken: token.RefreshToken}).Token()
+			if err != nil || fresh.RefreshToken == token.RefreshToken {
+				t.Fatalf("%+v, %v", fresh, err)
+			}
+			callOAuth(t, p, c.Client(ctx, fresh))
+			_, err = c.TokenSource(ctx, &oauth2.Token{RefreshToken: token.RefreshToken}).Token()
+			var refused *oauth2.RetrieveError
+			if !errors.As(err, &refused) || refused.ErrorCode != "invalid_grant" {
+				t.Errorf("the refresh token before: %v", err)
+			}
+		})
+	}
+	own := clientcredentials.Config{ClientID: "web", ClientSecret: "s/3:%+ß", TokenURL: endpoint.TokenURL, Scopes: []string{"echo-oauth"}}
+	callOAuth(t, p, own.Client(ctx))
+	own.ClientSecret = "wrong"
+	_, err := own.Token(ctx)
+	var refused *oauth2.RetrieveError
+	if !errors.As(err, &refused) || refused.ErrorCode != "invalid_client" || refused.Response.StatusCode != 401 {
+		t.Errorf("a wrong secret: %v", err)
+	}
+}
+
+func callOAuth(t *testing.T, p *process, c *http.Client) {
+	t.Helper()
+	r, err := c.Post(p.url+"/rest/echo-oauth", "", nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer r.Body.Close()
+	if body, _ := io.ReadAll(r.Body); r.StatusCode != 200 || string(body) != `{"echo":"peekaboo"}` {
+		t.Errorf("%s %s", r.Status, body)
+	}
+}
+
+// TestNodeClient runs every flow with openid-client, which npm installs as
+// testdata/npm/package-lock.json pins it. Without npm, or without what it would
+// install, it is skipped, unless RESTSRV_TEST_NPM is "require" as in .ci/run.
+func TestNodeClient(t *testing.T) {
+	t.Parallel()
+	without := func(what string, err error) {
+		if os.Getenv("RESTSRV_TEST_NPM") == "require" {
+			t.Fatalf("%s: %v", what, err)
+		}
+		t.Skipf("%s: %v: no client of Node.js is tested", what, err)
+	}
+	for _, name := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(name); err != nil {
+			without(name, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "npm"))); err != nil {
+		t.Fatal(err)
+	}
+	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		without("npm ci: "+string(out), err)
+	}
+	p := startOAuth(t)
+	node := exec.CommandContext(t.Context(), "node", "client.mjs")
+	node.Dir = dir
+	node.Env = append(os.Environ(), "SERVER="+p.url, "PASSWORD="+adminPassword)
+	out, err := node.CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "done" {
+		t.Errorf("%v\n%s", err, out)
+	}
+}

@@ -1,0 +1,23 @@
+package account
+
+import (
+	"context"
+
+	"restsrv/engine"
+)
+
+// Remove deletes an account and its tokens; elsewhere it ends within a second.
+// What it was granted and has made stays. Errors: NotFound.
+func (s *Store) Remove(ctx context.Context, id string) error {
+	err := s.data.Delete(asServer(ctx), s.classes.account, id, nil)
+	s.forgetAccount(id)
+	switch {
+	case err == nil:
+		s.told(ctx, id, "removed")
+	case engine.CodeOf(err) == engine.NotFound:
+		return unknown(id)
+	default:
+		return err
+	}
+	return s.removeTokens(ctx, id)
+}

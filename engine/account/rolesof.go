@@ -1,0 +1,40 @@
+package account
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// maxSought is how many accounts one statement looks for.
+const maxSought = 1000
+
+// RolesOf are the roles of those of the ids that are accounts, disabled ones too,
+// each once.
+func (s *Store) RolesOf(ctx context.Context, ids []string) ([]string, error) {
+	var roles []string
+	for some := range slices.Chunk(ids, maxSought) {
+		values := make([]any, len(some))
+		for i, id := range some {
+			values[i] = id
+		}
+		found, err := engine.AnyOf(s.classes.account.KeyProperties()[0], values)
+		if err != nil {
+			return nil, err
+		}
+		q := &engine.Query{Class: s.classes.account, Filter: found, Count: -1}
+		err = s.data.List(asServer(ctx), q, func(item *engine.Item) error {
+			for _, r := range splitRoles(text(item, "roles")) {
+				if !slices.Contains(roles, r) {
+					roles = append(roles, r)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return roles, nil
+}
