@@ -181,3 +181,23 @@ func TestGuardStatements(t *testing.T) {
 		}
 	})
 }
+
+// TestGuardedSeed begins a database while an account is at work: what the server
+// begins with is its own.
+func TestGuardedSeed(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		c := storetest.NewClass("note", storetest.Prop("id", engine.String))
+		st := openAt(t, p, c)
+		ctx := engine.WithGuard(t.Context(), &owners{map[*engine.Class]*engine.Filter{c: engine.Never()}})
+		done, err := st.Seed(ctx, []engine.Record{{Class: c, Values: row(c, "id", "1")}})
+		if err != nil || !done {
+			t.Fatal(done, err)
+		}
+		if _, err := st.Get(ctx, c, "1"); engine.CodeOf(err) != engine.Forbidden {
+			t.Errorf("the account reads: %v", err)
+		}
+		if _, err := st.Get(t.Context(), c, "1"); err != nil {
+			t.Error(err)
+		}
+	})
+}

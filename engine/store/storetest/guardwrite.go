@@ -326,6 +326,7 @@ func guardErrors(t *testing.T, open Open) {
 	same(t, "what it says", []string{e.Message, e.ID}, []string{`class note@test already has an object with code "taken"`, ""})
 	hidden := under(o, new(rules).hide(engine.MayRead, c, "code"))
 	denied(t, "a hidden value is taken", tryUpdate(t, hidden, c, "1", "id", "1", "code", nonUnique(t, o, c)))
+	denied(t, "of a new item", tryCreate(t, hidden, c, "id", "3", "code", "taken"))
 	denied(t, "in a save", trySave(t, hidden, record(c, "3"), record(c, "4", "code", "taken")))
 	same(t, "left", ids(t, o, all(c)), []string{"1", "other"})
 }
