@@ -342,6 +342,21 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
+// admitStaying refuses to name members that are members already, unless the
+// account may know that or could make them that: it is told of hidden items as
+// if they were none.
+func (sv *save) admitStaying(p *engine.Property, ids []any) error {
+	target := sv.store.plans[p.Target]
+	if len(ids) == 0 || sv.guard.rows(engine.MayRead, p.Target) == nil {
+		return nil
+	}
+	found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: target, of: []engine.Permission{engine.MayRead, engine.MayWrite}}, ids)
+	if err == nil && len(found) < len(ids) {
+		err = engine.Denied()
+	}
+	return err
+}
+
 // noMember is the error for a member that is not there.
 func (sv *save) noMember(p *engine.Property, id string) error {
 	if sv.guard.restricts(p.Target) {
