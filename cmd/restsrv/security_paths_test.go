@@ -197,6 +197,10 @@ func plainProbes() (all []probe) {
 		for _, order := range []string{"", "&_offset=1", "&_offset=2&_count=1", "&_total=1", "&_search=alpha", "&_search=beta", "&_search=same", "&_search=al*", "&_eager=boss|staff|notes|team|grants|likes|people|author"} {
 			get("GET list", at+"?_sort=id"+order)
 		}
+		for _, words := range []string{"alpha", "same", "same+alpha", "alpha+beta", "one+two"} { // in the order of the search itself
+			get("_search", at+"?_total=1&_search="+words)
+			get("_search", at+"?_after=&_count=1&_search="+words)
+		}
 		get("GET list", at, `If-None-Match: *`)
 		all = append(all, call("getList", "getList", s.class, raw(`{"nestingDepth":2}`)), call("getCount", "getCount", s.class),
 			call("iterate", "iterate", s.class, raw(`{"sort":{"id":1}}`)), call("getAssociations", "getAssociationsList", raw(`{"item":["`+s.class+`","`+s.id+`"]}`), "likes", raw(`{"filter":{"nempty":["$id"]}}`)))

@@ -18,7 +18,7 @@ var securityTests = []struct {
 	tests []string
 	none  string // why there is nothing to test yet
 }{
-	{name: "S1 conditions that name what is hidden", tests: []string{"cmd/restsrv.TestS1Matrix", "testdata/access-attributes.txtar", "testdata/access-search.txtar", "testdata/access-script.txtar", "testdata/access-eager.txtar",
+	{name: "S1 conditions that name what is hidden", tests: []string{"cmd/restsrv.TestS1Matrix", "cmd/restsrv.TestS1MatrixOfAllRows", "testdata/access-attributes.txtar", "testdata/access-search.txtar", "testdata/access-script.txtar", "testdata/access-eager.txtar",
 		"engine.TestHiddenIsUnknown", "engine/access.TestHiddenAttributesAreUnknown", "engine/access.TestNothingShowsWhatIsHidden", "builtin/crud.TestHiddenInRequests", "engine/script.TestHiddenInScripts"}},
 	{name: "S2 unknown, forbidden and missing", tests: []string{"testdata/security-s2-told-alike.txtar", "cmd/restsrv.TestS1Matrix", "testdata/access-rows.txtar", "engine/access.TestHiddenIsAsMissing", "builtin/crud.TestPermissionBeforeInput", "builtin/acceptor.TestPermission"}},
 	{name: "S3 hostile names", tests: []string{"cmd/restsrv.TestS3Identifiers", "engine.FuzzParseFilter", "engine/store.FuzzQuery", "engine/store/postgres.FuzzMatchLikeGo"}},
