@@ -343,7 +343,7 @@ func TestS1MatrixOfAllRows(t *testing.T) {
 	play := func(t *testing.T, db string) {
 		t.Parallel()
 		w := newSecretWorld(t, db)
-		reads := slices.DeleteFunc(readingProbes(), func(p probe) bool { return p.blind || strings.HasPrefix(p.target, "/files/{photo}") })
+		reads := slices.DeleteFunc(readingProbes(db != ""), func(p probe) bool { return p.blind || strings.HasPrefix(p.target, "/files/{photo}") })
 		before := w.all(reads, "eve@local")
 		w.unknownAlike(reads, before, "eve@local")
 		w.changeHidden()
@@ -371,12 +371,18 @@ func (w *secretWorld) changeHidden() {
 
 func playMatrix(t *testing.T, db string) {
 	w := newSecretWorld(t, db)
-	reads, writes := readingProbes(), writingProbes()
+	reads, writes := readingProbes(db != ""), writingProbes()
+	var asked []probe // enough of them to see that they ask for what is hidden
+	for i, p := range reads {
+		if i%4 == 0 || p.via != reads[0].via {
+			asked = append(asked, p)
+		}
+	}
 	both := slices.Concat(reads, writes)
 	pass := func() (told, seen []string) {
 		told = w.all(reads, "ann@local")
 		if db == "" { // what is asked for is the same on both
-			seen = w.all(reads, "admin@local")
+			seen = w.all(asked, "admin@local")
 		}
 		w.unknownAlike(reads, told, "ann@local")
 		for _, p := range writes { // in turn
@@ -390,7 +396,7 @@ func playMatrix(t *testing.T, db string) {
 	after, seenAfter := pass()
 	w.same(both, before, after)
 	if db == "" {
-		w.asksForHidden(reads, seenBefore, seenAfter)
+		w.asksForHidden(asked, seenBefore, seenAfter)
 	}
 	w.untouched()
 	count(t, both)
