@@ -281,7 +281,7 @@ func reason(item *engine.Item, matches bool) string {
 func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
 	v := values(s.classes.account, set{"pwd", hash})
 	match := &engine.Match{Revisions: []uint64{item.Revision}}
-	updated, err := s.data.Update(asServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
+	updated, err := s.data.Update(engine.AsServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
 	switch engine.CodeOf(err) {
 	case engine.Unmatched, engine.NotFound: // changed meanwhile: that change counts
 		return item

@@ -102,7 +102,7 @@ func (s *Store) tokensWhere(ctx context.Context, name, value string) ([]*engine.
 		return nil, err
 	}
 	var items []*engine.Item
-	err = s.data.List(asServer(ctx), &engine.Query{Class: s.classes.token, Filter: filter, Count: -1}, func(it *engine.Item) error {
+	err = s.data.List(engine.AsServer(ctx), &engine.Query{Class: s.classes.token, Filter: filter, Count: -1}, func(it *engine.Item) error {
 		items = append(items, it.Clone())
 		return nil
 	})
@@ -137,7 +137,7 @@ func (s *Store) removeExpired(ctx context.Context, id string) {
 // removeToken deletes a token, which may be gone already, and ends what is
 // remembered of it.
 func (s *Store) removeToken(ctx context.Context, id string) error {
-	err := s.data.Delete(asServer(ctx), s.classes.token, id, nil)
+	err := s.data.Delete(engine.AsServer(ctx), s.classes.token, id, nil)
 	s.tokens.forget(func(e *remembered) bool { return e.token == id })
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
@@ -198,7 +198,7 @@ func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string
 	secret := hex.EncodeToString(random[:tokenBytes])
 	hash := sha256.Sum256([]byte(secret))
 	now := s.clock()
-	item, err := s.data.Create(asServer(ctx), s.classes.token, values(s.classes.token,
+	item, err := s.data.Create(engine.AsServer(ctx), s.classes.token, values(s.classes.token,
 		set{"id", hex.EncodeToString(random[tokenBytes:])},
 		set{"hash", hex.EncodeToString(hash[:])},
 		set{"account", owner.ID},
