@@ -110,6 +110,10 @@ func passwordActions() []action {
 		{"password", "GET echo-pwd, wrong one", func(s *realServer, a *actor) any {
 			return s.call("GET", "/rest/echo-pwd", "", func(r *http.Request) { r.SetBasicAuth(a.id, "ion-demo ") })
 		}},
+		{"password", "GET echo-pwd, name in capitals", func(s *realServer, a *actor) any {
+			name, kind, _ := strings.Cut(a.id, "@")
+			return s.echo("GET", "/rest/echo-pwd", a, func(r *http.Request) { r.SetBasicAuth(strings.ToUpper(name)+"@"+kind, realPassword) })
+		}},
 		{"password", "GET echo-errtype, of no mode", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-errtype", "", a.withPassword) }},
 		{"password", "GET echo-token", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-token", "", a.withPassword) }},
 		{"password", "GET echo-oauth", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-oauth", "", a.withPassword) }},
@@ -240,6 +244,61 @@ func dataActions() (all []action) {
 		})
 	}
 	return all
+}
+
+// TestRealApplicationWarnings holds what the start says of the application as
+// its authors left it, and of the same with what its repository lacks: what is
+// not here or not secure, and nothing else.
+func TestRealApplicationWarnings(t *testing.T) {
+	t.Parallel()
+	const plugins, di, api = "globals.plugins.", "modules.rest.globals.di.", "modules.registry.globals.di.apiGateWay.options"
+	const checksNothing = ".options.dataRepo: found \"ion://dataRepo\", which checks no permissions"
+	always := []string{
+		plugins + `fileStorage: found module "core/impl/resource/OwnCloudStorage"`,
+		plugins + `customProfile: found a profile that accounts does not name`,
+		`modules.rest.globals.authMode.echo-errtype: found "a7b4e07d"`,
+		di + "acceptor" + checksNothing, di + "string-list" + checksNothing, di + "crud" + checksNothing,
+		di + `meta.module: found "modules/rest/lib/impl/meta"`, di + `workflows.module: found "modules/rest/lib/impl/workflows"`,
+		`name: found class "adress@develop-and-test", which meta/adress@develop-and-test.class.json describes again`,
+		`properties[1].semantic: found "a"`, `properties[1].semantic: found "b"`, `properties[1].semantic: found "c"`,
+		`an OAuth2 client has registered no redirect URI: its codes go to the default one" client=ext@system`,
+	}
+	lacking := append([]string{
+		api + `: found no clientSecret`,
+		api + `.clientSecret: found "[[gateway.clientSecret]]", which nothing fills in`,
+	}, always...)
+	for _, service := range []string{"simple", "echo-pwd", "echo-errtype", "echo-oauth", "echo-token", "echo", "string-list"} {
+		lacking = append(lacking, "script cannot be loaded; the service answers 503\" service="+service+" ")
+	}
+	for dir, want := range map[string][]string{realApplication(t): lacking, realOverlay(t): always} {
+		db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir)
+		p := start(t, dir, "-db", db)
+		p.kill()
+		var said []string
+		for _, line := range strings.Split(p.log(), "\n") {
+			if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
+				said = append(said, strings.ReplaceAll(line, `\"`, `"`))
+			}
+		}
+		for _, w := range want {
+			if n := count(said, w); n != 1 {
+				t.Errorf("said %d times, not once: %s", n, w)
+			}
+		}
+		if len(said) != len(want) {
+			t.Errorf("said %d things, want %d:\n%s", len(said), len(want), strings.Join(said, "\n"))
+		}
+	}
+}
+
+func count(lines []string, part string) (n int) {
+	for _, line := range lines {
+		if strings.Contains(line, part) {
+			n++
+		}
+	}
+	return n
 }
 
 func nobody(*http.Request) {}
