@@ -342,6 +342,20 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
+// admitStaying refuses to name members that the account may not know of: that
+// nothing changes would tell that they are members.
+func (sv *save) admitStaying(p *engine.Property, ids []any) error {
+	if len(ids) == 0 || !sv.guard.restricts(p.Target) {
+		return nil
+	}
+	known := wish{plan: sv.store.plans[p.Target], of: []engine.Permission{engine.MayRead, engine.MayUse, engine.MayWrite}}
+	found, err := sv.store.admitted(sv.w, sv.guard, known, ids)
+	if err == nil && len(found) < len(ids) {
+		err = engine.Denied()
+	}
+	return err
+}
+
 // noMember is the error for a member that is not there.
 func (sv *save) noMember(p *engine.Property, id string) error {
 	if sv.guard.restricts(p.Target) {
