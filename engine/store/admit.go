@@ -40,6 +40,23 @@ func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission
 	return g.given(c, v)
 }
 
+// reclasses refuses to make an item one of another class when the account may
+// make none of that, or when it would lose what the account may not change.
+func (g *guard) reclasses(it *engine.Item, to *engine.Class) error {
+	if g == nil {
+		return nil
+	}
+	if g.never(engine.MayUse, to) {
+		return engine.Denied()
+	}
+	for i, p := range it.Class.Properties {
+		if it.Values[i] != nil && to.Property(p.Name) == nil && g.hides(engine.MayWrite, p) {
+			return engine.Denied()
+		}
+	}
+	return nil
+}
+
 // restricts reports whether the account may point at some items of a class and
 // not at others, or at none: it needs to read or to use what it points at.
 func (g *guard) restricts(c *engine.Class) bool {
