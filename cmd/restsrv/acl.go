@@ -55,7 +55,9 @@ type aclRun struct {
 	io                      stdio
 	policy                  *acl.Store
 	accounts                *account.Store
-	meta                    *meta.Repository // nil when the classes cannot be read
+	app                     *app             // nil when it cannot be read
+	broken                  error            // why not
+	meta                    *meta.Repository // of app; nil without it
 }
 
 // aclSubcommand is one subcommand: the names of its arguments, of which the
@@ -111,9 +113,10 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	r.policy, r.accounts = d.policy, d.accounts
-	if app, err := loadApplication(first(r.config, "deploy.json")); err == nil {
-		r.meta = app.meta
-	} else {
+	app, err := loadApplication(first(r.config, "deploy.json"))
+	if r.broken = err; err == nil {
+		r.app, r.meta = app, app.meta
+	} else if name != "explain" {
 		r.warn("the classes cannot be read, so that names of resources are not compared with them")
 	}
 	return plain(sub.run(ctx, r, names))
