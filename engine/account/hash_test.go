@@ -188,32 +188,6 @@ func FuzzParseHash(f *testing.F) {
 	})
 }
 
-func TestMemoryIsBounded(t *testing.T) {
-	m := newMemory()
-	for i := 0; i < maxRemembered+100; i++ {
-		e := &remembered{expires: time.Hour}
-		m.put(proof{byte(i), byte(i >> 8), byte(i >> 16)}, e, 0, 0)
-	}
-	if n := len(m.entries); n != maxRemembered {
-		t.Errorf("%d entries, want %d", n, maxRemembered)
-	}
-	late := &remembered{expires: 2 * time.Hour}
-	m.put(proof{255, 255, 255}, late, 0, time.Hour)
-	if n := len(m.entries); n != 1 {
-		t.Errorf("%d entries after all but one have expired", n)
-	}
-}
-
-func TestMemoryRefusesWhatAForgetOvertook(t *testing.T) {
-	m := newMemory()
-	before := m.now()
-	m.forget(func(*remembered) bool { return false })
-	m.put(proof{1}, &remembered{expires: time.Hour}, before, 0)
-	if m.find(proof{1}) != nil {
-		t.Error("a check that began before a change is remembered")
-	}
-}
-
 func TestProofs(t *testing.T) {
 	p := newProver()
 	if first, again := p.prove("a@b", "c"), p.prove("a@b", "c"); first != again {

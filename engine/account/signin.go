@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 // accountName returns the account that credentials name: <user>@<type>, the
@@ -43,7 +44,7 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 		return nil, err
 	}
 	key := s.prover.prove(id, c.Password)
-	known := s.passwords.find(key) != nil // perhaps for too long
+	known := s.passwords.Find(key) != nil // perhaps for too long
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
@@ -167,7 +168,7 @@ func (f *flights) finish(key proof, fl *flight) {
 // requests of the moment: together they are one guess, that of whoever leads.
 func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
-		fl, leads := s.flights.join(try.key, s.passwords.now())
+		fl, leads := s.flights.join(try.key, s.passwords.Generation())
 		if leads {
 			defer s.flights.finish(try.key, fl)
 			fl.account, fl.why, fl.err = s.verify(ctx, fl.generation, try)
@@ -202,7 +203,7 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 	if a, err = s.identity(ctx, c.item); err != nil {
 		return nil, "", err
 	}
-	e := &remembered{given: try.id, expires: c.at + rememberFor}
+	e := &remembered{Entry: remember.Entry{Expires: c.at + rememberFor}, given: try.id}
 	e.account.Store(a)
 	e.checked.Store(int64(c.at))
 	s.remember(s.passwords, try.key, e, generation)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if a, err := s.recall(ctx, s.tokens, key); a != nil || err != nil {
 		return a, err
 	}
-	generation, at := s.tokens.now(), s.elapsed()
+	generation, at := s.tokens.Generation(), s.elapsed()
 	token, err := s.tokenByHash(ctx, hex.EncodeToString(key[:]))
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if err != nil {
 		return nil, err
 	}
-	e := &remembered{token: token.ID, expires: at + min(left, rememberFor)}
+	e := &remembered{Entry: remember.Entry{Expires: at + min(left, rememberFor)}, token: token.ID}
 	e.account.Store(a)
 	e.checked.Store(int64(at))
 	s.remember(s.tokens, key, e, generation)
@@ -138,7 +139,7 @@ func (s *Store) removeExpired(ctx context.Context, id string) {
 // remembered of it.
 func (s *Store) removeToken(ctx context.Context, id string) error {
 	err := s.data.Delete(engine.AsServer(ctx), s.classes.token, id, nil)
-	s.tokens.forget(func(e *remembered) bool { return e.token == id })
+	s.tokens.Forget(func(e *remembered) bool { return e.token == id })
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
 	}

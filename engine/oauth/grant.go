@@ -44,7 +44,7 @@ func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engin
 func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...set) (done bool, err error) {
 	match := &engine.Match{Revisions: []uint64{it.Revision}}
 	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, values(it.Class, sets...), engine.WriteOptions{Match: match})
-	p.bearers.forget(func(b *bearer) bool { return b.grant == it.ID })
+	p.bearers.Forget(func(b *bearer) bool { return b.grant == it.ID })
 	if code := engine.CodeOf(err); err != nil && (code == engine.Unmatched || code == engine.NotFound) {
 		return false, nil
 	}
@@ -55,7 +55,7 @@ func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...set) (d
 // else has.
 func (p *Provider) end(ctx context.Context, grant string) (ended bool, err error) {
 	err = p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.grant, grant, nil)
-	p.bearers.forget(func(b *bearer) bool { return b.grant == grant })
+	p.bearers.Forget(func(b *bearer) bool { return b.grant == grant })
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
 		return false, nil
 	}

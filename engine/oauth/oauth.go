@@ -12,6 +12,7 @@ import (
 	"github.com/go-oauth2/oauth2/v4/server"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 // Accounts are who grants and who may be granted something.
@@ -65,7 +66,7 @@ type Provider struct {
 	classes struct{ grant, spent, consent *engine.Class }
 	clients map[string]*Client // that are configured
 	library *server.Server
-	bearers *memory
+	bearers *remember.Memory[*bearer]
 	start   time.Time
 
 	mu    sync.Mutex
@@ -87,7 +88,7 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Options = cfg.Options.withDefaults()
-	p := &Provider{cfg: cfg, clients: map[string]*Client{}, bearers: newMemory(), start: cfg.Now()}
+	p := &Provider{cfg: cfg, clients: map[string]*Client{}, bearers: remember.New[*bearer](), start: cfg.Now()}
 	for _, c := range cfg.Classes {
 		switch c.FullName {
 		case grantClass:
