@@ -112,7 +112,9 @@ func TestS4TokenRequests(t *testing.T) {
 }
 
 // Codes and refresh tokens that nobody was given count as guesses, and the
-// limit on these is told as RFC 6749 tells errors.
+// limit on these is told as RFC 6749 tells errors. Good ones are taken all the
+// same: anybody can bring made up codes to the place where a client takes them
+// from browsers, and its other users would be locked out.
 func TestGuessesAreLimited(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.exchange("ext@system", "grant_type", "authorization_code", "code", strings.Repeat("a", 40))
@@ -121,7 +123,15 @@ func TestGuessesAreLimited(t *testing.T) {
 		if got := strings.Join(f.record.failed, ","); got != ",,conf" {
 			t.Errorf("counted %q", got)
 		}
+		code := f.code("ext@system")
+		_, refresh := f.tokens()
 		f.record.refuses = true
+		if a := f.exchange("ext@system", "grant_type", "authorization_code", "code", code); a.status != 200 {
+			t.Errorf("a good code after bad ones: %d %s", a.status, a.body)
+		}
+		if a := f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", refresh); a.status != 200 {
+			t.Errorf("a good refresh token after bad codes: %d %s", a.status, a.body)
+		}
 		for _, client := range []string{"ext@system", "conf"} {
 			a := f.exchange(client, "grant_type", "authorization_code", "code", "x")
 			wantError(t, client, a, 429, "temporarily_unavailable")

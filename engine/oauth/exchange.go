@@ -12,9 +12,6 @@ import (
 // exchangeCode gives tokens for a code, once. A code that comes again ends all
 // that it gave (RFC 6749 section 4.1.2).
 func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
-	if err := p.admit(ctx); err != nil {
-		return g, "", err
-	}
 	var it *engine.Item
 	if wellFormed(r.Code) {
 		if it, err = p.byHash(ctx, "code", hashOf(r.Code)); err != nil {
@@ -22,8 +19,7 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 		}
 	}
 	if it == nil || text(it, "client") != c.ID {
-		p.guessed(ctx)
-		return g, "", invalidGrant("the code is unknown, expired or another client's")
+		return g, "", p.guessed(ctx, "the code is unknown, expired or another client's")
 	}
 	if flag(it, "used") {
 		return g, "", p.reused(ctx, it, "code")
@@ -69,9 +65,6 @@ func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item)
 // exchangeRefresh gives new tokens for a refresh token, once. One that comes
 // again ends the whole family (RFC 9700 section 4.14.2).
 func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
-	if err := p.admit(ctx); err != nil {
-		return g, "", err
-	}
 	var it *engine.Item
 	if wellFormed(r.Refresh) {
 		if it, err = p.byHash(ctx, "refresh", hashOf(r.Refresh)); err != nil {
@@ -82,11 +75,10 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 		return g, "", p.spentBefore(ctx, c, r.Refresh)
 	}
 	if text(it, "client") != c.ID {
-		p.guessed(ctx)
-		return g, "", invalidGrant("the refresh token is unknown, expired or another client's")
+		return g, "", p.guessed(ctx, unknownRefresh)
 	}
 	if !when(it, "refreshExpires").After(p.cfg.Now()) {
-		return g, "", invalidGrant("the refresh token is unknown, expired or another client's")
+		return g, "", invalidGrant(unknownRefresh)
 	}
 	granted, err := p.stillGranted(ctx, c, it)
 	if err != nil {
@@ -120,24 +112,24 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 	return g, text(it, "account"), nil
 }
 
+const unknownRefresh = "the refresh token is unknown, expired or another client's"
+
 // spentBefore is the error for a refresh token that no grant has now; one that
 // a grant had before ends it.
 func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) error {
-	unknown := invalidGrant("the refresh token is unknown, expired or another client's")
 	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh))
 	if err != nil {
 		return err
 	}
 	if spent == nil {
-		p.guessed(ctx)
-		return unknown
+		return p.guessed(ctx, unknownRefresh)
 	}
 	it, err := p.find(ctx, p.classes.grant, text(spent, "grant"))
 	if err != nil {
 		return err
 	}
 	if it == nil || text(it, "client") != c.ID {
-		return unknown
+		return invalidGrant(unknownRefresh)
 	}
 	return p.reused(ctx, it, "refresh token")
 }
