@@ -33,6 +33,9 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 	if challenge := text(it, "challenge"); !proves(challenge, r.CodeVerifier) || c.Public && challenge == "" {
 		return g, "", invalidGrant("code_verifier is not that of the code_challenge")
 	}
+	if _, ok := c.redirect(text(it, "redirect")); !ok {
+		return g, "", invalidGrant("the client was changed since it was granted")
+	}
 	granted, err := p.stillGranted(ctx, c, it)
 	if err != nil {
 		return g, "", err
@@ -117,21 +120,27 @@ const unknownRefresh = "the refresh token is unknown, expired or another client'
 // spentBefore is the error for a refresh token that no grant has now; one that
 // a grant had before ends it.
 func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) error {
-	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh))
-	if err != nil {
+	it, known, err := p.family(ctx, refresh)
+	switch {
+	case err != nil:
 		return err
-	}
-	if spent == nil {
+	case !known:
 		return p.guessed(ctx, unknownRefresh)
-	}
-	it, err := p.find(ctx, p.classes.grant, text(spent, "grant"))
-	if err != nil {
-		return err
-	}
-	if it == nil || text(it, "client") != c.ID {
+	case it == nil || text(it, "client") != c.ID:
 		return invalidGrant(unknownRefresh)
 	}
 	return p.reused(ctx, it, "refresh token")
+}
+
+// family finds the grant that a refresh token was of until it was exchanged;
+// nil when that has ended. known is false for a token that nobody was given.
+func (p *Provider) family(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
+	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh))
+	if err != nil || spent == nil {
+		return nil, false, err
+	}
+	grant, err = p.find(ctx, p.classes.grant, text(spent, "grant"))
+	return grant, true, err
 }
 
 // giveOwn gives a client a token for its own account.
