@@ -64,6 +64,7 @@ type Provider struct {
 	cfg     Config
 	classes struct{ grant, spent, consent *engine.Class }
 	clients map[string]*Client // that are configured
+	proven  *proven            // their secrets
 	library *server.Server
 	bearers *memory
 	start   time.Time
@@ -87,7 +88,7 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Options = cfg.Options.withDefaults()
-	p := &Provider{cfg: cfg, clients: map[string]*Client{}, bearers: newMemory(), start: cfg.Now()}
+	p := &Provider{cfg: cfg, clients: map[string]*Client{}, proven: newProven(), bearers: newMemory(), start: cfg.Now()}
 	for _, c := range cfg.Classes {
 		switch c.FullName {
 		case grantClass:
