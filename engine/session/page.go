@@ -60,7 +60,6 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 		engine.Fail(w, err)
 		return
 	case p.SignOut:
-		noStore(w.Header())
 		redirect(w, signInPath, nil)
 		return
 	case reason(err) == reasonEnded:
@@ -108,17 +107,20 @@ func (p page) write(w http.ResponseWriter, status int) {
 		engine.Fail(w, engine.Wrap(err, "a page could not be made"))
 		return
 	}
-	h := w.Header()
-	noStore(h)
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(b.Bytes()) // the client may be gone
 }
 
-// noStore is for everything under /auth, redirects included.
+// guarded is for everything under /auth, redirects and failures included.
+func guarded(h http.Header) {
+	noStore(h)
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
+}
+
+// noStore keeps what an answer tells out of caches and of other sites.
 func noStore(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -10,6 +10,7 @@ import (
 // serveSignOut is /auth/logout: GET asks, POST does it. A link of another site
 // would else sign people out.
 func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
+	guarded(w.Header())
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		s.signInPage(w, r)
@@ -21,7 +22,6 @@ func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
-	noStore(w.Header())
 	if err := s.sameOrigin(r); err != nil {
 		engine.Fail(w, err)
 		return
