@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"strings"
 
 	"github.com/go-oauth2/oauth2/v4"
 	"github.com/go-oauth2/oauth2/v4/errors"
@@ -170,6 +171,9 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 func scopeFor(c *Client, asked string) (*engine.Scope, error) {
 	if len(asked) > maxScope {
 		return nil, invalidScope("the scope is too long")
+	}
+	if strings.ContainsFunc(asked, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return nil, invalidScope("a scope is words in ASCII without quotes and backslashes, separated by blanks")
 	}
 	scope, err := engine.ParseScope(asked)
 	if err != nil {

@@ -332,6 +332,11 @@ func TestS9RequestsForCodes(t *testing.T) {
 				t.Errorf("%s: %s %v", name, to, v)
 			}
 		}
+		for _, scope := range []string{`"`, `cr\ud`, "crud\x01", "crud\techo", "sërvice"} { // also for a client without a limit (RFC 6749 section 3.3)
+			if _, v := f.location(f.ask(http.MethodPost, "ann@local", "client_id", "ext", "response_type", "code", "scope", scope)); v.Get("error") != "invalid_scope" {
+				t.Errorf("scope %q: %v", scope, v)
+			}
+		}
 		_, v := f.location(f.ask(http.MethodGet, "ann@local", "client_id", "tool", "response_type", "code"))
 		if v.Get("error") != "invalid_request" {
 			t.Errorf("a public client without PKCE: %v", v)
