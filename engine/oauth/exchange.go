@@ -90,7 +90,10 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 	}
 	scope := granted
 	if r.Scope != "" {
-		if scope, err = engine.ParseScope(r.Scope); err != nil || !scope.Within(granted) {
+		if scope, err = parseScope(r.Scope); err != nil {
+			return g, "", err
+		}
+		if !scope.Within(granted) {
 			return g, "", invalidScope("the scope is wider than what was granted")
 		}
 	}
@@ -169,15 +172,9 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 // scopeFor is what a client gets that asks for a scope: all that it may have
 // when it does not say.
 func scopeFor(c *Client, asked string) (*engine.Scope, error) {
-	if len(asked) > maxScope {
-		return nil, invalidScope("the scope is too long")
-	}
-	if strings.ContainsFunc(asked, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-		return nil, invalidScope("a scope is words in ASCII without quotes and backslashes, separated by blanks")
-	}
-	scope, err := engine.ParseScope(asked)
+	scope, err := parseScope(asked)
 	if err != nil {
-		return nil, invalidScope(failureOf(err).text)
+		return nil, err
 	}
 	if scope == nil {
 		return c.Scope, nil
@@ -190,6 +187,22 @@ func scopeFor(c *Client, asked string) (*engine.Scope, error) {
 
 // maxScope is the longest scope in bytes.
 const maxScope = 2000
+
+// parseScope reads a scope as a request has it, nil for none (RFC 6749 section
+// 3.3).
+func parseScope(asked string) (*engine.Scope, error) {
+	switch {
+	case len(asked) > maxScope:
+		return nil, invalidScope("the scope is too long")
+	case strings.ContainsFunc(asked, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }):
+		return nil, invalidScope("a scope is words in ASCII without quotes and backslashes, separated by blanks")
+	}
+	scope, err := engine.ParseScope(asked)
+	if err != nil {
+		return nil, invalidScope(failureOf(err).text)
+	}
+	return scope, nil
+}
 
 func invalidScope(text string) error {
 	return &failure{kind: errors.ErrInvalidScope, text: text}

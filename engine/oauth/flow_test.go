@@ -336,6 +336,8 @@ func TestS9RequestsForCodes(t *testing.T) {
 			if _, v := f.location(f.ask(http.MethodPost, "ann@local", "client_id", "ext", "response_type", "code", "scope", scope)); v.Get("error") != "invalid_scope" {
 				t.Errorf("scope %q: %v", scope, v)
 			}
+			_, refresh := f.tokens()
+			wantError(t, "refreshing for "+scope, f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", refresh, "scope", scope), 400, "invalid_scope")
 		}
 		_, v := f.location(f.ask(http.MethodGet, "ann@local", "client_id", "tool", "response_type", "code"))
 		if v.Get("error") != "invalid_request" {
