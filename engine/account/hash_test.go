@@ -68,7 +68,7 @@ func TestHashLimits(t *testing.T) {
 
 func TestQueueIsBounded(t *testing.T) {
 	h := NewHasher(HasherConfig{Parallel: 1, Queue: 1})
-	if err := h.enter(context.Background()); err != nil {
+	if err := h.enter(context.Background(), engine.Caller{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func TestQueueIsBounded(t *testing.T) {
 		_, err := h.Hash(ctx, "waits")
 		waited <- err
 	}()
-	for h.waiting.Load() == 0 {
+	for h.Queued() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	_, err := h.Hash(context.Background(), "too many")
@@ -89,7 +89,7 @@ func TestQueueIsBounded(t *testing.T) {
 	if err := <-waited; engine.CodeOf(err) != engine.Timeout {
 		t.Errorf("request that ended in the queue: %v", err)
 	}
-	if n := h.waiting.Load(); n != 0 {
+	if n := h.Queued(); n != 0 {
 		t.Errorf("%d still counted as waiting", n)
 	}
 	h.leave()

@@ -226,7 +226,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	if try.known {
 		err = s.hasher.enterFirst(ctx)
 	} else {
-		err = s.hasher.enter(ctx)
+		err = s.hasher.enter(ctx, try.from)
 	}
 	if err != nil {
 		return c, err
