@@ -5,6 +5,7 @@ import (
 	"net/url"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 // serveSignOut is /auth/logout: GET asks, POST does it. A link of another site
@@ -21,7 +22,7 @@ func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
-	noStore(w.Header())
+	page.Guard(w.Header())
 	if err := s.sameOrigin(r); err != nil {
 		engine.Fail(w, err)
 		return

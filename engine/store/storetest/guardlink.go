@@ -120,6 +120,10 @@ func guardBack(t *testing.T, open Open) {
 	blind := under(o, new(rules).only(own, o.page, engine.MayRead, engine.MayWrite, engine.MayUse))
 	denied(t, "unseen", tryUpdate(t, blind, o.matter, "0", "pages", put("1b")))
 	denied(t, "missing", tryUpdate(t, blind, o.matter, "0", "pages", put("none")))
+	// That it is a member already is not told either, by no other answer.
+	denied(t, "unseen, where it is", tryUpdate(t, blind, o.matter, "0", "pages", put("0b")))
+	denied(t, "unseen, sent back", tryUpdate(t, blind, o.matter, "0", "pages", replaced("0a", "0b")))
+	denied(t, "unseen, the one already", tryUpdate(t, blind, o.matter, "3", "cover", "3b"))
 	denied(t, "created with the unseen", tryCreate(t, blind, o.matter, "id", "new", "pages", put("1b")))
 	allowed(t, "unseen ones stay", tryUpdate(t, blind, o.matter, "0", "pages", replaced("0a")))
 	pages("0", "0a", "0b")
