@@ -13,8 +13,8 @@ import (
 // still let in who was let in before.
 const revocationTime = time.Second
 
-// commandLine is by when no server did a change.
-const commandLine = -1
+// byCommand stands for the server when none did a change.
+const byCommand = -1
 
 // revocation is a change that takes something from one who has it by many ways.
 type revocation struct {
@@ -40,14 +40,14 @@ func revocations() []revocation {
 		{"an access token, by POST /oauth2/revoke", 1, func(w *ways) { w.revoke(1, w.access) }, map[string]int{"bearer": 401}},
 		{"a refresh token, by POST /oauth2/revoke", 0, func(w *ways) { w.revoke(0, w.refresh) }, map[string]int{"bearer": 401}},
 		{"a session, by POST /auth/logout", 1, func(w *ways) { w.must(302, w.send(1, "POST", "/auth/logout", nil, w.session)) }, map[string]int{"session": 302, "gateway": 302}},
-		{"an account, by restsrv user disable", commandLine, func(w *ways) { w.restsrv("", "user", "disable", w.id) }, ended()},
-		{"a password, by restsrv user passwd", commandLine, func(w *ways) { w.restsrv("another", "user", "passwd", w.id) }, ended()},
-		{"a role of an account, by restsrv user role remove", commandLine, func(w *ways) { w.restsrv("", "user", "role", "remove", w.id, w.role) }, refused()},
-		{"a role, by restsrv acl role remove", commandLine, func(w *ways) { w.restsrv("", "acl", "role", "remove", w.role) }, refused()},
-		{"a permission, by restsrv acl deny", commandLine, func(w *ways) { w.restsrv("", "acl", "deny", w.role, "c:::note@two", "read") }, refused()},
-		{"a client, by restsrv client remove", commandLine, func(w *ways) { w.restsrv("", "client", "remove", w.client) }, map[string]int{"bearer": 401, "own": 401}},
-		{"a client's secret, by restsrv client secret", commandLine, func(w *ways) { w.restsrv("", "client", "secret", w.client) }, map[string]int{"own": 401}},
-		{"the gateway's account, by restsrv user disable", commandLine, func(w *ways) { w.restsrv("", "user", "disable", "gw@system") }, map[string]int{"gateway": 500}},
+		{"an account, by restsrv user disable", byCommand, func(w *ways) { w.restsrv("", "user", "disable", w.id) }, ended()},
+		{"a password, by restsrv user passwd", byCommand, func(w *ways) { w.restsrv("another", "user", "passwd", w.id) }, ended()},
+		{"a role of an account, by restsrv user role remove", byCommand, func(w *ways) { w.restsrv("", "user", "role", "remove", w.id, w.role) }, refused()},
+		{"a role, by restsrv acl role remove", byCommand, func(w *ways) { w.restsrv("", "acl", "role", "remove", w.role) }, refused()},
+		{"a permission, by restsrv acl deny", byCommand, func(w *ways) { w.restsrv("", "acl", "deny", w.role, "c:::note@two", "read") }, refused()},
+		{"a client, by restsrv client remove", byCommand, func(w *ways) { w.restsrv("", "client", "remove", w.client) }, map[string]int{"bearer": 401, "own": 401}},
+		{"a client's secret, by restsrv client secret", byCommand, func(w *ways) { w.restsrv("", "client", "secret", w.client) }, map[string]int{"own": 401}},
+		{"the gateway's account, by restsrv user disable", byCommand, func(w *ways) { w.restsrv("", "user", "disable", "gw@system") }, map[string]int{"gateway": 500}},
 	}
 }
 
