@@ -44,7 +44,7 @@ func TestLocalPath(t *testing.T) {
 		strings.Repeat("/a", maxReturn/2) + "/": "",
 	} {
 		if got := localPath(target); got != want {
-			t.Errorf("%q: got %q, want %q", target, got, want)
+			t.Errorf("%.100q: got %.100q, want %.100q", target, got, want)
 		}
 	}
 }
