@@ -67,9 +67,10 @@ func TestRevocation(t *testing.T) {
 	n := 0
 	for _, r := range revocations() {
 		t.Run(r.name, func(t *testing.T) {
+			servers := two
 			for try := 1; ; try++ {
 				n++
-				w := two.ways(t, n)
+				w := servers.ways(t, n)
 				stalls := watchStalls()
 				late := w.measure(r)
 				stalled := stalls()
@@ -77,9 +78,10 @@ func TestRevocation(t *testing.T) {
 				case late == "":
 					return
 				case stalled < revocationTime/5 || try == 3:
-					t.Fatalf("%s (this process stalled for at most %v)\n%s\n%s", late, stalled, two.servers[0].log(), two.servers[1].log())
+					t.Fatalf("%s (this process stalled for at most %v)\n%s\n%s", late, stalled, servers.servers[0].log(), servers.servers[1].log())
 				}
 				t.Logf("measured again: %s, but this process stalled for %v", late, stalled)
+				servers = startTwo(t)
 			}
 		})
 	}
