@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 // accountName returns the account that credentials name: <user>@<type>, the
@@ -43,7 +44,7 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 		return nil, err
 	}
 	key := s.prover.prove(id, c.Password)
-	known := s.passwords.find(key) != nil // perhaps for too long
+	known := s.passwords.Find(key) != nil // perhaps for too long
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
@@ -167,7 +168,7 @@ func (f *flights) finish(key proof, fl *flight) {
 // requests of the moment: together they are one guess, that of whoever leads.
 func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
-		fl, leads := s.flights.join(try.key, s.passwords.now())
+		fl, leads := s.flights.join(try.key, s.passwords.Generation())
 		if leads {
 			defer s.flights.finish(try.key, fl)
 			fl.account, fl.why, fl.err = s.verify(ctx, fl.generation, try)
@@ -202,7 +203,7 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 	if a, err = s.identity(ctx, c.item); err != nil {
 		return nil, "", err
 	}
-	e := &remembered{given: try.id, expires: c.at + rememberFor}
+	e := &remembered{Entry: remember.Entry{Expires: c.at + rememberFor}, given: try.id}
 	e.account.Store(a)
 	e.checked.Store(int64(c.at))
 	s.remember(s.passwords, try.key, e, generation)
@@ -225,7 +226,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	if try.known {
 		err = s.hasher.enterFirst(ctx)
 	} else {
-		err = s.hasher.enter(ctx)
+		err = s.hasher.enter(ctx, try.from)
 	}
 	if err != nil {
 		return c, err
@@ -281,7 +282,7 @@ func reason(item *engine.Item, matches bool) string {
 func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
 	v := values(s.classes.account, set{"pwd", hash})
 	match := &engine.Match{Revisions: []uint64{item.Revision}}
-	updated, err := s.data.Update(asServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
+	updated, err := s.data.Update(engine.AsServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
 	switch engine.CodeOf(err) {
 	case engine.Unmatched, engine.NotFound: // changed meanwhile: that change counts
 		return item

@@ -176,7 +176,7 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 
 // current returns an account that may sign in, nil when there is none.
 func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
-	a, basis, err = p.cfg.Accounts.Current(asServer(ctx), id)
+	a, basis, err = p.cfg.Accounts.Current(engine.AsServer(ctx), id)
 	if err != nil && engine.CodeOf(err) == engine.Unauthenticated {
 		return nil, "", nil
 	}

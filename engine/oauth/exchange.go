@@ -164,7 +164,7 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 	sets = append(sets, set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID},
 		set{"basis", basis}, set{"created", moment(p.cfg.Now())})
 	class := p.classes.grant
-	_, err = p.cfg.Data.Create(asServer(ctx), class, values(class, sets...), engine.WriteOptions{})
+	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, values(class, sets...), engine.WriteOptions{})
 	p.sweep()
 	return g, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/go-oauth2/oauth2/v4/server"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 // Accounts are who grants and who may be granted something.
@@ -67,7 +68,7 @@ type Provider struct {
 	secrets secrets            // of theirs
 	proven  *proven            // those that were right before
 	library *server.Server
-	bearers *memory
+	bearers *remember.Memory[*bearer]
 	start   time.Time
 
 	mu    sync.Mutex
@@ -89,7 +90,7 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Options = cfg.Options.withDefaults()
-	p := &Provider{cfg: cfg, clients: map[string]*Client{}, proven: newProven(), bearers: newMemory(), start: cfg.Now()}
+	p := &Provider{cfg: cfg, clients: map[string]*Client{}, proven: newProven(), bearers: remember.New[*bearer](), start: cfg.Now()}
 	for _, c := range cfg.Classes {
 		switch c.FullName {
 		case grantClass:

@@ -81,7 +81,7 @@ func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	ctx, err := s.scs.Load(asServer(r.Context()), s.token(r))
+	ctx, err := s.scs.Load(engine.AsServer(r.Context()), s.token(r))
 	if err != nil {
 		return "", "", err
 	}
@@ -100,7 +100,7 @@ func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) 
 // between the two readings the account may change, and a password that was
 // right lately is believed for half a second without reading it.
 func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, error) {
-	ctx := asServer(r.Context())
+	ctx := engine.AsServer(r.Context())
 	c := engine.Credentials{User: in.username, Type: in.kind, Password: in.password, Caller: engine.CallerFrom(ctx)}
 	for range 5 {
 		a, err := s.cfg.Auth.Authenticate(ctx, engine.AuthPwd, c)

@@ -43,7 +43,7 @@ func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sessions) end(r *http.Request, token string) error {
-	ctx, err := s.scs.Load(asServer(r.Context()), token)
+	ctx, err := s.scs.Load(engine.AsServer(r.Context()), token)
 	if err != nil {
 		return err
 	}
