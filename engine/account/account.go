@@ -8,7 +8,6 @@ package account
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
@@ -65,8 +64,8 @@ type Store struct {
 	tokens    *memory
 	flights   flights
 	changed   []func(id string) // see OnChange
-	waiting   atomic.Int64      // requests that wait because of failures before
-	cost      ceiling           // what a failed check costs
+	waiting   crowd
+	cost      ceiling // what a failed check costs
 }
 
 // New makes a Store. The error says what Config lacks.

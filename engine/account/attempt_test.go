@@ -147,7 +147,8 @@ func TestRefusedAttempt(t *testing.T) {
 }
 
 // Who waits because of failures before does not hold a place where hashes are
-// computed, ends with its request, and there are only so many.
+// computed, ends with its request, and there are only so many, of one network
+// few: it does not keep out those who guess nothing elsewhere.
 func TestWaitingHoldsNoSlot(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
@@ -156,9 +157,16 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	var timeouts, busy atomic.Int64
-	for i := range 1100 {
+	const attempts = 1024 + 200
+	for i := range attempts {
 		all.Go(func() {
-			_, err := s.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: fmt.Sprint(i)})
+			from := fmt.Sprintf("10.0.%d.1", i) // the first 200 are all of one network
+			if i < 200 {
+				from = "10.0.0.1"
+			} else if i > 255 {
+				from = fmt.Sprintf("10.%d.%d.1", i>>8, i&255)
+			}
+			_, err := s.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: fmt.Sprint(i), Caller: caller(from)})
 			switch engine.CodeOf(err) {
 			case engine.Timeout:
 				timeouts.Add(1)
@@ -167,7 +175,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 			}
 		})
 	}
-	for s.Waiting() < 1024 || busy.Load() < 1100-1024 {
+	for s.Waiting() < 1024 || busy.Load() < attempts-1024 {
 		time.Sleep(time.Millisecond)
 	}
 	if f.hasher.Busy() {
@@ -175,7 +183,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 	}
 	cancel()
 	all.Wait()
-	if timeouts.Load() != 1024 || busy.Load() != 76 || s.Waiting() != 0 {
+	if timeouts.Load() != 1024 || busy.Load() != attempts-1024 || s.Waiting() != 0 {
 		t.Errorf("%d ended, %d were refused, %d still wait", timeouts.Load(), busy.Load(), s.Waiting())
 	}
 }

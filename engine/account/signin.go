@@ -67,10 +67,6 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	return a, err
 }
 
-// maxWaiting is how many requests at most wait at once because of failures
-// before them.
-const maxWaiting = 1024
-
 // admit asks whether the attempt may be made, and waits as long as it has to,
 // before it takes its turn to hash.
 func (s *Store) admit(ctx context.Context, try attempt) error {
@@ -81,11 +77,11 @@ func (s *Store) admit(ctx context.Context, try attempt) error {
 	if err != nil || wait <= 0 {
 		return err
 	}
-	if s.waiting.Add(1) > maxWaiting {
-		s.waiting.Add(-1)
+	network := networkOf(try.from.Address)
+	if !s.waiting.join(network) {
 		return tooBusy()
 	}
-	defer s.waiting.Add(-1)
+	defer s.waiting.leave(network)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
