@@ -567,7 +567,7 @@ func TestBodies(t *testing.T) {
 		r    *http.Request
 		want engine.Code
 	}{
-		"too long":      {post("/auth", "username=a&password="+strings.Repeat("x", 70000)), engine.TooLarge},
+		"too long":      {post("/auth", "username=a&password="+strings.Repeat("x", 70_000)), engine.TooLarge},
 		"malformed":     {post("/auth", "username=%zz"), engine.Invalid},
 		"no media type": {httptest.NewRequest("POST", "/auth", strings.NewReader("username=a&password=b")), engine.Invalid},
 		"another":       {post("/auth", "<a/>", "Content-Type", "application/xml"), engine.Invalid},

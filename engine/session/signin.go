@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 // maxForm bounds the body of a sign-in: a password has at most 1024 bytes, the
@@ -22,7 +23,7 @@ type form struct{ username, kind, password, back string }
 
 // serveSignIn is /auth.
 func (s *Sessions) serveSignIn(w http.ResponseWriter, r *http.Request) {
-	guarded(w.Header())
+	page.Guard(w.Header())
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		s.signInPage(w, r)

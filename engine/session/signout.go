@@ -5,12 +5,13 @@ import (
 	"net/url"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 // serveSignOut is /auth/logout: GET asks, POST does it. A link of another site
 // would else sign people out.
 func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
-	guarded(w.Header())
+	page.Guard(w.Header())
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		s.signInPage(w, r)

@@ -40,6 +40,23 @@ func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission
 	return g.given(c, v)
 }
 
+// reclasses refuses to make an item one of another class when the account may
+// make none of that, or when it would lose what the account may not change.
+func (g *guard) reclasses(it *engine.Item, to *engine.Class) error {
+	if g == nil {
+		return nil
+	}
+	if g.never(engine.MayUse, to) {
+		return engine.Denied()
+	}
+	for i, p := range it.Class.Properties {
+		if it.Values[i] != nil && to.Property(p.Name) == nil && g.hides(engine.MayWrite, p) {
+			return engine.Denied()
+		}
+	}
+	return nil
+}
+
 // restricts reports whether the account may point at some items of a class and
 // not at others, or at none: it needs to read or to use what it points at.
 func (g *guard) restricts(c *engine.Class) bool {
@@ -340,6 +357,20 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 		sv.oweKeys(c, ids...)
 	}
 	return nil
+}
+
+// admitStaying refuses to name members that the account may not know of: that
+// nothing changes would tell that they are members.
+func (sv *save) admitStaying(p *engine.Property, ids []any) error {
+	if len(ids) == 0 || !sv.guard.restricts(p.Target) {
+		return nil
+	}
+	known := wish{plan: sv.store.plans[p.Target], of: []engine.Permission{engine.MayRead, engine.MayUse, engine.MayWrite}}
+	found, err := sv.store.admitted(sv.w, sv.guard, known, ids)
+	if err == nil && len(found) < len(ids) {
+		err = engine.Denied()
+	}
+	return err
 }
 
 // noMember is the error for a member that is not there.

@@ -241,13 +241,19 @@ func (sv *save) relateBack(owner pending, m memberChange) error {
 	if err != nil {
 		return err
 	}
-	var joining []any
+	var joining, staying []any
 	for _, key := range distinct(ids) {
-		if here, there := pointing[engine.ValueText(key)]; !there {
+		switch here, there := pointing[engine.ValueText(key)]; {
+		case !there:
 			return sv.noMember(p, engine.ValueText(key)) // it has no place to keep that
-		} else if !here {
+		case here:
+			staying = append(staying, key)
+		default:
 			joining = append(joining, key)
 		}
+	}
+	if err := sv.admitStaying(p, staying); err != nil {
+		return err
 	}
 	return sv.setBack(p, value, joining)
 }

@@ -239,14 +239,16 @@ func (b *builder) unguarded(src *source, f *engine.Filter) string {
 }
 
 // alone is unguarded where nothing can be joined to src: what the condition
-// joins is joined to a row of nothing.
+// joins is joined to a row of nothing. The row is found by other conditions: where
+// these too are on the id, PostgreSQL would rather try all ids of a long list, or
+// read the whole table, if it could.
 func (b *builder) alone(src *source, f *engine.Filter) string {
 	apart := &source{plan: src.plan, alias: src.alias, from: &from{}}
 	text := b.unguarded(apart, f)
 	if joins := apart.from.joins.String(); joins != "" {
 		return "EXISTS (SELECT 1 FROM (SELECT 1) AS " + b.alias() + joins + " WHERE " + text + ")"
 	}
-	return text
+	return text + " IS TRUE"
 }
 
 // single is the statement that reads an item by its key, if the account may do
