@@ -8,6 +8,7 @@ package account
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
@@ -65,7 +66,8 @@ type Store struct {
 	flights   flights
 	changed   []func(id string) // see OnChange
 	waiting   crowd
-	cost      ceiling // what a failed check costs
+	warned    atomic.Int64 // when somebody was last said to be turned away, time.Duration since start
+	cost      ceiling      // what a failed check costs
 }
 
 // New makes a Store. The error says what Config lacks.

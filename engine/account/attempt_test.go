@@ -1,9 +1,11 @@
 package account_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
@@ -232,6 +234,36 @@ func TestS6FloodCostsTwentyHashes(t *testing.T) {
 	wantOK(t, "from elsewhere", signInFrom(s, "10.0.0.2", "ann@local", password))
 	wantOK(t, "remembered, from there", signInFrom(s, "10.0.0.1", "ann@local", password))
 	wantOK(t, "close", k.Close(context.Background()))
+}
+
+// That sign-ins are turned away is logged, but not for each: whoever floods would
+// fill the disk.
+func TestTurnedAwayIsLoggedOnce(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann@local")
+	hasher := account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
+	var log bytes.Buffer
+	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: hasher, Now: f.clock.now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := f.data.hold()
+	var all sync.WaitGroup
+	all.Go(func() { wantOK(t, "ann", signInFrom(s, "10.0.0.1", "ann@local", password)) })
+	<-held.arrived
+	flood := func() {
+		for i := range 20 {
+			wantCode(t, "one too many", signInFrom(s, "10.0.0.2", "ann@local", fmt.Sprint(i)), engine.Unavailable)
+		}
+	}
+	flood()
+	f.clock.advance(time.Minute + time.Second)
+	flood()
+	close(held.open)
+	all.Wait()
+	if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "10.0.0.2") {
+		t.Errorf("%d lines for two minutes:\n%s", n, log.String())
+	}
 }
 
 // Who proved this very password before is not kept out by a flood when it has

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -101,9 +102,25 @@ func (s *Store) report(ctx context.Context, try attempt, why string, err error) 
 	case engine.CodeOf(err) == engine.Unauthenticated, engine.CodeOf(err) == engine.TooMany:
 		e.Kind, e.Details = engine.SignInFailed, engine.Fields{{Name: "reason", Value: why}}
 	default:
+		s.warnTurnedAway(err, try.from)
 		return
 	}
 	s.audit.Audit(ctx, e)
+}
+
+// warnEvery is how often it is logged that there are too many sign-ins.
+const warnEvery = time.Minute
+
+// warnTurnedAway logs, now and then, that sign-ins are not even looked at.
+func (s *Store) warnTurnedAway(err error, from engine.Caller) {
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Reason != engine.PasswordQueue {
+		return
+	}
+	now, last := s.elapsed(), s.warned.Load()
+	if (last == 0 || now-time.Duration(last) >= warnEvery) && s.warned.CompareAndSwap(last, max(int64(now), 1)) {
+		s.log.Warn("sign-ins are turned away, because more passwords come than can be checked", "address", from.Address, "request", from.Request)
+	}
 }
 
 // unlimited and unheard stand for what Config leaves out.
