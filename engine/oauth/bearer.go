@@ -188,7 +188,7 @@ func (p *Provider) lookUp(ctx context.Context, key [sha256.Size]byte) (*engine.I
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := p.client(ctx, text(it, "client"))
+	c, err := p.clientOf(ctx, it)
 	if err != nil {
 		return nil, nil, err
 	}
