@@ -51,6 +51,9 @@ func checkRoles(roles []string) error {
 		if role == engine.Everyone {
 			return engine.Errorf(engine.Invalid, "role", "* is everyone, and no role that one account has")
 		}
+		if strings.HasSuffix(role, "@local") {
+			return engine.Errorf(engine.Invalid, "role", "%s is the name of an account, and none of a role: it would give what that is granted", engine.Quote(role))
+		}
 		if err := checkText("role name", role, maxID); err != nil {
 			return err
 		}

@@ -1,14 +1,19 @@
 package oauth_test
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/oauth"
+	"restsrv/engine/store/sqlite"
 )
 
 // How clients say who they are. S12: whatever is wrong is refused alike.
@@ -217,5 +222,51 @@ func TestParseOptions(t *testing.T) {
 	}
 	if got := faults.Error(); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// slowHasher is busy for a while and lets nothing through before it may.
+type slowHasher struct {
+	plainHasher
+	may  chan struct{}
+	busy atomic.Int32
+}
+
+func (h *slowHasher) Hash(ctx context.Context, plain string) (string, error) {
+	<-h.may
+	if h.busy.Add(-1) >= 0 {
+		return "", engine.Errorf(engine.Unavailable, "password-queue", "busy")
+	}
+	return h.plainHasher.Hash(ctx, plain)
+}
+
+// Hashing takes its time: the server starts meanwhile, and who proves a secret
+// waits until it can be compared.
+func TestConfiguredSecretsAreHashedAside(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
+	f := newFixture(t, db, err)
+	h := &slowHasher{may: make(chan struct{})}
+	h.busy.Store(2)
+	p, err := oauth.New(t.Context(), oauth.Config{Data: f.data, Classes: f.classes, Accounts: f.people, Hasher: h, Options: f.options,
+		Issuer: func() string { return issuer }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(secret string) answer {
+		return call(p, http.MethodPost, "/oauth2/token", query("grant_type", "client_credentials", "client_id", "conf", "client_secret", secret), nil)
+	}
+	answers := make(chan answer)
+	go func() { answers <- ask("s3") }()
+	select {
+	case a := <-answers:
+		t.Fatalf("answered before the secret was known: %d %s", a.status, a.body)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(h.may)
+	if a := <-answers; a.status != http.StatusOK {
+		t.Errorf("the right secret: %d %s", a.status, a.body)
+	}
+	if a := ask("s4"); a.status != http.StatusUnauthorized {
+		t.Errorf("a wrong secret: %d %s", a.status, a.body)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"sync"
+	"time"
 
 	"restsrv/engine"
 )
@@ -66,11 +67,15 @@ func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret
 			return nil, err
 		}
 	}
-	matches, err := p.cfg.Hasher.Matches(ctx, c.hash, secret)
+	hash, err := p.secretHash(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := p.cfg.Hasher.Matches(ctx, hash, secret)
 	switch {
 	case err != nil:
 		return nil, err
-	case !matches || c.hash == "":
+	case !matches || hash == "":
 		if guesses != nil {
 			guesses.Failed(ctx, c.ID, from)
 		}
@@ -81,4 +86,45 @@ func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret
 	}
 	p.proven.put(c.ID, secret)
 	return c, nil
+}
+
+// hashAgain is how long a secret waits that cannot be hashed now.
+const hashAgain = 100 * time.Millisecond
+
+// secrets are the hashes of configured secrets, by client, once ready is
+// closed. A secret that cannot be hashed has none and proves nobody.
+type secrets struct {
+	ready  chan struct{}
+	hashes map[string]string
+}
+
+// hashSecrets hashes one secret after the other. Where too many passwords are
+// being hashed it tries again.
+func (p *Provider) hashSecrets(ctx context.Context, plain map[string]string) {
+	defer close(p.secrets.ready)
+	p.secrets.hashes = map[string]string{}
+	for id, secret := range plain {
+		hash, err := p.cfg.Hasher.Hash(ctx, secret)
+		for ; engine.CodeOf(err) == engine.Unavailable; hash, err = p.cfg.Hasher.Hash(ctx, secret) {
+			time.Sleep(hashAgain)
+		}
+		if err != nil {
+			p.cfg.Log.Error("the secret of an OAuth2 client cannot be hashed: it proves nobody", "client", id, "error", err)
+			continue
+		}
+		p.secrets.hashes[id] = hash
+	}
+}
+
+// secretHash is what a secret of a configured client is compared with.
+func (p *Provider) secretHash(ctx context.Context, c *Client) (string, error) {
+	if c.hash != "" {
+		return c.hash, nil
+	}
+	select {
+	case <-p.secrets.ready:
+		return p.secrets.hashes[c.ID], nil
+	case <-ctx.Done():
+		return "", engine.Errorf(engine.Timeout, "timeout", "the request ended before it was answered")
+	}
 }

@@ -64,7 +64,8 @@ type Provider struct {
 	cfg     Config
 	classes struct{ grant, spent, consent *engine.Class }
 	clients map[string]*Client // that are configured
-	proven  *proven            // their secrets
+	secrets secrets            // of theirs
+	proven  *proven            // those that were right before
 	library *server.Server
 	bearers *memory
 	start   time.Time
@@ -78,8 +79,8 @@ var (
 	_ oauth2.Manager       = (*flows)(nil)
 )
 
-// New makes a Provider. It hashes the secrets of clients that are configured,
-// which takes its time.
+// New makes a Provider. The secrets of clients that are configured are hashed
+// afterwards, since that takes its time: who proves one waits for it.
 func New(ctx context.Context, cfg Config) (*Provider, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -102,16 +103,15 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 	if p.classes.grant == nil || p.classes.spent == nil || p.classes.consent == nil {
 		return nil, errors.New("the system classes of oauth.Classes are needed")
 	}
+	plain := map[string]string{}
 	for _, c := range cfg.Options.Clients {
 		if c.secret != "" {
-			hash, err := cfg.Hasher.Hash(ctx, c.secret)
-			if err != nil {
-				return nil, err
-			}
-			c.hash, c.secret = hash, ""
+			plain[c.ID], c.secret = c.secret, ""
 		}
 		p.clients[c.ID] = &c
 	}
+	p.secrets.ready = make(chan struct{})
+	go p.hashSecrets(context.WithoutCancel(ctx), plain)
 	p.library = p.newLibrary()
 	return p, nil
 }
