@@ -299,7 +299,7 @@ func (k *Keeper) take(it *engine.Item) {
 	for _, l := range lines {
 		account, aok := decodeKey(l.Account)
 		network, nok := decodeKey(l.Network)
-		if aok && nok {
+		if aok && nok && l.Slice <= sliceOf(now)+slicesKept { // else the clock was put back
 			slice := min(l.Slice, sliceOf(now)) // their clock may be ahead
 			k.count(event{pair{account, network}, slice, l.Known}, l.Count, now)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/jsonfile"
 )
 
 // DefaultRedirect is where codes go for a confidential client that registered
@@ -43,6 +44,7 @@ type Client struct {
 
 	configured   bool
 	secret, hash string // of a configured client
+	listed       bool   // it says where its codes go, be that nowhere
 	defaulted    bool
 }
 
@@ -121,7 +123,12 @@ func ClientOf(a *engine.Account) (*Client, engine.Faults) {
 		return nil, nil
 	}
 	var faults engine.Faults
-	c := readClient(reader(a.ID, "properties.oauth", fields, &faults))
+	o := reader(a.ID, "properties.oauth", fields, &faults)
+	if value != nil && !given {
+		o.Fault(o.Path, jsonfile.Describe(value), "an object: it is no client")
+		return nil, faults
+	}
+	c := readClient(o)
 	c.ID, c.Account = a.ID, a.ID
 	if c.Name == "" {
 		c.Name = a.Name
@@ -138,7 +145,7 @@ func (c *Client) complete() {
 	if c.Grants == nil {
 		c.Grants = []string{authorizationCode, refreshToken}
 	}
-	if len(c.RedirectURIs) == 0 && !c.Public && c.may(authorizationCode) && !c.configured {
+	if len(c.RedirectURIs) == 0 && !c.Public && c.may(authorizationCode) && !c.configured && !c.listed {
 		c.RedirectURIs, c.defaulted = []string{DefaultRedirect}, true
 	}
 	if c.Public {
@@ -201,30 +208,4 @@ func (p *Provider) authenticate(ctx context.Context, id, secret string) (*Client
 		return nil, nil
 	}
 	return nil, err
-}
-
-func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret string) (*Client, error) {
-	from := engine.CallerFrom(ctx)
-	if p.cfg.Guesses != nil {
-		wait, err := p.cfg.Guesses.Admit(ctx, c.ID, from)
-		if err != nil {
-			return nil, err
-		}
-		if err := pause(ctx, wait); err != nil {
-			return nil, err
-		}
-	}
-	matches, err := p.cfg.Hasher.Matches(ctx, c.hash, secret)
-	if err != nil {
-		return nil, err
-	}
-	if p.cfg.Guesses != nil && matches {
-		p.cfg.Guesses.Succeeded(ctx, c.ID, from)
-	} else if p.cfg.Guesses != nil {
-		p.cfg.Guesses.Failed(ctx, c.ID, from)
-	}
-	if !matches || c.hash == "" {
-		return nil, nil
-	}
-	return c, nil
 }

@@ -201,7 +201,8 @@ func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.To
 	if err != nil {
 		return nil, err
 	}
-	if a == nil || c == nil {
+	scope, err := engine.ParseScope(ti.GetScope())
+	if err != nil || a == nil || c == nil || !scope.Within(c.Scope) {
 		return nil, errors.ErrInvalidAccessToken
 	}
 	return ti, nil

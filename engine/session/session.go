@@ -20,6 +20,7 @@ import (
 	"github.com/alexedwards/scs/v2"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 // Accounts knows accounts as they are now.
@@ -170,7 +171,7 @@ func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Acco
 	if reason(err) == reasonEnded {
 		query.Set("m", "ended")
 	}
-	noStore(w.Header())
+	page.Guard(w.Header())
 	redirect(w, signInPath, query)
 	return nil, false
 }

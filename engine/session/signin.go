@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 // maxForm bounds the body of a sign-in: a password has at most 1024 bytes, the
@@ -22,6 +23,7 @@ type form struct{ username, kind, password, back string }
 
 // serveSignIn is /auth.
 func (s *Sessions) serveSignIn(w http.ResponseWriter, r *http.Request) {
+	page.Guard(w.Header())
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		s.signInPage(w, r)
@@ -44,7 +46,6 @@ func otherMethod(w http.ResponseWriter, r *http.Request) {
 
 // signIn is POST /auth: a form, or JSON with the same names.
 func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
-	noStore(w.Header())
 	// A site that signs its visitors in with an account of its own would learn
 	// what they do there.
 	if err := s.sameOrigin(r); err != nil {

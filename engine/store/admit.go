@@ -75,6 +75,9 @@ func (g *guard) pointing(p *plan) []*engine.Property {
 				all = append(all, property)
 			}
 		}
+		if g.pointers == nil {
+			g.pointers = map[*plan][]*engine.Property{}
+		}
 		g.pointers[p] = all
 	}
 	return all

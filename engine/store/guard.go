@@ -11,13 +11,13 @@ import (
 // is what the server does of its own.
 type guard struct {
 	asked    engine.Guard
-	hidden   map[*engine.Class][]*engine.Property
+	hidden   map[*engine.Class][]*engine.Property // nil before it is asked for, as pointers
 	pointers map[*plan][]*engine.Property
 }
 
 func guardOf(ctx context.Context) *guard {
 	if g := engine.GuardFrom(ctx); g != nil {
-		return &guard{asked: g, hidden: map[*engine.Class][]*engine.Property{}, pointers: map[*plan][]*engine.Property{}}
+		return &guard{asked: g}
 	}
 	return nil
 }
@@ -65,6 +65,9 @@ func (g *guard) unread(c *engine.Class) []*engine.Property {
 			if g.hides(engine.MayRead, p) {
 				all = append(all, p)
 			}
+		}
+		if g.hidden == nil {
+			g.hidden = map[*engine.Class][]*engine.Property{}
 		}
 		g.hidden[c] = all
 	}

@@ -137,3 +137,34 @@ func guardBack(t *testing.T, open Open) {
 	allowed(t, "to where it may be", tryUpdate(t, placed, o.matter, "4", "pages", put("2a")))
 	pages("4", "2a", "4a", "4b")
 }
+
+// guardComposite names items by keys of several properties.
+func guardComposite(t *testing.T, open Open) {
+	seat := NewClass("seat", Prop("row", engine.Int), Prop("no", engine.String), Prop("owner", engine.String))
+	seat.Key = []string{"row", "no"}
+	if err := seat.Init(); err != nil {
+		t.Fatal(err)
+	}
+	guest := NewClass("guest", Prop("id", engine.String), Ref("seat", seat), nm("seats", seat))
+	Link(seat, guest)
+	o := open(t, []*engine.Class{seat, guest})
+	for _, no := range []string{"a", "b"} {
+		create(t, o, seat, "row", int64(1), "no", no)
+		create(t, o, guest, "id", no, "seat", "1_"+no, "seats", put("1_a", "1_b"))
+	}
+	r := under(o, new(rules).only(parsed(t, seat, `{"_id":{"$in":["1_a","2_a"]}}`), seat, engine.MayRead, engine.MayWrite, engine.MayUse, engine.MayDelete))
+	same(t, "list", ids(t, r, all(seat)), []string{"1_a"})
+	same(t, "through a reference", ids(t, r, &engine.Query{Class: guest, Filter: parsed(t, guest, `{"seat.row":1}`), Count: -1}), []string{"a"})
+	same(t, "members", members(t, r, guest, "b", "seats"), []string{"1_a"})
+	_, err := r.Get(t.Context(), seat, "1_b")
+	denied(t, "get", err)
+	denied(t, "update", tryUpdate(t, r, seat, "1_b", "owner", "x"))
+	denied(t, "another key", tryUpdate(t, r, seat, "1_a", "row", int64(3)))
+	denied(t, "save", trySave(t, r, record(seat, "", "row", int64(1), "no", "a", "owner", "x"), record(seat, "", "row", int64(3), "no", "a")))
+	denied(t, "point", tryUpdate(t, r, guest, "a", "seat", "1_b"))
+	denied(t, "link", tryUpdate(t, r, guest, "a", "seats", put("1_b")))
+	denied(t, "delete", r.Delete(t.Context(), seat, "1_b", nil))
+	allowed(t, "an allowed key", tryUpdate(t, r, seat, "1_a", "row", int64(2)))
+	allowed(t, "a new one", trySave(t, r, record(seat, "", "row", int64(1), "no", "a", "owner", "x"), record(seat, "", "row", int64(2), "no", "a", "owner", "y")))
+	same(t, "seats", ids(t, o, all(seat)), []string{"2_a", "1_b", "1_a"})
+}
