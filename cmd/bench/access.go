@@ -58,7 +58,7 @@ func giveRights(ctx context.Context, p *process) error {
 		}
 		grants = append(grants, []string{subject, protected, "read", "write"})
 	}
-	grants = append(grants, []string{"partial", "c:::note@bench", "read"},
+	grants = append(grants, []string{"reader", "ws:::gen-ws-token", "use"}, []string{"partial", "c:::note@bench", "read"},
 		[]string{"MEMBER", "c:::note@bench", "read"}, []string{memberGroup, protected, "read"})
 	for _, g := range grants {
 		if err := p.restsrv(ctx, append([]string{"acl", "grant"}, g...)...); err != nil {

@@ -66,8 +66,9 @@ type Store struct {
 	tokens    *memory
 	flights   flights
 	changed   []func(id string) // see OnChange
-	waiting   atomic.Int64      // requests that wait because of failures before
-	cost      ceiling           // what a failed check costs
+	waiting   crowd
+	warned    atomic.Int64 // when somebody was last said to be turned away, time.Duration since start
+	cost      ceiling      // what a failed check costs
 }
 
 // New makes a Store. The error says what Config lacks.

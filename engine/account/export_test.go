@@ -12,7 +12,7 @@ func (h *Hasher) Busy() bool {
 }
 
 // Waiting tells how many requests wait because of failures before them.
-func (s *Store) Waiting() int64 { return s.waiting.Load() }
+func (s *Store) Waiting() int { return s.waiting.count() }
 
 // Queued tells how many stand in the queue.
 func (h *Hasher) Queued() int64 {

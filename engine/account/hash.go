@@ -76,7 +76,7 @@ func checkPassword(plain string) error {
 }
 
 func tooBusy() error {
-	e := engine.Errorf(engine.Unavailable, "password-queue", "too many passwords are being checked, try again later")
+	e := engine.Errorf(engine.Unavailable, engine.PasswordQueue, "too many passwords are being checked, try again later")
 	e.RetryAfter = 2 * time.Second
 	return e
 }

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -68,10 +69,6 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	return a, err
 }
 
-// maxWaiting is how many requests at most wait at once because of failures
-// before them.
-const maxWaiting = 1024
-
 // admit asks whether the attempt may be made, and waits as long as it has to,
 // before it takes its turn to hash.
 func (s *Store) admit(ctx context.Context, try attempt) error {
@@ -82,11 +79,11 @@ func (s *Store) admit(ctx context.Context, try attempt) error {
 	if err != nil || wait <= 0 {
 		return err
 	}
-	if s.waiting.Add(1) > maxWaiting {
-		s.waiting.Add(-1)
+	network := networkOf(try.from.Address)
+	if !s.waiting.join(network) {
 		return tooBusy()
 	}
-	defer s.waiting.Add(-1)
+	defer s.waiting.leave(network)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -106,9 +103,25 @@ func (s *Store) report(ctx context.Context, try attempt, why string, err error) 
 	case engine.CodeOf(err) == engine.Unauthenticated, engine.CodeOf(err) == engine.TooMany:
 		e.Kind, e.Details = engine.SignInFailed, engine.Fields{{Name: "reason", Value: why}}
 	default:
+		s.warnTurnedAway(err, try.from)
 		return
 	}
 	s.audit.Audit(ctx, e)
+}
+
+// warnEvery is how often it is logged that there are too many sign-ins.
+const warnEvery = time.Minute
+
+// warnTurnedAway logs, now and then, that sign-ins are not even looked at.
+func (s *Store) warnTurnedAway(err error, from engine.Caller) {
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Reason != engine.PasswordQueue {
+		return
+	}
+	now, last := s.elapsed(), s.warned.Load()
+	if (last == 0 || now-time.Duration(last) >= warnEvery) && s.warned.CompareAndSwap(last, max(int64(now), 1)) {
+		s.log.Warn("sign-ins are turned away, because more passwords come than can be checked", "address", from.Address, "request", from.Request)
+	}
 }
 
 // unlimited and unheard stand for what Config leaves out.

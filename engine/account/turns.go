@@ -154,6 +154,50 @@ func (q *turns) counts() (computing, waiting int) {
 	return q.slots - q.free, q.queued
 }
 
+// How many requests at most wait at once because of failures before them, and
+// how many of one network.
+const (
+	maxWaiting     = 1024
+	maxWaitingFrom = 64
+)
+
+// crowd are requests that wait because of failures before them.
+type crowd struct {
+	mu   sync.Mutex
+	all  int
+	from map[netip.Prefix]int
+}
+
+// join reports whether there is room for one more; it leaves later.
+func (c *crowd) join(network netip.Prefix) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= maxWaiting || c.from[network] >= maxWaitingFrom {
+		return false
+	}
+	if c.from == nil {
+		c.from = map[netip.Prefix]int{}
+	}
+	c.all++
+	c.from[network]++
+	return true
+}
+
+func (c *crowd) leave(network netip.Prefix) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if c.from[network]--; c.from[network] == 0 {
+		delete(c.from, network)
+	}
+}
+
+func (c *crowd) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all
+}
+
 // enter waits for the right to compute for whoever a request is from; leave
 // gives it back.
 func (h *Hasher) enter(ctx context.Context, from engine.Caller) error {

@@ -107,7 +107,7 @@ func (k *Keeper) flush(ctx context.Context) error {
 	events, renewed := k.pending, k.renewed
 	k.pending, k.renewed = map[event]uint16{}, map[key]struct{}{}
 	records, err := k.records(events, renewed, now)
-	due := now.Sub(k.swept) >= sweepEvery
+	due := len(records) > 0 && now.Sub(k.swept) >= sweepEvery // who has nothing to write does not wake the database
 	if due {
 		k.swept = now
 		k.pairs.prune(now)

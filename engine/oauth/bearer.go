@@ -120,7 +120,7 @@ func (p *Provider) lookUp(ctx context.Context, key remember.Key) (*engine.Item, 
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := p.client(ctx, text(it, "client"))
+	c, err := p.clientOf(ctx, it)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -70,6 +70,18 @@ func TestS7TokensEnd(t *testing.T) {
 	})
 }
 
+// S7: what a client of the configuration was given ends when it is taken out,
+// also if an account has its name.
+func TestS7ConfiguredClientIsTakenOut(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		token := f.exchange("conf", "grant_type", "client_credentials").text("access_token")
+		wantHolds(t, "before", f.Provider, token, true)
+		f.options.Clients = nil
+		f.people.all["conf@system"] = &person{account: engine.Account{ID: "conf@system"}, password: "x", basis: "1"}
+		wantHolds(t, "without it", f.another(), token, false)
+	})
+}
+
 // What a change of the account gives or takes is noticed too.
 func TestRolesFollow(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {

@@ -174,6 +174,16 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 	return c, nil
 }
 
+// clientOf is the client that a grant was given to; nil when that is gone. A
+// configured one that was taken out is not the account of the same name.
+func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
+	c, err := p.client(ctx, text(grant, "client"))
+	if err != nil || c == nil || c.ID != text(grant, "client") {
+		return nil, err
+	}
+	return c, nil
+}
+
 // current returns an account that may sign in, nil when there is none.
 func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	a, basis, err = p.cfg.Accounts.Current(engine.AsServer(ctx), id)

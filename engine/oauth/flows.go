@@ -197,7 +197,7 @@ func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.To
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.client(ctx, text(it, "client"))
+	c, err := p.clientOf(ctx, it)
 	if err != nil {
 		return nil, err
 	}

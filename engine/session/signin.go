@@ -190,8 +190,11 @@ func readForm(r *http.Request) (form, error) {
 		return form{}, err
 	}
 	var f form
-	for name, to := range map[string]*string{"username": &f.username, "type": &f.kind, "password": &f.password, "return": &f.back} {
-		if *to, err = get(name); err != nil {
+	for _, field := range []struct {
+		name string
+		to   *string
+	}{{"username", &f.username}, {"type", &f.kind}, {"password", &f.password}, {"return", &f.back}} {
+		if *field.to, err = get(field.name); err != nil {
 			return form{}, err
 		}
 	}
