@@ -56,22 +56,22 @@ func statementsUnderGuard(t *testing.T, db string) {
 	for i := range 100 {
 		others = append(others, fmt.Sprintf(`{"_class":"author@lib","_id":"a%d","name":"A"}`, i), fmt.Sprintf(`{"_class":"shelf@lib","_id":"s%d"}`, i%10))
 	}
-	c.ask("admin", "POST", "acceptor", "["+strings.Join(others, ",")+"]")
+	c.costs("admin", "POST", "acceptor", "["+strings.Join(others, ",")+"]")
 	cost := map[string][]int{}
 	for _, account := range []string{"admin", "wide", "owner"} {
-		c.ask(account, "GET", "crud/book@lib", "") // its permissions are known by then
+		c.costs(account, "GET", "crud/book@lib", "") // its permissions are known by then
 		for _, n := range []int{10, 100} {
 			from := fmt.Sprint(account, n, "x")
-			insert := c.ask(account, "POST", "acceptor", books(account, from, n))
-			update := c.ask(account, "POST", "acceptor", books(account, from, n))
+			insert := c.costs(account, "POST", "acceptor", books(account, from, n))
+			update := c.costs(account, "POST", "acceptor", books(account, from, n))
 			cost[account] = append(cost[account], insert, update)
 		}
 		cost[account] = append(cost[account],
-			c.ask(account, "POST", "crud/book@lib", fmt.Sprintf(`{"owner":"%s@local","author":"a1"}`, account)),
-			c.ask(account, "PATCH", "crud/book@lib/"+account+"10x1", `{"author":"a2"}`),
-			c.ask(account, "GET", "crud/book@lib/"+account+"10x1", ""), c.ask(account, "GET", "crud/book@lib/"+account+"10x1?_eager=author|shelf", ""),
-			c.ask(account, "GET", "crud/book@lib?_count=1", ""), c.ask(account, "GET", "crud/book@lib?_count=100&_total=1", ""),
-			c.ask(account, "GET", "crud/book@lib?_count=1&_eager=author|shelf", ""), c.ask(account, "GET", "crud/book@lib?_count=100&_eager=author|shelf", ""))
+			c.costs(account, "POST", "crud/book@lib", fmt.Sprintf(`{"owner":"%s@local","author":"a1"}`, account)),
+			c.costs(account, "PATCH", "crud/book@lib/"+account+"10x1", `{"author":"a2"}`),
+			c.costs(account, "GET", "crud/book@lib/"+account+"10x1", ""), c.costs(account, "GET", "crud/book@lib/"+account+"10x1?_eager=author|shelf", ""),
+			c.costs(account, "GET", "crud/book@lib?_count=1", ""), c.costs(account, "GET", "crud/book@lib?_count=100&_total=1", ""),
+			c.costs(account, "GET", "crud/book@lib?_count=1&_eager=author|shelf", ""), c.costs(account, "GET", "crud/book@lib?_count=100&_eager=author|shelf", ""))
 	}
 	free, wide, owner := cost["admin"], cost["wide"], cost["owner"]
 	if fmt.Sprint(free) != fmt.Sprint(wide) {
@@ -98,8 +98,8 @@ func (c *caseRun) grant(subject, resource, permission string) {
 	}
 }
 
-// ask sends a request and returns how many statements on objects it takes.
-func (c *caseRun) ask(account, method, path, body string) (statements int) {
+// costs sends a request and returns how many statements on objects it takes.
+func (c *caseRun) costs(account, method, path, body string) (statements int) {
 	c.Helper()
 	req, err := http.NewRequestWithContext(c.Context(), method, "http://"+c.addr+"/rest/"+path, strings.NewReader(body))
 	if err != nil {
