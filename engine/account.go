@@ -75,13 +75,18 @@ func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerFrom returns what WithCaller told, the zero Caller for nothing.
+// CallerFrom returns what WithCaller or WithRequest told, the zero Caller for
+// nothing.
 func CallerFrom(ctx context.Context) Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return *c
 	}
 	return Caller{}
 }
+
+// PasswordQueue is the reason of Unavailable when too many passwords are being
+// checked. Anybody can cause it, so it is not logged for each request.
+const PasswordQueue = "password-queue"
 
 // Authenticator proves accounts.
 type Authenticator interface {
@@ -117,6 +122,28 @@ type accountKey struct{}
 // WithAccount returns a context that acts for the account.
 func WithAccount(ctx context.Context, a *Account) context.Context {
 	return context.WithValue(ctx, accountKey{}, a)
+}
+
+// asking is a context with the account and the caller of a request.
+type asking struct {
+	context.Context
+	account *Account
+	caller  *Caller
+}
+
+func (c *asking) Value(key any) any {
+	switch key {
+	case accountKey{}:
+		return c.account
+	case callerKey{}:
+		return c.caller
+	}
+	return c.Context.Value(key)
+}
+
+// WithRequest is WithAccount and WithCaller at once: every request has both.
+func WithRequest(ctx context.Context, a *Account, c *Caller) context.Context {
+	return &asking{ctx, a, c}
 }
 
 // AccountFrom returns the account that ctx acts for, nil for none: the server

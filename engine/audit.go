@@ -33,6 +33,12 @@ const (
 	RequestDenied     EventKind = "denied" // 401, 403 or 429
 )
 
+// EventKinds returns all kinds.
+func EventKinds() []EventKind {
+	return []EventKind{SignedIn, SignInFailed, SignedOut, AccountChanged, TokenIssued, TokenRevoked, TokenReused,
+		ClientChanged, ConsentGiven, ConsentDenied, PermissionChanged, RequestDenied}
+}
+
 // Auditor keeps events. It never fails what it is told about.
 type Auditor interface {
 	Audit(ctx context.Context, e Event)

@@ -154,20 +154,32 @@ type Guard interface {
 
 type guardKey struct{}
 
+// guarded is a context with a guard; nil lifts the one above.
+type guarded struct {
+	context.Context
+	guard Guard
+}
+
+func (c *guarded) Value(key any) any {
+	if key == (guardKey{}) {
+		return c
+	}
+	return c.Context.Value(key)
+}
+
 // WithGuard returns a context in which the store asks g; nil lifts the guard,
 // as for what the server does of its own.
 func WithGuard(ctx context.Context, g Guard) context.Context {
 	if GuardFrom(ctx) == g {
 		return ctx
 	}
-	held := g // so that nothing is allocated above
-	return context.WithValue(ctx, guardKey{}, &held)
+	return &guarded{ctx, g}
 }
 
 // GuardFrom returns the guard of ctx; nil when everything is allowed.
 func GuardFrom(ctx context.Context) Guard {
-	if g, ok := ctx.Value(guardKey{}).(*Guard); ok {
-		return *g
+	if c, ok := ctx.Value(guardKey{}).(*guarded); ok {
+		return c.guard
 	}
 	return nil
 }

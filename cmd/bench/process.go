@@ -31,6 +31,10 @@ type program struct {
 	address string // of its database, as the floor takes it
 	classes bool   // it has the classes of entries
 	verbose bool   // its log names every statement
+
+	// prepare gives accounts and rights to a server that has just made its
+	// database; nil without any.
+	prepare func(ctx context.Context, p *process) error
 }
 
 // process is a running program.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -15,7 +14,7 @@ const adminPassword = "benchmark-only"
 
 // authLine is the header line that signs the administrator in.
 func authLine() string {
-	return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("admin@local:"+adminPassword)) + "\r\n"
+	return basicLine("admin@local")
 }
 
 const helloScript = `module.exports = {
@@ -55,7 +54,7 @@ func newRestsrv(g program, extra int) (*program, error) {
 	}
 	config := filepath.Join(g.dir, "deploy.json")
 	p := &g
-	p.ready, p.classes = "/rest/static", true
+	p.ready, p.classes, p.prepare = "/rest/static", true, giveRights
 	p.command = func(addr, sync string) (args, env []string, err error) {
 		text, err := json.MarshalIndent(deployment(url, sync, extra), "", "  ")
 		if err != nil {
@@ -81,18 +80,20 @@ func deployment(url, sync string, extra int) object {
 	}
 	repositories := object{"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}
 	return object{
-		"globals": object{"db": object{"url": url, "synchronous": sync}},
+		"globals": object{"db": object{"url": url, "synchronous": sync}, "plugins": plugins()},
 		"classes": classes,
 		"modules": object{"rest": object{"globals": object{
 			"di": object{
 				"static":   object{"module": "builtin/echo"},
 				"crud":     object{"module": "builtin/crud"},
 				"signed":   object{"module": "builtin/crud"},
+				"tokened":  object{"module": "builtin/crud"},
+				"bearer":   object{"module": "builtin/crud"},
 				"acceptor": object{"module": "builtin/acceptor", "options": repositories},
 				"hello":    object{"module": "hello.js"},
 				"query":    object{"module": "query.js"},
 			},
-			"authMode": object{"static": "none", "crud": "none", "hello": "none", "query": "none"},
+			"authMode": object{"static": "none", "crud": "none", "hello": "none", "query": "none", "tokened": "token", "bearer": "oauth"},
 		}}},
 	}
 }

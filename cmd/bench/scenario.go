@@ -79,7 +79,8 @@ func scenarios(auth string, bulkLimit int) []scenario {
 		{name: "GET one, password seen before (floor = restsrv, anonymous)", must: target{extra: 3 * time.Microsecond}, own: true,
 			left: get(item("crud")), right: ask("GET", item("signed"), auth, nil)},
 	}
-	return append(append(all, ownScenarios()...), patch, bulk)
+	all = append(append(all, ownScenarios()...), accessScenarios(auth)...)
+	return append(all, patch, bulk)
 }
 
 // ownScenarios compare restsrv with itself: the floor has nothing like them.

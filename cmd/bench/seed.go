@@ -23,6 +23,11 @@ const (
 // seedAll fills empty servers.
 func seedAll(ctx context.Context, servers []*process) error {
 	for _, p := range servers {
+		if p.prepare != nil {
+			if err := p.prepare(ctx, p); err != nil {
+				return fmt.Errorf("preparing %s: %w", p.name, err)
+			}
+		}
 		step := max(p.numbers.rows/10, bulkNew)
 		err := seed(ctx, p, func(done int) {
 			if done%step == 0 {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,7 +55,9 @@ type aclRun struct {
 	io                      stdio
 	policy                  *acl.Store
 	accounts                *account.Store
-	meta                    *meta.Repository // nil when the classes cannot be read
+	app                     *app             // nil when it cannot be read
+	broken                  error            // why not
+	meta                    *meta.Repository // of app; nil without it
 }
 
 // aclSubcommand is one subcommand: the names of its arguments, of which the
@@ -98,13 +99,13 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if !ok {
 		return unknownACL(r, name, args)
 	}
-	names, err := r.parse(name, rest, sub.flags)
+	line := r.newACLLine(name, sub.flags)
+	names, err := line.parse(rest)
 	if err != nil {
 		return err
 	}
 	if !sub.takes(names) {
-		fmt.Fprintf(s.Err, "restsrv acl %s: expected %s, found %d arguments (restsrv acl -h)\n", name, first(strings.Join(sub.args, " "), "no arguments"), len(names))
-		return errUsage
+		return line.wrong("expected %s, found %d arguments", first(strings.Join(sub.args, " "), "no arguments"), len(names))
 	}
 	d, err := openForAccess(ctx, r.config, r.db, s)
 	if err != nil {
@@ -112,9 +113,10 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	r.policy, r.accounts = d.policy, d.accounts
-	if app, err := loadApplication(r.config); err == nil {
-		r.meta = app.meta
-	} else {
+	app, err := loadApplication(first(r.config, "deploy.json"))
+	if r.broken = err; err == nil {
+		r.app, r.meta = app, app.meta
+	} else if name != "explain" {
 		r.warn("the classes cannot be read, so that names of resources are not compared with them")
 	}
 	return plain(sub.run(ctx, r, names))
@@ -122,20 +124,19 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 
 // unknownACL answers what is no subcommand: a question for help, or a mistake.
 func unknownACL(r *aclRun, name string, args []string) error {
-	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 && i <= 1 {
-		if _, err := r.parse(name, args[i:], nil); err != nil {
+	line := r.newACLLine("", nil)
+	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i == 0 || i == 1 {
+		if _, err := line.parse(args[i:]); err != nil {
 			return err
 		}
 	}
 	switch name {
 	case "role":
-		fmt.Fprintln(r.io.Err, "restsrv acl role: expected add, remove or list (restsrv acl -h)")
+		return line.wrong("role: expected add, remove or list")
 	case "resource":
-		fmt.Fprintln(r.io.Err, "restsrv acl resource: expected declare, remove or list (restsrv acl -h)")
-	default:
-		fmt.Fprintf(r.io.Err, "restsrv acl: unknown command %q; the commands are grant, deny, list, explain, role and resource (restsrv acl -h)\n", name)
+		return line.wrong("resource: expected declare, remove or list")
 	}
-	return errUsage
+	return line.wrong("unknown command %q; the commands are grant, deny, list, explain, role and resource", name)
 }
 
 func (c aclSubcommand) takes(args []string) bool {
@@ -146,37 +147,21 @@ func (c aclSubcommand) takes(args []string) bool {
 	return len(args) == n
 }
 
-// parse reads flags, which may stand before and after arguments.
-func (r *aclRun) parse(command string, args, own []string) (names []string, err error) {
-	set := flag.NewFlagSet("restsrv acl "+command, flag.ContinueOnError)
-	set.SetOutput(r.io.Err)
-	set.StringVar(&r.config, "config", "deploy.json", "the deploy.json of the application")
-	set.StringVar(&r.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
+// newACLLine makes the command line of a subcommand, with its own flags.
+func (r *aclRun) newACLLine(command string, own []string) *commandLine {
+	c := newCommandLine("acl", command, aclUsage, r.io)
+	c.databaseFlags(&r.config, &r.db)
 	for _, name := range own {
 		switch name {
 		case "name":
-			set.StringVar(&r.name, name, "", "name to show")
+			c.set.StringVar(&r.name, name, "", "name to show")
 		case "subject":
-			set.StringVar(&r.subject, name, "", "only what this role or account is granted itself")
+			c.set.StringVar(&r.subject, name, "", "only what this role or account is granted itself")
 		case "resource":
-			set.StringVar(&r.resource, name, "", "only what is granted on this resource itself")
+			c.set.StringVar(&r.resource, name, "", "only what is granted on this resource itself")
 		}
 	}
-	set.Usage = func() {
-		fmt.Fprint(r.io.Err, aclUsage, "\nFlags of ", command, ":\n")
-		set.PrintDefaults()
-	}
-	for {
-		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, errUsage
-		}
-		if set.NArg() == 0 {
-			return names, nil
-		}
-		names, args = append(names, set.Arg(0)), set.Args()[1:]
-	}
+	return c
 }
 
 func (r *aclRun) warn(format string, args ...any) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/account"
 	"restsrv/engine/acl"
 	"restsrv/engine/jsonfile"
 )
@@ -94,90 +93,6 @@ func aclResourceList(ctx context.Context, r *aclRun, _ []string) error {
 	return r.table([]string{"RESOURCE", "NAME"}, rows)
 }
 
-// aclExplain tells what an account is granted on a resource and what covers
-// that, by each name that it has.
-func aclExplain(ctx context.Context, r *aclRun, args []string) error {
-	user, resource := args[0], args[1]
-	if err := r.checkResource(resource); err != nil {
-		return err
-	}
-	a := account.Account{ID: user}
-	if user != engine.Anonymous.ID {
-		var err error
-		if a, err = r.accounts.Get(ctx, user); err != nil {
-			return err
-		}
-	}
-	grants, err := r.policy.Grants(ctx)
-	if err != nil {
-		return err
-	}
-	var held engine.Permission
-	var rows [][]string
-	for _, subject := range slices.Concat([]string{a.ID}, a.Roles, []string{engine.Everyone}) {
-		for _, on := range covering(resource) {
-			p := grants.On(on, subject)
-			if p == 0 {
-				continue
-			}
-			if subject != engine.Everyone || !ofObjects(resource) {
-				held |= p
-			}
-			rows = append(rows, []string{reason(a, subject), on, p.String()})
-		}
-	}
-	fmt.Fprintf(r.io.Out, "%s may %s %s\n", cell(user), first(held.String(), "do nothing with"), cell(resource))
-	if a.Disabled {
-		r.warn("the account is disabled")
-	}
-	if strings.HasPrefix(resource, engine.AttributeResource) && !grants.Known(resource) {
-		fmt.Fprintln(r.io.Out, "the attribute is not protected: whoever may read its objects knows it")
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return r.table([]string{"BY", "ON", "GRANTED"}, rows)
-}
-
-// ofObjects reports whether a resource is about objects, for which what is
-// granted to everyone does not count.
-func ofObjects(resource string) bool {
-	for _, prefix := range []string{engine.ClassResource, engine.ItemResource, engine.AttributeResource} {
-		if strings.HasPrefix(resource, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-func reason(a account.Account, subject string) string {
-	switch subject {
-	case a.ID:
-		return "account " + subject
-	case engine.Everyone:
-		return "everyone (not for objects)"
-	}
-	return "role " + subject
-}
-
-// covering are the resources whose grants count for a resource: itself,
-// the class of an object, everything.
-func covering(resource string) []string {
-	all := []string{resource}
-	if rest, ok := strings.CutPrefix(resource, engine.ItemResource); ok {
-		parts := strings.SplitN(rest, "@", 3)
-		if len(parts) == 3 {
-			all = append(all, engine.ClassResource+parts[0]+"@"+parts[1])
-		} else {
-			all = append(all, engine.ClassResource+parts[0])
-		}
-	}
-	if resource != engine.Everything {
-		all = append(all, engine.Everything)
-	}
-	return all
-}
-
 // checkResource refuses what no resource can be called, and warns of names that
 // mean nothing in the application.
 func (r *aclRun) checkResource(resource string) error {
@@ -203,7 +118,8 @@ func (r *aclRun) unknownNames(resource string) string {
 		_, warning := r.class(rest)
 		return warning
 	case engine.ItemResource:
-		_, warning := r.class(strings.TrimPrefix(covering(resource)[1], engine.ClassResource))
+		parts := strings.SplitN(rest, "@", 3)
+		_, warning := r.class(strings.Join(parts[:min(2, len(parts))], "@"))
 		return warning
 	case engine.AttributeResource:
 		for i := range rest { // one of a struct has dots in its name

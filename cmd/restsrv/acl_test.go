@@ -104,19 +104,75 @@ func TestACLExplains(t *testing.T) {
 		a.run("acl grant ann@local i:::person@hr@7 write")
 		a.run("acl grant * * delete")
 		a.want(
-			"acl explain ann@local i:::person@hr@7", "ann@local may read,write i:::person@hr@7\n"+
-				"BY                          ON               GRANTED\n"+
-				"account ann@local           i:::person@hr@7  write\n"+
-				"role clerk                  c:::person@hr    read\n"+
-				"everyone (not for objects)  *                delete\n",
-			"acl explain ann@local ws:::gen-ws-token", "ann@local may delete ws:::gen-ws-token\n"+
-				"BY                          ON  GRANTED\n"+
-				"everyone (not for objects)  *   delete\n",
-			"acl explain anonymous c:::manager@hr", "anonymous may do nothing with c:::manager@hr\n"+
-				"BY                          ON  GRANTED\n"+
-				"everyone (not for objects)  *   delete\n",
+			"acl explain ann@local i:::person@hr@7", `ann@local on i:::person@hr@7 (object "7" of class person@hr): read,write
+  the account has: role clerk
+  granted: write on i:::person@hr@7 to account ann@local
+  granted: read on c:::person@hr to role clerk
+  granted: delete on * to everyone, which does not count for data
+  missing: delete,use; to grant that: restsrv acl grant ann@local i:::person@hr@7 delete use
+  note: it counts for objects of exactly this class; those of its descendants need grants of their own
+`,
+			"acl explain ann@local ws:::gen-ws-token", `ann@local on ws:::gen-ws-token (tokens of one's own): delete
+  the account has: role clerk
+  granted: delete on * to everyone
+  missing: read,write,use; to grant that: restsrv acl grant ann@local ws:::gen-ws-token read write use
+`,
+			"acl explain anonymous c:::manager@hr", `anonymous on c:::manager@hr (class manager@hr): nothing
+  granted: delete on * to everyone, which does not count for data
+  missing: read,write,delete,use; to grant that: restsrv acl grant anonymous c:::manager@hr read write delete use
+`,
+			"acl explain ann@local a:::manager@hr.phone", `ann@local on a:::manager@hr.phone (attribute "phone" of class person@hr): full
+  the account has: role clerk
+  granted: delete on * to everyone, which does not count for data
+  note: it is not protected: whoever may read or write an object may do so with this attribute. It is protected as soon as its resource is declared or granted
+warning: attribute "phone" is declared by class person@hr: it is meant in all classes that inherit it
+`,
 		)
+		a.run("user disable ann@local")
+		if got := a.run("acl explain ann@local c:::person@hr"); !strings.Contains(got, "warning: the account is disabled, so that it may do none of this (restsrv user enable ann@local)\n") {
+			t.Errorf("of a disabled account: %s", got)
+		}
 	})
+}
+
+// rulesApp has accounts that are what the data say, and a role that objects
+// give.
+const rulesApp = `{
+  "namespace": "hr",
+  "globals": {"plugins": {
+    "aclProvider": {"module": "core/impl/access/aclMetaMap", "options": {"map": {
+      "person@hr": {"isEntry": true, "sidAttribute": "user", "jumps": ["department"]}, "department@hr": {"sidAttribute": "code"}}}},
+    "securedDataRepo": {"options": {"roleMap": {"note@hr": {"OWNER": {"attribute": "owner"}}}}}}},
+  "classes": [
+    {"name": "person", "properties": [{"name": "user", "type": "string"}, {"name": "department", "type": "reference", "refClass": "department"}]},
+    {"name": "department", "properties": [{"name": "code", "type": "string"}]},
+    {"name": "note", "properties": [{"name": "owner", "type": "string"}]}],
+  "objects": [{"_class": "department", "id": "d", "code": "SALES"}, {"_class": "person", "id": "p", "user": "ann@local", "department": "d"}],
+  "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}
+}`
+
+// TestACLExplainsRules holds that explain counts what the data and the role map
+// say, as the server does.
+func TestACLExplainsRules(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(application(t, map[string]string{"deploy.json": rulesApp}), "deploy.json")
+	for kind, db := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "test.db"), "postgres": pgtest.Database(t)} {
+		t.Run(kind, func(t *testing.T) {
+			a := managed{t, config, db}
+			p := start(t, filepath.Dir(config), "-db", db) // makes the objects
+			a.addUser("ann@local", "")
+			a.run("acl grant SALES c:::note@hr read")
+			a.run("acl grant OWNER c:::note@hr write")
+			a.want("acl explain ann@local c:::note@hr", `ann@local on c:::note@hr (class note@hr): read
+  the account has: coactor SALES
+  granted: read on c:::note@hr to coactor SALES
+  given by objects: write on c:::note@hr to OWNER, when $owner names the account
+  missing: write, but for some objects; to grant that: restsrv acl grant ann@local c:::note@hr write
+  missing: delete,use; to grant that: restsrv acl grant ann@local c:::note@hr delete use
+`)
+			p.kill()
+		})
+	}
 }
 
 // TestACLWarns holds that names that mean nothing are taken, and told.
@@ -234,4 +290,7 @@ func TestACLWithBrokenClasses(t *testing.T) {
 	a.run("acl role add clerk")
 	a.want("acl grant clerk c:::anything@hr read", "clerk may read c:::anything@hr\n"+
 		"warning: the classes cannot be read, so that names of resources are not compared with them\n")
+	if got := a.run("acl explain admin@local *"); !strings.HasPrefix(got, "error: what an account may do depends on the application, which cannot be read:\nmeta/broken.class.json: found malformed JSON") {
+		t.Errorf("explained %s", got)
+	}
 }

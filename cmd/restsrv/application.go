@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -71,51 +69,29 @@ func (a *app) seed(ctx context.Context, d *database) (int, error) {
 	return len(records), nil
 }
 
-// dataCommand are the flags and the application of a command that works on a
-// database.
+// dataCommand is the command line and the application of a command that works
+// on a database.
 type dataCommand struct {
-	name       string
+	*commandLine
 	config, db string
 	io         stdio
-	set        *flag.FlagSet
 	app        *app
 }
 
-// newDataCommand defines the flags that the commands share. usage is what -h
-// says before them.
+// newDataCommand makes one. usage is what -h says before the flags.
 func newDataCommand(name, usage string, s stdio) *dataCommand {
-	c := &dataCommand{name: name, io: s, set: flag.NewFlagSet("restsrv "+name, flag.ContinueOnError)}
-	c.set.SetOutput(s.Err)
-	c.set.StringVar(&c.config, "config", "", "the deploy.json whose classes count (default deploy.json)")
-	c.set.Usage = func() {
-		fmt.Fprint(s.Err, usage, "\nFlags:\n")
-		c.set.PrintDefaults()
-	}
+	c := &dataCommand{commandLine: newCommandLine(name, "", usage, s), io: s}
+	c.databaseFlags(&c.config, &c.db)
 	return c
 }
 
-func (c *dataCommand) dbFlag() {
-	c.set.StringVar(&c.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
-}
-
-// parse reads flags, which may stand before and after arguments, of which there
-// are at most so many.
-func (c *dataCommand) parse(args []string, most int) (names []string, err error) {
-	for {
-		if err := c.set.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, errUsage
-		}
-		if c.set.NArg() == 0 {
-			return names, nil
-		}
-		if len(names) == most {
-			fmt.Fprintf(c.io.Err, "restsrv %s: %q is one argument too many (restsrv %s -h)\n", c.name, c.set.Arg(0), c.name)
-			return nil, errUsage
-		}
-		names, args = append(names, c.set.Arg(0)), c.set.Args()[1:]
+// takes parses, and refuses more arguments than so many.
+func (c *dataCommand) takes(args []string, most int) ([]string, error) {
+	names, err := c.parse(args)
+	if err == nil && len(names) > most {
+		err = c.wrong("%q is one argument too many", names[most])
 	}
+	return names, err
 }
 
 // load reads the application, and tells its warnings.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
+	"restsrv/engine"
 	"restsrv/engine/audit"
 )
 
@@ -26,7 +28,6 @@ The server keeps events when deploy.json has "audit": true, or
 // auditCommand is restsrv audit.
 func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("audit", auditUsage, s)
-	c.dbFlag()
 	selection := audit.Selection{Since: time.Now().Add(-24 * time.Hour)}
 	c.set.Func("since", "first `time`: 30m, 24h, 7d, or 2024-05-01, or 2024-05-01T12:00:00Z (default 24h)", func(text string) error {
 		t, err := sinceTime(text, time.Now())
@@ -34,8 +35,15 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 		return err
 	})
 	c.set.StringVar(&selection.Account, "account", "", "only of `<user>@<type>`")
-	c.set.StringVar(&selection.Kind, "kind", "", "only of that `kind`: sign-in, sign-in-failed, sign-out, account, token, client, permission, denied ...")
-	if _, err := c.parse(args, 0); err != nil {
+	kinds := eventKinds()
+	c.set.Func("kind", "only of that `kind`: "+kinds, func(text string) error {
+		if !slices.Contains(engine.EventKinds(), engine.EventKind(text)) {
+			return errors.New("expected " + kinds)
+		}
+		selection.Kind = text
+		return nil
+	})
+	if _, err := c.takes(args, 0); err != nil {
 		return err
 	}
 	if err := c.load(); err != nil {
@@ -64,6 +72,14 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 }
 
 func dash(s string) string { return first(s, "-") }
+
+func eventKinds() string {
+	var all []string
+	for _, k := range engine.EventKinds() {
+		all = append(all, string(k))
+	}
+	return strings.Join(all, ", ")
+}
 
 // sinceTime reads how long ago, or when.
 func sinceTime(text string, now time.Time) (time.Time, error) {

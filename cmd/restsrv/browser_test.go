@@ -108,12 +108,14 @@ type npmError struct {
 
 func (e *npmError) Error() string { return "npm ci: " + e.err.Error() + "\n" + e.out }
 
-// TestSignInPages drives /auth; brief is a server whose sessions are short.
+// TestSignInPages drives /auth; brief is a server whose sessions are short,
+// limited one that takes a single wrong password.
 func TestSignInPages(t *testing.T) {
 	t.Parallel()
 	tool(t, "chromium")
 	servers := map[string]string{}
-	for name, config := range map[string]string{"main": `{}`, "brief": `{"globals": {"session": {"lifetime": 3}}}`} {
+	for name, config := range map[string]string{"main": `{}`, "brief": `{"globals": {"session": {"lifetime": 3}}}`,
+		"limited": `{"globals": {"signIn": {"perAccount": 1}}}`} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "deploy.json"), []byte(config), 0o600); err != nil {
 			t.Fatal(err)

@@ -56,29 +56,31 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	}
 	r := &clientRun{io: s, given: map[string]bool{}}
 	command, ok := clientSubcommands()[args[0]]
-	if !ok && !strings.HasPrefix(args[0], "-") {
-		fmt.Fprintf(s.Err, "restsrv client: unknown command %q; the commands are add, list, remove and secret (restsrv client -h)\n", args[0])
-		return errUsage
-	}
 	if !ok {
-		args = append([]string{"add"}, args...)
+		line := r.newClientLine("")
+		if strings.HasPrefix(args[0], "-") {
+			if _, err := line.parse(args); err != nil {
+				return err
+			}
+		}
+		return line.wrong("unknown command %q; the commands are add, list, remove and secret", args[0])
 	}
-	names, err := r.parse(args[0], args[1:])
+	line := r.newClientLine(args[0])
+	names, err := line.parse(args[1:])
 	if err != nil {
 		return err
 	}
+	line.set.Visit(func(f *flag.Flag) { r.given[f.Name] = true })
 	id := ""
 	if args[0] != "list" {
 		if len(names) != 1 || names[0] == "" {
-			fmt.Fprintf(s.Err, "restsrv client %s: expected one name, found %d (restsrv client -h)\n", args[0], len(names))
-			return errUsage
+			return line.wrong("expected one name, found %d", len(names))
 		}
 		if id = names[0]; !strings.Contains(id, "@") {
 			id += "@system"
 		}
 	} else if len(names) > 0 {
-		fmt.Fprintf(s.Err, "restsrv client list: takes no arguments, found %q\n", names[0])
-		return errUsage
+		return line.wrong("takes no arguments, found %q", names[0])
 	}
 	r.d, err = openForAccess(ctx, r.config, r.db, s)
 	if err != nil {
@@ -88,39 +90,23 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return plain(command(ctx, r, id))
 }
 
-// parse reads flags, which may stand before and after the name.
-func (r *clientRun) parse(command string, args []string) (names []string, err error) {
-	set := flag.NewFlagSet("restsrv client "+command, flag.ContinueOnError)
-	set.SetOutput(r.io.Err)
-	set.StringVar(&r.config, "config", "deploy.json", "the deploy.json of the application")
-	set.StringVar(&r.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
-	if command == "add" {
-		list := func(to *[]string) func(string) error {
-			return func(s string) error { *to = append(*to, s); return nil }
-		}
-		set.StringVar(&r.name, "name", "", "name to show to who is asked")
-		set.Func("redirect", "`URI` that codes may go to; the flag may be repeated", list(&r.redirects))
-		set.Func("grant", "`type` that it may use: authorization_code, refresh_token (both by default) or client_credentials; may be repeated", list(&r.grants))
-		set.Func("scope", "`service`, or service:permission, that it may ask for at most; may be repeated (default all)", list(&r.scopes))
-		set.BoolVar(&r.public, "public", false, "it cannot keep a secret, as programs on people's machines: PKCE proves it")
-		set.BoolVar(&r.remember, "remember", false, "who agreed once is not asked again")
+// newClientLine makes the command line of a subcommand.
+func (r *clientRun) newClientLine(command string) *commandLine {
+	c := newCommandLine("client", command, clientUsage, r.io)
+	c.databaseFlags(&r.config, &r.db)
+	if command != "add" {
+		return c
 	}
-	set.Usage = func() {
-		fmt.Fprint(r.io.Err, clientUsage, "\nFlags of ", command, ":\n")
-		set.PrintDefaults()
+	list := func(to *[]string) func(string) error {
+		return func(s string) error { *to = append(*to, s); return nil }
 	}
-	for {
-		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, errUsage
-		}
-		if set.NArg() == 0 {
-			set.Visit(func(f *flag.Flag) { r.given[f.Name] = true })
-			return names, nil
-		}
-		names, args = append(names, set.Arg(0)), set.Args()[1:]
-	}
+	c.set.StringVar(&r.name, "name", "", "name to show to who is asked")
+	c.set.Func("redirect", "`URI` that codes may go to; the flag may be repeated", list(&r.redirects))
+	c.set.Func("grant", "`type` that it may use: authorization_code, refresh_token (both by default) or client_credentials; may be repeated", list(&r.grants))
+	c.set.Func("scope", "`service`, or service:permission, that it may ask for at most; may be repeated (default all)", list(&r.scopes))
+	c.set.BoolVar(&r.public, "public", false, "it cannot keep a secret, as programs on people's machines: PKCE proves it")
+	c.set.BoolVar(&r.remember, "remember", false, "who agreed once is not asked again")
+	return c
 }
 
 // apply puts what the flags say into what the properties of an account say of

@@ -30,10 +30,9 @@ you keep the database.
 // exportCommand is restsrv export.
 func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("export", exportUsage, s)
-	c.dbFlag()
 	file := c.set.String("o", "", "file to write, for its owner alone (default the standard output)")
 	withFiles := c.set.Bool("files", false, "write the contents of files, too")
-	if _, err := c.parse(args, 0); err != nil {
+	if _, err := c.takes(args, 0); err != nil {
 		return err
 	}
 	if err := c.load(); err != nil {

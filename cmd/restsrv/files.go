@@ -20,9 +20,8 @@ server.
 // filesCommand is restsrv files.
 func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("files", filesUsage, s)
-	c.dbFlag()
 	remove := c.set.Bool("remove", false, "remove what is found")
-	if _, err := c.parse(args, 0); err != nil {
+	if _, err := c.takes(args, 0); err != nil {
 		return err
 	}
 	if err := c.load(); err != nil {

@@ -34,14 +34,12 @@ keeps nothing else from being taken; the command fails then.
 // importCommand is restsrv import.
 func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("import", importUsage, s)
-	c.dbFlag()
-	names, err := c.parse(args, 1)
+	names, err := c.takes(args, 1)
 	if err != nil {
 		return err
 	}
 	if len(names) == 0 {
-		fmt.Fprintln(s.Err, "restsrv import: what to import is missing: an application directory, a data folder, an NDJSON file or - (restsrv import -h)")
-		return errUsage
+		return c.wrong("what to import is missing: an application directory, a data folder, an NDJSON file or -")
 	}
 	from, err := findImport(names[0])
 	if err != nil {

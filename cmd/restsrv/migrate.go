@@ -30,7 +30,7 @@ func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 	from := c.set.String("from", "", "database to copy, sqlite:PATH or postgres://user@host/database")
 	to := c.set.String("to", "", "database to fill")
 	force := c.set.Bool("force", false, "fill a database that has objects; those with the same ids are replaced")
-	if _, err := c.parse(args, 0); err != nil {
+	if _, err := c.takes(args, 0); err != nil {
 		return err
 	}
 	if *from == "" || *to == "" || *from == *to {

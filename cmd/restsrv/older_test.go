@@ -45,7 +45,8 @@ func TestDatabaseOfAnOlderVersion(t *testing.T) {
 		a.want(
 			"acl list", "SUBJECT  RESOURCE  PERMISSIONS\nadmin    *         full\nclerk    *         read\n",
 			"acl role list", "ROLE   NAME\nadmin  Administrator\nclerk  clerk\n",
-			"acl explain ann@local *", "ann@local may read *\nBY          ON  GRANTED\nrole clerk  *   read\n",
+			"acl explain ann@local *", "ann@local on * (everything): read\n  the account has: role clerk\n  granted: read on * to role clerk\n"+
+				"  missing: write,delete,use; to grant that: restsrv acl grant ann@local '*' write delete use\n",
 		)
 		d, err := openForAccess(ctx, a.config, a.db, stdio{Env: func(string) string { return "" }})
 		if err != nil {

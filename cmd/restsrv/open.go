@@ -232,25 +232,9 @@ func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *s
 // openForAccess opens the database of an application whose classes it needs
 // not: access is managed also while they are wrong.
 func openForAccess(ctx context.Context, config, db string, s stdio) (*database, error) {
-	c, faults := deploy.Load(config, known())
+	c, faults := deploy.Load(first(config, "deploy.json"), known())
 	if errs, _ := faults.Split(); len(errs) > 0 {
 		return nil, errs
 	}
 	return openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})
-}
-
-// user runs restsrv user on the application's database.
-func user(ctx context.Context, args []string, s stdio) error {
-	var d *database
-	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
-		if d, err = openForAccess(ctx, config, db, s); err != nil {
-			return nil, nil, err
-		}
-		return d.accounts, d.close, nil
-	}}
-	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.policy.Roles(ctx) }
-	if in, ok := s.In.(*os.File); ok {
-		env.readPassword = terminalPassword(in, s.Err)
-	}
-	return runUser(ctx, args, s, env)
 }

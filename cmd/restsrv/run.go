@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -45,7 +46,8 @@ Flags:
 // commands are what the first argument may be.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
-		"user": user, "acl": aclCommand, "client": clientCommand, "import": importCommand, "export": exportCommand, "migrate": migrateCommand, "files": filesCommand, "audit": auditCommand,
+		"acl": aclCommand, "audit": auditCommand, "client": clientCommand, "export": exportCommand,
+		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "user": user,
 	}
 }
 
@@ -78,14 +80,13 @@ type flags struct {
 
 func parseFlags(args []string, s stdio) (flags, error) {
 	var f flags
-	set := flag.NewFlagSet("restsrv", flag.ContinueOnError)
-	set.SetOutput(s.Err)
-	set.StringVar(&f.config, "config", "deploy.json", "the deploy.json; its folder is the application directory")
-	set.StringVar(&f.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
-	set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
-	set.BoolVar(&f.watch, "watch", false, "development: reload scripts when they are saved, and show where they fail")
-	set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded")
-	set.Func("log", "log `level`: debug, info, warn or error (default info)", func(s string) error {
+	c := newCommandLine("", "", usage, s)
+	c.set.StringVar(&f.config, "config", "deploy.json", "the deploy.json; its folder is the application directory")
+	c.set.StringVar(&f.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
+	c.set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
+	c.set.BoolVar(&f.watch, "watch", false, "development: reload scripts when they are saved, and show where they fail")
+	c.set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded")
+	c.set.Func("log", "log `level`: debug, info, warn or error (default info)", func(s string) error {
 		level, ok := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[strings.ToLower(s)]
 		if !ok {
 			return errors.New("expected debug, info, warn or error")
@@ -93,25 +94,19 @@ func parseFlags(args []string, s stdio) (flags, error) {
 		f.log = level
 		return nil
 	})
-	set.Usage = func() {
-		fmt.Fprint(s.Err, usage)
-		set.PrintDefaults()
-	}
-	if err := set.Parse(args); err != nil {
-		if errors.Is(err, flag.ErrHelp) {
+	explain := c.set.Usage
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		names, err := c.parse(args)
+		if err != nil || len(names) == 0 {
 			return f, err
 		}
-		return f, errUsage
+		args = names
 	}
-	if set.Arg(0) == "help" {
-		set.Usage()
+	if args[0] == "help" {
+		explain()
 		return f, flag.ErrHelp
 	}
-	if set.NArg() > 0 {
-		fmt.Fprintf(s.Err, "restsrv: unknown command %q; the commands are acl, audit, client, export, files, import, migrate, user and, without one, serving (restsrv -h)\n", set.Arg(0))
-		return f, errUsage
-	}
-	return f, nil
+	return f, c.wrong("unknown command %q; the commands are %s and, without one, serving", args[0], strings.Join(slices.Sorted(maps.Keys(commands())), ", "))
 }
 
 // first returns the first text that is not empty.

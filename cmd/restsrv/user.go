@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -81,29 +80,48 @@ func userCommands() map[string]userCommand {
 	}
 }
 
+// user runs restsrv user on the application's database.
+func user(ctx context.Context, args []string, s stdio) error {
+	var d *database
+	env := userEnv{open: func(ctx context.Context, config, db string) (_ *account.Store, _ func() error, err error) {
+		if d, err = openForAccess(ctx, config, db, s); err != nil {
+			return nil, nil, err
+		}
+		return d.accounts, d.close, nil
+	}}
+	env.roles = func(ctx context.Context) ([]acl.Role, error) { return d.policy.Roles(ctx) }
+	if in, ok := s.In.(*os.File); ok {
+		env.readPassword = terminalPassword(in, s.Err)
+	}
+	return runUser(ctx, args, s, env)
+}
+
 // runUser is restsrv user. args begin with the name of the subcommand.
 func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err error) {
 	if len(args) == 0 {
 		fmt.Fprint(s.Err, userUsage)
 		return errUsage
 	}
-	if strings.HasPrefix(args[0], "-") {
-		return userHelp(args, s)
+	u := &userRun{io: s, env: env}
+	if args[0] == "role" {
+		return u.role(ctx, args[1:])
 	}
 	command, ok := userCommands()[args[0]]
-	if args[0] == "role" {
-		return userRole(ctx, args[1:], s, env)
-	}
 	if !ok {
-		fmt.Fprintf(s.Err, "restsrv user: unknown command %q; the commands are add, passwd, disable, enable, role and list (restsrv user -h)\n", args[0])
-		return errUsage
+		line := u.newUserLine("")
+		if strings.HasPrefix(args[0], "-") {
+			if _, err := line.parse(args); err != nil {
+				return err
+			}
+		}
+		return line.wrong("unknown command %q; the commands are add, passwd, disable, enable, role and list", args[0])
 	}
-	u := &userRun{io: s, env: env}
-	names, err := u.parse(args[0], args[1:])
+	line := u.newUserLine(args[0])
+	names, err := line.parse(args[1:])
 	if err != nil {
 		return err
 	}
-	id, err := theName(args[0], names, command.named, s)
+	id, err := theName(line, args[0], names, command.named)
 	if err != nil {
 		return err
 	}
@@ -116,61 +134,29 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 	return plain(command.run(ctx, u, id))
 }
 
-// userHelp answers flags that stand where a subcommand should.
-func userHelp(args []string, s stdio) error {
-	set := flag.NewFlagSet("restsrv user", flag.ContinueOnError)
-	set.SetOutput(s.Err)
-	set.Usage = func() { fmt.Fprint(s.Err, userUsage) }
-	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return err
-	} else if err == nil { // a bare --
-		set.Usage()
-	}
-	return errUsage
-}
-
-// parse reads the flags, which may stand before and after the account name,
-// and returns the rest.
-func (u *userRun) parse(command string, args []string) (names []string, err error) {
-	set := flag.NewFlagSet("restsrv user "+command, flag.ContinueOnError)
-	set.SetOutput(u.io.Err)
-	set.StringVar(&u.config, "config", "deploy.json", "the deploy.json of the application")
-	set.StringVar(&u.db, "db", "", "database, sqlite:PATH (default as for the server; also RESTSRV_DB)")
+// newUserLine makes the command line of a subcommand.
+func (u *userRun) newUserLine(command string) *commandLine {
+	c := newCommandLine("user", command, userUsage, u.io)
+	c.databaseFlags(&u.config, &u.db)
 	if command == "add" {
-		set.StringVar(&u.roles, "roles", "", "roles of the account, separated by commas; admin may do everything")
-		set.StringVar(&u.name, "name", "", "name to show (default the part before @)")
+		c.set.StringVar(&u.roles, "roles", "", "roles of the account, separated by commas; admin may do everything")
+		c.set.StringVar(&u.name, "name", "", "name to show (default the part before @)")
 	}
-	set.Usage = func() {
-		fmt.Fprint(u.io.Err, userUsage, "\nFlags of ", command, ":\n")
-		set.PrintDefaults()
-	}
-	for {
-		if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-			return nil, err
-		} else if err != nil {
-			return nil, errUsage
-		}
-		if set.NArg() == 0 {
-			return names, nil
-		}
-		names, args = append(names, set.Arg(0)), set.Args()[1:]
-	}
+	return c
 }
 
-func theName(command string, names []string, named bool, s stdio) (string, error) {
+func theName(line *commandLine, command string, names []string, named bool) (string, error) {
 	switch {
 	case !named && len(names) == 0:
 		return "", nil
 	case named && len(names) == 1:
 		return names[0], nil
 	case !named:
-		fmt.Fprintf(s.Err, "restsrv user %s: takes no arguments, found %q\n", command, names[0])
+		return "", line.wrong("takes no arguments, found %q", names[0])
 	case len(names) == 0:
-		fmt.Fprintf(s.Err, "restsrv user %s: the account is missing, for example: restsrv user %s ann@local\n", command, command)
-	default:
-		fmt.Fprintf(s.Err, "restsrv user %s: takes one account, found %q too; a password is never an argument\n", command, names[1:])
+		return "", line.wrong("the account is missing, for example: restsrv user %s ann@local", command)
 	}
-	return "", errUsage
+	return "", line.wrong("takes one account, found %q too; a password is never an argument", names[1:])
 }
 
 // plain makes the message of an expected failure the whole error; of an

@@ -10,18 +10,17 @@ import (
 	"restsrv/engine/acl"
 )
 
-// userRole is restsrv user role: it gives an account roles, or takes them.
-func userRole(ctx context.Context, args []string, s stdio, env userEnv) (err error) {
-	u := &userRun{io: s, env: env}
-	names, err := u.parse("role", args)
+// role is restsrv user role: it gives an account roles, or takes them.
+func (u *userRun) role(ctx context.Context, args []string) (err error) {
+	line := u.newUserLine("role")
+	names, err := line.parse(args)
 	if err != nil {
 		return err
 	}
 	if len(names) < 3 || names[0] != "add" && names[0] != "remove" {
-		fmt.Fprintln(s.Err, "restsrv user role: expected add or remove, an account and roles, for example: restsrv user role add ann@local clerk")
-		return errUsage
+		return line.wrong("expected add or remove, an account and roles, for example: restsrv user role add ann@local clerk")
 	}
-	store, shut, err := env.open(ctx, u.config, u.db)
+	store, shut, err := u.env.open(ctx, u.config, u.db)
 	if err != nil {
 		return err
 	}
@@ -39,7 +38,7 @@ func userRole(ctx context.Context, args []string, s stdio, env userEnv) (err err
 	if err != nil {
 		return plain(err)
 	}
-	fmt.Fprintf(s.Out, "roles of %s: %s\n", names[1], cell(strings.Join(a.Roles, ",")))
+	fmt.Fprintf(u.io.Out, "roles of %s: %s\n", names[1], cell(strings.Join(a.Roles, ",")))
 	if names[0] == "remove" {
 		return nil
 	}

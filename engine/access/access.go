@@ -55,6 +55,8 @@ type gate struct {
 	cfg    Config
 	schema func() *schema
 	known  cache
+
+	nothing *engine.Views // of what may be written and not read
 }
 
 // newGate panics without a policy: that nobody is asked must be said.
@@ -62,7 +64,7 @@ func newGate(cfg Config) *gate {
 	if cfg.Policy == nil && !cfg.Unrestricted {
 		panic("access: neither a policy nor Unrestricted")
 	}
-	return &gate{cfg: cfg, schema: schemaOf(cfg.Meta)}
+	return &gate{cfg: cfg, schema: schemaOf(cfg.Meta), nothing: engine.NewViews(func(*engine.Property) bool { return true })}
 }
 
 // Repository is a guarded engine.Repository.

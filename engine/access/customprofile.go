@@ -71,6 +71,11 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 		return nil
 	}
 	of.properties = of.paths(o, "properties")
+	for _, p := range of.properties {
+		if p.name == "oauth" { // it makes an account a client of OAuth2: not for whoever may write the item to decide
+			o.Fault(jsonfile.Member(o.At("properties"), p.name), "the property oauth", "another name: this one is stored with the account only")
+		}
+	}
 	if of.recursion = of.paths(o, "recursion"); len(of.recursion) > 0 {
 		for _, r := range of.recursion {
 			if _, err := names(c, r.name, nil); err != nil {

@@ -263,7 +263,7 @@ func TestProfileFaults(t *testing.T) {
 	s := openStaffing(t)
 	var faults engine.Faults
 	NewProfiles(ProfilesConfig{Data: s, Meta: s}, object(t, `{"propertiesMap": {}, "propertyMap": {"employes@test": {}, "employee@test": {"filter": "login"}, "note@test": {"properties": {}},
-		"chief@test": {"filter": "uid", "properties": {"a": "secret", "b": "medal.x", "c": 5}, "recursion": {"x": "id"}}, "project@test": []}}`, &faults))
+		"chief@test": {"filter": "uid", "properties": {"a": "secret", "b": "medal.x", "c": 5, "oauth": "uid"}, "recursion": {"x": "id"}}, "project@test": []}}`, &faults))
 	want := `deploy.json: options.propertiesMap: found unknown name "propertiesMap": expected "propertyMap"
 deploy.json: options.propertyMap.employes@test: found class "employes@test", which does not exist: expected "employee@test"
 deploy.json: options.propertyMap.employee@test.filter: found "login": expected an attribute of class employee@test that names an account
@@ -272,6 +272,7 @@ deploy.json: options.propertyMap.chief@test.properties.a: found "secret": expect
 deploy.json: options.propertyMap.chief@test.properties.b: found "medal.x": expected a path to an attribute from class chief@test
 deploy.json: options.propertyMap.chief@test.properties.c: found 5: expected text
 deploy.json: options.propertyMap.chief@test.properties.c: found "": expected a path to an attribute from class chief@test
+deploy.json: options.propertyMap.chief@test.properties.oauth: found the property oauth: expected another name: this one is stored with the account only
 deploy.json: options.propertyMap.chief@test.recursion.x: found "x": expected an attribute of class chief@test
 deploy.json: options.propertyMap.project@test: found an array: expected an object`
 	if got := faults.Error(); got != want {

@@ -17,6 +17,7 @@ type Explanation struct {
 	About    string            // what the resource is
 	May      engine.Permission // without a condition
 	Limit    engine.Permission // what the scope of its token leaves; MayAll without one
+	Has      []string          // the roles and coactors of the account, whatever they give here
 	Reasons  []Reason
 	Roles    []GivenRole // those that the items may give
 	Missing  []Missing
@@ -51,7 +52,7 @@ type GivenRole struct {
 	Never      bool   // this account cannot have it
 }
 
-// Missing is a permission that the account lacks, or has on some items only.
+// Missing are permissions that the account lacks, or has on some items only.
 type Missing struct {
 	Permission engine.Permission
 	Some       bool   // some items may be allowed
@@ -70,6 +71,12 @@ func (c *Checker) Explain(ctx context.Context, a *engine.Account, resource strin
 	}
 	x := &explaining{checker: c, grants: grants, account: a,
 		Explanation: &Explanation{Account: a.ID, Resource: resource, Limit: limitOf(a)}}
+	for _, r := range a.Roles {
+		x.Has = append(x.Has, string(OfRole)+" "+r)
+	}
+	for _, s := range a.Coactors {
+		x.Has = append(x.Has, string(OfCoactor)+" "+s)
+	}
 	x.resource(resource)
 	x.missing()
 	return x.Explanation, nil
@@ -110,6 +117,8 @@ func (x *explaining) resource(resource string) {
 		x.secured = true
 		x.attribute(resource)
 		return
+	case resource == engine.TokenResource:
+		x.About = "tokens of one's own"
 	default:
 		x.About = "a resource"
 		if !x.grants.Known(resource) {
@@ -235,21 +244,32 @@ func (x *explaining) missing() {
 	if x.Limit != engine.MayAll {
 		x.Notes = append(x.Notes, "the scope of the token leaves "+words(x.Limit))
 	}
-	for _, p := range permissions {
-		if x.May.Has(p) || strings.HasPrefix(x.Resource, engine.AttributeResource) && p&(engine.MayRead|engine.MayWrite) == 0 {
-			continue
-		}
-		m := Missing{Permission: p, Some: x.some.Has(p)}
-		if x.Limit.Has(p) {
-			m.Command = grantCommand(x.Account, x.Resource, p)
-		}
-		x.Missing = append(x.Missing, m)
+	of := engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse
+	if strings.HasPrefix(x.Resource, engine.AttributeResource) {
+		of = engine.MayRead | engine.MayWrite
 	}
+	lacks := of &^ x.May
+	for _, group := range []engine.Permission{lacks & x.some, lacks &^ x.some} {
+		x.lacks(group & x.Limit)
+		x.lacks(group &^ x.Limit)
+	}
+}
+
+// lacks adds permissions that are missing in the same way.
+func (x *explaining) lacks(p engine.Permission) {
+	if p == 0 {
+		return
+	}
+	m := Missing{Permission: p, Some: x.some.Has(p)}
+	if x.Limit.Has(p) {
+		m.Command = grantCommand(x.Account, x.Resource, p)
+	}
+	x.Missing = append(x.Missing, m)
 }
 
 // grantCommand is the command line that grants a permission.
 func grantCommand(subject, resource string, p engine.Permission) string {
-	return "restsrv acl grant " + shellWord(subject) + " " + shellWord(resource) + " " + p.String()
+	return "restsrv acl grant " + shellWord(subject) + " " + shellWord(resource) + " " + strings.ReplaceAll(p.String(), ",", " ")
 }
 
 // shellWord is a text as a shell takes it for one word.
@@ -273,6 +293,9 @@ func words(p engine.Permission) string {
 // Lines are the explanation as people read it.
 func (x *Explanation) Lines() []string {
 	lines := []string{fmt.Sprintf("%s on %s (%s): %s", x.Account, x.Resource, x.About, words(x.May))}
+	if len(x.Has) > 0 {
+		lines = append(lines, "  the account has: "+strings.Join(x.Has, ", "))
+	}
 	for _, r := range x.Reasons {
 		line := fmt.Sprintf("  granted: %s on %s to %s %s", words(r.Permission), r.Resource, r.Kind, r.Subject)
 		if r.Kind == OfAll {
@@ -299,7 +322,7 @@ func (x *Explanation) Lines() []string {
 			line += ", but for some objects"
 		}
 		if m.Command != "" {
-			line += "; " + m.Command
+			line += "; to grant that: " + m.Command
 		}
 		lines = append(lines, line)
 	}

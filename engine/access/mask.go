@@ -115,8 +115,14 @@ func (m *masking) item(it *engine.Item) *engine.Item {
 	return c
 }
 
-// nothingOf is an item of which the account may know that it is there.
+// nothingOf is an item of which the account may know that it is there: its id,
+// and no attribute but what that shows. Its class is a view of its own, so that
+// no other answer has the same entity tag.
 func (p *profile) nothingOf(it *engine.Item) *engine.Item {
-	return &engine.Item{Class: p.views.Of(it.Class), ID: it.ID, Label: it.ID, Revision: it.Revision,
+	n := &engine.Item{Class: p.gate.nothing.Of(it.Class), ID: it.ID, Label: it.ID, Revision: it.Revision,
 		Values: make(engine.Values, len(it.Class.Properties))}
+	for _, key := range it.Class.KeyProperties() {
+		n.Values[key.Index] = it.Values[key.Index]
+	}
+	return n
 }

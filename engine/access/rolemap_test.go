@@ -190,6 +190,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{"c:::memo@test", []string{
 			`ann on c:::memo@test (class memo@test): read,use`,
+			`  the account has: role boss, coactor found`,
 			`  granted: read on c:::memo@test to account ann`,
 			`  granted: delete on c:::memo@test to everyone, which does not count for data`,
 			`  granted: use on * to coactor found`,
@@ -197,25 +198,25 @@ func TestExplain(t *testing.T) {
 			`  given by objects: nothing on c:::memo@test to HEAD, when ($dept.head names the account and the account is boss) and the conditions of the role map hold`,
 			`  given by objects: nothing on c:::memo@test to CLERK, when the account is clerk (never this account)`,
 			`  given by objects: use on my::res to ANY, when the account is ann`,
-			`  missing: write, but for some objects; restsrv acl grant ann c:::memo@test write`,
-			`  missing: delete; restsrv acl grant ann c:::memo@test delete`}},
+			`  missing: write, but for some objects; to grant that: restsrv acl grant ann c:::memo@test write`,
+			`  missing: delete; to grant that: restsrv acl grant ann c:::memo@test delete`}},
 		{"i:::memo@test@m1", []string{`ann on i:::memo@test@m1 (object "m1" of class memo@test): read,write,use`, `  granted: write on i:::memo@test@m1 to role boss`}},
 		{"c:::letter@test", []string{`ann on c:::letter@test (class letter@test): use`, `  given by objects: delete on c:::letter@test to stage of the workflow, when the stage of the object gives it`,
-			`  missing: delete, but for some objects; restsrv acl grant ann c:::letter@test delete`, `  note: it counts for objects of exactly this class; those of its descendants need grants of their own`}},
+			`  missing: delete, but for some objects; to grant that: restsrv acl grant ann c:::letter@test delete`, `  note: it counts for objects of exactly this class; those of its descendants need grants of their own`}},
 		{"c:::none@test", []string{`ann on c:::none@test (no class has that name): use`}},
 		{"i:::none", []string{`ann on i:::none (no object: no class has that name): use`}},
 		{"a:::letter@test.pay", []string{`ann on a:::letter@test.pay (attribute "pay" of class doc@test): write,use`,
 			`  note: it is protected by a:::doc@test.pay, a:::memo@test.pay: only who is granted it knows it`,
 			`  note: class doc@test declares it: it is protected there and in all classes that inherit it`,
 			`  granted: write on a:::memo@test.pay to role boss`,
-			`  missing: read; restsrv acl grant ann a:::letter@test.pay read`}},
+			`  missing: read; to grant that: restsrv acl grant ann a:::letter@test.pay read`}},
 		{"a:::doc@test.title", []string{`ann on a:::doc@test.title (attribute "title" of class doc@test): full`,
 			`  note: it is not protected: whoever may read or write an object may do so with this attribute. It is protected as soon as its resource is declared or granted`}},
 		{"a:::doc@test.id", []string{`  note: it is of a key, which cannot be protected: the id shows it`}},
 		{"a:::doc@test.x", []string{`ann on a:::doc@test.x (no attribute has that name): use`}},
 		{"my::res", []string{`ann on my::res (a resource): read,use`, `  granted: read on my::res to everyone`}},
 		{"your::res", []string{`  note: nothing declares or grants this resource`}},
-		{"*", []string{`ann on * (everything): use`, `  missing: read; restsrv acl grant ann '*' read`}},
+		{"*", []string{`ann on * (everything): use`, `  missing: read,write,delete; to grant that: restsrv acl grant ann '*' read write delete`}},
 	} {
 		e, err := c.Explain(t.Context(), a, x.resource)
 		if err != nil {
@@ -232,7 +233,7 @@ func TestExplain(t *testing.T) {
 	}
 	a.Scope, a.Limit = must(engine.ParseScope("crud:read")), engine.MayRead
 	e, err := c.Explain(t.Context(), a, "c:::memo@test")
-	if err != nil || e.May != engine.MayRead || !slices.Contains(e.Lines(), "  missing: use") || !slices.Contains(e.Lines(), "  note: the scope of the token leaves read") {
+	if err != nil || e.May != engine.MayRead || !slices.Contains(e.Lines(), "  missing: write,delete,use") || !slices.Contains(e.Lines(), "  note: the scope of the token leaves read") {
 		t.Errorf("got\n%s, %v", e, err)
 	}
 }

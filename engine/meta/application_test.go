@@ -56,10 +56,9 @@ func TestRealApplication(t *testing.T) {
 	if n := len(r.Classes()); n != 162 {
 		t.Errorf("%d classes, expected 162", n)
 	}
-	// The rest of the warnings: one-letter names in a display string, and a
-	// default that names a property accounts do not have.
-	if errs, warnings := faults.Split(); len(errs) > 0 || len(warnings) != 5 {
-		t.Errorf("%d warnings, expected 5:\n%v", len(warnings), warnings)
+	// The rest of the warnings: one-letter names in a display string.
+	if errs, warnings := faults.Split(); len(errs) > 0 || len(warnings) != 4 {
+		t.Errorf("%d warnings, expected 4:\n%v", len(warnings), warnings)
 	}
 	checkApplication(t, r)
 }

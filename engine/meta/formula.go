@@ -3,6 +3,7 @@ package meta
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -138,18 +139,56 @@ func structured(t engine.PropertyType) bool {
 	return false
 }
 
+// ofAccount are the variables that name a property of the account.
+var ofAccount = regexp.MustCompile(`^\$\$[A-Za-z_]\w*$`)
+
 func (l *linker) variable(a *attribute, p *engine.Property, name string) engine.Formula {
-	switch name {
-	case "$$uid", "$$name", "$$now":
-	default:
-		l.warn(a, a.At("defaultValue"), engine.Quote(name), "$$uid, $$name or $$now: accounts have no other properties, and the attribute is left empty")
-		return nil
+	known := []string{"$$uid", "$$name", "$$now"}
+	if !slices.Contains(known, name) {
+		near := jsonfile.Nearest(name, known)
+		switch {
+		case !ofAccount.MatchString(name):
+			l.warn(a, a.At("defaultValue"), engine.Quote(name), "$$uid, $$name, $$now or $$ and a property of accounts: the attribute is left empty")
+			return nil
+		case near != "":
+			l.warn(a, a.At("defaultValue"), engine.Quote(name), near+": it is taken for a property of accounts")
+		}
+		return accountProperty{strings.TrimPrefix(name, "$$"), p}
 	}
 	if now := name == "$$now"; now != (p.Type == engine.DateTime) || !now && !p.ValueType().Textual() {
 		l.fault(a, a.At("defaultValue"), engine.Quote(name)+" for type "+p.Type.String(), "$$now for a datetime, $$uid or $$name for text")
 		return nil
 	}
 	return variable(name)
+}
+
+// accountProperty is a default that is a property of the account that makes the
+// item: one that is stored of it, or that customProfile finds in the data.
+type accountProperty struct {
+	name string
+	of   *engine.Property // whose default it is
+}
+
+// Needs is nothing.
+func (accountProperty) Needs() [][]*engine.Property { return nil }
+
+// String is how class files write it.
+func (v accountProperty) String() string { return "$$" + v.name }
+
+// Eval returns the property's value; null when nobody asks, for an account that
+// has none, and for a value that the attribute cannot have: who makes the item
+// could not mend that.
+func (v accountProperty) Eval(ctx context.Context, _ *engine.Item, _ engine.FormulaData) (any, error) {
+	account := engine.AccountFrom(ctx)
+	if account == nil {
+		return nil, nil
+	}
+	value, _ := account.Properties.Get(v.name)
+	value, err := v.of.Cast(value)
+	if err != nil {
+		return nil, nil
+	}
+	return value, nil
 }
 
 // variable is a default that is known when an item is made: $$now, or $$uid and

@@ -2,6 +2,7 @@ package meta
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"reflect"
 	"strings"
@@ -111,6 +112,28 @@ func TestVariables(t *testing.T) {
 	}
 	if n := variable("$$uid").Needs(); n != nil {
 		t.Errorf("a variable needs %v", n)
+	}
+}
+
+// $$ and another name is a property of the account, as far as the attribute can
+// have its value.
+func TestAccountProperties(t *testing.T) {
+	properties := engine.Fields{{Name: "person", Value: "p7"}, {Name: "floor", Value: json.Number("3")}, {Name: "list", Value: []any{"x"}}}
+	ann := engine.WithAccount(t.Context(), &engine.Account{ID: "ann@local", Properties: properties})
+	text, number := &engine.Property{Type: engine.String}, &engine.Property{Type: engine.Int}
+	for _, c := range []struct {
+		ctx  context.Context
+		name string
+		of   *engine.Property
+		want any
+	}{
+		{ann, "person", text, "p7"}, {ann, "floor", number, int64(3)}, {ann, "none", text, nil},
+		{ann, "person", number, nil}, {ann, "list", text, nil}, {t.Context(), "person", text, nil},
+	} {
+		v := accountProperty{c.name, c.of}
+		if got, err := v.Eval(c.ctx, nil, nil); got != c.want || err != nil || v.Needs() != nil {
+			t.Errorf("%s: got %v, %v, want %v", v, got, err, c.want)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/go-oauth2/oauth2/v4/server"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 // asked is a request for a code whose client and redirect URI are trusted.
@@ -25,7 +26,7 @@ type asked struct {
 
 // serveGrant is /oauth2/grant: GET shows the consent page, POST is the answer.
 func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
-	guardPage(w.Header())
+	page.Guard(w.Header())
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, POST")
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
@@ -209,18 +210,6 @@ func (f *failure) parameters() url.Values {
 func redirect(w http.ResponseWriter, location string) {
 	w.Header().Set("Location", location)
 	w.WriteHeader(http.StatusFound)
-}
-
-// guardPage sets what keeps pages and answers from other sites, caches and
-// logs.
-func guardPage(h http.Header) {
-	h.Set("Cache-Control", "no-store")
-	h.Set("Pragma", "no-cache")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Content-Security-Policy", pagePolicy)
 }
 
 // refuse answers an error that no redirect may carry: 400, as a page to who

@@ -1,14 +1,19 @@
 package oauth_test
 
 import (
+	"context"
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/oauth"
+	"restsrv/engine/store/sqlite"
 )
 
 // How clients say who they are. S12: whatever is wrong is refused alike.
@@ -111,8 +116,29 @@ func TestS4TokenRequests(t *testing.T) {
 	})
 }
 
+// Guessing the secret of a configured client neither keeps that client waiting
+// nor has its secret hashed with every request; a wrong one still waits.
+func TestConfiguredClientGoesOn(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		ask := func(secret string) answer {
+			return call(f.Provider, http.MethodPost, "/oauth2/token", "grant_type=client_credentials", basicOf("conf", secret))
+		}
+		if a := ask("s3"); a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		wantError(t, "wrong", ask("s4"), 401, "invalid_client")
+		f.record.refuses = true
+		if a := ask("s3"); a.status != 200 {
+			t.Errorf("the right one after too many guesses: %d %s", a.status, a.body)
+		}
+		wantError(t, "another guess", ask("s4"), 429, "temporarily_unavailable")
+	})
+}
+
 // Codes and refresh tokens that nobody was given count as guesses, and the
-// limit on these is told as RFC 6749 tells errors.
+// limit on these is told as RFC 6749 tells errors. Good ones are taken all the
+// same: anybody can bring made up codes to the place where a client takes them
+// from browsers, and its other users would be locked out.
 func TestGuessesAreLimited(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.exchange("ext@system", "grant_type", "authorization_code", "code", strings.Repeat("a", 40))
@@ -121,7 +147,15 @@ func TestGuessesAreLimited(t *testing.T) {
 		if got := strings.Join(f.record.failed, ","); got != ",,conf" {
 			t.Errorf("counted %q", got)
 		}
+		code := f.code("ext@system")
+		_, refresh := f.tokens()
 		f.record.refuses = true
+		if a := f.exchange("ext@system", "grant_type", "authorization_code", "code", code); a.status != 200 {
+			t.Errorf("a good code after bad ones: %d %s", a.status, a.body)
+		}
+		if a := f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", refresh); a.status != 200 {
+			t.Errorf("a good refresh token after bad codes: %d %s", a.status, a.body)
+		}
 		for _, client := range []string{"ext@system", "conf"} {
 			a := f.exchange(client, "grant_type", "authorization_code", "code", "x")
 			wantError(t, client, a, 429, "temporarily_unavailable")
@@ -146,6 +180,16 @@ func TestClientOfAccounts(t *testing.T) {
 	c, faults = of("ext@system", `{}`)
 	if len(faults) > 0 || strings.Join(c.RedirectURIs, " ") != oauth.DefaultRedirect || strings.Join(c.Grants, " ") != "authorization_code refresh_token" || !c.Defaulted() {
 		t.Errorf("%+v, %v", c, faults)
+	}
+	for _, none := range []string{`[]`, `["javascript:alert(1)"]`} { // said, even if wrongly: the default is no place for its codes
+		if c, _ = of("ext@system", `{"oauth":{"redirectUris":`+none+`}}`); len(c.RedirectURIs) > 0 || c.Defaulted() {
+			t.Errorf("redirectUris %s: %+v", none, c)
+		}
+	}
+	for _, no := range []string{`false`, `"no"`} {
+		if c, faults = of("ext@system", `{"oauth":`+no+`}`); c != nil || len(faults) != 1 {
+			t.Errorf("oauth %s: %+v, %v", no, c, faults)
+		}
 	}
 	c, _ = of("ext@system", `{"oauth":{"public":true,"remember":true,"grants":["authorization_code","client_credentials"]}}`)
 	if len(c.RedirectURIs) > 0 || c.Remember || strings.Join(c.Grants, " ") != "authorization_code" {
@@ -178,5 +222,51 @@ func TestParseOptions(t *testing.T) {
 	}
 	if got := faults.Error(); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	}
+}
+
+// slowHasher is busy for a while and lets nothing through before it may.
+type slowHasher struct {
+	plainHasher
+	may  chan struct{}
+	busy atomic.Int32
+}
+
+func (h *slowHasher) Hash(ctx context.Context, plain string) (string, error) {
+	<-h.may
+	if h.busy.Add(-1) >= 0 {
+		return "", engine.Errorf(engine.Unavailable, "password-queue", "busy")
+	}
+	return h.plainHasher.Hash(ctx, plain)
+}
+
+// Hashing takes its time: the server starts meanwhile, and who proves a secret
+// waits until it can be compared.
+func TestConfiguredSecretsAreHashedAside(t *testing.T) {
+	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
+	f := newFixture(t, db, err)
+	h := &slowHasher{may: make(chan struct{})}
+	h.busy.Store(2)
+	p, err := oauth.New(t.Context(), oauth.Config{Data: f.data, Classes: f.classes, Accounts: f.people, Hasher: h, Options: f.options,
+		Issuer: func() string { return issuer }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(secret string) answer {
+		return call(p, http.MethodPost, "/oauth2/token", query("grant_type", "client_credentials", "client_id", "conf", "client_secret", secret), nil)
+	}
+	answers := make(chan answer)
+	go func() { answers <- ask("s3") }()
+	select {
+	case a := <-answers:
+		t.Fatalf("answered before the secret was known: %d %s", a.status, a.body)
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(h.may)
+	if a := <-answers; a.status != http.StatusOK {
+		t.Errorf("the right secret: %d %s", a.status, a.body)
+	}
+	if a := ask("s4"); a.status != http.StatusUnauthorized {
+		t.Errorf("a wrong secret: %d %s", a.status, a.body)
 	}
 }

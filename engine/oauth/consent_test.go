@@ -13,7 +13,7 @@ func TestConsentPage(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		a := call(f.Provider, http.MethodGet, "/oauth2/grant?client_id=app&response_type=code&scope=crud:read+echo:read", "", map[string]string{"Test-Account": "ann@local"})
 		for _, part := range []string{"<strong>An &lt;App&gt;</strong>", "<strong>ann@local</strong>", "<li>read what you may read, through the service “crud”</li>",
-			`name="grant"`, `name="deny"`, `<form method="post">`, "app@system", "https://app.example."} {
+			`name="grant"`, `name="deny"`, `<form method="post" class="choice">`, "app@system", "https://app.example."} {
 			if !strings.Contains(a.body, part) {
 				t.Errorf("the page lacks %s:\n%s", part, a.body)
 			}

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -101,6 +102,7 @@ func readClient(o jsonfile.Object) *Client {
 		AccessLifetime:  lifetime(o, "accessTokenLifetime", maxAccess),
 		RefreshLifetime: lifetime(o, "refreshTokenLifetime", maxRefresh),
 	}
+	c.listed = o.Value("redirectUris") != nil
 	for i, uri := range texts(o, "redirectUris") {
 		if wrong := CheckRedirect(uri); wrong != "" {
 			o.Fault(jsonfile.Element(o.At("redirectUris"), i), engine.Quote(uri), wrong)
@@ -152,6 +154,9 @@ func texts(o jsonfile.Object, name string) []string {
 	return all
 }
 
+// maxSecret is how many bytes a secret has at most, as passwords do.
+const maxSecret = 1024
+
 // readConfigured reads a client of the configuration.
 func readConfigured(o jsonfile.Object) *Client {
 	o.WarnRepeated()
@@ -175,6 +180,8 @@ func readConfigured(o jsonfile.Object) *Client {
 		o.Fault(o.Path, "a public client with a secret", `no secret, or "public": false`)
 	case !c.Public && (c.secret == "") == (c.hash == ""):
 		o.Fault(o.Path, "a client with no secret, or with two", `secret, secretHash or "public": true`)
+	case len(c.secret) > maxSecret:
+		o.Fault(o.At("secret"), fmt.Sprintf("%d bytes", len(c.secret)), fmt.Sprintf("at most %d", maxSecret))
 	case c.hash != "" && !strings.HasPrefix(c.hash, "$argon2id$") && !strings.HasPrefix(c.hash, "pbkdf2$"):
 		o.Fault(o.At("secretHash"), "something else", "a hash as restsrv makes it, which begins with $argon2id$")
 	}

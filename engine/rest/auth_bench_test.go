@@ -2,48 +2,125 @@ package rest
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/oauth"
 	"restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 )
 
-// BenchmarkAuthenticateBasic is what authentication adds to a request whose
-// Basic credential was verified before: reading the header and recalling the
-// account. Target: 3 microseconds.
-func BenchmarkAuthenticateBasic(b *testing.B) {
+// proving is a server with an account, ann@local, and ways to prove it.
+type proving struct {
+	*Server
+	token  string // of its own
+	access string // of OAuth2
+}
+
+func newProving(b testing.TB) *proving {
 	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(b.TempDir(), "test.db"), Synchronous: "normal"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	classes := account.Classes()
-	data, err := store.Open(ctx, db, store.Config{Classes: classes})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer data.Close()
-	accounts, err := account.New(account.Config{Data: data, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{})})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := accounts.Add(ctx, account.Account{ID: "ann@local", Name: "Ann", Roles: []string{"staff"}}, "correct horse"); err != nil {
-		b.Fatal(err)
-	}
-	s := New(Config{Auth: accounts, Log: slog.New(slog.DiscardHandler)})
-	r := httptest.NewRequest("GET", "/rest/simple", nil)
-	r.SetBasicAuth("ann@local", "correct horse")
-	x := &exchange{caller: engine.Caller{Request: "r"}}
-	b.ReportAllocs()
-	for b.Loop() {
-		a, err := s.account(r, engine.AuthPwd, x)
-		if err != nil || a.ID != "ann@local" {
-			b.Fatal(a, err)
+	must := func(err error) {
+		b.Helper()
+		if err != nil {
+			b.Fatal(err)
 		}
 	}
+	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(b.TempDir(), "test.db"), Synchronous: "normal"})
+	must(err)
+	classes, grants := account.Classes(), oauth.Classes()
+	data, err := store.Open(ctx, db, store.Config{Classes: slices.Concat(classes, grants)})
+	must(err)
+	b.Cleanup(func() { data.Close() })
+	hasher := account.NewHasher(account.HasherConfig{})
+	accounts, err := account.New(account.Config{Data: data, Classes: classes, Hasher: hasher})
+	must(err)
+	must(accounts.Add(ctx, account.Account{ID: "ann@local", Name: "Ann", Roles: []string{"staff"}}, "correct horse"))
+	p := &proving{}
+	p.token, _, err = accounts.Issue(ctx, "ann@local", "", 0)
+	must(err)
+	options, faults := oauth.ParseOptions("deploy.json", "options", engine.Fields{{Name: "clients", Value: []any{engine.Fields{
+		{Name: "id", Value: "robot"}, {Name: "secret", Value: "r0b0t"}, {Name: "grants", Value: []any{"client_credentials"}}, {Name: "account", Value: "ann@local"},
+	}}}})
+	if len(faults) > 0 {
+		b.Fatal(faults)
+	}
+	provider, err := oauth.New(ctx, oauth.Config{Data: data, Classes: grants, Accounts: accounts, Hasher: hasher, Options: options,
+		Issuer: func() string { return "http://localhost" }})
+	must(err)
+	p.Server = New(Config{Auth: accounts, OAuth: provider, Handlers: provider.Handlers(), Log: slog.New(slog.DiscardHandler)})
+	r := httptest.NewRequest("POST", "/oauth2/token", strings.NewReader("grant_type=client_credentials"))
+	r.SetBasicAuth("robot", "r0b0t")
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, r)
+	var answer struct {
+		Token string `json:"access_token"`
+	}
+	must(json.Unmarshal(w.Body.Bytes(), &answer))
+	if p.access = answer.Token; p.access == "" {
+		b.Fatal(w.Body.String())
+	}
+	return p
+}
+
+// remembered are the ways to prove an account whose credential was seen before:
+// the first time is not what these are about.
+func (p *proving) remembered(b testing.TB, each func(name string, prove func() (*engine.Account, error))) {
+	x := &exchange{caller: engine.Caller{Request: "r"}}
+	for _, w := range []struct {
+		name string
+		mode engine.AuthMode
+		sign func(r *http.Request)
+	}{
+		{"Basic", engine.AuthPwd, func(r *http.Request) { r.SetBasicAuth("ann@local", "correct horse") }},
+		{"Token", engine.AuthToken, func(r *http.Request) { r.Header.Set("Auth-Token", p.token) }},
+		{"OAuth2", engine.AuthOAuth, func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+p.access) }},
+	} {
+		r := httptest.NewRequest("GET", "/rest/simple", nil)
+		w.sign(r)
+		prove := func() (*engine.Account, error) { return p.account(r, w.mode, x) }
+		if a, err := prove(); err != nil || a.ID != "ann@local" {
+			b.Fatal(w.name, a, err)
+		}
+		each(w.name, prove)
+	}
+}
+
+// BenchmarkAuthenticate is what authentication adds to a request whose
+// credential was verified before: reading the header and recalling the account.
+// Target: 3 microseconds.
+func BenchmarkAuthenticate(b *testing.B) {
+	newProving(b).remembered(b, func(name string, prove func() (*engine.Account, error)) {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := prove(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	})
+}
+
+// TestAuthenticationAllocates: what Basic has is decoded, nothing else is made.
+func TestAuthenticationAllocates(t *testing.T) {
+	most := map[string]float64{"Basic": 2, "Token": 1, "OAuth2": 1}
+	newProving(t).remembered(t, func(name string, prove func() (*engine.Account, error)) {
+		got := testing.AllocsPerRun(200, func() {
+			if _, err := prove(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got > most[name] {
+			t.Errorf("%s: %v allocations, expected %v", name, got, most[name])
+		}
+	})
 }

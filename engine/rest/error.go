@@ -74,7 +74,10 @@ func (o *responder) auditStatus(status int, reason string) {
 	}
 	e := engine.Event{Kind: engine.RequestDenied, Caller: *o.caller, Service: o.req.Service, Details: engine.Fields{
 		{Name: "method", Value: o.req.Method}, {Name: "path", Value: engine.Cut(o.req.Path, maxMember)},
-		{Name: "status", Value: int64(status)}, {Name: "reason", Value: reason}}}
+		{Name: "status", Value: int64(status)}}}
+	if reason != "" {
+		e.Details = append(e.Details, engine.Field{Name: "reason", Value: reason})
+	}
 	if o.req.Account != nil {
 		e.Account = o.req.Account.ID
 	}
@@ -152,7 +155,9 @@ func (o *responder) logFailure(e *engine.Error, err error) {
 	case engine.Internal:
 		level = slog.LevelError
 	case engine.Unavailable, engine.Timeout:
-		level = slog.LevelWarn
+		if e.Reason != engine.PasswordQueue {
+			level = slog.LevelWarn
+		}
 	}
 	o.server.cfg.Log.Log(context.Background(), level, "request failed",
 		"request", o.req.ID, "service", o.req.Service, "method", o.req.Method, "path", o.req.Path, "error", err)

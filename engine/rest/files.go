@@ -56,7 +56,7 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, x *exchange) e
 	if err != nil {
 		return err
 	}
-	ctx := engine.WithAccount(engine.WithCaller(r.Context(), &x.caller), account)
+	ctx := engine.WithRequest(r.Context(), account, &x.caller)
 	held, err := s.readable(ctx, strings.TrimPrefix(req.Path, "/"))
 	if err != nil {
 		return err

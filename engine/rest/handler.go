@@ -2,14 +2,16 @@ package rest
 
 import (
 	"fmt"
-	"html"
 	"io"
 	"net/http"
 	"runtime/debug"
 	"sort"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 // maxHandlerBody is the largest body that any handler outside /rest is given;
@@ -114,16 +116,23 @@ func (h *handled) panicked(p any) {
 // outerPage is how failures outside /rest are told to people.
 const outerPage engine.ErrorForm = -1
 
+var failurePage = page.New(`<p>{{.Detail}}</p>
+<p class="hint">Request {{.ID}}</p>`)
+
 // failOuterPage answers a failure as a page that says what it is.
 func (o *responder) failOuterPage(status int, detail string) {
-	h := o.w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
-	h.Set("Cache-Control", "no-store")
-	o.w.WriteHeader(status)
-	phrase := http.StatusText(status)
-	_, _ = io.WriteString(o.w, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>"+phrase+
-		"</title></head>\n<body><main>\n<h1>"+phrase+"</h1>\n<p>"+html.EscapeString(engine.Cut(detail, maxDetail))+
-		"</p>\n<p>Request "+html.EscapeString(o.req.ID)+"</p>\n</main></body>\n</html>\n")
+	err := failurePage.Write(o.w, status, http.StatusText(status), struct{ Detail, ID string }{sentence(engine.Cut(detail, maxDetail)), o.req.ID})
+	if err != nil {
+		o.server.cfg.Log.Error("a page could not be made", "request", o.req.ID, "error", err)
+		o.w.WriteHeader(status)
+	}
+}
+
+// sentence words a message for people: it begins large and ends with a dot.
+func sentence(s string) string {
+	if s == "" {
+		return s
+	}
+	first, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(first)) + s[size:] + "."
 }

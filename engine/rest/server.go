@@ -227,8 +227,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 	if hasBody(r) {
 		req.Body = s.newBody(w, r, route.MaxBody)
 	}
-	ctx := engine.WithCaller(r.Context(), &x.caller)
-	return s.call(engine.WithAccount(ctx, account), route, req)
+	return s.call(engine.WithRequest(r.Context(), account, &x.caller), route, req)
 }
 
 // call runs a handler; a panic fails its request only.

@@ -1,40 +1,24 @@
 package session
 
 import (
-	"bytes"
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
-	"html/template"
 	"net/http"
 	"strconv"
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/page"
 )
 
 //go:embed page.html
 var pageText string
 
-//go:embed page.css
-var style string
+var pages = page.New(pageText)
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
-
-// policy lets a page have its one style sheet and nothing else: no script, no
-// image, no frame around it. It says nothing of where forms may lead, because
-// browsers hold that against every redirect after it, and the way of OAuth2
-// leads on to the client.
-var policy = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; base-uri 'none'; frame-ancestors 'none'"
-}()
-
-// page is what page.html shows.
-type page struct {
-	Style   template.CSS
+// content is what page.html shows.
+type content struct {
 	Account string // that is signed in, "" for nobody
 	SignOut bool   // signing out was asked for
 	Message string // what went wrong
@@ -51,7 +35,7 @@ var messages = map[string]string{
 
 func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
-	p := page{SignOut: r.URL.Path == signOutPath, Message: messages[query.Get("m")], Return: localPath(query.Get("return"))}
+	p := content{SignOut: r.URL.Path == signOutPath, Message: messages[query.Get("m")], Return: localPath(query.Get("return"))}
 	a, err := s.Account(r)
 	switch {
 	case err == nil:
@@ -60,7 +44,6 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 		engine.Fail(w, err)
 		return
 	case p.SignOut:
-		noStore(w.Header())
 		redirect(w, signInPath, nil)
 		return
 	case reason(err) == reasonEnded:
@@ -88,7 +71,7 @@ func (s *Sessions) busyPage(w http.ResponseWriter, in form, e *engine.Error) {
 		status, cause = http.StatusTooManyRequests, "There were too many attempts to sign in."
 	}
 	w.Header().Set("Retry-After", strconv.FormatInt(seconds, 10))
-	page{Message: fmt.Sprintf("%s Try again in %s.", cause, span(seconds)), Return: in.back}.write(w, status)
+	content{Message: fmt.Sprintf("%s Try again in %s.", cause, span(seconds)), Return: in.back}.write(w, status)
 }
 
 func span(seconds int64) string {
@@ -101,26 +84,15 @@ func span(seconds int64) string {
 	return fmt.Sprintf("%d minutes", (seconds+59)/60)
 }
 
-func (p page) write(w http.ResponseWriter, status int) {
-	p.Style = template.CSS(style)
-	var b bytes.Buffer
-	if err := pageTemplate.Execute(&b, p); err != nil {
-		engine.Fail(w, engine.Wrap(err, "a page could not be made"))
-		return
+func (c content) write(w http.ResponseWriter, status int) {
+	title := "Sign in"
+	switch {
+	case c.Account != "" && c.SignOut:
+		title = "Sign out?"
+	case c.Account != "":
+		title = "Signed in"
 	}
-	h := w.Header()
-	noStore(h)
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", policy)
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("X-Frame-Options", "DENY") // for browsers that do not know frame-ancestors
-	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // the client may be gone
-}
-
-// noStore is for everything under /auth, redirects included.
-func noStore(h http.Header) {
-	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("X-Content-Type-Options", "nosniff")
+	if err := pages.Write(w, status, title, c); err != nil {
+		engine.Fail(w, engine.Wrap(err, "a page could not be made"))
+	}
 }

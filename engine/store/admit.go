@@ -40,6 +40,23 @@ func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission
 	return g.given(c, v)
 }
 
+// reclasses refuses to make an item one of another class when the account may
+// make none of that, or when it would lose what the account may not change.
+func (g *guard) reclasses(it *engine.Item, to *engine.Class) error {
+	if g == nil {
+		return nil
+	}
+	if g.never(engine.MayUse, to) {
+		return engine.Denied()
+	}
+	for i, p := range it.Class.Properties {
+		if it.Values[i] != nil && to.Property(p.Name) == nil && g.hides(engine.MayWrite, p) {
+			return engine.Denied()
+		}
+	}
+	return nil
+}
+
 // restricts reports whether the account may point at some items of a class and
 // not at others, or at none: it needs to read or to use what it points at.
 func (g *guard) restricts(c *engine.Class) bool {
@@ -57,6 +74,9 @@ func (g *guard) pointing(p *plan) []*engine.Property {
 			if g.restricts(property.Target) {
 				all = append(all, property)
 			}
+		}
+		if g.pointers == nil {
+			g.pointers = map[*plan][]*engine.Property{}
 		}
 		g.pointers[p] = all
 	}
@@ -222,22 +242,6 @@ func (sv *save) upsertAdmitted(p *plan, group []entry) error {
 	return nil
 }
 
-// recall gives the entries what is stored of their items.
-func (sv *save) recall(p *plan, group []entry, keys []any) error {
-	items, err := sv.store.locked(sv.w, p.table, keys)
-	if err != nil {
-		return err
-	}
-	byID := make(map[string]*engine.Item, len(items))
-	for _, it := range items {
-		byID[it.ID] = it
-	}
-	for i := range group {
-		group[i].was = byID[keyText(group[i].key)]
-	}
-	return nil
-}
-
 // owe notes that the account must be allowed what it did with items as they are
 // when the transaction is done.
 func (sv *save) owe(may engine.Permission, items ...*engine.Item) {
@@ -342,15 +346,14 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
-// admitStaying refuses to name members that are members already, unless the
-// account may know that or could make them that: it is told of hidden items as
-// if they were none.
+// admitStaying refuses to name members that the account may not know of: that
+// nothing changes would tell that they are members.
 func (sv *save) admitStaying(p *engine.Property, ids []any) error {
-	target := sv.store.plans[p.Target]
-	if len(ids) == 0 || sv.guard.rows(engine.MayRead, p.Target) == nil {
+	if len(ids) == 0 || !sv.guard.restricts(p.Target) {
 		return nil
 	}
-	found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: target, of: []engine.Permission{engine.MayRead, engine.MayWrite}}, ids)
+	known := wish{plan: sv.store.plans[p.Target], of: []engine.Permission{engine.MayRead, engine.MayUse, engine.MayWrite}}
+	found, err := sv.store.admitted(sv.w, sv.guard, known, ids)
 	if err == nil && len(found) < len(ids) {
 		err = engine.Denied()
 	}

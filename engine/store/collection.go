@@ -243,12 +243,13 @@ func (sv *save) relateBack(owner pending, m memberChange) error {
 	}
 	var joining, staying []any
 	for _, key := range distinct(ids) {
-		if here, there := pointing[engine.ValueText(key)]; !there {
+		switch here, there := pointing[engine.ValueText(key)]; {
+		case !there:
 			return sv.noMember(p, engine.ValueText(key)) // it has no place to keep that
-		} else if !here {
-			joining = append(joining, key)
-		} else {
+		case here:
 			staying = append(staying, key)
+		default:
+			joining = append(joining, key)
 		}
 	}
 	if err := sv.admitStaying(p, staying); err != nil {

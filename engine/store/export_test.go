@@ -54,3 +54,19 @@ func (s *Store) Write(ctx context.Context, statements ...string) error {
 		return nil
 	})
 }
+
+// ListStatement, CountStatement and GetStatement are what List, Count and Get
+// run for the guard of ctx.
+func (s *Store) ListStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
+	l, err := s.listing(s.plans[q.Class], guardOf(ctx), q)
+	return l.text, l.args, err
+}
+
+func (s *Store) CountStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
+	return s.countStatement(s.plans[q.Class], guardOf(ctx), q, engine.MayRead)
+}
+
+func (s *Store) GetStatement(ctx context.Context, c *engine.Class, id string) (string, []any, error) {
+	key, _ := c.KeyValues(id)
+	return s.single(s.plans[c], guardOf(ctx), engine.MayRead, key)
+}

@@ -11,13 +11,13 @@ import (
 // is what the server does of its own.
 type guard struct {
 	asked    engine.Guard
-	hidden   map[*engine.Class][]*engine.Property
+	hidden   map[*engine.Class][]*engine.Property // nil before it is asked for, as pointers
 	pointers map[*plan][]*engine.Property
 }
 
 func guardOf(ctx context.Context) *guard {
 	if g := engine.GuardFrom(ctx); g != nil {
-		return &guard{asked: g, hidden: map[*engine.Class][]*engine.Property{}, pointers: map[*plan][]*engine.Property{}}
+		return &guard{asked: g}
 	}
 	return nil
 }
@@ -65,6 +65,9 @@ func (g *guard) unread(c *engine.Class) []*engine.Property {
 			if g.hides(engine.MayRead, p) {
 				all = append(all, p)
 			}
+		}
+		if g.hidden == nil {
+			g.hidden = map[*engine.Class][]*engine.Property{}
 		}
 		g.hidden[c] = all
 	}
@@ -239,14 +242,16 @@ func (b *builder) unguarded(src *source, f *engine.Filter) string {
 }
 
 // alone is unguarded where nothing can be joined to src: what the condition
-// joins is joined to a row of nothing.
+// joins is joined to a row of nothing. The row is found by other conditions: where
+// these too are on the id, PostgreSQL would rather try all ids of a long list, or
+// read the whole table, if it could.
 func (b *builder) alone(src *source, f *engine.Filter) string {
 	apart := &source{plan: src.plan, alias: src.alias, from: &from{}}
 	text := b.unguarded(apart, f)
 	if joins := apart.from.joins.String(); joins != "" {
 		return "EXISTS (SELECT 1 FROM (SELECT 1) AS " + b.alias() + joins + " WHERE " + text + ")"
 	}
-	return text
+	return text + " IS TRUE"
 }
 
 // single is the statement that reads an item by its key, if the account may do

@@ -80,15 +80,23 @@ func openShop(t *testing.T, p place) *shop {
 		}
 	}
 	storetest.Link(classes...)
+	s.Store = openLogged(t, p, s.log, classes...)
+	return s
+}
+
+// openLogged opens a store that tells its statements.
+func openLogged(t *testing.T, p place, log *statementLog, classes ...*engine.Class) *store.Store {
+	t.Helper()
 	db, err := p.open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Store, err = store.Open(t.Context(), db, store.Config{Classes: classes, Log: slog.New(s.log)}); err != nil {
+	st, err := store.Open(t.Context(), db, store.Config{Classes: classes, Log: slog.New(log)})
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { closeStore(t, s.Store) })
-	return s
+	t.Cleanup(func() { closeStore(t, st) })
+	return st
 }
 
 func row(c *engine.Class, pairs ...any) engine.Values {

@@ -185,8 +185,14 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 			return nil, err
 		}
 	}
-	e.was = before
-	return sv.put(e, v, before)
+	if err := sv.recalled(e, before); err != nil {
+		return nil, err
+	}
+	if err := sv.doubt(e, v, before); err != nil {
+		return nil, err
+	}
+	it, err := sv.put(e, v, before)
+	return it, e.silenced(err)
 }
 
 // put updates the stored item, or inserts one when there is none.

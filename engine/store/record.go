@@ -98,6 +98,9 @@ func (sv *save) permitted(e *entry, stored *engine.Item) error {
 // for a new item, what it does not have is null from now on.
 func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
+	if err := sv.guard.reclasses(before, p.class); err != nil {
+		return nil, err
+	}
 	for i, property := range p.class.Properties {
 		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
 			v[i] = before.Values[at.Index]
@@ -118,6 +121,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	if err := sv.moved(e, it); err != nil {
 		return nil, err
 	}
+	sv.owe(engine.MayUse, it)
 	return it, sv.refile(it)
 }
 

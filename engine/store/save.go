@@ -108,6 +108,8 @@ type entry struct {
 
 	was      *engine.Item // what is stored, as far as it was read
 	admitted bool         // the account may change that
+	unread   bool         // but not read it
+	doubtful bool         // it points at what the account may not, as far as is known yet
 }
 
 // nest is where a record is nested.
@@ -191,7 +193,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if err := e.locate(r); err != nil {
 		return entry{}, err
 	}
-	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given)
+	e.alone = e.alone || e.how == rekey || e.handling == engine.Strict && setsReadonly(p, e.given) || p.duties.late && sv.points(&e)
 	switch {
 	case e.how == rekey:
 		return e, nil

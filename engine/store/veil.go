@@ -59,6 +59,37 @@ func (sv *save) ownError(err error) error {
 	return err
 }
 
+// doubt finds out, before defaults are computed of it, whether an entry points at
+// what the account may not, or what is not there yet: see silenced. That is no
+// error as long as nothing else is, since a later record may bring it.
+func (sv *save) doubt(e *entry, v engine.Values, before *engine.Item) error {
+	e.doubtful = false
+	if sv.guard == nil || !e.plan.duties.late || before != nil && before.Class == e.plan.class {
+		return nil
+	}
+	for _, p := range sv.guard.pointing(e.plan) {
+		value, target := v[p.Index], sv.store.plans[p.Target]
+		if value == nil || value == engine.Absent || target == nil {
+			continue
+		}
+		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: target, of: []engine.Permission{engine.MayRead, engine.MayUse}}, []any{value})
+		if err != nil {
+			return err
+		}
+		e.doubtful = e.doubtful || len(found) == 0
+	}
+	return nil
+}
+
+// silenced keeps what is computed of what a doubtful entry points at from telling
+// of that by what is wrong with it.
+func (e *entry) silenced(err error) error {
+	if e.doubtful && err != nil && engine.CodeOf(err) == engine.Invalid {
+		return engine.Denied()
+	}
+	return err
+}
+
 // masked keeps an error from naming what the account may not read.
 func (s *Store) masked(ctx context.Context, err error) error {
 	var e *engine.Error

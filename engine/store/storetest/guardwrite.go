@@ -21,6 +21,7 @@ var guardWriteTests = []test{
 	{"references to hidden items", guardPointing},
 	{"links to hidden items", guardLinks},
 	{"members by a back reference", guardBack},
+	{"keys of several properties", guardComposite},
 	{"errors that say no more", guardErrors},
 	{"errors of items that follow", guardDependent},
 	{"what the server does of its own", guardOwn},

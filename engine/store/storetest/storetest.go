@@ -64,7 +64,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"search", searchTests},
 		{"aggregation", aggregateTests},
 		{"formulas", calculateTests},
-		{"guard", slices.Concat(guardTests, guardWriteTests)},
+		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests)},
 		{"concurrency", concurrencyTests},
 	}
 	for _, g := range groups {

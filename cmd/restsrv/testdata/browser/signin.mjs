@@ -1,7 +1,7 @@
 // The pages of /auth, as people meet them.
 import { check, equal, run, servers } from "./harness.mjs";
 
-const { main, brief } = servers;
+const { main, brief, limited } = servers;
 const sessions = async (context) => (await context.cookies()).filter((c) => c.name.endsWith("restsrv"));
 const path = (page) => page.url().replace(/^https?:\/\/[^/]*/, "");
 
@@ -39,6 +39,19 @@ check("a wrong password", {}, async (page, shot, context) => {
   // It has not forgotten where the way leads.
   await signIn(page);
   await page.waitForURL(main + "/livez");
+});
+
+check("too many attempts", {}, async (page, shot, context) => {
+  await page.goto(limited + "/auth?return=%2Flivez");
+  await signIn(page, "wrong 1");
+  await page.getByText("The user name or the password is wrong.").waitFor();
+  await signIn(page, "wrong 2");
+  await page.getByRole("alert").getByText(/^There were too many attempts to sign in. Try again in \d+ (seconds|minutes)\.$/).waitFor();
+  await shot("too-many");
+  equal(await page.title(), "Sign in", "title");
+  equal(await page.locator("html").getAttribute("lang"), "en", "language");
+  equal(await page.locator("input[name=return]").getAttribute("value"), "/livez", "where the way leads");
+  equal((await sessions(context)).length, 0, "cookies");
 });
 
 check("an empty form is not sent", {}, async (page) => {

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// The accounts whose requests are compared with the administrator's, who passes
+// no gate. All have the same password.
+const (
+	reader  = "reader@local"  // may do everything with the classes
+	member  = "member@local"  // only what a role of the items gives, those of one group
+	partial = "partial@local" // reads the class, but for one attribute of it
+)
+
+// memberGroup is the group whose rows member may read.
+const memberGroup = groupPrefix + "000000000001"
+
+// protected is an attribute that only those know who are granted it.
+const protected = "a:::note@bench.body"
+
+// What the OAuth2 client of the benchmark is.
+const (
+	clientID     = "bench"
+	clientSecret = "bench-secret"
+)
+
+// plugins declare the roles that items give, and OAuth2.
+func plugins() object {
+	return object{
+		"securedDataRepo": object{"options": object{"roleMap": object{"note@bench": object{"MEMBER": object{"attribute": "group"}}}}},
+		"oauth": object{"module": "builtin/oauth", "options": object{"clients": []object{
+			{"id": clientID, "secret": clientSecret, "grants": []string{"client_credentials"}, "account": reader},
+		}}},
+	}
+}
+
+// giveRights makes the accounts and says what they may do, and the anonymous one:
+// nothing is measured without the gate, but what the administrator does.
+func giveRights(ctx context.Context, p *process) error {
+	for _, u := range []struct{ id, roles string }{{reader, "reader"}, {member, memberGroup}, {partial, "partial"}} {
+		if err := p.restsrv(ctx, "user", "add", "-roles", u.roles, u.id); err != nil {
+			return err
+		}
+	}
+	var grants [][]string
+	for _, subject := range []string{"anonymous", "reader"} {
+		for _, class := range []string{"note", "author", "topic", "entry"} {
+			grants = append(grants, []string{subject, "c:::" + class + "@bench", "read", "write", "use"})
+		}
+		grants = append(grants, []string{subject, protected, "read", "write"})
+	}
+	grants = append(grants, []string{"reader", "ws:::gen-ws-token", "use"}, []string{"partial", "c:::note@bench", "read"},
+		[]string{"MEMBER", "c:::note@bench", "read"}, []string{memberGroup, protected, "read"})
+	for _, g := range grants {
+		if err := p.restsrv(ctx, append([]string{"acl", "grant"}, g...)...); err != nil {
+			return err
+		}
+	}
+	time.Sleep(time.Second) // servers follow within half of one
+	return nil
+}
+
+// restsrv runs a command of two words on the database of the server. What it
+// may read is the password.
+func (p *process) restsrv(ctx context.Context, args ...string) error {
+	all := append([]string{args[0], args[1], "-config", filepath.Join(p.dir, "deploy.json")}, args[2:]...)
+	c := exec.CommandContext(ctx, p.path, all...)
+	c.Dir, c.Stdin = p.dir, strings.NewReader(adminPassword+"\n")
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("restsrv %s: %w: %s", strings.Join(args, " "), err, excerpt(string(out)))
+	}
+	return nil
+}
+
+// accessScenarios compare what accounts may do by one way or another with the
+// same request of the administrator, whom no gate is for, and ways to prove an
+// account with none.
+func accessScenarios(admin string) []scenario {
+	one, list := item("signed"), path("signed/note@bench/?_count=20")
+	few := path("signed/note@bench/?_count=20&group=" + memberGroup)
+	as := func(account string, p *template) *template { return ask("GET", p, basicLine(account), nil) }
+	gated := func(name, account string, p *template, items int) scenario {
+		return scenario{name: name + " (floor = restsrv, administrator)", must: target{ratio: 1.1}, own: true, items: items,
+			left: ask("GET", p, admin, nil), right: as(account, p)}
+	}
+	proven := func(name, service string, token func(context.Context, *process) (string, error)) scenario {
+		return scenario{name: "GET one, " + name + " seen before (floor = restsrv, anonymous)", must: target{extra: 3 * time.Microsecond}, own: true,
+			left: get(item("crud")), find: func(ctx context.Context, p *process) (*template, error) {
+				secret, err := token(ctx, p)
+				return ask("GET", item(service), "Authorization: Bearer "+secret+"\r\n", nil), err
+			}}
+	}
+	return []scenario{
+		gated("GET one, may read the class", reader, one, 0),
+		gated("list of 20, may read the class", reader, list, 20),
+		gated("GET one, an attribute is hidden", partial, one, 0),
+		gated("list of 20, an attribute is hidden", partial, list, 20),
+		gated("20 of a group, which a role gives", member, few, 20),
+		proven("token", "tokened", ownToken),
+		proven("OAuth2 token", "bearer", clientToken),
+	}
+}
+
+// ownToken is a token of the reader's own.
+func ownToken(ctx context.Context, p *process) (string, error) {
+	text, err := p.fetch(ctx, "GET", "/rest/token", reader, adminPassword, "")
+	return strings.TrimSpace(text), err
+}
+
+// clientToken is one of OAuth2, for the reader.
+func clientToken(ctx context.Context, p *process) (string, error) {
+	text, err := p.fetch(ctx, "POST", "/oauth2/token", clientID, clientSecret, "grant_type=client_credentials")
+	if err != nil {
+		return "", err
+	}
+	var answer struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Token == "" {
+		return "", fmt.Errorf("no token in the answer: %w", err)
+	}
+	return answer.Token, nil
+}
+
+// fetch sends a request that is signed in and returns what is answered with 200.
+func (p *process) fetch(ctx context.Context, method, path, user, password, form string) (string, error) {
+	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(form))
+	if err != nil {
+		return "", err
+	}
+	r.SetBasicAuth(user, password)
+	if form != "" {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: status %d: %s", path, resp.StatusCode, excerpt(string(body)))
+	}
+	return string(body), err
+}
+
+// basicLine is the header line that signs an account in.
+func basicLine(id string) string {
+	return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+adminPassword)) + "\r\n"
+}

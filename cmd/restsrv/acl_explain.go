@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"restsrv/engine"
+	"restsrv/engine/access"
+)
+
+// aclExplain tells what an account may do on a resource, and why, as the server
+// would decide.
+func aclExplain(ctx context.Context, r *aclRun, args []string) error {
+	if r.app == nil {
+		return fmt.Errorf("what an account may do depends on the application, which cannot be read:\n%w", r.broken)
+	}
+	if err := r.checkResource(args[1]); err != nil {
+		return err
+	}
+	a, rules, err := r.proven(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	checker := access.NewChecker(access.Config{Policy: r.policy, Meta: r.meta, RoleMap: rules.roles})
+	x, err := checker.Explain(ctx, a, args[1])
+	if err != nil {
+		return err
+	}
+	for _, line := range x.Lines() {
+		fmt.Fprintln(r.io.Out, cell(line))
+	}
+	return nil
+}
+
+// proven is an account as the server has it after it signed in: with what the
+// data say of it. The data are opened when the application has rules that ask
+// them.
+func (r *aclRun) proven(ctx context.Context, id string) (_ *engine.Account, _ rules, err error) {
+	a := engine.Anonymous
+	if id != a.ID {
+		stored, err := r.accounts.Get(ctx, id)
+		if err != nil {
+			return nil, rules{}, err
+		}
+		if stored.Disabled {
+			r.warn("the account is disabled, so that it may do none of this (restsrv user enable %s)", cell(stored.ID))
+		}
+		a = &engine.Account{ID: stored.ID, Name: stored.Name, Roles: stored.Roles}
+	}
+	c := r.app.config
+	log := slog.New(slog.DiscardHandler)
+	if c.MetaMap == nil || a == engine.Anonymous {
+		found, _ := readRules(c, r.meta, nil, log) // its faults were told with those of the file
+		return a, found, nil
+	}
+	url := first(r.db, r.io.Env("RESTSRV_DB"), c.DB)
+	d, err := openDatabase(ctx, c, url, opening{classes: r.meta.Classes(), log: log})
+	if err != nil {
+		return nil, rules{}, err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	found, _ := readRules(c, r.meta, d, log)
+	return a, found, found.enrich(ctx, a)
+}

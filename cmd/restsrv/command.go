@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+)
+
+// commandLine is the flags and arguments of one command.
+type commandLine struct {
+	set  *flag.FlagSet
+	help string // the command that explains itself, and this, with -h
+	err  io.Writer
+}
+
+// newCommandLine makes the command line of "restsrv name", or "restsrv name sub"
+// where sub is not "": usage is what -h says before the flags.
+func newCommandLine(name, sub, usage string, s stdio) *commandLine {
+	c := &commandLine{help: join("restsrv", name), err: s.Err}
+	c.set = flag.NewFlagSet(join(c.help, sub), flag.ContinueOnError)
+	heading := "Flags:"
+	if sub != "" {
+		heading = "Flags of " + sub + ":"
+	}
+	c.set.Usage = func() {
+		fmt.Fprint(s.Err, usage, "\n", heading, "\n")
+		c.set.SetOutput(s.Err)
+		c.set.PrintDefaults()
+	}
+	return c
+}
+
+func join(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + " " + b
+}
+
+// databaseFlags are the flags of every command that opens the database of an
+// application.
+func (c *commandLine) databaseFlags(config, db *string) {
+	c.set.StringVar(config, "config", "", "the deploy.json of the application (default deploy.json)")
+	c.set.StringVar(db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
+}
+
+// parse reads flags, which may stand before and after arguments, and returns
+// the arguments. A mistake is told in one line, errUsage.
+func (c *commandLine) parse(args []string) (names []string, err error) {
+	explain := c.set.Usage
+	c.set.SetOutput(io.Discard) // of the mistakes, which parse tells itself
+	c.set.Usage = func() {}
+	for {
+		switch err := c.set.Parse(args); {
+		case errors.Is(err, flag.ErrHelp):
+			explain()
+			return nil, err
+		case err != nil:
+			return nil, c.wrong("%v", err)
+		case c.set.NArg() == 0:
+			return names, nil
+		}
+		names, args = append(names, c.set.Arg(0)), c.set.Args()[1:]
+	}
+}
+
+// wrong tells a mistake of who calls the command, and is errUsage.
+func (c *commandLine) wrong(format string, args ...any) error {
+	fmt.Fprintf(c.err, "%s: %s (%s -h)\n", c.set.Name(), fmt.Sprintf(format, args...), c.help)
+	return errUsage
+}

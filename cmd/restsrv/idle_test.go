@@ -1,0 +1,76 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// TestIdleServerIsStill: what looks after sessions, tokens, failed sign-ins,
+// grants and events does so when there is something to do. A server that nobody
+// asks does not wake the database, neither while it runs nor when it ends.
+func TestIdleServerIsStill(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); idleServer(t, "") })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); idleServer(t, pgtest.Database(t)) })
+}
+
+func idleServer(t *testing.T, db string) {
+	c := &caseRun{T: t, dir: t.TempDir(), db: db, vars: vars{}}
+	defer c.stopServer()
+	c.save("deploy.json", `{
+	  "globals": {"audit": true, "plugins": {"oauth": {"module": "builtin/oauth", "options": {"clients": [
+	    {"id": "robot", "secret": "r0b0t", "grants": ["client_credentials"], "account": "admin@local"}]}}}},
+	  "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}, "authMode": {"crud": "none"}}}},
+	  "classes": [{"name": "note", "namespace": "s", "properties": [{"name": "title", "type": "string"}]}]
+	}`)
+	c.startServer("-log", "debug")
+	c.http(`> GET /rest/crud/note@s
+< 200
+
+> GET /rest/token
+> Authorization: Basic {{base64 "admin@local:wrong"}}
+< 401
+
+> GET /rest/token
+> Authorization: Basic {{base64 "admin@local:secret"}}
+< 200
+
+> POST /oauth2/token
+> Authorization: Basic {{base64 "robot:r0b0t"}}
+> Content-Type: application/x-www-form-urlencoded
+>
+> grant_type=client_credentials
+< 200
+
+> POST /auth
+> Accept: application/json
+> Content-Type: application/x-www-form-urlencoded
+>
+> username=admin&password=secret
+< 200
+`)
+	const still = 2 * time.Second
+	statements := func() int { return strings.Count(c.log.String(), "msg=statement") }
+	at, since := statements(), time.Now() // what the requests have left to do comes first
+	for begin := time.Now(); time.Since(since) < still; time.Sleep(50 * time.Millisecond) {
+		if n := statements(); n != at {
+			at, since = n, time.Now()
+		}
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal("the database is asked all the time:\n", c.log.String())
+		}
+	}
+	c.stopServer()
+	if n := statements() - at; n > 0 {
+		t.Errorf("the end of a server that had nothing to do took %d statements:\n%s", n, c.log.String())
+	}
+	c.startServer("-log", "debug")
+	at = statements()
+	c.stopServer()
+	if n := statements() - at; n > 0 {
+		t.Errorf("a server that nobody asked took %d statements at its end:\n%s", n, c.log.String())
+	}
+}

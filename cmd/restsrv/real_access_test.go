@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"text/tabwriter"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// TestRealApplicationAccess lets each account of the application do the same
+// through every channel, and compares what it is answered with the tables of
+// testdata/real-access.txt: as imported, then with more granted to a role, then
+// with one account in a department that is granted something.
+func TestRealApplicationAccess(t *testing.T) {
+	t.Parallel()
+	want, err := os.ReadFile(filepath.Join("testdata", "real-access.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, db := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "test.db"), "postgres": pgtest.Database(t)} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			if got := realAccess(t, db); got != string(want) {
+				t.Errorf("the tables differ from testdata/real-access.txt:\n%s", got)
+			}
+		})
+	}
+}
+
+func realAccess(t *testing.T, db string) string {
+	dir := realOverlay(t)
+	s := &realServer{t: t, dir: dir, db: db, client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir)
+	s.process = start(t, dir, "-db", db)
+	var actors []*actor
+	for _, id := range []string{"demo@local", "operator@local", "ext@system", "user@local"} {
+		actors = append(actors, &actor{id: id})
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "As imported: demo has the role admin, which may do everything; operator and ext have the role token, which may get tokens.\n\n")
+	s.table(&out, actors, joined(passwordActions(), tokenActions(), oauthActions(), dataActions()))
+
+	fmt.Fprintf(&out, "\nAfter: restsrv acl grant token c:::%s read use\n\n", classString)
+	s.restsrv("acl", "grant", "token", "c:::"+classString, "read", "use")
+	s.eventually("the grant", func() bool { return s.call("GET", "/rest/crud-sec/"+object, "", actors[1].withPassword).status == 200 })
+	s.table(&out, actors, dataActions())
+
+	fmt.Fprintf(&out, "\nAfter: user is the employee of department 1243, whose superior is 5674; restsrv acl grant 5674 c:::%s read write delete\n\n", classString)
+	if a := s.call("PATCH", "/rest/crud-sec/employee@develop-and-test/948d47d0-fcd5-11e7-a721-01eaff6b56ab", `{"uid":"user@local"}`, actors[0].withPassword); a.status != 200 {
+		t.Fatal(a)
+	}
+	s.restsrv("acl", "grant", "5674", "c:::"+classString, "read", "write", "delete")
+	s.eventually("the department", func() bool { return s.call("GET", "/rest/crud-sec/"+object, "", actors[3].withPassword).status == 200 })
+	s.table(&out, actors, dataActions())
+	return out.String()
+}
+
+// table does all actions and writes what was answered.
+func (s *realServer) table(out *bytes.Buffer, actors []*actor, actions []action) {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	cells := []string{"CHANNEL", "ACTION"}
+	for _, a := range actors {
+		name, _, _ := strings.Cut(a.id, "@")
+		cells = append(cells, strings.ToUpper(name))
+	}
+	fmt.Fprintln(w, strings.Join(cells, "\t"))
+	for _, row := range actions {
+		cells := []string{row.channel, row.what}
+		for _, a := range actors {
+			cells = append(cells, fmt.Sprint(row.do(s, a)))
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	w.Flush()
+}
+
+func joined(all ...[]action) (rows []action) {
+	for _, some := range all {
+		rows = append(rows, some...)
+	}
+	return rows
+}
+
+// action is a row of a table: what every actor does.
+type action struct {
+	channel, what string
+	do            func(s *realServer, a *actor) any
+}
+
+// The class that the tables are about, of which the application has one object.
+const (
+	classString = "class_string@develop-and-test"
+	object      = classString + "/66dbb3d0-5583-11e6-aef7-cf50314f026b"
+)
+
+func passwordActions() []action {
+	saved := `[{"_class":"` + classString + `","_id":"66dbb3d0-5583-11e6-aef7-cf50314f026b","string_formattext":"saved"}]`
+	return []action{
+		{"none", "GET echo", func(s *realServer, _ *actor) any { return s.call("GET", "/rest/echo", "", nobody) }},
+		{"none", "GET echo-pwd", func(s *realServer, _ *actor) any { return s.call("GET", "/rest/echo-pwd", "", nobody) }},
+		{"password", "GET echo-pwd", func(s *realServer, a *actor) any { return s.echo("GET", "/rest/echo-pwd", a, a.withPassword) }},
+		{"password", "GET echo-pwd, wrong one", func(s *realServer, a *actor) any {
+			return s.call("GET", "/rest/echo-pwd", "", func(r *http.Request) { r.SetBasicAuth(a.id, "ion-demo ") })
+		}},
+		{"password", "GET echo-pwd, name in capitals", func(s *realServer, a *actor) any {
+			name, kind, _ := strings.Cut(a.id, "@")
+			return s.echo("GET", "/rest/echo-pwd", a, func(r *http.Request) { r.SetBasicAuth(strings.ToUpper(name)+"@"+kind, realPassword) })
+		}},
+		{"password", "GET echo-errtype, of no mode", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-errtype", "", a.withPassword) }},
+		{"password", "GET echo-token", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-token", "", a.withPassword) }},
+		{"password", "GET echo-oauth", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-oauth", "", a.withPassword) }},
+		{"password", "GET simple", func(s *realServer, a *actor) any { return s.call("GET", "/rest/simple", "", a.withPassword) }},
+		{"password", "POST string-list", func(s *realServer, a *actor) any { return s.call("POST", "/rest/string-list", "{}", a.withPassword) }},
+		{"password", "POST string-list, of no such text", func(s *realServer, a *actor) any {
+			return s.call("POST", "/rest/string-list", `{"string_text":"none","string_formattext":"none"}`, a.withPassword)
+		}},
+		{"password", "POST acceptor", func(s *realServer, a *actor) any { return s.call("POST", "/rest/acceptor", saved, a.withPassword) }},
+	}
+}
+
+func tokenActions() []action {
+	return []action{
+		{"password", "GET token", func(s *realServer, a *actor) any {
+			got := s.call("GET", "/rest/token", "", a.withPassword)
+			if got.status == http.StatusOK {
+				a.token = got.body
+			}
+			return got
+		}},
+		{"token", "GET echo-token", func(s *realServer, a *actor) any { return s.echo("GET", "/rest/echo-token", a, a.withToken) }},
+		{"token", "GET echo-pwd", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-pwd", "", a.withToken) }},
+		{"token", "GET echo-oauth", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-oauth", "", a.withToken) }},
+		{"token", "list, crud", func(s *realServer, a *actor) any { return s.call("GET", "/rest/crud/"+classString, "", a.withToken) }},
+		{"token", "PATCH, crud", func(s *realServer, a *actor) any {
+			return s.call("PATCH", "/rest/crud/"+object, `{"string_formattext":"changed"}`, a.withToken)
+		}},
+	}
+}
+
+// oauthActions are the flow of interface.md, in which each person lets ext act;
+// ext, which is no person, asks for a token of its own.
+func oauthActions() []action {
+	const grant = "/oauth2/grant?client_id=ext@system&response_type=code&state=s"
+	client := func(r *http.Request) { r.SetBasicAuth("ext@system", realPassword) }
+	var code string
+	token := func(s *realServer, a *actor, form url.Values) any {
+		got := s.form("/oauth2/token", form, client)
+		var tokens struct {
+			Access string `json:"access_token"`
+			Error  string `json:"error"`
+		}
+		if json.Unmarshal([]byte(got.body), &tokens) == nil && tokens.Access != "" {
+			a.bearer = tokens.Access
+		}
+		return strings.TrimSuffix(fmt.Sprintf("%d %s", got.status, tokens.Error), " ")
+	}
+	person := func(do func(s *realServer, a *actor) any) func(s *realServer, a *actor) any {
+		return func(s *realServer, a *actor) any {
+			if a.id == "ext@system" {
+				return "-"
+			}
+			return do(s, a)
+		}
+	}
+	return []action{
+		{"session", "POST /auth", person(func(s *realServer, a *actor) any {
+			a.session = signIn(s.t, s.process, a.id, realPassword)
+			return s.call("GET", "/auth", "", a.withSession)
+		})},
+		{"session", "POST /oauth2/grant, denied", person(func(s *realServer, a *actor) any {
+			got := s.form(grant, url.Values{"deny": {"1"}}, a.withSession)
+			return fmt.Sprintf("%d %s", got.status, parameter(s.t, got, "error"))
+		})},
+		{"session", "POST /oauth2/grant, POST /oauth2/token", person(func(s *realServer, a *actor) any {
+			got := s.form(grant, url.Values{"grant": {"1"}}, a.withSession)
+			code = parameter(s.t, got, "code")
+			return fmt.Sprintf("%d, %v", got.status, token(s, a, url.Values{"grant_type": {"authorization_code"}, "code": {code}}))
+		})},
+		{"client", "POST /oauth2/token for itself, as imported", func(s *realServer, a *actor) any {
+			if a.id != "ext@system" {
+				return "-"
+			}
+			return token(s, a, url.Values{"grant_type": {"client_credentials"}})
+		}},
+		{"client", "the same after restsrv client add -grant client_credentials ext", func(s *realServer, a *actor) any {
+			if a.id != "ext@system" {
+				return "-"
+			}
+			s.restsrv("client", "add", "-grant", "authorization_code", "-grant", "refresh_token", "-grant", "client_credentials", "ext")
+			form := url.Values{"grant_type": {"client_credentials"}}
+			s.eventually("the grant type", func() bool { return fmt.Sprint(token(s, a, form)) == "200" })
+			return token(s, a, form)
+		}},
+		{"OAuth2", "POST echo-oauth", func(s *realServer, a *actor) any { return s.echo("POST", "/rest/echo-oauth", a, a.withBearer) }},
+		{"OAuth2", "GET echo-token", func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-token", "", a.withBearer) }},
+		{"session", "GET echo-oauth", person(func(s *realServer, a *actor) any { return s.call("GET", "/rest/echo-oauth", "", a.withSession) })},
+		{"session", "GET /registry-ajax-api/rest/echo-token", person(func(s *realServer, a *actor) any {
+			return s.echo("GET", "/registry-ajax-api/rest/echo-token", &actor{id: "ext@system"}, a.withSession)
+		})},
+	}
+}
+
+// dataActions are what may be done with objects, through crud on the secured
+// repository in each mode.
+func dataActions() (all []action) {
+	for _, c := range []struct {
+		channel, service string
+		proof            func(a *actor) func(*http.Request)
+	}{
+		{"password", "crud-sec", func(a *actor) func(*http.Request) { return a.withPassword }},
+		{"token", "crud-sec-token", func(a *actor) func(*http.Request) { return a.withToken }},
+		{"OAuth2", "crud-sec-oauth", func(a *actor) func(*http.Request) { return a.withBearer }},
+	} {
+		do := func(method, path, body string) func(s *realServer, a *actor) any {
+			return func(s *realServer, a *actor) any {
+				return s.call(method, "/rest/"+c.service+"/"+path, strings.ReplaceAll(body, "ID", a.id), c.proof(a))
+			}
+		}
+		add := func(what string, do func(s *realServer, a *actor) any) {
+			all = append(all, action{c.channel, what + ", " + c.service, do})
+		}
+		add("list", do("GET", classString, ""))
+		add("list by an attribute", do("GET", classString+"?string_text="+url.QueryEscape(`Example of the "String [0]" type in the "Text [1]" view`), ""))
+		add("one", do("GET", object, ""))
+		add("one that is not there", do("GET", classString+"/none", ""))
+		add("of a class that is not there", do("GET", "none@develop-and-test", ""))
+		add("PATCH", do("PATCH", object, `{"string_formattext":"changed by ID"}`))
+		add("POST", func(s *realServer, a *actor) any {
+			return s.call("POST", "/rest/"+c.service+"/"+classString, `{"id":"of `+a.id+`"}`, c.proof(a))
+		})
+		add("DELETE of what was made", func(s *realServer, a *actor) any {
+			mine := classString + "/" + url.PathEscape("of "+a.id)
+			got := s.call("DELETE", "/rest/"+c.service+"/"+mine, "", c.proof(a))
+			_ = s.call("DELETE", "/rest/crud-sec/"+mine, "", (&actor{id: "demo@local"}).withPassword) // so that the next begin alike
+			return got
+		})
+	}
+	return all
+}
+
+// TestRealApplicationWarnings holds what the start says of the application as
+// its authors left it, and of the same with what its repository lacks: what is
+// not here or not secure, and nothing else.
+func TestRealApplicationWarnings(t *testing.T) {
+	t.Parallel()
+	const plugins, di, api = "globals.plugins.", "modules.rest.globals.di.", "modules.registry.globals.di.apiGateWay.options"
+	const checksNothing = ".options.dataRepo: found \"ion://dataRepo\", which checks no permissions"
+	always := []string{
+		plugins + `fileStorage: found module "core/impl/resource/OwnCloudStorage"`,
+		plugins + `customProfile: found a profile that accounts does not name`,
+		`modules.rest.globals.authMode.echo-errtype: found "a7b4e07d"`,
+		di + "acceptor" + checksNothing, di + "string-list" + checksNothing, di + "crud" + checksNothing,
+		di + `meta.module: found "modules/rest/lib/impl/meta"`, di + `workflows.module: found "modules/rest/lib/impl/workflows"`,
+		`name: found class "adress@develop-and-test", which meta/adress@develop-and-test.class.json describes again`,
+		`properties[1].semantic: found "a"`, `properties[1].semantic: found "b"`, `properties[1].semantic: found "c"`,
+		`an OAuth2 client has registered no redirect URI: its codes go to the default one" client=ext@system`,
+	}
+	lacking := append([]string{
+		api + `: found no clientSecret`,
+		api + `.clientSecret: found "[[gateway.clientSecret]]", which nothing fills in`,
+	}, always...)
+	for _, service := range []string{"simple", "echo-pwd", "echo-errtype", "echo-oauth", "echo-token", "echo", "string-list"} {
+		lacking = append(lacking, "script cannot be loaded; the service answers 503\" service="+service+" ")
+	}
+	for dir, want := range map[string][]string{realApplication(t): lacking, realOverlay(t): always} {
+		db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir)
+		p := start(t, dir, "-db", db)
+		p.kill()
+		var said []string
+		for _, line := range strings.Split(p.log(), "\n") {
+			if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
+				said = append(said, strings.ReplaceAll(line, `\"`, `"`))
+			}
+		}
+		for _, w := range want {
+			if n := countLines(said, w); n != 1 {
+				t.Errorf("said %d times, not once: %s", n, w)
+			}
+		}
+		if len(said) != len(want) {
+			t.Errorf("said %d things, want %d:\n%s", len(said), len(want), strings.Join(said, "\n"))
+		}
+	}
+}
+
+func countLines(lines []string, part string) (n int) {
+	for _, line := range lines {
+		if strings.Contains(line, part) {
+			n++
+		}
+	}
+	return n
+}
+
+func nobody(*http.Request) {}
+
+// echo calls a service that says who calls it, which must be the actor.
+func (s *realServer) echo(method, path string, a *actor, proof func(*http.Request)) answer {
+	s.t.Helper()
+	got := s.call(method, path, "", proof)
+	if got.status == http.StatusOK && !strings.Contains(got.body, `"by":"`+a.id+`"`) {
+		s.t.Errorf("%s %s by %s: %s", method, path, a.id, got.body)
+	}
+	return got
+}
+
+// parameter is one of the address that an answer leads to.
+func parameter(t *testing.T, a answer, name string) string {
+	t.Helper()
+	to, err := url.Parse(a.to)
+	if err != nil || !strings.HasPrefix(a.to, "http://redirect.location/handler?") {
+		t.Errorf("led to %q, %v", a.to, err)
+		return ""
+	}
+	return to.Query().Get(name)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// realOverlay is a copy of the real application with what its repository lacks,
+// from testdata/real: our own scripts of its services, values of placeholders,
+// and services on the secured repository beside its own, which are on the other.
+func realOverlay(t *testing.T) string {
+	t.Helper()
+	app, dir := realApplication(t), t.TempDir()
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, part := range []string{"acl", "meta", "data"} {
+		check(os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join(app, part))))
+	}
+	check(os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "real"))))
+	read := func(file string) (v map[string]any) {
+		data, err := os.ReadFile(file)
+		check(err)
+		check(json.Unmarshal(data, &v))
+		return v
+	}
+	deployed := read(filepath.Join(app, "deploy.json"))
+	services := deployed["modules"].(map[string]any)["rest"].(map[string]any)["globals"].(map[string]any)
+	for part, added := range read(filepath.Join(dir, "services.json")) {
+		maps.Copy(services[part].(map[string]any), added.(map[string]any))
+	}
+	text, err := json.MarshalIndent(deployed, "", "  ")
+	check(err)
+	check(os.WriteFile(filepath.Join(dir, "deploy.json"), text, 0o600))
+	return dir
+}
+
+// actor is an account of the application, with what it has got so far.
+type actor struct {
+	id, token, bearer string
+	session           *http.Cookie
+}
+
+// realPassword is that of all accounts of the application.
+const realPassword = "ion-demo"
+
+// realServer is the application being served.
+type realServer struct {
+	*process
+	t       *testing.T
+	dir, db string
+	client  http.Client
+}
+
+// answer is what came back. Its text is the cell of a table.
+type answer struct {
+	status int
+	body   string
+	to     string // Location
+}
+
+// String is the status and how many objects there are, if it is a list.
+func (a answer) String() string {
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(a.body), &list) == nil {
+		return fmt.Sprintf("%d, %d objects", a.status, len(list))
+	}
+	return fmt.Sprint(a.status)
+}
+
+// call sends a request; a body is JSON unless change says otherwise.
+func (s *realServer) call(method, path, body string, change func(*http.Request)) answer {
+	s.t.Helper()
+	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	change(r)
+	resp, err := s.client.Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return answer{resp.StatusCode, string(text), resp.Header.Get("Location")}
+}
+
+func (s *realServer) form(path string, form url.Values, change func(*http.Request)) answer {
+	s.t.Helper()
+	return s.call("POST", path, form.Encode(), func(r *http.Request) {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		change(r)
+	})
+}
+
+// restsrv runs a command beside the server.
+func (s *realServer) restsrv(args ...string) string {
+	s.t.Helper()
+	return mustRun(s.t, append(args, "-config", filepath.Join(s.dir, "deploy.json"), "-db", s.db)...)
+}
+
+// as are the ways in which an actor proves itself.
+func (a *actor) withPassword(r *http.Request) { r.SetBasicAuth(a.id, realPassword) }
+func (a *actor) withToken(r *http.Request)    { r.Header.Set("auth-token", a.token) }
+func (a *actor) withBearer(r *http.Request)   { r.Header.Set("Authorization", "Bearer "+a.bearer) }
+func (a *actor) withSession(r *http.Request) {
+	if a.session != nil {
+		r.AddCookie(a.session)
+	}
+}
+
+// eventually waits for what a running server is to follow.
+func (s *realServer) eventually(what string, done func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(patience); !done(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("the server does not follow %s\n%s", what, s.log())
+		}
+	}
+}

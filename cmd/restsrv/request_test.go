@@ -1,0 +1,248 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asked is an application whose one object is read in every way of proving an
+// account.
+const asked = `{
+  "namespace": "s",
+  "globals": {"plugins": {"oauth": {"module": "builtin/oauth", "options": {"clients": [
+    {"id": "robot", "secret": "r0b0t", "grants": ["client_credentials"], "account": "ann@local"},
+    {"id": "bound", "secret": "b0und", "grants": ["client_credentials"], "account": "ann@local", "scopes": ["bearer:read"]}]}}}},
+  "classes": [{"name": "note", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "title", "type": "string"}, {"name": "secret", "type": "string"}]}],
+  "objects": [{"_class": "note", "id": "n", "title": "Hello", "secret": "x"}],
+  "modules": {"rest": {"globals": {"di": {"open": {"module": "builtin/crud"}, "pwd": {"module": "builtin/crud"}, "mine": {"module": "builtin/crud"}, "bearer": {"module": "builtin/crud"},
+    "static": {"module": "builtin/echo"}},
+    "authMode": {"open": "none", "static": "none", "mine": "token", "bearer": "oauth"}}}}
+}`
+
+// requestServer serves the application asked, in this process, to one
+// connection that costs nothing itself.
+type requestServer struct {
+	testing.TB
+	dir, addr string
+	conn      net.Conn
+	in        *bufio.Reader
+}
+
+func newRequestServer(t testing.TB) *requestServer {
+	s := &requestServer{TB: t, dir: t.TempDir()}
+	config := filepath.Join(s.dir, "deploy.json")
+	if err := os.WriteFile(config, []byte(asked), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log lockedBuffer
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- run(ctx, []string{"-config", config, "-addr", "127.0.0.1:0"}, s.stdio("", &log))
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	for begin := time.Now(); s.addr == ""; time.Sleep(time.Millisecond) {
+		if m := listens.FindStringSubmatch(log.String()); m != nil {
+			s.addr = m[1]
+		} else if time.Since(begin) > 30*time.Second {
+			t.Fatal("the server does not listen:\n", log.String())
+		}
+	}
+	s.command("secret\n", "user", "add", "ann@local")
+	s.command("secret\n", "user", "add", "bob@local")
+	for _, subject := range []string{"anonymous", "ann@local", "bob@local"} {
+		s.command("", "acl", "grant", subject, "c:::note@s", "read")
+	}
+	for _, subject := range []string{"anonymous", "ann@local"} {
+		s.command("", "acl", "grant", subject, "a:::note@s.secret", "read")
+	}
+	s.command("", "acl", "grant", "ann@local", "ws:::gen-ws-token", "use")
+	conn, err := net.Dial("tcp", s.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	s.conn, s.in = conn, bufio.NewReader(conn)
+	return s
+}
+
+func (s *requestServer) stdio(in string, out io.Writer) stdio {
+	return stdio{In: strings.NewReader(in), Out: out, Err: out, Env: func(name string) string {
+		return map[string]string{"RESTSRV_ADMIN_PASSWORD": "secret"}[name]
+	}}
+}
+
+func (s *requestServer) command(in string, words ...string) {
+	var out lockedBuffer
+	args := append([]string{words[0], words[1], "-config", filepath.Join(s.dir, "deploy.json")}, words[2:]...)
+	if err := run(context.Background(), args, s.stdio(in, &out)); err != nil {
+		s.Fatal(words, err, out.String())
+	}
+}
+
+// fetch is a request that is signed in by a password, answered with 200.
+func (s *requestServer) fetch(method, path, user, password, form string) string {
+	r, err := http.NewRequest(method, "http://"+s.addr+path, strings.NewReader(form))
+	if err != nil {
+		s.Fatal(err)
+	}
+	r.SetBasicAuth(user, password)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		s.Fatal(path, resp.Status, err, string(body))
+	}
+	return string(body)
+}
+
+func basicAuth(user string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":secret"))
+}
+
+// oauthToken is a token of the client.
+func (s *requestServer) oauthToken(client, secret string) string {
+	var answer struct {
+		Token string `json:"access_token"`
+	}
+	text := s.fetch("POST", "/oauth2/token", client, secret, "grant_type=client_credentials")
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || answer.Token == "" {
+		s.Fatal(err, text)
+	}
+	return "Bearer " + answer.Token
+}
+
+// way is one way of asking, and how many allocations more than the
+// administrator, who passes no gate, it may take.
+type way struct {
+	name, path, authorization string
+	more                      float64
+}
+
+func (s *requestServer) ways() []way {
+	return []way{
+		{"administrator", "/rest/pwd/note@s/n", basicAuth("admin@local"), 0},
+		{"echo", "/rest/static", "", -35},
+		{"anonymous", "/rest/open/note@s/n", "", 0},
+		{"password", "/rest/pwd/note@s/n", basicAuth("ann@local"), 4},
+		{"token", "/rest/mine/note@s/n", "Bearer " + s.fetch("GET", "/rest/token", "ann@local", "secret", ""), 3},
+		{"OAuth2", "/rest/bearer/note@s/n", s.oauthToken("robot", "r0b0t"), 3},
+		{"OAuth2, scope", "/rest/bearer/note@s/n", s.oauthToken("bound", "b0und"), 4},
+		{"attribute hidden", "/rest/pwd/note@s/n", basicAuth("bob@local"), 5},
+	}
+}
+
+func (w way) request() []byte {
+	line := ""
+	if w.authorization != "" {
+		line = "Authorization: " + w.authorization + "\r\n"
+	}
+	return []byte("GET " + w.path + " HTTP/1.1\r\nHost: localhost\r\n" + line + "\r\n")
+}
+
+// ask sends a request and reads the answer, without allocation.
+func (s *requestServer) ask(request []byte) error {
+	if _, err := s.conn.Write(request); err != nil {
+		return err
+	}
+	length, first := 0, true
+	for {
+		line, err := s.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		switch {
+		case first && !bytes.HasPrefix(line, []byte("HTTP/1.1 200 ")):
+			return fmt.Errorf("answered %q", line)
+		case bytes.HasPrefix(line, []byte("Content-Length: ")):
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[len("Content-Length: "):]))); err != nil {
+				return err
+			}
+		case len(bytes.TrimSpace(line)) == 0:
+			_, err := s.in.Discard(length)
+			return err
+		}
+		first = false
+	}
+}
+
+// until asks until it is answered: servers follow grants after a moment.
+func (s *requestServer) until(request []byte) {
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		err := s.ask(request)
+		if err == nil {
+			return
+		}
+		if time.Since(begin) > 10*time.Second {
+			s.Fatal(err)
+		}
+		s.conn.Close()
+		if s.conn, err = net.Dial("tcp", s.addr); err != nil {
+			s.Fatal(err)
+		}
+		s.in.Reset(s.conn)
+	}
+}
+
+// TestRequestsAllocate holds what requests allocate from the connection to the
+// database and back. Only what the gate and the proof of the account add is
+// limited: the rest is net/http's and the database's. It is no parallel test:
+// it counts what the process does.
+func TestRequestsAllocate(t *testing.T) {
+	s := newRequestServer(t)
+	var administrator float64
+	for i, w := range s.ways() {
+		request := w.request()
+		s.until(request)
+		got := testing.AllocsPerRun(300, func() {
+			if err := s.ask(request); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if i == 0 {
+			administrator = got
+		}
+		t.Logf("%-16s %v", w.name, got)
+		if got > administrator+w.more {
+			t.Errorf("%s: %v allocations, the administrator %v: expected at most %v more", w.name, got, administrator, w.more)
+		}
+	}
+}
+
+func BenchmarkRequest(b *testing.B) {
+	s := newRequestServer(b)
+	for _, w := range s.ways() {
+		b.Run(w.name, func(b *testing.B) {
+			request := w.request()
+			s.until(request)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.ask(request); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"context"
+	"testing"
+)
+
+type guardOf struct{ Guard }
+
+// What goes with a request is found through everything that is put around it,
+// and the nearest counts.
+func TestRequestContext(t *testing.T) {
+	type other struct{}
+	account, caller := &Account{ID: "ann@local"}, &Caller{Request: "r1"}
+	base := context.WithValue(context.Background(), other{}, "kept")
+	ctx := WithRequest(base, account, caller)
+	for name, ctx := range map[string]context.Context{"alone": ctx, "guarded": WithGuard(ctx, guardOf{}), "wrapped": context.WithoutCancel(ctx)} {
+		if AccountFrom(ctx) != account || CallerFrom(ctx) != *caller || ctx.Value(other{}) != "kept" {
+			t.Errorf("%s: got %v, %v, %v", name, AccountFrom(ctx), CallerFrom(ctx), ctx.Value(other{}))
+		}
+	}
+	server := WithAccount(ctx, nil)
+	if AccountFrom(server) != nil || CallerFrom(server) != *caller {
+		t.Errorf("without the account: got %v, %v", AccountFrom(server), CallerFrom(server))
+	}
+	first, second := &guardOf{}, &guardOf{}
+	guarded := WithGuard(ctx, first)
+	switch {
+	case GuardFrom(ctx) != nil:
+		t.Error("a guard of nobody's")
+	case GuardFrom(guarded) != first:
+		t.Error("the guard is not found")
+	case WithGuard(guarded, first) != guarded:
+		t.Error("the same guard is put there again")
+	case GuardFrom(WithGuard(guarded, second)) != second:
+		t.Error("the nearest guard does not count")
+	case GuardFrom(WithGuard(guarded, nil)) != nil:
+		t.Error("the guard is not lifted")
+	}
+}
+
+// TestRequestContextEnds sees to it that who waits for the request hears of its
+// end without a goroutine of its own.
+func TestRequestContextEnds(t *testing.T) {
+	parent, cancel := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(WithGuard(WithRequest(parent, Anonymous, &Caller{}), &guardOf{}))
+	defer stop()
+	cancel()
+	if ctx.Err() == nil { // a goroutine would not have run yet
+		t.Error("the end of the request is not that of what it does")
+	}
+}
+
+func TestContextsAllocate(t *testing.T) {
+	ctx, caller, guard := context.Background(), &Caller{}, &guardOf{}
+	if got := testing.AllocsPerRun(100, func() { WithGuard(WithRequest(ctx, Anonymous, caller), guard) }); got > 2 {
+		t.Errorf("%v allocations for account, caller and guard, expected 2", got)
+	}
+}
