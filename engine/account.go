@@ -84,6 +84,10 @@ func CallerFrom(ctx context.Context) Caller {
 	return Caller{}
 }
 
+// PasswordQueue is the reason of Unavailable when too many passwords are being
+// checked. Anybody can cause it, so it is not logged for each request.
+const PasswordQueue = "password-queue"
+
 // Authenticator proves accounts.
 type Authenticator interface {
 	// Authenticate returns the account that the credentials of that mode

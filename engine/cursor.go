@@ -2,6 +2,8 @@ package engine
 
 import (
 	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -23,7 +25,9 @@ const (
 // Encode writes the position that an item has in the list of q.
 func (k CursorKey) Encode(q *Query, at Position) string {
 	body := AppendValue(nil, normal(append([]any{at.Sequence}, at.Values...)))
-	return base64.RawURLEncoding.EncodeToString(append(k.seal(q, body), body...))
+	sealed := append(k.seal(q, body), body...)
+	k.veil(sealed)
+	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
 // Decode reads what Encode wrote for a list of the same class, filter, order
@@ -45,6 +49,7 @@ func (k CursorKey) decode(q *Query, cursor string) *Position {
 	if err != nil || len(sealed) < sealSize {
 		return nil
 	}
+	k.veil(sealed)
 	body := sealed[sealSize:]
 	if !hmac.Equal(sealed[:sealSize], k.seal(q, body)) {
 		return nil
@@ -85,6 +90,20 @@ func (s Sort) cast(v any) (any, error) {
 		return JSONText(text), nil
 	}
 	return (&Property{Name: s.Property.Name, Type: t}).Cast(v)
+}
+
+// veil makes what is behind the seal unreadable, or readable again: where an
+// item stands among all that were ever stored tells how many of these the
+// account does not see. The seal, which is another for each position, is what
+// makes the key stream another.
+func (k CursorKey) veil(sealed []byte) {
+	mac := hmac.New(sha256.New, k)
+	mac.Write([]byte("what is behind the seal")) // shorter than what is sealed: no seal is this
+	block, err := aes.NewCipher(mac.Sum(nil))
+	if err != nil {
+		panic(err) // of the length of the key, which is right
+	}
+	cipher.NewCTR(block, sealed[:sealSize]).XORKeyStream(sealed[sealSize:], sealed[sealSize:])
 }
 
 // seal is what proves that body belongs to the list of q.

@@ -7,8 +7,9 @@
 // adds), item.go, compute.go and render.go (one stored thing, what is computed
 // from it and its JSON), query.go and filter.go (what to fetch), repository.go (the one
 // storage interface), service.go (the one service interface), account.go (who
-// asks), permission.go and view.go (what it may do and know), error.go (how things
-// fail), web.go (what answers outside /rest).
+// asks), permission.go, scope.go and view.go (what it may do and know), audit.go
+// (what is told of it), error.go (how things fail), web.go (what answers outside
+// /rest), system.go (what the server keeps for itself).
 //
 // Glossary, one word per thing:
 //
@@ -21,6 +22,23 @@
 //	repository  stores and finds items (store is the SQL one)
 //	service     what answers under /rest/{name}
 //	module      what builds a service from its options
-//	account     who may sign in
+//	account     who may sign in, or act as a program; named <login>@<type>
+//	role        name that stands for what the accounts that have it are granted
+//	coactor     subject that an account is too, because the data say so
+//	subject     what is granted something: an account, a role, everyone
+//	resource    what something is granted on: everything, a class, an item, a property ...
+//	permission  read, write, delete, use, or full for all of them
+//	grant       one permission of one subject on one resource; in engine/oauth, what
+//	            a person lets a client have
+//	policy      knows the grants of the moment
+//	gate        the repository that lets an account do no more than it may
+//	guard       what an account may do, as the store asks it
+//	scope       what a token leaves of what its account may do
+//	token       text that stands for an account; a service or a client sends it
+//	client      program that acts for accounts, by OAuth2
+//	consent     a person's answer to what a client asks for
 //	session     that a browser has signed in, kept by the server
+//	guess       failed attempt at a password or a code
+//	event       what happened to the security of the server, for the auditor
+//	system      class or item that the server keeps for itself and shows to no service
 package engine

@@ -103,7 +103,7 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	}
 	if first := attempt.Answer(); first != nil {
 		first.SetHeader("Idempotency-Replayed", "true")
-		return first, nil
+		return first, s.still(ctx, attempt.Saved())
 	}
 	resp, err := s.run(ctx, r, c, attempt)
 	if err != nil {
@@ -111,6 +111,22 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	}
 	attempt.Finish(ctx, resp)
 	return resp, nil
+}
+
+// still refuses the answer of a request to an account that could no longer make
+// it: of classes of which it may save nothing any more.
+func (s *service) still(ctx context.Context, names []engine.SavedItem) error {
+	asked := map[string]bool{}
+	for _, n := range names {
+		if asked[n.Class] {
+			continue
+		}
+		asked[n.Class] = true
+		if _, err := s.writable(ctx, n.Class); err != nil && engine.CodeOf(err) != engine.NotFound {
+			return err
+		}
+	}
+	return nil
 }
 
 // run saves the records of a request and answers them, or answers what an

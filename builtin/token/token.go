@@ -62,11 +62,15 @@ func owner(r *engine.Request) (string, error) {
 }
 
 // issues returns the account that asks if it may issue tokens; for its own ones
-// nothing else takes a permission.
+// nothing else takes a permission. Who asks by a token of OAuth2 with a scope
+// may not: what is issued here has none, and outlives what the client was given.
 func (s *service) issues(ctx context.Context, r *engine.Request) (string, error) {
 	account, err := owner(r)
 	if err != nil {
 		return "", err
+	}
+	if r.Account.Scope != nil {
+		return "", engine.Errorf(engine.Forbidden, "scope", "a token with a scope gives no tokens without one")
 	}
 	may, err := s.access.Check(ctx, r.Account, engine.TokenResource, engine.MayUse)
 	if err == nil && !may {

@@ -96,6 +96,22 @@ func TestHeadIssuesNothing(t *testing.T) {
 	}
 }
 
+// Tokens issued here have no scope, so that nobody gets one by a token that has.
+func TestScopeGivesNoTokens(t *testing.T) {
+	scope, err := engine.ParseScope("token crud:read")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"GET", "HEAD", "POST"} {
+		var i issuer
+		r := request("")
+		r.Account.Scope, r.Account.Limit = scope, engine.MayAll
+		if _, err := call(t, &i, method, "/", r); engine.CodeOf(err) != engine.Forbidden || len(i.asked) > 0 {
+			t.Errorf("%s: %v, asked %q", method, err, i.asked)
+		}
+	}
+}
+
 func TestPost(t *testing.T) {
 	tests := []struct{ body, asked, answer string }{
 		{`{"name":"laptop","lifetime":3600}`, `issue ann@local "laptop" 1h0m0s`,

@@ -282,7 +282,7 @@ func TestRealApplicationWarnings(t *testing.T) {
 			}
 		}
 		for _, w := range want {
-			if n := count(said, w); n != 1 {
+			if n := countLines(said, w); n != 1 {
 				t.Errorf("said %d times, not once: %s", n, w)
 			}
 		}
@@ -292,7 +292,7 @@ func TestRealApplicationWarnings(t *testing.T) {
 	}
 }
 
-func count(lines []string, part string) (n int) {
+func countLines(lines []string, part string) (n int) {
 	for _, line := range lines {
 		if strings.Contains(line, part) {
 			n++

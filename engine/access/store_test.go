@@ -200,3 +200,27 @@ func TestHiddenAttributesAreUnknown(t *testing.T) {
 		t.Errorf("it was changed: %v, %v", it, err)
 	}
 }
+
+// An answer may be sent back as it came, with what it shows of an attribute that
+// the account may read and not change, as far as that says nothing.
+func TestAnswerIsSentBack(t *testing.T) {
+	w := newWorld().link()
+	storedDocs(rand.New(rand.NewPCG(1, 5)), w)
+	cfg := w.config()
+	cfg.Inner = stored(t, w)
+	r := New(cfg)
+	w.grant("ann", "c:::memo@test", "full", "ann", "c:::share@test", "full", "ann", "a:::doc@test.readers", "read")
+	ctx := as(t, account("ann"))
+	readers := w.memo.Property("readers")
+	v := engine.NewValues(w.memo)
+	v[readers.Index] = nil // not loaded: so it is answered
+	if _, err := r.Update(ctx, w.memo, "0", v, engine.WriteOptions{}); err != nil {
+		t.Error("a collection that was not loaded:", err)
+	}
+	if _, err := r.Save(ctx, []engine.Record{{Class: w.memo, ID: "0", Values: v}}); err != nil {
+		t.Error("in a save:", err)
+	}
+	v[readers.Index] = &engine.Links{Replace: true}
+	_, err := r.Update(ctx, w.memo, "0", v, engine.WriteOptions{})
+	denied(t, err)
+}

@@ -145,7 +145,7 @@ func (p *profile) values(c *engine.Class, given engine.Values) error {
 		if v == engine.Absent {
 			continue
 		}
-		if p != nil && i < len(c.Properties) && p.Hides(engine.MayWrite, c.Properties[i]) {
+		if p != nil && i < len(c.Properties) && !passedOver(c.Properties[i], v) && p.Hides(engine.MayWrite, c.Properties[i]) {
 			return engine.Denied()
 		}
 		if err := p.nested(v); err != nil {
@@ -153,6 +153,12 @@ func (p *profile) values(c *engine.Class, given engine.Values) error {
 		}
 	}
 	return nil
+}
+
+// passedOver reports whether the inner repository makes nothing of a value, so
+// that an answer may be sent back as it came.
+func passedOver(p *engine.Property, v any) bool {
+	return p.Formula != nil || v == nil && p.Type == engine.Collection
 }
 
 func (p *profile) nested(v any) error {

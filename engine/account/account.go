@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 // DefaultTokenLifetime is the lifetime of tokens when nothing is configured.
@@ -65,8 +66,9 @@ type Store struct {
 	tokens    *memory
 	flights   flights
 	changed   []func(id string) // see OnChange
-	waiting   atomic.Int64      // requests that wait because of failures before
-	cost      ceiling           // what a failed check costs
+	waiting   crowd
+	warned    atomic.Int64 // when somebody was last said to be turned away, time.Duration since start
+	cost      ceiling      // what a failed check costs
 }
 
 // New makes a Store. The error says what Config lacks.
@@ -79,7 +81,7 @@ func New(c Config) (*Store, error) {
 		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime,
 		guesses: c.Guesses, audit: c.Audit, log: c.Log, clock: c.Now,
 		foldsCase: c.CaseInsensitive, first: c.First, enrich: c.Enrich,
-		prover: newProver(), passwords: newMemory(), tokens: newMemory(),
+		prover: newProver(), passwords: remember.New[*remembered](), tokens: remember.New[*remembered](),
 		flights: flights{running: make(map[proof]*flight)},
 	}
 	if s.lifetime <= 0 {
@@ -130,13 +132,13 @@ func (s *Store) elapsed() time.Duration { return s.clock().Sub(s.start) }
 // recall returns the account of a remembered credential, nil if there is none
 // or it no longer holds.
 func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Account, error) {
-	e := m.find(key)
+	e := m.Find(key)
 	if e == nil {
 		return nil, nil
 	}
 	now := s.elapsed()
-	if now >= e.expires {
-		m.drop(key, e)
+	if now >= e.Expires {
+		m.Drop(key, e)
 		return nil, nil
 	}
 	if now-time.Duration(e.checked.Load()) < recheckAfter {
@@ -155,12 +157,12 @@ func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Accou
 			return nil, err
 		}
 		if !holds {
-			m.drop(key, e)
+			m.Drop(key, e)
 			return nil, nil
 		}
 		e.checked.Store(int64(now))
 	}
-	if e.ended.Load() {
+	if e.Ended() {
 		return nil, nil
 	}
 	return e.account.Load(), nil
@@ -198,7 +200,7 @@ func (s *Store) holds(ctx context.Context, e *remembered) (bool, error) {
 // the time at.
 func (s *Store) remember(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
-	m.put(key, e, generation, s.elapsed())
+	m.Put(key, e, generation, s.elapsed())
 }
 
 // forgetAccount ends what is remembered of an account.
@@ -208,8 +210,8 @@ func (s *Store) forgetAccount(id string) {
 		same = func(other string) bool { return folded(other) == folded(id) }
 	}
 	of := func(e *remembered) bool { return same(e.account.Load().ID) }
-	s.passwords.forget(of)
-	s.tokens.forget(of)
+	s.passwords.Forget(of)
+	s.tokens.Forget(of)
 	for _, changed := range s.changed {
 		changed(id)
 	}
@@ -217,7 +219,7 @@ func (s *Store) forgetAccount(id string) {
 
 // find returns a system item, nil when there is none.
 func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
-	item, err := s.data.Get(asServer(ctx), c, id)
+	item, err := s.data.Get(engine.AsServer(ctx), c, id)
 	if err != nil {
 		if engine.CodeOf(err) == engine.NotFound {
 			return nil, nil
@@ -225,13 +227,4 @@ func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.I
 		return nil, err
 	}
 	return item, nil
-}
-
-// asServer returns a context in which the server itself acts: whoever asks
-// for a token has no rights on system classes.
-func asServer(ctx context.Context) context.Context {
-	if engine.AccountFrom(ctx) != nil {
-		ctx = engine.WithAccount(ctx, nil)
-	}
-	return engine.WithGuard(ctx, nil)
 }

@@ -120,7 +120,7 @@ func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, er
 		return false, err
 	}
 	records = append(records, engine.Record{Class: s.classes.seen, Values: values(s.classes.seen, set{"id", mark})})
-	if _, err := s.data.Save(asServer(ctx), records); err != nil {
+	if _, err := s.data.Save(engine.AsServer(ctx), records); err != nil {
 		return false, err
 	}
 	s.forgetAccount(a.ID)

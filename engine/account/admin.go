@@ -62,7 +62,7 @@ func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool
 	if len(password) > MaxPassword {
 		return true, nil
 	}
-	if err := s.hasher.enter(ctx); err != nil {
+	if err := s.hasher.enter(ctx, engine.CallerFrom(ctx)); err != nil {
 		return false, err
 	}
 	defer s.hasher.leave()

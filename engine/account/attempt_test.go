@@ -1,9 +1,11 @@
 package account_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
@@ -147,7 +149,8 @@ func TestRefusedAttempt(t *testing.T) {
 }
 
 // Who waits because of failures before does not hold a place where hashes are
-// computed, ends with its request, and there are only so many.
+// computed, ends with its request, and there are only so many, of one network
+// few: it does not keep out those who guess nothing elsewhere.
 func TestWaitingHoldsNoSlot(t *testing.T) {
 	f := newFixture(t)
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
@@ -156,9 +159,16 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	var timeouts, busy atomic.Int64
-	for i := range 1100 {
+	const attempts = 1024 + 200
+	for i := range attempts {
 		all.Go(func() {
-			_, err := s.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: fmt.Sprint(i)})
+			from := fmt.Sprintf("10.0.%d.1", i) // the first 200 are all of one network
+			if i < 200 {
+				from = "10.0.0.1"
+			} else if i > 255 {
+				from = fmt.Sprintf("10.%d.%d.1", i>>8, i&255)
+			}
+			_, err := s.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: fmt.Sprint(i), Caller: caller(from)})
 			switch engine.CodeOf(err) {
 			case engine.Timeout:
 				timeouts.Add(1)
@@ -167,7 +177,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 			}
 		})
 	}
-	for s.Waiting() < 1024 || busy.Load() < 1100-1024 {
+	for s.Waiting() < 1024 || busy.Load() < attempts-1024 {
 		time.Sleep(time.Millisecond)
 	}
 	if f.hasher.Busy() {
@@ -175,7 +185,7 @@ func TestWaitingHoldsNoSlot(t *testing.T) {
 	}
 	cancel()
 	all.Wait()
-	if timeouts.Load() != 1024 || busy.Load() != 76 || s.Waiting() != 0 {
+	if timeouts.Load() != 1024 || busy.Load() != attempts-1024 || s.Waiting() != 0 {
 		t.Errorf("%d ended, %d were refused, %d still wait", timeouts.Load(), busy.Load(), s.Waiting())
 	}
 }
@@ -224,6 +234,36 @@ func TestS6FloodCostsTwentyHashes(t *testing.T) {
 	wantOK(t, "from elsewhere", signInFrom(s, "10.0.0.2", "ann@local", password))
 	wantOK(t, "remembered, from there", signInFrom(s, "10.0.0.1", "ann@local", password))
 	wantOK(t, "close", k.Close(context.Background()))
+}
+
+// That sign-ins are turned away is logged, but not for each: whoever floods would
+// fill the disk.
+func TestTurnedAwayIsLoggedOnce(t *testing.T) {
+	f := newFixture(t)
+	f.add("ann@local")
+	hasher := account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
+	var log bytes.Buffer
+	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: hasher, Now: f.clock.now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := f.data.hold()
+	var all sync.WaitGroup
+	all.Go(func() { wantOK(t, "ann", signInFrom(s, "10.0.0.1", "ann@local", password)) })
+	<-held.arrived
+	flood := func() {
+		for i := range 20 {
+			wantCode(t, "one too many", signInFrom(s, "10.0.0.2", "ann@local", fmt.Sprint(i)), engine.Unavailable)
+		}
+	}
+	flood()
+	f.clock.advance(time.Minute + time.Second)
+	flood()
+	close(held.open)
+	all.Wait()
+	if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "10.0.0.2") {
+		t.Errorf("%d lines for two minutes:\n%s", n, log.String())
+	}
 }
 
 // Who proved this very password before is not kept out by a flood when it has

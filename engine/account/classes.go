@@ -20,53 +20,30 @@ const (
 // else: the application's MetaRepository must not have them. Each call builds
 // new ones.
 func Classes() []*engine.Class {
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{
-		systemClass(accountClass,
+		engine.SystemClass(accountClass,
 			property("id", engine.String),
 			property("name", engine.String),
 			property("pwd", engine.String), // the hash; type Password would be hashed once more
 			property("pwdDate", engine.DateTime),
 			property("disabled", engine.Boolean),
 			property("needPwdReset", engine.Boolean),
-			property("roles", engine.Text),             // role ids, one a line
-			property("properties", engine.Text),        // JSON object, null for none
-			indexed(property("folded", engine.String)), // see folded; null in accounts of older versions
+			property("roles", engine.Text),      // role ids, one a line
+			property("properties", engine.Text), // JSON object, null for none
+			indexed("folded", engine.String),    // see folded; null in accounts of older versions
 		),
-		systemClass(tokenClass,
+		engine.SystemClass(tokenClass,
 			property("id", engine.String),
 			unique(property("hash", engine.String)), // SHA-256, hex
-			indexed(property("account", engine.String)),
+			indexed("account", engine.String),
 			property("name", engine.String),
 			property("created", engine.DateTime),
 			property("expires", engine.DateTime),
 			property("pwdDate", engine.DateTime), // the account's when it was issued; null in tokens of older versions
 		),
-		systemClass(seenClass, property("id", engine.String)), // what Import has taken, as "account id"; older versions marked "role id" too
+		engine.SystemClass(seenClass, property("id", engine.String)), // what Import has taken, as "account id"; older versions marked "role id" too
 	}
-}
-
-// systemClass builds a class whose key is its first property. The rest may be
-// null, so that a later version can add properties to an older database.
-func systemClass(name string, properties ...*engine.Property) *engine.Class {
-	c := &engine.Class{Name: name, Caption: name, Key: []string{"id"}, Properties: properties}
-	for i, p := range properties {
-		p.OrderNumber = i
-		p.Nullable = i > 0
-		p.Definition = name
-	}
-	if err := c.Init(); err != nil {
-		panic(err) // the classes above are constants of the program
-	}
-	return c
-}
-
-func property(name string, t engine.PropertyType) *engine.Property {
-	return &engine.Property{Name: name, Caption: name, Type: t}
-}
-
-func indexed(p *engine.Property) *engine.Property {
-	p.Indexed = true
-	return p
 }
 
 func unique(p *engine.Property) *engine.Property {

@@ -88,7 +88,7 @@ func (s *Store) failureCost(ctx context.Context, stored storedHash) (work, error
 	if !c.surveyed {
 		most := leastWork()
 		q := &engine.Query{Class: s.classes.account, Count: -1}
-		err := s.data.List(asServer(ctx), q, func(it *engine.Item) error {
+		err := s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
 			most = most.max(parseHash(text(it, "pwd")).work())
 			return nil
 		})

@@ -6,10 +6,16 @@ func (h *Hasher) Spent() (checks, argon, pbkdf2 uint64) {
 }
 
 // Busy tells whether hashes are computed or waited for.
-func (h *Hasher) Busy() bool { return len(h.slots) > 0 || h.waiting.Load() > 0 }
+func (h *Hasher) Busy() bool {
+	computing, waiting := h.turns.counts()
+	return computing+waiting > 0
+}
 
 // Waiting tells how many requests wait because of failures before them.
-func (s *Store) Waiting() int64 { return s.waiting.Load() }
+func (s *Store) Waiting() int { return s.waiting.count() }
 
 // Queued tells how many stand in the queue.
-func (h *Hasher) Queued() int64 { return h.waiting.Load() }
+func (h *Hasher) Queued() int64 {
+	_, waiting := h.turns.counts()
+	return int64(waiting)
+}

@@ -48,7 +48,7 @@ func (s *Store) spelling(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	var same, old []string
-	err = s.data.List(asServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}, func(it *engine.Item) error {
+	err = s.data.List(engine.AsServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}, func(it *engine.Item) error {
 		if it.Get("folded") == nil {
 			old = append(old, it.ID)
 		}
@@ -62,7 +62,7 @@ func (s *Store) spelling(ctx context.Context, id string) (string, error) {
 	}
 	for _, name := range old {
 		v := values(c, set{"folded", folded(name)})
-		if _, err := s.data.Update(asServer(ctx), c, name, v, engine.WriteOptions{}); err != nil && engine.CodeOf(err) != engine.NotFound {
+		if _, err := s.data.Update(engine.AsServer(ctx), c, name, v, engine.WriteOptions{}); err != nil && engine.CodeOf(err) != engine.NotFound {
 			s.log.Warn("an account of an older version could not be prepared for sign-ins in any letter case", "account", name, "error", err)
 		}
 	}

@@ -31,11 +31,8 @@ type HasherConfig struct {
 // Hasher hashes passwords with argon2id, a bounded number at once. It is safe
 // for concurrent use; one serves the whole process.
 type Hasher struct {
-	slots   chan struct{}
-	urgent  chan struct{} // hands a slot on to who goes before the queue
-	queue   int64
-	waiting atomic.Int64
-	tidy    *time.Timer // gives the memory of the last hash back
+	turns *turns
+	tidy  *time.Timer // gives the memory of the last hash back
 
 	checks, argon, pbkdf2 atomic.Uint64 // how many checks there were, and their work
 }
@@ -50,7 +47,7 @@ func NewHasher(c HasherConfig) *Hasher {
 	}
 	tidy := time.AfterFunc(tidyAfter, debug.FreeOSMemory)
 	tidy.Stop()
-	return &Hasher{slots: make(chan struct{}, c.Parallel), urgent: make(chan struct{}), queue: int64(max(c.Queue, 0)), tidy: tidy}
+	return &Hasher{turns: newTurns(c.Parallel, max(c.Queue, 0)), tidy: tidy}
 }
 
 // Hash returns the argon2id hash of a password as a PHC string. It waits for
@@ -61,7 +58,7 @@ func (h *Hasher) Hash(ctx context.Context, plain string) (string, error) {
 	if err := checkPassword(plain); err != nil {
 		return "", err
 	}
-	if err := h.enter(ctx); err != nil {
+	if err := h.enter(ctx, engine.CallerFrom(ctx)); err != nil {
 		return "", err
 	}
 	defer h.leave()
@@ -78,56 +75,8 @@ func checkPassword(plain string) error {
 	return nil
 }
 
-// enter waits for the right to compute; leave gives it back.
-func (h *Hasher) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return gaveUp(err)
-	}
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	default:
-	}
-	if h.waiting.Add(1) > h.queue {
-		h.waiting.Add(-1)
-		return tooBusy()
-	}
-	defer h.waiting.Add(-1)
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return gaveUp(ctx.Err())
-	}
-}
-
-// enterFirst is enter for those whom a flood of others must not keep out: they
-// stand in no queue that can be full, and their turn is the next.
-func (h *Hasher) enterFirst(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return gaveUp(err)
-	}
-	select {
-	case h.slots <- struct{}{}:
-		return nil
-	case <-h.urgent:
-		return nil
-	case <-ctx.Done():
-		return gaveUp(ctx.Err())
-	}
-}
-
-func (h *Hasher) leave() {
-	select {
-	case h.urgent <- struct{}{}: // the slot stays taken
-	default:
-		<-h.slots
-	}
-	h.tidy.Reset(tidyAfter)
-}
-
 func tooBusy() error {
-	e := engine.Errorf(engine.Unavailable, "password-queue", "too many passwords are being checked, try again later")
+	e := engine.Errorf(engine.Unavailable, engine.PasswordQueue, "too many passwords are being checked, try again later")
 	e.RetryAfter = 2 * time.Second
 	return e
 }
@@ -151,7 +100,7 @@ func (h *Hasher) Matches(ctx context.Context, hash, plain string) (bool, error) 
 	if plain == "" || len(plain) > MaxPassword {
 		return false, nil
 	}
-	if err := h.enter(ctx); err != nil {
+	if err := h.enter(ctx, engine.CallerFrom(ctx)); err != nil {
 		return false, err
 	}
 	defer h.leave()

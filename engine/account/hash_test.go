@@ -68,7 +68,7 @@ func TestHashLimits(t *testing.T) {
 
 func TestQueueIsBounded(t *testing.T) {
 	h := NewHasher(HasherConfig{Parallel: 1, Queue: 1})
-	if err := h.enter(context.Background()); err != nil {
+	if err := h.enter(context.Background(), engine.Caller{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func TestQueueIsBounded(t *testing.T) {
 		_, err := h.Hash(ctx, "waits")
 		waited <- err
 	}()
-	for h.waiting.Load() == 0 {
+	for h.Queued() == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	_, err := h.Hash(context.Background(), "too many")
@@ -89,7 +89,7 @@ func TestQueueIsBounded(t *testing.T) {
 	if err := <-waited; engine.CodeOf(err) != engine.Timeout {
 		t.Errorf("request that ended in the queue: %v", err)
 	}
-	if n := h.waiting.Load(); n != 0 {
+	if n := h.Queued(); n != 0 {
 		t.Errorf("%d still counted as waiting", n)
 	}
 	h.leave()
@@ -186,32 +186,6 @@ func FuzzParseHash(f *testing.F) {
 			t.Fatalf("%q reads as %q", s, back)
 		}
 	})
-}
-
-func TestMemoryIsBounded(t *testing.T) {
-	m := newMemory()
-	for i := 0; i < maxRemembered+100; i++ {
-		e := &remembered{expires: time.Hour}
-		m.put(proof{byte(i), byte(i >> 8), byte(i >> 16)}, e, 0, 0)
-	}
-	if n := len(m.entries); n != maxRemembered {
-		t.Errorf("%d entries, want %d", n, maxRemembered)
-	}
-	late := &remembered{expires: 2 * time.Hour}
-	m.put(proof{255, 255, 255}, late, 0, time.Hour)
-	if n := len(m.entries); n != 1 {
-		t.Errorf("%d entries after all but one have expired", n)
-	}
-}
-
-func TestMemoryRefusesWhatAForgetOvertook(t *testing.T) {
-	m := newMemory()
-	before := m.now()
-	m.forget(func(*remembered) bool { return false })
-	m.put(proof{1}, &remembered{expires: time.Hour}, before, 0)
-	if m.find(proof{1}) != nil {
-		t.Error("a check that began before a change is remembered")
-	}
 }
 
 func TestProofs(t *testing.T) {

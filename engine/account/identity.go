@@ -17,7 +17,7 @@ func (s *Store) identity(ctx context.Context, item *engine.Item) (*engine.Accoun
 	if s.enrich == nil {
 		return a, nil
 	}
-	err := s.enrich(asServer(ctx), a)
+	err := s.enrich(engine.AsServer(ctx), a)
 	switch {
 	case err == nil:
 		return a, nil

@@ -75,7 +75,7 @@ func TestRoles(t *testing.T) {
 			t.Errorf("told %+v", told.events)
 		}
 		wantCode(t, "nobody", f.SetRoles(ctx, "bob@local", nil), engine.NotFound)
-		for _, role := range []string{"", "*", " x", "a\nb"} {
+		for _, role := range []string{"", "*", " x", "a\nb", "bob@local"} {
 			_, err := f.AddRole(ctx, "ann@local", role)
 			wantCode(t, "role "+role, err, engine.Invalid)
 		}

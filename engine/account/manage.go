@@ -51,6 +51,9 @@ func checkRoles(roles []string) error {
 		if role == engine.Everyone {
 			return engine.Errorf(engine.Invalid, "role", "* is everyone, and no role that one account has")
 		}
+		if strings.HasSuffix(role, "@local") {
+			return engine.Errorf(engine.Invalid, "role", "%s is the name of an account, and none of a role: it would give what that is granted", engine.Quote(role))
+		}
 		if err := checkText("role name", role, maxID); err != nil {
 			return err
 		}
@@ -80,7 +83,7 @@ func (s *Store) Add(ctx context.Context, a Account, password string) error {
 	if n, err := s.count(ctx); err != nil {
 		return err
 	} else if n == 0 && s.first != nil {
-		if err := s.first(asServer(ctx)); err != nil {
+		if err := s.first(engine.AsServer(ctx)); err != nil {
 			return err
 		}
 	}
@@ -123,7 +126,7 @@ func (s *Store) newAccount(a Account, hash string) engine.Values {
 }
 
 func (s *Store) create(ctx context.Context, a Account, hash string) error {
-	_, err := s.data.Create(asServer(ctx), s.classes.account, s.newAccount(a, hash), engine.WriteOptions{})
+	_, err := s.data.Create(engine.AsServer(ctx), s.classes.account, s.newAccount(a, hash), engine.WriteOptions{})
 	if isDuplicate(err) {
 		return exists(a.ID)
 	}
@@ -171,7 +174,7 @@ func (s *Store) Enable(ctx context.Context, id string) error {
 
 // change stores values of an account and tells what happened to it.
 func (s *Store) change(ctx context.Context, id, what string, sets ...set) error {
-	_, err := s.data.Update(asServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.WriteOptions{})
+	_, err := s.data.Update(engine.AsServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)
 	switch {
 	case err == nil:
@@ -196,7 +199,7 @@ func (s *Store) List(ctx context.Context) ([]Account, error) {
 	c := s.classes.account
 	q := &engine.Query{Class: c, Sort: []engine.Sort{{Property: c.Property("id")}}, Count: -1}
 	var accounts []Account
-	err := s.data.List(asServer(ctx), q, func(it *engine.Item) error {
+	err := s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
 		accounts = append(accounts, describe(it))
 		return nil
 	})
@@ -204,7 +207,7 @@ func (s *Store) List(ctx context.Context) ([]Account, error) {
 }
 
 func (s *Store) count(ctx context.Context) (int64, error) {
-	return s.data.Count(asServer(ctx), &engine.Query{Class: s.classes.account, Count: -1})
+	return s.data.Count(engine.AsServer(ctx), &engine.Query{Class: s.classes.account, Count: -1})
 }
 
 // existing returns the stored account or NotFound.

@@ -9,7 +9,7 @@ import (
 // Remove deletes an account and its tokens; elsewhere it ends within a second.
 // What it was granted and has made stays. Errors: NotFound.
 func (s *Store) Remove(ctx context.Context, id string) error {
-	err := s.data.Delete(asServer(ctx), s.classes.account, id, nil)
+	err := s.data.Delete(engine.AsServer(ctx), s.classes.account, id, nil)
 	s.forgetAccount(id)
 	switch {
 	case err == nil:

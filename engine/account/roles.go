@@ -55,7 +55,7 @@ func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) 
 		}
 		v := values(s.classes.account, set{"roles", strings.Join(roles, "\n")})
 		match := &engine.Match{Revisions: []uint64{item.Revision}}
-		_, err = s.data.Update(asServer(ctx), s.classes.account, id, v, engine.WriteOptions{Match: match})
+		_, err = s.data.Update(engine.AsServer(ctx), s.classes.account, id, v, engine.WriteOptions{Match: match})
 		s.forgetAccount(id)
 		switch code := engine.CodeOf(err); {
 		case err == nil:

@@ -24,7 +24,7 @@ func (s *Store) RolesOf(ctx context.Context, ids []string) ([]string, error) {
 			return nil, err
 		}
 		q := &engine.Query{Class: s.classes.account, Filter: found, Count: -1}
-		err = s.data.List(asServer(ctx), q, func(item *engine.Item) error {
+		err = s.data.List(engine.AsServer(ctx), q, func(item *engine.Item) error {
 			for _, r := range splitRoles(text(item, "roles")) {
 				if !slices.Contains(roles, r) {
 					roles = append(roles, r)

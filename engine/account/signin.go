@@ -2,11 +2,13 @@ package account
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 // accountName returns the account that credentials name: <user>@<type>, the
@@ -43,7 +45,7 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 		return nil, err
 	}
 	key := s.prover.prove(id, c.Password)
-	known := s.passwords.find(key) != nil // perhaps for too long
+	known := s.passwords.Find(key) != nil // perhaps for too long
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
@@ -67,10 +69,6 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	return a, err
 }
 
-// maxWaiting is how many requests at most wait at once because of failures
-// before them.
-const maxWaiting = 1024
-
 // admit asks whether the attempt may be made, and waits as long as it has to,
 // before it takes its turn to hash.
 func (s *Store) admit(ctx context.Context, try attempt) error {
@@ -81,11 +79,11 @@ func (s *Store) admit(ctx context.Context, try attempt) error {
 	if err != nil || wait <= 0 {
 		return err
 	}
-	if s.waiting.Add(1) > maxWaiting {
-		s.waiting.Add(-1)
+	network := networkOf(try.from.Address)
+	if !s.waiting.join(network) {
 		return tooBusy()
 	}
-	defer s.waiting.Add(-1)
+	defer s.waiting.leave(network)
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -105,9 +103,25 @@ func (s *Store) report(ctx context.Context, try attempt, why string, err error) 
 	case engine.CodeOf(err) == engine.Unauthenticated, engine.CodeOf(err) == engine.TooMany:
 		e.Kind, e.Details = engine.SignInFailed, engine.Fields{{Name: "reason", Value: why}}
 	default:
+		s.warnTurnedAway(err, try.from)
 		return
 	}
 	s.audit.Audit(ctx, e)
+}
+
+// warnEvery is how often it is logged that there are too many sign-ins.
+const warnEvery = time.Minute
+
+// warnTurnedAway logs, now and then, that sign-ins are not even looked at.
+func (s *Store) warnTurnedAway(err error, from engine.Caller) {
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Reason != engine.PasswordQueue {
+		return
+	}
+	now, last := s.elapsed(), s.warned.Load()
+	if (last == 0 || now-time.Duration(last) >= warnEvery) && s.warned.CompareAndSwap(last, max(int64(now), 1)) {
+		s.log.Warn("sign-ins are turned away, because more passwords come than can be checked", "address", from.Address, "request", from.Request)
+	}
 }
 
 // unlimited and unheard stand for what Config leaves out.
@@ -167,7 +181,7 @@ func (f *flights) finish(key proof, fl *flight) {
 // requests of the moment: together they are one guess, that of whoever leads.
 func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
-		fl, leads := s.flights.join(try.key, s.passwords.now())
+		fl, leads := s.flights.join(try.key, s.passwords.Generation())
 		if leads {
 			defer s.flights.finish(try.key, fl)
 			fl.account, fl.why, fl.err = s.verify(ctx, fl.generation, try)
@@ -202,7 +216,7 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 	if a, err = s.identity(ctx, c.item); err != nil {
 		return nil, "", err
 	}
-	e := &remembered{given: try.id, expires: c.at + rememberFor}
+	e := &remembered{Entry: remember.Entry{Expires: c.at + rememberFor}, given: try.id}
 	e.account.Store(a)
 	e.checked.Store(int64(c.at))
 	s.remember(s.passwords, try.key, e, generation)
@@ -225,7 +239,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	if try.known {
 		err = s.hasher.enterFirst(ctx)
 	} else {
-		err = s.hasher.enter(ctx)
+		err = s.hasher.enter(ctx, try.from)
 	}
 	if err != nil {
 		return c, err
@@ -281,7 +295,7 @@ func reason(item *engine.Item, matches bool) string {
 func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
 	v := values(s.classes.account, set{"pwd", hash})
 	match := &engine.Match{Revisions: []uint64{item.Revision}}
-	updated, err := s.data.Update(asServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
+	updated, err := s.data.Update(engine.AsServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
 	switch engine.CodeOf(err) {
 	case engine.Unmatched, engine.NotFound: // changed meanwhile: that change counts
 		return item

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 const (
@@ -32,7 +33,7 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if a, err := s.recall(ctx, s.tokens, key); a != nil || err != nil {
 		return a, err
 	}
-	generation, at := s.tokens.now(), s.elapsed()
+	generation, at := s.tokens.Generation(), s.elapsed()
 	token, err := s.tokenByHash(ctx, hex.EncodeToString(key[:]))
 	if err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if err != nil {
 		return nil, err
 	}
-	e := &remembered{token: token.ID, expires: at + min(left, rememberFor)}
+	e := &remembered{Entry: remember.Entry{Expires: at + min(left, rememberFor)}, token: token.ID}
 	e.account.Store(a)
 	e.checked.Store(int64(at))
 	s.remember(s.tokens, key, e, generation)
@@ -102,7 +103,7 @@ func (s *Store) tokensWhere(ctx context.Context, name, value string) ([]*engine.
 		return nil, err
 	}
 	var items []*engine.Item
-	err = s.data.List(asServer(ctx), &engine.Query{Class: s.classes.token, Filter: filter, Count: -1}, func(it *engine.Item) error {
+	err = s.data.List(engine.AsServer(ctx), &engine.Query{Class: s.classes.token, Filter: filter, Count: -1}, func(it *engine.Item) error {
 		items = append(items, it.Clone())
 		return nil
 	})
@@ -137,8 +138,8 @@ func (s *Store) removeExpired(ctx context.Context, id string) {
 // removeToken deletes a token, which may be gone already, and ends what is
 // remembered of it.
 func (s *Store) removeToken(ctx context.Context, id string) error {
-	err := s.data.Delete(asServer(ctx), s.classes.token, id, nil)
-	s.tokens.forget(func(e *remembered) bool { return e.token == id })
+	err := s.data.Delete(engine.AsServer(ctx), s.classes.token, id, nil)
+	s.tokens.Forget(func(e *remembered) bool { return e.token == id })
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
 	}
@@ -198,7 +199,7 @@ func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string
 	secret := hex.EncodeToString(random[:tokenBytes])
 	hash := sha256.Sum256([]byte(secret))
 	now := s.clock()
-	item, err := s.data.Create(asServer(ctx), s.classes.token, values(s.classes.token,
+	item, err := s.data.Create(engine.AsServer(ctx), s.classes.token, values(s.classes.token,
 		set{"id", hex.EncodeToString(random[tokenBytes:])},
 		set{"hash", hex.EncodeToString(hash[:])},
 		set{"account", owner.ID},

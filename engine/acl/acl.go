@@ -60,18 +60,9 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// asServer returns a context in which the server itself acts: no account has
-// rights on system classes.
-func asServer(ctx context.Context) context.Context {
-	if engine.AccountFrom(ctx) != nil {
-		ctx = engine.WithAccount(ctx, nil)
-	}
-	return engine.WithGuard(ctx, nil)
-}
-
 // find returns a system item, nil when there is none.
 func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
-	item, err := s.data.Get(asServer(ctx), c, id)
+	item, err := s.data.Get(engine.AsServer(ctx), c, id)
 	if engine.CodeOf(err) == engine.NotFound && err != nil {
 		return nil, nil
 	}
@@ -81,7 +72,7 @@ func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.I
 // each calls visit for all items of a class, ordered by id, that pass a filter.
 func (s *Store) each(ctx context.Context, c *engine.Class, f *engine.Filter, visit func(*engine.Item)) error {
 	q := &engine.Query{Class: c, Filter: f, Sort: []engine.Sort{{Property: c.Property("id")}}, Count: -1}
-	return s.data.List(asServer(ctx), q, func(it *engine.Item) error {
+	return s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
 		visit(it)
 		return nil
 	})

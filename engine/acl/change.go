@@ -223,7 +223,7 @@ func (s *Store) role(id, name string) engine.Record {
 // Permissions that were taken away mean nothing from then on; that their items
 // are deleted is for tidiness.
 func (s *Store) save(ctx context.Context, records []engine.Record) error {
-	items, err := s.data.Save(asServer(ctx), append(records, record(s.classes.policy, set{"id", policyID})))
+	items, err := s.data.Save(engine.AsServer(ctx), append(records, record(s.classes.policy, set{"id", policyID})))
 	s.snapshot.forget()
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func (s *Store) save(ctx context.Context, records []engine.Record) error {
 		if it.Class != s.classes.permission || it.Get("permission") != nil {
 			continue
 		}
-		err := s.data.Delete(asServer(ctx), it.Class, it.ID, &engine.Match{Revisions: []uint64{it.Revision}})
+		err := s.data.Delete(engine.AsServer(ctx), it.Class, it.ID, &engine.Match{Revisions: []uint64{it.Revision}})
 		if code := engine.CodeOf(err); err != nil && code != engine.NotFound && code != engine.Unmatched {
 			s.log.Warn("a permission that was taken away could not be removed", "permission", it.ID, "error", err)
 		}

@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 			_, err := p.Deny(ctx, g)
 			wantCode(t, what, err, engine.Invalid)
 		}
-		for _, role := range []string{"", "*", " a", "a\nb", strings.Repeat("x", 256)} {
+		for _, role := range []string{"", "*", " a", "a\nb", "ann@local", strings.Repeat("x", 256)} {
 			wantCode(t, "role "+role, p.AddRole(ctx, role, ""), engine.Invalid)
 		}
 		wantCode(t, "caption", p.AddRole(ctx, "a", "x\ty"), engine.Invalid)

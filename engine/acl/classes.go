@@ -23,49 +23,26 @@ const policyID = "policy"
 // application, hand the same slice to New, and show them to nobody else. Each
 // call builds new ones.
 func Classes() []*engine.Class {
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{
-		systemClass(roleClass,
+		engine.SystemClass(roleClass,
 			property("id", engine.String),
 			property("name", engine.String),
 			property("removed", engine.Boolean), // its name is remembered: no acl file brings it back
 		),
-		systemClass(permissionClass,
+		engine.SystemClass(permissionClass,
 			property("id", engine.String), // see permissionID
-			indexed(property("subject", engine.String)),
+			indexed("subject", engine.String),
 			property("resource", engine.String),
 			property("permission", engine.String), // null: taken away
 		),
-		systemClass(resourceClass,
+		engine.SystemClass(resourceClass,
 			property("id", engine.String),
 			property("name", engine.String),
 			property("removed", engine.Boolean),
 		),
-		systemClass(policyClass, property("id", engine.String)), // its revision is what counts
+		engine.SystemClass(policyClass, property("id", engine.String)), // its revision is what counts
 	}
-}
-
-// systemClass builds a class whose key is its first property. The rest may be
-// null, so that a later version can add properties to an older database.
-func systemClass(name string, properties ...*engine.Property) *engine.Class {
-	c := &engine.Class{Name: name, Caption: name, Key: []string{"id"}, Properties: properties}
-	for i, p := range properties {
-		p.OrderNumber = i
-		p.Nullable = i > 0
-		p.Definition = name
-	}
-	if err := c.Init(); err != nil {
-		panic(err) // the classes above are constants of the program
-	}
-	return c
-}
-
-func property(name string, t engine.PropertyType) *engine.Property {
-	return &engine.Property{Name: name, Caption: name, Type: t}
-}
-
-func indexed(p *engine.Property) *engine.Property {
-	p.Indexed = true
-	return p
 }
 
 // classSet are the system classes by what they keep.

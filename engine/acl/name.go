@@ -80,8 +80,17 @@ func className(s string) bool {
 	return name != "" && (!spaced || namespace != "") && !strings.Contains(namespace, "@")
 }
 
-// CheckRole refuses names that no role can have, with Invalid.
+// CheckRole refuses names that no role can have, with Invalid. One that is named
+// as an account is would have what that is granted, and give it what the role is.
 func CheckRole(id string) error {
+	if login, local := strings.CutSuffix(id, "@local"); local && login != "" {
+		return engine.Errorf(engine.Invalid, "role", "%s is the name of an account, and none of a role", engine.Quote(id))
+	}
+	return checkName(id)
+}
+
+// checkName is CheckRole for names that may be those of accounts.
+func checkName(id string) error {
 	switch {
 	case id == engine.Everyone:
 		return engine.Errorf(engine.Invalid, "role", "* is everyone, and no role")
@@ -95,7 +104,7 @@ func CheckRole(id string) error {
 
 // checkSubject refuses what nobody can be.
 func checkSubject(subject string) error {
-	if subject == engine.Everyone || CheckRole(subject) == nil {
+	if subject == engine.Everyone || checkName(subject) == nil {
 		return nil
 	}
 	return engine.Errorf(engine.Invalid, "subject", "permissions are granted to a role, to an account such as ann@local or to * for everyone, found %s", engine.Quote(subject))

@@ -56,7 +56,7 @@ func (s *Store) Grants(ctx context.Context) (*engine.Grants, error) {
 	l, leads := s.snapshot.join()
 	if leads {
 		// Others wait for it too: it does not end with this request.
-		go s.look(context.WithoutCancel(asServer(ctx)), l, now)
+		go s.look(context.WithoutCancel(engine.AsServer(ctx)), l, now)
 	}
 	select {
 	case <-l.done:

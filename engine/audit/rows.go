@@ -23,29 +23,19 @@ const (
 // Class builds the system class of the rows. Open the store with it, and show
 // it to nobody else.
 func Class() *engine.Class {
-	property := func(name string, t engine.PropertyType) *engine.Property {
-		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: true, Definition: className}
-	}
-	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
-		property("id", engine.GUID),
-		property("at", engine.DateTime),
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
+	id := property("id", engine.GUID)
+	id.Autoassigned = true
+	return engine.SystemClass(className,
+		id,
+		indexed("at", engine.DateTime),
 		property("kind", engine.String),
-		property("account", engine.String),
+		indexed("account", engine.String),
 		property("address", engine.String),
 		property("request", engine.String),
 		property("service", engine.String),
 		property("details", engine.Text), // JSON, null for none
-	}}
-	for i, p := range c.Properties {
-		p.OrderNumber = i
-	}
-	c.Properties[0].Autoassigned, c.Properties[0].Nullable = true, false
-	c.Properties[1].Indexed, c.Properties[3].Indexed = true, true
-	if err := c.Init(); err != nil {
-		panic(err) // the class above is a constant of the program
-	}
-	c.Link()
-	return c
+	)
 }
 
 func record(c *engine.Class, e entry) engine.Record {

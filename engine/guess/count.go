@@ -50,8 +50,20 @@ type table[K comparable] struct{ counters map[K]*counter }
 
 func newTable[K comparable]() table[K] { return table[K]{map[K]*counter{}} }
 
-func (t table[K]) add(k K, slice int64, n uint16, now time.Time) {
+// get returns the counter of a key, nil for none. One that is further ahead
+// than any process counts is from before the clock was put back: it would keep
+// its key out until then, and count nothing more.
+func (t table[K]) get(k K, now time.Time) *counter {
 	c := t.counters[k]
+	if c != nil && c.last > sliceOf(now)+slicesKept {
+		delete(t.counters, k)
+		return nil
+	}
+	return c
+}
+
+func (t table[K]) add(k K, slice int64, n uint16, now time.Time) {
+	c := t.get(k, now)
 	if c == nil {
 		if len(t.counters) >= maxEntries {
 			t.makeRoom(now)
@@ -63,7 +75,7 @@ func (t table[K]) add(k K, slice int64, n uint16, now time.Time) {
 }
 
 func (t table[K]) count(k K, now time.Time) int {
-	if c := t.counters[k]; c != nil {
+	if c := t.get(k, now); c != nil {
 		return c.sum(sliceOf(now))
 	}
 	return 0
@@ -71,7 +83,7 @@ func (t table[K]) count(k K, now time.Time) int {
 
 // rest is how long a key stays over a limit, 0 when it is not.
 func (t table[K]) rest(k K, now time.Time, limit int) time.Duration {
-	c := t.counters[k]
+	c := t.get(k, now)
 	if c == nil || limit <= 0 {
 		return 0
 	}

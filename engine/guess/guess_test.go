@@ -283,6 +283,26 @@ func TestDelayGrows(t *testing.T) {
 	wantAdmitted(t, k, "ann@local", "10.0.2.1", 0)
 }
 
+// When the clock is put back, what was counted before counts no more: nobody
+// stays out until the clock has caught up, and new failures count.
+func TestClockPutBack(t *testing.T) {
+	f := open(t)
+	k := f.process()
+	fail(k, 19, "ann@local", "10.0.0.1")
+	fail(k, 100, "bob@local", "10.0.0.2")
+	wantRefused(t, k, "bob@local", "10.0.0.2")
+	f.flush(k)
+	f.later(-10 * 365 * 24 * time.Hour)
+	wantAdmitted(t, f.process(), "bob@local", "10.0.0.2", 0) // although the rows are there
+	started := time.Now()
+	wantAdmitted(t, k, "bob@local", "10.0.0.2", 0)
+	if took := time.Since(started); took > time.Second {
+		t.Errorf("deciding took %s", took)
+	}
+	fail(k, 20, "ann@local", "10.0.0.1")
+	wantRefused(t, k, "ann@local", "10.0.0.1")
+}
+
 func TestProcessesCountTogether(t *testing.T) {
 	f := open(t)
 	one, two := f.process(), f.process()

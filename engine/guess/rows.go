@@ -36,26 +36,14 @@ const (
 // Class builds the system class of the rows. Open the store with it, and show
 // it to nobody else.
 func Class() *engine.Class {
-	property := func(name string, t engine.PropertyType) *engine.Property {
-		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: true, Definition: className}
-	}
-	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
+	return engine.SystemClass(className,
 		property("id", engine.String),
-		property("at", engine.DateTime), // when it was written
-		property("expires", engine.DateTime),
+		indexed("at", engine.DateTime), // when it was written
+		indexed("expires", engine.DateTime),
 		property("process", engine.String), // that wrote it
 		property("content", engine.Text),   // JSON
-	}}
-	for i, p := range c.Properties {
-		p.OrderNumber = i
-	}
-	c.Properties[0].Nullable = false
-	c.Properties[1].Indexed, c.Properties[2].Indexed = true, true
-	if err := c.Init(); err != nil {
-		panic(err) // the class above is a constant of the program
-	}
-	c.Link()
-	return c
+	)
 }
 
 // failures are an event and how often it was, as a batch has them.
@@ -299,7 +287,7 @@ func (k *Keeper) take(it *engine.Item) {
 	for _, l := range lines {
 		account, aok := decodeKey(l.Account)
 		network, nok := decodeKey(l.Network)
-		if aok && nok {
+		if aok && nok && l.Slice <= sliceOf(now)+slicesKept { // else the clock was put back
 			slice := min(l.Slice, sliceOf(now)) // their clock may be ahead
 			k.count(event{pair{account, network}, slice, l.Known}, l.Count, now)
 		}

@@ -4,98 +4,30 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
-const (
-	// recheckAfter is how long an access token is believed before what is
-	// stored of it, its account and its client is looked at again.
-	recheckAfter = 500 * time.Millisecond
-	// maxRemembered bounds how many are remembered.
-	maxRemembered = 10_000
-)
+// recheckAfter is how long an access token is believed before what is stored of
+// it, its account and its client is looked at again.
+const recheckAfter = 500 * time.Millisecond
 
 // bearer is an access token that holds. Times are counted from Provider.start.
 type bearer struct {
+	remember.Entry
 	grant, account, client string
-	expires                time.Duration
 	checked                atomic.Int64 // time.Duration of the last look at what is stored
 	who                    atomic.Pointer[engine.Account]
 	busy                   chan struct{} // held while somebody looks
-	ended                  atomic.Bool
-}
-
-// memory remembers access tokens by their hashes. Its generation changes with
-// every forget: what was read under an older one is not remembered.
-type memory struct {
-	mu         sync.RWMutex
-	entries    map[[sha256.Size]byte]*bearer
-	generation uint64
-}
-
-func newMemory() *memory { return &memory{entries: map[[sha256.Size]byte]*bearer{}} }
-
-func (m *memory) find(key [sha256.Size]byte) *bearer {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.entries[key]
-}
-
-func (m *memory) now() uint64 {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.generation
-}
-
-// put remembers b, unless something was forgotten since the generation.
-func (m *memory) put(key [sha256.Size]byte, b *bearer, generation uint64, at time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.generation != generation {
-		return
-	}
-	if len(m.entries) >= maxRemembered {
-		m.makeRoom(at)
-	}
-	m.entries[key] = b
-}
-
-// makeRoom removes what has expired, or any one if nothing has.
-func (m *memory) makeRoom(at time.Duration) {
-	for key, b := range m.entries {
-		if at >= b.expires {
-			delete(m.entries, key)
-		}
-	}
-	for key := range m.entries {
-		if len(m.entries) < maxRemembered {
-			return
-		}
-		delete(m.entries, key)
-	}
-}
-
-// forget ends every entry that the condition names.
-func (m *memory) forget(which func(*bearer) bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.generation++
-	for key, b := range m.entries {
-		if which(b) {
-			b.ended.Store(true)
-			delete(m.entries, key)
-		}
-	}
 }
 
 // Forget ends what is remembered of an account, which was changed: its tokens
 // are looked at again with the next request.
 func (p *Provider) Forget(account string) {
-	p.bearers.forget(func(b *bearer) bool { return b.account == account || b.client == account })
+	p.bearers.Forget(func(b *bearer) bool { return b.account == account || b.client == account })
 }
 
 // Authenticate implements engine.Authenticator for mode oauth: the account that
@@ -110,14 +42,14 @@ func (p *Provider) Authenticate(ctx context.Context, mode engine.AuthMode, c eng
 	case !wellFormed(c.Token):
 		return nil, badToken()
 	}
-	key := sha256.Sum256([]byte(c.Token))
-	b := p.bearers.find(key)
+	key := remember.Key(sha256.Sum256([]byte(c.Token)))
+	b := p.bearers.Find(key)
 	if b == nil {
 		return p.first(ctx, key)
 	}
 	now := p.elapsed()
-	if now >= b.expires {
-		p.bearers.forget(func(other *bearer) bool { return other == b })
+	if now >= b.Expires {
+		p.bearers.Drop(key, b)
 		return nil, badToken()
 	}
 	if now-time.Duration(b.checked.Load()) < recheckAfter {
@@ -131,29 +63,29 @@ func badToken() error {
 }
 
 // first looks a token up and remembers it.
-func (p *Provider) first(ctx context.Context, key [sha256.Size]byte) (*engine.Account, error) {
-	generation, at := p.bearers.now(), p.elapsed()
+func (p *Provider) first(ctx context.Context, key remember.Key) (*engine.Account, error) {
+	generation, at := p.bearers.Generation(), p.elapsed()
 	it, a, err := p.lookUp(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	left := when(it, "accessExpires").Sub(p.cfg.Now())
-	b := &bearer{grant: it.ID, account: a.ID, client: a.Client, expires: at + left, busy: make(chan struct{}, 1)}
+	b := &bearer{Entry: remember.Entry{Expires: at + left}, grant: it.ID, account: a.ID, client: a.Client, busy: make(chan struct{}, 1)}
 	b.checked.Store(int64(at))
 	b.who.Store(a)
-	p.bearers.put(key, b, generation, at)
+	p.bearers.Put(key, b, generation, at)
 	return a, nil
 }
 
 // again looks a remembered token up, once for all requests that wait for it.
-func (p *Provider) again(ctx context.Context, key [sha256.Size]byte, b *bearer) (*engine.Account, error) {
+func (p *Provider) again(ctx context.Context, key remember.Key, b *bearer) (*engine.Account, error) {
 	select {
 	case b.busy <- struct{}{}:
 		defer func() { <-b.busy }()
 	case <-ctx.Done():
 		return nil, engine.Errorf(engine.Timeout, "timeout", "the request ended before the credentials were checked")
 	}
-	if b.ended.Load() {
+	if b.Ended() {
 		return p.first(ctx, key)
 	}
 	now := p.elapsed()
@@ -163,11 +95,11 @@ func (p *Provider) again(ctx context.Context, key [sha256.Size]byte, b *bearer) 
 	_, a, err := p.lookUp(ctx, key)
 	if err != nil {
 		if engine.CodeOf(err) == engine.Unauthenticated {
-			p.bearers.forget(func(other *bearer) bool { return other == b })
+			p.bearers.Drop(key, b)
 		}
 		return nil, err
 	}
-	if b.ended.Load() { // while it was looked up
+	if b.Ended() { // while it was looked up
 		return p.first(ctx, key)
 	}
 	b.who.Store(a)
@@ -176,7 +108,7 @@ func (p *Provider) again(ctx context.Context, key [sha256.Size]byte, b *bearer) 
 }
 
 // lookUp reads an access token, its account and its client as they are stored.
-func (p *Provider) lookUp(ctx context.Context, key [sha256.Size]byte) (*engine.Item, *engine.Account, error) {
+func (p *Provider) lookUp(ctx context.Context, key remember.Key) (*engine.Item, *engine.Account, error) {
 	it, err := p.byHash(ctx, "access", hex.EncodeToString(key[:]))
 	if err != nil {
 		return nil, nil, err
@@ -188,7 +120,7 @@ func (p *Provider) lookUp(ctx context.Context, key [sha256.Size]byte) (*engine.I
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := p.client(ctx, text(it, "client"))
+	c, err := p.clientOf(ctx, it)
 	if err != nil {
 		return nil, nil, err
 	}

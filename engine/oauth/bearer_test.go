@@ -70,6 +70,18 @@ func TestS7TokensEnd(t *testing.T) {
 	})
 }
 
+// S7: what a client of the configuration was given ends when it is taken out,
+// also if an account has its name.
+func TestS7ConfiguredClientIsTakenOut(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		token := f.exchange("conf", "grant_type", "client_credentials").text("access_token")
+		wantHolds(t, "before", f.Provider, token, true)
+		f.options.Clients = nil
+		f.people.all["conf@system"] = &person{account: engine.Account{ID: "conf@system"}, password: "x", basis: "1"}
+		wantHolds(t, "without it", f.another(), token, false)
+	})
+}
+
 // What a change of the account gives or takes is noticed too.
 func TestRolesFollow(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
@@ -111,6 +123,14 @@ func TestRevocation(t *testing.T) {
 		call(f.Provider, http.MethodPost, "/oauth2/revoke", query("token", a.text("refresh_token")), own)
 		wantHolds(t, "of a revoked family", f.Provider, a.text("access_token"), false)
 		wantError(t, "the revoked one", f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", a.text("refresh_token")), 400, "invalid_grant")
+		_, old := f.tokens()
+		a = f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", old)
+		wantError(t, "another client's old one", call(f.Provider, http.MethodPost, "/oauth2/revoke", query("token", old), basicOf("app@system", "pw of app@system")), 400, "unauthorized_client")
+		wantHolds(t, "before its old refresh token is revoked", f.Provider, a.text("access_token"), true)
+		if b := call(f.Provider, http.MethodPost, "/oauth2/revoke", query("token", old), own); b.status != 200 {
+			t.Errorf("a refresh token that was exchanged: %d %s", b.status, b.body)
+		}
+		wantHolds(t, "of a family whose old refresh token was revoked", f.Provider, a.text("access_token"), false)
 	})
 }
 
@@ -140,6 +160,14 @@ func TestIntrospection(t *testing.T) {
 		}
 		wantError(t, "nobody", ask(access, nil), 401, "invalid_client")
 		wantError(t, "a public client", call(f.Provider, http.MethodPost, "/oauth2/introspect", query("token", access, "client_id", "tool"), nil), 401, "invalid_client")
+		properties := f.people.all["ext@system"].account.Properties
+		f.people.change("ext@system", func(p *person) { p.account.Properties = fields(t, `{"oauth":{"scopes":["crud"]}}`) })
+		for _, token := range []string{access, refresh} {
+			if a = ask(token, own); a.json["active"] != false {
+				t.Errorf("of a client that may have less now: %s", a.body)
+			}
+		}
+		f.people.change("ext@system", func(p *person) { p.account.Properties = properties })
 		f.people.change("ann@local", func(p *person) { p.disabled = true })
 		if a = ask(access, own); a.json["active"] != false {
 			t.Errorf("of a disabled account: %s", a.body)

@@ -1,7 +1,6 @@
 package oauth
 
 import (
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,10 +19,12 @@ const (
 // Classes builds the system classes of what is granted. Open the store with
 // them, hand the same slice to New, and show them to nobody else.
 func Classes() []*engine.Class {
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{
 		// A grant is a code and all that comes of it: one access token and one
 		// refresh token at a time. Secrets are SHA-256, in hex.
-		systemClass(grantClass,
+		engine.SystemClass(grantClass,
+			property("id", engine.String),
 			property("client", engine.String),
 			indexed("account", engine.String),
 			property("basis", engine.String), // the account's password had it when it was granted
@@ -45,43 +46,20 @@ func Classes() []*engine.Class {
 			property("refreshExpires", engine.DateTime),
 		),
 		// A refresh token that was exchanged for another one.
-		systemClass(spentClass,
+		engine.SystemClass(spentClass,
+			property("id", engine.String),
 			property("grant", engine.String),
 			indexed("expires", engine.DateTime),
 		),
 		// What an account lets a client have without being asked again.
-		systemClass(consentClass,
+		engine.SystemClass(consentClass,
+			property("id", engine.String),
 			indexed("account", engine.String),
 			indexed("client", engine.String),
 			property("scope", engine.Text),
 			property("given", engine.DateTime),
 		),
 	}
-}
-
-// systemClass builds a class with the key id. The rest may be null, so that a
-// later version can add properties to an older database.
-func systemClass(name string, properties ...*engine.Property) *engine.Class {
-	all := append([]*engine.Property{property("id", engine.String)}, properties...)
-	c := &engine.Class{Name: name, Caption: name, Key: []string{"id"}, Properties: all}
-	for i, p := range all {
-		p.OrderNumber, p.Nullable, p.Definition = i, i > 0, name
-	}
-	if err := c.Init(); err != nil {
-		panic(err) // the classes above are constants of the program
-	}
-	c.Link()
-	return c
-}
-
-func property(name string, t engine.PropertyType) *engine.Property {
-	return &engine.Property{Name: name, Caption: name, Type: t}
-}
-
-func indexed(name string, t engine.PropertyType) *engine.Property {
-	p := property(name, t)
-	p.Indexed = true
-	return p
 }
 
 // set is one named value of a system item.
@@ -170,13 +148,4 @@ func wellFormed(s string) bool {
 		}
 	}
 	return true
-}
-
-// asServer returns a context in which the server itself acts: nobody has
-// rights on system classes.
-func asServer(ctx context.Context) context.Context {
-	if engine.AccountFrom(ctx) != nil {
-		ctx = engine.WithAccount(ctx, nil)
-	}
-	return engine.WithGuard(ctx, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/jsonfile"
 )
 
 // DefaultRedirect is where codes go for a confidential client that registered
@@ -27,9 +28,6 @@ const (
 
 func grantTypes() []string { return []string{authorizationCode, refreshToken, clientCredentials} }
 
-// hashAgain is how long a secret waits that cannot be hashed now.
-const hashAgain = 100 * time.Millisecond
-
 // Client is who may be given codes and tokens: an account, or an entry of the
 // configuration.
 type Client struct {
@@ -46,6 +44,7 @@ type Client struct {
 
 	configured   bool
 	secret, hash string // of a configured client
+	listed       bool   // it says where its codes go, be that nowhere
 	defaulted    bool
 }
 
@@ -124,7 +123,12 @@ func ClientOf(a *engine.Account) (*Client, engine.Faults) {
 		return nil, nil
 	}
 	var faults engine.Faults
-	c := readClient(reader(a.ID, "properties.oauth", fields, &faults))
+	o := reader(a.ID, "properties.oauth", fields, &faults)
+	if value != nil && !given {
+		o.Fault(o.Path, jsonfile.Describe(value), "an object: it is no client")
+		return nil, faults
+	}
+	c := readClient(o)
 	c.ID, c.Account = a.ID, a.ID
 	if c.Name == "" {
 		c.Name = a.Name
@@ -141,7 +145,7 @@ func (c *Client) complete() {
 	if c.Grants == nil {
 		c.Grants = []string{authorizationCode, refreshToken}
 	}
-	if len(c.RedirectURIs) == 0 && !c.Public && c.may(authorizationCode) && !c.configured {
+	if len(c.RedirectURIs) == 0 && !c.Public && c.may(authorizationCode) && !c.configured && !c.listed {
 		c.RedirectURIs, c.defaulted = []string{DefaultRedirect}, true
 	}
 	if c.Public {
@@ -170,9 +174,19 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 	return c, nil
 }
 
+// clientOf is the client that a grant was given to; nil when that is gone. A
+// configured one that was taken out is not the account of the same name.
+func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
+	c, err := p.client(ctx, text(grant, "client"))
+	if err != nil || c == nil || c.ID != text(grant, "client") {
+		return nil, err
+	}
+	return c, nil
+}
+
 // current returns an account that may sign in, nil when there is none.
 func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
-	a, basis, err = p.cfg.Accounts.Current(asServer(ctx), id)
+	a, basis, err = p.cfg.Accounts.Current(engine.AsServer(ctx), id)
 	if err != nil && engine.CodeOf(err) == engine.Unauthenticated {
 		return nil, "", nil
 	}
@@ -204,72 +218,4 @@ func (p *Provider) authenticate(ctx context.Context, id, secret string) (*Client
 		return nil, nil
 	}
 	return nil, err
-}
-
-func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret string) (*Client, error) {
-	from := engine.CallerFrom(ctx)
-	if p.cfg.Guesses != nil {
-		wait, err := p.cfg.Guesses.Admit(ctx, c.ID, from)
-		if err != nil {
-			return nil, err
-		}
-		if err := pause(ctx, wait); err != nil {
-			return nil, err
-		}
-	}
-	hash, err := p.secretHash(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	matches, err := p.cfg.Hasher.Matches(ctx, hash, secret)
-	if err != nil {
-		return nil, err
-	}
-	if p.cfg.Guesses != nil && matches {
-		p.cfg.Guesses.Succeeded(ctx, c.ID, from)
-	} else if p.cfg.Guesses != nil {
-		p.cfg.Guesses.Failed(ctx, c.ID, from)
-	}
-	if !matches || hash == "" {
-		return nil, nil
-	}
-	return c, nil
-}
-
-// secrets are the hashes of configured secrets, by client, once ready is
-// closed. A secret that cannot be hashed has none and proves nobody.
-type secrets struct {
-	ready  chan struct{}
-	hashes map[string]string
-}
-
-// hashSecrets hashes one secret after the other. Where too many passwords are
-// being hashed it tries again.
-func (p *Provider) hashSecrets(ctx context.Context, plain map[string]string) {
-	defer close(p.secrets.ready)
-	p.secrets.hashes = map[string]string{}
-	for id, secret := range plain {
-		hash, err := p.cfg.Hasher.Hash(ctx, secret)
-		for ; engine.CodeOf(err) == engine.Unavailable; hash, err = p.cfg.Hasher.Hash(ctx, secret) {
-			time.Sleep(hashAgain)
-		}
-		if err != nil {
-			p.cfg.Log.Error("the secret of an OAuth2 client cannot be hashed: it proves nobody", "client", id, "error", err)
-			continue
-		}
-		p.secrets.hashes[id] = hash
-	}
-}
-
-// secretHash is what a secret of a configured client is compared with.
-func (p *Provider) secretHash(ctx context.Context, c *Client) (string, error) {
-	if c.hash != "" {
-		return c.hash, nil
-	}
-	select {
-	case <-p.secrets.ready:
-		return p.secrets.hashes[c.ID], nil
-	case <-ctx.Done():
-		return "", engine.Errorf(engine.Timeout, "timeout", "the request ended before it was answered")
-	}
 }

@@ -116,8 +116,29 @@ func TestS4TokenRequests(t *testing.T) {
 	})
 }
 
+// Guessing the secret of a configured client neither keeps that client waiting
+// nor has its secret hashed with every request; a wrong one still waits.
+func TestConfiguredClientGoesOn(t *testing.T) {
+	onBoth(t, func(t *testing.T, f *fixture) {
+		ask := func(secret string) answer {
+			return call(f.Provider, http.MethodPost, "/oauth2/token", "grant_type=client_credentials", basicOf("conf", secret))
+		}
+		if a := ask("s3"); a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		wantError(t, "wrong", ask("s4"), 401, "invalid_client")
+		f.record.refuses = true
+		if a := ask("s3"); a.status != 200 {
+			t.Errorf("the right one after too many guesses: %d %s", a.status, a.body)
+		}
+		wantError(t, "another guess", ask("s4"), 429, "temporarily_unavailable")
+	})
+}
+
 // Codes and refresh tokens that nobody was given count as guesses, and the
-// limit on these is told as RFC 6749 tells errors.
+// limit on these is told as RFC 6749 tells errors. Good ones are taken all the
+// same: anybody can bring made up codes to the place where a client takes them
+// from browsers, and its other users would be locked out.
 func TestGuessesAreLimited(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		f.exchange("ext@system", "grant_type", "authorization_code", "code", strings.Repeat("a", 40))
@@ -126,7 +147,15 @@ func TestGuessesAreLimited(t *testing.T) {
 		if got := strings.Join(f.record.failed, ","); got != ",,conf" {
 			t.Errorf("counted %q", got)
 		}
+		code := f.code("ext@system")
+		_, refresh := f.tokens()
 		f.record.refuses = true
+		if a := f.exchange("ext@system", "grant_type", "authorization_code", "code", code); a.status != 200 {
+			t.Errorf("a good code after bad ones: %d %s", a.status, a.body)
+		}
+		if a := f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", refresh); a.status != 200 {
+			t.Errorf("a good refresh token after bad codes: %d %s", a.status, a.body)
+		}
 		for _, client := range []string{"ext@system", "conf"} {
 			a := f.exchange(client, "grant_type", "authorization_code", "code", "x")
 			wantError(t, client, a, 429, "temporarily_unavailable")
@@ -151,6 +180,16 @@ func TestClientOfAccounts(t *testing.T) {
 	c, faults = of("ext@system", `{}`)
 	if len(faults) > 0 || strings.Join(c.RedirectURIs, " ") != oauth.DefaultRedirect || strings.Join(c.Grants, " ") != "authorization_code refresh_token" || !c.Defaulted() {
 		t.Errorf("%+v, %v", c, faults)
+	}
+	for _, none := range []string{`[]`, `["javascript:alert(1)"]`} { // said, even if wrongly: the default is no place for its codes
+		if c, _ = of("ext@system", `{"oauth":{"redirectUris":`+none+`}}`); len(c.RedirectURIs) > 0 || c.Defaulted() {
+			t.Errorf("redirectUris %s: %+v", none, c)
+		}
+	}
+	for _, no := range []string{`false`, `"no"`} {
+		if c, faults = of("ext@system", `{"oauth":`+no+`}`); c != nil || len(faults) != 1 {
+			t.Errorf("oauth %s: %+v, %v", no, c, faults)
+		}
 	}
 	c, _ = of("ext@system", `{"oauth":{"public":true,"remember":true,"grants":["authorization_code","client_credentials"]}}`)
 	if len(c.RedirectURIs) > 0 || c.Remember || strings.Join(c.Grants, " ") != "authorization_code" {

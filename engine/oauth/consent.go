@@ -33,7 +33,7 @@ func (p *Provider) agree(ctx context.Context, a *asked) error {
 		return nil
 	}
 	c := p.classes.consent
-	_, err := p.cfg.Data.Save(asServer(ctx), []engine.Record{{Class: c, ID: consentID(a), Values: values(c,
+	_, err := p.cfg.Data.Save(engine.AsServer(ctx), []engine.Record{{Class: c, ID: consentID(a), Values: values(c,
 		set{"id", consentID(a)}, set{"client", a.client.ID}, set{"account", a.account.ID},
 		set{"scope", optional(a.scope.String())}, set{"given", moment(p.cfg.Now())})}})
 	return err
@@ -41,7 +41,7 @@ func (p *Provider) agree(ctx context.Context, a *asked) error {
 
 // disagree forgets what was agreed to before.
 func (p *Provider) disagree(ctx context.Context, a *asked) error {
-	err := p.cfg.Data.Delete(asServer(ctx), p.classes.consent, consentID(a), nil)
+	err := p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.consent, consentID(a), nil)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
 		return nil
 	}

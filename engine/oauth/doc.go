@@ -5,7 +5,7 @@
 // passwords and sessions are its neighbours', whom it meets by the interfaces
 // of Config.
 //
-// Reading order: oauth.go (what there is), client.go (who asks), authorize.go
+// Reading order: oauth.go (what there is), client.go and configured.go (who asks), authorize.go
 // and consent.go (a person grants), token.go and exchange.go (codes and refresh
 // tokens become tokens), grant.go (what is stored, and used once), bearer.go
 // (requests to services), manage.go (revocation, introspection, metadata),

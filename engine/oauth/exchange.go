@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"strings"
 
 	"github.com/go-oauth2/oauth2/v4"
 	"github.com/go-oauth2/oauth2/v4/errors"
@@ -12,9 +13,6 @@ import (
 // exchangeCode gives tokens for a code, once. A code that comes again ends all
 // that it gave (RFC 6749 section 4.1.2).
 func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
-	if err := p.admit(ctx); err != nil {
-		return g, "", err
-	}
 	var it *engine.Item
 	if wellFormed(r.Code) {
 		if it, err = p.byHash(ctx, "code", hashOf(r.Code)); err != nil {
@@ -22,8 +20,7 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 		}
 	}
 	if it == nil || text(it, "client") != c.ID {
-		p.guessed(ctx)
-		return g, "", invalidGrant("the code is unknown, expired or another client's")
+		return g, "", p.guessed(ctx, "the code is unknown, expired or another client's")
 	}
 	if flag(it, "used") {
 		return g, "", p.reused(ctx, it, "code")
@@ -36,6 +33,9 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 	}
 	if challenge := text(it, "challenge"); !proves(challenge, r.CodeVerifier) || c.Public && challenge == "" {
 		return g, "", invalidGrant("code_verifier is not that of the code_challenge")
+	}
+	if _, ok := c.redirect(text(it, "redirect")); !ok {
+		return g, "", invalidGrant("the client was changed since it was granted")
 	}
 	granted, err := p.stillGranted(ctx, c, it)
 	if err != nil {
@@ -69,9 +69,6 @@ func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item)
 // exchangeRefresh gives new tokens for a refresh token, once. One that comes
 // again ends the whole family (RFC 9700 section 4.14.2).
 func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
-	if err := p.admit(ctx); err != nil {
-		return g, "", err
-	}
 	var it *engine.Item
 	if wellFormed(r.Refresh) {
 		if it, err = p.byHash(ctx, "refresh", hashOf(r.Refresh)); err != nil {
@@ -82,11 +79,10 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 		return g, "", p.spentBefore(ctx, c, r.Refresh)
 	}
 	if text(it, "client") != c.ID {
-		p.guessed(ctx)
-		return g, "", invalidGrant("the refresh token is unknown, expired or another client's")
+		return g, "", p.guessed(ctx, unknownRefresh)
 	}
 	if !when(it, "refreshExpires").After(p.cfg.Now()) {
-		return g, "", invalidGrant("the refresh token is unknown, expired or another client's")
+		return g, "", invalidGrant(unknownRefresh)
 	}
 	granted, err := p.stillGranted(ctx, c, it)
 	if err != nil {
@@ -94,7 +90,10 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 	}
 	scope := granted
 	if r.Scope != "" {
-		if scope, err = engine.ParseScope(r.Scope); err != nil || !scope.Within(granted) {
+		if scope, err = parseScope(r.Scope); err != nil {
+			return g, "", err
+		}
+		if !scope.Within(granted) {
 			return g, "", invalidScope("the scope is wider than what was granted")
 		}
 	}
@@ -120,26 +119,32 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 	return g, text(it, "account"), nil
 }
 
+const unknownRefresh = "the refresh token is unknown, expired or another client's"
+
 // spentBefore is the error for a refresh token that no grant has now; one that
 // a grant had before ends it.
 func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) error {
-	unknown := invalidGrant("the refresh token is unknown, expired or another client's")
-	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh))
-	if err != nil {
+	it, known, err := p.family(ctx, refresh)
+	switch {
+	case err != nil:
 		return err
-	}
-	if spent == nil {
-		p.guessed(ctx)
-		return unknown
-	}
-	it, err := p.find(ctx, p.classes.grant, text(spent, "grant"))
-	if err != nil {
-		return err
-	}
-	if it == nil || text(it, "client") != c.ID {
-		return unknown
+	case !known:
+		return p.guessed(ctx, unknownRefresh)
+	case it == nil || text(it, "client") != c.ID:
+		return invalidGrant(unknownRefresh)
 	}
 	return p.reused(ctx, it, "refresh token")
+}
+
+// family finds the grant that a refresh token was of until it was exchanged;
+// nil when that has ended. known is false for a token that nobody was given.
+func (p *Provider) family(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
+	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh))
+	if err != nil || spent == nil {
+		return nil, false, err
+	}
+	grant, err = p.find(ctx, p.classes.grant, text(spent, "grant"))
+	return grant, true, err
 }
 
 // giveOwn gives a client a token for its own account.
@@ -159,7 +164,7 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 	sets = append(sets, set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID},
 		set{"basis", basis}, set{"created", moment(p.cfg.Now())})
 	class := p.classes.grant
-	_, err = p.cfg.Data.Create(asServer(ctx), class, values(class, sets...), engine.WriteOptions{})
+	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, values(class, sets...), engine.WriteOptions{})
 	p.sweep()
 	return g, err
 }
@@ -167,12 +172,9 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 // scopeFor is what a client gets that asks for a scope: all that it may have
 // when it does not say.
 func scopeFor(c *Client, asked string) (*engine.Scope, error) {
-	if len(asked) > maxScope {
-		return nil, invalidScope("the scope is too long")
-	}
-	scope, err := engine.ParseScope(asked)
+	scope, err := parseScope(asked)
 	if err != nil {
-		return nil, invalidScope(failureOf(err).text)
+		return nil, err
 	}
 	if scope == nil {
 		return c.Scope, nil
@@ -185,6 +187,22 @@ func scopeFor(c *Client, asked string) (*engine.Scope, error) {
 
 // maxScope is the longest scope in bytes.
 const maxScope = 2000
+
+// parseScope reads a scope as a request has it, nil for none (RFC 6749 section
+// 3.3).
+func parseScope(asked string) (*engine.Scope, error) {
+	switch {
+	case len(asked) > maxScope:
+		return nil, invalidScope("the scope is too long")
+	case strings.ContainsFunc(asked, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }):
+		return nil, invalidScope("a scope is words in ASCII without quotes and backslashes, separated by blanks")
+	}
+	scope, err := engine.ParseScope(asked)
+	if err != nil {
+		return nil, invalidScope(failureOf(err).text)
+	}
+	return scope, nil
+}
 
 func invalidScope(text string) error {
 	return &failure{kind: errors.ErrInvalidScope, text: text}

@@ -88,10 +88,11 @@ func described(text string) string {
 	}, engine.Cut(text, 500))
 }
 
-// log logs failures of ours with their cause.
+// logFailure logs failures of ours with their cause.
 func (p *Provider) logFailure(r *http.Request, err error) {
 	f := failureOf(err)
-	if f.status >= http.StatusInternalServerError {
+	var e *engine.Error
+	if f.status >= http.StatusInternalServerError && !(stderrors.As(err, &e) && e.Reason == engine.PasswordQueue) {
 		p.cfg.Log.Error("an OAuth2 request failed", "request", engine.CallerFrom(r.Context()).Request, "path", r.URL.Path, "error", err)
 		return
 	}

@@ -262,6 +262,23 @@ func TestS9Codes(t *testing.T) {
 	})
 }
 
+// S9: a code ends with the redirect URI that it went to, which may have been
+// taken from the client for a reason, and is worth nothing without PKCE once the
+// client has no secret any more.
+func TestS9ClientIsChanged(t *testing.T) {
+	for name, properties := range map[string]string{
+		"other redirect URI": `{"oauth":{"redirectUris":["https://app.example/new"]}}`,
+		"public":             `{"oauth":{"public":true,"redirectUris":["https://app.example/cb"]}}`,
+	} {
+		onBoth(t, func(t *testing.T, f *fixture) {
+			code := f.code("app@system", "redirect_uri", "https://app.example/cb")
+			f.people.change("app@system", func(p *person) { p.account.Properties = fields(t, properties) })
+			a := f.exchange("app@system", "grant_type", "authorization_code", "code", code, "redirect_uri", "https://app.example/cb")
+			wantError(t, name, a, 400, "invalid_grant")
+		})
+	}
+}
+
 // S9: what a request for a code may not say. Until client and redirect URI are
 // known to belong together nothing is sent anywhere.
 func TestS9RequestsForCodes(t *testing.T) {
@@ -314,6 +331,13 @@ func TestS9RequestsForCodes(t *testing.T) {
 			if to != "https://app.example/cb" || v.Get("error") != c.kind || v.Get("error_description") == "" || v.Get("state") != "s t" || v.Get("iss") != issuer || v.Has("code") {
 				t.Errorf("%s: %s %v", name, to, v)
 			}
+		}
+		for _, scope := range []string{`"`, `cr\ud`, "crud\x01", "crud\techo", "sërvice"} { // also for a client without a limit (RFC 6749 section 3.3)
+			if _, v := f.location(f.ask(http.MethodPost, "ann@local", "client_id", "ext", "response_type", "code", "scope", scope)); v.Get("error") != "invalid_scope" {
+				t.Errorf("scope %q: %v", scope, v)
+			}
+			_, refresh := f.tokens()
+			wantError(t, "refreshing for "+scope, f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", refresh, "scope", scope), 400, "invalid_scope")
 		}
 		_, v := f.location(f.ask(http.MethodGet, "ann@local", "client_id", "tool", "response_type", "code"))
 		if v.Get("error") != "invalid_request" {

@@ -65,7 +65,7 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 	code, hash := newSecret()
 	now := f.p.cfg.Now()
 	class := f.p.classes.grant
-	_, err = f.p.cfg.Data.Create(asServer(ctx), class, values(class,
+	_, err = f.p.cfg.Data.Create(engine.AsServer(ctx), class, values(class,
 		set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID}, set{"basis", basis},
 		set{"scope", optional(r.Scope)}, set{"created", moment(now)}, set{"expires", moment(now.Add(f.p.cfg.Options.CodeLifetime))},
 		set{"code", hash}, set{"used", false}, set{"redirect", redirect}, set{"redirected", r.RedirectURI != ""},
@@ -197,11 +197,12 @@ func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.To
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.client(ctx, text(it, "client"))
+	c, err := p.clientOf(ctx, it)
 	if err != nil {
 		return nil, err
 	}
-	if a == nil || c == nil {
+	scope, err := engine.ParseScope(ti.GetScope())
+	if err != nil || a == nil || c == nil || !scope.Within(c.Scope) {
 		return nil, errors.ErrInvalidAccessToken
 	}
 	return ti, nil

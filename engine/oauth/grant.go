@@ -16,7 +16,7 @@ func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item,
 	}
 	id := ""
 	q := &engine.Query{Class: p.classes.grant, Filter: filter, Count: 1}
-	err = p.cfg.Data.List(asServer(ctx), q, func(it *engine.Item) error {
+	err = p.cfg.Data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
 		id = it.ID
 		return nil
 	})
@@ -32,7 +32,7 @@ func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item,
 
 // find returns a system item, nil when there is none.
 func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
-	it, err := p.cfg.Data.Get(asServer(ctx), c, id)
+	it, err := p.cfg.Data.Get(engine.AsServer(ctx), c, id)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
 		return nil, nil
 	}
@@ -43,8 +43,8 @@ func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engin
 // else was faster, or has ended it.
 func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...set) (done bool, err error) {
 	match := &engine.Match{Revisions: []uint64{it.Revision}}
-	_, err = p.cfg.Data.Update(asServer(ctx), it.Class, it.ID, values(it.Class, sets...), engine.WriteOptions{Match: match})
-	p.bearers.forget(func(b *bearer) bool { return b.grant == it.ID })
+	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, values(it.Class, sets...), engine.WriteOptions{Match: match})
+	p.bearers.Forget(func(b *bearer) bool { return b.grant == it.ID })
 	if code := engine.CodeOf(err); err != nil && (code == engine.Unmatched || code == engine.NotFound) {
 		return false, nil
 	}
@@ -54,8 +54,8 @@ func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...set) (d
 // end ends a grant and all that was given for it. ended is false when somebody
 // else has.
 func (p *Provider) end(ctx context.Context, grant string) (ended bool, err error) {
-	err = p.cfg.Data.Delete(asServer(ctx), p.classes.grant, grant, nil)
-	p.bearers.forget(func(b *bearer) bool { return b.grant == grant })
+	err = p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.grant, grant, nil)
+	p.bearers.Forget(func(b *bearer) bool { return b.grant == grant })
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
 		return false, nil
 	}
@@ -115,7 +115,7 @@ func (p *Provider) spend(ctx context.Context, grant *engine.Item) error {
 	if own := when(grant, "refreshExpires"); own.After(expires) {
 		expires = own
 	}
-	_, err := p.cfg.Data.Create(asServer(ctx), p.classes.spent, values(p.classes.spent,
+	_, err := p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, values(p.classes.spent,
 		set{"id", text(grant, "refresh")}, set{"grant", grant.ID}, set{"expires", moment(expires)}), engine.WriteOptions{})
 	if err != nil && engine.CodeOf(err) == engine.Invalid { // a duplicate
 		return nil
@@ -167,7 +167,7 @@ func (p *Provider) Sweep(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := p.cfg.Data.DeleteAll(asServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
+		if _, err := p.cfg.Data.DeleteAll(engine.AsServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
 			return err
 		}
 	}
@@ -185,7 +185,7 @@ func EndClient(ctx context.Context, data engine.Repository, classes []*engine.Cl
 		if err != nil {
 			return err
 		}
-		if _, err := data.DeleteAll(asServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
+		if _, err := data.DeleteAll(engine.AsServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/go-oauth2/oauth2/v4"
@@ -10,7 +11,8 @@ import (
 )
 
 // revoke is POST /oauth2/revoke (RFC 7009). An access token ends alone, a
-// refresh token with all of its grant. What is no token is fine.
+// refresh token with all of its grant, also one that was exchanged already: a
+// client that lost the answer has no other. What is no token is fine.
 func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, error) {
 	secret := f["token"]
 	if secret == "" {
@@ -41,7 +43,23 @@ func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, e
 		p.audit(ctx, event(engine.TokenRevoked, c.ID, text(it, "account"), engine.Field{Name: "what", Value: kind + " token"}))
 		return nil, nil
 	}
-	return nil, nil
+	return nil, p.revokeSpent(ctx, c, secret)
+}
+
+// revokeSpent ends what a refresh token belongs to that was exchanged already.
+func (p *Provider) revokeSpent(ctx context.Context, c *Client, refresh string) error {
+	it, _, err := p.family(ctx, refresh)
+	if err != nil || it == nil {
+		return err
+	}
+	if text(it, "client") != c.ID {
+		return unauthorizedClient("the token is another client's")
+	}
+	ended, err := p.end(ctx, it.ID)
+	if ended {
+		p.audit(ctx, event(engine.TokenRevoked, c.ID, text(it, "account"), engine.Field{Name: "what", Value: "refresh token"}))
+	}
+	return err
 }
 
 // introspect is POST /oauth2/introspect (RFC 7662). A client learns of its own

@@ -12,6 +12,7 @@ import (
 	"github.com/go-oauth2/oauth2/v4/server"
 
 	"restsrv/engine"
+	"restsrv/engine/remember"
 )
 
 // Accounts are who grants and who may be granted something.
@@ -65,8 +66,9 @@ type Provider struct {
 	classes struct{ grant, spent, consent *engine.Class }
 	clients map[string]*Client // that are configured
 	secrets secrets            // of theirs
+	proven  *proven            // those that were right before
 	library *server.Server
-	bearers *memory
+	bearers *remember.Memory[*bearer]
 	start   time.Time
 
 	mu    sync.Mutex
@@ -88,7 +90,7 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Options = cfg.Options.withDefaults()
-	p := &Provider{cfg: cfg, clients: map[string]*Client{}, bearers: newMemory(), start: cfg.Now()}
+	p := &Provider{cfg: cfg, clients: map[string]*Client{}, proven: newProven(), bearers: remember.New[*bearer](), start: cfg.Now()}
 	for _, c := range cfg.Classes {
 		switch c.FullName {
 		case grantClass:
@@ -147,19 +149,6 @@ func event(kind engine.EventKind, client, account string, details ...engine.Fiel
 	return engine.Event{Kind: kind, Account: account, Details: append(engine.Fields{{Name: "client", Value: client}}, details...)}
 }
 
-// admit waits as the limits on guessing say before a code or a token is looked
-// at.
-func (p *Provider) admit(ctx context.Context) error {
-	if p.cfg.Guesses == nil {
-		return nil
-	}
-	wait, err := p.cfg.Guesses.Admit(ctx, "", engine.CallerFrom(ctx))
-	if err != nil {
-		return err
-	}
-	return pause(ctx, wait)
-}
-
 func pause(ctx context.Context, wait time.Duration) error {
 	if wait <= 0 {
 		return nil
@@ -174,11 +163,24 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// guessed counts a code or a token that nobody was given.
-func (p *Provider) guessed(ctx context.Context) {
-	if p.cfg.Guesses != nil {
-		p.cfg.Guesses.Failed(ctx, "", engine.CallerFrom(ctx))
+// guessed is the error for a code or a token that this client was not given,
+// which is counted; TooMany after too many of them. A good one is not kept
+// waiting by the bad ones before it: nobody guesses 160 bits, but anybody can
+// have a client's own server bring codes that are made up.
+func (p *Provider) guessed(ctx context.Context, text string) error {
+	if p.cfg.Guesses == nil {
+		return invalidGrant(text)
 	}
+	from := engine.CallerFrom(ctx)
+	wait, err := p.cfg.Guesses.Admit(ctx, "", from)
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, wait); err != nil {
+		return err
+	}
+	p.cfg.Guesses.Failed(ctx, "", from)
+	return invalidGrant(text)
 }
 
 // elapsed is the time since the Provider was made; unlike the wall clock it

@@ -102,6 +102,7 @@ func readClient(o jsonfile.Object) *Client {
 		AccessLifetime:  lifetime(o, "accessTokenLifetime", maxAccess),
 		RefreshLifetime: lifetime(o, "refreshTokenLifetime", maxRefresh),
 	}
+	c.listed = o.Value("redirectUris") != nil
 	for i, uri := range texts(o, "redirectUris") {
 		if wrong := CheckRedirect(uri); wrong != "" {
 			o.Fault(jsonfile.Element(o.At("redirectUris"), i), engine.Quote(uri), wrong)

@@ -224,8 +224,6 @@ func (p *Provider) token(r *http.Request, c *Client, f form) (map[string]any, er
 		return nil, invalidRequest("code is missing")
 	case kind == oauth2.Refreshing && request.Refresh == "":
 		return nil, invalidRequest("refresh_token is missing")
-	case len(request.Scope) > maxScope:
-		return nil, invalidScope("the scope is too long")
 	}
 	ti, err := p.library.GetAccessToken(r.Context(), kind, request)
 	if err != nil {

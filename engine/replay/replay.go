@@ -37,29 +37,18 @@ const className = "#idempotency"
 // Class builds the system class of the rows. Open the store with it, and show
 // it to nobody else.
 func Class() *engine.Class {
-	property := func(name string, t engine.PropertyType) *engine.Property {
-		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: true, Definition: className}
-	}
-	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
-		property("id", engine.GUID),
-		property("key", engine.String),     // hash of scope and key, "run:" before it for a claim
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
+	id, key := property("id", engine.GUID), property("key", engine.String)
+	id.Autoassigned, key.Unique = true, true
+	return engine.SystemClass(className,
+		id,
+		key,                                // hash of scope and key, "run:" before it for a claim
 		property("request", engine.String), // hash of the request
-		property("expires", engine.DateTime),
+		indexed("expires", engine.DateTime),
 		property("saved", engine.Text),  // the items, as JSON; of a result
 		property("answer", engine.Text), // status and headers, as JSON; null until there is one
 		property("body", engine.Text),
-	}}
-	for i, p := range c.Properties {
-		p.OrderNumber = i
-	}
-	c.Properties[0].Autoassigned, c.Properties[0].Nullable = true, false
-	c.Properties[1].Unique = true
-	c.Properties[3].Indexed = true
-	if err := c.Init(); err != nil {
-		panic(err) // the class above is a constant of the program
-	}
-	c.Link()
-	return c
+	)
 }
 
 // Config is what a Keeper needs.

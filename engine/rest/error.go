@@ -152,7 +152,9 @@ func (o *responder) logFailure(e *engine.Error, err error) {
 	case engine.Internal:
 		level = slog.LevelError
 	case engine.Unavailable, engine.Timeout:
-		level = slog.LevelWarn
+		if e.Reason != engine.PasswordQueue {
+			level = slog.LevelWarn
+		}
 	}
 	o.server.cfg.Log.Log(context.Background(), level, "request failed",
 		"request", o.req.ID, "service", o.req.Service, "method", o.req.Method, "path", o.req.Path, "error", err)

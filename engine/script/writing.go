@@ -113,8 +113,8 @@ func (r *jsRepository) written(ctx context.Context, it *engine.Item, err error, 
 		switch {
 		case err == nil:
 			it = full
-		case engine.CodeOf(err) != engine.NotFound: // somebody has deleted it since: it was written all the same
-			return nil, err
+		case engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden:
+			return nil, err // else it was deleted since, or is not for this account to read: it was written all the same
 		}
 	}
 	return func() goja.Value { return r.h.item(it) }, nil
@@ -228,6 +228,9 @@ func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
 
 // bulkDelete removes all items that a filter finds and gives their number.
 func (r *jsRepository) bulkDelete(call goja.FunctionCall) (operation, error) {
+	if _, err := r.writable(call.Argument(0), engine.MayDelete); err != nil {
+		return operation{}, err
+	}
 	q, err := r.query(call.Argument(0), objectOf(call.Argument(1)))
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.repo.DeleteAll(ctx, q)

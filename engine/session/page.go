@@ -44,7 +44,6 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 		engine.Fail(w, err)
 		return
 	case p.SignOut:
-		page.Guard(w.Header())
 		redirect(w, signInPath, nil)
 		return
 	case reason(err) == reasonEnded:

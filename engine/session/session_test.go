@@ -522,6 +522,30 @@ func TestDatabaseAway(t *testing.T) {
 	f.want(cookie, "anna@local", "afterwards")
 }
 
+// TestHeaders: every answer under /auth has what keeps it from frames, caches
+// and other sites, the failed ones too (S11).
+func TestHeaders(t *testing.T) {
+	f := open(t)
+	for name, r := range map[string]*http.Request{
+		"the page":        httptest.NewRequest("GET", "/auth", nil),
+		"a sign-in":       post("/auth", "username=anna&password="+password),
+		"as JSON":         with(post("/auth", "username=anna&password="+password), "Accept", "application/json"),
+		"a wrong one":     post("/auth", "username=anna&password=x"),
+		"wrong, as JSON":  with(post("/auth", "username=anna&password=x"), "Accept", "application/json"),
+		"a malformed one": post("/auth", "username=%zz"),
+		"another site's":  with(post("/auth", "username=anna&password=x"), "Origin", "http://evil.example"),
+		"another method":  httptest.NewRequest("PUT", "/auth", nil),
+		"a sign-out":      post("/auth/logout", ""),
+		"its page":        httptest.NewRequest("GET", "/auth/logout", nil),
+	} {
+		h := f.ask(r).Header()
+		if !strings.Contains(h.Get("Content-Security-Policy"), "frame-ancestors 'none'") || h.Get("X-Content-Type-Options") != "nosniff" ||
+			h.Get("Referrer-Policy") != "no-referrer" || h.Get("Cache-Control") != "no-store" || h.Get("X-Frame-Options") != "DENY" || h.Get("Cross-Origin-Opener-Policy") != "same-origin" {
+			t.Errorf("%s: %v", name, h)
+		}
+	}
+}
+
 // TestMarkup: nothing that a client sends becomes markup (and S26: a password
 // is in no page).
 func TestMarkup(t *testing.T) {
@@ -543,7 +567,7 @@ func TestBodies(t *testing.T) {
 		r    *http.Request
 		want engine.Code
 	}{
-		"too long":      {post("/auth", "username=a&password="+strings.Repeat("x", 70_000)), engine.TooLarge},
+		"too long":      {post("/auth", "username=a&password="+strings.Repeat("x", 70000)), engine.TooLarge},
 		"malformed":     {post("/auth", "username=%zz"), engine.Invalid},
 		"no media type": {httptest.NewRequest("POST", "/auth", strings.NewReader("username=a&password=b")), engine.Invalid},
 		"another":       {post("/auth", "<a/>", "Content-Type", "application/xml"), engine.Invalid},

@@ -23,6 +23,7 @@ type form struct{ username, kind, password, back string }
 
 // serveSignIn is /auth.
 func (s *Sessions) serveSignIn(w http.ResponseWriter, r *http.Request) {
+	page.Guard(w.Header())
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		s.signInPage(w, r)
@@ -45,7 +46,6 @@ func otherMethod(w http.ResponseWriter, r *http.Request) {
 
 // signIn is POST /auth: a form, or JSON with the same names.
 func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
-	page.Guard(w.Header())
 	// A site that signs its visitors in with an account of its own would learn
 	// what they do there.
 	if err := s.sameOrigin(r); err != nil {
@@ -81,7 +81,7 @@ func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	ctx, err := s.scs.Load(asServer(r.Context()), s.token(r))
+	ctx, err := s.scs.Load(engine.AsServer(r.Context()), s.token(r))
 	if err != nil {
 		return "", "", err
 	}
@@ -100,7 +100,7 @@ func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) 
 // between the two readings the account may change, and a password that was
 // right lately is believed for half a second without reading it.
 func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, error) {
-	ctx := asServer(r.Context())
+	ctx := engine.AsServer(r.Context())
 	c := engine.Credentials{User: in.username, Type: in.kind, Password: in.password, Caller: engine.CallerFrom(ctx)}
 	for range 5 {
 		a, err := s.cfg.Auth.Authenticate(ctx, engine.AuthPwd, c)
@@ -190,8 +190,11 @@ func readForm(r *http.Request) (form, error) {
 		return form{}, err
 	}
 	var f form
-	for name, to := range map[string]*string{"username": &f.username, "type": &f.kind, "password": &f.password, "return": &f.back} {
-		if *to, err = get(name); err != nil {
+	for _, field := range []struct {
+		name string
+		to   *string
+	}{{"username", &f.username}, {"type", &f.kind}, {"password", &f.password}, {"return", &f.back}} {
+		if *field.to, err = get(field.name); err != nil {
 			return form{}, err
 		}
 	}

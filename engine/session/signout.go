@@ -11,6 +11,7 @@ import (
 // serveSignOut is /auth/logout: GET asks, POST does it. A link of another site
 // would else sign people out.
 func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
+	page.Guard(w.Header())
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		s.signInPage(w, r)
@@ -22,7 +23,6 @@ func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
-	page.Guard(w.Header())
 	if err := s.sameOrigin(r); err != nil {
 		engine.Fail(w, err)
 		return
@@ -43,7 +43,7 @@ func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Sessions) end(r *http.Request, token string) error {
-	ctx, err := s.scs.Load(asServer(r.Context()), token)
+	ctx, err := s.scs.Load(engine.AsServer(r.Context()), token)
 	if err != nil {
 		return err
 	}

@@ -16,27 +16,15 @@ const className = "#session"
 // Class builds the system class of sessions. Open the store with it, and show
 // it to nobody else.
 func Class() *engine.Class {
-	property := func(name string, t engine.PropertyType) *engine.Property {
-		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: true, Definition: className}
-	}
-	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
+	return engine.SystemClass(className,
 		property("id", engine.String), // SHA-256 of the token
-		property("account", engine.String),
+		indexed("account", engine.String),
 		property("data", engine.Text), // values, as JSON
 		property("created", engine.DateTime),
-		property("seen", engine.DateTime),    // when it was last used, give or take writeEvery
-		property("expires", engine.DateTime), // when it ends if it is not used
-	}}
-	for i, p := range c.Properties {
-		p.OrderNumber = i
-	}
-	c.Properties[0].Nullable = false
-	c.Properties[1].Indexed, c.Properties[5].Indexed = true, true
-	if err := c.Init(); err != nil {
-		panic(err) // the class above is a constant of the program
-	}
-	c.Link()
-	return c
+		property("seen", engine.DateTime),   // when it was last used, give or take writeEvery
+		indexed("expires", engine.DateTime), // when it ends if it is not used
+	)
 }
 
 const (
@@ -66,7 +54,7 @@ func (s store) Delete(id string) error { return s.DeleteCtx(context.Background()
 // FindCtx returns the data of a session that goes on, and writes down that it
 // is used.
 func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
-	it, err := s.cfg.Data.Get(asServer(ctx), s.cfg.Class, id)
+	it, err := s.cfg.Data.Get(engine.AsServer(ctx), s.cfg.Class, id)
 	if engine.CodeOf(err) == engine.NotFound && err != nil {
 		return nil, false, nil
 	}
@@ -103,7 +91,7 @@ func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error 
 	v := engine.NewValues(c)
 	v[c.Property("seen").Index] = engine.InstantOf(now)
 	v[c.Property("expires").Index] = engine.InstantOf(s.expires(when(it, "created"), now))
-	_, err := s.cfg.Data.Update(asServer(ctx), c, it.ID, v, engine.WriteOptions{})
+	_, err := s.cfg.Data.Update(engine.AsServer(ctx), c, it.ID, v, engine.WriteOptions{})
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
 	}
@@ -126,13 +114,13 @@ func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Tim
 	} {
 		v[c.Property(name).Index] = value
 	}
-	_, err := s.cfg.Data.Create(asServer(ctx), c, v, engine.WriteOptions{})
+	_, err := s.cfg.Data.Create(engine.AsServer(ctx), c, v, engine.WriteOptions{})
 	return err
 }
 
 // DeleteCtx ends a session.
 func (s store) DeleteCtx(ctx context.Context, id string) error {
-	err := s.cfg.Data.Delete(asServer(ctx), s.cfg.Class, id, nil)
+	err := s.cfg.Data.Delete(engine.AsServer(ctx), s.cfg.Class, id, nil)
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
 	}

@@ -242,22 +242,6 @@ func (sv *save) upsertAdmitted(p *plan, group []entry) error {
 	return nil
 }
 
-// recall gives the entries what is stored of their items.
-func (sv *save) recall(p *plan, group []entry, keys []any) error {
-	items, err := sv.store.locked(sv.w, p.table, keys)
-	if err != nil {
-		return err
-	}
-	byID := make(map[string]*engine.Item, len(items))
-	for _, it := range items {
-		byID[it.ID] = it
-	}
-	for i := range group {
-		group[i].was = byID[keyText(group[i].key)]
-	}
-	return nil
-}
-
 // owe notes that the account must be allowed what it did with items as they are
 // when the transaction is done.
 func (sv *save) owe(may engine.Permission, items ...*engine.Item) {

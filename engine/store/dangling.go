@@ -29,7 +29,7 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 // expect notes that a property is to point at an item, if there is anything to
 // be looked at.
 func (sv *save) expect(e *entry, p *engine.Property, value any) {
-	guarded := sv.guard.restricts(p.Target) && !sv.holds(e, p, value)
+	guarded := sv.guard.restricts(p.Target) && !e.holds(p, value)
 	if guarded || e.handling == engine.Strict || len(p.Subclasses) > 0 {
 		sv.expected = append(sv.expected, expectation{e, p, value, guarded})
 	}
@@ -37,8 +37,8 @@ func (sv *save) expect(e *entry, p *engine.Property, value any) {
 
 // holds reports whether the stored item has the value already, as the account
 // may know.
-func (sv *save) holds(e *entry, p *engine.Property, value any) bool {
-	if e.was == nil || p.Type != engine.Reference || sv.guard.never(engine.MayRead, e.was.Class) {
+func (e *entry) holds(p *engine.Property, value any) bool {
+	if e.was == nil || e.unread || p.Type != engine.Reference {
 		return false
 	}
 	at := e.was.Class.Property(p.Name)

@@ -185,7 +185,9 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 			return nil, err
 		}
 	}
-	e.was = before
+	if err := sv.recalled(e, before); err != nil {
+		return nil, err
+	}
 	if err := sv.doubt(e, v, before); err != nil {
 		return nil, err
 	}

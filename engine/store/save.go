@@ -108,6 +108,7 @@ type entry struct {
 
 	was      *engine.Item // what is stored, as far as it was read
 	admitted bool         // the account may change that
+	unread   bool         // but not read it
 	doubtful bool         // it points at what the account may not, as far as is known yet
 }
 

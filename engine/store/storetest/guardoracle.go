@@ -44,12 +44,16 @@ func guardComputedDefault(t *testing.T, open Open) {
 // not read it does not learn that one was right.
 func guardUnreadPointing(t *testing.T, open Open) {
 	o := openOffice(t, open)
-	r := under(o, new(rules).only(engine.Never(), o.page, engine.MayRead).only(engine.Never(), o.matter, engine.MayRead, engine.MayUse))
-	for _, guess := range []string{"1", "2", "none"} {
-		denied(t, "update to "+guess, tryUpdate(t, r, o.page, "1a", "matter", guess))
-		denied(t, "save of "+guess, trySave(t, r, record(o.page, "1a", "matter", guess)))
+	for _, read := range []*engine.Filter{engine.Never(), parsed(t, o.page, `{"owner":"bob"}`)} {
+		r := under(o, new(rules).only(read, o.page, engine.MayRead).only(engine.Never(), o.matter, engine.MayRead, engine.MayUse))
+		for _, guess := range []string{"1", "2", "none"} {
+			denied(t, "update to "+guess, tryUpdate(t, r, o.page, "1a", "matter", guess))
+			denied(t, "save of "+guess, trySave(t, r, record(o.page, "1a", "matter", guess)))
+			denied(t, "save of several", trySave(t, r, record(o.page, "0a", "matter", guess), record(o.page, "1a", "matter", guess)))
+		}
+		allowed(t, "nothing", tryUpdate(t, r, o.page, "1a", "text", "x"))
+		same(t, "what may be read and is sent back", tryUpdate(t, r, o.page, "1b", "matter", "1") == nil, read.Op != engine.OpConst)
 	}
-	allowed(t, "nothing", tryUpdate(t, r, o.page, "1a", "text", "x"))
 }
 
 // guardReclass makes items such of another class by saving them as that: it

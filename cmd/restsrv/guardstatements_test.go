@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// guardedLibrary is the library with books that have an owner, to whom a role
+// gives them.
+var guardedLibrary = strings.NewReplacer(
+	`{"name": "book", "properties": [`, `{"name": "book", "properties": [{"name": "owner", "type": "string", "indexed": true}, {"name": "price", "type": "int", "nullable": true}, `,
+	`"options": {"dataRepo": "ion://dataRepo", "metaRepo"`, `"options": {"dataRepo": "ion://securedDataRepo", "metaRepo"`,
+	`"namespace": "lib",`, `"namespace": "lib", "globals": {"plugins": {"securedDataRepo": {"options": {"roleMap": {"book@lib": {"OWNER": {"attribute": "owner"}}}}}}},`,
+	`"authMode": {"crud": "none", "acceptor": "none"}`, `"authMode": {}`,
+).Replace(library)
+
+// TestStatementsUnderGuard counts what permissions cost: nothing for who may do
+// everything with a class, whatever is hidden of it, and for others a number
+// that does not depend on that of the objects.
+func TestStatementsUnderGuard(t *testing.T) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) { statementsUnderGuard(t, "") })
+	t.Run("postgres", func(t *testing.T) { statementsUnderGuard(t, pgtest.Database(t)) })
+}
+
+func statementsUnderGuard(t *testing.T, db string) {
+	c := &caseRun{T: t, dir: t.TempDir(), db: db, vars: vars{}}
+	defer c.stopServer()
+	c.save("deploy.json", guardedLibrary)
+	c.startServer("-log", "debug")
+	for _, name := range []string{"wide", "owner"} {
+		if _, err := c.command("restsrv user add "+name+"@local", "password of "+name+"\npassword of "+name+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		for _, class := range []string{"author", "shelf", "labelled"} {
+			c.grant(name+"@local", "c:::"+class+"@lib", "full")
+		}
+	}
+	c.grant("wide@local", "c:::book@lib", "full")
+	c.grant("OWNER", "c:::book@lib", "full")
+	c.grant("nobody", "a:::book@lib.price", "full")
+
+	books := func(account, from string, n int) string {
+		var records []string
+		for i := range n {
+			records = append(records, fmt.Sprintf(`{"_class":"book@lib","_id":"%s%d","owner":"%s@local","author":"a%d","shelf":"s%d"}`, from, i, account, i, i%10))
+		}
+		return "[" + strings.Join(records, ",") + "]"
+	}
+	var others []string
+	for i := range 100 {
+		others = append(others, fmt.Sprintf(`{"_class":"author@lib","_id":"a%d","name":"A"}`, i), fmt.Sprintf(`{"_class":"shelf@lib","_id":"s%d"}`, i%10))
+	}
+	c.costs("admin", "POST", "acceptor", "["+strings.Join(others, ",")+"]")
+	cost := map[string][]int{}
+	for _, account := range []string{"admin", "wide", "owner"} {
+		c.costs(account, "GET", "crud/book@lib", "") // its permissions are known by then
+		for _, n := range []int{10, 100} {
+			from := fmt.Sprint(account, n, "x")
+			insert := c.costs(account, "POST", "acceptor", books(account, from, n))
+			update := c.costs(account, "POST", "acceptor", books(account, from, n))
+			cost[account] = append(cost[account], insert, update)
+		}
+		cost[account] = append(cost[account],
+			c.costs(account, "POST", "crud/book@lib", fmt.Sprintf(`{"owner":"%s@local","author":"a1"}`, account)),
+			c.costs(account, "PATCH", "crud/book@lib/"+account+"10x1", `{"author":"a2"}`),
+			c.costs(account, "GET", "crud/book@lib/"+account+"10x1", ""), c.costs(account, "GET", "crud/book@lib/"+account+"10x1?_eager=author|shelf", ""),
+			c.costs(account, "GET", "crud/book@lib?_count=1", ""), c.costs(account, "GET", "crud/book@lib?_count=100&_total=1", ""),
+			c.costs(account, "GET", "crud/book@lib?_count=1&_eager=author|shelf", ""), c.costs(account, "GET", "crud/book@lib?_count=100&_eager=author|shelf", ""))
+	}
+	free, wide, owner := cost["admin"], cost["wide"], cost["owner"]
+	if fmt.Sprint(free) != fmt.Sprint(wide) {
+		t.Errorf("who may do everything takes %v statements, who may do so with the class %v", free, wide)
+	}
+	if fmt.Sprint(free[6:]) != "[1 3 1 2 3 3]" || fmt.Sprint(owner[6:]) != fmt.Sprint(free[6:]) {
+		t.Errorf("reading takes %v, and by a role %v", free[6:], owner[6:])
+	}
+	for i := range 2 {
+		few, many := owner[i]-free[i], owner[i+2]-free[i+2]
+		if few <= 0 || many > few {
+			t.Errorf("a role adds %d statements to a save of 10, %d to one of 100", few, many)
+		}
+	}
+	if created, changed := owner[4]-free[4], owner[5]-free[5]; created > 2 || changed > 3 {
+		t.Errorf("a role adds %d statements to the creation and %d to the change of an object", created, changed)
+	}
+}
+
+func (c *caseRun) grant(subject, resource, permission string) {
+	c.Helper()
+	if out, err := c.command("restsrv acl grant "+subject+" "+resource+" "+permission, ""); err != nil {
+		c.Fatal(err, out)
+	}
+}
+
+// costs sends a request and returns how many statements on objects it takes.
+func (c *caseRun) costs(account, method, path, body string) (statements int) {
+	c.Helper()
+	req, err := http.NewRequestWithContext(c.Context(), method, "http://"+c.addr+"/rest/"+path, strings.NewReader(body))
+	if err != nil {
+		c.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	password := "password of " + account
+	if account == "admin" {
+		password = "secret"
+	}
+	req.SetBasicAuth(account+"@local", password)
+	before := len(c.log.String())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, _ := io.ReadAll(resp.Body); resp.StatusCode/100 != 2 {
+		c.Errorf("%s %s by %s answers %s: %s", method, path, account, resp.Status, answer)
+	}
+	for line := range strings.Lines(c.log.String()[before:]) {
+		if strings.Contains(line, "msg=statement") && strings.Contains(line, `@lib`) {
+			statements++
+		}
+	}
+	return statements
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+)
+
+// revocationTime is how long, after a change was answered, another process may
+// still let in who was let in before.
+const revocationTime = time.Second
+
+// byCommand stands for the server when none did a change.
+const byCommand = -1
+
+// revocation is a change that takes something from one who has it by many ways.
+type revocation struct {
+	name   string
+	by     int            // the server that does it, which must follow at once
+	change func(w *ways)  // returns when it is done
+	after  map[string]int // how the ways are answered from then on that end; the others go on
+}
+
+// ended is what is answered when the account itself is not let in any more.
+func ended() map[string]int {
+	return map[string]int{"password": 401, "token": 403, "bearer": 401, "session": 302, "gateway": 302}
+}
+
+// refused is what is answered when the account may not do it any more.
+func refused() map[string]int {
+	return map[string]int{"password": 403, "token": 403, "bearer": 403}
+}
+
+func revocations() []revocation {
+	return []revocation{
+		{"a token, by DELETE /rest/token/ID", 0, func(w *ways) { w.must(200, w.send(0, "DELETE", "/rest/token/"+w.tokenID, nil, w.password)) }, map[string]int{"token": 403}},
+		{"an access token, by POST /oauth2/revoke", 1, func(w *ways) { w.revoke(1, w.access) }, map[string]int{"bearer": 401}},
+		{"a refresh token, by POST /oauth2/revoke", 0, func(w *ways) { w.revoke(0, w.refresh) }, map[string]int{"bearer": 401}},
+		{"a session, by POST /auth/logout", 1, func(w *ways) { w.must(302, w.send(1, "POST", "/auth/logout", nil, w.session)) }, map[string]int{"session": 302, "gateway": 302}},
+		{"an account, by restsrv user disable", byCommand, func(w *ways) { w.restsrv("", "user", "disable", w.id) }, ended()},
+		{"a password, by restsrv user passwd", byCommand, func(w *ways) { w.restsrv("another", "user", "passwd", w.id) }, ended()},
+		{"a role of an account, by restsrv user role remove", byCommand, func(w *ways) { w.restsrv("", "user", "role", "remove", w.id, w.role) }, refused()},
+		{"a role, by restsrv acl role remove", byCommand, func(w *ways) { w.restsrv("", "acl", "role", "remove", w.role) }, refused()},
+		{"a permission, by restsrv acl deny", byCommand, func(w *ways) { w.restsrv("", "acl", "deny", w.role, "c:::note@two", "read") }, refused()},
+		{"a client, by restsrv client remove", byCommand, func(w *ways) { w.restsrv("", "client", "remove", w.client) }, map[string]int{"bearer": 401, "own": 401}},
+		{"a client's secret, by restsrv client secret", byCommand, func(w *ways) { w.restsrv("", "client", "secret", w.client) }, map[string]int{"own": 401}},
+		{"the gateway's account, by restsrv user disable", byCommand, func(w *ways) { w.restsrv("", "user", "disable", "gw@system") }, map[string]int{"gateway": 500}},
+	}
+}
+
+// TestRevocation runs two servers on one database. An account, and a client that
+// acts for it, come to both by every way there is; then something is taken from
+// them. The ways that depend on it end: on the server that did it with the next
+// request, elsewhere with every request that begins a second later. The ways
+// that do not depend on it go on.
+//
+// A machine that does not let processes run proves nothing about them. So a
+// measurement that came out late is made again, twice at most, but only if this
+// process itself was kept from running for a fifth of the time in question
+// meanwhile; without that it fails at once.
+func TestRevocation(t *testing.T) {
+	t.Parallel()
+	two := startTwo(t)
+	n := 0
+	for _, r := range revocations() {
+		t.Run(r.name, func(t *testing.T) {
+			servers := two
+			for try := 1; ; try++ {
+				n++
+				w := servers.ways(t, n)
+				stalls := watchStalls()
+				late := w.measure(r)
+				stalled := stalls()
+				switch {
+				case late == "":
+					return
+				case stalled < revocationTime/5 || try == 3:
+					t.Fatalf("%s (this process stalled for at most %v)\n%s\n%s", late, stalled, servers.servers[0].log(), servers.servers[1].log())
+				}
+				t.Logf("measured again: %s, but this process stalled for %v", late, stalled)
+				servers = startTwo(t)
+			}
+		})
+	}
+}
+
+// measure does the change and follows each way on both servers. It returns
+// what went on for too long, "" for nothing.
+func (w *ways) measure(r revocation) (late string) {
+	w.t.Helper()
+	tries := w.all()
+	each := func(do func(way string, server int)) {
+		var wg sync.WaitGroup
+		for way := range tries {
+			for server := range w.two.servers {
+				wg.Go(func() { do(way, server) })
+			}
+		}
+		wg.Wait()
+	}
+	for range 2 { // the second time they are remembered
+		each(func(way string, server int) {
+			if got := tries[way](server); got != http.StatusOK {
+				w.t.Errorf("before: %s on server %d: %d", way, server, got)
+			}
+		})
+	}
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+	r.change(w)
+	done := time.Now()
+	var mu sync.Mutex
+	each(func(way string, server int) {
+		if r.after[way] == 0 {
+			return
+		}
+		for {
+			began := time.Since(done)
+			switch got := tries[way](server); {
+			case got != http.StatusOK: // what it must be is seen in the end
+				w.t.Logf("%s on server %d ended %v after the change", way, server, began.Round(time.Millisecond))
+				return
+			case server == r.by:
+				w.t.Errorf("%s goes on on server %d, which did it itself", way, server)
+				return
+			case began > revocationTime:
+				mu.Lock()
+				late = fmt.Sprintf("%s on server %d goes on %v after the change", way, server, began)
+				mu.Unlock()
+				return
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	if late != "" {
+		return late
+	}
+	time.Sleep(time.Until(done.Add(revocationTime)))
+	each(func(way string, server int) {
+		want := r.after[way]
+		if want == 0 {
+			want = http.StatusOK
+		}
+		if got := tries[way](server); got != want {
+			w.t.Errorf("a second later: %s on server %d: %d, want %d", way, server, got, want)
+		}
+	})
+	return ""
+}
+
+// watchStalls notes for how long at most this process was kept from running
+// until the function that it returns is called.
+func watchStalls() (most func() time.Duration) {
+	stop, worst := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		const nap = 5 * time.Millisecond
+		var longest time.Duration
+		for {
+			began := time.Now()
+			select {
+			case <-stop:
+				worst <- longest
+				return
+			case <-time.After(nap):
+				longest = max(longest, time.Since(began)-nap)
+			}
+		}
+	}()
+	return func() time.Duration {
+		close(stop)
+		return <-worst
+	}
+}
+
+// revoke revokes a token of the client at a server.
+func (w *ways) revoke(server int, token string) {
+	w.t.Helper()
+	w.must(200, w.send(server, "POST", "/oauth2/revoke", url.Values{"token": {token}}, w.secret))
+}

@@ -1,0 +1,122 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+// waiting are those who wait for turns, and in which order they came.
+type waiting struct {
+	*testing.T
+	q    *turns
+	all  sync.WaitGroup
+	mu   sync.Mutex
+	came []string
+}
+
+// wait lines up from an address, and leaves as soon as its turn has come.
+func (w *waiting) wait(name, address string, ahead bool) {
+	w.Helper()
+	before := w.lined()
+	w.all.Go(func() {
+		err := w.q.enter(context.Background(), networkOf(netip.MustParseAddr(address)), ahead)
+		became := name
+		if err != nil {
+			became = "no " + name
+		}
+		w.mu.Lock()
+		w.came = append(w.came, became)
+		w.mu.Unlock()
+		if err == nil {
+			w.q.leave()
+		}
+	})
+	for end := time.Now().Add(5 * time.Second); w.lined() == before; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			w.Fatalf("%s neither waits nor is refused", name)
+		}
+	}
+}
+
+// lined changes when somebody lines up or is refused.
+func (w *waiting) lined() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.q.mu.Lock()
+	defer w.q.mu.Unlock()
+	return fmt.Sprint(w.q.lines, w.q.first, w.came)
+}
+
+func newWaiting(t *testing.T, room int) *waiting {
+	w := &waiting{T: t, q: newTurns(1, room)}
+	if err := w.q.enter(context.Background(), netip.Prefix{}, false); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *waiting) want(order ...string) {
+	w.Helper()
+	w.q.leave()
+	w.all.Wait()
+	if !slices.Equal(w.came, order) {
+		w.Errorf("the turns were %q, want %q", w.came, order)
+	}
+	if computing, waiting := w.q.counts(); computing != 0 || waiting != 0 || len(w.q.lines) != 0 || len(w.q.order) != 0 || len(w.q.first) != 0 {
+		w.Errorf("afterwards %d compute and %d wait: %+v", computing, waiting, w.q)
+	}
+}
+
+// S6: who floods from one network waits behind the one request of another, and
+// gives up its place to it when there is none left. A /64 is one network.
+func TestFloodTakesTurns(t *testing.T) {
+	w := newWaiting(t, 4)
+	for i := range 4 {
+		w.wait(fmt.Sprint("flood", i), fmt.Sprintf("2001:db8::%d", i+1), false)
+	}
+	w.wait("flood4", "2001:db8::ffff", false)
+	w.wait("ann", "10.0.0.1", false)
+	w.wait("bob", "10.0.0.2", false)
+	w.wait("known", "2001:db8::1", true)
+	w.want("no flood4", "no flood3", "no flood2", "known", "flood0", "ann", "bob", "flood1")
+}
+
+// Where everybody waits once nobody gives way.
+func TestTurnsOfMany(t *testing.T) {
+	w := newWaiting(t, 3)
+	for i := range 4 {
+		w.wait(fmt.Sprint(i), fmt.Sprintf("10.0.0.%d", i+1), false)
+	}
+	w.want("no 3", "0", "1", "2")
+}
+
+// A request that ends gives its place in the line, or the turn that came
+// meanwhile, to others.
+func TestTurnGivenUp(t *testing.T) {
+	q := newTurns(1, 100)
+	var all sync.WaitGroup
+	for i := range 200 {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i%5)*time.Millisecond)
+			defer cancel()
+			err := q.enter(ctx, networkOf(netip.AddrFrom4([4]byte{10, 0, 0, byte(i % 7)})), i%3 == 0)
+			if err == nil {
+				time.Sleep(100 * time.Microsecond)
+				q.leave()
+			} else if code := engine.CodeOf(err); code != engine.Timeout && code != engine.Unavailable {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if computing, waiting := q.counts(); computing != 0 || waiting != 0 || q.free != 1 || len(q.order) != 0 {
+		t.Errorf("afterwards %d compute and %d wait, %d are free", computing, waiting, q.free)
+	}
+}

@@ -1,0 +1,68 @@
+package remember
+
+import (
+	"testing"
+	"time"
+)
+
+type thing struct {
+	Entry
+	name string
+}
+
+func named(name string, expires time.Duration) *thing {
+	return &thing{Entry{Expires: expires}, name}
+}
+
+// A memory that is full makes room: for one, or of all that has expired.
+func TestMemoryIsBounded(t *testing.T) {
+	m := New[*thing]()
+	for i := range Most + 500 {
+		m.Put(Key{byte(i), byte(i >> 8), byte(i >> 16)}, named("", time.Hour), 0, 0)
+	}
+	if n := len(m.entries); n != Most {
+		t.Errorf("%d entries are remembered, want %d", n, Most)
+	}
+	late := named("late", 2*time.Hour)
+	m.Put(Key{255, 255, 255}, late, 0, time.Hour)
+	if n := len(m.entries); n != 1 || m.Find(Key{255, 255, 255}) != late {
+		t.Errorf("%d entries are left once the others expired, want 1", n)
+	}
+}
+
+// What was proven before something was forgotten may rest on that.
+func TestMemoryForgets(t *testing.T) {
+	m := New[*thing]()
+	ann, bob := named("ann", time.Hour), named("bob", time.Hour)
+	m.Put(Key{1}, ann, m.Generation(), 0)
+	m.Put(Key{2}, bob, m.Generation(), 0)
+	before := m.Generation()
+	m.Forget(func(e *thing) bool { return e.name == "ann" })
+	if m.Find(Key{1}) != nil || !ann.Ended() || m.Find(Key{2}) != bob || bob.Ended() {
+		t.Error("not ann alone was forgotten")
+	}
+	m.Put(Key{3}, named("late", time.Hour), before, 0)
+	if m.Find(Key{3}) != nil {
+		t.Error("what was proven before is remembered")
+	}
+	m.Put(Key{3}, named("late", time.Hour), m.Generation(), time.Hour)
+	if m.Find(Key{3}) != nil {
+		t.Error("what has expired is remembered")
+	}
+}
+
+// Dropping ends an entry, and not the one that came in its place.
+func TestMemoryDrops(t *testing.T) {
+	m := New[*thing]()
+	old, young := named("old", time.Hour), named("young", time.Hour)
+	m.Put(Key{1}, old, 0, 0)
+	m.Put(Key{1}, young, 0, 0)
+	m.Drop(Key{1}, old)
+	if !old.Ended() || young.Ended() || m.Find(Key{1}) != young {
+		t.Error("dropping the old entry has ended the young one")
+	}
+	m.Drop(Key{1}, young)
+	if m.Find(Key{1}) != nil || m.Generation() != 0 {
+		t.Error("the entry is still there, or others were doubted")
+	}
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"maps"
+
+	"restsrv/engine"
+)
+
+// recall gives the entries what is stored of their items.
+func (sv *save) recall(p *plan, group []entry, keys []any) error {
+	items, err := sv.store.locked(sv.w, p.table, keys)
+	if err != nil {
+		return err
+	}
+	byID := make(map[string]*engine.Item, len(items))
+	for _, it := range items {
+		byID[it.ID] = it
+	}
+	read, err := sv.read(items...)
+	if err != nil {
+		return err
+	}
+	for i := range group {
+		e := &group[i]
+		e.was = byID[keyText(e.key)]
+		e.unread = e.was != nil && !read[e.was.ID]
+	}
+	return nil
+}
+
+// recalled is recall for an entry whose stored item is known.
+func (sv *save) recalled(e *entry, before *engine.Item) error {
+	e.was = before
+	if before == nil || !sv.points(e) {
+		return nil
+	}
+	read, err := sv.read(before)
+	e.unread = !read[before.ID]
+	return err
+}
+
+// read finds which of some items of one table the account may read.
+func (sv *save) read(items ...*engine.Item) (map[string]bool, error) {
+	all := map[string]bool{}
+	keys := map[*engine.Class][]any{}
+	for _, it := range items {
+		switch f := sv.guard.rows(engine.MayRead, it.Class); {
+		case f == nil:
+			all[it.ID] = true
+		case f.Op != engine.OpConst:
+			keys[it.Class] = append(keys[it.Class], keyOf(it))
+		}
+	}
+	for c, some := range keys {
+		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: sv.store.plans[c], of: []engine.Permission{engine.MayRead}}, some)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
+	}
+	return all, nil
+}
