@@ -102,6 +102,7 @@ func accessScenarios(admin string) []scenario {
 	return []scenario{
 		gated("GET one, may read the class", reader, one, 0),
 		gated("list of 20, may read the class", reader, list, 20),
+		gated("20 by indexed text, may read the class", reader, group("signed/note@bench/?_count=20&"), 20),
 		gated("GET one, an attribute is hidden", partial, one, 0),
 		gated("list of 20, an attribute is hidden", partial, list, 20),
 		gated("20 of a group, which a role gives", member, few, 20),
