@@ -346,13 +346,14 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
-// admitStaying refuses to name members that the account may not know of: that
-// nothing changes would tell that they are members.
+// admitStaying refuses to name members that the account may neither read nor
+// make members: that nothing changes would tell that they are. Using them is to
+// know that they are there, and not at what they point.
 func (sv *save) admitStaying(p *engine.Property, ids []any) error {
-	if len(ids) == 0 || !sv.guard.restricts(p.Target) {
+	if len(ids) == 0 || sv.guard.rows(engine.MayRead, p.Target) == nil {
 		return nil
 	}
-	known := wish{plan: sv.store.plans[p.Target], of: []engine.Permission{engine.MayRead, engine.MayUse, engine.MayWrite}}
+	known := wish{plan: sv.store.plans[p.Target], of: []engine.Permission{engine.MayRead, engine.MayWrite}}
 	found, err := sv.store.admitted(sv.w, sv.guard, known, ids)
 	if err == nil && len(found) < len(ids) {
 		err = engine.Denied()

@@ -129,6 +129,10 @@ func guardBack(t *testing.T, open Open) {
 	pages("0", "0a", "0b")
 	allowed(t, "unseen ones are not known to leave", tryUpdate(t, blind, o.matter, "0", "pages", eject("0b")))
 	pages("0", "0a", "0b")
+	// Who uses all is told which there are, and not where they belong.
+	using := under(o, new(rules).only(own, o.page, engine.MayRead, engine.MayWrite))
+	denied(t, "unseen, to use", tryUpdate(t, using, o.matter, "0", "pages", put("1b")))
+	denied(t, "unseen, to use, a member already", tryUpdate(t, using, o.matter, "0", "pages", put("0b")))
 	// A member must be one's own afterwards too.
 	placed := under(o, new(rules).only(parsed(t, o.page, `{"matter.owner":"ann"}`), o.page, engine.MayWrite))
 	denied(t, "from where it may not be changed", tryUpdate(t, placed, o.matter, "2", "pages", put("1a")))
