@@ -19,6 +19,27 @@ func offered(r *http.Request, from engine.Caller) (engine.Credentials, error) {
 	return c, nil
 }
 
+// sameSite refuses what another site makes a browser send that changes
+// something: a browser that was once given a password for Basic authentication
+// sends it along with any form. Other clients do not tell of sites (W3C Fetch
+// Metadata).
+func sameSite(r *http.Request) error {
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions:
+		return nil
+	}
+	site := r.Header["Sec-Fetch-Site"]
+	if len(site) > 0 && site[0] == "cross-site" && isBasic(r.Header.Get("Authorization")) {
+		return engine.Errorf(engine.Forbidden, "cross-site", "the request comes from a page of another site")
+	}
+	return nil
+}
+
+func isBasic(authorization string) bool {
+	scheme, _, _ := strings.Cut(authorization, " ")
+	return strings.EqualFold(scheme, "Basic")
+}
+
 // account proves who sends a request to a service of that mode.
 func (s *Server) account(r *http.Request, mode engine.AuthMode, x *exchange) (*engine.Account, error) {
 	if mode == engine.AuthNone {
@@ -30,6 +51,9 @@ func (s *Server) account(r *http.Request, mode engine.AuthMode, x *exchange) (*e
 	}
 	if mode == engine.AuthOAuth {
 		return s.bearer(r, x)
+	}
+	if err := sameSite(r); err != nil {
+		return nil, err
 	}
 	return s.cfg.Auth.Authenticate(r.Context(), mode, c)
 }
