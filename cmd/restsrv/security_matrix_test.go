@@ -331,6 +331,9 @@ func (w *secretWorld) all(probes []probe, account string) []string {
 
 // TestS1Matrix is the whole of it.
 func TestS1Matrix(t *testing.T) {
+	if raceDetector {
+		t.Skip("thousands of requests, one after the other: the run without the race detector makes them")
+	}
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); playMatrix(t, "") })
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); playMatrix(t, pgtest.Database(t)) })
@@ -339,6 +342,9 @@ func TestS1Matrix(t *testing.T) {
 // TestS1MatrixOfAllRows is for one who may read every person, team and note, and
 // no hidden attribute: nothing else stands between.
 func TestS1MatrixOfAllRows(t *testing.T) {
+	if raceDetector {
+		t.Skip("thousands of requests, one after the other: the run without the race detector makes them")
+	}
 	t.Parallel()
 	play := func(t *testing.T, db string) {
 		t.Parallel()
