@@ -211,6 +211,9 @@ func (s *requestServer) until(request []byte) {
 // limited: the rest is net/http's and the database's. It is no parallel test:
 // it counts what the process does.
 func TestRequestsAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("pools drop what they are given under the race detector")
+	}
 	s := newRequestServer(t)
 	var administrator float64
 	for i, w := range s.ways() {

@@ -109,18 +109,3 @@ func BenchmarkAuthenticate(b *testing.B) {
 		})
 	})
 }
-
-// TestAuthenticationAllocates: what Basic has is decoded, nothing else is made.
-func TestAuthenticationAllocates(t *testing.T) {
-	most := map[string]float64{"Basic": 2, "Token": 1, "OAuth2": 1}
-	newProving(t).remembered(t, func(name string, prove func() (*engine.Account, error)) {
-		got := testing.AllocsPerRun(200, func() {
-			if _, err := prove(); err != nil {
-				t.Fatal(err)
-			}
-		})
-		if got > most[name] {
-			t.Errorf("%s: %v allocations, expected %v", name, got, most[name])
-		}
-	})
-}
