@@ -1,6 +1,9 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // SystemClass makes a class of what the server keeps for itself, such as
 // accounts and sessions. Its name begins with #, as no application's can. Its
@@ -39,4 +42,37 @@ func AsServer(ctx context.Context) context.Context {
 		ctx = WithAccount(ctx, nil)
 	}
 	return WithGuard(ctx, nil)
+}
+
+// Named is one value for ValuesOf.
+func Named(name string, value any) Field { return Field{name, value} }
+
+// ValuesOf makes values of a system class; what is not named stays Absent. It
+// panics for a name that the class does not have.
+func ValuesOf(c *Class, sets ...Field) Values {
+	v := NewValues(c)
+	for _, s := range sets {
+		v[c.Property(s.Name).Index] = s.Value
+	}
+	return v
+}
+
+// Text returns a text value of the item; "" for null and for what is no text.
+func (it *Item) Text(name string) string {
+	s, _ := it.Get(name).(string)
+	return s
+}
+
+// Flag returns a boolean of the item; false for null.
+func (it *Item) Flag(name string) bool {
+	b, _ := it.Get(name).(bool)
+	return b
+}
+
+// When returns a moment of the item; the zero time for null.
+func (it *Item) When(name string) time.Time {
+	if i, ok := it.Get(name).(Instant); ok {
+		return i.Time()
+	}
+	return time.Time{}
 }

@@ -119,7 +119,7 @@ func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, er
 	if err != nil {
 		return false, err
 	}
-	records = append(records, engine.Record{Class: s.classes.seen, Values: values(s.classes.seen, set{"id", mark})})
+	records = append(records, engine.Record{Class: s.classes.seen, Values: engine.ValuesOf(s.classes.seen, engine.Named("id", mark))})
 	if _, err := s.data.Save(engine.AsServer(ctx), records); err != nil {
 		return false, err
 	}

@@ -66,7 +66,7 @@ func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool
 		return false, err
 	}
 	defer s.hasher.leave()
-	return !parseHash(text(item, "pwd")).matches(password), nil
+	return !parseHash(item.Text("pwd")).matches(password), nil
 }
 
 func isDuplicate(err error) bool {

@@ -72,24 +72,3 @@ func findClasses(classes []*engine.Class) (classSet, error) {
 	}
 	return s, nil
 }
-
-// set is one named value of a system item.
-type set struct {
-	name  string
-	value any
-}
-
-// values makes the values of a system item; what is not named stays Absent.
-func values(c *engine.Class, sets ...set) engine.Values {
-	v := engine.NewValues(c)
-	for _, s := range sets {
-		v[c.Property(s.name).Index] = s.value
-	}
-	return v
-}
-
-// text returns a text value of a system item, "" for null.
-func text(it *engine.Item, name string) string {
-	s, _ := it.Get(name).(string)
-	return s
-}

@@ -89,7 +89,7 @@ func (s *Store) failureCost(ctx context.Context, stored storedHash) (work, error
 		most := leastWork()
 		q := &engine.Query{Class: s.classes.account, Count: -1}
 		err := s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
-			most = most.max(parseHash(text(it, "pwd")).work())
+			most = most.max(parseHash(it.Text("pwd")).work())
 			return nil
 		})
 		if err != nil {

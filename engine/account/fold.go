@@ -61,7 +61,7 @@ func (s *Store) spelling(ctx context.Context, id string) (string, error) {
 		return "", err
 	}
 	for _, name := range old {
-		v := values(c, set{"folded", folded(name)})
+		v := engine.ValuesOf(c, engine.Named("folded", folded(name)))
 		if _, err := s.data.Update(engine.AsServer(ctx), c, name, v, engine.WriteOptions{}); err != nil && engine.CodeOf(err) != engine.NotFound {
 			s.log.Warn("an account of an older version could not be prepared for sign-ins in any letter case", "account", name, "error", err)
 		}

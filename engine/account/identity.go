@@ -11,7 +11,7 @@ import (
 // Config.Enrich finds. Errors: Unavailable when it fails, Timeout when ctx ends.
 func (s *Store) identity(ctx context.Context, item *engine.Item) (*engine.Account, error) {
 	a := &engine.Account{
-		ID: item.ID, Name: text(item, "name"), Roles: splitRoles(text(item, "roles")), Revision: item.Revision,
+		ID: item.ID, Name: item.Text("name"), Roles: splitRoles(item.Text("roles")), Revision: item.Revision,
 		Properties: properties(item),
 	}
 	if s.enrich == nil {
@@ -46,7 +46,7 @@ func disabled(item *engine.Item) bool {
 
 // properties are the stored properties of an account.
 func properties(item *engine.Item) engine.Fields {
-	fields, _ := engine.JSONText(text(item, "properties")).Decode().(engine.Fields)
+	fields, _ := engine.JSONText(item.Text("properties")).Decode().(engine.Fields)
 	return fields
 }
 
@@ -61,5 +61,5 @@ func propertiesText(p engine.Fields) any {
 // SetProperties stores what applications know of an account, in place of what
 // they knew. Errors: NotFound.
 func (s *Store) SetProperties(ctx context.Context, id string, p engine.Fields) error {
-	return s.change(ctx, id, "properties", set{"properties", propertiesText(p)})
+	return s.change(ctx, id, "properties", engine.Named("properties", propertiesText(p)))
 }

@@ -112,16 +112,16 @@ func exists(id string) error {
 
 // newAccount is what is stored of an account whose password has the hash.
 func (s *Store) newAccount(a Account, hash string) engine.Values {
-	return values(s.classes.account,
-		set{"id", a.ID},
-		set{"name", a.Name},
-		set{"pwd", hash},
-		set{"pwdDate", engine.InstantOf(s.clock())},
-		set{"disabled", a.Disabled},
-		set{"needPwdReset", a.NeedPwdReset},
-		set{"roles", strings.Join(a.Roles, "\n")},
-		set{"properties", propertiesText(a.Properties)},
-		set{"folded", folded(a.ID)},
+	return engine.ValuesOf(s.classes.account,
+		engine.Named("id", a.ID),
+		engine.Named("name", a.Name),
+		engine.Named("pwd", hash),
+		engine.Named("pwdDate", engine.InstantOf(s.clock())),
+		engine.Named("disabled", a.Disabled),
+		engine.Named("needPwdReset", a.NeedPwdReset),
+		engine.Named("roles", strings.Join(a.Roles, "\n")),
+		engine.Named("properties", propertiesText(a.Properties)),
+		engine.Named("folded", folded(a.ID)),
 	)
 }
 
@@ -151,9 +151,9 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 		return err
 	}
 	err = s.change(ctx, id, "password",
-		set{"pwd", hash},
-		set{"pwdDate", engine.InstantOf(s.clock())},
-		set{"needPwdReset", false},
+		engine.Named("pwd", hash),
+		engine.Named("pwdDate", engine.InstantOf(s.clock())),
+		engine.Named("needPwdReset", false),
 	)
 	if err != nil {
 		return err
@@ -164,17 +164,17 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 // Disable makes an account unable to sign in, by password or token, at once;
 // in other processes within a second. Errors: NotFound.
 func (s *Store) Disable(ctx context.Context, id string) error {
-	return s.change(ctx, id, "disabled", set{"disabled", true})
+	return s.change(ctx, id, "disabled", engine.Named("disabled", true))
 }
 
 // Enable undoes Disable; the account's tokens count again. Errors: NotFound.
 func (s *Store) Enable(ctx context.Context, id string) error {
-	return s.change(ctx, id, "enabled", set{"disabled", false})
+	return s.change(ctx, id, "enabled", engine.Named("disabled", false))
 }
 
 // change stores values of an account and tells what happened to it.
-func (s *Store) change(ctx context.Context, id, what string, sets ...set) error {
-	_, err := s.data.Update(engine.AsServer(ctx), s.classes.account, id, values(s.classes.account, sets...), engine.WriteOptions{})
+func (s *Store) change(ctx context.Context, id, what string, sets ...engine.Field) error {
+	_, err := s.data.Update(engine.AsServer(ctx), s.classes.account, id, engine.ValuesOf(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)
 	switch {
 	case err == nil:
@@ -226,8 +226,8 @@ func unknown(id string) error {
 func describe(it *engine.Item) Account {
 	reset, _ := it.Get("needPwdReset").(bool)
 	return Account{
-		ID: it.ID, Name: text(it, "name"), Roles: splitRoles(text(it, "roles")),
-		Disabled: disabled(it), NeedPwdReset: reset, PasswordDate: when(it, "pwdDate"),
+		ID: it.ID, Name: it.Text("name"), Roles: splitRoles(it.Text("roles")),
+		Disabled: disabled(it), NeedPwdReset: reset, PasswordDate: it.When("pwdDate"),
 		Properties: properties(it),
 	}
 }

@@ -40,7 +40,7 @@ func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) 
 		if err != nil {
 			return false, err
 		}
-		before := splitRoles(text(item, "roles"))
+		before := splitRoles(item.Text("roles"))
 		var roles []string
 		for _, r := range next(slices.Clone(before)) {
 			if !slices.Contains(roles, r) {
@@ -53,7 +53,7 @@ func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) 
 		if err := checkRoles(roles); err != nil {
 			return false, err
 		}
-		v := values(s.classes.account, set{"roles", strings.Join(roles, "\n")})
+		v := engine.ValuesOf(s.classes.account, engine.Named("roles", strings.Join(roles, "\n")))
 		match := &engine.Match{Revisions: []uint64{item.Revision}}
 		_, err = s.data.Update(engine.AsServer(ctx), s.classes.account, id, v, engine.WriteOptions{Match: match})
 		s.forgetAccount(id)

@@ -25,7 +25,7 @@ func (s *Store) RolesOf(ctx context.Context, ids []string) ([]string, error) {
 		}
 		q := &engine.Query{Class: s.classes.account, Filter: found, Count: -1}
 		err = s.data.List(engine.AsServer(ctx), q, func(item *engine.Item) error {
-			for _, r := range splitRoles(text(item, "roles")) {
+			for _, r := range splitRoles(item.Text("roles")) {
 				if !slices.Contains(roles, r) {
 					roles = append(roles, r)
 				}

@@ -259,7 +259,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	}
 	var stored storedHash
 	if c.item != nil {
-		stored = parseHash(text(c.item, "pwd"))
+		stored = parseHash(c.item.Text("pwd"))
 	}
 	cost, err := s.failureCost(ctx, stored)
 	if err != nil {
@@ -293,7 +293,7 @@ func reason(item *engine.Item, matches bool) string {
 // renewHash stores a hash of the current kind and returns the item as it is
 // then. The sign-in counts even if that fails; the next one tries again.
 func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
-	v := values(s.classes.account, set{"pwd", hash})
+	v := engine.ValuesOf(s.classes.account, engine.Named("pwd", hash))
 	match := &engine.Match{Revisions: []uint64{item.Revision}}
 	updated, err := s.data.Update(engine.AsServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
 	switch engine.CodeOf(err) {

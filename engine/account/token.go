@@ -41,12 +41,12 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if token == nil {
 		return nil, badToken()
 	}
-	left := when(token, "expires").Sub(s.clock())
+	left := token.When("expires").Sub(s.clock())
 	if left <= 0 {
 		s.removeExpired(ctx, token.ID)
 		return nil, badToken()
 	}
-	item, err := s.find(ctx, s.classes.account, text(token, "account"))
+	item, err := s.find(ctx, s.classes.account, token.Text("account"))
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (s *Store) liveTokens(ctx context.Context, account string) ([]*engine.Item,
 	}
 	now, live := s.clock(), items[:0]
 	for _, it := range items {
-		if when(it, "expires").After(now) {
+		if it.When("expires").After(now) {
 			live = append(live, it)
 		} else {
 			s.removeExpired(ctx, it.ID)
@@ -199,14 +199,14 @@ func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string
 	secret := hex.EncodeToString(random[:tokenBytes])
 	hash := sha256.Sum256([]byte(secret))
 	now := s.clock()
-	item, err := s.data.Create(engine.AsServer(ctx), s.classes.token, values(s.classes.token,
-		set{"id", hex.EncodeToString(random[tokenBytes:])},
-		set{"hash", hex.EncodeToString(hash[:])},
-		set{"account", owner.ID},
-		set{"name", name},
-		set{"created", engine.InstantOf(now)},
-		set{"expires", engine.InstantOf(now.Add(lifetime))},
-		set{"pwdDate", passwordDate(owner)},
+	item, err := s.data.Create(engine.AsServer(ctx), s.classes.token, engine.ValuesOf(s.classes.token,
+		engine.Named("id", hex.EncodeToString(random[tokenBytes:])),
+		engine.Named("hash", hex.EncodeToString(hash[:])),
+		engine.Named("account", owner.ID),
+		engine.Named("name", name),
+		engine.Named("created", engine.InstantOf(now)),
+		engine.Named("expires", engine.InstantOf(now.Add(lifetime))),
+		engine.Named("pwdDate", passwordDate(owner)),
 	), engine.WriteOptions{})
 	return secret, item, err
 }
@@ -231,23 +231,14 @@ func (s *Store) Revoke(ctx context.Context, account, id string) error {
 	if err != nil {
 		return err
 	}
-	if item == nil || text(item, "account") != account {
+	if item == nil || item.Text("account") != account {
 		return engine.Errorf(engine.NotFound, "unknown-token", "there is no token %s", engine.Quote(id))
 	}
 	return s.removeToken(ctx, id)
 }
 
 func describeToken(it *engine.Item) engine.Token {
-	return engine.Token{ID: it.ID, Name: text(it, "name"), Created: when(it, "created"), Expires: when(it, "expires")}
-}
-
-// when returns a moment of a system item; the zero time for null.
-func when(it *engine.Item, name string) time.Time {
-	i, ok := it.Get(name).(engine.Instant)
-	if !ok {
-		return time.Time{}
-	}
-	return i.Time()
+	return engine.Token{ID: it.ID, Name: it.Text("name"), Created: it.When("created"), Expires: it.When("expires")}
 }
 
 // checkText refuses names that would break a line of output.

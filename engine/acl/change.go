@@ -55,7 +55,7 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 	if item == nil || removed(item) {
 		return engine.Errorf(engine.NotFound, "unknown-role", "there is no role %s", engine.Quote(id))
 	}
-	records := []engine.Record{record(s.classes.role, set{"id", id}, set{"removed", true})}
+	records := []engine.Record{record(s.classes.role, engine.Named("id", id), engine.Named("removed", true))}
 	resources := map[string]bool{}
 	err = s.eachPermission(ctx, Filter{Subject: id}, func(p permission) {
 		records = append(records, s.revoked(p.id))
@@ -169,7 +169,7 @@ func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 	case item == nil || removed(item):
 		return engine.Errorf(engine.NotFound, "unknown-resource", "no resource %s is declared", engine.Quote(resource))
 	}
-	if err := s.save(ctx, []engine.Record{record(s.classes.resource, set{"id", resource}, set{"removed", true})}); err != nil {
+	if err := s.save(ctx, []engine.Record{record(s.classes.resource, engine.Named("id", resource), engine.Named("removed", true))}); err != nil {
 		return err
 	}
 	s.told(ctx, "resource removed", engine.Field{Name: "resource", Value: resource})
@@ -200,30 +200,30 @@ func (s *Store) granted(g engine.Grant) []engine.Record {
 	records := []engine.Record{s.declared(g.Resource)}
 	for _, name := range strings.Split(g.Permission.String(), ",") {
 		records = append(records, record(s.classes.permission,
-			set{"id", permissionID(g.Subject, g.Resource, name)},
-			set{"subject", g.Subject}, set{"resource", g.Resource}, set{"permission", name}))
+			engine.Named("id", permissionID(g.Subject, g.Resource, name)),
+			engine.Named("subject", g.Subject), engine.Named("resource", g.Resource), engine.Named("permission", name)))
 	}
 	return records
 }
 
 // revoked is the item of a permission that is taken away; save deletes it.
 func (s *Store) revoked(id string) engine.Record {
-	return record(s.classes.permission, set{"id", id}, set{"permission", nil})
+	return record(s.classes.permission, engine.Named("id", id), engine.Named("permission", nil))
 }
 
 func (s *Store) declared(resource string) engine.Record {
-	return record(s.classes.resource, set{"id", resource}, set{"removed", false})
+	return record(s.classes.resource, engine.Named("id", resource), engine.Named("removed", false))
 }
 
 func (s *Store) role(id, name string) engine.Record {
-	return record(s.classes.role, set{"id", id}, set{"name", name}, set{"removed", false})
+	return record(s.classes.role, engine.Named("id", id), engine.Named("name", name), engine.Named("removed", false))
 }
 
 // save writes the records and the item of the policy in one transaction.
 // Permissions that were taken away mean nothing from then on; that their items
 // are deleted is for tidiness.
 func (s *Store) save(ctx context.Context, records []engine.Record) error {
-	items, err := s.data.Save(engine.AsServer(ctx), append(records, record(s.classes.policy, set{"id", policyID})))
+	items, err := s.data.Save(engine.AsServer(ctx), append(records, record(s.classes.policy, engine.Named("id", policyID))))
 	s.snapshot.forget()
 	if err != nil {
 		return err

@@ -75,25 +75,9 @@ func permissionID(subject, resource, permission string) string {
 	return subject + "\t" + resource + "\t" + permission
 }
 
-// set is one named value of a system item.
-type set struct {
-	name  string
-	value any
-}
-
 // record makes a system item to save; what is not named stays as it is.
-func record(c *engine.Class, sets ...set) engine.Record {
-	v := engine.NewValues(c)
-	for _, s := range sets {
-		v[c.Property(s.name).Index] = s.value
-	}
-	return engine.Record{Class: c, Values: v}
-}
-
-// text returns a text value of a system item, "" for null.
-func text(it *engine.Item, name string) string {
-	s, _ := it.Get(name).(string)
-	return s
+func record(c *engine.Class, sets ...engine.Field) engine.Record {
+	return engine.Record{Class: c, Values: engine.ValuesOf(c, sets...)}
 }
 
 func removed(it *engine.Item) bool {

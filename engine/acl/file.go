@@ -144,7 +144,7 @@ func (s *Store) Import(ctx context.Context, f File) (Imported, error) {
 		}
 		if !there[r.ID] {
 			there[r.ID] = true
-			records = append(records, record(s.classes.resource, set{"id", r.ID}, set{"name", r.Name}, set{"removed", false}))
+			records = append(records, record(s.classes.resource, engine.Named("id", r.ID), engine.Named("name", r.Name), engine.Named("removed", false)))
 		}
 	}
 	if len(records) == 0 {

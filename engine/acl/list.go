@@ -21,7 +21,7 @@ type Filter struct{ Subject, Resource string }
 func (s *Store) Roles(ctx context.Context) (roles []Role, err error) {
 	err = s.each(ctx, s.classes.role, nil, func(it *engine.Item) {
 		if !removed(it) {
-			roles = append(roles, Role{it.ID, text(it, "name")})
+			roles = append(roles, Role{it.ID, it.Text("name")})
 		}
 	})
 	return roles, err
@@ -31,7 +31,7 @@ func (s *Store) Roles(ctx context.Context) (roles []Role, err error) {
 func (s *Store) Resources(ctx context.Context) (resources []Resource, err error) {
 	err = s.each(ctx, s.classes.resource, nil, func(it *engine.Item) {
 		if !removed(it) {
-			resources = append(resources, Resource{it.ID, text(it, "name")})
+			resources = append(resources, Resource{it.ID, it.Text("name")})
 		}
 	})
 	return resources, err
@@ -68,20 +68,20 @@ type permission struct {
 func (s *Store) eachPermission(ctx context.Context, f Filter, visit func(permission)) error {
 	c := s.classes.permission
 	var conditions []*engine.Filter
-	for _, want := range [...]set{{"subject", f.Subject}, {"resource", f.Resource}} {
-		if want.value == "" {
+	for _, want := range [...]engine.Field{engine.Named("subject", f.Subject), engine.Named("resource", f.Resource)} {
+		if want.Value == "" {
 			continue
 		}
-		equal, err := engine.Equal(c.Property(want.name), want.value)
+		equal, err := engine.Equal(c.Property(want.Name), want.Value)
 		if err != nil {
 			return err
 		}
 		conditions = append(conditions, equal)
 	}
 	return s.each(ctx, c, engine.And(conditions...), func(it *engine.Item) {
-		name := text(it, "permission")
+		name := it.Text("permission")
 		if bits, ok := engine.ParsePermission(name); ok {
-			visit(permission{engine.Grant{Subject: text(it, "subject"), Resource: text(it, "resource"), Permission: bits}, it.ID, name})
+			visit(permission{engine.Grant{Subject: it.Text("subject"), Resource: it.Text("resource"), Permission: bits}, it.ID, name})
 		}
 	})
 }

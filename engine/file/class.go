@@ -10,12 +10,10 @@ import (
 // for each file of each item. The store keeps its rows as items change; open
 // the store with it, and show it to nobody else.
 func Class() *engine.Class {
-	property := func(name string, t engine.PropertyType) *engine.Property {
-		return &engine.Property{Name: name, Caption: name, Type: t, Nullable: name != "id", Definition: className}
-	}
-	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
+	property, indexed := engine.SystemProperty, engine.SystemIndexed
+	c := engine.SystemClass(className,
 		property("id", engine.String),
-		property("hash", engine.String), // SHA-256 of the content, hex
+		indexed("hash", engine.String), // SHA-256 of the content, hex
 		property("name", engine.String),
 		property("mimeType", engine.String),
 		property("size", engine.Int),
@@ -23,15 +21,8 @@ func Class() *engine.Class {
 		property("class", engine.String), // of the item that holds it
 		property("item", engine.String),
 		property("attribute", engine.String),
-	}, Indexes: []engine.CompositeIndex{{Properties: []string{"class", "item"}}}}
-	for i, p := range c.Properties {
-		p.OrderNumber = i
-	}
-	c.Properties[1].Indexed = true
-	if err := c.Init(); err != nil {
-		panic(err) // the class above is a constant of the program
-	}
-	c.Link()
+	)
+	c.Indexes = []engine.CompositeIndex{{Properties: []string{"class", "item"}}}
 	return c
 }
 
@@ -52,13 +43,9 @@ func (s *Storage) Find(ctx context.Context, id string) (engine.HeldFile, error) 
 
 // held reads a row.
 func held(it *engine.Item) engine.HeldFile {
-	text := func(name string) string {
-		s, _ := it.Get(name).(string)
-		return s
-	}
 	size, _ := it.Get("size").(int64)
 	return engine.HeldFile{
-		StoredFile: engine.StoredFile{ID: it.ID, Name: text("name"), MimeType: text("mimeType"), Size: size, Hash: text("hash")},
-		Class:      text("class"), Item: text("item"), Attribute: text("attribute"),
+		StoredFile: engine.StoredFile{ID: it.ID, Name: it.Text("name"), MimeType: it.Text("mimeType"), Size: size, Hash: it.Text("hash")},
+		Class:      it.Text("class"), Item: it.Text("item"), Attribute: it.Text("attribute"),
 	}
 }

@@ -69,12 +69,8 @@ func (k *Keeper) row(id string, now time.Time, life time.Duration, content any) 
 		return engine.Record{}, err
 	}
 	c := k.cfg.Class
-	v := engine.NewValues(c)
-	for name, value := range map[string]any{
-		"id": id, "at": engine.InstantOf(now), "expires": engine.InstantOf(now.Add(life)), "process": k.process, "content": string(text),
-	} {
-		v[c.Property(name).Index] = value
-	}
+	v := engine.ValuesOf(c, engine.Named("id", id), engine.Named("at", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(now.Add(life))),
+		engine.Named("process", k.process), engine.Named("content", string(text)))
 	return engine.Record{Class: c, ID: id, Values: v}, nil
 }
 

@@ -69,7 +69,7 @@ func (p *Provider) first(ctx context.Context, key remember.Key) (*engine.Account
 	if err != nil {
 		return nil, err
 	}
-	left := when(it, "accessExpires").Sub(p.cfg.Now())
+	left := it.When("accessExpires").Sub(p.cfg.Now())
 	b := &bearer{Entry: remember.Entry{Expires: at + left}, grant: it.ID, account: a.ID, client: a.Client, busy: make(chan struct{}, 1)}
 	b.checked.Store(int64(at))
 	b.who.Store(a)
@@ -113,7 +113,7 @@ func (p *Provider) lookUp(ctx context.Context, key remember.Key) (*engine.Item, 
 	if err != nil {
 		return nil, nil, err
 	}
-	if it == nil || !when(it, "accessExpires").After(p.cfg.Now()) {
+	if it == nil || !it.When("accessExpires").After(p.cfg.Now()) {
 		return nil, nil, badToken()
 	}
 	stored, err := p.holder(ctx, it)
@@ -127,7 +127,7 @@ func (p *Provider) lookUp(ctx context.Context, key remember.Key) (*engine.Item, 
 	if stored == nil || c == nil {
 		return nil, nil, badToken()
 	}
-	scope, err := engine.ParseScope(text(it, "accessScope"))
+	scope, err := engine.ParseScope(it.Text("accessScope"))
 	if err != nil || !scope.Within(c.Scope) {
 		return nil, nil, badToken()
 	}

@@ -62,41 +62,6 @@ func Classes() []*engine.Class {
 	}
 }
 
-// set is one named value of a system item.
-type set struct {
-	name  string
-	value any
-}
-
-// values makes the values of a system item; what is not named stays Absent.
-func values(c *engine.Class, sets ...set) engine.Values {
-	v := engine.NewValues(c)
-	for _, s := range sets {
-		v[c.Property(s.name).Index] = s.value
-	}
-	return v
-}
-
-// text returns a text value of a system item, "" for null.
-func text(it *engine.Item, name string) string {
-	s, _ := it.Get(name).(string)
-	return s
-}
-
-// flag returns a boolean of a system item, false for null.
-func flag(it *engine.Item, name string) bool {
-	b, _ := it.Get(name).(bool)
-	return b
-}
-
-// when returns a moment of a system item; the zero time for null.
-func when(it *engine.Item, name string) time.Time {
-	if i, ok := it.Get(name).(engine.Instant); ok {
-		return i.Time()
-	}
-	return time.Time{}
-}
-
 // moment is a time as it is stored; null for the zero time.
 func moment(t time.Time) any {
 	if t.IsZero() {

@@ -177,8 +177,8 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 // clientOf is the client that a grant was given to; nil when that is gone. A
 // configured one that was taken out is not the account of the same name.
 func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
-	c, err := p.client(ctx, text(grant, "client"))
-	if err != nil || c == nil || c.ID != text(grant, "client") {
+	c, err := p.client(ctx, grant.Text("client"))
+	if err != nil || c == nil || c.ID != grant.Text("client") {
 		return nil, err
 	}
 	return c, nil

@@ -23,7 +23,7 @@ func (p *Provider) agreed(ctx context.Context, a *asked) (bool, error) {
 	if err != nil || it == nil {
 		return false, err
 	}
-	scope, err := engine.ParseScope(text(it, "scope"))
+	scope, err := engine.ParseScope(it.Text("scope"))
 	return err == nil && a.scope.Within(scope), nil
 }
 
@@ -33,9 +33,9 @@ func (p *Provider) agree(ctx context.Context, a *asked) error {
 		return nil
 	}
 	c := p.classes.consent
-	_, err := p.cfg.Data.Save(engine.AsServer(ctx), []engine.Record{{Class: c, ID: consentID(a), Values: values(c,
-		set{"id", consentID(a)}, set{"client", a.client.ID}, set{"account", a.account.ID},
-		set{"scope", optional(a.scope.String())}, set{"given", moment(p.cfg.Now())})}})
+	_, err := p.cfg.Data.Save(engine.AsServer(ctx), []engine.Record{{Class: c, ID: consentID(a), Values: engine.ValuesOf(c,
+		engine.Named("id", consentID(a)), engine.Named("client", a.client.ID), engine.Named("account", a.account.ID),
+		engine.Named("scope", optional(a.scope.String())), engine.Named("given", moment(p.cfg.Now())))}})
 	return err
 }
 

@@ -19,22 +19,22 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 			return g, "", err
 		}
 	}
-	if it == nil || text(it, "client") != c.ID {
+	if it == nil || it.Text("client") != c.ID {
 		return g, "", p.guessed(ctx, "the code is unknown, expired or another client's")
 	}
-	if flag(it, "used") {
+	if it.Flag("used") {
 		return g, "", p.reused(ctx, it, "code")
 	}
-	if !when(it, "expires").After(p.cfg.Now()) {
+	if !it.When("expires").After(p.cfg.Now()) {
 		return g, "", invalidGrant("the code is unknown, expired or another client's")
 	}
-	if flag(it, "redirected") && r.RedirectURI == "" || r.RedirectURI != "" && r.RedirectURI != text(it, "redirect") {
+	if it.Flag("redirected") && r.RedirectURI == "" || r.RedirectURI != "" && r.RedirectURI != it.Text("redirect") {
 		return g, "", invalidGrant("redirect_uri is not that of the code")
 	}
-	if challenge := text(it, "challenge"); !proves(challenge, r.CodeVerifier) || c.Public && challenge == "" {
+	if challenge := it.Text("challenge"); !proves(challenge, r.CodeVerifier) || c.Public && challenge == "" {
 		return g, "", invalidGrant("code_verifier is not that of the code_challenge")
 	}
-	if _, ok := c.redirect(text(it, "redirect")); !ok {
+	if _, ok := c.redirect(it.Text("redirect")); !ok {
 		return g, "", invalidGrant("the client was changed since it was granted")
 	}
 	granted, err := p.stillGranted(ctx, c, it)
@@ -42,14 +42,14 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 		return g, "", err
 	}
 	g, sets := p.issue(c, granted, granted, c.may(refreshToken))
-	done, err := p.advance(ctx, it, append(sets, set{"used", true})...)
+	done, err := p.advance(ctx, it, append(sets, engine.Named("used", true))...)
 	if err != nil {
 		return g, "", err
 	}
 	if !done {
 		return given{}, "", p.reused(ctx, it, "code")
 	}
-	return g, text(it, "account"), nil
+	return g, it.Text("account"), nil
 }
 
 // stillGranted is the scope of a grant, if its account and its client still
@@ -59,7 +59,7 @@ func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item)
 	if err != nil {
 		return nil, err
 	}
-	scope, err := engine.ParseScope(text(it, "scope"))
+	scope, err := engine.ParseScope(it.Text("scope"))
 	if err != nil || a == nil || !scope.Within(c.Scope) {
 		return nil, invalidGrant("the account or the client was changed since it was granted")
 	}
@@ -78,10 +78,10 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 	if it == nil {
 		return g, "", p.spentBefore(ctx, c, r.Refresh)
 	}
-	if text(it, "client") != c.ID {
+	if it.Text("client") != c.ID {
 		return g, "", p.guessed(ctx, unknownRefresh)
 	}
-	if !when(it, "refreshExpires").After(p.cfg.Now()) {
+	if !it.When("refreshExpires").After(p.cfg.Now()) {
 		return g, "", invalidGrant(unknownRefresh)
 	}
 	granted, err := p.stillGranted(ctx, c, it)
@@ -110,13 +110,13 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 		switch {
 		case err != nil:
 			return given{}, "", err
-		case now != nil && text(now, "refresh") == text(it, "refresh"): // its access token was revoked
+		case now != nil && now.Text("refresh") == it.Text("refresh"): // its access token was revoked
 			return p.exchangeRefresh(ctx, c, r)
 		}
 		return given{}, "", p.reused(ctx, it, "refresh token")
 	}
-	p.sweep()
-	return g, text(it, "account"), nil
+	p.sweeper.Begin()
+	return g, it.Text("account"), nil
 }
 
 const unknownRefresh = "the refresh token is unknown, expired or another client's"
@@ -130,7 +130,7 @@ func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) e
 		return err
 	case !known:
 		return p.guessed(ctx, unknownRefresh)
-	case it == nil || text(it, "client") != c.ID:
+	case it == nil || it.Text("client") != c.ID:
 		return invalidGrant(unknownRefresh)
 	}
 	return p.reused(ctx, it, "refresh token")
@@ -143,7 +143,7 @@ func (p *Provider) family(ctx context.Context, refresh string) (grant *engine.It
 	if err != nil || spent == nil {
 		return nil, false, err
 	}
-	grant, err = p.find(ctx, p.classes.grant, text(spent, "grant"))
+	grant, err = p.find(ctx, p.classes.grant, spent.Text("grant"))
 	return grant, true, err
 }
 
@@ -161,11 +161,11 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 		return g, unauthorizedClient("the client has no account of its own")
 	}
 	g, sets := p.issue(c, scope, scope, false)
-	sets = append(sets, set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID},
-		set{"basis", basis}, set{"created", moment(p.cfg.Now())})
+	sets = append(sets, engine.Named("id", newID()), engine.Named("client", c.ID), engine.Named("account", a.ID),
+		engine.Named("basis", basis), engine.Named("created", moment(p.cfg.Now())))
 	class := p.classes.grant
-	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, values(class, sets...), engine.WriteOptions{})
-	p.sweep()
+	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class, sets...), engine.WriteOptions{})
+	p.sweeper.Begin()
 	return g, err
 }
 

@@ -65,16 +65,16 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 	code, hash := newSecret()
 	now := f.p.cfg.Now()
 	class := f.p.classes.grant
-	_, err = f.p.cfg.Data.Create(engine.AsServer(ctx), class, values(class,
-		set{"id", newID()}, set{"client", c.ID}, set{"account", a.ID}, set{"basis", basis},
-		set{"scope", optional(r.Scope)}, set{"created", moment(now)}, set{"expires", moment(now.Add(f.p.cfg.Options.CodeLifetime))},
-		set{"code", hash}, set{"used", false}, set{"redirect", redirect}, set{"redirected", r.RedirectURI != ""},
-		set{"challenge", optional(r.CodeChallenge)},
+	_, err = f.p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class,
+		engine.Named("id", newID()), engine.Named("client", c.ID), engine.Named("account", a.ID), engine.Named("basis", basis),
+		engine.Named("scope", optional(r.Scope)), engine.Named("created", moment(now)), engine.Named("expires", moment(now.Add(f.p.cfg.Options.CodeLifetime))),
+		engine.Named("code", hash), engine.Named("used", false), engine.Named("redirect", redirect), engine.Named("redirected", r.RedirectURI != ""),
+		engine.Named("challenge", optional(r.CodeChallenge)),
 	), engine.WriteOptions{})
 	if err != nil {
 		return nil, err
 	}
-	f.p.sweep()
+	f.p.sweeper.Begin()
 	ti := models.NewToken()
 	ti.SetCode(code)
 	return ti, nil
@@ -134,7 +134,7 @@ func (f *flows) RemoveAccessToken(ctx context.Context, access string) error {
 			_, err := f.p.end(ctx, it.ID)
 			return err
 		}
-		if done, err := f.p.advance(ctx, it, set{"access", nil}, set{"accessExpires", nil}); done || err != nil {
+		if done, err := f.p.advance(ctx, it, engine.Named("access", nil), engine.Named("accessExpires", nil)); done || err != nil {
 			return err
 		}
 	}
@@ -156,13 +156,13 @@ func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.Toke
 	if err != nil {
 		return nil, err
 	}
-	if it == nil || !when(it, "accessExpires").After(f.p.cfg.Now()) {
+	if it == nil || !it.When("accessExpires").After(f.p.cfg.Now()) {
 		return nil, errors.ErrInvalidAccessToken
 	}
 	ti := infoOf(it, "accessScope")
 	ti.SetAccess(access)
-	ti.SetAccessCreateAt(when(it, "issued"))
-	ti.SetAccessExpiresIn(when(it, "accessExpires").Sub(when(it, "issued")))
+	ti.SetAccessCreateAt(it.When("issued"))
+	ti.SetAccessExpiresIn(it.When("accessExpires").Sub(it.When("issued")))
 	return f.p.whileHeld(ctx, it, ti)
 }
 
@@ -172,21 +172,21 @@ func (f *flows) LoadRefreshToken(ctx context.Context, refresh string) (oauth2.To
 	if err != nil {
 		return nil, err
 	}
-	if it == nil || !when(it, "refreshExpires").After(f.p.cfg.Now()) {
+	if it == nil || !it.When("refreshExpires").After(f.p.cfg.Now()) {
 		return nil, errors.ErrInvalidRefreshToken
 	}
 	ti := infoOf(it, "scope")
 	ti.SetRefresh(refresh)
-	ti.SetRefreshCreateAt(when(it, "issued"))
-	ti.SetRefreshExpiresIn(when(it, "refreshExpires").Sub(when(it, "issued")))
+	ti.SetRefreshCreateAt(it.When("issued"))
+	ti.SetRefreshExpiresIn(it.When("refreshExpires").Sub(it.When("issued")))
 	return f.p.whileHeld(ctx, it, ti)
 }
 
 func infoOf(it *engine.Item, scope string) *models.Token {
 	ti := models.NewToken()
-	ti.SetClientID(text(it, "client"))
-	ti.SetUserID(text(it, "account"))
-	ti.SetScope(text(it, scope))
+	ti.SetClientID(it.Text("client"))
+	ti.SetUserID(it.Text("account"))
+	ti.SetScope(it.Text(scope))
 	return ti
 }
 

@@ -24,7 +24,7 @@ func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item,
 		return nil, err
 	}
 	it, err := p.find(ctx, p.classes.grant, id)
-	if err != nil || it == nil || text(it, name) != hash {
+	if err != nil || it == nil || it.Text(name) != hash {
 		return nil, err
 	}
 	return it, nil
@@ -41,9 +41,9 @@ func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engin
 
 // advance changes a grant if it is as it was read. done is false when somebody
 // else was faster, or has ended it.
-func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...set) (done bool, err error) {
+func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...engine.Field) (done bool, err error) {
 	match := &engine.Match{Revisions: []uint64{it.Revision}}
-	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, values(it.Class, sets...), engine.WriteOptions{Match: match})
+	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, engine.ValuesOf(it.Class, sets...), engine.WriteOptions{Match: match})
 	p.bearers.Forget(func(b *bearer) bool { return b.grant == it.ID })
 	if code := engine.CodeOf(err); err != nil && (code == engine.Unmatched || code == engine.NotFound) {
 		return false, nil
@@ -70,7 +70,7 @@ func (p *Provider) reused(ctx context.Context, grant *engine.Item, what string) 
 		return err
 	}
 	if ended {
-		p.audit(ctx, event(engine.TokenReused, text(grant, "client"), text(grant, "account"), engine.Field{Name: "what", Value: what}))
+		p.audit(ctx, event(engine.TokenReused, grant.Text("client"), grant.Text("account"), engine.Field{Name: "what", Value: what}))
 	}
 	return invalidGrant("the " + what + " was used before: all that it gave is revoked")
 }
@@ -84,27 +84,27 @@ type given struct {
 
 // issue makes an access token, and a refresh token where the client has that
 // grant, and the values that are stored of them.
-func (p *Provider) issue(c *Client, granted, scope *engine.Scope, refreshes bool) (given, []set) {
+func (p *Provider) issue(c *Client, granted, scope *engine.Scope, refreshes bool) (given, engine.Fields) {
 	now := p.cfg.Now()
 	g := given{scope: scope, lifetime: either(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
 	var access string
 	g.access, access = newSecret()
 	last := now.Add(g.lifetime)
-	sets := []set{
-		{"scope", optional(granted.String())},
-		{"access", access}, {"accessScope", optional(scope.String())},
-		{"issued", moment(now)}, {"accessExpires", moment(last)},
+	sets := engine.Fields{
+		engine.Named("scope", optional(granted.String())),
+		engine.Named("access", access), engine.Named("accessScope", optional(scope.String())),
+		engine.Named("issued", moment(now)), engine.Named("accessExpires", moment(last)),
 	}
 	if refreshes {
 		var refresh string
 		g.refresh, refresh = newSecret()
 		expires := now.Add(either(c.RefreshLifetime, p.cfg.Options.RefreshLifetime))
-		sets = append(sets, set{"refresh", refresh}, set{"refreshExpires", moment(expires)})
+		sets = append(sets, engine.Named("refresh", refresh), engine.Named("refreshExpires", moment(expires)))
 		if expires.After(last) {
 			last = expires
 		}
 	}
-	return g, append(sets, set{"expires", moment(last)})
+	return g, append(sets, engine.Named("expires", moment(last)))
 }
 
 // spend notes that a refresh token of a grant is about to be exchanged, so
@@ -112,11 +112,11 @@ func (p *Provider) issue(c *Client, granted, scope *engine.Scope, refreshes bool
 // off then.
 func (p *Provider) spend(ctx context.Context, grant *engine.Item) error {
 	expires := p.cfg.Now().Add(p.cfg.Options.RefreshLifetime)
-	if own := when(grant, "refreshExpires"); own.After(expires) {
+	if own := grant.When("refreshExpires"); own.After(expires) {
 		expires = own
 	}
-	_, err := p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, values(p.classes.spent,
-		set{"id", text(grant, "refresh")}, set{"grant", grant.ID}, set{"expires", moment(expires)}), engine.WriteOptions{})
+	_, err := p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, engine.ValuesOf(p.classes.spent,
+		engine.Named("id", grant.Text("refresh")), engine.Named("grant", grant.ID), engine.Named("expires", moment(expires))), engine.WriteOptions{})
 	if err != nil && engine.CodeOf(err) == engine.Invalid { // a duplicate
 		return nil
 	}
@@ -126,53 +126,15 @@ func (p *Provider) spend(ctx context.Context, grant *engine.Item) error {
 // holder is the account of a grant, as long as it may sign in by the password
 // that it had when it granted; nil else.
 func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
-	a, basis, err := p.current(ctx, text(grant, "account"))
-	if err != nil || basis != text(grant, "basis") {
+	a, basis, err := p.current(ctx, grant.Text("account"))
+	if err != nil || basis != grant.Text("basis") {
 		return nil, err
 	}
 	return a, nil
 }
 
-// sweepEvery is how often rows that have expired are removed, beside the
-// requests.
-const sweepEvery = 10 * time.Minute
-
-// sweep begins to remove what has expired, if it is time.
-func (p *Provider) sweep() {
-	now := p.cfg.Now()
-	p.mu.Lock()
-	due := now.Sub(p.swept) >= sweepEvery
-	if due {
-		p.swept = now
-	}
-	p.mu.Unlock()
-	if !due {
-		return
-	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), sweepEvery)
-		defer cancel()
-		if err := p.Sweep(ctx); err != nil {
-			p.cfg.Log.Debug("expired grants stay until the next time", "error", err)
-		}
-	}()
-}
-
 // Sweep removes what has expired.
-func (p *Provider) Sweep(ctx context.Context) error {
-	now := p.cfg.Now()
-	for _, c := range []*engine.Class{p.classes.grant, p.classes.spent} {
-		past := engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now).String()}}}}
-		filter, err := engine.ParseFilter(c, past, now)
-		if err != nil {
-			return err
-		}
-		if _, err := p.cfg.Data.DeleteAll(engine.AsServer(ctx), &engine.Query{Class: c, Filter: filter, Count: -1}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (p *Provider) Sweep(ctx context.Context) error { return p.sweeper.Sweep(ctx) }
 
 // EndClient ends all that was given to a client and what accounts agreed to,
 // for who has no Provider; servers notice within a second.

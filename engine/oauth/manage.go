@@ -30,7 +30,7 @@ func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, e
 		if it == nil {
 			continue
 		}
-		if text(it, "client") != c.ID {
+		if it.Text("client") != c.ID {
 			return nil, unauthorizedClient("the token is another client's")
 		}
 		remove := p.library.Manager.RemoveAccessToken
@@ -40,7 +40,7 @@ func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, e
 		if err := remove(ctx, secret); err != nil {
 			return nil, err
 		}
-		p.audit(ctx, event(engine.TokenRevoked, c.ID, text(it, "account"), engine.Field{Name: "what", Value: kind + " token"}))
+		p.audit(ctx, event(engine.TokenRevoked, c.ID, it.Text("account"), engine.Field{Name: "what", Value: kind + " token"}))
 		return nil, nil
 	}
 	return nil, p.revokeSpent(ctx, c, secret)
@@ -52,12 +52,12 @@ func (p *Provider) revokeSpent(ctx context.Context, c *Client, refresh string) e
 	if err != nil || it == nil {
 		return err
 	}
-	if text(it, "client") != c.ID {
+	if it.Text("client") != c.ID {
 		return unauthorizedClient("the token is another client's")
 	}
 	ended, err := p.end(ctx, it.ID)
 	if ended {
-		p.audit(ctx, event(engine.TokenRevoked, c.ID, text(it, "account"), engine.Field{Name: "what", Value: "refresh token"}))
+		p.audit(ctx, event(engine.TokenRevoked, c.ID, it.Text("account"), engine.Field{Name: "what", Value: "refresh token"}))
 	}
 	return err
 }

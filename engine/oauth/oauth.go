@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/go-oauth2/oauth2/v4"
@@ -70,9 +69,7 @@ type Provider struct {
 	library *server.Server
 	bearers *remember.Memory[*bearer]
 	start   time.Time
-
-	mu    sync.Mutex
-	swept time.Time
+	sweeper *engine.Sweeper
 }
 
 var (
@@ -113,6 +110,7 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 	}
 	p.secrets.ready = make(chan struct{})
 	go p.hashSecrets(context.WithoutCancel(ctx), plain)
+	p.sweeper = engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, p.classes.grant, p.classes.spent)
 	p.library = p.newLibrary()
 	return p, nil
 }

@@ -18,7 +18,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -61,9 +60,8 @@ type Config struct {
 
 // Keeper is engine.Replays on a repository.
 type Keeper struct {
-	cfg   Config
-	mu    sync.Mutex
-	swept time.Time // when rows that have expired were last removed
+	cfg     Config
+	sweeper *engine.Sweeper
 }
 
 var _ engine.Replays = (*Keeper)(nil)
@@ -76,7 +74,7 @@ func New(cfg Config) *Keeper {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{cfg: cfg}
+	return &Keeper{cfg, engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class)}
 }
 
 const claimPrefix = "run:"
@@ -87,7 +85,7 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
 	}
 	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request))}
-	k.sweep()
+	k.sweeper.Begin()
 	// A few rounds: each removes what has expired, or finds what is there.
 	for range 4 {
 		claimed, err := a.claim(ctx)
@@ -141,23 +139,16 @@ type attempt struct {
 	saved   []engine.SavedItem
 }
 
-// set is one named value of a row.
-type set struct {
-	name  string
-	value any
-}
-
-func (k *Keeper) values(sets ...set) engine.Values {
-	v := engine.NewValues(k.cfg.Class)
-	for _, s := range sets {
-		v[k.cfg.Class.Property(s.name).Index] = s.value
-	}
-	return v
+func (k *Keeper) values(sets ...engine.Field) engine.Values {
+	return engine.ValuesOf(k.cfg.Class, sets...)
 }
 
 func (k *Keeper) after(d time.Duration) engine.Instant {
 	return engine.InstantOf(k.cfg.Now().Add(d))
 }
+
+// Sweep removes the rows that have expired.
+func (k *Keeper) Sweep(ctx context.Context) error { return k.sweeper.Sweep(ctx) }
 
 // claim inserts the claim; it reports whether it was the first.
 func (a *attempt) claim(ctx context.Context) (bool, error) {
@@ -165,7 +156,7 @@ func (a *attempt) claim(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	k := a.keeper
-	v := k.values(set{"key", claimPrefix + a.key}, set{"request", a.request}, set{"expires", k.after(ClaimTime)})
+	v := k.values(engine.Named("key", claimPrefix+a.key), engine.Named("request", a.request), engine.Named("expires", k.after(ClaimTime)))
 	it, err := k.cfg.Data.Create(ctx, k.cfg.Class, v, engine.WriteOptions{})
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && e.Reason == "duplicate" {
@@ -198,7 +189,7 @@ func (a *attempt) look(ctx context.Context, claimed bool) (done, again bool, err
 		return false, true, nil // it has ended since
 	case expired(claim, now):
 		return false, true, a.remove(ctx, claim)
-	case text(claim, "request") != a.request:
+	case claim.Text("request") != a.request:
 		return false, false, other()
 	}
 	return false, false, nil
@@ -216,7 +207,7 @@ func other() error {
 // repeat takes over the result of the first request. One without an answer is
 // still running, unless nobody claims that.
 func (a *attempt) repeat(ctx context.Context, result *engine.Item, unclaimed bool) (done, again bool, err error) {
-	if text(result, "request") != a.request {
+	if result.Text("request") != a.request {
 		return false, false, a.Failed(ctx, other())
 	}
 	if err := a.read(result); err != nil {
@@ -239,15 +230,10 @@ func (a *attempt) rows(ctx context.Context) (map[string]*engine.Item, error) {
 	}
 	rows := map[string]*engine.Item{}
 	err = a.keeper.cfg.Data.List(ctx, &engine.Query{Class: c, Filter: f, Count: -1}, func(it *engine.Item) error {
-		rows[text(it, "key")] = it.Clone()
+		rows[it.Text("key")] = it.Clone()
 		return nil
 	})
 	return rows, err
-}
-
-func text(it *engine.Item, name string) string {
-	s, _ := it.Get(name).(string)
-	return s
 }
 
 // remove removes a row that has expired; another process may have been faster.
@@ -269,14 +255,14 @@ type answer struct {
 
 func (a *attempt) read(it *engine.Item) error {
 	var saved [][2]string
-	if err := json.Unmarshal([]byte(text(it, "saved")), &saved); err != nil {
+	if err := json.Unmarshal([]byte(it.Text("saved")), &saved); err != nil {
 		return engine.Wrap(err, "the saved items of a request could not be read")
 	}
 	a.saved = []engine.SavedItem{}
 	for _, s := range saved {
 		a.saved = append(a.saved, engine.SavedItem{Class: s[0], ID: s[1]})
 	}
-	head := text(it, "answer")
+	head := it.Text("answer")
 	if head == "" {
 		return nil
 	}
@@ -284,7 +270,7 @@ func (a *attempt) read(it *engine.Item) error {
 	if err := json.Unmarshal([]byte(head), &in); err != nil {
 		return engine.Wrap(err, "the answer of a request could not be read")
 	}
-	body := []byte(text(it, "body"))
+	body := []byte(it.Text("body"))
 	if in.Base64 {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(string(body)); err != nil {
@@ -313,7 +299,7 @@ func (a *attempt) Record() engine.Record {
 			b = append(engine.AppendString(append(b, '['), it.Class.FullName), ',')
 			b = append(engine.AppendString(b, it.ID), ']')
 		}
-		return k.values(set{"key", a.key}, set{"request", a.request}, set{"expires", k.after(Lifetime)}, set{"saved", string(append(b, ']'))}), nil
+		return k.values(engine.Named("key", a.key), engine.Named("request", a.request), engine.Named("expires", k.after(Lifetime)), engine.Named("saved", string(append(b, ']')))), nil
 	}}
 }
 
@@ -351,7 +337,7 @@ func (a *attempt) keep(ctx context.Context, head, body string) error {
 		}
 		a.result = rows[a.key].ID
 	}
-	_, err := k.cfg.Data.Update(ctx, k.cfg.Class, a.result, k.values(set{"answer", head}, set{"body", body}), engine.WriteOptions{})
+	_, err := k.cfg.Data.Update(ctx, k.cfg.Class, a.result, k.values(engine.Named("answer", head), engine.Named("body", body)), engine.WriteOptions{})
 	return err
 }
 

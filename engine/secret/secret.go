@@ -21,15 +21,7 @@ const className = "#secret"
 // Class builds the system class of the keys. Open the store with it, and show
 // it to nobody else.
 func Class() *engine.Class {
-	c := &engine.Class{Name: className, Caption: className, Key: []string{"id"}, Properties: []*engine.Property{
-		{Name: "id", Caption: "id", Type: engine.String, Definition: className},
-		{Name: "value", Caption: "value", Type: engine.String, OrderNumber: 1, Definition: className}, // hex
-	}}
-	if err := c.Init(); err != nil {
-		panic(err) // the class above is a constant of the program
-	}
-	c.Link()
-	return c
+	return engine.SystemClass(className, engine.SystemProperty("id", engine.String), engine.SystemProperty("value", engine.String)) // hex
 }
 
 // Key returns the key of that name, made when it is first asked for; whoever
@@ -39,8 +31,7 @@ func Key(ctx context.Context, data engine.Repository, c *engine.Class, name stri
 	for err != nil && engine.CodeOf(err) == engine.NotFound {
 		key := make([]byte, Size)
 		rand.Read(key) // never fails
-		v := engine.NewValues(c)
-		v[c.Property("id").Index], v[c.Property("value").Index] = name, hex.EncodeToString(key)
+		v := engine.ValuesOf(c, engine.Named("id", name), engine.Named("value", hex.EncodeToString(key)))
 		if it, err = data.Create(ctx, c, v, engine.WriteOptions{}); engine.CodeOf(err) != engine.Invalid || err == nil {
 			break
 		}

@@ -14,7 +14,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/alexedwards/scs/v2"
@@ -53,12 +52,10 @@ const (
 // Sessions are those of one database. They are safe for concurrent use, also
 // beside other processes on it.
 type Sessions struct {
-	cfg    Config
-	origin http.CrossOriginProtection
-	scs    *scs.SessionManager
-
-	mu    sync.Mutex
-	swept time.Time // when rows of ended sessions were last removed
+	cfg     Config
+	origin  http.CrossOriginProtection
+	scs     *scs.SessionManager
+	sweeper *engine.Sweeper
 }
 
 // New returns Sessions.
@@ -75,7 +72,7 @@ func New(cfg Config) (*Sessions, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Sessions{cfg: cfg}
+	s := &Sessions{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class)}
 	if cfg.PublicURL != "" {
 		if err := s.origin.AddTrustedOrigin(cfg.PublicURL); err != nil {
 			return nil, err

@@ -27,13 +27,9 @@ func Class() *engine.Class {
 	)
 }
 
-const (
-	// writeEvery is how often the use of a session is written down; sessions
-	// of a short idle time are written down more often.
-	writeEvery = time.Minute
-	// sweepEvery is how often rows of ended sessions are removed.
-	sweepEvery = 10 * time.Minute
-)
+// writeEvery is how often the use of a session is written down; sessions of a
+// short idle time are written down more often.
+const writeEvery = time.Minute
 
 // store is scs.CtxStore on a repository. scs gives it hashes of tokens.
 type store struct{ *Sessions }
@@ -61,7 +57,7 @@ func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, err
 	}
-	created, seen, now := when(it, "created"), when(it, "seen"), s.cfg.Now()
+	created, seen, now := it.When("created"), it.When("seen"), s.cfg.Now()
 	// The configured times may be shorter now than when it began.
 	if !now.Before(s.expires(created, seen)) {
 		return nil, false, s.DeleteCtx(ctx, id)
@@ -88,9 +84,7 @@ func (s store) expires(created, seen time.Time) time.Time {
 // have ended meanwhile.
 func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error {
 	c := s.cfg.Class
-	v := engine.NewValues(c)
-	v[c.Property("seen").Index] = engine.InstantOf(now)
-	v[c.Property("expires").Index] = engine.InstantOf(s.expires(when(it, "created"), now))
+	v := engine.ValuesOf(c, engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expires(it.When("created"), now))))
 	_, err := s.cfg.Data.Update(engine.AsServer(ctx), c, it.ID, v, engine.WriteOptions{})
 	if engine.CodeOf(err) == engine.NotFound {
 		return nil
@@ -101,19 +95,14 @@ func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error 
 // CommitCtx stores a new session; the tokens of old ones are never given new
 // data. The end that scs gives is by another clock.
 func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Time) error {
-	s.sweep()
+	s.sweeper.Begin()
 	var in values
 	if err := json.Unmarshal(data, &in); err != nil {
 		return engine.Wrap(err, "the data of a session could not be read")
 	}
 	c, now := s.cfg.Class, s.cfg.Now()
-	v := engine.NewValues(c)
-	for name, value := range map[string]any{
-		"id": id, "account": in.Account, "data": string(data),
-		"created": engine.InstantOf(now), "seen": engine.InstantOf(now), "expires": engine.InstantOf(s.expires(now, now)),
-	} {
-		v[c.Property(name).Index] = value
-	}
+	v := engine.ValuesOf(c, engine.Named("id", id), engine.Named("account", in.Account), engine.Named("data", string(data)),
+		engine.Named("created", engine.InstantOf(now)), engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expires(now, now))))
 	_, err := s.cfg.Data.Create(engine.AsServer(ctx), c, v, engine.WriteOptions{})
 	return err
 }
@@ -127,43 +116,8 @@ func (s store) DeleteCtx(ctx context.Context, id string) error {
 	return err
 }
 
-func when(it *engine.Item, name string) time.Time {
-	at, _ := it.Get(name).(engine.Instant)
-	return at.Time()
-}
-
-// sweep begins to remove what has ended, if it is time.
-func (s store) sweep() {
-	now := s.cfg.Now()
-	s.mu.Lock()
-	due := now.Sub(s.swept) >= sweepEvery
-	if due {
-		s.swept = now
-	}
-	s.mu.Unlock()
-	if !due {
-		return
-	}
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), sweepEvery)
-		defer cancel()
-		if err := s.Sweep(ctx); err != nil {
-			s.cfg.Log.Debug("ended sessions stay until the next time", "error", err)
-		}
-	}()
-}
-
 // Sweep removes the rows of sessions that have ended.
-func (s *Sessions) Sweep(ctx context.Context) error {
-	now := s.cfg.Now()
-	past := engine.Fields{{Name: "expires", Value: engine.Fields{{Name: "$lte", Value: engine.InstantOf(now)}}}}
-	f, err := engine.ParseFilter(s.cfg.Class, past, now)
-	if err != nil {
-		return err
-	}
-	_, err = s.cfg.Data.DeleteAll(ctx, &engine.Query{Class: s.cfg.Class, Filter: f, Count: -1})
-	return err
-}
+func (s *Sessions) Sweep(ctx context.Context) error { return s.sweeper.Sweep(ctx) }
 
 // values are what a session holds, as they are stored.
 type values struct {

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// sweepEvery is how often a Sweeper removes what has expired, and how long it
+// may take.
+const sweepEvery = 10 * time.Minute
+
+// Sweeper removes items of system classes that have expired, by their property
+// "expires": beside the requests, for tidiness. Who reads such items looks at
+// the time too. It is safe for concurrent use.
+type Sweeper struct {
+	data    Repository
+	classes []*Class
+	now     func() time.Time
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	swept time.Time
+}
+
+// NewSweeper makes a Sweeper.
+func NewSweeper(data Repository, now func() time.Time, log *slog.Logger, classes ...*Class) *Sweeper {
+	return &Sweeper{data: data, classes: classes, now: now, log: log}
+}
+
+// Begin begins to sweep, if it is time; it does not wait for the end.
+func (s *Sweeper) Begin() {
+	now := s.now()
+	s.mu.Lock()
+	due := now.Sub(s.swept) >= sweepEvery
+	if due {
+		s.swept = now
+	}
+	s.mu.Unlock()
+	if !due {
+		return
+	}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), sweepEvery)
+		defer cancel()
+		if err := s.Sweep(ctx); err != nil {
+			s.log.Debug("what has expired stays until the next time", "class", s.classes[0].FullName, "error", err)
+		}
+	}()
+}
+
+// Sweep removes what has expired.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	now := s.now()
+	for _, c := range s.classes {
+		past := Fields{{"expires", Fields{{"$lte", InstantOf(now)}}}}
+		filter, err := ParseFilter(c, past, now)
+		if err != nil {
+			return err
+		}
+		if _, err := s.data.DeleteAll(AsServer(ctx), &Query{Class: c, Filter: filter, Count: -1}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
