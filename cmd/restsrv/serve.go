@@ -23,6 +23,7 @@ import (
 	"restsrv/engine/meta"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
+	"restsrv/engine/script/platform"
 	"restsrv/engine/secret"
 	"restsrv/engine/watch"
 )
@@ -90,7 +91,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	s.openGate()
-	runtime, err := script.New(script.Config{Dir: c.Dir, MaxCPU: maxCPU(c), Dev: f.watch, Log: s.log})
+	runtime, err := script.New(scriptConfig(c, f.watch, s.log))
 	if err != nil {
 		return err
 	}
@@ -104,6 +105,20 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	}
 	defer stop()
 	return s.listen(ctx, first(f.addr, io.Env("RESTSRV_ADDR"), c.Addr))
+}
+
+// scriptConfig is what deploy.json says of scripts in general.
+func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
+	return script.Config{
+		Dir: c.Dir, MaxCPU: maxCPU(c), Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules,
+		Platform: platform.Settings{
+			Env: c.Scripts.Env,
+			Fetch: platform.Fetch{
+				Hosts: c.Scripts.FetchHosts, Private: c.Scripts.FetchPrivate,
+				Timeout: c.Scripts.FetchTimeout, MaxBytes: c.Scripts.FetchBytes,
+			},
+		},
+	}
 }
 
 // maxCPU is the longest that a turn of any script may take.

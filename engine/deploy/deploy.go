@@ -49,6 +49,7 @@ type Config struct {
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
+	Scripts         Scripts       // what scripts reach outside of the application
 
 	PublicURL       string         // scheme://host[:port] by which clients reach the server; "" when not given
 	TrustedProxies  []netip.Prefix // who is believed about whom it forwards requests of
@@ -68,6 +69,17 @@ type Service struct {
 	Mode    engine.AuthMode // as written, also when no such mode exists
 	Limits  Limits          // of a script
 	Path    string          // JSON path of the entry in File
+}
+
+// Scripts is what scripts may reach outside of the application, "scripts" in the
+// file. The zero value, which is the default, lets them reach nothing.
+type Scripts struct {
+	NodeModules  bool          // packages in node_modules of the application directory
+	Env          []string      // names of variables in process.env
+	FetchHosts   []string      // host, host:port, *.domain, or * for all
+	FetchPrivate bool          // addresses of this machine and of private networks, too
+	FetchTimeout time.Duration // of one request; 0 for the default
+	FetchBytes   int64         // of an answer; 0 for the default
 }
 
 // Limits bound the requests of a script, "limits" in the file; 0 leaves a limit at its default,

@@ -17,7 +17,7 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits",
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "signIn", "audit"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
@@ -46,6 +46,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 		c.MaxHeaderBytes = int(n)
 	}
 	c.Limits = limits(in("limits"), Limits{})
+	l.scripts(in("scripts"))
 	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
 		c.MinBodyRate = int(n)
 	}

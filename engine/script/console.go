@@ -31,29 +31,32 @@ func (h *host) console() goja.Value {
 		{"debug", slog.LevelDebug}, {"trace", slog.LevelDebug},
 	} {
 		h.method(o, m.name, func(call goja.FunctionCall) goja.Value {
-			log := h.v.gen.log
-			if !log.Enabled(context.Background(), m.level) {
-				return goja.Undefined()
+			if h.v.gen.log.Enabled(context.Background(), m.level) {
+				h.logLine(m.level, "", call.Arguments...)
 			}
-			c := h.v.cur
-			if c == nil {
-				log.Log(context.Background(), m.level, h.logText(call.Arguments), "from", "script")
-				return goja.Undefined()
-			}
-			log = log.With("request", c.req.ID)
-			if c.logged > maxLogged {
-				return goja.Undefined()
-			}
-			text := h.logText(call.Arguments)
-			if c.logged += len(text) + lineCost; c.logged > maxLogged {
-				log.Warn("the script logs more about this request, which is dropped", "limit", maxLogged)
-				return goja.Undefined()
-			}
-			log.Log(context.Background(), m.level, text, "from", "script")
 			return goja.Undefined()
 		})
 	}
 	return o
+}
+
+// logLine writes text, and values after it, to the log.
+func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
+	log, c := h.v.gen.log, h.v.cur
+	if c != nil {
+		log = log.With("request", c.req.ID)
+		if c.logged > maxLogged {
+			return
+		}
+	}
+	text += h.logText(values)
+	if c != nil {
+		if c.logged += len(text) + lineCost; c.logged > maxLogged {
+			log.Warn("the script logs more about this request, which is dropped", "limit", maxLogged)
+			return
+		}
+	}
+	log.Log(context.Background(), level, text, "from", "script")
 }
 
 // logText joins arguments: text as it is, errors with their stack, anything

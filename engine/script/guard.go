@@ -6,6 +6,7 @@ import (
 
 	"github.com/dop251/goja"
 
+	"restsrv/engine/script/platform"
 	"restsrv/engine/wire"
 )
 
@@ -21,7 +22,10 @@ func (h *host) installGuards() {
 // needs says which rarely used built-ins a source text names. Making those is
 // what a VM would spend most of its start on, so that they are guarded, or
 // made, when the first file that names them is loaded.
-type needs struct{ buffers, code, timers, bigints bool }
+type needs struct {
+	buffers, code, timers, bigints bool
+	platform                       platform.Needs
+}
 
 var (
 	bufferNames = regexp.MustCompile(`ArrayBuffer|(?:8|16|32|64|Clamped)Array`)
@@ -37,6 +41,7 @@ func findNeeds(text string) needs {
 	if n.code { // code made at run time may name anything
 		n.buffers, n.timers, n.bigints = true, true, true
 	}
+	n.platform = platform.NeedsOf(text, n.code)
 	return n
 }
 
@@ -45,6 +50,9 @@ func (h *host) provide(n needs) {
 	if n.code && !h.provided.code {
 		h.provided.code = true
 		h.guardCode()
+	}
+	if n.platform != (platform.Needs{}) {
+		h.world().Patch(n.platform)
 	}
 	if n.timers && !h.provided.timers {
 		h.provided.timers = true

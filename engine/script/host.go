@@ -7,6 +7,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/script/platform"
 )
 
 // host is what one VM offers its scripts: prototypes and functions made once
@@ -38,6 +39,8 @@ type host struct {
 	repositories  map[engine.Repository]*goja.Object
 	indexes       []string // of arrays, as text
 	provided      needs
+	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
+	platform      *platform.Platform           // nil until a script needs something of it
 }
 
 func newHost(v *vm) *host {
@@ -56,14 +59,15 @@ func (h *host) install() {
 	promise := h.promise.(*goja.Object)
 	h.resolve, _ = goja.AssertFunction(promise.Get("resolve"))
 	h.thenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
-	h.lazy("console", h.console)
-	h.lazy("log", h.console)
-	h.lazy("options", h.options)
-	h.lazy("dataRepo", func() goja.Value { return h.repository(h.v.gen.env.Data) })
-	h.lazy("metaRepo", func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) })
-	if h.v.gen.storage != nil {
-		h.lazy("fileStorage", func() goja.Value { return h.fileStorage(h.v.gen.storage) })
+	h.own = map[string]func() goja.Value{
+		"console": h.console, "log": h.console, "options": h.options,
+		"dataRepo": func() goja.Value { return h.repository(h.v.gen.env.Data) },
+		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) },
 	}
+	if h.v.gen.storage != nil {
+		h.own["fileStorage"] = func() goja.Value { return h.fileStorage(h.v.gen.storage) }
+	}
+	h.installGlobals()
 	h.installGuards()
 }
 
@@ -77,18 +81,6 @@ func (h *host) native(name string, f func(goja.FunctionCall) goja.Value) *goja.O
 // method adds a function that loops over properties do not see.
 func (h *host) method(o *goja.Object, name string, f func(goja.FunctionCall) goja.Value) {
 	_ = o.DefineDataProperty(name, h.native(name, f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-}
-
-// lazy defines a global that is made when first read. Like a constant, it
-// cannot be assigned to.
-func (h *host) lazy(name string, build func() goja.Value) {
-	global := h.js.GlobalObject()
-	getter := h.js.ToValue(func(goja.FunctionCall) goja.Value {
-		v := build()
-		_ = global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-		return v
-	})
-	_ = global.DefineAccessorProperty(name, getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
 // handle lets an object carry a Go value without showing it.

@@ -133,6 +133,9 @@ func (h *host) require(from *source) goja.Value {
 		if exports := h.backend(strings.TrimSuffix(name, ".js")); exports != nil {
 			return exports
 		}
+		if exports := h.world().Module(name); exports != nil {
+			return exports
+		}
 		switch {
 		case !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") && name != "." && name != "..":
 			panic(h.newError("cannot find module "+quoted(name)+": scripts can require "+quoted(ourModule)+

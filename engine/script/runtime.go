@@ -9,6 +9,7 @@ import (
 	"github.com/dlclark/regexp2/v2"
 
 	"restsrv/engine"
+	"restsrv/engine/script/platform"
 )
 
 // Config says what a Runtime needs.
@@ -20,6 +21,9 @@ type Config struct {
 	Dev    bool             // tell the source position of a failing script in the header X-Script-Error
 	Log    *slog.Logger     // default slog.Default()
 	Now    func() time.Time // what "now" is in filters, default time.Now
+
+	Platform    platform.Settings // what scripts reach outside of the application
+	NodeModules bool              // require finds packages in node_modules of the application directory
 }
 
 // Runtime loads script services and watches over all their VMs. One per
@@ -34,6 +38,9 @@ type Runtime struct {
 	now    func() time.Time
 	dog    *watchdog
 	cache  *cache
+
+	settings    platform.Settings
+	nodeModules bool
 
 	mu          sync.Mutex
 	generations map[*Generation]struct{}
@@ -53,6 +60,10 @@ func New(c Config) (*Runtime, error) {
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
 		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: map[*Generation]struct{}{},
+		settings: c.Platform, nodeModules: c.NodeModules,
+	}
+	if r.settings.Text <= 0 {
+		r.settings.Text = r.limits.Text
 	}
 	if r.log == nil {
 		r.log = slog.Default()

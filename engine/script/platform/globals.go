@@ -1,0 +1,29 @@
+package platform
+
+import "github.com/dop251/goja"
+
+// builder makes a value of one VM. What it cannot make it throws.
+type builder func(p *Platform) goja.Value
+
+// globals lists the globals by name.
+func globals() map[string]builder {
+	return map[string]builder{
+		"global": func(p *Platform) goja.Value { return p.js.GlobalObject() },
+	}
+}
+
+// table is globals, made once.
+var table = globals()
+
+// HasGlobal reports whether there is a global of that name.
+func HasGlobal(name string) bool { return table[name] != nil }
+
+// Global makes a global, once per VM: the caller keeps it. It is nil for a name
+// that HasGlobal does not know.
+func (p *Platform) Global(name string) goja.Value {
+	build := table[name]
+	if build == nil {
+		return nil
+	}
+	return build(p)
+}

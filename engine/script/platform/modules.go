@@ -1,0 +1,109 @@
+package platform
+
+import (
+	"embed"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+//go:embed modules
+var files embed.FS
+
+// module is a built-in module: a CommonJS file of the folder modules, or a
+// builder.
+type module struct {
+	file   string  // within modules, without .js
+	native builder // what the file gets as native; nil for nothing
+	build  builder // instead of a file
+}
+
+// modules lists the built-in modules by canonical name: Node's without
+// "node:", the ancestor's as its framework 4 has them.
+func modules() map[string]module {
+	return map[string]module{
+		"path": {file: "path"},
+	}
+}
+
+var moduleTable = modules()
+
+// canonical finds the name that a module is listed under: node:path is path,
+// @iondv/core/IonError is core/IonError, and .js may follow.
+func canonical(name string) (string, bool) {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "node:"), ".js")
+	if _, ok := moduleTable[name]; ok {
+		return name, true
+	}
+	if twin, ok := strings.CutPrefix(name, "@iondv/"); ok {
+		for _, n := range []string{twin, "modules/" + twin} {
+			if _, ok := moduleTable[n]; ok {
+				return n, true
+			}
+		}
+	}
+	return "", false
+}
+
+// HasModule reports whether there is a built-in module of that name.
+func HasModule(name string) bool {
+	_, ok := canonical(name)
+	return ok
+}
+
+// Module returns the exports of a built-in module, made when first asked for;
+// nil for a name that HasModule does not know.
+func (p *Platform) Module(name string) goja.Value {
+	name, ok := canonical(name)
+	if !ok {
+		return nil
+	}
+	if m := p.modules[name]; m != nil {
+		return m.(*goja.Object).Get("exports")
+	}
+	record := p.js.NewObject()
+	p.modules[name] = record // a cycle sees what is there so far
+	m := moduleTable[name]
+	if m.build != nil {
+		_ = record.Set("exports", m.build(p))
+	} else {
+		p.run(m, record)
+	}
+	return record.Get("exports")
+}
+
+// run evaluates the file of a module.
+func (p *Platform) run(m module, record *goja.Object) {
+	text, err := files.ReadFile("modules/" + m.file + ".js")
+	must(err)
+	p.host.Provide(string(text))
+	wrapper, err := p.js.RunProgram(p.host.Program("(function(exports,require,module,native){" + string(text) + "\n})"))
+	must(err)
+	run, _ := goja.AssertFunction(wrapper)
+	native := goja.Undefined()
+	if m.native != nil {
+		native = m.native(p)
+	}
+	exports := p.js.NewObject()
+	_ = record.Set("exports", exports)
+	require := p.js.ToValue(func(call goja.FunctionCall) goja.Value {
+		found := p.Module(call.Argument(0).String())
+		if found == nil {
+			panic(p.js.NewTypeError("a built-in module requires one that is not there: " + call.Argument(0).String()))
+		}
+		return found
+	})
+	_, err = run(exports, exports, require, record, native)
+	must(err)
+}
+
+// must throws what the engine returned.
+func must(err error) {
+	if err == nil {
+		return
+	}
+	if ex, ok := err.(*goja.Exception); ok {
+		panic(ex)
+	}
+	panic(err)
+}

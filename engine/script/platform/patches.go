@@ -1,0 +1,46 @@
+package platform
+
+import "regexp"
+
+// patch mends or adds a built-in of the engine, in the VMs that load a source
+// text which may need it.
+type patch struct {
+	words   *regexp.Regexp // what such a text holds
+	install func(p *Platform)
+}
+
+// patches lists them; at most 64, in an order that each may rely on.
+func patches() []patch {
+	return []patch{}
+}
+
+var patchTable = patches()
+
+// needs is a set of patches, by their place in the list.
+type needs uint64
+
+// Needs is what a source text needs of the list; it depends on the text alone.
+type Needs struct{ set needs }
+
+// NeedsOf looks for words of the patches in a source text. All says that the
+// text makes code at run time, which may name anything.
+func NeedsOf(text string, all bool) Needs {
+	var n Needs
+	for i, p := range patchTable {
+		if all || p.words.MatchString(text) {
+			n.set |= 1 << i
+		}
+	}
+	return n
+}
+
+// Patch installs what is needed and not there yet.
+func (p *Platform) Patch(n Needs) {
+	for i, one := range patchTable {
+		bit := needs(1) << i
+		if n.set&bit != 0 && p.patched&bit == 0 {
+			p.patched |= bit
+			one.install(p)
+		}
+	}
+}
