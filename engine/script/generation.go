@@ -39,8 +39,15 @@ var _ engine.Service = (*Generation)(nil)
 
 // Load reads a service and everything it requires, runs it and collects its
 // routes. The error is a *LoadError.
-func (r *Runtime) Load(s Service) (*Generation, error) {
+func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
+
+// loadFrom is Load from files as another generation of the service read them,
+// nil to read them now.
+func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	g := newGeneration(r, s)
+	if read != nil {
+		g.files = read
+	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
 			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
