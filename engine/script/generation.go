@@ -64,9 +64,7 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, Handler: g.handler(i)})
 	}
 	g.group.adopt(v)
-	r.mu.Lock()
-	r.generations[g] = struct{}{}
-	r.mu.Unlock()
+	r.generations.add(g)
 	return g, nil
 }
 
@@ -134,9 +132,7 @@ func (g *Generation) Close() {
 		return
 	}
 	g.group.close()
-	g.rt.mu.Lock()
-	delete(g.rt.generations, g)
-	g.rt.mu.Unlock()
+	g.rt.generations.remove(g)
 }
 
 // loadWait is how many times the CPU limit of loading an async _route may
