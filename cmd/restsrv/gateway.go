@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/http"
 	"reflect"
 
 	"restsrv/engine"
@@ -10,20 +11,23 @@ import (
 )
 
 // openGateways makes the gateways of the application. They are those of the
-// edition before when nothing of theirs has changed: they hold tokens.
+// edition before when nothing of theirs has changed: each holds a token, and an
+// account has a limited number of them. So they ask the edition of the moment.
 func (e *edition) openGateways(_ context.Context, before *edition) (err error) {
 	if len(e.config.Gateways) == 0 {
 		return nil
 	}
-	if before != nil && before.sessions == e.sessions && reflect.DeepEqual(before.config.Gateways, e.config.Gateways) {
+	if before != nil && reflect.DeepEqual(before.config.Gateways, e.config.Gateways) {
 		e.gateways = before.gateways
 		return nil
 	}
 	e.gateways, err = gateway.New(gateway.Server{
-		Require: e.sessions.Require,
-		Local:   e.server,
-		Valid:   e.validToken,
-		Log:     e.log,
+		Require: func(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
+			return e.current.Load().sessions.Require(w, r)
+		},
+		Local: e.server,
+		Valid: e.validToken,
+		Log:   e.log,
 	}, gatewayConfigs(e.config.Gateways))
 	return err
 }
@@ -42,7 +46,7 @@ func gatewayConfigs(gateways []deploy.Gateway) []gateway.Config {
 
 // validToken reports whether a token that a gateway holds still proves its
 // account; one that cannot be looked up is taken for one that does.
-func (e *edition) validToken(ctx context.Context, token string) bool {
-	_, err := e.accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
+func (s *server) validToken(ctx context.Context, token string) bool {
+	_, err := s.current.Load().accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
 	return engine.CodeOf(err) != engine.Forbidden
 }
