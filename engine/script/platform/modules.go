@@ -23,7 +23,10 @@ type module struct {
 // with # are for our own files alone.
 func modules() map[string]module {
 	return map[string]module{
-		"path": {file: "path"},
+		"path":      {file: "path"},
+		"buffer":    {file: "buffer", native: bufferNative},
+		"#encoding": {file: "encoding", native: decoderNative},
+		"#event":    {file: "event", native: eventNative},
 	}
 }
 
