@@ -16,6 +16,8 @@ func globals() map[string]builder {
 		"Buffer":          exported("buffer", "Buffer"),
 		"TextEncoder":     exported("#encoding", "TextEncoder"),
 		"TextDecoder":     exported("#encoding", "TextDecoder"),
+		"URL":             exported("#url", "URL"),
+		"URLSearchParams": exported("#url", "URLSearchParams"),
 		"DOMException":    exported("#event", "DOMException"),
 		"Event":           exported("#event", "Event"),
 		"CustomEvent":     exported("#event", "CustomEvent"),

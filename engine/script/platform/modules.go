@@ -26,6 +26,7 @@ func modules() map[string]module {
 		"path":      {file: "path"},
 		"buffer":    {file: "buffer", native: bufferNative},
 		"#encoding": {file: "encoding", native: decoderNative},
+		"#url":      {file: "url", native: urlNative},
 		"#event":    {file: "event", native: eventNative},
 	}
 }
