@@ -28,7 +28,11 @@ func modules() map[string]module {
 	return map[string]module{
 		"restsrv": {own: "restsrv"},
 
-		"path": {file: "path"},
+		"path":      {file: "path"},
+		"buffer":    {file: "buffer", native: bufferNative},
+		"#encoding": {file: "encoding", native: decoderNative},
+		"#url":      {file: "url", native: urlNative},
+		"#event":    {file: "event", native: eventNative},
 	}
 }
 
