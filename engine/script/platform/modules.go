@@ -2,6 +2,7 @@ package platform
 
 import (
 	"embed"
+	"maps"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -21,9 +22,11 @@ type module struct {
 // modules lists the built-in modules by canonical name: Node's without
 // "node:", the ancestor's as its framework 4 has them.
 func modules() map[string]module {
-	return map[string]module{
+	all := map[string]module{
 		"path": {file: "path"},
 	}
+	maps.Copy(all, nodeModules())
+	return all
 }
 
 var moduleTable = modules()
@@ -63,12 +66,19 @@ func (p *Platform) Module(name string) goja.Value {
 	}
 	record := p.js.NewObject()
 	p.modules[name] = record // a cycle sees what is there so far
+	done := false
+	defer func() {
+		if !done {
+			delete(p.modules, name) // what threw is made anew next time
+		}
+	}()
 	m := moduleTable[name]
 	if m.build != nil {
 		_ = record.Set("exports", m.build(p))
 	} else {
 		p.run(m, record)
 	}
+	done = true
 	return record.Get("exports")
 }
 
