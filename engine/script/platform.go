@@ -56,6 +56,11 @@ func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	return func() { t.stop(id) }
 }
 
+// Describe is the text of a failure.
+func (p platformHost) Describe(err *goja.Object) string {
+	return p.h.v.describeThrown(err, nil).Error()
+}
+
 // Log writes a line as console does.
 func (p platformHost) Log(level slog.Level, text string) { p.h.logLine(level, text) }
 

@@ -20,7 +20,8 @@ type module struct {
 }
 
 // modules lists the built-in modules by canonical name: Node's without
-// "node:", the ancestor's as its framework 4 has them.
+// "node:", the ancestor's as its framework 4 has them. Those whose name begins
+// with # are for our own files alone.
 func modules() map[string]module {
 	all := map[string]module{
 		"path": {file: "path"},
@@ -50,8 +51,8 @@ func canonical(name string) (string, bool) {
 
 // HasModule reports whether there is a built-in module of that name.
 func HasModule(name string) bool {
-	_, ok := canonical(name)
-	return ok
+	name, ok := canonical(name)
+	return ok && name[0] != '#'
 }
 
 // Module returns the exports of a built-in module, made when first asked for;
