@@ -21,7 +21,7 @@ func nodeModules() map[string]module {
 		"timers":          {file: "timers"},
 		"timers/promises": {file: "timers-promises"},
 		"url":             {file: "url"},
-		"util":            {file: "util", native: utilNative},
+		"util":            {file: "util", native: inspectNative},
 		"util/types":      {file: "util-types"},
 	}
 	for name, why := range refusals() {

@@ -61,19 +61,10 @@ func (p *Platform) addHidden(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// nativeFunctions makes the object that a file of ours gets as native.
-func (p *Platform) nativeFunctions(list map[string]func(goja.FunctionCall) goja.Value) *goja.Object {
-	o := p.js.NewObject()
-	for name, f := range list {
-		must(o.Set(name, f))
-	}
-	return o
-}
-
 // weakNative refers to objects as the garbage collector of Go lets it. Symbols
 // are kept: they are small.
 func weakNative(p *Platform) goja.Value {
-	return p.nativeFunctions(map[string]func(goja.FunctionCall) goja.Value{
+	return p.natives(natives{
 		"weak": func(call goja.FunctionCall) goja.Value {
 			o, ok := call.Argument(0).(*goja.Object)
 			if !ok {
@@ -100,7 +91,7 @@ func transferNative(p *Platform) goja.Value {
 		}
 		panic(p.js.NewTypeError("this is no ArrayBuffer"))
 	}
-	return p.nativeFunctions(map[string]func(goja.FunctionCall) goja.Value{
+	return p.natives(natives{
 		"detached": func(call goja.FunctionCall) goja.Value { return p.js.ToValue(buffer(call).Detached()) },
 		"detach":   func(call goja.FunctionCall) goja.Value { b := buffer(call); return p.js.ToValue(b.Detach()) },
 	})
