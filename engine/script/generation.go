@@ -17,6 +17,8 @@ import (
 type Generation struct {
 	rt      *Runtime
 	limits  Limits
+	lasting *lasting
+	ownVMs  bool // limits.VMs is what the service asks for
 	name    string
 	entry   string // absolute path as configured
 	asked   string
@@ -41,6 +43,9 @@ var _ engine.Service = (*Generation)(nil)
 // routes. The error is a *LoadError.
 func (r *Runtime) Load(s Service) (*Generation, error) {
 	g := newGeneration(r, s)
+	if err := checkIsolation(s.Options); err != nil {
+		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
 			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
@@ -57,6 +62,7 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, Handler: g.handler(i)})
 	}
 	g.group.adopt(v)
+	g.lasting.store.resize(g.limits.Shared)
 	r.mu.Lock()
 	r.generations[g] = struct{}{}
 	r.mu.Unlock()
@@ -81,7 +87,9 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	if own, ok := s.Options["fileStorage"].(engine.FileStorage); ok {
 		g.storage = own
 	}
-	g.group = &group{gen: g, limit: g.limits.VMs}
+	g.ownVMs = s.Limits.VMs > 0
+	g.lasting = r.lastingOf(s.Name)
+	g.group = newGroup(g, s.Options["isolation"] == exclusive)
 	return g
 }
 

@@ -75,6 +75,7 @@ func (m *Manager) Reload(changed []string) {
 func (m *Manager) load(one *managed) error {
 	start := time.Now()
 	g, err := m.rt.Load(one.Service)
+	m.rt.lastingOf(one.Name).counters.reloaded(time.Since(start), err)
 	log := m.log.With("service", one.Name)
 	one.err, one.files = nil, nil
 	if err != nil {

@@ -44,6 +44,7 @@ type Runtime struct {
 
 	mu          sync.Mutex
 	generations map[*Generation]struct{}
+	services    map[string]*lasting // by name
 }
 
 // New starts a Runtime; Close ends it. The error says what is wrong with the
@@ -59,7 +60,7 @@ func New(c Config) (*Runtime, error) {
 	}
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: map[*Generation]struct{}{},
+		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: map[*Generation]struct{}{}, services: map[string]*lasting{},
 		settings: c.Platform, nodeModules: c.NodeModules,
 	}
 	if r.settings.Text <= 0 {
@@ -118,8 +119,12 @@ func (r *Runtime) Close() {
 func (r *Runtime) reap() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := time.Now()
 	for g := range r.generations {
-		g.group.reap(time.Now())
+		g.group.reap(now)
+	}
+	for _, l := range r.services {
+		l.store.sweep(now)
 	}
 }
 

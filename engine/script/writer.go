@@ -19,8 +19,9 @@ type writer struct {
 	h     *host
 	buf   []byte
 	depth int
-	size  int // bytes at most
-	deep  int // levels at most
+	rows  uint64 // items written
+	size  int    // bytes at most
+	deep  int    // levels at most
 }
 
 // errResult is why a result cannot be sent.
@@ -130,6 +131,7 @@ func (w *writer) items(items []*engine.Item) {
 // item appends an item, which cuts itself short beyond engine.MaxAnswer.
 func (w *writer) item(it *engine.Item) {
 	w.buf = it.AppendJSON(w.buf)
+	w.rows++
 	w.size = min(w.size, engine.MaxAnswer)
 	w.bound()
 }
