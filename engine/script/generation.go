@@ -59,7 +59,7 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
 	}
 	for i, route := range routes {
-		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, Handler: g.handler(i)})
+		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.handler(i)})
 	}
 	g.group.adopt(v)
 	g.lasting.store.resize(g.limits.Shared)

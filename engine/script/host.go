@@ -68,6 +68,9 @@ func (h *host) install() {
 	if h.v.gen.storage != nil {
 		h.own["fileStorage"] = func() goja.Value { return h.fileStorage(h.v.gen.storage) }
 	}
+	for name, build := range h.syntaxGuards() {
+		h.own[name] = build
+	}
 	h.installGlobals()
 	h.installGuards()
 }

@@ -24,7 +24,7 @@ type Limits struct {
 	Depth     int           // nesting of JSON: of bodies, of JSON.parse, of results; default 512
 	Rows      int           // items of one getList, default 50,000
 	Text      int           // bytes that one built-in may allocate at once, default 64 MiB
-	Elements  int           // elements that one array built-in may touch, default 5 million
+	Elements  int           // elements that one array built-in may touch, default 1 million
 	Body      int           // bytes of a request body, default 10 MiB
 	Shared    int           // bytes of the shared store, default 16 MiB
 	Calls     int           // after which a VM is replaced, default 10,000
@@ -34,7 +34,7 @@ func (l Limits) withDefaults() Limits {
 	return l.over(Limits{
 		CPU: time.Second, Wall: 30 * time.Second, Load: 2 * time.Second, Idle: time.Minute,
 		CallStack: 1000, VMs: max(4, 2*runtime.GOMAXPROCS(0)), InFlight: 128, Queue: 1024, Timers: 1000,
-		Source: 512 << 10, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 5_000_000,
+		Source: 512 << 10, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
 		Body: engine.DefaultMaxBody, Shared: 16 << 20, Calls: 10_000,
 	})
 }

@@ -28,6 +28,7 @@ type copier struct {
 	h     *host
 	bytes int // about what it takes
 	depth int
+	patience
 }
 
 const maxSharedDepth = 64
@@ -45,6 +46,7 @@ func (c *copier) refuse(what string) {
 }
 
 func (c *copier) value(v goja.Value) any {
+	c.check(c.h)
 	if c.bytes += 16; c.bytes > c.h.v.gen.limits.Shared {
 		panic(c.h.rangeError("shared: the value is larger than all that may be stored, %d bytes", c.h.v.gen.limits.Shared))
 	}

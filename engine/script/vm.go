@@ -188,7 +188,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.valu
 func uncatchable(err error) bool {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
-	return errors.As(err, &interrupted) || errors.As(err, &overflow)
+	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(stopped))
 }
 
 // ended deals with a turn that did not end by itself; stopped is why the

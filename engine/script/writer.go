@@ -20,8 +20,9 @@ type writer struct {
 	buf   []byte
 	depth int
 	rows  uint64 // items written
-	size  int    // bytes at most
-	deep  int    // levels at most
+	patience
+	size int // bytes at most
+	deep int // levels at most
 }
 
 // errResult is why a result cannot be sent.
@@ -31,6 +32,7 @@ func (e errResult) Error() string { return string(e) }
 
 // value appends v; false means that it has no JSON (undefined, a function).
 func (w *writer) value(v goja.Value) bool {
+	w.check(w.h)
 	switch {
 	case v == nil || goja.IsUndefined(v):
 		return false
