@@ -18,7 +18,7 @@ const (
 )
 
 // rewritten finds what a source text has of it.
-var rewritten = regexp.MustCompile(`\.\.\.|\b(?:Array|RegExp)\s*\(`)
+var rewritten = regexp.MustCompile(`\.\.\.|\b(?:Array|RegExp|Set|Map)\s*\(`)
 
 // guardSyntax puts the guards around what is spread, the length of a new
 // array and the text of a new pattern.
@@ -44,6 +44,8 @@ func guardArguments(callee ast.Expression, list []ast.Expression) {
 	switch {
 	case name.Name == "Array" && len(list) == 1:
 		list[0] = guardOne(arrayGuard, list[0])
+	case name.Name == "Set" || name.Name == "Map":
+		list[0] = guardOne(spreadGuard, list[0])
 	case name.Name == "RegExp":
 		list[0] = guardOne(regexpGuard, list[0])
 	}
