@@ -110,7 +110,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 // scriptConfig is what deploy.json says of scripts in general.
 func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	return script.Config{
-		Dir: c.Dir, MaxCPU: maxCPU(c), Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules,
+		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules,
 		Platform: platform.Settings{
 			Env: c.Scripts.Env,
 			Fetch: platform.Fetch{
@@ -121,11 +121,20 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	}
 }
 
+// scriptLimits are the limits of one script.
+func scriptLimits(l deploy.Limits) script.Limits {
+	return script.Limits{
+		CPU: l.CPUTime, Wall: l.WallTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
+		VMs: l.VMs, InFlight: l.InFlight, Queue: l.Queue, Body: l.BodyBytes, Response: l.ResponseBytes,
+		Depth: l.JSONDepth, Rows: l.Rows, Text: l.TextBytes, Elements: l.Elements, Timers: l.Timers, Shared: l.SharedBytes,
+	}
+}
+
 // maxCPU is the longest that a turn of any script may take.
 func maxCPU(c *deploy.Config) time.Duration {
 	longest := time.Second
 	for _, svc := range c.Services {
-		longest = max(longest, svc.Limits.CPUTime)
+		longest = max(longest, svc.Limits.CPUTime, svc.Limits.LoadTime)
 	}
 	return longest
 }
@@ -185,8 +194,7 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
 			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Audit: s.db.guards.audit, Log: s.log}
 		if svc.Builtin == "" {
-			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
-			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
+			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: scriptLimits(svc.Limits)})
 			if err != nil && s.flags.strict {
 				return err
 			}
@@ -221,7 +229,7 @@ func (s *server) convert(svc deploy.Service, env *engine.Env, options engine.Opt
 		}
 		converter, err := s.scripts.AddConverter(script.Service{
 			Name: svc.Name + "." + name, File: file, Env: env, Options: plain,
-			Limits: script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth},
+			Limits: scriptLimits(svc.Limits),
 		})
 		options[name] = converter
 		failed = errors.Join(failed, err)
