@@ -57,6 +57,7 @@ func (m *Manager) load(one *managed) {
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		g, err := m.rt.Load(one.Service)
+		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(began), err)
 		var failed *failedLoad
 		if attempt < maxLoads && errors.As(err, &failed) && failed.files.changedSince(began) {
 			continue
