@@ -50,16 +50,25 @@ func (m *Manager) affected(one *managed, touched pathSet) bool {
 // meanwhile, before its failure is believed.
 const maxLoads = 3
 
+// clockLag is how much earlier a file may say it was changed than it was.
+const clockLag = 10 * time.Millisecond
+
 // load loads one version and has it answer from now on, or notes and logs why
-// it does not. A failure does not count when it may have come of a file that
-// was being written.
+// it does not. A version whose files changed meanwhile does not count: nobody
+// would know that it has read them. Neither does a failure that may have come
+// of a file that was being written.
 func (m *Manager) load(one *managed) {
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		g, err := m.rt.Load(one.Service)
 		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(began), err)
 		var failed *failedLoad
-		if attempt < maxLoads && errors.As(err, &failed) && failed.files.changedSince(began) {
+		switch {
+		case attempt == maxLoads:
+		case errors.As(err, &failed) && failed.files.changedSince(began):
+			continue
+		case err == nil && g.files.changedSince(began.Add(-clockLag)) && g.files.stale():
+			g.Close()
 			continue
 		}
 		if err != nil {

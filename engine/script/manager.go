@@ -133,12 +133,9 @@ func (m *Manager) Lost() error {
 // nobody else, since another Reload may begin meanwhile.
 func (m *Manager) Reload(changed []string) {
 	started, touched := time.Now(), newPathSet(changed)
-	m.mu.Lock()
-	services := slices.Clone(m.services)
-	m.mu.Unlock()
 	var mu sync.Mutex
 	var loaded []*managed
-	m.each(services, func(one *managed) {
+	m.each(m.concerned(changed, touched), func(one *managed) {
 		if changed != nil && !m.affected(one, touched) {
 			return
 		}
@@ -148,6 +145,20 @@ func (m *Manager) Reload(changed []string) {
 		loaded = append(loaded, one)
 	})
 	m.tell(changed, started, loaded)
+}
+
+// concerned are the services that read or looked for a changed file, all when
+// changed is nil. What is in them may be as it was.
+func (m *Manager) concerned(changed []string, touched pathSet) []*managed {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []*managed
+	for _, one := range m.services {
+		if changed == nil || touched.any(one.files) || one.live != nil && touched.any(one.live.Files()) {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 // tell tells of a reload.
@@ -163,6 +174,17 @@ func (m *Manager) tell(changed []string, started time.Time, loaded []*managed) {
 	case len(r.Loaded) > 0:
 		m.log.Info("scripts reloaded", "services", strings.Join(r.Loaded, ", "), "took", r.Took.Round(time.Microsecond))
 	}
+}
+
+// Names lists the services and converters.
+func (m *Manager) Names() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var names []string
+	for _, one := range m.services {
+		names = append(names, one.Name)
+	}
+	return names
 }
 
 // Files lists what the services read or looked for, so far.
