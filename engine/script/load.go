@@ -153,7 +153,7 @@ func (v *vm) loadError(f *Failure) error {
 		return e
 	}
 	if s := v.gen.files.byName(e.File); s != nil {
-		e.Source = s.line(e.Line)
+		e.Source, e.Excerpt = s.line(e.Line), v.gen.excerpt(f)
 	}
 	return e
 }

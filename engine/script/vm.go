@@ -200,7 +200,7 @@ func (v *vm) ended(err, stopped error, culprit *call) {
 	case v.load != nil:
 		v.load.finish(v.loadError(cause))
 	default:
-		v.gen.log.Error("a script failed outside any request", "error", cause)
+		v.gen.log.Error("a script failed outside any request", v.gen.failureArgs(cause)...)
 	}
 	v.gen.group.retire(v)
 	var overflow *goja.StackOverflowError
@@ -244,6 +244,6 @@ func (v *vm) logRejections() {
 		if c != nil {
 			log = log.With("request", c.req.ID)
 		}
-		log.Warn("a promise was rejected and nobody handled it", "error", f)
+		log.Error("a promise was rejected and nobody handled it", v.gen.failureArgs(f)...)
 	}
 }
