@@ -54,7 +54,7 @@ func TestLoadErrorExcerpt(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	for text, want := range map[string]string{
 		"const a = 1;\nconst b = ;\n": "  1 | const a = 1;\n> 2 | const b = ;\n    |           ^",
-		"const a = 1;\n\na.b.c();\n":  "  1 | const a = 1;\n  2 |\n> 3 | a.b.c();\n    |     ^",
+		"const a = 1;\n\na.b.c();\n":  "  1 | const a = 1;\n  2 |\n> 3 | a.b.c();\n    |   ^",
 	} {
 		a.write("svc.js", text)
 		_, err := a.rt.Load(a.service("svc.js"))

@@ -42,6 +42,7 @@ type vm struct {
 
 	// Below: only inside a turn.
 	cur      *call // whose asynchronous context this is
+	left     *call // whose it was last, in this turn: what a reaction throws is a rejection after it
 	routes   []jsRoute
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
 	timers   timers
@@ -71,11 +72,13 @@ func (t *contextTracker) Grab() any { return t.cur }
 func (t *contextTracker) Resumed(o any) { t.cur, _ = o.(*call) }
 
 // Exited leaves the context; nothing else of the turn has one.
-func (t *contextTracker) Exited() { t.cur = nil }
+func (t *contextTracker) Exited() { t.left, t.cur = t.cur, nil }
 
 func (v *vm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
-		v.rejected[p] = v.cur
+		if v.rejected[p] = v.cur; v.cur == nil {
+			v.rejected[p] = v.left
+		}
 		return
 	}
 	delete(v.rejected, p)
@@ -139,7 +142,7 @@ func (v *vm) idle() {
 
 // turn runs one task under the watchdog and deals with how it ended.
 func (v *vm) turn(t task) {
-	v.cur = t.call
+	v.cur, v.left = t.call, nil
 	v.clock.begin(v.limit)
 	v.gen.rt.dog.started()
 	err := v.step(t)
