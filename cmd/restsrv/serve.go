@@ -41,6 +41,8 @@ type server struct {
 	gate    *access.Repository // the store behind the gate
 	checker *access.Checker
 	address atomic.Value // net.Addr that is listened to; nothing before
+
+	signIn func(engine.Authenticator) engine.Authenticator // of tests; nil for a server that serves
 }
 
 // components are what ion://name in the options of a service may name. Those
@@ -171,8 +173,8 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		return err
 	}
 	s.rest = rest.New(rest.Config{
-		Auth: s.db.accounts, Log: s.log, Audit: s.db.guards.audit, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
-		Sessions: sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: s.config.TrustedProxies,
+		Auth: s.proves(s.db.accounts), Log: s.log, Audit: s.db.guards.audit, Ready: s.faults, MinBodyRate: s.config.MinBodyRate,
+		Sessions: sessions.Account, Handlers: handlers, OAuth: s.proves(bearers), TrustedProxies: s.config.TrustedProxies,
 		Files: engine.Files{Storage: s.db.files, Data: s.gate, Meta: s.meta},
 	})
 	components := s.components()
@@ -204,6 +206,14 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		}
 	}
 	return nil
+}
+
+// proves is who proves accounts.
+func (s *server) proves(a engine.Authenticator) engine.Authenticator {
+	if s.signIn == nil {
+		return a
+	}
+	return s.signIn(a)
 }
 
 // convert replaces options of the acceptor that name scripts by the converters
