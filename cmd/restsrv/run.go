@@ -37,6 +37,7 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv migrate ...  copy everything into another database
   restsrv files        find and remove files that nothing holds
   restsrv check        find every mistake in the application without starting it
+  restsrv test         run the tests beside the scripts
   restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests
 
@@ -49,7 +50,7 @@ Flags:
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
 		"acl": aclCommand, "audit": auditCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
-		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "types": typesCommand, "user": user,
+		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": user,
 	}
 }
 

@@ -92,8 +92,11 @@ func (b *sandbox) close() error {
 	if b.runtime != nil {
 		b.runtime.Close()
 	}
-	return errors.Join(b.db.close(), os.RemoveAll(b.dir))
+	return errors.Join(b.db.close(), b.remove())
 }
+
+// remove removes the folder of a sandbox whose database is closed.
+func (b *sandbox) remove() error { return os.RemoveAll(b.dir) }
 
 // copyDatabase copies a database of SQLite that nobody has open.
 func copyDatabase(from, to string) error {

@@ -118,6 +118,10 @@ func (g *Generation) failureArgs(f *Failure, args ...any) []any {
 	return args
 }
 
+// RejectionMessage is the message of log records that tell of a promise that
+// was rejected and that nobody handled.
+const RejectionMessage = "a promise was rejected and nobody handled it"
+
 // ExcerptKey is the attribute of log records that shows source text around a
 // failure, on several lines; records have it while developing only.
 const ExcerptKey = "excerpt"

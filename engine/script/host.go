@@ -39,6 +39,7 @@ type host struct {
 	provided      needs
 	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
 	platform      *platform.Platform           // nil until a script needs something of it
+	testing       *goja.Object                 // of a file of tests
 }
 
 func newHost(v *vm) *host {
@@ -65,6 +66,7 @@ func (h *host) install() {
 	if h.v.gen.storage != nil {
 		h.own["fileStorage"] = func() goja.Value { return h.fileStorage(h.v.gen.storage) }
 	}
+	h.installTesting()
 	h.installGlobals()
 	h.installGuards()
 }

@@ -247,6 +247,6 @@ func (v *vm) logRejections() {
 		if c != nil {
 			log = log.With("request", c.req.ID)
 		}
-		log.Error("a promise was rejected and nobody handled it", v.gen.failureArgs(f)...)
+		log.Error(RejectionMessage, v.gen.failureArgs(f)...)
 	}
 }
