@@ -210,7 +210,7 @@ func (c *call) fail(f *Failure) {
 	switch {
 	case c.over.Load():
 	case c.job != nil:
-		c.finish(outcome{err: failedJob(f)})
+		c.finish(outcome{err: c.failedJob(f)})
 	default:
 		c.finish(c.gen.failed(c.req, f))
 	}

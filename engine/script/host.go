@@ -39,6 +39,7 @@ type host struct {
 	provided      needs
 	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
 	platform      *platform.Platform           // nil until a script needs something of it
+	testing       *goja.Object                 // of a file of tests
 }
 
 func newHost(v *vm) *host {
@@ -69,6 +70,7 @@ func (h *host) install() {
 	for name, build := range h.syntaxGuards() {
 		h.own[name] = build
 	}
+	h.installTesting()
 	h.installGlobals()
 	h.installGuards()
 }

@@ -149,4 +149,6 @@ type Service struct {
 	Limits  Limits         // zero fields are those of the Runtime
 
 	Converter bool // it is no service: its script exports parse and respond
+
+	tests *Suite // that its script registers; nil for what is no file of tests
 }

@@ -26,6 +26,7 @@ type LoadError struct {
 	Line    int    // 1-based; 0 when the whole file is meant
 	Column  int
 	Source  string // the line of the file, "" when unknown
+	Excerpt string // the lines around it, numbered, with a caret; "" when unknown
 	Message string
 }
 
@@ -210,7 +211,7 @@ func (s *source) syntaxFaultAt(p file.Position, message, text string) error {
 }
 
 func (s *source) fault(line, column int, message string) *LoadError {
-	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Message: message}
+	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Excerpt: excerpt(string(s.text), line, column), Message: message}
 }
 
 // line returns a line of the file without the space around it, cut to 160

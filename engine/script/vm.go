@@ -43,6 +43,7 @@ type vm struct {
 
 	// Below: only inside a turn.
 	cur      *call // whose asynchronous context this is
+	left     *call // whose it was last, in this turn: what a reaction throws is a rejection after it
 	routes   []jsRoute
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
 	timers   timers
@@ -73,11 +74,13 @@ func (t *contextTracker) Grab() any { return t.cur }
 func (t *contextTracker) Resumed(o any) { t.cur, _ = o.(*call) }
 
 // Exited leaves the context; nothing else of the turn has one.
-func (t *contextTracker) Exited() { t.cur = nil }
+func (t *contextTracker) Exited() { t.left, t.cur = t.cur, nil }
 
 func (v *vm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
-		v.rejected[p] = v.cur
+		if v.rejected[p] = v.cur; v.cur == nil {
+			v.rejected[p] = v.left
+		}
 		return
 	}
 	delete(v.rejected, p)
@@ -141,7 +144,7 @@ func (v *vm) idle() {
 
 // turn runs one task under the watchdog and deals with how it ended.
 func (v *vm) turn(t task) {
-	v.cur = t.call
+	v.cur, v.left = t.call, nil
 	v.clock.begin(v.limit)
 	v.gen.rt.dog.started()
 	err := v.step(t)
@@ -203,7 +206,7 @@ func (v *vm) ended(err, stopped error, culprit *call) {
 	case v.load != nil:
 		v.load.finish(v.loadError(cause))
 	default:
-		v.gen.log.Error("a script failed outside any request", "error", cause)
+		v.gen.log.Error("a script failed outside any request", v.gen.failureArgs(cause)...)
 	}
 	v.gen.group.retire(v)
 	v.gen.lasting.counters.interrupts[reasonOf(err, stopped)].Add(1)
@@ -250,6 +253,6 @@ func (v *vm) logRejections() {
 		if c != nil {
 			log = log.With("request", c.req.ID)
 		}
-		log.Warn("a promise was rejected and nobody handled it", "error", f)
+		log.Error(RejectionMessage, v.gen.failureArgs(f)...)
 	}
 }
