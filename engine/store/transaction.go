@@ -26,9 +26,10 @@ type transaction struct {
 
 type transactionKey struct{}
 
-// transactionOf is the transaction that ctx belongs to, nil for none.
+// transactionOf is the transaction that ctx belongs to, nil for none. It is one
+// of all Stores of the database, whose queue they share.
 func (s *Store) transactionOf(ctx context.Context) *transaction {
-	if t, ok := ctx.Value(transactionKey{}).(*transaction); ok && t.store == s {
+	if t, ok := ctx.Value(transactionKey{}).(*transaction); ok && t.store.writer == s.writer {
 		return t
 	}
 	return nil
