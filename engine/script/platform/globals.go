@@ -8,6 +8,7 @@ type builder func(p *Platform) goja.Value
 // globals lists the globals by name.
 func globals() map[string]builder {
 	return map[string]builder{
+		"Intl":   intl,
 		"global": func(p *Platform) goja.Value { return p.js.GlobalObject() },
 	}
 }

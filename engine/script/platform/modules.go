@@ -27,6 +27,7 @@ func modules() map[string]module {
 		"path": {file: "path"},
 	}
 	maps.Copy(all, nodeModules())
+	maps.Copy(all, intlModules())
 	return all
 }
 
