@@ -11,7 +11,6 @@ func nodeModules() map[string]module {
 		"#equal":          {file: "equal"},
 		"assert":          {file: "assert"},
 		"assert/strict":   {file: "assert-strict"},
-		"buffer":          {file: "buffer"},
 		"events":          {file: "events"},
 		"os":              {file: "os"},
 		"path/posix":      {file: "path-posix"},
