@@ -23,8 +23,8 @@ func (h *host) installGuards() {
 // what a VM would spend most of its start on, so that they are guarded, or
 // made, when the first file that names them is loaded.
 type needs struct {
-	buffers, code, timers, bigints bool
-	platform                       platform.Needs
+	buffers, code, timers, bigints, patterns bool
+	platform                                 platform.Needs
 }
 
 var (
@@ -37,9 +37,10 @@ func findNeeds(text string) needs {
 	n := needs{
 		buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text),
 		timers: timerNames.MatchString(text), bigints: bigintNames.MatchString(text),
+		patterns: patternNames.MatchString(text),
 	}
 	if n.code { // code made at run time may name anything
-		n.buffers, n.timers, n.bigints = true, true, true
+		n.buffers, n.timers, n.bigints, n.patterns = true, true, true, true
 	}
 	n.platform = platform.NeedsOf(text, n.code)
 	return n
@@ -53,6 +54,10 @@ func (h *host) provide(n needs) {
 	}
 	if n.platform != (platform.Needs{}) {
 		h.world().Patch(n.platform)
+	}
+	if n.patterns && !h.provided.patterns {
+		h.provided.patterns = true
+		h.guardPatterns()
 	}
 	if n.timers && !h.provided.timers {
 		h.provided.timers = true

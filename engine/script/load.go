@@ -60,6 +60,10 @@ func (l *loading) run() error {
 // promise of an async _route.
 func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
+	exports, err := h.defaultExport(exports)
+	if err != nil {
+		return nil, err
+	}
 	if l.vm.gen.converter {
 		return goja.Undefined(), l.registerConverter(exports)
 	}

@@ -49,6 +49,7 @@ type source struct {
 	needs   needs
 
 	transformed bool              // the engine has another text than the file
+	asksRequire bool              // it uses require.resolve and the like
 	patterns    map[string]string // regular expressions that were rewritten: as they were written
 }
 
@@ -168,7 +169,7 @@ func (s *source) transform(text string, refused *LoadError) error {
 	if errors.As(err, &f) {
 		// What comes no later than what the engine refused was not understood
 		// better by the compiler.
-		if refused != nil && (f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
+		if refused != nil && (strings.HasSuffix(refused.Message, endsEarly) || f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
 			return refused
 		}
 		return s.fault(f.Line, f.Column, f.Message)
@@ -190,6 +191,7 @@ func (s *source) transform(text string, refused *LoadError) error {
 func (s *source) build(prg *ast.Program, m transpile.Map, text string) error {
 	prg.File.SetSourceMap(m.Consumer)
 	s.needs = findNeeds(text)
+	s.asksRequire = strings.Contains(text, "require.")
 	if at, err := s.rewrite(prg, text); err != nil {
 		p := prg.File.Position(int(at) - 1)
 		return s.faultAt(p.Line, p.Column, err.Error())
@@ -231,6 +233,8 @@ func (s *source) decode() (err error) {
 	return nil
 }
 
+const endsEarly = "the text ends too early"
+
 // syntaxFault tells what the parser found in the wrapped text. What it found in
 // the wrapper's tail is an end that came too early.
 func (s *source) syntaxFault(err error, text string) *LoadError {
@@ -241,7 +245,7 @@ func (s *source) syntaxFault(err error, text string) *LoadError {
 	p := list[0].Position
 	lines := strings.Split(strings.TrimRight(text, " \t\r\n"), "\n")
 	if last := len(lines); p.Line > strings.Count(text, "\n")+1 {
-		return s.faultAt(last, len(lines[last-1])+1, "syntax error: the text ends too early")
+		return s.faultAt(last, len(lines[last-1])+1, "syntax error: "+endsEarly)
 	}
 	if p.Line == 1 {
 		p.Column = max(1, p.Column-len(wrapperHead))
