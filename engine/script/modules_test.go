@@ -204,3 +204,34 @@ func TestModulesThatAppear(t *testing.T) {
 		})
 	}
 }
+
+func readFile(t *testing.T, a *app, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(a.dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestBecomesTypeScript replaces a file by one of another extension.
+func TestBecomesTypeScript(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.tree("svc.js", "module.exports = {'GET /': () => require('./lib').n}", "lib.js", "exports.n = 1")
+	g, err := a.rt.Load(a.service("svc.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	expect(t, get(t, g), jsonType+"1")
+	for _, name := range []string{"svc", "lib"} {
+		if err := os.Remove(filepath.Join(a.dir, name+".js")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.tree("svc.ts", "import {n} from './lib.js';\nexport default {'GET /': (): number => n}", "lib.ts", "export const n: number = 2")
+	if !g.files.stale() {
+		t.Error("the files that went are not missed")
+	}
+	a.answers("svc.js", "2")
+}

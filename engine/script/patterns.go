@@ -27,10 +27,10 @@ func explained(message string) string {
 	return message
 }
 
-// rewritePatterns puts classes of characters in the place of the property
-// escapes in the regular expressions of a program.
+// rewritePatterns mends the regular expressions of a program that the engine
+// would get wrong.
 func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, err error) {
-	if !transpile.HasProperties(text) {
+	if !transpile.MayBeWrong(text) {
 		return 0, nil
 	}
 	rewrite(reflect.ValueOf(prg.Body), func(e ast.Expression) ast.Expression {
@@ -39,7 +39,7 @@ func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, er
 			return nil
 		}
 		written := p.Pattern
-		if p.Pattern, err = transpile.Properties(written, p.Flags); err != nil {
+		if p.Pattern, err = transpile.Pattern(written, p.Flags); err != nil {
 			at = p.Idx
 		} else if p.Pattern != written {
 			if s.patterns == nil {
@@ -89,6 +89,10 @@ func (h *host) remember(turned, written string) {
 		return v
 	})
 	_ = proto.DefineAccessorProperty("source", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	h.method(proto, "toString", func(call goja.FunctionCall) goja.Value {
+		o := call.This.ToObject(h.js)
+		return h.js.ToValue("/" + o.Get("source").String() + "/" + o.Get("flags").String())
+	})
 }
 
 // getter returns the function behind an accessor.
@@ -107,7 +111,7 @@ func (h *host) knowPatterns(src *source) {
 	}
 }
 
-// guardPatterns replaces RegExp by one that knows property escapes.
+// guardPatterns replaces RegExp by one that mends what it is given.
 func (h *host) guardPatterns() {
 	global := h.js.GlobalObject()
 	original := global.Get("RegExp").(*goja.Object)
@@ -118,7 +122,7 @@ func (h *host) guardPatterns() {
 			return args
 		}
 		written := args[0].String()
-		turned, err := transpile.Properties(written, args[1].String())
+		turned, err := transpile.Pattern(written, args[1].String())
 		if err != nil {
 			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue("Invalid regular expression: "+err.Error()))
 			must(e)

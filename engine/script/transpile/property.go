@@ -2,16 +2,40 @@ package transpile
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode"
 )
 
-// Properties puts classes of characters in the place of the property escapes
-// \p{..} and \P{..} of a regular expression, which the engine takes for letters.
-// They are properties only under the flag u; other patterns are returned as
-// they are. The error names the property that cannot be expressed.
-func Properties(pattern, flags string) (string, error) {
-	if !strings.Contains(flags, "u") || !HasProperties(pattern) {
+// Pattern returns what the engine is to be given for a regular expression that
+// it would get wrong, others as they are. Both of its faults are there under the
+// flag u only. It takes the property escapes \p{..} and \P{..} for letters:
+// classes of characters stand in their place. And the matcher that it prefers
+// loses named groups in text beyond ASCII: an empty lookahead makes it choose
+// the other. The error names a property that cannot be expressed.
+func Pattern(pattern, flags string) (string, error) {
+	if !strings.Contains(flags, "u") {
+		return pattern, nil
+	}
+	turned, err := properties(pattern)
+	if err == nil && namedGroup.MatchString(pattern) {
+		turned = "(?=)" + turned
+	}
+	return turned, err
+}
+
+var namedGroup = regexp.MustCompile(`\(\?<[^=!]`)
+
+// MayBeWrong reports whether there may be a regular expression in a text that
+// Pattern changes.
+func MayBeWrong(text string) bool { return hasProperties(text) || strings.Contains(text, "(?<") }
+
+func hasProperties(text string) bool {
+	return strings.Contains(text, `\p`) || strings.Contains(text, `\P`)
+}
+
+func properties(pattern string) (string, error) {
+	if !hasProperties(pattern) {
 		return pattern, nil
 	}
 	var b strings.Builder
@@ -46,11 +70,6 @@ func Properties(pattern, flags string) (string, error) {
 		b.WriteByte(pattern[i])
 	}
 	return b.String(), nil
-}
-
-// HasProperties reports whether there may be property escapes in a text.
-func HasProperties(text string) bool {
-	return strings.Contains(text, `\p`) || strings.Contains(text, `\P`)
 }
 
 func braced(s string) (name string, ok bool) {

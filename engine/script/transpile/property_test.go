@@ -7,7 +7,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-func TestProperties(t *testing.T) {
+func TestPattern(t *testing.T) {
 	cases := []struct{ pattern, flags, yes, no string }{
 		{`^\p{L}+$`, "u", "Привет", "a1"},
 		{`^\p{Letter}+$`, "u", "Привет", "a 1"},
@@ -40,7 +40,7 @@ func TestProperties(t *testing.T) {
 	vm := goja.New()
 	construct, _ := goja.AssertConstructor(vm.Get("RegExp"))
 	for _, c := range cases {
-		turned, err := Properties(c.pattern, c.flags)
+		turned, err := Pattern(c.pattern, c.flags)
 		if c.yes == "" && c.no == "" {
 			if c.pattern == `^\\p{L}$` && turned == c.pattern && err == nil || err != nil {
 				continue
@@ -72,7 +72,7 @@ func TestUnknownProperties(t *testing.T) {
 		`\p{General_Category=Foo}`: `there is no such property`,
 		`\p{RGI_Emoji}`:            `there is no such property`,
 	} {
-		if _, err := Properties(pattern, "u"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Pattern(pattern, "u"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", pattern, err)
 		}
 	}
