@@ -27,6 +27,9 @@ func modules() map[string]module {
 		"buffer":    {file: "buffer", native: bufferNative},
 		"#encoding": {file: "encoding", native: decoderNative},
 		"#url":      {file: "url", native: urlNative},
+		"#headers":  {file: "headers"},
+		"#body":     {file: "body", native: fetchNative},
+		"#fetch":    {file: "fetch", native: fetchNative},
 		"#event":    {file: "event", native: eventNative},
 	}
 }
