@@ -8,10 +8,13 @@ type builder func(p *Platform) goja.Value
 // globals lists the globals by name.
 func globals() map[string]builder {
 	return map[string]builder{
-		"global":      func(p *Platform) goja.Value { return p.js.GlobalObject() },
-		"atob":        atob,
-		"btoa":        btoa,
-		"performance": performance,
+		"global":          func(p *Platform) goja.Value { return p.js.GlobalObject() },
+		"atob":            atob,
+		"btoa":            btoa,
+		"performance":     performance,
+		"process":         process,
+		"structuredClone": structuredClone,
+		"crypto":          func(p *Platform) goja.Value { return p.Module("crypto") },
 
 		"Buffer":          exported("buffer", "Buffer"),
 		"TextEncoder":     exported("#encoding", "TextEncoder"),

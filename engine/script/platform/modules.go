@@ -30,6 +30,8 @@ func modules() map[string]module {
 		"#headers":  {file: "headers"},
 		"#body":     {file: "body", native: fetchNative},
 		"#fetch":    {file: "fetch", native: fetchNative},
+		"crypto":    {file: "crypto", native: cryptoNative},
+		"process":   {build: func(p *Platform) goja.Value { return p.js.GlobalObject().Get("process") }},
 		"#event":    {file: "event", native: eventNative},
 	}
 }
