@@ -41,6 +41,7 @@ type host struct {
 	provided      needs
 	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
 	platform      *platform.Platform           // nil until a script needs something of it
+	consoleLoad   consoleState                 // outside of requests
 }
 
 func newHost(v *vm) *host {
