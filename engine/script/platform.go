@@ -72,6 +72,18 @@ func (p platformHost) Provide(text string) { p.h.provide(findNeeds(text)) }
 // Settings are those of the Runtime.
 func (p platformHost) Settings() *platform.Settings { return &p.h.v.gen.rt.settings }
 
+// Own makes the exports of restsrv, or the base of the ancestor's services.
+func (p platformHost) Own(name string) goja.Value {
+	class := p.h.service()
+	if name == "Service" {
+		p.h.legacyBase = class
+		return class
+	}
+	exports := p.h.js.NewObject()
+	_ = exports.Set("Service", class)
+	return exports
+}
+
 // globals are the globals that nobody has asked for yet. They stand in the
 // prototype chain of the global object, so that a VM does not pay for what its
 // scripts never name. One that is made becomes an ordinary global.

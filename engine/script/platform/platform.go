@@ -51,6 +51,9 @@ type Host interface {
 	Provide(text string)
 	// Settings are those of the process.
 	Settings() *Settings
+	// Own makes the exports of a module that is not the platform's: restsrv, and
+	// Service, which is the base of the ancestor's services.
+	Own(name string) goja.Value
 }
 
 // Settings are what scripts may reach outside of the application, and how much
