@@ -43,7 +43,7 @@ class Hash {
   }
   copy() {
     if (this.#done) throw coded(Error, 'ERR_CRYPTO_HASH_FINALIZED', 'Digest already called');
-    return new this.constructor(secret, this.#native.copy());
+    return new (this instanceof Hmac ? Hmac : Hash)(secret, this.#native.copy());
   }
 }
 
