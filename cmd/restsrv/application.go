@@ -107,6 +107,18 @@ func (c *dataCommand) load() error {
 	return nil
 }
 
+// reading is a command without arguments that reads the database: it parses,
+// reads the application and opens what must be there.
+func (c *dataCommand) reading(ctx context.Context, args []string) (*database, error) {
+	if _, err := c.takes(args, 0); err != nil {
+		return nil, err
+	}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	return c.open(ctx, true)
+}
+
 // open opens the database that -db, the environment or deploy.json name.
 func (c *dataCommand) open(ctx context.Context, there bool) (*database, error) {
 	return c.openAt(ctx, first(c.db, c.io.Env("RESTSRV_DB"), c.app.config.DB), opening{there: there})

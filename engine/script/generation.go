@@ -41,10 +41,17 @@ var _ engine.Service = (*Generation)(nil)
 
 // Load reads a service and everything it requires, runs it and collects its
 // routes. The error is a *LoadError.
-func (r *Runtime) Load(s Service) (*Generation, error) {
+func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
+
+// loadFrom is Load from files as another generation of the service read them,
+// nil to read them now.
+func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	g := newGeneration(r, s)
 	if err := checkIsolation(s.Options); err != nil {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+	}
+	if read != nil {
+		g.files = read
 	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
@@ -63,9 +70,7 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 	}
 	g.group.adopt(v)
 	g.lasting.store.resize(g.limits.Shared)
-	r.mu.Lock()
-	r.generations[g] = struct{}{}
-	r.mu.Unlock()
+	r.generations.add(g)
 	return g, nil
 }
 
@@ -135,9 +140,7 @@ func (g *Generation) Close() {
 		return
 	}
 	g.group.close()
-	g.rt.mu.Lock()
-	delete(g.rt.generations, g)
-	g.rt.mu.Unlock()
+	g.rt.generations.remove(g)
 }
 
 // loadWait is how many times the CPU limit of loading an async _route may

@@ -17,9 +17,7 @@ type host struct {
 	js      *goja.Runtime
 	modules map[string]*goja.Object // by absolute path
 
-	ours       *goja.Object          // exports of require('restsrv')
-	legacyBase *goja.Object          // the ancestor's Service, nil while not required
-	backends   map[string]goja.Value // parts of the ancestor's REST module, once required
+	legacyBase *goja.Object // the ancestor's Service, nil while not required
 	routers    map[*goja.Object]bool
 
 	secret   *goja.Symbol // names what Go hides in objects
@@ -209,21 +207,6 @@ func (h *host) service() *goja.Object {
 	class, err := make(goja.Undefined(), h.native("addHandler", h.addHandler))
 	must(err)
 	return class.(*goja.Object)
-}
-
-func (h *host) ourExports() goja.Value {
-	if h.ours == nil {
-		h.ours = h.js.NewObject()
-		_ = h.ours.Set("Service", h.service())
-	}
-	return h.ours
-}
-
-func (h *host) legacyService() goja.Value {
-	if h.legacyBase == nil {
-		h.legacyBase = h.service()
-	}
-	return h.legacyBase
 }
 
 // addHandler is Service.prototype.addHandler(router, path, method, handler).

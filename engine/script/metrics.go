@@ -2,8 +2,10 @@ package script
 
 import (
 	"errors"
+	"maps"
 	"math/bits"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -235,14 +237,27 @@ type lasting struct {
 	store    *store
 }
 
+// services are what lasts, by name.
+type services struct {
+	mu  sync.Mutex
+	all map[string]*lasting
+}
+
+func (s *services) snapshot() map[string]*lasting {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.all)
+}
+
 // lastingOf returns what a service of that name has, and had before.
 func (r *Runtime) lastingOf(name string) *lasting {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	l := r.services[name]
+	s := r.services
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.all[name]
 	if l == nil {
 		l = &lasting{store: newStore(r.limits.Shared)}
-		r.services[name] = l
+		s.all[name] = l
 	}
 	return l
 }
@@ -250,36 +265,25 @@ func (r *Runtime) lastingOf(name string) *lasting {
 // Forget drops the metrics and the shared store of a service that is gone for
 // good.
 func (r *Runtime) Forget(name string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.services, name)
+	r.services.mu.Lock()
+	defer r.services.mu.Unlock()
+	delete(r.services.all, name)
 }
 
 // Metrics returns those of every service that was ever loaded, by name.
 func (r *Runtime) Metrics() map[string]Metrics {
-	r.mu.Lock()
-	services := make(map[string]*lasting, len(r.services))
-	for name, l := range r.services {
-		services[name] = l
-	}
-	generations := make([]*Generation, 0, len(r.generations))
-	for g := range r.generations {
-		generations = append(generations, g)
-	}
-	r.mu.Unlock()
+	services := r.services.snapshot()
 	all := make(map[string]Metrics, len(services))
 	for name, l := range services {
 		m := l.counters.snapshot()
 		m.Shared, m.SharedUse = l.store.size()
 		all[name] = m
 	}
-	for _, g := range generations {
-		m, ok := all[g.name]
-		if !ok {
-			continue
+	for _, g := range r.generations.list() {
+		if m, ok := all[g.name]; ok {
+			g.group.report(&m)
+			all[g.name] = m
 		}
-		g.group.report(&m)
-		all[g.name] = m
 	}
 	return all
 }
