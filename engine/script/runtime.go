@@ -83,7 +83,7 @@ func New(c Config) (*Runtime, error) {
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
 		services: &services{all: map[string]*lasting{}},
-		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: &generations{all: map[*Generation]struct{}{}},
+		dog:      newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: &generations{all: map[*Generation]struct{}{}},
 		settings: c.Platform, nodeModules: c.NodeModules,
 	}
 	if r.settings.Text <= 0 {
