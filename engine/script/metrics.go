@@ -57,7 +57,7 @@ type Histogram struct {
 }
 
 // Count is how many durations were counted.
-func (h *Histogram) Count() uint64 {
+func (h Histogram) Count() uint64 {
 	n := uint64(0)
 	for _, b := range h.Buckets {
 		n += b
