@@ -185,7 +185,7 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
 			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Audit: s.db.guards.audit, Log: s.log}
 		if svc.Builtin == "" {
-			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
+			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, Transaction: svc.Limits.TransactionTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
 			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
 			if err != nil && s.flags.strict {
 				return err
@@ -221,7 +221,7 @@ func (s *server) convert(svc deploy.Service, env *engine.Env, options engine.Opt
 		}
 		converter, err := s.scripts.AddConverter(script.Service{
 			Name: svc.Name + "." + name, File: file, Env: env, Options: plain,
-			Limits: script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth},
+			Limits: script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, Transaction: svc.Limits.TransactionTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth},
 		})
 		options[name] = converter
 		failed = errors.Join(failed, err)

@@ -86,10 +86,11 @@ type Scripts struct {
 // Limits bound the requests of a script, "limits" in the file; 0 leaves a limit at its default,
 // which engine/script owns.
 type Limits struct {
-	CPUTime   time.Duration // of one turn
-	WallTime  time.Duration // of one request
-	InFlight  int           // requests at once in one VM
-	CallDepth int
+	CPUTime         time.Duration // of one turn
+	WallTime        time.Duration // of one request
+	InFlight        int           // requests at once in one VM
+	TransactionTime time.Duration // of one transaction
+	CallDepth       int
 }
 
 // Class is an inline class: decoded JSON and where it stands.

@@ -132,9 +132,10 @@ func limits(o jsonfile.Object, def Limits) Limits {
 		return def
 	}
 	in.WarnRepeated()
-	in.WarnUnknown([]string{"cpuTime", "wallTime", "inFlight", "callDepth"})
+	in.WarnUnknown([]string{"cpuTime", "wallTime", "transactionTime", "inFlight", "callDepth"})
 	def.CPUTime = seconds(in, "cpuTime", time.Millisecond, def.CPUTime)
 	def.WallTime = seconds(in, "wallTime", time.Millisecond, def.WallTime)
+	def.TransactionTime = seconds(in, "transactionTime", time.Millisecond, def.TransactionTime)
 	if n, ok := in.Whole("inFlight", 1, 1<<20); ok {
 		def.InFlight = int(n)
 	}
