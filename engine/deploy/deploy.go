@@ -89,8 +89,8 @@ type Limits struct {
 	CPUTime         time.Duration // of one turn
 	WallTime        time.Duration // of one request
 	InFlight        int           // requests at once in one VM
-	TransactionTime time.Duration // of one transaction
 	CallDepth       int
+	TransactionTime time.Duration // of one transaction
 }
 
 // Class is an inline class: decoded JSON and where it stands.
