@@ -46,7 +46,9 @@ func (p platformHost) Promise(what string, work func(ctx context.Context) func()
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	t := &p.h.v.timers
 	run := func(goja.Value, ...goja.Value) (goja.Value, error) {
-		f()
+		if ex := p.h.js.Try(f); ex != nil {
+			return nil, ex
+		}
 		return goja.Undefined(), nil
 	}
 	id := t.start(&timer{f: run, call: p.h.v.cur, delay: max(d, minDelay)})
