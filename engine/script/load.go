@@ -13,6 +13,7 @@ import (
 type loading struct {
 	vm     *vm
 	routes []jsRoute
+	events []jsEvent
 	done   chan error // buffered
 }
 
@@ -28,7 +29,7 @@ func (l *loading) finish(err error) {
 	}
 	v.load = nil
 	v.limit = v.gen.limits.CPU
-	v.routes = l.routes
+	v.routes, v.events = l.routes, l.events
 	l.done <- err
 }
 

@@ -43,6 +43,7 @@ func (r *jsRepository) object() *goja.Object {
 		return h.item(it)
 	})
 	h.method(o, "transaction", r.transaction)
+	h.method(o, "on", r.on)
 	return o
 }
 

@@ -11,21 +11,21 @@ import (
 	"time"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
+	sqlstore "restsrv/engine/store"
 	"restsrv/engine/store/sqlite"
 )
 
 var ann = &engine.Account{ID: "ann@local"}
 
 // newStoredApp is an app over a database, with the class of memory.
-func newStoredApp(t testing.TB, limits Limits) (*app, *store.Store) {
+func newStoredApp(t testing.TB, limits Limits) (*app, *sqlstore.Store) {
 	t.Helper()
 	a := newApp(t, limits, false)
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(context.Background(), db, store.Config{Classes: a.repo.Classes(), HashPassword: func(_ context.Context, p string) (string, error) { return p, nil }})
+	st, err := sqlstore.Open(context.Background(), db, sqlstore.Config{Classes: a.repo.Classes(), HashPassword: func(_ context.Context, p string) (string, error) { return p, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,7 @@ type vm struct {
 	cur      *call        // whose asynchronous context this is
 	tx       *transaction // whose part it is; nil for none
 	routes   []jsRoute
+	events   []jsEvent
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
 	timers   timers
 	warned   map[string]bool
