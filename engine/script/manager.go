@@ -32,6 +32,7 @@ type Manager struct {
 	services []*managed
 	before   map[string]lastGood // of the Manager that this one follows
 	reloaded func(Report)
+	events   *Events // nil for none
 }
 
 // managed is one service and the version that answers now.
@@ -263,7 +264,14 @@ func (m *Manager) use(one *managed, g *Generation) error {
 		one.converter.live.Store(g)
 		return nil
 	}
-	return m.mount(one.Name, g)
+	if err := m.events.admit(g); err != nil {
+		return err
+	}
+	if err := m.mount(one.Name, g); err != nil {
+		return err
+	}
+	m.events.hear(one.Name, g)
+	return nil
 }
 
 // affected reports whether the service would load otherwise now.
