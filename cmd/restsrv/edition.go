@@ -38,6 +38,7 @@ type edition struct {
 	store    *store.Store
 	accounts *account.Store
 	rules    rules
+	events   *script.Events     // the store, telling scripts of writes
 	gate     *access.Repository // the store behind the gate
 	checker  *access.Checker
 	sessions *session.Sessions
@@ -159,7 +160,7 @@ func (e *edition) openRest(context.Context, *edition) error {
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (e *edition) components() map[string]any {
 	all := map[string]any{
-		"dataRepo": e.store, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
+		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
 		"accounts": nil, "aclProvider": rights{e.checker, e.db.policy}, "auth": e.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": e.db.files, "imageStorage": e.db.files, "settings": nil, "sysLog": nil,
 	}
@@ -174,6 +175,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return e.rest.Mount(name, modes[name], svc) }
 	e.scripts = script.NewManager(e.runtime, mount)
+	e.scripts.Observe(e.events)
 	if before != nil {
 		e.scripts.Follow(before.scripts)
 	}

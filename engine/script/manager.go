@@ -32,6 +32,7 @@ type Manager struct {
 	services []*managed
 	before   map[string]lastGood // of the Manager that this one follows
 	reloaded func(Report)
+	events   *Events // nil for none
 }
 
 // managed is one service and the version that answers now.
@@ -196,12 +197,12 @@ const maxLoads = 3
 // load loads one version. A failure does not count when the files that it came
 // of are others by now.
 func (m *Manager) load(one *managed) loaded {
+	start := time.Now()
 	for attempt := 1; ; attempt++ {
-		start := time.Now()
 		g, err := m.rt.Load(one.Service)
-		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(start), err)
 		var failed *failedLoad
 		if attempt == maxLoads || !errors.As(err, &failed) || !failed.files.stale() {
+			m.rt.lastingOf(one.Name).counters.reloaded(time.Since(start), err)
 			return loaded{g, err}
 		}
 	}
@@ -263,7 +264,14 @@ func (m *Manager) use(one *managed, g *Generation) error {
 		one.converter.live.Store(g)
 		return nil
 	}
-	return m.mount(one.Name, g)
+	if err := m.events.admit(g); err != nil {
+		return err
+	}
+	if err := m.mount(one.Name, g); err != nil {
+		return err
+	}
+	m.events.hear(one.Name, g)
+	return nil
 }
 
 // affected reports whether the service would load otherwise now.

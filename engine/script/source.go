@@ -58,9 +58,22 @@ type source struct {
 type cache struct {
 	mu     sync.Mutex
 	byPath map[string]*source
+	needs  map[string]needs // of source text of our own
 }
 
-func newCache() *cache { return &cache{byPath: map[string]*source{}} }
+func newCache() *cache { return &cache{byPath: map[string]*source{}, needs: map[string]needs{}} }
+
+// needsOf is findNeeds of source text of our own, looked for once.
+func (c *cache) needsOf(text string) needs {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, ok := c.needs[text]
+	if !ok {
+		n = findNeeds(text)
+		c.needs[text] = n
+	}
+	return n
+}
 
 // load reads and compiles a file, or returns what it was compiled to before.
 // The error is a *LoadError.

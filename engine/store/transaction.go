@@ -28,7 +28,11 @@ type transactionKey struct{}
 
 // transactionOf is the transaction that ctx belongs to, nil for none.
 func (s *Store) transactionOf(ctx context.Context) *transaction {
-	if t, ok := ctx.Value(transactionKey{}).(*transaction); ok && t.store == s {
+	return s.writer.transactionOf(ctx)
+}
+
+func (w *writer) transactionOf(ctx context.Context) *transaction {
+	if t, ok := ctx.Value(transactionKey{}).(*transaction); ok && t.store.writer == w {
 		return t
 	}
 	return nil
