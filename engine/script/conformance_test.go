@@ -254,3 +254,21 @@ func plain(text string) bool {
 	promise, ok := got.Export().(*goja.Promise)
 	return ok && promise.State() == goja.PromiseStateFulfilled && promise.Result().String() == "ok"
 }
+
+// TestMissingFeaturesAreDocumented looks for every feature that the table calls
+// missing in what authors of scripts read.
+func TestMissingFeaturesAreDocumented(t *testing.T) {
+	table, err := os.ReadFile(probeTable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile("../../scripts/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(table)) {
+		if cells := strings.Split(line, " | "); len(cells) == 3 && !strings.Contains(string(text), "**"+cells[1]+"**") {
+			t.Errorf("scripts/README.md does not name what is missing: %s", cells[1])
+		}
+	}
+}
