@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -70,8 +71,16 @@ func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edit
 // use has an edition answer from now on, and ends the one before.
 func (s *server) use(e *edition) {
 	s.db.rules.Store(&e.rules)
-	if before := s.current.Swap(e); before != nil {
-		before.retire(e)
+	before := s.current.Swap(e)
+	if before == nil {
+		return
+	}
+	before.retire(e)
+	names := e.scripts.Names()
+	for _, name := range before.scripts.Names() {
+		if !slices.Contains(names, name) {
+			s.scripts.Forget(name) // what it shared between its versions
+		}
 	}
 }
 
