@@ -188,7 +188,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 		env := &engine.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
 			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log}
 		if svc.Builtin == "" {
-			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: scriptLimits(svc)})
+			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: scriptLimits(svc.Limits)})
 			continue
 		}
 		if err := e.convert(svc, env, options); err != nil && e.flags.strict {
@@ -211,11 +211,6 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	return e.scripts.Lost()
 }
 
-func scriptLimits(svc deploy.Service) script.Limits {
-	l := svc.Limits
-	return script.Limits{CPU: l.CPUTime, Wall: l.WallTime, InFlight: l.InFlight, CallStack: l.CallDepth}
-}
-
 // convert replaces options of the acceptor that name scripts by the converters
 // that these are. One that cannot be loaded fails until it is mended.
 func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Options) error {
@@ -231,7 +226,7 @@ func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Op
 		}
 		converter, err := e.scripts.AddConverter(script.Service{
 			Name: svc.Name + "." + name, File: file, Env: env, Options: plain,
-			Limits: scriptLimits(svc),
+			Limits: scriptLimits(svc.Limits),
 		})
 		options[name] = converter
 		failed = errors.Join(failed, err)

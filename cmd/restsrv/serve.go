@@ -116,7 +116,7 @@ func (s *server) listenAddr(c *deploy.Config) string {
 // scriptConfig is what deploy.json says of scripts in general.
 func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	return script.Config{
-		Dir: c.Dir, MaxCPU: maxCPU(c), Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules,
+		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules,
 		Platform: platform.Settings{
 			Env: c.Scripts.Env,
 			Fetch: platform.Fetch{
@@ -127,11 +127,20 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	}
 }
 
+// scriptLimits are the limits of one script.
+func scriptLimits(l deploy.Limits) script.Limits {
+	return script.Limits{
+		CPU: l.CPUTime, Wall: l.WallTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
+		VMs: l.VMs, InFlight: l.InFlight, Queue: l.Queue, Body: l.BodyBytes, Response: l.ResponseBytes,
+		Depth: l.JSONDepth, Rows: l.Rows, Text: l.TextBytes, Elements: l.Elements, Timers: l.Timers, Shared: l.SharedBytes,
+	}
+}
+
 // maxCPU is the longest that a turn of any script may take.
 func maxCPU(c *deploy.Config) time.Duration {
 	longest := time.Second
 	for _, svc := range c.Services {
-		longest = max(longest, svc.Limits.CPUTime)
+		longest = max(longest, svc.Limits.CPUTime, svc.Limits.LoadTime)
 	}
 	return longest
 }

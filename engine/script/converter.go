@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/wire"
 )
 
 // The functions that the script of a converter exports.
@@ -64,7 +65,7 @@ func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any
 
 // Respond is engine.Converter's.
 func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
-	b, err := readBody(r)
+	b, err := readBody(r, wire.MaxDepth)
 	if err != nil {
 		b = body{} // it was good enough for parse
 	}

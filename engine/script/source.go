@@ -149,10 +149,13 @@ func (s *source) compile() error {
 	if line, column := tooDeep(text); line > 0 {
 		return s.fault(line, column, fmt.Sprintf("brackets are nested deeper than %d", maxBrackets))
 	}
+	if line, column := tooTangled(text); line > 0 {
+		return s.fault(line, column, fmt.Sprintf("an expression has more than %d terms", maxTerms))
+	}
 	s.needs = findNeeds(text)
 	prg, err := parser.ParseFile(nil, s.file, wrapperHead+text+wrapperTail, 0, parser.WithDisableSourceMaps)
-	if err == nil && s.needs.bigints {
-		if at, ok := guardOperators(prg); !ok {
+	if err == nil && (s.needs.bigints || s.needs.syntax) {
+		if at, ok := guardOperators(prg, s.needs); !ok {
 			p := prg.File.Position(int(at) - 1)
 			line, column := placed(p.Line, p.Column)
 			return s.fault(line, column, errOperator.Error())

@@ -36,6 +36,7 @@ type vm struct {
 	calls map[*call]struct{}
 
 	inflight int         // guarded by the group
+	served   int         // calls so far, guarded by the group
 	retired  bool        // guarded by the group: takes no new calls
 	used     time.Time   // guarded by the group
 	running  atomic.Bool // a hint for the group: busy now
@@ -48,6 +49,7 @@ type vm struct {
 	timers   timers
 	warned   map[string]bool
 	scratch  []byte // of the JSON writer, between calls
+	tally    tally  // of this turn
 }
 
 func newVM(g *Generation) *vm {
@@ -146,7 +148,8 @@ func (v *vm) turn(t task) {
 	v.clock.begin(v.limit)
 	v.gen.rt.dog.started()
 	err := v.step(t)
-	stopped := v.clock.end()
+	took, stopped := v.clock.end()
+	v.count(t.call, took)
 	culprit := v.cur
 	if culprit == nil {
 		culprit = t.call
@@ -188,7 +191,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.valu
 func uncatchable(err error) bool {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
-	return errors.As(err, &interrupted) || errors.As(err, &overflow)
+	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(stopped))
 }
 
 // ended deals with a turn that did not end by itself; stopped is why the
@@ -206,6 +209,8 @@ func (v *vm) ended(err, stopped error, culprit *call) {
 		v.gen.log.Error("a script failed outside any request", v.gen.failureArgs(cause)...)
 	}
 	v.gen.group.retire(v)
+	v.gen.lasting.counters.interrupts[reasonOf(err, stopped)].Add(1)
+	v.gen.group.interrupted(time.Now())
 	var overflow *goja.StackOverflowError
 	if stopped == nil && errors.As(err, &overflow) {
 		return
@@ -243,6 +248,7 @@ func (v *vm) logRejections() {
 	for p, c := range v.rejected {
 		delete(v.rejected, p)
 		f := v.describeThrown(p.Result(), nil)
+		v.tally.rejections++
 		log := v.gen.log
 		if c != nil {
 			log = log.With("request", c.req.ID)
