@@ -94,7 +94,7 @@ func newGeneration(r *Runtime, s Service) *Generation {
 		g.storage = own
 	}
 	g.ownVMs = s.Limits.VMs > 0
-	g.lasting = r.registry.lasting(s.Name, r.limits.Shared)
+	g.lasting = r.lastingOf(s.Name)
 	g.group = newGroup(g, s.Options["isolation"] == exclusive)
 	return g
 }

@@ -149,7 +149,6 @@ func (v *vm) turn(t task) {
 	v.gen.rt.dog.started()
 	err := v.step(t)
 	took, stopped := v.clock.end()
-	v.count(t.call, took)
 	culprit := v.cur
 	if culprit == nil {
 		culprit = t.call
@@ -158,6 +157,7 @@ func (v *vm) turn(t task) {
 	if err != nil || stopped != nil {
 		v.ended(err, stopped, culprit)
 	}
+	v.count(t.call, took)
 }
 
 // step runs the task. It turns a Go panic into an error, and lets what no
