@@ -216,6 +216,9 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	if err := e.scripts.Add(scripts...); err != nil && e.flags.strict {
 		return err
 	}
+	if e.console != nil {
+		e.scripts.OnReload(e.console.scripts)
+	}
 	return e.scripts.Lost()
 }
 

@@ -147,7 +147,7 @@ func (m *Manager) failed(one *managed, err error) {
 	if one.live != nil {
 		text = "script cannot be loaded; the last good version keeps answering"
 	}
-	m.log.Error(text, "service", one.Name, "error", one.err.Error(), "source", one.err.Source)
+	m.logFault(text, one)
 }
 
 // use has a version answer from now on.
