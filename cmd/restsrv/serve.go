@@ -43,30 +43,6 @@ type server struct {
 	address atomic.Value // net.Addr that is listened to; nothing before
 }
 
-// components are what ion://name in the options of a service may name. Those
-// that nothing needs yet stand as nil: services of the ancestor name them.
-func (s *server) components() map[string]any {
-	all := map[string]any{
-		"dataRepo": s.db.store, "securedDataRepo": s.gate, "cachedDataRepo": s.gate, "metaRepo": s.meta,
-		"accounts": nil, "aclProvider": rights{s.checker, s.db.policy}, "auth": s.db.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
-		"fileStorage": s.db.files, "imageStorage": s.db.files, "settings": nil, "sysLog": nil,
-	}
-	s.config.AddNames(all)
-	return all
-}
-
-// known are the names that deploy.json may use.
-func known() deploy.Known {
-	var k deploy.Known
-	for name := range builtin.Modules() {
-		k.Builtins = append(k.Builtins, name)
-	}
-	sort.Strings(k.Builtins)
-	k.Components = []string{"accounts", "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
-		"metaRepo", "roleAccessManager", "securedDataRepo", "sessionHandler", "settings", "sysLog", "wsAuth"}
-	return k
-}
-
 // serve is the server from start to end, in the order of its parts.
 func serve(ctx context.Context, f flags, io stdio) (err error) {
 	s := &server{flags: f, io: io, log: slog.New(slog.NewTextHandler(io.Err, &slog.HandlerOptions{Level: f.log}))}
@@ -183,10 +159,10 @@ func (s *server) mount(ctx context.Context, runtime *script.Runtime) error {
 			return fmt.Errorf("%s: %s: %w", s.config.File, svc.Path, err)
 		}
 		env := &engine.Env{Service: svc.Name, Meta: s.meta, Data: s.gate, Access: s.checker,
-			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Audit: s.db.guards.audit, Log: s.log}
+			Tokens: s.db.accounts, Files: s.db.files, Replays: s.db.replays, Cursors: s.db.cursors, Audit: s.db.guards.audit, Log: s.log, Settings: engine.Settings(s.config.Values)}
 		if svc.Builtin == "" {
 			l := script.Limits{CPU: svc.Limits.CPUTime, Wall: svc.Limits.WallTime, InFlight: svc.Limits.InFlight, CallStack: svc.Limits.CallDepth}
-			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: l})
+			err := s.scripts.Add(script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: s.scope(components), Limits: l})
 			if err != nil && s.flags.strict {
 				return err
 			}

@@ -50,6 +50,7 @@ type Config struct {
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
 	Scripts         Scripts       // what scripts reach outside of the application
+	Values          engine.Fields // what the file says by name, for scripts; see values
 
 	PublicURL       string         // scheme://host[:port] by which clients reach the server; "" when not given
 	TrustedProxies  []netip.Prefix // who is believed about whom it forwards requests of
@@ -219,6 +220,7 @@ func (l *loader) load(top jsonfile.Object) {
 		o.WarnRepeated()
 	}
 	l.settings(globals, inner)
+	l.values(globals, modules)
 	l.plugins(globals)
 	l.aliases(globals)
 	l.aliases(inner)

@@ -22,6 +22,7 @@ type Generation struct {
 	asked   string
 	env     *engine.Env
 	options engine.Options
+	scope   map[string]any
 	log     *slog.Logger
 	strict  engine.Handling
 	storage engine.FileStorage // of the files that are written; nil for none
@@ -65,7 +66,7 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options, scope: s.Scope,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)
