@@ -36,6 +36,7 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv export       write everything as NDJSON
   restsrv migrate ...  copy everything into another database
   restsrv files        find and remove files that nothing holds
+  restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests
 
 Each command explains itself with -h.
@@ -47,7 +48,7 @@ Flags:
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
 		"acl": aclCommand, "audit": auditCommand, "client": clientCommand, "export": exportCommand,
-		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "user": user,
+		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "types": typesCommand, "user": user,
 	}
 }
 

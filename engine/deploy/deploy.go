@@ -32,6 +32,7 @@ type Config struct {
 	Profiles []Plugin      // customProfile: what is added to the properties of accounts
 	RoleMap  engine.Fields // of securedDataRepo: classes with their roles
 	Gateways []Gateway
+	Read     []string // files besides File and *.ini that are read with it, absolute; also those that cannot be
 
 	RoleMapPath          string            // JSON path of RoleMap in File
 	CaseInsensitiveLogin bool              // names of accounts compare without regard to letter case

@@ -36,7 +36,11 @@ func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
 	m.services = append(m.services, one)
-	return one.converter, m.load(one)
+	m.loadAll([]*managed{one})
+	if one.err != nil {
+		return one.converter, one.err
+	}
+	return one.converter, nil
 }
 
 // Parse is engine.Converter's.

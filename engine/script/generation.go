@@ -40,8 +40,15 @@ var _ engine.Service = (*Generation)(nil)
 
 // Load reads a service and everything it requires, runs it and collects its
 // routes. The error is a *LoadError.
-func (r *Runtime) Load(s Service) (*Generation, error) {
+func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
+
+// loadFrom is Load from files as another generation of the service read them,
+// nil to read them now.
+func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	g := newGeneration(r, s)
+	if read != nil {
+		g.files = read
+	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
 			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
@@ -58,9 +65,7 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, Handler: g.handler(i)})
 	}
 	g.group.adopt(v)
-	r.mu.Lock()
-	r.generations[g] = struct{}{}
-	r.mu.Unlock()
+	r.generations.add(g)
 	return g, nil
 }
 
@@ -128,9 +133,7 @@ func (g *Generation) Close() {
 		return
 	}
 	g.group.close()
-	g.rt.mu.Lock()
-	delete(g.rt.generations, g)
-	g.rt.mu.Unlock()
+	g.rt.generations.remove(g)
 }
 
 // loadWait is how many times the CPU limit of loading an async _route may

@@ -46,7 +46,9 @@ func (p platformHost) Promise(what string, work func(ctx context.Context) func()
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	t := &p.h.v.timers
 	run := func(goja.Value, ...goja.Value) (goja.Value, error) {
-		f()
+		if ex := p.h.js.Try(f); ex != nil {
+			return nil, ex
+		}
 		return goja.Undefined(), nil
 	}
 	id := t.start(&timer{f: run, call: p.h.v.cur, delay: max(d, minDelay)})
@@ -54,6 +56,11 @@ func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 		panic(p.h.newError("the service has too many timers", "too-many-timers"))
 	}
 	return func() { t.stop(id) }
+}
+
+// Describe is the text of a failure.
+func (p platformHost) Describe(err *goja.Object) string {
+	return p.h.v.describeThrown(err, nil).Error()
 }
 
 // Log writes a line as console does.

@@ -2,7 +2,9 @@ package script
 
 import (
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,7 +29,8 @@ type Config struct {
 }
 
 // Runtime loads script services and watches over all their VMs. One per
-// process: the limit on regular expressions is shared by all of them.
+// process, and those that With makes of it: the limit on regular expressions is
+// shared by all of them.
 type Runtime struct {
 	dir    string // absolute
 	root   string // dir with symbolic links resolved
@@ -42,24 +45,43 @@ type Runtime struct {
 	settings    platform.Settings
 	nodeModules bool
 
-	mu          sync.Mutex
-	generations map[*Generation]struct{}
+	generations *generations
+}
+
+// generations are those that are not closed.
+type generations struct {
+	mu  sync.Mutex
+	all map[*Generation]struct{}
+}
+
+func (gs *generations) add(g *Generation) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	gs.all[g] = struct{}{}
+}
+
+func (gs *generations) remove(g *Generation) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	delete(gs.all, g)
+}
+
+func (gs *generations) list() []*Generation {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	return slices.Collect(maps.Keys(gs.all))
 }
 
 // New starts a Runtime; Close ends it. The error says what is wrong with the
 // directory.
 func New(c Config) (*Runtime, error) {
-	dir, err := filepath.Abs(c.Dir)
-	if err != nil {
-		return nil, err
-	}
-	root, err := filepath.EvalSymlinks(dir)
+	dir, root, err := directory(c.Dir)
 	if err != nil {
 		return nil, err
 	}
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: map[*Generation]struct{}{},
+		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: &generations{all: map[*Generation]struct{}{}},
 		settings: c.Platform, nodeModules: c.NodeModules,
 	}
 	if r.settings.Text <= 0 {
@@ -77,6 +99,31 @@ func New(c Config) (*Runtime, error) {
 	r.maxCPU = boundRegexps(max(c.MaxCPU, r.limits.CPU, r.limits.Load))
 	go r.dog.run(r.reap)
 	return r, nil
+}
+
+// directory returns the absolute path of a directory, and its real one.
+func directory(dir string) (abs, real string, err error) {
+	if abs, err = filepath.Abs(dir); err == nil {
+		real, err = filepath.EvalSymlinks(abs)
+	}
+	return abs, real, err
+}
+
+// With returns a Runtime whose scripts reach what c says: Platform and
+// NodeModules count, and Dir is looked up anew, because it may be a link that
+// leads elsewhere now. It shares everything else with r, also what outlives
+// versions of services, and ends with it.
+func (r *Runtime) With(c Config) (*Runtime, error) {
+	n := *r
+	var err error
+	if n.dir, n.root, err = directory(c.Dir); err != nil {
+		return nil, err
+	}
+	n.settings, n.nodeModules = c.Platform, c.NodeModules
+	if n.settings.Text <= 0 {
+		n.settings.Text = n.limits.Text
+	}
+	return &n, nil
 }
 
 const (
@@ -102,13 +149,7 @@ func boundRegexps(limit time.Duration) time.Duration {
 
 // Close retires all services and stops watching over them.
 func (r *Runtime) Close() {
-	r.mu.Lock()
-	var all []*Generation
-	for g := range r.generations {
-		all = append(all, g)
-	}
-	r.mu.Unlock()
-	for _, g := range all {
+	for _, g := range r.generations.list() {
 		g.Close()
 	}
 	r.dog.close()
@@ -116,10 +157,9 @@ func (r *Runtime) Close() {
 
 // reap lets every generation drop the VMs it has not used for a while.
 func (r *Runtime) reap() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for g := range r.generations {
-		g.group.reap(time.Now())
+	now := time.Now()
+	for _, g := range r.generations.list() {
+		g.group.reap(now)
 	}
 }
 

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ func (h *host) installTimers() {
 			}
 			var args []goja.Value
 			if len(call.Arguments) > first {
-				args = call.Arguments[first:]
+				args = slices.Clone(call.Arguments[first:]) // they are on the stack of the VM
 			}
 			id := t.start(&timer{f: f, args: args, call: h.v.cur, delay: delay, repeat: repeat})
 			if id == 0 {

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"embed"
+	"maps"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -22,13 +23,20 @@ type module struct {
 }
 
 // modules lists the built-in modules by canonical name: ours and Node's,
-// without "node:". Those of the ancestor are in ancestor.go.
+// without "node:". Those of the ancestor are in ancestor.go. Those whose name
+// begins with # are for our own files alone.
 func modules() map[string]module {
-	return map[string]module{
+	all := map[string]module{
 		"restsrv": {own: "restsrv"},
 
-		"path": {file: "path"},
+		"path":      {file: "path"},
+		"buffer":    {file: "buffer", native: bufferNative},
+		"#encoding": {file: "encoding", native: decoderNative},
+		"#url":      {file: "weburl", native: urlNative},
+		"#event":    {file: "event", native: eventNative},
 	}
+	maps.Copy(all, nodeModules())
+	return all
 }
 
 var moduleTable = everyModule()
@@ -55,8 +63,8 @@ func canonical(name string) (string, bool) {
 
 // HasModule reports whether there is a built-in module of that name.
 func HasModule(name string) bool {
-	_, ok := canonical(name)
-	return ok
+	name, ok := canonical(name)
+	return ok && name[0] != '#'
 }
 
 // Made returns the exports of a built-in module that was asked for before, nil
@@ -80,6 +88,12 @@ func (p *Platform) Module(name string) goja.Value {
 	}
 	record := p.js.NewObject()
 	p.modules[name] = record // a cycle sees what is there so far
+	done := false
+	defer func() {
+		if !done {
+			delete(p.modules, name) // what threw is made anew next time
+		}
+	}()
 	switch m := moduleTable[name]; {
 	case m.own != "":
 		_ = record.Set("exports", p.host.Own(m.own))
@@ -90,6 +104,7 @@ func (p *Platform) Module(name string) goja.Value {
 	default:
 		p.run(m, record)
 	}
+	done = true
 	return record.Get("exports")
 }
 
