@@ -20,30 +20,30 @@ var lacking = []string{
 }
 
 // components are what ion://name in the options of a service may name.
-func (s *server) components() map[string]any {
+func (e *edition) components() map[string]any {
 	all := map[string]any{
-		"dataRepo": s.db.store, "securedDataRepo": s.gate, "cachedDataRepo": s.gate, "metaRepo": s.meta,
-		"fileStorage": s.db.files, "imageStorage": s.db.files,
-		"auth": engine.Auth{Accounts: s.db.accounts}, "wsAuth": engine.ServiceAuth{Accounts: s.db.accounts},
-		"aclProvider": rights{s.checker, s.db.policy}, "keyProvider": engine.KeyProvider{},
-		"sequenceProvider": engine.Counters{Sequences: s.db.store},
-		"settings":         engine.Settings(s.config.Values), "sysLog": engine.SysLog{},
+		"dataRepo": e.store, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
+		"fileStorage": e.db.files, "imageStorage": e.db.files,
+		"auth": engine.Auth{Accounts: e.accounts}, "wsAuth": engine.ServiceAuth{Accounts: e.accounts},
+		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": engine.KeyProvider{},
+		"sequenceProvider": engine.Counters{Sequences: e.store},
+		"settings":         engine.Settings(e.config.Values), "sysLog": engine.SysLog{},
 	}
 	for _, name := range lacking {
 		all[name] = engine.Lacking(name)
 	}
-	s.config.AddNames(all)
+	e.config.AddNames(all)
 	return all
 }
 
 // scope is what services of the ancestor get when they are initialized: the
 // components. Who did not write ion://dataRepo out gets the one that checks
 // permissions.
-func (s *server) scope(components map[string]any) map[string]any {
+func (e *edition) scope(components map[string]any) map[string]any {
 	scope := maps.Clone(components)
 	for name, component := range scope {
-		if component == any(s.db.store) {
-			scope[name] = s.gate
+		if component == any(e.store) {
+			scope[name] = e.gate
 		}
 	}
 	return scope

@@ -36,13 +36,15 @@ const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], [
 // operatorRewriter puts calls of the guards in the place of the operators.
 type operatorRewriter struct {
 	seen map[any]bool
+	need needs
 	bad  *ast.AssignExpression // cannot be rewritten, nil for none
 }
 
-// guardOperators rewrites a file that may use BigInts. It returns where an
-// assignment stands that would have to evaluate its target twice.
-func guardOperators(program *ast.Program) (at file.Idx, ok bool) {
-	w := operatorRewriter{seen: map[any]bool{}}
+// guardOperators rewrites a file that may use BigInts, or what rewrite.go
+// guards. It returns where an assignment stands that would have to evaluate
+// its target twice.
+func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {
+	w := operatorRewriter{seen: map[any]bool{}, need: n}
 	w.walk(reflect.ValueOf(program.Body))
 	if w.bad != nil {
 		return w.bad.Idx0(), false
@@ -81,6 +83,12 @@ func (w *operatorRewriter) walk(v reflect.Value) {
 
 // replace returns what stands for an expression, nil to leave it.
 func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
+	if w.need.syntax {
+		guardSyntax(e)
+	}
+	if !w.need.bigints {
+		return nil
+	}
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
 		if name, ok := bigintOperators[e.Operator]; ok {

@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/wire"
 )
 
 // The functions that the script of a converter exports.
@@ -64,7 +65,7 @@ func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any
 
 // Respond is engine.Converter's.
 func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
-	b, err := readBody(r)
+	b, err := readBody(r, wire.MaxDepth)
 	if err != nil {
 		b = body{} // it was good enough for parse
 	}
@@ -114,8 +115,20 @@ func (v *vm) outcome(c *call, result goja.Value) outcome {
 	return outcome{data: data, err: err}
 }
 
-// failedJob is the error of a job.
-func failedJob(f *Failure) error {
+// failedJob is the error of a job. While developing, the log shows where it
+// failed.
+func (c *call) failedJob(f *Failure) error {
+	if c.gen.tests != nil {
+		return f
+	}
+	err := jobError(f)
+	if engine.CodeOf(err) == engine.Internal && c.gen.rt.dev {
+		c.gen.log.Error("a converter failed", c.gen.failureArgs(f, "request", c.req.ID, "function", c.job.function)...)
+	}
+	return err
+}
+
+func jobError(f *Failure) error {
 	var e *engine.Error
 	switch {
 	case f.status == http.StatusForbidden:

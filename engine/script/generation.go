@@ -17,6 +17,8 @@ import (
 type Generation struct {
 	rt      *Runtime
 	limits  Limits
+	lasting *lasting
+	ownVMs  bool // limits.VMs is what the service asks for
 	name    string
 	entry   string // absolute path as configured
 	asked   string
@@ -31,7 +33,8 @@ type Generation struct {
 	group     *group
 	routes    []engine.Route
 	converter bool
-	legacy    bool // built on the ancestor's base: other rules for text and numbers
+	tests     *Suite // nil for what is no file of tests
+	legacy    bool   // built on the ancestor's base: other rules for text and numbers
 	closed    atomic.Bool
 	warnOnce  sync.Map // texts of warnings given
 }
@@ -49,6 +52,9 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	if read != nil {
 		g.files = read
 	}
+	if err := checkIsolation(s.Options); err != nil {
+		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
 			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
@@ -62,16 +68,17 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
 	}
 	for i, route := range routes {
-		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, Handler: g.handler(i)})
+		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.handler(i)})
 	}
 	g.group.adopt(v)
-	r.generations.add(g)
+	g.lasting.store.resize(g.limits.Shared)
+	r.registry.add(g)
 	return g, nil
 }
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options, scope: s.Scope,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options, scope: s.Scope,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)
@@ -87,7 +94,9 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	if own, ok := s.Options["fileStorage"].(engine.FileStorage); ok {
 		g.storage = own
 	}
-	g.group = &group{gen: g, limit: g.limits.VMs}
+	g.ownVMs = s.Limits.VMs > 0
+	g.lasting = r.registry.lasting(s.Name, r.limits.Shared)
+	g.group = newGroup(g, s.Options["isolation"] == exclusive)
 	return g
 }
 
@@ -133,7 +142,7 @@ func (g *Generation) Close() {
 		return
 	}
 	g.group.close()
-	g.rt.generations.remove(g)
+	g.rt.registry.remove(g)
 }
 
 // loadWait is how many times the CPU limit of loading an async _route may

@@ -39,6 +39,7 @@ type host struct {
 	provided      needs
 	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
 	platform      *platform.Platform           // nil until a script needs something of it
+	testing       *goja.Object                 // of a file of tests
 }
 
 func newHost(v *vm) *host {
@@ -58,6 +59,7 @@ func (h *host) install() {
 	h.resolve, _ = goja.AssertFunction(promise.Get("resolve"))
 	h.thenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
 	h.own = map[string]func() goja.Value{
+		"shared":  h.shared,
 		"console": h.console, "log": h.console, "options": h.options,
 		"dataRepo": func() goja.Value { return h.repository(h.v.gen.env.Data) },
 		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) },
@@ -68,6 +70,10 @@ func (h *host) install() {
 	if h.v.gen.storage != nil {
 		h.own["fileStorage"] = func() goja.Value { return h.fileStorage(h.v.gen.storage) }
 	}
+	for name, build := range h.syntaxGuards() {
+		h.own[name] = build
+	}
+	h.installTesting()
 	h.installGlobals()
 	h.installGuards()
 }

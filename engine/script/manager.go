@@ -197,7 +197,9 @@ const maxLoads = 3
 // of are others by now.
 func (m *Manager) load(one *managed) loaded {
 	for attempt := 1; ; attempt++ {
+		start := time.Now()
 		g, err := m.rt.Load(one.Service)
+		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(start), err)
 		var failed *failedLoad
 		if attempt == maxLoads || !errors.As(err, &failed) || !failed.files.stale() {
 			return loaded{g, err}

@@ -2,9 +2,7 @@ package script
 
 import (
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -45,31 +43,7 @@ type Runtime struct {
 	settings    platform.Settings
 	nodeModules bool
 
-	generations *generations
-}
-
-// generations are those that are not closed.
-type generations struct {
-	mu  sync.Mutex
-	all map[*Generation]struct{}
-}
-
-func (gs *generations) add(g *Generation) {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	gs.all[g] = struct{}{}
-}
-
-func (gs *generations) remove(g *Generation) {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	delete(gs.all, g)
-}
-
-func (gs *generations) list() []*Generation {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	return slices.Collect(maps.Keys(gs.all))
+	registry *registry
 }
 
 // New starts a Runtime; Close ends it. The error says what is wrong with the
@@ -81,7 +55,7 @@ func New(c Config) (*Runtime, error) {
 	}
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: &generations{all: map[*Generation]struct{}{}},
+		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), registry: newRegistry(),
 		settings: c.Platform, nodeModules: c.NodeModules,
 	}
 	if r.settings.Text <= 0 {
@@ -149,7 +123,7 @@ func boundRegexps(limit time.Duration) time.Duration {
 
 // Close retires all services and stops watching over them.
 func (r *Runtime) Close() {
-	for _, g := range r.generations.list() {
+	for _, g := range r.registry.list() {
 		g.Close()
 	}
 	r.dog.close()
@@ -158,8 +132,11 @@ func (r *Runtime) Close() {
 // reap lets every generation drop the VMs it has not used for a while.
 func (r *Runtime) reap() {
 	now := time.Now()
-	for _, g := range r.generations.list() {
+	for _, g := range r.registry.list() {
 		g.group.reap(now)
+	}
+	for _, l := range r.registry.all() {
+		l.store.sweep(now)
 	}
 }
 
@@ -173,4 +150,6 @@ type Service struct {
 	Limits  Limits         // zero fields are those of the Runtime
 
 	Converter bool // it is no service: its script exports parse and respond
+
+	tests *Suite // that its script registers; nil for what is no file of tests
 }

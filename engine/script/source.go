@@ -26,6 +26,7 @@ type LoadError struct {
 	Line    int    // 1-based; 0 when the whole file is meant
 	Column  int
 	Source  string // the line of the file, "" when unknown
+	Excerpt string // the lines around it, numbered, with a caret; "" when unknown
 	Message string
 }
 
@@ -148,10 +149,13 @@ func (s *source) compile() error {
 	if line, column := tooDeep(text); line > 0 {
 		return s.fault(line, column, fmt.Sprintf("brackets are nested deeper than %d", maxBrackets))
 	}
+	if line, column := tooTangled(text); line > 0 {
+		return s.fault(line, column, fmt.Sprintf("an expression has more than %d terms", maxTerms))
+	}
 	s.needs = findNeeds(text)
 	prg, err := parser.ParseFile(nil, s.file, wrapperHead+text+wrapperTail, 0, parser.WithDisableSourceMaps)
-	if err == nil && s.needs.bigints {
-		if at, ok := guardOperators(prg); !ok {
+	if err == nil && (s.needs.bigints || s.needs.syntax) {
+		if at, ok := guardOperators(prg, s.needs); !ok {
 			p := prg.File.Position(int(at) - 1)
 			line, column := placed(p.Line, p.Column)
 			return s.fault(line, column, errOperator.Error())
@@ -207,7 +211,7 @@ func (s *source) syntaxFaultAt(p file.Position, message, text string) error {
 }
 
 func (s *source) fault(line, column int, message string) *LoadError {
-	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Message: message}
+	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Excerpt: excerpt(string(s.text), line, column), Message: message}
 }
 
 // line returns a line of the file without the space around it, cut to 160
