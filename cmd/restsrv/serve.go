@@ -97,7 +97,7 @@ func (s *server) listenAddr(c *deploy.Config) string {
 // scriptConfig is what deploy.json says of scripts in general.
 func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	return script.Config{
-		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules,
+		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules, Namespace: c.Namespace,
 		Platform: platform.Settings{
 			Env: c.Scripts.Env,
 			Fetch: platform.Fetch{

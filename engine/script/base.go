@@ -1,7 +1,10 @@
 package script
 
 import (
+	"context"
 	"regexp"
+
+	"github.com/dop251/goja"
 
 	"restsrv/engine"
 )
@@ -29,4 +32,33 @@ func (r *jsRepository) withStored(c *engine.Class, load []*engine.Load) []*engin
 		}
 	}
 	return load
+}
+
+// computes reports whether an option of aggregate asks for more than the objects
+// that there are.
+func computes(f engine.Field) bool {
+	return f.Value != nil && (f.Name == "fields" || f.Name == "aggregates" || f.Name == "distinct")
+}
+
+// storedRows is an aggregation without fields and aggregates: what is stored of
+// each object.
+func (r *jsRepository) storedRows(call goja.FunctionCall) (operation, error) {
+	o := objectOf(call.Argument(1))
+	q, err := r.query(call.Argument(0), o)
+	if err != nil {
+		return operation{}, err
+	}
+	if err := r.page(q, o); err != nil {
+		return operation{}, err
+	}
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		items, err := r.list(ctx, q)
+		return func() goja.Value {
+			rows := make([]any, len(items))
+			for i, it := range items {
+				rows[i] = (&jsItem{h: r.h, item: it}).baseObject()
+			}
+			return r.h.js.NewArray(rows...)
+		}, err
+	}}, nil
 }

@@ -64,6 +64,10 @@ func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	if l.vm.gen.tests != nil {
 		return goja.Undefined(), l.registerTests()
 	}
+	exports, err := h.defaultExport(exports)
+	if err != nil {
+		return nil, err
+	}
 	if l.vm.gen.converter {
 		return goja.Undefined(), l.registerConverter(exports)
 	}
