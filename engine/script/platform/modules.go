@@ -42,6 +42,7 @@ func modules() map[string]module {
 		"#event":    {file: "event", native: eventNative},
 	}
 	maps.Copy(all, nodeModules())
+	maps.Copy(all, intlModules())
 	return all
 }
 
