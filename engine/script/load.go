@@ -100,10 +100,10 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 			return nil, errors.New("the service has neither a method _route(router) nor route(router)")
 		}
 	}
-	if h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
-		l.vm.gen.legacy = true
+	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
+		g.legacy = true // while the first VM loads: nobody else reads it yet
 	}
-	return f(instance, h.router(instance))
+	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router(instance)) })
 }
 
 // registerTable reads the short form.
