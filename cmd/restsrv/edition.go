@@ -149,8 +149,8 @@ func (e *edition) openRest(context.Context, *edition) error {
 		}
 	}
 	e.rest = rest.New(rest.Config{
-		Auth: e.accounts, Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate,
-		Sessions: e.sessions.Account, Handlers: handlers, OAuth: bearers, TrustedProxies: e.config.TrustedProxies,
+		Auth: e.proves(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate,
+		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.proves(bearers), TrustedProxies: e.config.TrustedProxies,
 		Files: engine.Files{Storage: e.db.files, Data: e.gate, Meta: e.meta},
 	})
 	return nil

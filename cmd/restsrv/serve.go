@@ -36,6 +36,8 @@ type server struct {
 	reloading sync.Mutex
 	failed    bool     // the last reading of the application could not be served
 	missed    []string // what had changed by then
+
+	signIn func(engine.Authenticator) engine.Authenticator // of tests; nil for a server that serves
 }
 
 // ServeHTTP answers any request by the edition of the moment.
@@ -109,7 +111,7 @@ func (s *server) listenAddr(c *deploy.Config) string {
 // scriptConfig is what deploy.json says of scripts in general.
 func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	return script.Config{
-		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules,
+		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules, Namespace: c.Namespace,
 		Platform: platform.Settings{
 			Env: c.Scripts.Env,
 			Fetch: platform.Fetch{
@@ -145,6 +147,14 @@ func (s *server) createObjects(ctx context.Context, a *app) error {
 		s.log.Info("objects created", "file", a.config.File, "count", n)
 	}
 	return err
+}
+
+// proves is who proves accounts.
+func (s *server) proves(a engine.Authenticator) engine.Authenticator {
+	if s.signIn == nil {
+		return a
+	}
+	return s.signIn(a)
 }
 
 // listen answers requests until ctx ends, then lets those under way finish.

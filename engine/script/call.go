@@ -54,6 +54,8 @@ type call struct {
 
 	claims claims
 	logged int // bytes, see maxLogged
+
+	console consoleState
 }
 
 // serve runs a request of one route. It is the engine.Handler of that route.
@@ -213,7 +215,7 @@ func (c *call) fail(f *Failure) {
 	switch {
 	case c.over.Load():
 	case c.job != nil:
-		c.finish(outcome{err: failedJob(f)})
+		c.finish(outcome{err: c.failedJob(f)})
 	default:
 		c.finish(c.gen.failed(c.req, f))
 	}

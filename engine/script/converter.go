@@ -118,8 +118,20 @@ func (v *vm) outcome(c *call, result goja.Value) outcome {
 	return outcome{data: data, err: err}
 }
 
-// failedJob is the error of a job.
-func failedJob(f *Failure) error {
+// failedJob is the error of a job. While developing, the log shows where it
+// failed.
+func (c *call) failedJob(f *Failure) error {
+	if c.gen.tests != nil {
+		return f
+	}
+	err := jobError(f)
+	if engine.CodeOf(err) == engine.Internal && c.gen.rt.dev {
+		c.gen.log.Error("a converter failed", c.gen.failureArgs(f, "request", c.req.ID, "function", c.job.function)...)
+	}
+	return err
+}
+
+func jobError(f *Failure) error {
 	var e *engine.Error
 	switch {
 	case f.status == http.StatusForbidden:

@@ -33,7 +33,8 @@ type Generation struct {
 	routes    []engine.Route
 	events    []jsEvent // that it wants to hear of
 	converter bool
-	legacy    bool // built on the ancestor's base: other rules for text and numbers
+	tests     *Suite // nil for what is no file of tests
+	legacy    bool   // built on the ancestor's base: other rules for text and numbers
 	closed    atomic.Bool
 	warnOnce  sync.Map // texts of warnings given
 }
@@ -78,7 +79,7 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)
@@ -95,7 +96,7 @@ func newGeneration(r *Runtime, s Service) *Generation {
 		g.storage = own
 	}
 	g.ownVMs = s.Limits.VMs > 0
-	g.lasting = r.registry.lasting(s.Name, r.limits.Shared)
+	g.lasting = r.lastingOf(s.Name)
 	g.group = newGroup(g, s.Options["isolation"] == exclusive)
 	return g
 }

@@ -13,6 +13,7 @@ import (
 type loading struct {
 	vm     *vm
 	routes []jsRoute
+	tests  []*TestCase // of a file of tests, one for each of routes
 	events []jsEvent
 	done   chan error // buffered
 }
@@ -61,6 +62,13 @@ func (l *loading) run() error {
 // promise of an async _route.
 func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
+	if l.vm.gen.tests != nil {
+		return goja.Undefined(), l.registerTests()
+	}
+	exports, err := h.defaultExport(exports)
+	if err != nil {
+		return nil, err
+	}
 	if l.vm.gen.converter {
 		return goja.Undefined(), l.registerConverter(exports)
 	}
@@ -154,7 +162,7 @@ func (v *vm) loadError(f *Failure) error {
 		return e
 	}
 	if s := v.gen.files.byName(e.File); s != nil {
-		e.Source = s.line(e.Line)
+		e.Source, e.Excerpt = s.line(e.Line), v.gen.excerpt(f)
 	}
 	return e
 }

@@ -197,12 +197,12 @@ const maxLoads = 3
 // load loads one version. A failure does not count when the files that it came
 // of are others by now.
 func (m *Manager) load(one *managed) loaded {
+	start := time.Now()
 	for attempt := 1; ; attempt++ {
-		start := time.Now()
 		g, err := m.rt.Load(one.Service)
-		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(start), err)
 		var failed *failedLoad
 		if attempt == maxLoads || !errors.As(err, &failed) || !failed.files.stale() {
+			m.rt.lastingOf(one.Name).counters.reloaded(time.Since(start), err)
 			return loaded{g, err}
 		}
 	}

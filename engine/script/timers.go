@@ -140,7 +140,7 @@ func (t *timers) fire(m *timer) error {
 	if m.call != nil {
 		log = log.With("request", m.call.req.ID)
 	}
-	log.Error("a timer failed", "error", v.describeError(err))
+	log.Error("a timer failed", v.gen.failureArgs(v.describeError(err))...)
 	return nil
 }
 

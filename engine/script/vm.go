@@ -44,6 +44,7 @@ type vm struct {
 	// Below: only inside a turn.
 	cur      *call        // whose asynchronous context this is
 	tx       *transaction // whose part it is; nil for none
+	left     *call        // whose it was last, in this turn: what a reaction throws is a rejection after it
 	routes   []jsRoute
 	events   []jsEvent
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
@@ -87,11 +88,13 @@ func (t *contextTracker) Resumed(o any) {
 }
 
 // Exited leaves the context; nothing else of the turn has one.
-func (t *contextTracker) Exited() { t.cur, t.tx = nil, nil }
+func (t *contextTracker) Exited() { t.left, t.cur, t.tx = t.cur, nil, nil }
 
 func (v *vm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
-		v.rejected[p] = v.cur
+		if v.rejected[p] = v.cur; v.cur == nil {
+			v.rejected[p] = v.left
+		}
 		return
 	}
 	delete(v.rejected, p)
@@ -155,12 +158,11 @@ func (v *vm) idle() {
 
 // turn runs one task under the watchdog and deals with how it ended.
 func (v *vm) turn(t task) {
-	v.cur, v.tx = t.call, nil
+	v.cur, v.tx, v.left = t.call, nil, nil
 	v.clock.begin(v.limit)
 	v.gen.rt.dog.started()
 	err := v.step(t)
 	took, stopped := v.clock.end()
-	v.count(t.call, took)
 	culprit := v.cur
 	if culprit == nil {
 		culprit = t.call
@@ -169,6 +171,7 @@ func (v *vm) turn(t task) {
 	if err != nil || stopped != nil {
 		v.ended(err, stopped, culprit)
 	}
+	v.count(t.call, took)
 }
 
 // step runs the task. It turns a Go panic into an error, and lets what no
@@ -217,7 +220,7 @@ func (v *vm) ended(err, stopped error, culprit *call) {
 	case v.load != nil:
 		v.load.finish(v.loadError(cause))
 	default:
-		v.gen.log.Error("a script failed outside any request", "error", cause)
+		v.gen.log.Error("a script failed outside any request", v.gen.failureArgs(cause)...)
 	}
 	v.gen.group.retire(v)
 	v.gen.lasting.counters.interrupts[reasonOf(err, stopped)].Add(1)
@@ -264,6 +267,6 @@ func (v *vm) logRejections() {
 		if c != nil {
 			log = log.With("request", c.req.ID)
 		}
-		log.Warn("a promise was rejected and nobody handled it", "error", f)
+		log.Error(RejectionMessage, v.gen.failureArgs(f)...)
 	}
 }
