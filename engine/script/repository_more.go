@@ -44,7 +44,7 @@ func (r *jsRepository) passedOver(method, option string) {
 // line is where the script is.
 func (h *host) line() string {
 	f := &Failure{}
-	f.locate(h.where())
+	f.locate(h.v, h.where())
 	return f.place()
 }
 
