@@ -36,6 +36,8 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv export       write everything as NDJSON
   restsrv migrate ...  copy everything into another database
   restsrv files        find and remove files that nothing holds
+  restsrv check        find every mistake in the application without starting it
+  restsrv test         run the tests beside the scripts
   restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests
 
@@ -47,8 +49,8 @@ Flags:
 // commands are what the first argument may be.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
-		"acl": aclCommand, "audit": auditCommand, "client": clientCommand, "export": exportCommand,
-		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "types": typesCommand, "user": user,
+		"acl": aclCommand, "audit": auditCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
+		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": user,
 	}
 }
 
@@ -85,7 +87,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 	c.set.StringVar(&f.config, "config", "deploy.json", "the deploy.json; its folder is the application directory")
 	c.set.StringVar(&f.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
 	c.set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
-	c.set.BoolVar(&f.watch, "watch", false, "development: reload scripts when they are saved, and show where they fail")
+	c.set.BoolVar(&f.watch, "watch", false, "development: reload scripts, deploy.json and class files when they are saved, and show where scripts fail")
 	c.set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded")
 	c.set.Func("log", "log `level`: debug, info, warn or error (default info)", func(s string) error {
 		level, ok := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[strings.ToLower(s)]

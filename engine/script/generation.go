@@ -31,8 +31,10 @@ type Generation struct {
 	files     *files
 	group     *group
 	routes    []engine.Route
+	events    []jsEvent // that it wants to hear of
 	converter bool
-	legacy    bool // built on the ancestor's base: other rules for text and numbers
+	tests     *Suite // nil for what is no file of tests
+	legacy    bool   // built on the ancestor's base: other rules for text and numbers
 	closed    atomic.Bool
 	warnOnce  sync.Map // texts of warnings given
 }
@@ -47,11 +49,11 @@ func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, ni
 // nil to read them now.
 func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	g := newGeneration(r, s)
-	if err := checkIsolation(s.Options); err != nil {
-		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
-	}
 	if read != nil {
 		g.files = read
+	}
+	if err := checkIsolation(s.Options); err != nil {
+		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
 	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
@@ -68,15 +70,16 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	for i, route := range routes {
 		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.handler(i)})
 	}
+	g.events = v.events
 	g.group.adopt(v)
 	g.lasting.store.resize(g.limits.Shared)
-	r.generations.add(g)
+	r.registry.add(g)
 	return g, nil
 }
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)
@@ -140,7 +143,7 @@ func (g *Generation) Close() {
 		return
 	}
 	g.group.close()
-	g.rt.generations.remove(g)
+	g.rt.registry.remove(g)
 }
 
 // loadWait is how many times the CPU limit of loading an async _route may
@@ -174,6 +177,10 @@ func (g *Generation) anotherVM() (*vm, error) {
 	if err == nil && !sameRoutes(g.routes, routes) {
 		v.dispose()
 		err = errors.New("the script registers other routes each time it is loaded")
+	}
+	if err == nil && !sameEvents(g.events, v.events) {
+		v.dispose()
+		err = errors.New("the script registers handlers of other events each time it is loaded")
 	}
 	if err != nil {
 		return nil, &engine.Error{Code: engine.Internal, Reason: "script", Message: "the script could not be started again", Err: err}

@@ -37,8 +37,11 @@ type host struct {
 	repositories  map[engine.Repository]*goja.Object
 	indexes       []string // of arrays, as text
 	provided      needs
+	patterns      patterns
 	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
 	platform      *platform.Platform           // nil until a script needs something of it
+	consoleLoad   consoleState                 // outside of requests
+	testing       *goja.Object                 // of a file of tests
 }
 
 func newHost(v *vm) *host {
@@ -69,6 +72,7 @@ func (h *host) install() {
 	for name, build := range h.syntaxGuards() {
 		h.own[name] = build
 	}
+	h.installTesting()
 	h.installGlobals()
 	h.installGuards()
 }

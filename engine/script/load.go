@@ -13,6 +13,8 @@ import (
 type loading struct {
 	vm     *vm
 	routes []jsRoute
+	tests  []*TestCase // of a file of tests, one for each of routes
+	events []jsEvent
 	done   chan error // buffered
 }
 
@@ -28,7 +30,7 @@ func (l *loading) finish(err error) {
 	}
 	v.load = nil
 	v.limit = v.gen.limits.CPU
-	v.routes = l.routes
+	v.routes, v.events = l.routes, l.events
 	l.done <- err
 }
 
@@ -60,6 +62,13 @@ func (l *loading) run() error {
 // promise of an async _route.
 func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
+	if l.vm.gen.tests != nil {
+		return goja.Undefined(), l.registerTests()
+	}
+	exports, err := h.defaultExport(exports)
+	if err != nil {
+		return nil, err
+	}
 	if l.vm.gen.converter {
 		return goja.Undefined(), l.registerConverter(exports)
 	}
@@ -153,7 +162,7 @@ func (v *vm) loadError(f *Failure) error {
 		return e
 	}
 	if s := v.gen.files.byName(e.File); s != nil {
-		e.Source = s.line(e.Line)
+		e.Source, e.Excerpt = s.line(e.Line), v.gen.excerpt(f)
 	}
 	return e
 }

@@ -2,10 +2,8 @@ package script
 
 import (
 	"errors"
-	"maps"
 	"math/bits"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -231,55 +229,20 @@ func (c *counters) snapshot() Metrics {
 	return m
 }
 
-// lasting is what a service has beyond its versions, by its name.
-type lasting struct {
-	counters counters
-	store    *store
-}
-
-// services are what lasts, by name.
-type services struct {
-	mu  sync.Mutex
-	all map[string]*lasting
-}
-
-func (s *services) snapshot() map[string]*lasting {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return maps.Clone(s.all)
-}
-
-// lastingOf returns what a service of that name has, and had before.
-func (r *Runtime) lastingOf(name string) *lasting {
-	s := r.services
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.all[name]
-	if l == nil {
-		l = &lasting{store: newStore(r.limits.Shared)}
-		s.all[name] = l
-	}
-	return l
-}
-
 // Forget drops the metrics and the shared store of a service that is gone for
 // good.
-func (r *Runtime) Forget(name string) {
-	r.services.mu.Lock()
-	defer r.services.mu.Unlock()
-	delete(r.services.all, name)
-}
+func (r *Runtime) Forget(name string) { r.registry.forget(name) }
 
 // Metrics returns those of every service that was ever loaded, by name.
 func (r *Runtime) Metrics() map[string]Metrics {
-	services := r.services.snapshot()
+	services := r.registry.all()
 	all := make(map[string]Metrics, len(services))
 	for name, l := range services {
 		m := l.counters.snapshot()
 		m.Shared, m.SharedUse = l.store.size()
 		all[name] = m
 	}
-	for _, g := range r.generations.list() {
+	for _, g := range r.registry.list() {
 		if m, ok := all[g.name]; ok {
 			g.group.report(&m)
 			all[g.name] = m

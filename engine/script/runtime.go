@@ -2,9 +2,7 @@ package script
 
 import (
 	"log/slog"
-	"maps"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
@@ -26,6 +24,7 @@ type Config struct {
 
 	Platform    platform.Settings // what scripts reach outside of the application
 	NodeModules bool              // require finds packages in node_modules of the application directory
+	Namespace   string            // of the application: applications/<namespace>/ is its directory; "" for none
 }
 
 // Runtime loads script services and watches over all their VMs. One per
@@ -44,33 +43,9 @@ type Runtime struct {
 
 	settings    platform.Settings
 	nodeModules bool
+	namespace   string
 
-	generations *generations
-	services    *services
-}
-
-// generations are those that are not closed.
-type generations struct {
-	mu  sync.Mutex
-	all map[*Generation]struct{}
-}
-
-func (gs *generations) add(g *Generation) {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	gs.all[g] = struct{}{}
-}
-
-func (gs *generations) remove(g *Generation) {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	delete(gs.all, g)
-}
-
-func (gs *generations) list() []*Generation {
-	gs.mu.Lock()
-	defer gs.mu.Unlock()
-	return slices.Collect(maps.Keys(gs.all))
+	registry *registry
 }
 
 // New starts a Runtime; Close ends it. The error says what is wrong with the
@@ -82,9 +57,8 @@ func New(c Config) (*Runtime, error) {
 	}
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		services: &services{all: map[string]*lasting{}},
-		dog:      newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: &generations{all: map[*Generation]struct{}{}},
-		settings: c.Platform, nodeModules: c.NodeModules,
+		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), registry: newRegistry(),
+		settings: c.Platform, nodeModules: c.NodeModules, namespace: c.Namespace,
 	}
 	if r.settings.Text <= 0 {
 		r.settings.Text = r.limits.Text
@@ -151,7 +125,7 @@ func boundRegexps(limit time.Duration) time.Duration {
 
 // Close retires all services and stops watching over them.
 func (r *Runtime) Close() {
-	for _, g := range r.generations.list() {
+	for _, g := range r.registry.list() {
 		g.Close()
 	}
 	r.dog.close()
@@ -160,10 +134,10 @@ func (r *Runtime) Close() {
 // reap lets every generation drop the VMs it has not used for a while.
 func (r *Runtime) reap() {
 	now := time.Now()
-	for _, g := range r.generations.list() {
+	for _, g := range r.registry.list() {
 		g.group.reap(now)
 	}
-	for _, l := range r.services.snapshot() {
+	for _, l := range r.registry.all() {
 		l.store.sweep(now)
 	}
 }
@@ -177,4 +151,6 @@ type Service struct {
 	Limits  Limits         // zero fields are those of the Runtime
 
 	Converter bool // it is no service: its script exports parse and respond
+
+	tests *Suite // that its script registers; nil for what is no file of tests
 }

@@ -33,7 +33,7 @@ func (h *host) stringify(call goja.FunctionCall) goja.Value {
 	if !w.value(v) {
 		return goja.Undefined()
 	}
-	if gap := indent(call.Argument(2)); gap != "" {
+	if gap := indentOf(call.Argument(2)); gap != "" {
 		if len(w.buf) > 0 && (w.buf[0] == '[' || w.buf[0] == '{') {
 			return h.js.ToValue(h.indented(w.buf, gap))
 		}
@@ -70,8 +70,8 @@ func (h *host) indented(text []byte, gap string) string {
 	return out.String()
 }
 
-// indent reads the third argument of JSON.stringify.
-func indent(v goja.Value) string {
+// indentOf reads the third argument of JSON.stringify.
+func indentOf(v goja.Value) string {
 	if o, ok := v.(*goja.Object); ok {
 		switch o.ClassName() {
 		case "Number":

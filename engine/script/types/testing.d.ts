@@ -11,6 +11,8 @@ declare const assert: typeof import("assert");
 declare function request(method: restsrv.Method | Lowercase<restsrv.Method>, path: string, options?: restsrv.RequestOptions): Promise<restsrv.TestResponse>;
 /** Sends requests as an account, which needs no password. */
 declare function asAccount(account: string): typeof request;
+/** Makes an account; grants are permissions by resource, such as {'c:::note@sample': 'read write'}. */
+declare function addAccount(account: string, options?: { roles?: string[]; grant?: { [resource: string]: string } }): Promise<void>;
 
 declare namespace restsrv {
   interface TestFunction {
