@@ -43,6 +43,7 @@ type vm struct {
 
 	// Below: only inside a turn.
 	cur      *call // whose asynchronous context this is
+	watching *call // during whose turn the variables of modules are compared
 	left     *call // whose it was last, in this turn: what a reaction throws is a rejection after it
 	routes   []jsRoute
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
@@ -175,6 +176,9 @@ func (v *vm) step(t task) (err error) {
 		err = &panicError{value: x, stack: string(debug.Stack())}
 	}()
 	err = t.run()
+	if err == nil && v.host.watched != nil {
+		err = v.compareModules(t.call)
+	}
 	if err == nil && len(v.rejected) > 0 {
 		v.logRejections()
 	}
