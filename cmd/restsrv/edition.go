@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type edition struct {
 	store    *store.Store
 	accounts *account.Store
 	rules    rules
+	events   *script.Events     // the store, telling scripts of writes
 	gate     *access.Repository // the store behind the gate
 	checker  *access.Checker
 	sessions *session.Sessions
@@ -69,8 +71,16 @@ func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edit
 // use has an edition answer from now on, and ends the one before.
 func (s *server) use(e *edition) {
 	s.db.rules.Store(&e.rules)
-	if before := s.current.Swap(e); before != nil {
-		before.retire(e)
+	before := s.current.Swap(e)
+	if before == nil {
+		return
+	}
+	before.retire(e)
+	names := e.scripts.Names()
+	for _, name := range before.scripts.Names() {
+		if !slices.Contains(names, name) {
+			s.scripts.Forget(name) // what it shared between its versions
+		}
 	}
 }
 
@@ -159,7 +169,7 @@ func (e *edition) openRest(context.Context, *edition) error {
 // that nothing needs yet stand as nil: services of the ancestor name them.
 func (e *edition) components() map[string]any {
 	all := map[string]any{
-		"dataRepo": e.store, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
+		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
 		"accounts": nil, "aclProvider": rights{e.checker, e.db.policy}, "auth": e.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
 		"fileStorage": e.db.files, "imageStorage": e.db.files, "settings": nil, "sysLog": nil,
 	}
@@ -174,6 +184,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return e.rest.Mount(name, modes[name], svc) }
 	e.scripts = script.NewManager(e.runtime, mount)
+	e.scripts.Observe(e.events)
 	if before != nil {
 		e.scripts.Follow(before.scripts)
 	}

@@ -46,11 +46,13 @@ func (s *server) read(before *edition) (*app, error) {
 
 // reload takes over what has changed, everything that may have when changed is
 // nil. When deploy.json or classes are others, a new edition is made; else
-// scripts are loaded. What fails leaves everything as it was.
-func (s *server) reload(ctx context.Context, changed []string) {
+// scripts are loaded, which may take long: the function returned does that, and
+// another reload may begin meanwhile. What fails leaves everything as it was.
+func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	started, e := time.Now(), s.current.Load()
+	rest = func() {}
 	if changed != nil {
 		changed = append(slices.Clone(changed), s.missed...)
 	}
@@ -62,12 +64,12 @@ func (s *server) reload(ctx context.Context, changed []string) {
 				s.missed = changed
 			}
 			s.tell(changed, time.Since(started), err)
-			return
+			return rest
 		}
 		s.failed = false
 	}
 	s.missed = nil
-	e.scripts.Reload(changed)
+	return func() { e.scripts.Reload(changed) }
 }
 
 // renew reads the application and has a new edition answer.
@@ -134,7 +136,7 @@ func (s *server) reloads(ctx context.Context) (stop func(), err error) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		for range hup {
-			s.reload(ctx, nil)
+			s.reload(ctx, nil)()
 		}
 	})
 	deaf := func() {
@@ -145,25 +147,30 @@ func (s *server) reloads(ctx context.Context) (stop func(), err error) {
 	if !s.flags.watch {
 		return deaf, nil
 	}
-	watcher, err := s.watch(ctx)
+	var loads sync.WaitGroup
+	watcher, err := s.watch(ctx, &loads)
 	if err != nil {
 		deaf()
 		return nil, fmt.Errorf("-watch: %w", err)
 	}
 	return func() {
 		_ = watcher.Close() // nothing is to be done about its failure
+		loads.Wait()
 		deaf()
 	}, nil
 }
 
-// watch reloads what is saved.
-func (s *server) watch(ctx context.Context) (*watch.Watcher, error) {
+// watch reloads what is saved. Scripts are loaded beside, in loads.
+func (s *server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watcher, error) {
 	var watcher *watch.Watcher
 	ready := make(chan struct{})
 	changed := func(paths []string) {
 		<-ready
-		s.reload(ctx, paths)
-		watcher.Follow(s.followed())
+		rest := s.reload(ctx, paths)
+		loads.Go(func() {
+			rest()
+			watcher.Follow(s.followed())
+		})
 	}
 	var err error
 	watcher, err = watch.New(watch.Config{Dir: s.started.Dir, Skip: []string{s.storedFiles()}, Wanted: s.wanted, Changed: changed, Log: s.log})

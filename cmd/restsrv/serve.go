@@ -130,7 +130,7 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 // scriptLimits are the limits of one script.
 func scriptLimits(l deploy.Limits) script.Limits {
 	return script.Limits{
-		CPU: l.CPUTime, Wall: l.WallTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
+		CPU: l.CPUTime, Wall: l.WallTime, Transaction: l.TransactionTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
 		VMs: l.VMs, InFlight: l.InFlight, Queue: l.Queue, Body: l.BodyBytes, Response: l.ResponseBytes,
 		Depth: l.JSONDepth, Rows: l.Rows, Text: l.TextBytes, Elements: l.Elements, Timers: l.Timers, Shared: l.SharedBytes,
 	}

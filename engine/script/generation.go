@@ -31,6 +31,7 @@ type Generation struct {
 	files     *files
 	group     *group
 	routes    []engine.Route
+	events    []jsEvent // that it wants to hear of
 	converter bool
 	tests     *Suite // nil for what is no file of tests
 	legacy    bool   // built on the ancestor's base: other rules for text and numbers
@@ -69,6 +70,7 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	for i, route := range routes {
 		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.handler(i)})
 	}
+	g.events = v.events
 	g.group.adopt(v)
 	g.lasting.store.resize(g.limits.Shared)
 	r.registry.add(g)
@@ -175,6 +177,10 @@ func (g *Generation) anotherVM() (*vm, error) {
 	if err == nil && !sameRoutes(g.routes, routes) {
 		v.dispose()
 		err = errors.New("the script registers other routes each time it is loaded")
+	}
+	if err == nil && !sameEvents(g.events, v.events) {
+		v.dispose()
+		err = errors.New("the script registers handlers of other events each time it is loaded")
 	}
 	if err != nil {
 		return nil, &engine.Error{Code: engine.Internal, Reason: "script", Message: "the script could not be started again", Err: err}

@@ -262,7 +262,7 @@ func (r *jsRepository) iterator(q *engine.Query) goja.Value {
 	q.WantPosition = true
 	it := &iterator{r: r, q: q, left: q.Count}
 	o := r.h.js.NewObject()
-	r.h.method(o, "next", r.h.async("iterator.next", func(goja.FunctionCall) (operation, error) {
+	r.h.method(o, "next", r.h.async("iterator.next", r.part(func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 			found, err := it.next(ctx)
 			if err != nil || found == nil {
@@ -270,13 +270,13 @@ func (r *jsRepository) iterator(q *engine.Query) goja.Value {
 			}
 			return r.result(found, nil)
 		}}, nil
-	}))
-	r.h.method(o, "count", r.h.async("iterator.count", func(goja.FunctionCall) (operation, error) {
+	})))
+	r.h.method(o, "count", r.h.async("iterator.count", r.part(func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 			n, err := r.repo.Count(ctx, &all)
 			return func() goja.Value { return r.h.js.ToValue(n) }, err
 		}}, nil
-	}))
+	})))
 	return o
 }
 

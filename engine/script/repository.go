@@ -13,9 +13,15 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 	if o := h.repositories[repo]; o != nil {
 		return o
 	}
-	o := h.js.NewObject()
+	o := (&jsRepository{h: h, repo: repo}).object()
 	h.repositories[repo] = o
-	r := &jsRepository{h: h, repo: repo}
+	return o
+}
+
+// object makes the object with the methods.
+func (r *jsRepository) object() *goja.Object {
+	h := r.h
+	o := h.js.NewObject()
 	for _, m := range []struct {
 		name    string
 		prepare func(goja.FunctionCall) (operation, error)
@@ -26,7 +32,7 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 		{"getAssociationsList", r.getAssociationsList}, {"getAssociationsCount", r.getAssociationsCount},
 		{"getIterator", r.getIterator}, {"aggregate", r.aggregate},
 	} {
-		h.method(o, m.name, h.async("dataRepo."+m.name, m.prepare))
+		h.method(o, m.name, h.async("dataRepo."+m.name, r.part(m.prepare)))
 	}
 	h.method(o, "wrap", func(call goja.FunctionCall) goja.Value {
 		h.active("dataRepo.wrap")
@@ -36,6 +42,8 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 		}
 		return h.item(it)
 	})
+	h.method(o, "transaction", r.transaction)
+	h.method(o, "on", r.on)
 	return o
 }
 
@@ -44,6 +52,7 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 type jsRepository struct {
 	h    *host
 	repo engine.Repository
+	tx   *transaction // whose calls these are; nil for none
 }
 
 // view is a class as the repository shows it to the account of the call,
