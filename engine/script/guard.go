@@ -186,6 +186,9 @@ func (h *host) guardCode() {
 			if line, _ := tooDeep(s.String()); line > 0 {
 				panic(h.rangeError("source text: brackets are nested deeper than %d", maxBrackets))
 			}
+			if line, _ := tooLong(s.String(), false); line > 0 {
+				panic(h.rangeError("source text: an expression goes on for more than %d operators", maxChain))
+			}
 			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {
 				panic(h.rangeError("source text: ** and shifts are not supported beside BigInts in code made at run time"))
 			}
