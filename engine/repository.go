@@ -63,6 +63,33 @@ type Repository interface {
 	Save(ctx context.Context, records []Record) ([]*Item, error)
 }
 
+// Transactor is a Repository whose calls can be parts of one transaction.
+type Transactor interface {
+	// Transaction begins a transaction and has work do its part of it: calls of
+	// the repository, of any goroutine, made with the context that work gets.
+	// They run one after the other and see what those before them wrote, which
+	// nobody else does. Each is whole by itself: when one fails, and work goes
+	// on, the others stand. The transaction is committed when work returns nil,
+	// and undone when work fails or panics, or ctx ends first; what a call is
+	// asked after that is refused. A transaction within one is a part of it that
+	// can fail alone; until it ends, calls with the outer context wait.
+	//
+	// Work is never run again. Where others were in the way, a call or the
+	// commit fails with Unavailable and reason busy: all of it may be tried
+	// again. What Get and List find is nobody else's to change until the end.
+	// Others may have to wait that long: work should take no time.
+	Transaction(ctx context.Context, work func(ctx context.Context) error) error
+}
+
+// InTransaction has work do its part of a transaction of r. The error is Invalid
+// when r has none.
+func InTransaction(ctx context.Context, r Repository, work func(ctx context.Context) error) error {
+	if t, ok := r.(Transactor); ok {
+		return t.Transaction(ctx, work)
+	}
+	return Errorf(Invalid, "no-transactions", "this repository has no transactions")
+}
+
 // Record is one item to Save. It is found by ID if that is set, else by its
 // key properties if all are given, else it is new. What is found is updated in
 // its given properties; what is not is inserted.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 )
 
@@ -16,10 +17,11 @@ const (
 
 // The must values of the second table.
 const (
-	mustStart  = "40.0 ms"
-	mustIdle   = "30.0 MiB"
-	mustLoaded = "120.0 MiB"
-	mustSize   = "22.0 MiB"
+	mustStart    = "40.0 ms"
+	mustIdle     = "30.0 MiB"
+	mustScripted = "40.0 MiB"
+	mustLoaded   = "120.0 MiB"
+	mustSize     = "22.0 MiB"
 )
 
 // footprints measures, with the databases that the scenarios left behind, the
@@ -30,6 +32,7 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 		{fmt.Sprintf("first 200 with an existing database, median of %d", startups)},
 		{"the same with 100 classes"},
 		{fmt.Sprintf("resident memory, idle %s after start", settle)},
+		{"the same with 20 further script services"},
 		{fmt.Sprintf("highest resident memory under %d connections", crowd)},
 		{"stripped binary"},
 	}
@@ -39,9 +42,12 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 		if err != nil {
 			return nil, err
 		}
-		many := "-"
+		many, scripted := "-", "-"
 		if g.path == s.restsrv {
 			if many, err = manyClasses(ctx, dir, g); err != nil {
+				return nil, err
+			}
+			if scripted, err = manyServices(ctx, dir, g); err != nil {
 				return nil, err
 			}
 		}
@@ -53,11 +59,11 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 		if err != nil {
 			return nil, err
 		}
-		for i, cell := range []string{g.name, milli(start), many, mebi(idle), mebi(loaded), mebi(info.Size())} {
+		for i, cell := range []string{g.name, milli(start), many, mebi(idle), scripted, mebi(loaded), mebi(info.Size())} {
 			lines[i] = append(lines[i], cell)
 		}
 	}
-	for i, cell := range []string{"must", mustStart, mustStart, mustIdle, mustLoaded, mustSize} {
+	for i, cell := range []string{"must", mustStart, mustStart, mustIdle, mustScripted, mustLoaded, mustSize} {
 		lines[i] = append(lines[i], cell)
 	}
 	return lines, nil
@@ -79,17 +85,52 @@ func medianStart(ctx context.Context, g *program) (time.Duration, error) {
 
 // manyClasses is medianStart for an application with 100 classes.
 func manyClasses(ctx context.Context, dir string, g *program) (string, error) {
-	many, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, "many"), path: g.path, db: g.db, numbers: g.numbers}, 100-ownClasses)
-	if err != nil {
-		return "", err
-	}
-	p, err := many.start(ctx, "normal") // creates the tables
+	many, p, err := started(ctx, g, filepath.Join(dir, "many"), further{classes: 100 - ownClasses})
 	if err != nil {
 		return "", err
 	}
 	p.stop()
 	d, err := medianStart(ctx, many)
 	return milli(d), err
+}
+
+// started starts a program like g with an application that has more to it, for
+// the first time.
+func started(ctx context.Context, g *program, dir string, more further) (*program, *process, error) {
+	other, err := newRestsrv(program{name: "restsrv", dir: dir, path: g.path, db: g.db, numbers: g.numbers}, more)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := other.start(ctx, "normal") // creates the tables
+	return other, p, err
+}
+
+// manyServices is the memory of an application with 20 more scripts, each asked
+// once.
+func manyServices(ctx context.Context, dir string, g *program) (string, error) {
+	const services = 20
+	other, p, err := started(ctx, g, filepath.Join(dir, "scripted"), further{services: services})
+	if err != nil {
+		return "", err
+	}
+	p.stop()
+	if p, err = other.start(ctx, "normal"); err != nil {
+		return "", err
+	}
+	defer p.stop()
+	for i := range services {
+		t := ask("GET", path("copy"+strconv.Itoa(i)), authLine(), nil)
+		if err := probe(ctx, p, t, 0); err != nil {
+			return "", err
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-time.After(settle):
+	}
+	idle, _, err := p.memory()
+	return mebi(idle), err
 }
 
 // memories starts a program once more and returns its resident memory while

@@ -56,7 +56,7 @@ func printGrowth(ctx context.Context, s *settings, dir string, db *database) err
 	defer func() { stopAll(servers) }()
 	for _, n := range sizes {
 		name := fmt.Sprint("restsrv-", n)
-		g, err := newRestsrv(program{name: name, dir: filepath.Join(dir, name), path: s.restsrv, db: db, numbers: &counters{rows: n}}, 0)
+		g, err := newRestsrv(program{name: name, dir: filepath.Join(dir, name), path: s.restsrv, db: db, numbers: &counters{rows: n}}, further{})
 		if err != nil {
 			return err
 		}

@@ -208,7 +208,7 @@ func (o pairOf) programs(s *settings, db *database) (left, right *program, err e
 		right, err = newFloor(one("twin", o.floor))
 		return left, right, err
 	}
-	right, err = newRestsrv(one("restsrv", s.restsrv), 0)
+	right, err = newRestsrv(one("restsrv", s.restsrv), further{})
 	return left, right, err
 }
 

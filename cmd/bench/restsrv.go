@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,28 +18,15 @@ func authLine() string {
 	return basicLine("admin@local")
 }
 
-const helloScript = `module.exports = {
-  'GET /': async (req) => ({ message: 'hello, ' + (req.query.name || 'world') })
-};
-`
-
-const queryScript = `module.exports = {
-  'GET /': async (req) => dataRepo.getList('note@bench', {
-    filter: { eq: ['$group', req.query.group] },
-    count: 20
-  })
-};
-`
-
 type object = map[string]any
 
 // newRestsrv completes a program that serves an application with the
-// benchmark's classes and services and extra further classes.
-func newRestsrv(g program, extra int) (*program, error) {
+// benchmark's classes and services and further ones.
+func newRestsrv(g program, more further) (*program, error) {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err
 	}
-	for name, text := range map[string]string{"hello.js": helloScript, "query.js": queryScript} {
+	for name, text := range scripts {
 		if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600); err != nil {
 			return nil, err
 		}
@@ -56,7 +44,7 @@ func newRestsrv(g program, extra int) (*program, error) {
 	p := &g
 	p.ready, p.classes, p.prepare = "/rest/static", true, giveRights
 	p.command = func(addr, sync string) (args, env []string, err error) {
-		text, err := json.MarshalIndent(deployment(url, sync, extra), "", "  ")
+		text, err := json.MarshalIndent(deployment(url, sync, more), "", "  ")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -72,29 +60,42 @@ func newRestsrv(g program, extra int) (*program, error) {
 // ownClasses is how many classes the benchmark's application has of its own.
 const ownClasses = 4
 
+// further is what an application has besides what is measured.
+type further struct{ classes, services int }
+
 // deployment is the deploy.json of the benchmark's application.
-func deployment(url, sync string, extra int) object {
+func deployment(url, sync string, more further) object {
 	classes := []object{class("note"), class("author"), class("topic"), class("entry", "author", "topic")}
-	for i := range extra {
+	for i := range more.classes {
 		classes = append(classes, class(fmt.Sprintf("note%d", i)))
 	}
-	repositories := object{"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}
+	di := copies(more.services, "usual.js")
+	maps.Copy(di, services())
 	return object{
 		"globals": object{"db": object{"url": url, "synchronous": sync}, "plugins": plugins()},
 		"classes": classes,
 		"modules": object{"rest": object{"globals": object{
-			"di": object{
-				"static":   object{"module": "builtin/echo"},
-				"crud":     object{"module": "builtin/crud"},
-				"signed":   object{"module": "builtin/crud"},
-				"tokened":  object{"module": "builtin/crud"},
-				"bearer":   object{"module": "builtin/crud"},
-				"acceptor": object{"module": "builtin/acceptor", "options": repositories},
-				"hello":    object{"module": "hello.js"},
-				"query":    object{"module": "query.js"},
-			},
-			"authMode": object{"static": "none", "crud": "none", "hello": "none", "query": "none", "tokened": "token", "bearer": "oauth"},
+			"di": di,
+			"authMode": object{"static": "none", "crud": "none", "hello": "none", "query": "none", "order": "none", "labels": "none",
+				"tokened": "token", "bearer": "oauth"},
 		}}},
+	}
+}
+
+// services are what the requests go to.
+func services() object {
+	repositories := object{"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}
+	return object{
+		"static":   object{"module": "builtin/echo"},
+		"crud":     object{"module": "builtin/crud"},
+		"signed":   object{"module": "builtin/crud"},
+		"tokened":  object{"module": "builtin/crud"},
+		"bearer":   object{"module": "builtin/crud"},
+		"acceptor": object{"module": "builtin/acceptor", "options": repositories},
+		"hello":    object{"module": "hello.js"},
+		"query":    object{"module": "query.js"},
+		"order":    object{"module": "order.js"},
+		"labels":   object{"module": "labels.js"},
 	}
 }
 

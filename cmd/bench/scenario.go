@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,7 +80,7 @@ func scenarios(auth string, bulkLimit int) []scenario {
 		{name: "GET one, password seen before (floor = restsrv, anonymous)", must: target{extra: 3 * time.Microsecond}, own: true,
 			left: get(item("crud")), right: ask("GET", item("signed"), auth, nil)},
 	}
-	all = append(append(all, ownScenarios()...), accessScenarios(auth)...)
+	all = slices.Concat(all, scriptScenarios(), ownScenarios(), accessScenarios(auth))
 	return append(all, patch, bulk)
 }
 

@@ -52,7 +52,7 @@ func (r *aclRun) proven(ctx context.Context, id string) (_ *engine.Account, _ ru
 	c := r.app.config
 	log := slog.New(slog.DiscardHandler)
 	if c.MetaMap == nil || a == engine.Anonymous {
-		found, _ := readRules(c, r.meta, nil, log) // its faults were told with those of the file
+		found, _ := readRules(c, r.meta, ruleData{log: log}) // its faults were told with those of the file
 		return a, found, nil
 	}
 	url := first(r.db, r.io.Env("RESTSRV_DB"), c.DB)
@@ -61,6 +61,6 @@ func (r *aclRun) proven(ctx context.Context, id string) (_ *engine.Account, _ ru
 		return nil, rules{}, err
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
-	found, _ := readRules(c, r.meta, d, log)
+	found, _ := readRules(c, r.meta, ruleData{d.store, d.accounts.RolesOf, log})
 	return a, found, found.enrich(ctx, a)
 }

@@ -19,6 +19,8 @@ type app struct {
 	config   *deploy.Config
 	meta     *meta.Repository
 	warnings engine.Faults
+	reading  reading         // what it was read from, for the server
+	told     map[string]bool // the warnings as lines, for the server
 }
 
 // loadApplication reads deploy.json and the class files; all their faults come
@@ -35,7 +37,7 @@ func loadApplication(config string) (*app, error) {
 	if repository != nil {
 		_, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
-		_, wrong = readRules(c, repository, nil, nil)
+		_, wrong = readRules(c, repository, ruleData{})
 		faults = append(faults, wrong...)
 	} else if names, complete := meta.Names(sources, c.Namespace); complete && len(unreadable) == 0 {
 		faults = append(faults, c.UnknownClasses(names)...)
@@ -105,6 +107,18 @@ func (c *dataCommand) load() error {
 	}
 	c.app = app
 	return nil
+}
+
+// reading is a command without arguments that reads the database: it parses,
+// reads the application and opens what must be there.
+func (c *dataCommand) reading(ctx context.Context, args []string) (*database, error) {
+	if _, err := c.takes(args, 0); err != nil {
+		return nil, err
+	}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	return c.open(ctx, true)
 }
 
 // open opens the database that -db, the environment or deploy.json name.

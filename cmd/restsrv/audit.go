@@ -43,13 +43,7 @@ func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 		selection.Kind = text
 		return nil
 	})
-	if _, err := c.takes(args, 0); err != nil {
-		return err
-	}
-	if err := c.load(); err != nil {
-		return err
-	}
-	d, err := c.open(ctx, true)
+	d, err := c.reading(ctx, args)
 	if err != nil {
 		return err
 	}

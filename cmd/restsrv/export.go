@@ -32,13 +32,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("export", exportUsage, s)
 	file := c.set.String("o", "", "file to write, for its owner alone (default the standard output)")
 	withFiles := c.set.Bool("files", false, "write the contents of files, too")
-	if _, err := c.takes(args, 0); err != nil {
-		return err
-	}
-	if err := c.load(); err != nil {
-		return err
-	}
-	d, err := c.open(ctx, true)
+	d, err := c.reading(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -21,13 +21,7 @@ server.
 func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("files", filesUsage, s)
 	remove := c.set.Bool("remove", false, "remove what is found")
-	if _, err := c.takes(args, 0); err != nil {
-		return err
-	}
-	if err := c.load(); err != nil {
-		return err
-	}
-	d, err := c.open(ctx, true)
+	d, err := c.reading(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"restsrv/engine"
 	"restsrv/engine/access"
 )
@@ -11,11 +13,10 @@ type rights struct {
 	engine.Policy
 }
 
-// openGate puts the gate before the store. From then on accounts are what the
-// data say of them, too.
-func (s *server) openGate() {
-	r, _ := readRules(s.config, s.meta, s.db, s.log) // its faults were told with those of the file
-	s.db.rules = &r
-	c := access.Config{Inner: s.db.store, Policy: s.db.policy, Meta: s.meta, RoleMap: r.roles, Log: s.log}
-	s.gate, s.checker = access.New(c), access.NewChecker(c)
+// openGate puts the gate before the store.
+func (e *edition) openGate(context.Context, *edition) error {
+	e.rules, _ = readRules(e.config, e.meta, ruleData{e.store, e.accounts.RolesOf, e.log}) // its faults were told with those of the file
+	c := access.Config{Inner: e.store, Policy: e.db.policy, Meta: e.meta, RoleMap: e.rules.roles, Log: e.log}
+	e.gate, e.checker = access.New(c), access.NewChecker(c)
+	return nil
 }

@@ -3,32 +3,33 @@ package main
 import (
 	"context"
 	"net/http"
+	"reflect"
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
 	"restsrv/engine/gateway"
-	"restsrv/engine/session"
 )
 
-// addGateways adds what the gateways of the application answer to the handlers
-// outside /rest.
-func (s *server) addGateways(handlers map[string]http.Handler, sessions *session.Sessions) error {
-	if len(s.config.Gateways) == 0 {
+// openGateways makes the gateways of the application. They are those of the
+// edition before when nothing of theirs has changed: each holds a token, and an
+// account has a limited number of them. So they ask the edition of the moment.
+func (e *edition) openGateways(_ context.Context, before *edition) (err error) {
+	if len(e.config.Gateways) == 0 {
 		return nil
 	}
-	all, err := gateway.New(gateway.Server{
-		Require: sessions.Require,
-		Local:   http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.rest.ServeHTTP(w, r) }),
-		Valid:   s.validToken,
-		Log:     s.log,
-	}, gatewayConfigs(s.config.Gateways))
-	if err != nil {
-		return err
+	if before != nil && reflect.DeepEqual(before.config.Gateways, e.config.Gateways) {
+		e.gateways = before.gateways
+		return nil
 	}
-	for _, prefix := range all.Prefixes() {
-		handlers[prefix] = all
-	}
-	return nil
+	e.gateways, err = gateway.New(gateway.Server{
+		Require: func(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
+			return e.current.Load().sessions.Require(w, r)
+		},
+		Local: e.server,
+		Valid: e.validToken,
+		Log:   e.log,
+	}, gatewayConfigs(e.config.Gateways))
+	return err
 }
 
 func gatewayConfigs(gateways []deploy.Gateway) []gateway.Config {
@@ -46,6 +47,6 @@ func gatewayConfigs(gateways []deploy.Gateway) []gateway.Config {
 // validToken reports whether a token that a gateway holds still proves its
 // account; one that cannot be looked up is taken for one that does.
 func (s *server) validToken(ctx context.Context, token string) bool {
-	_, err := s.db.accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
+	_, err := s.current.Load().accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
 	return engine.CodeOf(err) != engine.Forbidden
 }

@@ -2,45 +2,53 @@ package main
 
 import (
 	"context"
-	"maps"
 	"net"
-	"net/http"
+	"reflect"
 	"strconv"
 
 	"restsrv/engine"
 	"restsrv/engine/oauth"
-	"restsrv/engine/session"
 )
 
-// openOAuth makes the OAuth2 provider that the application declares, and adds
-// its endpoints to the handlers; nil without one.
-func (s *server) openOAuth(ctx context.Context, sessions *session.Sessions, handlers map[string]http.Handler) (engine.Authenticator, error) {
-	plugin := s.config.OAuth
+// provider is the OAuth2 provider of an application.
+type provider struct {
+	*oauth.Provider
+	forget func() // ends that it hears of changed accounts
+}
+
+// openOAuth makes the OAuth2 provider that the application declares, if it
+// does. It is the one of the edition before when nothing of it has changed: it
+// remembers what was proven.
+func (e *edition) openOAuth(ctx context.Context, before *edition) error {
+	plugin := e.config.OAuth
 	if plugin == nil {
-		return nil, nil
+		return nil
 	}
-	options, _ := oauth.ParseOptions(s.config.File, plugin.Path+".options", plugin.Options) // its faults were told with those of the file
+	if before != nil && before.sessions == e.sessions && reflect.DeepEqual(before.config.OAuth, plugin) {
+		e.oauth = before.oauth
+		return nil
+	}
+	options, _ := oauth.ParseOptions(e.config.File, plugin.Path+".options", plugin.Options) // its faults were told with those of the file
 	p, err := oauth.New(ctx, oauth.Config{
-		Data: s.db.store, Classes: s.db.system.grants, Accounts: s.db.accounts, Hasher: s.db.hasher, Sessions: sessions, SignOut: "/auth/logout", Options: options,
-		Issuer: s.issuer, PublicURL: s.config.PublicURL != "", Guesses: s.db.guards.guesses, Audit: s.db.guards.audit, Log: s.log,
+		Data: e.db.store, Classes: e.db.system.grants, Accounts: e.accounts, Hasher: e.db.hasher, Sessions: e.sessions, SignOut: "/auth/logout", Options: options,
+		Issuer: e.issuer, PublicURL: e.config.PublicURL != "", Guesses: e.db.guards.guesses, Audit: e.db.guards.audit, Log: e.log,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s.db.accounts.OnChange(p.Forget)
-	maps.Copy(handlers, p.Handlers())
-	return p, s.warnOfClients(ctx)
+	e.oauth = &provider{p, e.accounts.OnChange(p.Forget)}
+	return e.warnOfClients(ctx)
 }
 
 // issuer is the address of the server for its clients: publicURL, or what is
 // listened to. Nothing of a request counts.
-func (s *server) issuer() string {
-	if s.config.PublicURL != "" {
-		return s.config.PublicURL
+func (e *edition) issuer() string {
+	if e.config.PublicURL != "" {
+		return e.config.PublicURL
 	}
-	a, ok := s.address.Load().(*net.TCPAddr)
+	a, ok := e.address.Load().(*net.TCPAddr)
 	if !ok {
-		return "http://" + s.config.Addr
+		return "http://" + e.config.Addr
 	}
 	host := a.IP.String()
 	if a.IP.IsUnspecified() {
@@ -51,8 +59,8 @@ func (s *server) issuer() string {
 
 // warnOfClients names the accounts that are clients and have registered nothing
 // of where their codes go, or something that does not count.
-func (s *server) warnOfClients(ctx context.Context) error {
-	accounts, err := s.db.accounts.List(ctx)
+func (e *edition) warnOfClients(ctx context.Context) error {
+	accounts, err := e.accounts.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -62,10 +70,10 @@ func (s *server) warnOfClients(ctx context.Context) error {
 		}
 		c, faults := oauth.ClientOf(&engine.Account{ID: a.ID, Name: a.Name, Properties: a.Properties})
 		for _, f := range faults {
-			s.log.Warn("an OAuth2 client is not as it says: " + f.String())
+			e.log.Warn("an OAuth2 client is not as it says: " + f.String())
 		}
 		if c != nil && c.Defaulted() {
-			s.log.Warn("an OAuth2 client has registered no redirect URI: its codes go to the default one", "client", c.ID, "default", oauth.DefaultRedirect, "to change it", "restsrv client add -redirect URI "+c.ID)
+			e.log.Warn("an OAuth2 client has registered no redirect URI: its codes go to the default one", "client", c.ID, "default", oauth.DefaultRedirect, "to change it", "restsrv client add -redirect URI "+c.ID)
 		}
 	}
 	return nil

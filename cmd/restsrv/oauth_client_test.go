@@ -139,31 +139,10 @@ func callOAuth(t *testing.T, p *process, c *http.Client) {
 	}
 }
 
-// TestNodeClient runs every flow with openid-client, which npm installs as
-// testdata/npm/package-lock.json pins it. Without npm, or without what it would
-// install, it is skipped, unless RESTSRV_TEST_NPM is "require" as in .ci/run.
+// TestNodeClient runs every flow with openid-client.
 func TestNodeClient(t *testing.T) {
 	t.Parallel()
-	without := func(what string, err error) {
-		if os.Getenv("RESTSRV_TEST_NPM") == "require" {
-			t.Fatalf("%s: %v", what, err)
-		}
-		t.Skipf("%s: %v: no client of Node.js is tested", what, err)
-	}
-	for _, name := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(name); err != nil {
-			without(name, err)
-		}
-	}
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "npm"))); err != nil {
-		t.Fatal(err)
-	}
-	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
-	npm.Dir = dir
-	if out, err := npm.CombinedOutput(); err != nil {
-		without("npm ci: "+string(out), err)
-	}
+	dir := npmPackages(t, "npm")
 	p := startOAuth(t)
 	node := exec.CommandContext(t.Context(), "node", "client.mjs")
 	node.Dir = dir

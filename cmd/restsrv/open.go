@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
@@ -41,7 +42,8 @@ type database struct {
 	hasher   *account.Hasher
 	guards   guards
 	system   *system
-	rules    *rules // of the application that is served; nil on the command line
+	rules    atomic.Pointer[rules] // of the application that is served; nil on the command line
+	log      *slog.Logger
 	file     string // of SQLite; a name in the application directory for others
 }
 
@@ -113,26 +115,33 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	d := &database{store: s, hasher: hasher, guards: newGuards(c, s, sys, o), system: sys, file: path}
+	d := &database{store: s, hasher: hasher, guards: newGuards(c, s, sys, o), system: sys, file: path, log: o.log}
 	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Audit: d.guards.audit, Log: o.log}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	var enrich func(context.Context, *engine.Account) error
-	if c.MetaMap != nil || len(c.Profiles) > 0 {
-		enrich = d.enrich
-	}
-	d.accounts, err = account.New(account.Config{
-		Data: s, Classes: sys.accounts, Hasher: hasher, TokenLifetime: c.TokenLifetime,
-		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: enrich,
-		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: o.log,
-	})
-	if err != nil {
+	if d.accounts, err = d.newAccounts(c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil
 }
+
+// newAccounts are the accounts as an application has them.
+func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {
+	var enrich func(context.Context, *engine.Account) error
+	if enriched(c) {
+		enrich = d.enrich
+	}
+	return account.New(account.Config{
+		Data: d.store, Classes: d.system.accounts, Hasher: d.hasher, TokenLifetime: c.TokenLifetime,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: enrich,
+		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: d.log,
+	})
+}
+
+// enriched reports whether accounts are more than what is stored of them.
+func enriched(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Profiles) > 0 }
 
 // schemaHint is the way that is open whatever has changed: who exports with
 // the new classes would meet the same refusal.

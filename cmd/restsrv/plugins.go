@@ -19,17 +19,19 @@ type rules struct {
 	profiles []*access.Profiles
 }
 
+// ruleData is what rules look things up in. Who wants to know their mistakes
+// only has none.
+type ruleData struct {
+	data    engine.Repository
+	rolesOf func(context.Context, []string) ([]string, error)
+	log     *slog.Logger
+}
+
 // readRules reads the plug-ins aclMetaMap and customProfile and the option
-// roleMap of securedDataRepo. Who wants to know their mistakes only has no
-// database.
-func readRules(c *deploy.Config, meta engine.MetaRepository, d *database, log *slog.Logger) (rules, engine.Faults) {
+// roleMap of securedDataRepo.
+func readRules(c *deploy.Config, meta engine.MetaRepository, from ruleData) (rules, engine.Faults) {
 	var r rules
 	var faults engine.Faults
-	var data engine.Repository
-	var rolesOf func(context.Context, []string) ([]string, error)
-	if d != nil {
-		data, rolesOf = d.store, d.accounts.RolesOf
-	}
 	object := func(path string, fields engine.Fields) jsonfile.Object {
 		return jsonfile.Object{File: c.File, Path: path, Fields: fields, Faults: &faults}
 	}
@@ -37,10 +39,10 @@ func readRules(c *deploy.Config, meta engine.MetaRepository, d *database, log *s
 		r.roles = access.ParseRoleMap(meta, object(c.RoleMapPath, c.RoleMap))
 	}
 	if p := c.MetaMap; p != nil {
-		r.coactors = access.NewCoactorFinder(access.CoactorConfig{Data: data, Meta: meta, RolesOf: rolesOf, Log: log}, object(p.Path+".options", p.Options))
+		r.coactors = access.NewCoactorFinder(access.CoactorConfig{Data: from.data, Meta: meta, RolesOf: from.rolesOf, Log: from.log}, object(p.Path+".options", p.Options))
 	}
 	for _, p := range c.Profiles {
-		r.profiles = append(r.profiles, access.NewProfiles(access.ProfilesConfig{Data: data, Meta: meta}, object(p.Path+".options", p.Options)))
+		r.profiles = append(r.profiles, access.NewProfiles(access.ProfilesConfig{Data: from.data, Meta: meta}, object(p.Path+".options", p.Options)))
 	}
 	return r, faults
 }
@@ -74,8 +76,8 @@ func (r rules) enrich(ctx context.Context, a *engine.Account) error {
 // enrich is what accounts are enriched by; nothing before the application's
 // rules are read, and on the command line.
 func (d *database) enrich(ctx context.Context, a *engine.Account) error {
-	if d.rules == nil {
-		return nil
+	if r := d.rules.Load(); r != nil {
+		return r.enrich(ctx, a)
 	}
-	return d.rules.enrich(ctx, a)
+	return nil
 }

@@ -36,6 +36,9 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv export       write everything as NDJSON
   restsrv migrate ...  copy everything into another database
   restsrv files        find and remove files that nothing holds
+  restsrv check        find every mistake in the application without starting it
+  restsrv test         run the tests beside the scripts
+  restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests
 
 Each command explains itself with -h.
@@ -46,8 +49,8 @@ Flags:
 // commands are what the first argument may be.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
-		"acl": aclCommand, "audit": auditCommand, "client": clientCommand, "export": exportCommand,
-		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "user": user,
+		"acl": aclCommand, "audit": auditCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
+		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": user,
 	}
 }
 

@@ -1,13 +1,23 @@
 package main
 
 import (
+	"context"
+
 	"restsrv/engine/session"
 )
 
-// openSessions are the browser sessions of the application.
-func (s *server) openSessions() (*session.Sessions, error) {
-	return session.New(session.Config{
-		Data: s.db.store, Class: s.db.system.sessions, Auth: s.db.accounts, Accounts: s.db.accounts,
-		PublicURL: s.config.PublicURL, Idle: s.config.SessionIdle, Lifetime: s.config.SessionLifetime, Audit: s.db.guards.audit, Log: s.log,
+// openSessions are the browser sessions of the application: those of the
+// edition before, when nothing of theirs has changed.
+func (e *edition) openSessions(_ context.Context, before *edition) (err error) {
+	c := e.config
+	if before != nil && before.accounts == e.accounts && before.config.PublicURL == c.PublicURL &&
+		before.config.SessionIdle == c.SessionIdle && before.config.SessionLifetime == c.SessionLifetime {
+		e.sessions = before.sessions
+		return nil
+	}
+	e.sessions, err = session.New(session.Config{
+		Data: e.db.store, Class: e.db.system.sessions, Auth: e.accounts, Accounts: e.accounts,
+		PublicURL: c.PublicURL, Idle: c.SessionIdle, Lifetime: c.SessionLifetime, Audit: e.db.guards.audit, Log: e.log,
 	})
+	return err
 }

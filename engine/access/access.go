@@ -194,3 +194,13 @@ func (r *Repository) Aggregate(ctx context.Context, a *engine.Aggregation, visit
 	}
 	return r.inner.Aggregate(ctx, a, visit)
 }
+
+var _ engine.Transactor = (*Repository)(nil)
+
+// Transaction is engine.Transactor's: the calls in it may do no more than others.
+func (r *Repository) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
+	if engine.AccountFrom(ctx) == nil {
+		return noAccount()
+	}
+	return engine.InTransaction(ctx, r.inner, work)
+}

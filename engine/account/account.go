@@ -65,7 +65,7 @@ type Store struct {
 	passwords *memory
 	tokens    *memory
 	flights   flights
-	changed   []func(id string) // see OnChange
+	changed   listeners // see OnChange
 	waiting   crowd
 	warned    atomic.Int64 // when somebody was last said to be turned away, time.Duration since start
 	cost      ceiling      // what a failed check costs
@@ -212,9 +212,7 @@ func (s *Store) forgetAccount(id string) {
 	of := func(e *remembered) bool { return same(e.account.Load().ID) }
 	s.passwords.Forget(of)
 	s.tokens.Forget(of)
-	for _, changed := range s.changed {
-		changed(id)
-	}
+	s.changed.tell(id)
 }
 
 // find returns a system item, nil when there is none.

@@ -17,6 +17,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/guess"
+	"restsrv/engine/store/dbtest"
 )
 
 // guesses admits as it is told and notes what it hears.
@@ -81,7 +82,7 @@ func (a *audit) take() []engine.Event {
 // limited makes a Store on the fixture's data with limits and an audit.
 func (f *fixture) limited(g engine.Guesses, a engine.Auditor) *account.Store {
 	f.t.Helper()
-	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Guesses: g, Audit: a, Now: f.clock.now})
+	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Guesses: g, Audit: a, Now: f.clock.Now})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -209,8 +210,8 @@ func TestS6FloodCostsTwentyHashes(t *testing.T) {
 	f.hasher = account.NewHasher(account.HasherConfig{Parallel: 2, Queue: 1000})
 	f.add("ann@local")
 	class := guess.Class()
-	data := openRepository(t, []*engine.Class{class})
-	k := guess.New(guess.Config{Data: data, Class: class, Limits: guess.Limits{PerAccount: 20, PerAddress: 100}, Now: f.clock.now})
+	data := dbtest.New(t).Open(t, class)
+	k := guess.New(guess.Config{Data: data, Class: class, Limits: guess.Limits{PerAccount: 20, PerAddress: 100}, Now: f.clock.Now})
 	s := f.limited(k, nil)
 	var refused, wrong atomic.Int64
 	var all sync.WaitGroup
@@ -243,7 +244,7 @@ func TestTurnedAwayIsLoggedOnce(t *testing.T) {
 	f.add("ann@local")
 	hasher := account.NewHasher(account.HasherConfig{Parallel: 1, Queue: -1})
 	var log bytes.Buffer
-	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: hasher, Now: f.clock.now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: hasher, Now: f.clock.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func TestTurnedAwayIsLoggedOnce(t *testing.T) {
 		}
 	}
 	flood()
-	f.clock.advance(time.Minute + time.Second)
+	f.clock.Advance(time.Minute + time.Second)
 	flood()
 	close(held.open)
 	all.Wait()
@@ -277,13 +278,13 @@ func TestKnownPasswordsGoFirst(t *testing.T) {
 	g := &guesses{}
 	s := f.limited(g, nil)
 	wantOK(t, "first", signInFrom(s, "10.0.0.1", "ann@local", password))
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	g.take()
 	g.err = engine.Errorf(engine.TooMany, "attempts", "too many")
 	wantOK(t, "again, though others are refused", signInFrom(s, "10.0.0.1", "ann@local", password))
 	g.err = nil
 
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	held := f.data.hold() // bob has the slot, and somebody else fills the queue
 	order := make(chan string, 3)
 	var all sync.WaitGroup
@@ -316,7 +317,7 @@ func TestKnownPasswordsGoFirst(t *testing.T) {
 		t.Errorf("the turns were %q", got)
 	}
 
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	wantOK(t, "another process changes it", f.another().SetPassword(context.Background(), "ann@local", "new"))
 	g.take()
 	wantCode(t, "the old one", signInFrom(s, "10.0.0.1", "ann@local", password), engine.Unauthenticated)

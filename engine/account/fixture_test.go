@@ -3,40 +3,14 @@ package account_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/account"
-	"restsrv/engine/store"
-	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/dbtest"
 	"restsrv/engine/store/postgres/pgtest"
-	"restsrv/engine/store/sqlite"
 )
-
-// openRepository opens a new database for the classes.
-func openRepository(t testing.TB, classes []*engine.Class) engine.Repository {
-	t.Helper()
-	s := openFile(t, filepath.Join(t.TempDir(), "test.db"), classes)
-	t.Cleanup(func() { wantOK(t, "close", s.Close()) })
-	return s
-}
-
-func openFile(t testing.TB, path string, classes []*engine.Class) *store.Store {
-	t.Helper()
-	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: "normal"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(ctx, db, store.Config{Classes: classes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // gated is a repository that serves the server only, and whose reads of
 // accounts are counted and can be held up after the account was read.
@@ -122,31 +96,13 @@ func (g *gated) failWith(err error) {
 	g.fail = err
 }
 
-// clock is a time that moves when told.
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
-}
-
 // fixture is a Store with what a test turns on it.
 type fixture struct {
 	*account.Store
 	t       testing.TB
 	data    *gated
 	classes []*engine.Class
-	clock   *clock
+	clock   *dbtest.Clock
 	hasher  *account.Hasher
 	config  account.Config // what a test wants besides, of Stores made from then on
 }
@@ -157,34 +113,21 @@ func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // onBoth runs a test on a new database of each kind.
 func onBoth(t *testing.T, run func(t *testing.T, f *fixture)) {
-	t.Run("sqlite", func(t *testing.T) { run(t, newFixture(t)) })
-	t.Run("postgres", func(t *testing.T) {
-		classes := account.Classes()
-		db, err := postgres.Open(t.Context(), postgres.Config{URL: pgtest.Database(t), Pool: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := store.Open(t.Context(), db, store.Config{Classes: classes})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { wantOK(t, "close", s.Close()) })
-		run(t, fixtureOn(t, classes, s))
-	})
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) { run(t, fixtureOn(t, db)) })
 }
 
 func newFixture(t testing.TB) *fixture {
 	t.Helper()
-	classes := account.Classes()
-	return fixtureOn(t, classes, openRepository(t, classes))
+	return fixtureOn(t, dbtest.New(t))
 }
 
-func fixtureOn(t testing.TB, classes []*engine.Class, data engine.Repository) *fixture {
+func fixtureOn(t testing.TB, db dbtest.DB) *fixture {
 	t.Helper()
+	classes := account.Classes()
 	f := &fixture{
 		t: t, classes: classes,
-		data:   &gated{Repository: data},
-		clock:  &clock{t: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)},
+		data:   &gated{Repository: db.Open(t, classes...)},
+		clock:  dbtest.NewClock(),
 		hasher: account.NewHasher(account.HasherConfig{Parallel: 4}),
 	}
 	f.Store = f.another()
@@ -195,7 +138,7 @@ func fixtureOn(t testing.TB, classes []*engine.Class, data engine.Repository) *f
 func (f *fixture) another() *account.Store {
 	f.t.Helper()
 	c := f.config
-	c.Data, c.Classes, c.Hasher, c.Now = f.data, f.classes, f.hasher, f.clock.now
+	c.Data, c.Classes, c.Hasher, c.Now = f.data, f.classes, f.hasher, f.clock.Now
 	s, err := account.New(c)
 	if err != nil {
 		f.t.Fatal(err)

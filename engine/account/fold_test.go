@@ -60,7 +60,7 @@ func TestAnotherSpelling(t *testing.T) {
 		both := func(what, user, password string, check func(what string, err error)) {
 			t.Helper()
 			check(what+" here", signIn(f.Store, user, password))
-			f.clock.advance(time.Second)
+			f.clock.Advance(time.Second)
 			check(what+" elsewhere", signIn(other, user, password))
 		}
 		ok := func(what string, err error) { t.Helper(); wantOK(t, what, err) }

@@ -65,7 +65,7 @@ func TestRoles(t *testing.T) {
 			if a := who(t, f.Store, "ann@local", password); !slices.Equal(a.Roles, step.want) || !slices.Equal(tokened(f.Store), step.want) {
 				t.Errorf("%s: %q here, %q by token", step.what, a.Roles, tokened(f.Store))
 			}
-			f.clock.advance(time.Second)
+			f.clock.Advance(time.Second)
 			if a := who(t, other, "ann@local", password); !slices.Equal(a.Roles, step.want) || !slices.Equal(tokened(other), step.want) {
 				t.Errorf("%s: %q elsewhere, %q by token", step.what, a.Roles, tokened(other))
 			}
@@ -149,16 +149,16 @@ func TestEnrich(t *testing.T) {
 				t.Fatalf("%s: %+v, %v", mode, first, err)
 			}
 			coactors = []string{"team2"}
-			f.clock.advance(499 * time.Millisecond)
+			f.clock.Advance(499 * time.Millisecond)
 			if again, err := f.Authenticate(asking, mode, c); err != nil || again != first || calls != 1 {
 				t.Errorf("%s: %+v, %v after %d calls", mode, again, err, calls)
 			}
-			f.clock.advance(time.Millisecond)
+			f.clock.Advance(time.Millisecond)
 			if again, err := f.Authenticate(asking, mode, c); err != nil || !slices.Equal(again.Coactors, coactors) || calls != 2 || first.Coactors[0] != "team1" {
 				t.Errorf("%s: %+v, %v after %d calls", mode, again, err, calls)
 			}
 			failure = errors.New("the class is broken")
-			f.clock.advance(time.Second)
+			f.clock.Advance(time.Second)
 			_, err = f.Authenticate(asking, mode, c)
 			wantCode(t, string(mode)+" fails", err, engine.Unavailable)
 			var e *engine.Error

@@ -16,7 +16,7 @@ func TestAddGetList(t *testing.T) {
 	f.add("bob@local")
 	f.add("ann@system")
 	a, err := f.Get(ctx, "bob@local")
-	if err != nil || a.ID != "bob@local" || a.Name != "Name of bob@local" || len(a.Roles) != 2 || a.Disabled || !a.PasswordDate.Equal(f.clock.now()) {
+	if err != nil || a.ID != "bob@local" || a.Name != "Name of bob@local" || len(a.Roles) != 2 || a.Disabled || !a.PasswordDate.Equal(f.clock.Now()) {
 		t.Errorf("account %+v, %v", a, err)
 	}
 	all, err := f.List(ctx)

@@ -8,16 +8,17 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
+	"restsrv/engine/store/dbtest"
 )
 
 // process is a Store with a database connection of its own, as each process
 // has.
-func process(t *testing.T, path string, c *clock) (s *account.Store, end func()) {
+func process(t *testing.T, path string, c *dbtest.Clock) (s *account.Store, end func()) {
 	t.Helper()
 	classes := account.Classes()
-	data := openFile(t, path, classes)
+	data := dbtest.File(path).Open(t, classes...)
 	s, err := account.New(account.Config{
-		Data: data, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{}), Now: c.now,
+		Data: data, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{}), Now: c.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ func process(t *testing.T, path string, c *clock) (s *account.Store, end func())
 
 func TestAccountsAndTokensSurviveARestart(t *testing.T) {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "test.db")
-	c := &clock{t: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}
+	c := dbtest.NewClock()
 	before, end := process(t, path, c)
 	if _, err := before.EnsureAdmin(ctx, password); err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func TestAccountsAndTokensSurviveARestart(t *testing.T) {
 
 func TestChangesOfAnotherProcessCount(t *testing.T) {
 	ctx, path := context.Background(), filepath.Join(t.TempDir(), "test.db")
-	c := &clock{t: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}
+	c := dbtest.NewClock()
 	server, end := process(t, path, c)
 	defer end()
 	command, endCommand := process(t, path, c)
@@ -64,11 +65,11 @@ func TestChangesOfAnotherProcessCount(t *testing.T) {
 	}
 	wantOK(t, "token", useToken(server, secret))
 	wantOK(t, "passwd", command.SetPassword(ctx, "ann@local", "new"))
-	c.advance(time.Second)
+	c.Advance(time.Second)
 	wantCode(t, "old password", signIn(server, "ann@local", password), engine.Unauthenticated)
 	wantOK(t, "new password", signIn(server, "ann@local", "new"))
 	wantOK(t, "disable", command.Disable(ctx, "ann@local"))
-	c.advance(time.Second)
+	c.Advance(time.Second)
 	wantCode(t, "disabled", signIn(server, "ann@local", "new"), engine.Unauthenticated)
 	wantCode(t, "disabled, by token", useToken(server, secret), engine.Forbidden)
 	wantOK(t, "enable", command.Enable(ctx, "ann@local"))

@@ -180,7 +180,7 @@ func TestRenewingGivesWayToAChange(t *testing.T) {
 	close(g.open)
 	wantOK(t, "the sign-in that began before", <-done)
 	wantOK(t, "the new password", signIn(f.another(), "ann@local", "new"))
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantCode(t, "the old password", signIn(f.Store, "ann@local", ancestorPassword), engine.Unauthenticated)
 }
 
@@ -189,12 +189,12 @@ func TestVerifiedPasswordIsRemembered(t *testing.T) {
 	f.add("ann@local")
 	wantOK(t, "first", signIn(f.Store, "ann@local", password))
 	reads := f.data.count()
-	f.clock.advance(499 * time.Millisecond)
+	f.clock.Advance(499 * time.Millisecond)
 	wantOK(t, "again", signIn(f.Store, "ann@local", password))
 	if n := f.data.count() - reads; n != 0 {
 		t.Errorf("%d reads within half a second", n)
 	}
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	for range 5 {
 		wantOK(t, "again", signIn(f.Store, "ann@local", password))
 	}
@@ -202,7 +202,7 @@ func TestVerifiedPasswordIsRemembered(t *testing.T) {
 		t.Errorf("%d reads after half a second, want 1", n)
 	}
 	// When the database is away, what is remembered is not believed for long.
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	f.data.failWith(engine.Errorf(engine.Unavailable, "database", "the database is away"))
 	wantCode(t, "database away", signIn(f.Store, "ann@local", password), engine.Unavailable)
 	f.data.failWith(nil)
@@ -223,9 +223,9 @@ func TestRememberedPasswordEndsAfterAMinute(t *testing.T) {
 	}
 	it.Values[c.Property("pwd").Index] = "gone"
 	f.data.Repository = &frozen{inner, it}
-	f.clock.advance(59 * time.Second)
+	f.clock.Advance(59 * time.Second)
 	wantOK(t, "after 59 s", signIn(f.Store, "ann@local", password))
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantCode(t, "after 60 s", signIn(f.Store, "ann@local", password), engine.Unauthenticated)
 }
 
@@ -258,7 +258,7 @@ func TestChangesEndWhatIsRemembered(t *testing.T) {
 			f.add("ann@local")
 			wantOK(t, "before", signIn(f.Store, "ann@local", password))
 			wantOK(t, "change", change(f, f.another()))
-			f.clock.advance(time.Second)
+			f.clock.Advance(time.Second)
 			wantCode(t, "a second later", signIn(f.Store, "ann@local", password), engine.Unauthenticated)
 		})
 	}
@@ -267,7 +267,7 @@ func TestChangesEndWhatIsRemembered(t *testing.T) {
 		f.add("ann@local")
 		wantOK(t, "before", signIn(f.Store, "ann@local", password))
 		wantOK(t, "delete", f.data.Delete(ctx, f.class("#account"), "ann@local", nil))
-		f.clock.advance(time.Second)
+		f.clock.Advance(time.Second)
 		wantCode(t, "a second later", signIn(f.Store, "ann@local", password), engine.Unauthenticated)
 	})
 	t.Run("enabling", func(t *testing.T) {
@@ -283,7 +283,7 @@ func TestChangesEndWhatIsRemembered(t *testing.T) {
 		f.add("ann@local")
 		wantOK(t, "before", signIn(f.Store, "ann@local", password))
 		f.put("ann@local", map[string]any{"roles": "z"})
-		f.clock.advance(time.Second)
+		f.clock.Advance(time.Second)
 		a, err := f.Authenticate(ctx, engine.AuthPwd, engine.Credentials{User: "ann@local", Password: password})
 		if err != nil || strings.Join(a.Roles, ",") != "z" {
 			t.Errorf("account %+v, error %v", a, err)

@@ -30,7 +30,7 @@ func TestTokenLifeCycle(t *testing.T) {
 	if len(secret) != 40 || strings.Trim(secret, "0123456789abcdef") != "" {
 		t.Errorf("secret %q", secret)
 	}
-	now := f.clock.now()
+	now := f.clock.Now()
 	if token.Name != "laptop" || !token.Created.Equal(now) || !token.Expires.Equal(now.Add(30*24*time.Hour)) || token.ID == "" || strings.Contains(secret, token.ID) {
 		t.Errorf("token %+v", token)
 	}
@@ -76,15 +76,15 @@ func TestTokenExpires(t *testing.T) {
 	short, _ := f.issue("ann@local", "short", 10*time.Second)
 	long, _ := f.issue("ann@local", "long", 0)
 	wantOK(t, "short", useToken(f.Store, short))
-	f.clock.advance(9999 * time.Millisecond)
+	f.clock.Advance(9999 * time.Millisecond)
 	wantOK(t, "just before", useToken(f.Store, short))
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	wantCode(t, "expired, though remembered", useToken(f.Store, short), engine.Forbidden)
 	if n, _ := f.data.Count(ctx, &engine.Query{Class: f.class("#token")}); n != 1 {
 		t.Errorf("%d tokens stored after one expired was met, want 1", n)
 	}
 	wantOK(t, "long", useToken(f.Store, long))
-	f.clock.advance(31 * 24 * time.Hour)
+	f.clock.Advance(31 * 24 * time.Hour)
 	if all, err := f.Tokens(ctx, "ann@local"); err != nil || len(all) != 0 {
 		t.Errorf("tokens %+v, %v", all, err)
 	}
@@ -98,8 +98,8 @@ func TestExpiredTokenIsRefusedOnAReadOnlyDatabase(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
 	secret, _ := f.issue("ann@local", "", time.Second)
-	f.clock.advance(time.Second)
-	s, err := account.New(account.Config{Data: readOnly{f.data}, Classes: f.classes, Hasher: f.hasher, Now: f.clock.now})
+	f.clock.Advance(time.Second)
+	s, err := account.New(account.Config{Data: readOnly{f.data}, Classes: f.classes, Hasher: f.hasher, Now: f.clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestTokenLifetimeAndName(t *testing.T) {
 	ctx := context.Background()
 	f := newFixture(t)
 	f.add("ann@local")
-	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Now: f.clock.now, TokenLifetime: time.Minute})
+	s, err := account.New(account.Config{Data: f.data, Classes: f.classes, Hasher: f.hasher, Now: f.clock.Now, TokenLifetime: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,12 +145,12 @@ func TestTokenNeedsItsAccount(t *testing.T) {
 	wantOK(t, "use elsewhere", useToken(other, secret))
 	wantOK(t, "disable", f.Disable(ctx, "ann@local"))
 	wantCode(t, "disabled", useToken(f.Store, secret), engine.Forbidden)
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantCode(t, "disabled elsewhere", useToken(other, secret), engine.Forbidden)
 	wantOK(t, "enable", f.Enable(ctx, "ann@local"))
 	wantOK(t, "enabled", useToken(f.Store, secret))
 	wantOK(t, "delete", f.data.Delete(ctx, f.class("#account"), "ann@local", nil))
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantCode(t, "account gone", useToken(f.Store, secret), engine.Forbidden)
 }
 
@@ -169,7 +169,7 @@ func TestTokensEndWithTheirPassword(t *testing.T) {
 	wantOK(t, "use elsewhere", useToken(other, secret))
 	wantOK(t, "new password", f.SetPassword(ctx, "ann@local", "new"))
 	wantCode(t, "at once", useToken(f.Store, secret), engine.Forbidden)
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantCode(t, "elsewhere", useToken(other, secret), engine.Forbidden)
 	wantCode(t, "never used", useToken(f.Store, unused), engine.Forbidden)
 	if all, err := f.Tokens(ctx, "ann@local"); err != nil || len(all) != 0 {
@@ -196,16 +196,16 @@ func TestTokensEndWithoutBeingDeleted(t *testing.T) {
 	f.add("ann@local")
 	secret, _ := f.issue("ann@local", "", 0)
 	wantOK(t, "use", useToken(f.Store, secret))
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	classes := []*engine.Class{f.class("#account"), f.class("#token"), f.class("#seen")}
 	killed, err := account.New(account.Config{
-		Data: undeleting{f.data}, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{}), Now: f.clock.now,
+		Data: undeleting{f.data}, Classes: classes, Hasher: account.NewHasher(account.HasherConfig{}), Now: f.clock.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, "new password", killed.SetPassword(ctx, "ann@local", "new"), engine.Unavailable)
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantCode(t, "use", useToken(f.Store, secret), engine.Forbidden)
 	wantOK(t, "sign in", signIn(f.Store, "ann@local", "new"))
 
@@ -226,7 +226,7 @@ func TestTokenRevokedElsewhere(t *testing.T) {
 	secret, token := f.issue("ann@local", "", 0)
 	wantOK(t, "use", useToken(f.Store, secret))
 	wantOK(t, "revoke", f.another().Revoke(context.Background(), "ann@local", token.ID))
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantCode(t, "a second later", useToken(f.Store, secret), engine.Forbidden)
 }
 

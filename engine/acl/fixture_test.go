@@ -3,44 +3,28 @@ package acl_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/acl"
-	"restsrv/engine/store"
-	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/dbtest"
 	"restsrv/engine/store/postgres/pgtest"
-	"restsrv/engine/store/sqlite"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// place is one database, which each opens with a connection of its own, as
-// processes do.
+// place is one database, which each process opens for itself.
 type place struct {
-	t    testing.TB
-	open func() (*store.Database, error)
+	t  testing.TB
+	db dbtest.DB
 }
 
 // onBoth runs a test on a new database of each kind.
 func onBoth(t *testing.T, run func(t *testing.T, p place)) {
-	t.Run("sqlite", func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "test.db")
-		run(t, place{t, func() (*store.Database, error) {
-			return sqlite.Open(t.Context(), sqlite.Config{Path: path, Synchronous: "normal"})
-		}})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		url := pgtest.Database(t)
-		run(t, place{t, func() (*store.Database, error) {
-			return postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 4})
-		}})
-	})
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) { run(t, place{t, db}) })
 }
 
 // process is a Store with what a test turns on it.
@@ -49,28 +33,16 @@ type process struct {
 	t       testing.TB
 	data    *watched
 	classes []*engine.Class
-	clock   *clock
+	clock   *dbtest.Clock
 	log     audit
 }
 
 func (p place) process() *process {
 	p.t.Helper()
-	db, err := p.open()
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	classes := acl.Classes()
-	s, err := store.Open(p.t.Context(), db, store.Config{Classes: classes})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	p.t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			p.t.Errorf("close: %v", err)
-		}
-	})
-	made := &process{t: p.t, data: &watched{Repository: s}, classes: classes, clock: &clock{now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}}
-	made.Store, err = acl.New(acl.Config{Data: made.data, Classes: classes, Audit: &made.log, Now: made.clock.time})
+	made := &process{t: p.t, data: &watched{Repository: p.db.Open(p.t, classes...)}, classes: classes, clock: dbtest.NewClock()}
+	var err error
+	made.Store, err = acl.New(acl.Config{Data: made.data, Classes: classes, Audit: &made.log, Now: made.clock.Now})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -167,24 +139,6 @@ func (w *watched) Save(ctx context.Context, records []engine.Record) ([]*engine.
 		return nil, engine.Denied()
 	}
 	return w.Repository.Save(ctx, records)
-}
-
-// clock is a time that moves when told.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) time() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 // audit keeps what it is told.

@@ -22,14 +22,14 @@ func TestChangesOfAnotherProcessCount(t *testing.T) {
 		if command.on(note, "clerk") != "read" {
 			t.Error("who grants does not know it")
 		}
-		server.clock.advance(400 * time.Millisecond)
+		server.clock.Advance(400 * time.Millisecond)
 		before := server.grants()
 		if server.on(note, "clerk") != "read" || !before.Known(note) {
 			t.Error("the other process does not know of the grant")
 		}
 		command.deny("clerk", note, engine.MayAll)
 		wantOK(t, "declare", command.DeclareResource(t.Context(), phone, ""))
-		server.clock.advance(400 * time.Millisecond)
+		server.clock.Advance(400 * time.Millisecond)
 		if after := server.grants(); after.On(note, "clerk") != 0 || !after.Known(phone) || after.Revision == before.Revision {
 			t.Error("the other process does not know of the denial")
 		}
@@ -54,9 +54,9 @@ func TestGrantsAreLookedAtRarely(t *testing.T) {
 			return g
 		}
 		first := cost("after a change", 4)
-		p.clock.advance(399 * time.Millisecond)
+		p.clock.Advance(399 * time.Millisecond)
 		cost("again", 0)
-		p.clock.advance(time.Millisecond)
+		p.clock.Advance(time.Millisecond)
 		if g := cost("after 400 ms", 1); g != first {
 			t.Error("nothing has changed, and the grants are others")
 		}
@@ -131,7 +131,7 @@ func TestGrantsFailClosed(t *testing.T) {
 		if p.on(note, "clerk") != "read" {
 			t.Error("looked at too early")
 		}
-		p.clock.advance(time.Second)
+		p.clock.Advance(time.Second)
 		_, err := p.Grants(t.Context())
 		wantCode(t, "away", err, engine.Unavailable)
 		p.data.set(nil, nil)

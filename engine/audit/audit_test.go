@@ -6,15 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
-	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/dbtest"
 )
 
 // fixture is a Journal on a real database, a log that can be read, and a time
@@ -22,10 +20,10 @@ import (
 type fixture struct {
 	*testing.T
 	*Journal
+	*dbtest.Clock
 	data  *held
 	class *engine.Class
 	mu    sync.Mutex
-	now   time.Time
 	log   bytes.Buffer
 }
 
@@ -60,23 +58,12 @@ func (h *held) set(fail error, gate chan struct{}) {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	ctx := context.Background()
-	f := &fixture{T: t, class: Class(), now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := store.Open(ctx, db, store.Config{Classes: []*engine.Class{f.class}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := &fixture{T: t, Clock: dbtest.NewClock(), class: Class()}
+	data := dbtest.New(t).Open(t, f.class)
 	f.data = &held{Repository: data}
 	f.start()
 	t.Cleanup(func() {
-		if err := f.Journal.Close(ctx); err != nil {
-			t.Error(err)
-		}
-		if err := data.Close(); err != nil {
+		if err := f.Journal.Close(context.Background()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -85,7 +72,7 @@ func open(t *testing.T) *fixture {
 
 // start makes a Journal, as a start of the server does.
 func (f *fixture) start() {
-	f.Journal = New(Config{Data: f.data, Class: f.class, Log: slog.New(slog.NewTextHandler(lockedLog{f}, nil)), Now: f.time})
+	f.Journal = New(Config{Data: f.data, Class: f.class, Log: slog.New(slog.NewTextHandler(lockedLog{f}, nil)), Now: f.Now})
 }
 
 type lockedLog struct{ f *fixture }
@@ -100,18 +87,6 @@ func (f *fixture) logged() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.log.String()
-}
-
-func (f *fixture) time() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.now
-}
-
-func (f *fixture) later(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.now = f.now.Add(d)
 }
 
 // stored closes the Journal and returns what is stored.
@@ -144,7 +119,7 @@ func TestEventsAreLoggedAndStored(t *testing.T) {
 	f := open(t)
 	f.audit(engine.Event{Kind: engine.SignedIn, Account: "ann@local", Service: "crud",
 		Caller: engine.Caller{Request: "r-1", Address: netip.MustParseAddr("10.0.0.1")}})
-	f.later(time.Minute)
+	f.Advance(time.Minute)
 	f.audit(engine.Event{Kind: engine.PermissionChanged, Details: engine.Fields{
 		{Name: "subject", Value: "staff"}, {Name: "count", Value: 3}, {Name: "roles", Value: []string{"a", "b"}}, {Name: "none", Value: nil}}})
 	for _, want := range []string{
@@ -157,8 +132,8 @@ func TestEventsAreLoggedAndStored(t *testing.T) {
 	}
 	all := f.stored(Selection{})
 	want := []Entry{
-		{At: f.time().Add(-time.Minute), Kind: "sign-in", Account: "ann@local", Address: "10.0.0.1", Request: "r-1", Service: "crud"},
-		{At: f.time(), Kind: "permission", Details: `{"subject":"staff","count":3,"roles":"[a b]","none":null}`},
+		{At: f.Now().Add(-time.Minute), Kind: "sign-in", Account: "ann@local", Address: "10.0.0.1", Request: "r-1", Service: "crud"},
+		{At: f.Now(), Kind: "permission", Details: `{"subject":"staff","count":3,"roles":"[a b]","none":null}`},
 	}
 	if fmt.Sprint(all) != fmt.Sprint(want) {
 		t.Errorf("stored\n%+v, want\n%+v", all, want)
@@ -169,9 +144,9 @@ func TestSelection(t *testing.T) {
 	f := open(t)
 	for i := range 4 {
 		f.audit(engine.Event{Kind: []engine.EventKind{engine.SignedIn, engine.SignedOut}[i%2], Account: []string{"a@b", "c@d"}[i/2]})
-		f.later(time.Hour)
+		f.Advance(time.Hour)
 	}
-	start := f.time().Add(-4 * time.Hour)
+	start := f.Now().Add(-4 * time.Hour)
 	for want, s := range map[int]Selection{
 		4: {}, 3: {Since: start.Add(time.Minute)}, 2: {Account: "a@b"}, 1: {Kind: "sign-out", Since: start.Add(2 * time.Hour)}, 0: {Account: "A@b"},
 	} {
@@ -298,12 +273,12 @@ func TestFloodEnds(t *testing.T) {
 	for i := range maxFloodFrom {
 		f.audit(failure(i, "10.0.0.1"))
 	}
-	f.later(floodTime)
+	f.Advance(floodTime)
 	for i := range maxFloodFrom {
 		f.audit(failure(i, "10.0.0.1"))
 	}
 	f.audit(failure(0, "10.0.0.1"))
-	f.floods.close(f.time()) // as the timer does
+	f.floods.close(f.Now()) // as the timer does
 	f.audit(failure(1, "10.0.0.1"))
 	if n := len(f.stored(Selection{})); n != 2*maxFloodFrom+2 {
 		t.Errorf("%d events are stored", n)
@@ -314,13 +289,13 @@ func TestOldRowsGo(t *testing.T) {
 	f := open(t)
 	f.audit(engine.Event{Kind: engine.SignedIn, Account: "old@local"})
 	f.stored(Selection{})
-	f.later(DefaultKeep - time.Hour)
+	f.Advance(DefaultKeep - time.Hour)
 	f.start()
 	f.audit(engine.Event{Kind: engine.SignedIn, Account: "young@local"})
 	if n := len(f.stored(Selection{})); n != 2 {
 		t.Errorf("%d events within the time", n)
 	}
-	f.later(2 * time.Hour)
+	f.Advance(2 * time.Hour)
 	f.start()
 	f.audit(engine.Event{Kind: engine.SignedOut})
 	if all := f.stored(Selection{Kind: "sign-in"}); len(all) != 1 || all[0].Account != "young@local" {

@@ -32,6 +32,7 @@ type Config struct {
 	Profiles []Plugin      // customProfile: what is added to the properties of accounts
 	RoleMap  engine.Fields // of securedDataRepo: classes with their roles
 	Gateways []Gateway
+	Read     []string // files besides File and *.ini that are read with it, absolute; also those that cannot be
 
 	RoleMapPath          string            // JSON path of RoleMap in File
 	CaseInsensitiveLogin bool              // names of accounts compare without regard to letter case
@@ -49,6 +50,7 @@ type Config struct {
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
+	HeapBytes       int64         // of the process over which the longest script is ended; 0 for the default
 	Scripts         Scripts       // what scripts reach outside of the application
 
 	PublicURL       string         // scheme://host[:port] by which clients reach the server; "" when not given
@@ -80,15 +82,6 @@ type Scripts struct {
 	FetchPrivate bool          // addresses of this machine and of private networks, too
 	FetchTimeout time.Duration // of one request; 0 for the default
 	FetchBytes   int64         // of an answer; 0 for the default
-}
-
-// Limits bound the requests of a script, "limits" in the file; 0 leaves a limit at its default,
-// which engine/script owns.
-type Limits struct {
-	CPUTime   time.Duration // of one turn
-	WallTime  time.Duration // of one request
-	InFlight  int           // requests at once in one VM
-	CallDepth int
 }
 
 // Class is an inline class: decoded JSON and where it stands.

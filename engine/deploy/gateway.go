@@ -201,7 +201,9 @@ func (l *loader) definitionFile(o jsonfile.Object, written string) (file string,
 		o.Fault(o.At("definition"), engine.Quote(written), "a path inside the application directory")
 		return o.File, nil, false
 	}
-	data, err := os.ReadFile(filepath.Join(l.config.Dir, filepath.FromSlash(file)))
+	at := filepath.Join(l.config.Dir, filepath.FromSlash(file))
+	l.config.Read = append(l.config.Read, at)
+	data, err := os.ReadFile(at)
 	if err != nil || len(data) > maxDefinition {
 		o.Fault(o.At("definition"), engine.Quote(written)+", which cannot be read", "a JSON or YAML file in the application directory")
 		return o.File, nil, false

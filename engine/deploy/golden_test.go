@@ -106,6 +106,9 @@ func report(c *Config, faults engine.Faults) string {
 	if c.SignIn != defaultSignIn() || c.Audit != (Audit{Keep: 90 * day}) {
 		fmt.Fprintf(&b, "signIn %v audit %v\n", c.SignIn, c.Audit)
 	}
+	if c.HeapBytes != 0 {
+		fmt.Fprintf(&b, "heapBytes %d\n", c.HeapBytes)
+	}
 	for _, s := range c.Services {
 		fmt.Fprintf(&b, "service %s mode=%s", s.Name, s.Mode)
 		if s.Builtin != "" {
@@ -117,8 +120,15 @@ func report(c *Config, faults engine.Faults) string {
 		if s.Missing {
 			b.WriteString(" missing")
 		}
-		if s.Limits != (Limits{}) {
-			fmt.Fprintf(&b, " limits=%v", s.Limits)
+		for _, limit := range s.Limits.times() {
+			if *limit.to != 0 {
+				fmt.Fprintf(&b, " %s=%v", limit.name, *limit.to)
+			}
+		}
+		for _, limit := range s.Limits.numbers() {
+			if *limit.to != 0 {
+				fmt.Fprintf(&b, " %s=%v", limit.name, *limit.to)
+			}
 		}
 		if s.Options != nil {
 			fmt.Fprintf(&b, " options=%s", engine.AppendValue(nil, s.Options))

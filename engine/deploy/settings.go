@@ -45,7 +45,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	if n, ok := in("maxHeaderBytes").Whole("maxHeaderBytes", 1<<10, 16<<20); ok {
 		c.MaxHeaderBytes = int(n)
 	}
-	c.Limits = limits(in("limits"), Limits{})
+	l.globalLimits(in("limits"))
 	l.scripts(in("scripts"))
 	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
 		c.MinBodyRate = int(n)
@@ -123,23 +123,4 @@ func (l *loader) address(o jsonfile.Object) {
 		return
 	}
 	l.config.Addr = addr
-}
-
-// limits reads the limits of scripts; what it leaves out is as in def.
-func limits(o jsonfile.Object, def Limits) Limits {
-	in, ok := o.Child("limits")
-	if !ok {
-		return def
-	}
-	in.WarnRepeated()
-	in.WarnUnknown([]string{"cpuTime", "wallTime", "inFlight", "callDepth"})
-	def.CPUTime = seconds(in, "cpuTime", time.Millisecond, def.CPUTime)
-	def.WallTime = seconds(in, "wallTime", time.Millisecond, def.WallTime)
-	if n, ok := in.Whole("inFlight", 1, 1<<20); ok {
-		def.InFlight = int(n)
-	}
-	if n, ok := in.Whole("callDepth", 16, 1<<16); ok {
-		def.CallDepth = int(n)
-	}
-	return def
 }

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/file"
 	"restsrv/engine/store"
-	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/dbtest"
 )
 
 // application is one of a single class, note@sample, with a file.
@@ -46,21 +46,8 @@ func open(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class 
 
 func openWith(t *testing.T, c *clock) (s *file.Storage, db engine.Repository, class, notes *engine.Class, dir string) {
 	t.Helper()
-	ctx := context.Background()
 	class, notes = file.Class(), note(t)
-	conn, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := store.Open(ctx, conn, store.Config{Classes: []*engine.Class{notes, class}, FileClass: class})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := data.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	data := dbtest.New(t).OpenWith(t, store.Config{Classes: []*engine.Class{notes, class}, FileClass: class})
 	dir = filepath.Join(t.TempDir(), "files")
 	return file.New(file.Config{Dir: dir, Data: data, Class: class, Now: c.time}), data, class, notes, dir
 }

@@ -57,8 +57,9 @@ type Server struct {
 // Gateways answer the paths of all gateways of an application. Mount them at
 // each of Prefixes.
 type Gateways struct {
-	server Server
-	all    []*gateway
+	server  Server
+	all     []*gateway
+	remotes []*http.Transport
 }
 
 type gateway struct {
@@ -79,10 +80,13 @@ func New(server Server, configs []Config) (*Gateways, error) {
 			c.Account += "@system" // as the ancestor completes it
 		}
 		g := &gateway{Config: c, to: c.Endpoint}
-		var next http.RoundTripper = remote(server.Idle)
+		transport := remote(server.Idle)
+		var next http.RoundTripper = transport
 		var valid func(context.Context, string) bool
 		if c.Endpoint == "" {
 			g.to, next, valid = "http://restsrv.invalid", local{server.Local}, server.Valid
+		} else {
+			gs.remotes = append(gs.remotes, transport)
 		}
 		target, err := url.Parse(g.to)
 		if err != nil || target.Host == "" {
@@ -104,6 +108,14 @@ func New(server Server, configs []Config) (*Gateways, error) {
 		gs.all = append(gs.all, g)
 	}
 	return gs, nil
+}
+
+// Close gives up the connections to other servers that nobody uses. The
+// gateways answer after it, too.
+func (gs *Gateways) Close() {
+	for _, t := range gs.remotes {
+		t.CloseIdleConnections()
+	}
 }
 
 // Prefixes are the paths below which the gateways answer, each with a slash at

@@ -5,25 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"restsrv/engine"
-	"restsrv/engine/store"
-	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/dbtest"
 )
 
 // fixture is a database that Keepers of several processes count in, and a time
 // that moves when told.
 type fixture struct {
 	*testing.T
+	*dbtest.Clock
 	data  *counted
 	class *engine.Class
-	mu    sync.Mutex
-	now   time.Time
 }
 
 // counted is a repository that counts its writes and can be away.
@@ -64,35 +61,10 @@ func (c *counted) goAway(err error) {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	ctx := context.Background()
-	f := &fixture{T: t, class: Class(), now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)}
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := store.Open(ctx, db, store.Config{Classes: []*engine.Class{f.class}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := &fixture{T: t, Clock: dbtest.NewClock(), class: Class()}
+	data := dbtest.New(t).Open(t, f.class)
 	f.data = &counted{Repository: data}
-	t.Cleanup(func() {
-		if err := data.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return f
-}
-
-func (f *fixture) time() time.Time {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.now
-}
-
-func (f *fixture) later(d time.Duration) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.now = f.now.Add(d)
 }
 
 func usual() Limits {
@@ -102,7 +74,7 @@ func usual() Limits {
 // process is a Keeper as each process has one; it writes when the test ends,
 // or when told.
 func (f *fixture) process() *Keeper {
-	k := New(Config{Data: f.data, Class: f.class, Limits: usual(), Now: f.time})
+	k := New(Config{Data: f.data, Class: f.class, Limits: usual(), Now: f.Now})
 	f.Cleanup(func() {
 		if err := k.Close(context.Background()); err != nil {
 			f.Error(err)
@@ -160,7 +132,7 @@ func TestAccountFromOneAddress(t *testing.T) {
 	k := f.process()
 	fail(k, 19, "ann@local", "10.0.0.1")
 	wantAdmitted(t, k, "ann@local", "10.0.0.1", 5*time.Second)
-	f.later(17 * time.Second)
+	f.Advance(17 * time.Second)
 	fail(k, 1, "ann@local", "10.0.0.1")
 	rest := wantRefused(t, k, "ann@local", "10.0.0.1")
 	wantRefused(t, k, "ANN@Local", "::ffff:10.0.0.1") // the same in other words
@@ -169,9 +141,9 @@ func TestAccountFromOneAddress(t *testing.T) {
 	if rest < 43*time.Second || rest > 48*time.Second {
 		t.Errorf("the refusal lasts %s, want the rest of a minute, and a slice at most", rest)
 	}
-	f.later(rest - time.Millisecond)
+	f.Advance(rest - time.Millisecond)
 	wantRefused(t, k, "ann@local", "10.0.0.1")
-	f.later(time.Millisecond)
+	f.Advance(time.Millisecond)
 	wantAdmitted(t, k, "ann@local", "10.0.0.1", 0)
 	fail(k, 19, "ann@local", "10.0.0.1")
 	wantRefused(t, k, "ann@local", "10.0.0.1") // the one of before still counts
@@ -185,9 +157,9 @@ func TestNoMinuteHasMore(t *testing.T) {
 	for range 900 { // 15 minutes, a try every second
 		if _, err := k.Admit(context.Background(), "ann@local", from("10.0.0.1")); err == nil {
 			k.Failed(context.Background(), "ann@local", from("10.0.0.1"))
-			admitted = append(admitted, f.time())
+			admitted = append(admitted, f.Now())
 		}
-		f.later(time.Second)
+		f.Advance(time.Second)
 	}
 	for i := 20; i < len(admitted); i++ {
 		if d := admitted[i].Sub(admitted[i-20]); d < Window {
@@ -216,7 +188,7 @@ func TestAddress(t *testing.T) {
 			wantRefused(t, k, "ann@local", c.same)
 			wantRefused(t, k, "", c.same)
 			wantAdmitted(t, k, "ann@local", c.other, 0)
-			f.later(Window + sliceTime)
+			f.Advance(Window + sliceTime)
 			wantAdmitted(t, k, "ann@local", c.same, 0)
 		})
 	}
@@ -237,20 +209,20 @@ func TestKnownAtTheAddress(t *testing.T) {
 	fail(k, 20, "ann@local", "10.0.0.1")
 	wantRefused(t, k, "ann@local", "10.0.0.1") // her own limit holds
 
-	f.later(2 * Window)
+	f.Advance(2 * Window)
 	fail(k, 15, "ann@local", "10.0.0.1")
 	for i := range 90 {
 		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
 	}
 	wantAdmitted(t, k, "bob@local", "10.0.0.1", 0) // her failures are not the address's
 
-	f.later(24*time.Hour - 2*Window)
+	f.Advance(24*time.Hour - 2*Window)
 	for i := range 100 {
 		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
 	}
 	wantAdmitted(t, k, "ann@local", "10.0.0.1", 0)
 	wantAdmitted(t, f.restarted(k), "ann@local", "10.0.0.1", 0)
-	f.later(2 * time.Hour)
+	f.Advance(2 * time.Hour)
 	for i := range 100 {
 		fail(k, 1, fmt.Sprintf("nobody%d@local", i), "10.0.0.1")
 	}
@@ -279,7 +251,7 @@ func TestDelayGrows(t *testing.T) {
 	}
 	wantAdmitted(t, k, "ann@local", "10.0.2.1", 5*time.Second)
 	wantAdmitted(t, k, "bob@local", "10.0.2.1", 0)
-	f.later(Window + sliceTime)
+	f.Advance(Window + sliceTime)
 	wantAdmitted(t, k, "ann@local", "10.0.2.1", 0)
 }
 
@@ -292,7 +264,7 @@ func TestClockPutBack(t *testing.T) {
 	fail(k, 100, "bob@local", "10.0.0.2")
 	wantRefused(t, k, "bob@local", "10.0.0.2")
 	f.flush(k)
-	f.later(-10 * 365 * 24 * time.Hour)
+	f.Advance(-10 * 365 * 24 * time.Hour)
 	wantAdmitted(t, f.process(), "bob@local", "10.0.0.2", 0) // although the rows are there
 	started := time.Now()
 	wantAdmitted(t, k, "bob@local", "10.0.0.2", 0)
@@ -313,13 +285,13 @@ func TestProcessesCountTogether(t *testing.T) {
 	for range 3 { // what was read before is not counted again
 		f.flush(one)
 		f.flush(two)
-		f.later(FlushEvery)
+		f.Advance(FlushEvery)
 		wantAdmitted(t, one, "ann@local", "10.0.0.1", 5*time.Second)
 		wantAdmitted(t, two, "ann@local", "10.0.0.1", 5*time.Second)
 	}
 	fail(two, 1, "ann@local", "10.0.0.1")
 	f.flush(two)
-	f.later(FlushEvery)
+	f.Advance(FlushEvery)
 	wantRefused(t, one, "ann@local", "10.0.0.1")
 	wantRefused(t, two, "ann@local", "10.0.0.1")
 	wantRefused(t, f.process(), "ann@local", "10.0.0.1") // one that starts now
@@ -357,13 +329,13 @@ func TestAttackIsCheap(t *testing.T) {
 		fail(k, 1, fmt.Sprintf("nobody%d@local", i%500), fmt.Sprintf("10.0.0.%d", i%50))
 		if i%1000 == 999 {
 			f.flush(k)
-			f.later(FlushEvery)
+			f.Advance(FlushEvery)
 		}
 	}
 	if f.data.saves > 20 || f.data.rows > 20 {
 		t.Errorf("%d transactions, %d rows", f.data.saves, f.data.rows)
 	}
-	f.later(batchLife + sweepEvery)
+	f.Advance(batchLife + sweepEvery)
 	fail(k, 1, "ann@local", "10.0.0.1")
 	f.flush(k)
 	n, err := f.data.Count(context.Background(), &engine.Query{Class: f.class, Count: -1})
@@ -395,7 +367,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	k.mu.Unlock()
 	for i := range maxNetworks + 10 {
 		k.Succeeded(context.Background(), "ann@local", from(fmt.Sprintf("10.0.1.%d", i)))
-		f.later(time.Second)
+		f.Advance(time.Second)
 	}
 	if n := len(k.known[accountKey("ann@local")]); n != maxNetworks {
 		t.Errorf("an account is known at %d networks", n)
@@ -403,7 +375,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i := range maxEntries + 10 {
-		k.known.put(pair{accountKey(fmt.Sprint(i)), key{}}, f.now)
+		k.known.put(pair{accountKey(fmt.Sprint(i)), key{}}, f.Now())
 	}
 	if len(k.known) > maxEntries {
 		t.Errorf("%d accounts are known somewhere", len(k.known))
@@ -443,13 +415,13 @@ func TestDatabaseAway(t *testing.T) {
 	wantAdmitted(t, two, "ann@local", "10.0.0.1", 0)
 	f.data.goAway(nil)
 	f.flush(one)
-	f.later(time.Second)
+	f.Advance(time.Second)
 	wantRefused(t, two, "ann@local", "10.0.0.1")
 }
 
 func TestNoLimits(t *testing.T) {
 	f := open(t)
-	k := New(Config{Data: f.data, Class: f.class, Now: f.time})
+	k := New(Config{Data: f.data, Class: f.class, Now: f.Now})
 	fail(k, 1000, "ann@local", "10.0.0.1")
 	wantAdmitted(t, k, "ann@local", "10.0.0.1", 0)
 	if err := k.Close(context.Background()); err != nil {

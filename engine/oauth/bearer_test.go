@@ -55,7 +55,7 @@ func TestS7TokensEnd(t *testing.T) {
 			wantHolds(t, name+", before, elsewhere", other, access, true)
 			end(access, refresh)
 			wantHolds(t, name, f.Provider, access, false)
-			f.clock.advance(500 * time.Millisecond)
+			f.clock.Advance(500 * time.Millisecond)
 			wantHolds(t, name+", elsewhere", other, access, false)
 			for id, p := range f.people.all {
 				p.disabled = false
@@ -94,7 +94,7 @@ func TestRolesFollow(t *testing.T) {
 		if again, _ := bearer(f.Provider, access); again != before {
 			t.Error("it was not remembered")
 		}
-		f.clock.advance(500 * time.Millisecond)
+		f.clock.Advance(500 * time.Millisecond)
 		if after, err := bearer(f.Provider, access); err != nil || after.Roles[0] != "other" {
 			t.Errorf("%+v, %v", after, err)
 		}
@@ -142,7 +142,7 @@ func TestIntrospection(t *testing.T) {
 			return call(f.Provider, http.MethodPost, "/oauth2/introspect", query("token", token), as)
 		}
 		own, others := basicOf("ext@system", "pw of ext@system"), basicOf("app@system", "pw of app@system")
-		now := float64(f.clock.now().Unix())
+		now := float64(f.clock.Now().Unix())
 		a := ask(access, own)
 		if a.json["active"] != true || a.text("username") != "ann@local" || a.text("sub") != "ann@local" || a.text("client_id") != "ext@system" ||
 			a.json["exp"] != now+3600 || a.json["iat"] != now || a.text("token_type") != "Bearer" || a.text("iss") != issuer {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +12,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/oauth"
-	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/dbtest"
 )
 
 // How clients say who they are. S12: whatever is wrong is refused alike.
@@ -243,8 +242,7 @@ func (h *slowHasher) Hash(ctx context.Context, plain string) (string, error) {
 // Hashing takes its time: the server starts meanwhile, and who proves a secret
 // waits until it can be compared.
 func TestConfiguredSecretsAreHashedAside(t *testing.T) {
-	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
-	f := newFixture(t, db, err)
+	f := newFixture(t, dbtest.New(t))
 	h := &slowHasher{may: make(chan struct{})}
 	h.busy.Store(2)
 	p, err := oauth.New(t.Context(), oauth.Config{Data: f.data, Classes: f.classes, Accounts: f.people, Hasher: h, Options: f.options,

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,24 +17,15 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/oauth"
 	"restsrv/engine/store"
-	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/dbtest"
 	"restsrv/engine/store/postgres/pgtest"
-	"restsrv/engine/store/sqlite"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // onBoth runs a test on a new database of each kind.
 func onBoth(t *testing.T, run func(t *testing.T, f *fixture)) {
-	t.Run("sqlite", func(t *testing.T) {
-		db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db"), Synchronous: "normal"})
-		run(t, newFixture(t, db, err))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		url := pgtest.Database(t)
-		db, err := postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8})
-		run(t, newFixture(t, db, err))
-	})
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) { run(t, newFixture(t, db)) })
 }
 
 // people are accounts with passwords, which tests change.
@@ -157,23 +147,6 @@ func (r *record) count(kind engine.EventKind) (n int) {
 	return n
 }
 
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
-}
-
 // fixture is a provider on a new database. ann@local is a person; ext@system
 // a client that registered nothing, app@system one that registered all there
 // is, tool@system a public one; conf a client of the configuration.
@@ -182,7 +155,7 @@ type fixture struct {
 	t       *testing.T
 	data    *store.Store
 	people  *people
-	clock   *clock
+	clock   *dbtest.Clock
 	record  *record
 	classes []*engine.Class
 	options oauth.Options
@@ -190,23 +163,11 @@ type fixture struct {
 
 const issuer = "https://rest.example"
 
-func newFixture(t *testing.T, db *store.Database, err error) *fixture {
+func newFixture(t *testing.T, db dbtest.DB) *fixture {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 	classes := oauth.Classes()
-	data, err := store.Open(t.Context(), db, store.Config{Classes: classes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := data.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	start := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
-	f := &fixture{t: t, data: data, classes: classes, clock: &clock{t: start}, record: &record{}, people: &people{all: map[string]*person{}}}
+	data := db.Open(t, classes...)
+	f := &fixture{t: t, data: data, classes: classes, clock: dbtest.NewClock(), record: &record{}, people: &people{all: map[string]*person{}}}
 	add := func(id, name, properties string) {
 		p := &person{account: engine.Account{ID: id, Name: name, Roles: []string{"r"}, Properties: fields(t, properties)}, password: "pw of " + id, basis: "1"}
 		f.people.all[id] = p
@@ -231,7 +192,7 @@ func (f *fixture) another() *oauth.Provider {
 	f.t.Helper()
 	p, err := oauth.New(f.t.Context(), oauth.Config{
 		Data: f.data, Classes: f.classes, Accounts: f.people, Hasher: plainHasher{}, Sessions: browser{f.people}, Options: f.options,
-		Issuer: func() string { return issuer }, PublicURL: true, Guesses: f.record, Audit: f.record, Now: f.clock.now,
+		Issuer: func() string { return issuer }, PublicURL: true, Guesses: f.record, Audit: f.record, Now: f.clock.Now,
 	})
 	if err != nil {
 		f.t.Fatal(err)

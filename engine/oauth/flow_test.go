@@ -92,7 +92,7 @@ func wantOneSuccess(t *testing.T, f *fixture, pairs ...string) {
 	if len(won) != 1 {
 		t.Fatalf("%d of 100 uses succeeded", len(won))
 	}
-	f.clock.advance(time.Second)
+	f.clock.Advance(time.Second)
 	wantHolds(t, "after the reuse", f.Provider, won[0].text("access_token"), false)
 	wantHolds(t, "after the reuse, elsewhere", other, won[0].text("access_token"), false)
 	wantError(t, "its refresh token", f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", won[0].text("refresh_token")), 400, "invalid_grant")
@@ -130,24 +130,24 @@ func TestRefreshTokensRotate(t *testing.T) {
 func TestLifetimes(t *testing.T) {
 	onBoth(t, func(t *testing.T, f *fixture) {
 		code := f.code("ext@system")
-		f.clock.advance(5*time.Minute - time.Second)
+		f.clock.Advance(5*time.Minute - time.Second)
 		a := f.exchange("ext@system", "grant_type", "authorization_code", "code", code)
 		if a.status != 200 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		late := f.code("ext@system")
-		f.clock.advance(5 * time.Minute)
+		f.clock.Advance(5 * time.Minute)
 		wantError(t, "an old code", f.exchange("ext@system", "grant_type", "authorization_code", "code", late), 400, "invalid_grant")
-		f.clock.advance(54 * time.Minute)
+		f.clock.Advance(54 * time.Minute)
 		wantHolds(t, "within the hour", f.Provider, a.text("access_token"), true)
-		f.clock.advance(2 * time.Minute)
+		f.clock.Advance(2 * time.Minute)
 		wantHolds(t, "after the hour", f.Provider, a.text("access_token"), false)
 
 		a = f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", a.text("refresh_token"))
 		if a.status != 200 {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
-		f.clock.advance(14 * 24 * time.Hour)
+		f.clock.Advance(14 * 24 * time.Hour)
 		wantError(t, "an old refresh token", f.exchange("ext@system", "grant_type", "refresh_token", "refresh_token", a.text("refresh_token")), 400, "invalid_grant")
 		if err := f.Sweep(t.Context()); err != nil {
 			t.Fatal(err)

@@ -35,13 +35,15 @@ const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], [
 
 // operatorRewriter puts calls of the guards in the place of the operators.
 type operatorRewriter struct {
-	bad *ast.AssignExpression // cannot be rewritten, nil for none
+	need needs
+	bad  *ast.AssignExpression // cannot be rewritten, nil for none
 }
 
-// guardOperators rewrites a file that may use BigInts. It returns where an
-// assignment stands that would have to evaluate its target twice.
-func guardOperators(program *ast.Program) (at file.Idx, ok bool) {
-	var w operatorRewriter
+// guardOperators rewrites a file that may use BigInts, or what rewrite.go
+// guards. It returns where an assignment stands that would have to evaluate
+// its target twice.
+func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {
+	w := operatorRewriter{need: n}
 	rewrite(reflect.ValueOf(program.Body), w.replace)
 	if w.bad != nil {
 		return w.bad.Idx0(), false
@@ -51,6 +53,12 @@ func guardOperators(program *ast.Program) (at file.Idx, ok bool) {
 
 // replace returns what stands for an expression, nil to leave it.
 func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
+	if w.need.syntax {
+		guardSyntax(e)
+	}
+	if !w.need.bigints {
+		return nil
+	}
 	switch e := e.(type) {
 	case *ast.BinaryExpression:
 		if name, ok := bigintOperators[e.Operator]; ok {

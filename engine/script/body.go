@@ -35,9 +35,9 @@ const (
 )
 
 // readBody reads the whole body. Errors: TooLarge; Invalid when it is not the
-// JSON or form that it says it is, or a JSON scalar. The body is to be closed in
+// JSON or form that it says it is, deeper than depth, or a JSON scalar. The body is to be closed in
 // either case.
-func readBody(r *engine.Request) (body, error) {
+func readBody(r *engine.Request, depth int) (body, error) {
 	if r.Body != nil && r.MediaType() == "multipart/form-data" {
 		form, parts, err := readForm(r)
 		return body{kind: formBody, decoded: form, parts: parts}, err
@@ -48,7 +48,7 @@ func readBody(r *engine.Request) (body, error) {
 	}
 	switch t := r.MediaType(); {
 	case t == "application/json" || strings.HasSuffix(t, "+json"):
-		v, err := wire.Decode(raw)
+		v, err := wire.DecodeTo(depth, raw)
 		if err != nil {
 			return body{}, err
 		}

@@ -19,6 +19,8 @@ type outcome struct {
 	again    bool // the VM went away under it: run it once more
 	data     any  // what a job made, decoded
 	none     bool // a job returned nothing
+
+	displaced bool // the VM went away under it, and it cannot be run again
 }
 
 // call is one run of a handler.
@@ -44,13 +46,19 @@ type call struct {
 	obj *goja.Object // the req object of the handler
 	js  requestCache
 
+	cpu      atomic.Int64 // nanoseconds of its turns
+	reported atomic.Bool  // cpu is counted
+
+	endMu sync.Mutex
+	ends  []func() // what it leaves behind, see atEnd
+
 	claims claims
 	logged int // bytes, see maxLogged
 }
 
 // serve runs a request of one route. It is the engine.Handler of that route.
 func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
-	body, err := readBody(r)
+	body, err := readBody(r, g.limits.Depth)
 	defer body.close()
 	if err != nil {
 		return nil, err
@@ -72,14 +80,16 @@ func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b bo
 		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan outcome, 1)}
 		o, err := g.attempt(c)
 		switch {
-		case err != nil:
-			return outcome{}, err
 		case o.again && attempt < 3:
 			continue
 		case o.again:
 			o = c.gone()
 		}
-		return o, o.err
+		g.lasting.counters.ended(o, err)
+		if err == nil {
+			err = o.err
+		}
+		return o, err
 	}
 }
 
@@ -132,6 +142,36 @@ func (v *vm) exit(c *call) {
 		c.cancel()
 	}
 	c.mu.Unlock()
+	c.leaves()
+}
+
+// atEnd has f run when c has ended, on a goroutine where no turn runs. The
+// function returned takes it back.
+func (c *call) atEnd(f func()) (forget func()) {
+	c.endMu.Lock()
+	defer c.endMu.Unlock()
+	i := len(c.ends)
+	c.ends = append(c.ends, f)
+	return func() {
+		c.endMu.Lock()
+		defer c.endMu.Unlock()
+		if i < len(c.ends) {
+			c.ends[i] = nil
+		}
+	}
+}
+
+// leaves runs what atEnd was told.
+func (c *call) leaves() {
+	c.endMu.Lock()
+	ends := c.ends
+	c.ends = nil
+	c.endMu.Unlock()
+	for _, f := range ends {
+		if f != nil {
+			f()
+		}
+	}
 }
 
 // wait returns the outcome, or makes one when the time is up or the client has
@@ -151,6 +191,7 @@ func (c *call) wait() outcome {
 	case <-c.ctx.Done():
 	}
 	c.finish(outcome{err: timeout(c.gen)})
+	c.reportCPU()
 	return <-c.done
 }
 
@@ -169,7 +210,7 @@ func (c *call) fail(f *Failure) {
 	switch {
 	case c.over.Load():
 	case c.job != nil:
-		c.finish(outcome{err: failedJob(f)})
+		c.finish(outcome{err: c.failedJob(f)})
 	default:
 		c.finish(c.gen.failed(c.req, f))
 	}
@@ -187,9 +228,9 @@ func (c *call) displaced() {
 // gone is the outcome of a call that cannot be run again.
 func (c *call) gone() outcome {
 	if c.job != nil {
-		return outcome{err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
+		return outcome{displaced: true, err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
 	}
-	return outcome{response: displacedResponse()}
+	return outcome{displaced: true, response: displacedResponse()}
 }
 
 func displacedResponse() *engine.Response {
@@ -219,6 +260,7 @@ func (c *call) run() error {
 	}
 	c.begun.Store(true)
 	v := c.vm
+	v.gen.lasting.counters.queueWait.observe(v.clock.start.Sub(c.start))
 	route := v.routes[c.route]
 	c.obj = v.host.request(c)
 	var ret goja.Value

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"restsrv/engine/script/platform"
 )
 
 // maxLogText bounds one line of a script's log, in bytes.
@@ -59,44 +61,17 @@ func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
 	log.Log(context.Background(), level, text, "from", "script")
 }
 
-// logText joins arguments: text as it is, errors with their stack, anything
-// else as JSON.
-func (h *host) logText(args []goja.Value) string {
-	var b strings.Builder
-	for i, a := range args {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(h.logValue(a))
-		if b.Len() > maxLogText {
-			return strings.ToValidUTF8(b.String()[:maxLogText], "") + "…"
-		}
+// logText writes values for people, in one line but for texts and stacks.
+func (h *host) logText(args []goja.Value) (text string) {
+	if len(args) == 1 && goja.IsString(args[0]) {
+		text = args[0].String()
+	} else if ex := h.js.Try(func() {
+		text = h.world().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: maxLogText})
+	}); ex != nil {
+		text = "[a value cannot be shown: " + h.v.describeThrown(ex.Value(), ex).Message + "]"
 	}
-	return b.String()
-}
-
-func (h *host) logValue(v goja.Value) (s string) {
-	o, ok := v.(*goja.Object)
-	if !ok {
-		return v.String()
+	if len(text) > maxLogText {
+		return strings.ToValidUTF8(text[:maxLogText], "") + "…"
 	}
-	if o.ClassName() == "Error" {
-		return h.v.describeThrown(o, nil).Error()
-	}
-	if _, callable := goja.AssertFunction(o); callable {
-		return "[function]"
-	}
-	defer func() {
-		x := recover()
-		if bad, ok := x.(errResult); ok {
-			s = "[" + string(bad) + "]"
-		} else if x != nil {
-			panic(x)
-		}
-	}()
-	w := writer{h: h, size: 2 * maxLogText, deep: maxArgumentDepth}
-	if !w.value(o) {
-		return "undefined"
-	}
-	return string(w.buf)
+	return text
 }

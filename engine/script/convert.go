@@ -41,25 +41,29 @@ func (h *host) put(o *goja.Object, name string, v goja.Value) {
 
 // fromDecoded makes the JavaScript value of decoded JSON. Whole numbers that
 // JavaScript would round become BigInt.
-func (h *host) fromDecoded(v any) goja.Value { return h.decoded(v, conversion{exact: true}) }
+func (h *host) fromDecoded(v any) goja.Value {
+	return h.decoded(v, conversion{exact: true, patience: &patience{}})
+}
 
 // fromJSON does it as JSON.parse: all numbers are Numbers.
-func (h *host) fromJSON(v any) goja.Value { return h.decoded(v, conversion{}) }
+func (h *host) fromJSON(v any) goja.Value { return h.decoded(v, conversion{patience: &patience{}}) }
 
 // fromBody does it for what a client sent, without names that are __proto__:
 // scripts that merge a body into an object of theirs would change the
 // prototype of all objects.
 func (h *host) fromBody(v any) goja.Value {
-	return h.decoded(v, conversion{exact: true, plainNames: true})
+	return h.decoded(v, conversion{exact: true, plainNames: true, patience: &patience{}})
 }
 
 // conversion is how decoded JSON becomes JavaScript values.
 type conversion struct {
+	patience   *patience
 	exact      bool // whole numbers that JavaScript would round become BigInt
 	plainNames bool // members named __proto__ are left out
 }
 
 func (h *host) decoded(v any, as conversion) goja.Value {
+	as.patience.check(h)
 	switch v := v.(type) {
 	case nil:
 		return goja.Null()
@@ -134,6 +138,7 @@ type decoder struct {
 	attributes bool // the outermost object is no file, whatever its attributes are called
 	depth      int
 	err        error
+	patience
 }
 
 // toDecoded returns v as decoded JSON, with engine.Instant for dates. It may
@@ -160,6 +165,7 @@ var timeType = reflect.TypeFor[time.Time]()
 const maxArgumentDepth = 64
 
 func (c *decoder) value(v goja.Value) any {
+	c.check(c.h)
 	switch {
 	case v == nil || goja.IsUndefined(v) || goja.IsNull(v):
 		return nil

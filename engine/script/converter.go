@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
+	"restsrv/engine/wire"
 )
 
 // The functions that the script of a converter exports.
@@ -36,7 +37,11 @@ func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
 	m.services = append(m.services, one)
-	return one.converter, m.load(one)
+	m.loadAll([]*managed{one})
+	if one.err != nil {
+		return one.converter, one.err
+	}
+	return one.converter, nil
 }
 
 // Parse is engine.Converter's.
@@ -60,7 +65,7 @@ func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any
 
 // Respond is engine.Converter's.
 func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
-	b, err := readBody(r)
+	b, err := readBody(r, wire.MaxDepth)
 	if err != nil {
 		b = body{} // it was good enough for parse
 	}
@@ -110,8 +115,20 @@ func (v *vm) outcome(c *call, result goja.Value) outcome {
 	return outcome{data: data, err: err}
 }
 
-// failedJob is the error of a job.
-func failedJob(f *Failure) error {
+// failedJob is the error of a job. While developing, the log shows where it
+// failed.
+func (c *call) failedJob(f *Failure) error {
+	if c.gen.tests != nil {
+		return f
+	}
+	err := jobError(f)
+	if engine.CodeOf(err) == engine.Internal && c.gen.rt.dev {
+		c.gen.log.Error("a converter failed", c.gen.failureArgs(f, "request", c.req.ID, "function", c.job.function)...)
+	}
+	return err
+}
+
+func jobError(f *Failure) error {
 	var e *engine.Error
 	switch {
 	case f.status == http.StatusForbidden:

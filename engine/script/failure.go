@@ -61,7 +61,7 @@ func (g *Generation) failed(r *engine.Request, f *Failure) outcome {
 		return outcome{err: e}
 	}
 	if g.rt.dev {
-		g.log.Error("a handler failed", "request", r.ID, "method", r.Method, "path", r.Path, "error", f)
+		g.log.Error("a handler failed", g.failureArgs(f, "request", r.ID, "method", r.Method, "path", r.Path)...)
 		return outcome{response: g.placed(text(http.StatusInternalServerError, internalText), f)}
 	}
 	return outcome{err: &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}}

@@ -85,7 +85,7 @@ func TestUnhandledRejection(t *testing.T) {
 func TestConsole(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	get(t, a.load("module.exports = {'GET /': async () => { await null; console.warn('careful', {a: [1]}, 5n, null); log.error(new Error('e1')); const c = {}; c.c = c; console.log(c, console.log, 'x'.repeat(20000)); }}"))
-	expectIn(t, a.log.String(), `level=WARN msg="careful {\"a\":[1]} 5 null" service=svc request=r1 from=script`, "e1", "svc.js:1", "cyclic", "[function]")
+	expectIn(t, a.log.String(), `level=WARN msg="careful { a: [ 1 ] } 5n null" service=svc request=r1 from=script`, "e1", "svc.js:1", "[Circular *1]", "[Function: log]")
 	if len(a.log.String()) > 12000 {
 		t.Errorf("a log line of %d bytes", len(a.log.String()))
 	}

@@ -17,6 +17,8 @@ import (
 type Generation struct {
 	rt      *Runtime
 	limits  Limits
+	lasting *lasting
+	ownVMs  bool // limits.VMs is what the service asks for
 	name    string
 	entry   string // absolute path as configured
 	asked   string
@@ -30,7 +32,8 @@ type Generation struct {
 	group     *group
 	routes    []engine.Route
 	converter bool
-	legacy    bool // built on the ancestor's base: other rules for text and numbers
+	tests     *Suite // nil for what is no file of tests
+	legacy    bool   // built on the ancestor's base: other rules for text and numbers
 	closed    atomic.Bool
 	warnOnce  sync.Map // texts of warnings given
 }
@@ -39,8 +42,18 @@ var _ engine.Service = (*Generation)(nil)
 
 // Load reads a service and everything it requires, runs it and collects its
 // routes. The error is a *LoadError.
-func (r *Runtime) Load(s Service) (*Generation, error) {
+func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
+
+// loadFrom is Load from files as another generation of the service read them,
+// nil to read them now.
+func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	g := newGeneration(r, s)
+	if read != nil {
+		g.files = read
+	}
+	if err := checkIsolation(s.Options); err != nil {
+		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
+	}
 	if longest := max(g.limits.CPU, g.limits.Load); longest > r.maxCPU {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: "the CPU limit " + longest.String() +
 			" is longer than the longest that the process was started for, " + r.maxCPU.String()})
@@ -54,18 +67,17 @@ func (r *Runtime) Load(s Service) (*Generation, error) {
 		return g.unusable(&LoadError{File: filepath.ToSlash(s.File), Message: err.Error()})
 	}
 	for i, route := range routes {
-		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, Handler: g.handler(i)})
+		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.handler(i)})
 	}
 	g.group.adopt(v)
-	r.mu.Lock()
-	r.generations[g] = struct{}{}
-	r.mu.Unlock()
+	g.lasting.store.resize(g.limits.Shared)
+	r.registry.add(g)
 	return g, nil
 }
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, options: s.Options,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)
@@ -81,7 +93,9 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	if own, ok := s.Options["fileStorage"].(engine.FileStorage); ok {
 		g.storage = own
 	}
-	g.group = &group{gen: g, limit: g.limits.VMs}
+	g.ownVMs = s.Limits.VMs > 0
+	g.lasting = r.registry.lasting(s.Name, r.limits.Shared)
+	g.group = newGroup(g, s.Options["isolation"] == exclusive)
 	return g
 }
 
@@ -127,9 +141,7 @@ func (g *Generation) Close() {
 		return
 	}
 	g.group.close()
-	g.rt.mu.Lock()
-	delete(g.rt.generations, g)
-	g.rt.mu.Unlock()
+	g.rt.registry.remove(g)
 }
 
 // loadWait is how many times the CPU limit of loading an async _route may

@@ -14,7 +14,6 @@ import (
 // long where no interrupt reaches: those that allocate or recurse as much as a
 // number or a text says.
 func (h *host) installGuards() {
-	h.guardStrings()
 	h.guardArrays()
 	h.guardJSON()
 }
@@ -23,13 +22,19 @@ func (h *host) installGuards() {
 // what a VM would spend most of its start on, so that they are guarded, or
 // made, when the first file that names them is loaded.
 type needs struct {
-	buffers, code, timers, bigints, patterns bool
-	platform                                 platform.Needs
+	buffers, code, timers, bigints bool
+	patterns                       bool // see patterns.go
+	platform                       platform.Needs
+	words                          words // see guardwords.go
+	syntax                         bool  // see rewrite.go
+	delegates                      bool  // it has a yield*
+	prototypes                     bool  // of a VM only: guardPrototypes was here
 }
 
 var (
 	bufferNames = regexp.MustCompile(`ArrayBuffer|(?:8|16|32|64|Clamped)Array`)
 	codeNames   = regexp.MustCompile("\\b(?:eval|Function|globalThis)\\b|(?:\\.\\s*|['\"`])constructor\\b")
+	delegation  = regexp.MustCompile(`\byield\s*\*`)
 	timerNames  = regexp.MustCompile(`(?:set|clear)(?:Timeout|Interval|Immediate)|queueMicrotask`)
 )
 
@@ -43,6 +48,8 @@ func findNeeds(text string) needs {
 		n.buffers, n.timers, n.bigints, n.patterns = true, true, true, true
 	}
 	n.platform = platform.NeedsOf(text, n.code)
+	n.delegates = delegation.MatchString(text)
+	n.words, n.syntax = findWords(text), rewritten.MatchString(text)
 	return n
 }
 
@@ -58,6 +65,11 @@ func (h *host) provide(n needs) {
 	if n.patterns && !h.provided.patterns {
 		h.provided.patterns = true
 		h.guardPatterns()
+	}
+	h.guardWords(n.words)
+	if n.delegates && !h.provided.delegates {
+		h.provided.delegates = true
+		h.guardGenerators()
 	}
 	if n.timers && !h.provided.timers {
 		h.provided.timers = true
@@ -112,19 +124,6 @@ func (h *host) tooMuch(n float64, limit int, what string) {
 	}
 }
 
-func (h *host) guardStrings() {
-	limit := h.v.gen.limits.Text
-	proto := h.prototype("String")
-	h.guard(proto, "repeat", func(call goja.FunctionCall) {
-		h.tooMuch(call.Argument(0).ToFloat()*float64(textLength(call.This)), limit, "repeat")
-	})
-	for _, name := range []string{"padStart", "padEnd"} {
-		h.guard(proto, name, func(call goja.FunctionCall) {
-			h.tooMuch(call.Argument(0).ToFloat(), limit, name)
-		})
-	}
-}
-
 func textLength(v goja.Value) int {
 	if s, ok := v.(goja.String); ok {
 		return s.Length()
@@ -133,25 +132,11 @@ func textLength(v goja.Value) int {
 }
 
 func (h *host) guardArrays() {
-	limit := h.v.gen.limits.Elements
 	proto := h.prototype("Array")
-	length := func(v goja.Value, what string) {
-		if o, ok := v.(*goja.Object); ok {
-			if n := o.Get("length"); n != nil {
-				h.tooMuch(n.ToFloat(), limit, what)
-			}
-		}
-	}
-	for _, name := range []string{"fill", "indexOf", "lastIndexOf", "includes", "reverse", "sort"} {
-		h.guard(proto, name, func(call goja.FunctionCall) { length(call.This, name) })
-	}
-	h.guard(h.js.Get("Array").(*goja.Object), "from", func(call goja.FunctionCall) {
-		length(call.Argument(0), "Array.from")
-	})
 	// Nested arrays recurse in Go, out of reach of the limit on calls.
 	depth := 0
 	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
-		h.nest(proto, name, &depth, length)
+		h.nest(proto, name, &depth, h.tooLong)
 	}
 }
 
@@ -174,6 +159,20 @@ func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.Val
 	})
 }
 
+// guardGenerators bounds how deep generators delegate to others: the engine
+// recurses without counting that as calls, and takes for ever to come back.
+func (h *host) guardGenerators() {
+	program, err := h.v.gen.rt.cache.prelude(preludeGenerators)
+	must(err)
+	proto, err := h.js.RunProgram(program)
+	must(err)
+	depth := 0
+	h.nest(proto.(*goja.Object), "next", &depth, func(goja.Value, string) {})
+}
+
+// preludeGenerators is the prototype of what generator functions return.
+const preludeGenerators = "Object.getPrototypeOf(function* () {}.prototype)"
+
 // guardCode bounds source text that is made at run time.
 func (h *host) guardCode() {
 	check := func(args []goja.Value) {
@@ -182,13 +181,14 @@ func (h *host) guardCode() {
 			if !ok {
 				continue
 			}
-			h.tooMuch(float64(s.Length()), h.v.gen.limits.Source, "source text")
+			h.tooMuch(float64(s.Length()), min(h.v.gen.limits.Source, maxMade), "source text made at run time")
 			if line, _ := tooDeep(s.String()); line > 0 {
 				panic(h.rangeError("source text: brackets are nested deeper than %d", maxBrackets))
 			}
-			if line, _ := tooLong(s.String(), false); line > 0 {
-				panic(h.rangeError("source text: an expression goes on for more than %d operators", maxChain))
+			if line, _ := tooTangled(s.String()); line > 0 {
+				panic(h.rangeError("source text: an expression has more than %d terms", maxTerms))
 			}
+			h.provide(findNeeds(s.String()))
 			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {
 				panic(h.rangeError("source text: ** and shifts are not supported beside BigInts in code made at run time"))
 			}
@@ -263,7 +263,7 @@ func (h *host) replaceConstructor(name string, original *goja.Object, construct 
 func (h *host) guardJSON() {
 	json := h.js.Get("JSON").(*goja.Object)
 	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
-		decoded, err := wire.Decode([]byte(call.Argument(0).String()))
+		decoded, err := wire.DecodeTo(h.v.gen.limits.Depth, []byte(call.Argument(0).String()))
 		if err != nil {
 			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue(err.Error()))
 			must(e)
@@ -273,21 +273,11 @@ func (h *host) guardJSON() {
 		if reviver, ok := goja.AssertFunction(call.Argument(1)); ok {
 			root := h.js.NewObject()
 			_ = root.Set("", value)
-			return h.revive(root, "", reviver)
+			return h.revive(root, "", reviver, 0)
 		}
 		return value
 	})
-	stringify, _ := goja.AssertFunction(json.Get("stringify"))
-	h.method(json, "stringify", func(call goja.FunctionCall) goja.Value {
-		if len(call.Arguments) == 1 {
-			return h.stringify(call.Argument(0))
-		}
-		v, err := stringify(json, call.Arguments...)
-		if err != nil {
-			panic(rethrow(err))
-		}
-		return v
-	})
+	h.method(json, "stringify", h.stringify)
 	raw, _ := goja.AssertFunction(json.Get("rawJSON"))
 	h.method(h.prototype("BigInt"), "toJSON", func(call goja.FunctionCall) goja.Value {
 		v, err := raw(json, h.js.ToValue(call.This.String()))
@@ -298,43 +288,32 @@ func (h *host) guardJSON() {
 	})
 }
 
-// stringify is JSON.stringify of one argument, bounded in size and depth.
-func (h *host) stringify(v goja.Value) goja.Value {
-	limits := &h.v.gen.limits
-	w := writer{h: h, size: limits.Text, deep: limits.Depth}
-	defer func() {
-		x := recover()
-		if bad, ok := x.(errResult); ok {
-			panic(h.js.NewTypeError("JSON.stringify: " + string(bad)))
-		}
-		if x != nil {
-			panic(x)
-		}
-	}()
-	if !w.value(v) {
-		return goja.Undefined()
-	}
-	return h.js.ToValue(string(w.buf))
-}
-
 // revive walks a parsed value bottom up, as JSON.parse does with a reviver.
-func (h *host) revive(holder *goja.Object, key string, reviver goja.Callable) goja.Value {
+func (h *host) revive(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
 	value := holder.Get(key)
+	if value == nil {
+		value = goja.Undefined()
+	}
 	if o, ok := value.(*goja.Object); ok {
-		keys := o.Keys()
-		if o.ClassName() == "Array" {
-			keys = keys[:0]
-			for i := range int(o.Get("length").ToInteger()) {
-				keys = append(keys, h.index(i))
+		if depth > h.v.gen.limits.Depth { // the reviver may have made it so
+			panic(h.rangeError("JSON.parse: nested deeper than %d", h.v.gen.limits.Depth))
+		}
+		one := func(k string) {
+			if v := h.revive(o, k, reviver, depth+1); goja.IsUndefined(v) {
+				_ = o.Delete(k)
+			} else {
+				h.put(o, k, v)
 			}
 		}
-		for _, k := range keys {
-			v := h.revive(o, k, reviver)
-			if goja.IsUndefined(v) {
-				_ = o.Delete(k)
-				continue
+		if o.ClassName() == "Array" {
+			h.tooLong(o, "JSON.parse")
+			for i := range int(o.Get("length").ToInteger()) {
+				one(h.index(i))
 			}
-			h.put(o, k, v)
+		} else {
+			for _, k := range o.Keys() {
+				one(k)
+			}
 		}
 	}
 	v, err := reviver(holder, h.js.ToValue(key), value)

@@ -17,9 +17,7 @@ type host struct {
 	js      *goja.Runtime
 	modules map[string]*goja.Object // by absolute path
 
-	ours       *goja.Object          // exports of require('restsrv')
-	legacyBase *goja.Object          // the ancestor's Service, nil while not required
-	backends   map[string]goja.Value // parts of the ancestor's REST module, once required
+	legacyBase *goja.Object // the ancestor's Service, nil while not required
 	routers    map[*goja.Object]bool
 
 	secret   *goja.Symbol // names what Go hides in objects
@@ -42,6 +40,7 @@ type host struct {
 	patterns      patterns
 	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
 	platform      *platform.Platform           // nil until a script needs something of it
+	testing       *goja.Object                 // of a file of tests
 }
 
 func newHost(v *vm) *host {
@@ -61,6 +60,7 @@ func (h *host) install() {
 	h.resolve, _ = goja.AssertFunction(promise.Get("resolve"))
 	h.thenFn, _ = goja.AssertFunction(promise.Get("prototype").(*goja.Object).Get("then"))
 	h.own = map[string]func() goja.Value{
+		"shared":  h.shared,
 		"console": h.console, "log": h.console, "options": h.options,
 		"dataRepo": func() goja.Value { return h.repository(h.v.gen.env.Data) },
 		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) },
@@ -68,6 +68,10 @@ func (h *host) install() {
 	if h.v.gen.storage != nil {
 		h.own["fileStorage"] = func() goja.Value { return h.fileStorage(h.v.gen.storage) }
 	}
+	for name, build := range h.syntaxGuards() {
+		h.own[name] = build
+	}
+	h.installTesting()
 	h.installGlobals()
 	h.installGuards()
 }
@@ -206,21 +210,6 @@ func (h *host) service() *goja.Object {
 	class, err := make(goja.Undefined(), h.native("addHandler", h.addHandler))
 	must(err)
 	return class.(*goja.Object)
-}
-
-func (h *host) ourExports() goja.Value {
-	if h.ours == nil {
-		h.ours = h.js.NewObject()
-		_ = h.ours.Set("Service", h.service())
-	}
-	return h.ours
-}
-
-func (h *host) legacyService() goja.Value {
-	if h.legacyBase == nil {
-		h.legacyBase = h.service()
-	}
-	return h.legacyBase
 }
 
 // addHandler is Service.prototype.addHandler(router, path, method, handler).

@@ -96,7 +96,7 @@ func (it *jsItem) Get(name string) goja.Value {
 	case "collections":
 		return it.loaded(engine.Collection, it.members)
 	}
-	return nil
+	return it.attribute(name)
 }
 
 // loaded is an object of what is loaded for properties of one type.
@@ -119,7 +119,7 @@ func (it *jsItem) Set(name string, v goja.Value) bool {
 // Has reports the own properties.
 func (it *jsItem) Has(name string) bool {
 	_, ok := it.extra.values[name]
-	return ok || slices.Contains(itemFields, name)
+	return ok || slices.Contains(itemFields, name) || it.attribute(name) != nil
 }
 
 // Delete removes what a script added.

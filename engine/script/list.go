@@ -68,6 +68,7 @@ func (l *jsList) Get(i int) goja.Value {
 	l.touch()
 	if l.objects[i] == nil {
 		l.objects[i] = l.h.item(l.items[i])
+		l.h.v.tally.madeRows++
 	}
 	return l.objects[i]
 }

@@ -13,7 +13,8 @@ import (
 type loading struct {
 	vm     *vm
 	routes []jsRoute
-	done   chan error // buffered
+	tests  []*TestCase // of a file of tests, one for each of routes
+	done   chan error  // buffered
 }
 
 // finish ends the loading, from inside a turn; only the first time counts. A
@@ -60,6 +61,9 @@ func (l *loading) run() error {
 // promise of an async _route.
 func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
+	if l.vm.gen.tests != nil {
+		return goja.Undefined(), l.registerTests()
+	}
 	exports, err := h.defaultExport(exports)
 	if err != nil {
 		return nil, err
@@ -157,7 +161,7 @@ func (v *vm) loadError(f *Failure) error {
 		return e
 	}
 	if s := v.gen.files.byName(e.File); s != nil {
-		e.Source = s.line(e.Line)
+		e.Source, e.Excerpt = s.line(e.Line), v.gen.excerpt(f)
 	}
 	return e
 }

@@ -3,10 +3,15 @@ package script
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"maps"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
@@ -25,6 +30,8 @@ type Manager struct {
 
 	mu       sync.Mutex
 	services []*managed
+	before   map[string]lastGood // of the Manager that this one follows
+	reloaded func(Report)
 }
 
 // managed is one service and the version that answers now.
@@ -32,8 +39,15 @@ type managed struct {
 	Service
 	live      *Generation // nil while no version could be loaded
 	converter *converter  // nil for a service
-	err       error       // of the last load
+	err       *LoadError  // of the last load
 	files     []string    // of the last failed load
+}
+
+// lastGood is what a version that answers was read from.
+type lastGood struct {
+	file      string
+	converter bool
+	files     *files
 }
 
 // NewManager returns a Manager without services. Its methods may be called
@@ -42,66 +56,205 @@ func NewManager(rt *Runtime, mount Mount) *Manager {
 	return &Manager{rt: rt, mount: mount, log: rt.log}
 }
 
-// Add loads and mounts a service. When it cannot be loaded, a service that
-// answers 503 is mounted, to be replaced by the first good version, and the
-// *LoadError is returned.
-func (m *Manager) Add(s Service) error {
+// OnReload has f called after each Reload, before the next one begins; without
+// it a line of the log tells of those that did something.
+func (m *Manager) OnReload(f func(Report)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	one := &managed{Service: s}
-	m.services = append(m.services, one)
-	if err := m.load(one); err != nil {
-		return errors.Join(err, m.mount(s.Name, broken{name: s.Name}))
+	m.reloaded = f
+}
+
+// Follow has services of this Manager answer with what was last good in the one
+// before it, while their files are broken: same name, same file. Call it before
+// Add. The Manager before goes on until it is closed.
+func (m *Manager) Follow(before *Manager) {
+	before.mu.Lock()
+	defer before.mu.Unlock()
+	m.before = map[string]lastGood{}
+	for _, one := range before.services {
+		if one.live != nil {
+			m.before[one.Name] = lastGood{one.File, one.Converter, one.live.files}
+		}
 	}
-	return nil
+}
+
+// Add loads and mounts services, several at a time. In place of one that cannot
+// be loaded, one that answers 503 is mounted, to be replaced by the first good
+// version, and its *LoadError is among the errors returned.
+func (m *Manager) Add(services ...Service) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var added []*managed
+	for _, s := range services {
+		added = append(added, &managed{Service: s})
+	}
+	m.services = append(m.services, added...)
+	m.loadAll(added)
+	var errs []error
+	for _, one := range added {
+		if one.err != nil {
+			errs = append(errs, one.err)
+		}
+		if one.live == nil {
+			errs = append(errs, m.mount(one.Name, broken{name: one.Name}))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Lost returns an error for the services that answered in the Manager before
+// this one and cannot any more, neither with the files that there are nor with
+// those that were last good; nil when there are none.
+func (m *Manager) Lost() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var errs []error
+	for _, one := range m.services {
+		if m.before[one.Name].files != nil && one.live == nil {
+			errs = append(errs, fmt.Errorf("service %s: %w", one.Name, one.err))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Reload loads the services anew that read one of the changed files, all when
 // changed is nil. A changed folder counts for the files in it. What fails is
 // logged and keeps its last good version.
 func (m *Manager) Reload(changed []string) {
+	started := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	touched := newPathSet(changed)
+	var affected []*managed
 	for _, one := range m.services {
-		if changed != nil && !one.affected(touched) {
-			continue
+		if changed == nil || one.affected(touched) {
+			affected = append(affected, one)
 		}
-		_ = m.load(one)
+	}
+	m.loadAll(affected)
+	r := report(changed, started, affected)
+	switch {
+	case m.reloaded != nil:
+		m.reloaded(r)
+	case len(r.Loaded) > 0:
+		m.log.Info("scripts reloaded", "services", strings.Join(r.Loaded, ", "), "took", r.Took.Round(time.Microsecond))
 	}
 }
 
-// load needs m.mu. It logs how it went.
-func (m *Manager) load(one *managed) error {
-	start := time.Now()
-	g, err := m.rt.Load(one.Service)
-	log := m.log.With("service", one.Name)
-	one.err, one.files = nil, nil
-	if err != nil {
-		var failed *failedLoad
-		if errors.As(err, &failed) {
-			one.files = failed.files.paths()
-			err = failed.LoadError
+// Files lists what the services read or looked for, so far.
+func (m *Manager) Files() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	seen := map[string]bool{}
+	for _, one := range m.services {
+		for _, f := range one.files {
+			seen[f] = true
 		}
-		one.err = err
-		m.logFault(log, one, err)
-		return err
+		if one.live != nil {
+			for _, f := range one.live.Files() {
+				seen[f] = true
+			}
+		}
 	}
+	return slices.Collect(maps.Keys(seen))
+}
+
+// loaded is what a load came to.
+type loaded struct {
+	generation *Generation
+	err        error
+}
+
+// loadAll loads versions, as many at a time as there are processors, then puts
+// each in its place. It needs m.mu.
+func (m *Manager) loadAll(services []*managed) {
+	results := make([]loaded, len(services))
+	workers := min(len(services), runtime.GOMAXPROCS(0))
+	if workers == 1 {
+		results[0] = m.load(services[0])
+	} else {
+		var next atomic.Int64
+		var done sync.WaitGroup
+		for range workers {
+			done.Go(func() {
+				for i := int(next.Add(1)) - 1; i < len(services); i = int(next.Add(1)) - 1 {
+					results[i] = m.load(services[i])
+				}
+			})
+		}
+		done.Wait()
+	}
+	for i, one := range services {
+		m.take(one, results[i])
+	}
+}
+
+// maxLoads is how often a service is loaded because its files change
+// meanwhile, before its failure is believed.
+const maxLoads = 3
+
+// load loads one version. A failure does not count when the files that it came
+// of are others by now.
+func (m *Manager) load(one *managed) loaded {
+	for attempt := 1; ; attempt++ {
+		start := time.Now()
+		g, err := m.rt.Load(one.Service)
+		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(start), err)
+		var failed *failedLoad
+		if attempt == maxLoads || !errors.As(err, &failed) || !failed.files.stale() {
+			return loaded{g, err}
+		}
+	}
+}
+
+// take has a loaded version answer from now on, and logs a failure. It needs
+// m.mu.
+func (m *Manager) take(one *managed, l loaded) {
 	old := one.live
-	if err := m.use(one, g); err != nil {
-		g.Close()
-		one.err, one.files = err, g.Files()
-		m.logFault(log, one, err)
-		return err
+	one.err, one.files = nil, nil
+	err := l.err
+	if err == nil {
+		if err = m.use(one, l.generation); err != nil {
+			one.files = l.generation.Files()
+			l.generation.Close()
+		}
 	}
-	one.live = g
-	if old == nil {
-		log.Debug("script loaded", "file", one.File, "routes", len(g.routes))
-		return nil
+	if err != nil {
+		m.failed(one, err)
+		return
 	}
-	old.Close()
-	log.Info("script reloaded", "file", one.File, "routes", len(g.routes), "took", time.Since(start).Round(time.Microsecond))
-	return nil
+	one.live = l.generation
+	if old != nil {
+		old.Close()
+	}
+	m.log.Debug("script loaded", "service", one.Name, "file", one.File, "routes", len(one.live.routes))
+}
+
+// failed notes why a service could not be loaded. What was last good in the
+// Manager before this one takes its place.
+func (m *Manager) failed(one *managed, err error) {
+	var failed *failedLoad
+	if errors.As(err, &failed) {
+		one.files = failed.files.paths()
+	}
+	if !errors.As(err, &one.err) {
+		one.err = &LoadError{File: filepath.ToSlash(one.File), Message: err.Error()}
+	}
+	last := m.before[one.Name]
+	if one.live == nil && last.files != nil && last.file == one.File && last.converter == one.Converter {
+		if g, err := m.rt.loadFrom(one.Service, last.files); err == nil {
+			if m.use(one, g) == nil {
+				one.live = g
+			} else {
+				g.Close()
+			}
+		}
+	}
+	text := "script cannot be loaded; the service answers 503"
+	if one.live != nil {
+		text = "script cannot be loaded; the last good version keeps answering"
+	}
+	m.log.Error(text, "service", one.Name, "error", one.err.Error(), "source", one.err.Source)
 }
 
 // use has a version answer from now on.
@@ -111,19 +264,6 @@ func (m *Manager) use(one *managed, g *Generation) error {
 		return nil
 	}
 	return m.mount(one.Name, g)
-}
-
-func (m *Manager) logFault(log *slog.Logger, one *managed, err error) {
-	text := "script cannot be loaded; the service answers 503"
-	if one.live != nil {
-		text = "script cannot be loaded; the last good version keeps answering"
-	}
-	var e *LoadError
-	if errors.As(err, &e) {
-		log.Error(text, "error", e.Error(), "source", e.Source)
-		return
-	}
-	log.Error(text, "error", err)
 }
 
 // affected reports whether the service would load otherwise now.
@@ -177,13 +317,15 @@ func newPathSet(paths []string) pathSet {
 // any reports whether one of the files, or a folder above one, is in the set.
 func (s pathSet) any(files []string) bool {
 	for _, f := range files {
-		if s[f] {
-			return true
-		}
-		for p := range s {
-			if strings.HasPrefix(f, p+string(filepath.Separator)) {
+		for {
+			if s[f] {
 				return true
 			}
+			up := filepath.Dir(f)
+			if up == f {
+				break
+			}
+			f = up
 		}
 	}
 	return false

@@ -10,34 +10,6 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// builtin returns the exports of a module that restsrv has itself, nil for a
-// name that it has none of.
-func (h *host) builtin(name string) goja.Value {
-	switch {
-	case name == ourModule:
-		return h.ourExports()
-	case ancestorModules[name]:
-		return h.legacyService()
-	}
-	if exports := h.backend(strings.TrimSuffix(name, ".js")); exports != nil {
-		return exports
-	}
-	return h.world().Module(name)
-}
-
-// isBuiltin reports whether builtin knows a name.
-func isBuiltin(name string) bool {
-	if name == ourModule || ancestorModules[name] || platform.HasModule(name) {
-		return true
-	}
-	for _, prefix := range []string{"modules/rest/", "@iondv/rest/"} {
-		if rest, ok := strings.CutPrefix(name, prefix); ok && backendModules[strings.TrimSuffix(rest, ".js")] != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // nodeNames are the modules that Node.js itself has, and no package replaces.
 const nodeNames = " assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https " +
 	"inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib "
@@ -51,11 +23,11 @@ func isNode(name string) bool {
 // that name is installed: those of Node.js, ours, and the ancestor's, which
 // cannot run here.
 func reserved(name string) bool {
-	if !isBuiltin(name) {
+	if !platform.HasModule(name) {
 		return false
 	}
 	first, _, more := strings.Cut(name, "/")
-	return name == ourModule || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
+	return name == "restsrv" || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
 }
 
 func relative(name string) bool {
@@ -86,7 +58,7 @@ func (f *files) find(name string, from *source) (*source, string, error) {
 			return s, "", err
 		}
 	}
-	if isBuiltin(name) {
+	if platform.HasModule(name) {
 		return nil, name, nil
 	}
 	if filepath.IsLocal(filepath.FromSlash(name)) {
@@ -120,7 +92,7 @@ func (f *files) unknown(name string, from *source) string {
 		return notFound + quoted(name) + ": it is a module of Node.js that scripts here do not have"
 	}
 	text := notFound + quoted(name) + ": it is no built-in module"
-	if near := jsonfile.Nearest(name, append(platform.ModuleNames(), ourModule)); near != "" {
+	if near := jsonfile.Nearest(name, platform.ModuleNames()); near != "" {
 		text += " (the nearest is " + quoted(near) + ")"
 	}
 	switch {

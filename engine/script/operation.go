@@ -37,6 +37,7 @@ func (h *host) async(name string, prepare func(call goja.FunctionCall) (operatio
 	return func(fc goja.FunctionCall) goja.Value {
 		c := h.active(name)
 		op, err := prepare(fc)
+		h.v.tally.awaits++
 		p, resolve, reject := h.js.NewPromise()
 		where := h.where()
 		if err != nil {

@@ -46,7 +46,9 @@ func (p platformHost) Promise(what string, work func(ctx context.Context) func()
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	t := &p.h.v.timers
 	run := func(goja.Value, ...goja.Value) (goja.Value, error) {
-		f()
+		if ex := p.h.js.Try(f); ex != nil {
+			return nil, ex
+		}
 		return goja.Undefined(), nil
 	}
 	id := t.start(&timer{f: run, call: p.h.v.cur, delay: max(d, minDelay)})
@@ -54,6 +56,11 @@ func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 		panic(p.h.newError("the service has too many timers", "too-many-timers"))
 	}
 	return func() { t.stop(id) }
+}
+
+// Describe is the text of a failure.
+func (p platformHost) Describe(err *goja.Object) string {
+	return p.h.v.describeThrown(err, nil).Error()
 }
 
 // Log writes a line as console does.
@@ -64,6 +71,18 @@ func (p platformHost) Provide(text string) { p.h.provide(findNeeds(text)) }
 
 // Settings are those of the Runtime.
 func (p platformHost) Settings() *platform.Settings { return &p.h.v.gen.rt.settings }
+
+// Own makes the exports of restsrv, or the base of the ancestor's services.
+func (p platformHost) Own(name string) goja.Value {
+	class := p.h.service()
+	if name == "Service" {
+		p.h.legacyBase = class
+		return class
+	}
+	exports := p.h.js.NewObject()
+	_ = exports.Set("Service", class)
+	return exports
+}
 
 // globals are the globals that nobody has asked for yet. They stand in the
 // prototype chain of the global object, so that a VM does not pay for what its

@@ -1,76 +1,12 @@
 package script
 
 import (
-	_ "embed" // of backend.js
 	"errors"
 	"path/filepath"
 	"strings"
 
 	"github.com/dop251/goja"
 )
-
-// The names under which scripts find the Service class: the ancestor's, and
-// ours.
-const ourModule = "restsrv"
-
-var ancestorModules = map[string]bool{
-	"modules/rest/lib/interfaces/Service": true,
-	"@iondv/rest/lib/interfaces/Service":  true,
-}
-
-// backendModules are parts of the ancestor's REST module, by the end of their
-// names.
-var backendModules = map[string]func(*host) goja.Value{
-	"backend/multipart": (*host).multipart,
-	"backend/util":      (*host).backendUtil,
-}
-
-// backend returns a part of the ancestor's REST module, nil for none.
-func (h *host) backend(name string) goja.Value {
-	for _, prefix := range []string{"modules/rest/", "@iondv/rest/"} {
-		rest, ok := strings.CutPrefix(name, prefix)
-		build := backendModules[rest]
-		if !ok || build == nil {
-			continue
-		}
-		if h.backends == nil {
-			h.backends = map[string]goja.Value{}
-		}
-		if h.backends[rest] == nil {
-			h.backends[rest] = build(h)
-		}
-		return h.backends[rest]
-	}
-	return nil
-}
-
-// multipart is the function multipart(req): a promise of the body of a form,
-// and of any other body as it was parsed (interface.md, "Custom services" 6).
-func (h *host) multipart() goja.Value {
-	return h.native("multipart", func(call goja.FunctionCall) goja.Value {
-		p, resolve, _ := h.js.NewPromise()
-		req, ok := call.Argument(0).(*goja.Object)
-		if !ok {
-			panic(h.js.NewTypeError("multipart takes the request"))
-		}
-		must(resolve(req.Get("body")))
-		return h.js.ToValue(p)
-	})
-}
-
-//go:embed backend.js
-var backendSource string
-
-func (h *host) backendUtil() goja.Value {
-	program, err := h.v.gen.rt.cache.prelude(backendSource)
-	must(err)
-	factory, err := h.js.RunProgram(program)
-	must(err)
-	make, _ := goja.AssertFunction(factory)
-	exports, err := make(goja.Undefined())
-	must(err)
-	return exports
-}
 
 // module runs a file as a CommonJS module, once per VM, and returns its
 // exports. A module that is required while it runs, by a cycle, is seen as far
@@ -123,7 +59,7 @@ func (h *host) require(from *source) goja.Value {
 	f := h.native("require", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.find(call, from)
 		if src == nil {
-			return h.builtin(builtin)
+			return h.world().Module(builtin)
 		}
 		exports, err := h.module(src)
 		if err != nil {

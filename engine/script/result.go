@@ -109,6 +109,7 @@ func (v *vm) json(value goja.Value) ([]byte, bool) {
 	w := writer{h: v.host, buf: v.scratch[:0], size: limits.Response, deep: limits.Depth}
 	v.scratch = nil // a toJSON may come here again
 	ok := w.value(value)
+	v.tally.rawRows += w.rows
 	if cap(w.buf) > keptScratch {
 		return w.buf, ok
 	}

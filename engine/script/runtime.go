@@ -28,7 +28,8 @@ type Config struct {
 }
 
 // Runtime loads script services and watches over all their VMs. One per
-// process: the limit on regular expressions is shared by all of them.
+// process, and those that With makes of it: the limit on regular expressions is
+// shared by all of them.
 type Runtime struct {
 	dir    string // absolute
 	root   string // dir with symbolic links resolved
@@ -44,24 +45,19 @@ type Runtime struct {
 	nodeModules bool
 	namespace   string
 
-	mu          sync.Mutex
-	generations map[*Generation]struct{}
+	registry *registry
 }
 
 // New starts a Runtime; Close ends it. The error says what is wrong with the
 // directory.
 func New(c Config) (*Runtime, error) {
-	dir, err := filepath.Abs(c.Dir)
-	if err != nil {
-		return nil, err
-	}
-	root, err := filepath.EvalSymlinks(dir)
+	dir, root, err := directory(c.Dir)
 	if err != nil {
 		return nil, err
 	}
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), generations: map[*Generation]struct{}{},
+		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), registry: newRegistry(),
 		settings: c.Platform, nodeModules: c.NodeModules, namespace: c.Namespace,
 	}
 	if r.settings.Text <= 0 {
@@ -79,6 +75,31 @@ func New(c Config) (*Runtime, error) {
 	r.maxCPU = boundRegexps(max(c.MaxCPU, r.limits.CPU, r.limits.Load))
 	go r.dog.run(r.reap)
 	return r, nil
+}
+
+// directory returns the absolute path of a directory, and its real one.
+func directory(dir string) (abs, real string, err error) {
+	if abs, err = filepath.Abs(dir); err == nil {
+		real, err = filepath.EvalSymlinks(abs)
+	}
+	return abs, real, err
+}
+
+// With returns a Runtime whose scripts reach what c says: Platform and
+// NodeModules count, and Dir is looked up anew, because it may be a link that
+// leads elsewhere now. It shares everything else with r, also what outlives
+// versions of services, and ends with it.
+func (r *Runtime) With(c Config) (*Runtime, error) {
+	n := *r
+	var err error
+	if n.dir, n.root, err = directory(c.Dir); err != nil {
+		return nil, err
+	}
+	n.settings, n.nodeModules = c.Platform, c.NodeModules
+	if n.settings.Text <= 0 {
+		n.settings.Text = n.limits.Text
+	}
+	return &n, nil
 }
 
 const (
@@ -104,13 +125,7 @@ func boundRegexps(limit time.Duration) time.Duration {
 
 // Close retires all services and stops watching over them.
 func (r *Runtime) Close() {
-	r.mu.Lock()
-	var all []*Generation
-	for g := range r.generations {
-		all = append(all, g)
-	}
-	r.mu.Unlock()
-	for _, g := range all {
+	for _, g := range r.registry.list() {
 		g.Close()
 	}
 	r.dog.close()
@@ -118,10 +133,12 @@ func (r *Runtime) Close() {
 
 // reap lets every generation drop the VMs it has not used for a while.
 func (r *Runtime) reap() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for g := range r.generations {
-		g.group.reap(time.Now())
+	now := time.Now()
+	for _, g := range r.registry.list() {
+		g.group.reap(now)
+	}
+	for _, l := range r.registry.all() {
+		l.store.sweep(now)
 	}
 }
 
@@ -134,4 +151,6 @@ type Service struct {
 	Limits  Limits         // zero fields are those of the Runtime
 
 	Converter bool // it is no service: its script exports parse and respond
+
+	tests *Suite // that its script registers; nil for what is no file of tests
 }

@@ -27,6 +27,7 @@ type LoadError struct {
 	Line    int    // 1-based; 0 when the whole file is meant
 	Column  int
 	Source  string // the line of the file, "" when unknown
+	Excerpt string // the lines around it, numbered, with a caret; "" when unknown
 	Message string
 }
 
@@ -141,8 +142,8 @@ func (s *source) compile() error {
 	if line, column := tooDeep(text); line > 0 {
 		return s.faultAt(line, column, fmt.Sprintf("brackets are nested deeper than %d", maxBrackets))
 	}
-	if line, column := tooLong(text, false); line > 0 {
-		return s.faultAt(line, column, fmt.Sprintf("an expression goes on for more than %d operators", maxChain))
+	if line, column := tooTangled(text); line > 0 {
+		return s.faultAt(line, column, fmt.Sprintf("an expression has more than %d terms", maxTerms))
 	}
 	if transpile.Always(s.path) {
 		return s.transform(text, nil)
@@ -161,8 +162,8 @@ func (s *source) compile() error {
 // transform compiles what the engine cannot parse: refused says why it could
 // not, nil when it was not asked.
 func (s *source) transform(text string, refused *LoadError) error {
-	if line, column := tooLong(text, true); line > 0 {
-		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", maxSteep))
+	if line, column := tooLong(text); line > 0 {
+		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators, or %d of =>, < and dot", maxOperators, maxSteep))
 	}
 	out, err := transpile.Transform(transpile.Input{File: s.file, Text: text, Head: wrapperHead, Tail: wrapperTail, Ours: preludeFile})
 	var f *transpile.Fault
@@ -214,8 +215,8 @@ func (s *source) rewrite(prg *ast.Program, text string) (file.Idx, error) {
 	if at, err := s.rewritePatterns(prg, text); err != nil {
 		return at, err
 	}
-	if s.needs.bigints {
-		if at, ok := guardOperators(prg); !ok {
+	if s.needs.bigints || s.needs.syntax {
+		if at, ok := guardOperators(prg, s.needs); !ok {
 			return at, errOperator
 		}
 	}
@@ -260,7 +261,7 @@ func (s *source) faultAt(line, column int, message string) *LoadError {
 }
 
 func (s *source) fault(line, column int, message string) *LoadError {
-	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Message: message}
+	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Excerpt: excerpt(string(s.text), line, column), Message: message}
 }
 
 // line returns a line of the file without the space around it, cut to 160

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -39,7 +40,7 @@ func (h *host) installTimers() {
 			}
 			var args []goja.Value
 			if len(call.Arguments) > first {
-				args = call.Arguments[first:]
+				args = slices.Clone(call.Arguments[first:]) // they are on the stack of the VM
 			}
 			id := t.start(&timer{f: f, args: args, call: h.v.cur, delay: delay, repeat: repeat})
 			if id == 0 {
@@ -137,7 +138,7 @@ func (t *timers) fire(m *timer) error {
 	if m.call != nil {
 		log = log.With("request", m.call.req.ID)
 	}
-	log.Error("a timer failed", "error", v.describeError(err))
+	log.Error("a timer failed", v.gen.failureArgs(v.describeError(err))...)
 	return nil
 }
 

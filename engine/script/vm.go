@@ -36,17 +36,20 @@ type vm struct {
 	calls map[*call]struct{}
 
 	inflight int         // guarded by the group
+	served   int         // calls so far, guarded by the group
 	retired  bool        // guarded by the group: takes no new calls
 	used     time.Time   // guarded by the group
 	running  atomic.Bool // a hint for the group: busy now
 
 	// Below: only inside a turn.
 	cur      *call // whose asynchronous context this is
+	left     *call // whose it was last, in this turn: what a reaction throws is a rejection after it
 	routes   []jsRoute
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
 	timers   timers
 	warned   map[string]bool
 	scratch  []byte // of the JSON writer, between calls
+	tally    tally  // of this turn
 }
 
 func newVM(g *Generation) *vm {
@@ -71,11 +74,13 @@ func (t *contextTracker) Grab() any { return t.cur }
 func (t *contextTracker) Resumed(o any) { t.cur, _ = o.(*call) }
 
 // Exited leaves the context; nothing else of the turn has one.
-func (t *contextTracker) Exited() { t.cur = nil }
+func (t *contextTracker) Exited() { t.left, t.cur = t.cur, nil }
 
 func (v *vm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
-		v.rejected[p] = v.cur
+		if v.rejected[p] = v.cur; v.cur == nil {
+			v.rejected[p] = v.left
+		}
 		return
 	}
 	delete(v.rejected, p)
@@ -139,11 +144,12 @@ func (v *vm) idle() {
 
 // turn runs one task under the watchdog and deals with how it ended.
 func (v *vm) turn(t task) {
-	v.cur = t.call
+	v.cur, v.left = t.call, nil
 	v.clock.begin(v.limit)
 	v.gen.rt.dog.started()
 	err := v.step(t)
-	stopped := v.clock.end()
+	took, stopped := v.clock.end()
+	v.count(t.call, took)
 	culprit := v.cur
 	if culprit == nil {
 		culprit = t.call
@@ -185,7 +191,7 @@ func (e *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", e.valu
 func uncatchable(err error) bool {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
-	return errors.As(err, &interrupted) || errors.As(err, &overflow)
+	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(stopped))
 }
 
 // ended deals with a turn that did not end by itself; stopped is why the
@@ -200,9 +206,11 @@ func (v *vm) ended(err, stopped error, culprit *call) {
 	case v.load != nil:
 		v.load.finish(v.loadError(cause))
 	default:
-		v.gen.log.Error("a script failed outside any request", "error", cause)
+		v.gen.log.Error("a script failed outside any request", v.gen.failureArgs(cause)...)
 	}
 	v.gen.group.retire(v)
+	v.gen.lasting.counters.interrupts[reasonOf(err, stopped)].Add(1)
+	v.gen.group.interrupted(time.Now())
 	var overflow *goja.StackOverflowError
 	if stopped == nil && errors.As(err, &overflow) {
 		return
@@ -240,10 +248,11 @@ func (v *vm) logRejections() {
 	for p, c := range v.rejected {
 		delete(v.rejected, p)
 		f := v.describeThrown(p.Result(), nil)
+		v.tally.rejections++
 		log := v.gen.log
 		if c != nil {
 			log = log.With("request", c.req.ID)
 		}
-		log.Warn("a promise was rejected and nobody handled it", "error", f)
+		log.Error(RejectionMessage, v.gen.failureArgs(f)...)
 	}
 }

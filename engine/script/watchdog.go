@@ -42,14 +42,17 @@ func (k *clock) begin(limit time.Duration) {
 	k.mu.Unlock()
 }
 
-// end returns why the turn was interrupted, or should have been; nil when it
-// ended by itself. After it no interrupt of this turn can come any more.
-func (k *clock) end() error {
-	late := k.expired()
+// end returns how long the turn took and why it was interrupted, or should
+// have been; nil when it ended by itself. After it no interrupt of this turn
+// can come any more.
+func (k *clock) end() (took time.Duration, late error) {
 	k.mu.Lock()
-	k.running = false
-	k.mu.Unlock()
-	return late
+	defer k.mu.Unlock()
+	took, k.running = time.Since(k.start), false
+	if k.hit == nil && took >= k.limit {
+		return took, errCPU{k.limit}
+	}
+	return took, k.hit
 }
 
 // expired returns why the turn must end, even if the watchdog has not seen

@@ -19,8 +19,10 @@ type writer struct {
 	h     *host
 	buf   []byte
 	depth int
-	size  int // bytes at most
-	deep  int // levels at most
+	rows  uint64 // items written
+	patience
+	size int // bytes at most
+	deep int // levels at most
 }
 
 // errResult is why a result cannot be sent.
@@ -30,6 +32,7 @@ func (e errResult) Error() string { return string(e) }
 
 // value appends v; false means that it has no JSON (undefined, a function).
 func (w *writer) value(v goja.Value) bool {
+	w.check(w.h)
 	switch {
 	case v == nil || goja.IsUndefined(v):
 		return false
@@ -130,6 +133,7 @@ func (w *writer) items(items []*engine.Item) {
 // item appends an item, which cuts itself short beyond engine.MaxAnswer.
 func (w *writer) item(it *engine.Item) {
 	w.buf = it.AppendJSON(w.buf)
+	w.rows++
 	w.size = min(w.size, engine.MaxAnswer)
 	w.bound()
 }

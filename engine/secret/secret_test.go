@@ -7,31 +7,15 @@ import (
 	"sync"
 	"testing"
 
-	"restsrv/engine"
 	"restsrv/engine/secret"
-	"restsrv/engine/store"
-	"restsrv/engine/store/sqlite"
+	"restsrv/engine/store/dbtest"
 )
-
-func open(t *testing.T, path string, class *engine.Class) *store.Store {
-	t.Helper()
-	ctx := context.Background()
-	db, err := sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: "normal"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(ctx, db, store.Config{Classes: []*engine.Class{class}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
 
 // TestKey holds that a key is made once, whoever asks and however often the
 // database is opened, and that names have keys of their own.
 func TestKey(t *testing.T) {
 	ctx, class, path := context.Background(), secret.Class(), filepath.Join(t.TempDir(), "test.db")
-	s := open(t, path, class)
+	s := dbtest.File(path).Open(t, class)
 	keys := make([][]byte, 20)
 	var wg sync.WaitGroup
 	for i := range keys {
@@ -54,7 +38,7 @@ func TestKey(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = open(t, path, class)
+	s = dbtest.File(path).Open(t, class)
 	defer s.Close()
 	if again, err := secret.Key(ctx, s, class, "cursor"); err != nil || !bytes.Equal(again, keys[0]) {
 		t.Errorf("after a restart: %x, %v", again, err)

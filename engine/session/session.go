@@ -87,8 +87,8 @@ func New(cfg Config) (*Sessions, error) {
 // Handlers are the pages, by path.
 func (s *Sessions) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
-		signInPath:  http.HandlerFunc(s.serveSignIn),
-		signOutPath: http.HandlerFunc(s.serveSignOut),
+		signInPath:  s.serve(s.signIn),
+		signOutPath: s.serve(s.signOut),
 	}
 }
 

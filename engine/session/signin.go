@@ -21,17 +21,20 @@ const maxForm = 64 << 10
 // form is what somebody signs in with.
 type form struct{ username, kind, password, back string }
 
-// serveSignIn is /auth.
-func (s *Sessions) serveSignIn(w http.ResponseWriter, r *http.Request) {
-	page.Guard(w.Header())
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		s.signInPage(w, r)
-	case http.MethodPost:
-		s.signIn(w, r)
-	default:
-		otherMethod(w, r)
-	}
+// serve is /auth or /auth/logout: GET shows the page, which asks, POST does it.
+// A link of another site would else sign people out.
+func (s *Sessions) serve(post http.HandlerFunc) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page.Guard(w.Header())
+		switch r.Method {
+		case http.MethodGet, http.MethodHead:
+			s.signInPage(w, r)
+		case http.MethodPost:
+			post(w, r)
+		default:
+			otherMethod(w, r)
+		}
+	})
 }
 
 // otherMethod answers as services do (decisions.md section 2).

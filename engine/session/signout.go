@@ -5,23 +5,9 @@ import (
 	"net/url"
 
 	"restsrv/engine"
-	"restsrv/engine/page"
 )
 
-// serveSignOut is /auth/logout: GET asks, POST does it. A link of another site
-// would else sign people out.
-func (s *Sessions) serveSignOut(w http.ResponseWriter, r *http.Request) {
-	page.Guard(w.Header())
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		s.signInPage(w, r)
-	case http.MethodPost:
-		s.signOut(w, r)
-	default:
-		otherMethod(w, r)
-	}
-}
-
+// signOut is POST /auth/logout.
 func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 	if err := s.sameOrigin(r); err != nil {
 		engine.Fail(w, err)

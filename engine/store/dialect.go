@@ -7,8 +7,8 @@
 // Reading order: store.go (opening), plan.go and duties.go (classes as tables,
 // and what goes with writing them), schema.go, columns.go and extra.go (tables
 // made and changed), query.go, filter.go, join.go and expr.go (reading as SQL),
-// reader.go, statement.go, read.go and load.go (reading), writer.go and alone.go
-// (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go and
+// reader.go, statement.go, read.go and load.go (reading), writer.go, alone.go and
+// transaction.go (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go and
 // collection.go (what a record brings with it), all.go (many at once),
 // guard.go, veil.go and admit.go (what an account sees and is told, and may write),
 // calculate.go and recache.go (what formulas compute), dump.go and import.go

@@ -37,6 +37,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	if err != nil {
 		return nil, err
 	}
+	text += s.held(ctx, p)
 	if len(load) > 0 || p.needy { // else it is over at once
 		var done func()
 		ctx, done = s.timed(ctx)
@@ -116,6 +117,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if err != nil || q.Count == 0 {
 		return err
 	}
+	l.text += s.held(ctx, p)
 	ctx, done := s.timed(ctx)
 	defer done()
 	return s.read(ctx, func(r *session) error {

@@ -73,6 +73,9 @@ func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc)
 // new one, and work that another transaction was in the way of runs again too,
 // unless it has told somebody something by then.
 func (s *Store) read(ctx context.Context, work func(r *session) error) error {
+	if t := s.transactionOf(ctx); t != nil {
+		return t.read(ctx, work)
+	}
 	r, err := s.readers.borrow(ctx)
 	if err != nil {
 		return err

@@ -122,6 +122,41 @@ func (s *session) forgetFresh() (bool, error) {
 	return n > 0, err
 }
 
+// With returns a Store of other classes in the same database: it shares the
+// connections and the queue of writes, and may be used beside this one once
+// Upgrade has brought the tables up to it. The system classes of this Store
+// must be among its classes. The error is a *SchemaError when the classes
+// contradict each other. Close of any of them closes all.
+func (s *Store) With(classes []*engine.Class) (*Store, error) {
+	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, writer: s.writer}
+	n.cfg.Classes = classes
+	if err := n.layOut(classes); err != nil {
+		return nil, err
+	}
+	for _, p := range n.plans {
+		p.write(n.traits)
+	}
+	return n, nil
+}
+
+// Upgrade brings the tables up to the classes of a Store that With made, in
+// one transaction, between the writes of all others. After an error nothing has
+// changed; it is a *SchemaError when the classes contradict what is stored.
+func (s *Store) Upgrade(ctx context.Context) error {
+	var last error
+	err := s.writer.do(ctx, func(w *session) error {
+		if last = s.passGuard(ctx, w.conn); last == nil {
+			last = s.upgradeIn(ctx, w.conn)
+		}
+		return last
+	})
+	var refused *SchemaError
+	if err != nil && errors.As(last, &refused) {
+		return refused
+	}
+	return err
+}
+
 // Ping tells whether the database is away: the error is Unavailable then. One
 // that is only busy until ctx ends is not.
 func (s *Store) Ping(ctx context.Context) error {

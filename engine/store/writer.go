@@ -21,7 +21,9 @@ const (
 // Where transactions share a commit, it commits together what waits at the
 // same time: the first job of a batch runs plainly, the others behind a
 // savepoint each, then one commit, then all are answered. A lone job pays for
-// nothing of this. Elsewhere each job is alone in its transaction (alone.go).
+// nothing of this. Elsewhere each job is alone in its transaction (alone.go). A
+// transaction of several calls has the goroutine and its connection to itself
+// until it ends (transaction.go).
 type writer struct {
 	store  *Store
 	jobs   chan *job
@@ -37,7 +39,8 @@ type writer struct {
 type job struct {
 	ctx    context.Context
 	work   func(w *session) error
-	single bool // one statement writes: that is a transaction by itself
+	single bool         // one statement writes: that is a transaction by itself
+	whole  *transaction // of several calls, instead of work; nil for a job
 	state  atomic.Int32
 	result chan error
 }
@@ -72,6 +75,9 @@ func (w *writer) statement(ctx context.Context, work func(w *session) error) err
 
 func (w *writer) wait(j *job) error {
 	ctx := j.ctx
+	if t := w.store.transactionOf(ctx); t != nil {
+		return t.write(j)
+	}
 	if err := ctx.Err(); err != nil {
 		return ended(err)
 	}
@@ -118,26 +124,40 @@ func (w *writer) close() {
 func (w *writer) run(s *session) {
 	defer s.disconnect()
 	for j := range w.jobs {
-		switch {
-		case !j.state.CompareAndSwap(queued, started):
-		case w.traits.Batch == 1:
-			j.result <- w.alone(s, j)
-		default:
-			w.batch(s, j)
+		if !j.state.CompareAndSwap(queued, started) {
+			continue
+		}
+		for j != nil {
+			j = w.serve(s, j)
 		}
 	}
 }
 
-// batch runs first and whatever waits behind it, as one commit.
-func (w *writer) batch(s *session, first *job) {
+// serve runs a job, and what may share its commit. It returns a job that it took
+// from the queue and that may not.
+func (w *writer) serve(s *session, j *job) (next *job) {
+	switch {
+	case j.whole != nil:
+		j.result <- w.own(s, j)
+	case w.traits.Batch == 1:
+		j.result <- w.alone(s, j)
+	default:
+		return w.batch(s, j)
+	}
+	return nil
+}
+
+// batch runs first and whatever waits behind it, as one commit, up to a job that
+// must be by itself.
+func (w *writer) batch(s *session, first *job) (next *job) {
 	if err := s.exec(w.traits.Begin); err != nil {
 		first.result <- w.store.failed(first.ctx, s, err)
-		return
+		return nil
 	}
 	if err := w.store.failed(first.ctx, s, w.together(s, first)); err != nil {
 		w.rollback(s)
 		first.result <- err
-		return
+		return nil
 	}
 	batch := []*job{first}
 	for since := time.Now(); len(batch) < w.traits.Batch && time.Since(since) < batchTime; {
@@ -145,11 +165,15 @@ func (w *writer) batch(s *session, first *job) {
 		if j == nil {
 			break
 		}
+		if j.whole != nil {
+			next = j
+			break
+		}
 		lost, err := w.join(s, j)
 		if lost {
 			w.rollback(s)
 			answer(append(batch, j), err)
-			return
+			return nil
 		}
 		if err != nil {
 			j.result <- err
@@ -163,6 +187,7 @@ func (w *writer) batch(s *session, first *job) {
 		err = w.store.failed(context.Background(), s, err)
 	}
 	answer(batch, err)
+	return next
 }
 
 func answer(jobs []*job, err error) {

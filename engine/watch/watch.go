@@ -1,39 +1,52 @@
 // Package watch tells which files changed. It owns the file notification
-// library and knows folders, paths and a callback: not what is in the files,
-// nor what to do about it.
+// library and knows folders, links, paths and a callback: not what is in the
+// files, nor what to do about it.
+//
+// It hears of changes in two ways. The system notifies of what happens in
+// folders (notify.go), at once, where it can: not over a network, not in some
+// containers, and not beyond a number of folders. And everything that is known
+// is looked at every two seconds (tree.go), which finds the rest.
 package watch
 
 import (
 	"errors"
-	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
-	"sort"
-	"strings"
+	"slices"
 	"sync"
 	"time"
-
-	"github.com/fsnotify/fsnotify"
 )
 
 // Config says what to watch.
 type Config struct {
-	Dir      string               // folder, watched with all that is below it
-	Changed  func(paths []string) // called with absolute paths, sorted; never twice at a time
-	Log      *slog.Logger         // told when changes may have been missed, default slog.Default()
-	Debounce time.Duration        // quiet time before Changed is called, default 25 ms
-	MaxWait  time.Duration        // the call comes after this time at the latest, default 250 ms
+	Dir      string                 // folder, watched with all that is below it, also through links
+	Skip     []string               // folders that are left out, absolute
+	Wanted   func(path string) bool // whether a change of a file matters, by its path; nil: that of any does
+	Changed  func(paths []string)   // called with absolute paths, sorted; never twice at a time
+	Log      *slog.Logger           // told when changes may come late, default slog.Default()
+	Debounce time.Duration          // quiet time before Changed is called, default 25 ms
+	MaxWait  time.Duration          // the call comes after this time at the latest, default 250 ms
+	Poll     time.Duration          // how often everything is looked at, default 2 s; less often when that takes long
+	PollOnly bool                   // the system is not asked to notify
 }
 
 // Watcher watches until it is closed.
 type Watcher struct {
 	config Config
-	source *fsnotify.Watcher
+	notify *notifier
 	stop   chan struct{}
 	done   sync.WaitGroup
 	once   sync.Once
+
+	mu   sync.Mutex // of tree
+	tree *tree
 }
+
+// pollShare is the part of the time that looking at everything may take: one
+// part in so many.
+const pollShare = 50
 
 // New starts watching. Folders are watched, never single files, because
 // editors put a new file in the place of the old one. The error says why the
@@ -48,139 +61,133 @@ func New(c Config) (*Watcher, error) {
 	if c.MaxWait <= 0 {
 		c.MaxWait = 250 * time.Millisecond
 	}
+	if c.Poll <= 0 {
+		c.Poll = 2 * time.Second
+	}
+	if c.Wanted == nil {
+		c.Wanted = func(string) bool { return true }
+	}
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
-	source, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, err
-	}
-	w := &Watcher{config: c, source: source, stop: make(chan struct{})}
 	abs, err := filepath.Abs(c.Dir)
 	if err == nil {
 		_, err = os.Stat(abs)
 	}
-	if err == nil {
-		_, err = w.add(abs)
-	}
 	if err != nil {
-		_ = source.Close()
 		return nil, err
 	}
+	w := &Watcher{config: c, notify: newNotifier(c), stop: make(chan struct{})}
+	w.tree = newTree(abs, c, w.notify)
+	w.tree.scan(map[string]bool{})
 	w.done.Go(w.run)
 	return w, nil
+}
+
+// Follow has files watched, besides, that are outside of the folder or in
+// folders that are left out, until the next call. They need not be there.
+func (w *Watcher) Follow(files []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tree.follow(files)
 }
 
 // Close stops watching and waits for a Changed that runs.
 func (w *Watcher) Close() error {
 	w.once.Do(func() { close(w.stop) })
 	w.done.Wait()
-	return w.source.Close()
+	return w.notify.close()
 }
 
-// add watches a folder and those below it, and returns the files in them. What
-// vanishes meanwhile is passed over.
-func (w *Watcher) add(dir string) (files []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil
-		case err != nil:
-			return err
-		case path != dir && ignored(path):
-			if d.IsDir() {
-				return filepath.SkipDir
-			}
-			return nil
-		case !d.IsDir():
-			files = append(files, path)
-			return nil
-		}
-		if err := w.source.Add(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
-	})
-	return files, err
+// round is what has changed since Changed was last called.
+type round struct {
+	paths    map[string]bool
+	deadline time.Time // by which Changed is called; zero while nothing has changed
+	timer    *time.Timer
+	calling  chan struct{} // closed when Changed returns; nil while it does not run
+	due      bool          // it is to be called as soon as it has returned
 }
 
-// ignored reports whether a name is an editor's own, or hidden. node_modules
-// is left out too: it is large, and no service of ours reads it.
-func ignored(path string) bool {
-	name := filepath.Base(path)
-	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".swp") ||
-		strings.HasSuffix(name, ".swx") || strings.HasPrefix(name, "#") || name == "4913" || name == "node_modules"
-}
-
-// run collects events and reports them when it has become quiet.
+// run collects changes and reports them when it has become quiet.
 func (w *Watcher) run() {
-	pending := map[string]bool{}
-	timer := time.NewTimer(time.Hour)
-	timer.Stop()
-	defer timer.Stop()
-	var deadline time.Time
+	r := &round{paths: map[string]bool{}, timer: time.NewTimer(time.Hour)}
+	r.timer.Stop()
+	defer r.timer.Stop()
+	poll := time.NewTimer(w.config.Poll)
+	defer poll.Stop()
+	events, failures := w.notify.channels()
 	for {
 		select {
 		case <-w.stop:
-			return
-		case e, ok := <-w.source.Events:
-			if !ok {
-				return
+			if r.calling != nil {
+				<-r.calling
 			}
-			if !w.event(e, pending) {
+			return
+		case e, open := <-events:
+			switch {
+			case !open:
+				events = nil
+			case w.heard(e, r):
+				w.await(r)
+			}
+		case err, open := <-failures:
+			if !open {
+				failures = nil
 				continue
 			}
-			now := time.Now()
-			if len(pending) > 0 && deadline.IsZero() {
-				deadline = now.Add(w.config.MaxWait)
+			w.notify.failed(err)
+			w.scan(r)
+		case <-poll.C:
+			poll.Reset(max(w.config.Poll, pollShare*w.scan(r)))
+		case <-r.timer.C:
+			w.report(r)
+		case <-r.calling:
+			if r.calling = nil; r.due {
+				w.report(r)
 			}
-			timer.Reset(min(w.config.Debounce, max(0, deadline.Sub(now))))
-		case err, ok := <-w.source.Errors:
-			if !ok {
-				return
-			}
-			w.fail(err)
-		case <-timer.C:
-			if len(pending) > 0 {
-				w.config.Changed(sorted(pending))
-			}
-			pending, deadline = map[string]bool{}, time.Time{}
 		}
 	}
 }
 
-// event takes over what an event says; false when it says nothing.
-func (w *Watcher) event(e fsnotify.Event, pending map[string]bool) bool {
-	if e.Op == fsnotify.Chmod || ignored(e.Name) {
-		return false
-	}
-	pending[e.Name] = true
-	if !e.Has(fsnotify.Create) {
-		return true
-	}
-	info, err := os.Stat(e.Name)
-	if err != nil || !info.IsDir() {
-		return true
-	}
-	files, err := w.add(e.Name) // what was put there before we watched
-	if err != nil {
-		w.fail(err)
-	}
-	for _, f := range files {
-		pending[f] = true
-	}
-	return true
+// heard takes over what an event says; false when it says nothing.
+func (w *Watcher) heard(e event, r *round) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return e.Op != attributes && w.tree.event(e.Name, r.paths)
 }
 
-func (w *Watcher) fail(err error) {
-	w.config.Log.Warn("changed files may have been missed", "error", err)
+// scan looks at everything, and returns how long it took.
+func (w *Watcher) scan(r *round) time.Duration {
+	began, before := time.Now(), len(r.paths)
+	w.mu.Lock()
+	w.tree.scan(r.paths)
+	w.mu.Unlock()
+	if len(r.paths) > before {
+		w.await(r)
+	}
+	return time.Since(began)
 }
 
-func sorted(set map[string]bool) []string {
-	paths := make([]string, 0, len(set))
-	for p := range set {
-		paths = append(paths, p)
+// await has the changes reported when nothing has happened for a while, and
+// soon in any case.
+func (w *Watcher) await(r *round) {
+	now := time.Now()
+	if r.deadline.IsZero() {
+		r.deadline = now.Add(w.config.MaxWait)
 	}
-	sort.Strings(paths)
-	return paths
+	r.timer.Reset(min(w.config.Debounce, max(0, r.deadline.Sub(now))))
+}
+
+// report calls Changed, unless it still runs: then afterwards.
+func (w *Watcher) report(r *round) {
+	if r.due = r.calling != nil; r.due || len(r.paths) == 0 {
+		return
+	}
+	paths := slices.Sorted(maps.Keys(r.paths))
+	r.paths, r.deadline, r.calling = map[string]bool{}, time.Time{}, make(chan struct{})
+	returned := r.calling
+	w.done.Go(func() {
+		defer close(returned)
+		w.config.Changed(paths)
+	})
 }

@@ -1,9 +1,13 @@
 package watch
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 )
@@ -13,28 +17,52 @@ type heard struct {
 	t    *testing.T
 	dir  string
 	sets chan []string
+	w    *Watcher
+	log  bytes.Buffer
 }
 
-func listen(t *testing.T) *heard {
+// ways runs a test with what the system notifies of alone, and with looking at
+// everything alone.
+func ways(t *testing.T, test func(t *testing.T, c Config)) {
+	t.Run("notified", func(t *testing.T) { t.Parallel(); test(t, Config{Poll: time.Hour}) })
+	t.Run("polled", func(t *testing.T) { t.Parallel(); test(t, Config{Poll: 10 * time.Millisecond, PollOnly: true}) })
+}
+
+// listen watches a folder that make has filled.
+func listen(t *testing.T, c Config, make func(h *heard)) *heard {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &heard{t: t, dir: dir, sets: make(chan []string, 1000)}
+	h := &heard{t: t, dir: filepath.Join(dir, "app"), sets: newSets()}
 	h.write("old.js", "1")
 	h.write("sub/deep/old.js", "1")
-	w, err := New(Config{Dir: dir, Changed: func(p []string) { h.sets <- p }})
-	if err != nil {
+	if make != nil {
+		make(h)
+	}
+	if c.Dir == "" {
+		c.Dir = h.dir
+	} else {
+		c.Dir = h.path(c.Dir)
+	}
+	for i, s := range c.Skip {
+		c.Skip[i] = h.path(s)
+	}
+	c.Log = slog.New(slog.NewTextHandler(&h.log, nil))
+	c.Changed = func(p []string) { h.sets <- p }
+	if h.w, err = New(c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := w.Close(); err != nil {
+		if err := h.w.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return h
 }
+
+func newSets() chan []string { return make(chan []string, 1000) }
 
 func (h *heard) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
@@ -46,6 +74,11 @@ func (h *heard) write(name, text string) {
 	if err := os.WriteFile(h.path(name), []byte(text), 0o644); err != nil {
 		h.t.Fatal(err)
 	}
+}
+
+func (h *heard) rename(from, to string) {
+	h.t.Helper()
+	h.do(os.Rename(h.path(from), h.path(to)))
 }
 
 func (h *heard) do(err error) {
@@ -79,72 +112,166 @@ func (h *heard) expect(names ...string) []string {
 	}
 }
 
+// later lets time pass in which the clock of files surely moves on.
+func later() { time.Sleep(12 * time.Millisecond) }
+
 func TestSavePatterns(t *testing.T) {
-	for name, save := range map[string]func(h *heard){
-		"in place":       func(h *heard) { h.write("old.js", "2") },
-		"deep":           func(h *heard) { h.write("sub/deep/old.js", "2"); h.write("old.js", "2") },
-		"rename over":    func(h *heard) { h.write("x.tmp", "2"); h.do(os.Rename(h.path("x.tmp"), h.path("old.js"))) },
-		"delete, create": func(h *heard) { h.do(os.Remove(h.path("old.js"))); h.write("old.js", "2") },
-		"backup, create": func(h *heard) {
-			h.do(os.Rename(h.path("old.js"), h.path("old.js~")))
-			h.write("old.js", "2")
+	for name, save := range map[string]func(h *heard, text string){
+		"in place":    func(h *heard, text string) { h.write("old.js", text) },
+		"deep":        func(h *heard, text string) { h.write("sub/deep/old.js", text); h.write("old.js", text) },
+		"rename over": func(h *heard, text string) { h.write("x.tmp", text); h.rename("x.tmp", "old.js") },
+		"rename of a hidden file over": func(h *heard, text string) {
+			h.write(".old.js.tmp", text)
+			h.rename(".old.js.tmp", "old.js")
+		},
+		"delete, create": func(h *heard, text string) { h.do(os.Remove(h.path("old.js"))); h.write("old.js", text) },
+		"backup, create (vim)": func(h *heard, text string) {
+			h.write("4913", "")
+			h.do(os.Remove(h.path("4913")))
+			h.rename("old.js", "old.js~")
+			h.write("old.js", text)
 			h.do(os.Remove(h.path("old.js~")))
 		},
-		"append, appends": func(h *heard) { h.write("old.js", "2"); h.write("old.js", "23"); h.write("old.js", "234") },
+		"lock, save, unlock (emacs)": func(h *heard, text string) {
+			h.do(os.Symlink("user@host.1234", h.path(".#old.js")))
+			h.write("#old.js#", text)
+			h.rename("old.js", "old.js~")
+			h.write("old.js", text)
+			h.do(os.Remove(h.path(".#old.js")))
+			h.do(os.Remove(h.path("#old.js#")))
+		},
+		"safe write (JetBrains)": func(h *heard, text string) {
+			h.write("old.js___jb_tmp___", text)
+			h.rename("old.js", "old.js___jb_old___")
+			h.rename("old.js___jb_tmp___", "old.js")
+			h.do(os.Remove(h.path("old.js___jb_old___")))
+		},
+		"append, appends": func(h *heard, text string) { h.write("old.js", "2"); h.write("old.js", "23"); h.write("old.js", text) },
+		"hard link": func(h *heard, text string) {
+			h.write("y.tmp", text)
+			h.do(os.Remove(h.path("old.js")))
+			h.do(os.Link(h.path("y.tmp"), h.path("old.js")))
+			h.do(os.Remove(h.path("y.tmp")))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := listen(t)
-			for range 3 { // the first save must not blind the watcher
-				save(h)
-				h.expect("old.js")
-			}
+			ways(t, func(t *testing.T, c Config) {
+				c.Wanted = func(path string) bool { return filepath.Ext(path) == ".js" }
+				h := listen(t, c, nil)
+				for i := range 3 { // the first save must not blind the watcher
+					later()
+					save(h, fmt.Sprint("text", i))
+					for _, path := range h.expect("old.js") {
+						if filepath.Ext(path) != ".js" {
+							t.Errorf("reported %s", path)
+						}
+					}
+				}
+			})
 		})
 	}
 }
 
 func TestNewFolder(t *testing.T) {
-	h := listen(t)
-	h.write("new/a/b.js", "1")
-	h.expect("new", "new/a/b.js")
-	h.write("new/a/b.js", "2")
-	h.write("new/a/c.js", "2")
-	h.expect("new/a/b.js", "new/a/c.js")
-	h.do(os.RemoveAll(h.path("new")))
-	h.expect("new")
-	h.write("new/a/b.js", "3")
-	h.expect("new/a/b.js")
+	ways(t, func(t *testing.T, c Config) {
+		h := listen(t, c, nil)
+		h.write("new/a/b.js", "1")
+		h.expect("new", "new/a/b.js")
+		later()
+		h.write("new/a/b.js", "22")
+		h.write("new/a/c.js", "2")
+		h.expect("new/a/b.js", "new/a/c.js")
+		h.do(os.RemoveAll(h.path("new")))
+		h.expect("new")
+		h.write("new/a/b.js", "3")
+		h.expect("new/a/b.js")
+		h.rename("new", "newer")
+		h.expect("new", "newer/a/b.js")
+		later()
+		h.write("newer/a/b.js", "4444")
+		h.expect("newer/a/b.js")
+	})
 }
 
 func TestIgnored(t *testing.T) {
-	h := listen(t)
-	for _, n := range []string{".hidden", ".git/x", "a.js~", ".a.js.swp", "4913", "#a#", "node_modules/m/x.js"} {
-		h.write(n, "1")
-	}
-	h.do(os.Chmod(h.path("old.js"), 0o600))
-	h.write("last.js", "1")
-	if all := h.expect("last.js"); len(slices.Compact(all)) != 1 {
-		t.Errorf("reported %v", all)
-	}
+	ways(t, func(t *testing.T, c Config) {
+		c.Wanted = func(path string) bool { return filepath.Ext(path) != ".db" }
+		c.Skip = []string{"files"}
+		h := listen(t, c, nil)
+		for _, n := range []string{".hidden", ".git/x", "a.js~", ".a.js.swp", "4913", "#a#", "node_modules/m/x.js", "x.db", "files/x.js"} {
+			h.write(n, "1")
+		}
+		h.do(os.Chmod(h.path("old.js"), 0o600))
+		h.write("last.js", "1")
+		if all := h.expect("last.js"); len(slices.Compact(all)) != 1 {
+			t.Errorf("reported %v", all)
+		}
+	})
 }
 
 // A writer that never pauses must not keep the report back.
 func TestMaxWait(t *testing.T) {
-	h := listen(t)
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			case <-time.After(5 * time.Millisecond):
-				_ = os.WriteFile(h.path("busy.js"), []byte{byte(i)}, 0o644)
+	ways(t, func(t *testing.T, c Config) {
+		h := listen(t, c, nil)
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Millisecond):
+					_ = os.WriteFile(h.path("busy.js"), []byte{byte(i)}, 0o644)
+				}
 			}
+		}()
+		h.expect("busy.js")
+		close(stop)
+		<-stopped
+	})
+}
+
+// What changes while Changed runs is reported when it has returned, once.
+func TestChangedRunsOnce(t *testing.T) {
+	dir := t.TempDir()
+	var mu sync.Mutex
+	calls, running := 0, 0
+	release, entered := make(chan struct{}), make(chan struct{}, 10)
+	w, err := New(Config{Dir: dir, Changed: func([]string) {
+		mu.Lock()
+		calls, running = calls+1, running+1
+		if running > 1 {
+			t.Error("called twice at a time")
 		}
-	}()
-	h.expect("busy.js")
-	close(stop)
-	<-stopped
+		mu.Unlock()
+		entered <- struct{}{}
+		<-release
+		mu.Lock()
+		running--
+		mu.Unlock()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	save := func(name string) {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	save("a.js")
+	<-entered
+	save("b.js")
+	time.Sleep(100 * time.Millisecond)
+	save("c.js")
+	time.Sleep(100 * time.Millisecond)
+	close(release)
+	<-entered
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if calls != 2 {
+		t.Errorf("called %d times, want 2", calls)
+	}
 }
 
 func TestNewRefuses(t *testing.T) {

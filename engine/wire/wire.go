@@ -22,9 +22,12 @@ const MaxDepth = 512
 // json.Number, []any or engine.Fields. Of names given twice both are kept; the
 // last counts. A byte order mark before the value is passed over. The error is
 // Invalid with reason "json" and tells the line and column.
-func Decode(data []byte) (any, error) {
+func Decode(data []byte) (any, error) { return DecodeTo(MaxDepth, data) }
+
+// DecodeTo is Decode for JSON that is nested to another depth.
+func DecodeTo(depth int, data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	d := decoder{src: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
+	d := decoder{most: depth, src: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
 	v, err := d.value(0)
 	if err == nil {
 		if _, err = d.src.ReadToken(); err == io.EOF {
@@ -62,14 +65,15 @@ func Position(data []byte, offset int) (line, column int) {
 }
 
 type decoder struct {
+	most  int // levels
 	src   *jsontext.Decoder
 	last  engine.Fields // the object read last: its neighbour often has the same names
 	depth int           // of last
 }
 
 func (d *decoder) value(depth int) (any, error) {
-	if depth > MaxDepth {
-		return nil, engine.Errorf(engine.Invalid, "json", "the JSON is nested deeper than %d levels", MaxDepth)
+	if depth > d.most {
+		return nil, engine.Errorf(engine.Invalid, "json", "the JSON is nested deeper than %d levels", d.most)
 	}
 	switch k := d.src.PeekKind(); k {
 	case '0':

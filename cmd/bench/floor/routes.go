@@ -60,6 +60,7 @@ func routes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
 	})
 	r.HandleFunc("/rest/hello", pool.serve(pool.hello))
 	r.HandleFunc("/rest/query", pool.serve(pool.query))
+	bare(ctx, r, n)
 	return r
 }
 

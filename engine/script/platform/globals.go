@@ -8,7 +8,22 @@ type builder func(p *Platform) goja.Value
 // globals lists the globals by name.
 func globals() map[string]builder {
 	return map[string]builder{
-		"global": func(p *Platform) goja.Value { return p.js.GlobalObject() },
+		"global":      func(p *Platform) goja.Value { return p.js.GlobalObject() },
+		"atob":        atob,
+		"btoa":        btoa,
+		"performance": performance,
+
+		"Buffer":          exported("buffer", "Buffer"),
+		"TextEncoder":     exported("#encoding", "TextEncoder"),
+		"TextDecoder":     exported("#encoding", "TextDecoder"),
+		"URL":             exported("#url", "URL"),
+		"URLSearchParams": exported("#url", "URLSearchParams"),
+		"DOMException":    exported("#event", "DOMException"),
+		"Event":           exported("#event", "Event"),
+		"CustomEvent":     exported("#event", "CustomEvent"),
+		"EventTarget":     exported("#event", "EventTarget"),
+		"AbortController": exported("#event", "AbortController"),
+		"AbortSignal":     exported("#event", "AbortSignal"),
 	}
 }
 

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"embed"
+	"maps"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -16,17 +17,29 @@ type module struct {
 	file   string  // within modules, without .js
 	native builder // what the file gets as native; nil for nothing
 	build  builder // instead of a file
+	own    string  // what the host has under this name, instead of a file
+
+	of, member string // the member of another module, instead of a file
 }
 
-// modules lists the built-in modules by canonical name: Node's without
-// "node:", the ancestor's as its framework 4 has them.
+// modules lists the built-in modules by canonical name: ours and Node's,
+// without "node:". Those of the ancestor are in ancestor.go. Those whose name
+// begins with # are for our own files alone.
 func modules() map[string]module {
-	return map[string]module{
-		"path": {file: "path"},
+	all := map[string]module{
+		"restsrv": {own: "restsrv"},
+
+		"path":      {file: "path"},
+		"buffer":    {file: "buffer", native: bufferNative},
+		"#encoding": {file: "encoding", native: decoderNative},
+		"#url":      {file: "weburl", native: urlNative},
+		"#event":    {file: "event", native: eventNative},
 	}
+	maps.Copy(all, nodeModules())
+	return all
 }
 
-var moduleTable = modules()
+var moduleTable = everyModule()
 
 // canonical finds the name that a module is listed under: node:path is path,
 // @iondv/core/IonError is core/IonError, and .js may follow.
@@ -34,6 +47,9 @@ func canonical(name string) (string, bool) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "node:"), ".js")
 	if _, ok := moduleTable[name]; ok {
 		return name, true
+	}
+	if old, ok := spellingTable[name]; ok {
+		return old, true
 	}
 	if twin, ok := strings.CutPrefix(name, "@iondv/"); ok {
 		for _, n := range []string{twin, "modules/" + twin} {
@@ -47,8 +63,8 @@ func canonical(name string) (string, bool) {
 
 // HasModule reports whether there is a built-in module of that name.
 func HasModule(name string) bool {
-	_, ok := canonical(name)
-	return ok
+	name, ok := canonical(name)
+	return ok && name[0] != '#'
 }
 
 // Module returns the exports of a built-in module, made when first asked for;
@@ -63,12 +79,23 @@ func (p *Platform) Module(name string) goja.Value {
 	}
 	record := p.js.NewObject()
 	p.modules[name] = record // a cycle sees what is there so far
-	m := moduleTable[name]
-	if m.build != nil {
+	done := false
+	defer func() {
+		if !done {
+			delete(p.modules, name) // what threw is made anew next time
+		}
+	}()
+	switch m := moduleTable[name]; {
+	case m.own != "":
+		_ = record.Set("exports", p.host.Own(m.own))
+	case m.build != nil:
 		_ = record.Set("exports", m.build(p))
-	} else {
+	case m.of != "":
+		_ = record.Set("exports", p.Module(m.of).(*goja.Object).Get(m.member))
+	default:
 		p.run(m, record)
 	}
+	done = true
 	return record.Get("exports")
 }
 

@@ -11,7 +11,7 @@ type patch struct {
 
 // patches lists them; at most 64, in an order that each may rely on.
 func patches() []patch {
-	return []patch{}
+	return polyfills()
 }
 
 var patchTable = patches()

@@ -40,6 +40,9 @@ type Host interface {
 	// Later calls f in a turn not before d has passed, in the present
 	// asynchronous context. The function returned prevents that.
 	Later(d time.Duration, f func()) (cancel func())
+	// Describe tells of an Error for people: its text, then a line "\tat f
+	// (file:line:column)" for each call that was open in the script.
+	Describe(err *goja.Object) string
 	// Log writes one line to the log of the service, with the request.
 	Log(level slog.Level, text string)
 	// Provide has the built-ins guarded, or made, that a source text names: our
@@ -47,6 +50,9 @@ type Host interface {
 	Provide(text string)
 	// Settings are those of the process.
 	Settings() *Settings
+	// Own makes the exports of a module that is not the platform's: restsrv, and
+	// Service, which is the base of the ancestor's services.
+	Own(name string) goja.Value
 }
 
 // Settings are what scripts may reach outside of the application, and how much
@@ -72,6 +78,8 @@ type Platform struct {
 	js      *goja.Runtime
 	modules map[string]goja.Value // by canonical name
 	patched needs
+
+	inspectSym *goja.Symbol
 }
 
 // New prepares a Platform; it makes nothing yet.

@@ -19,6 +19,13 @@ func TestRepository(t *testing.T) {
 	})
 }
 
+// TestInTransactions shows that calls do in a transaction what they do alone.
+func TestInTransactions(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		return storetest.Whole{Repository: openAt(t, pgtest.Database(t), classes...)}
+	}, "create", "update", "save", "loading", "nested records", "collections", "all that a filter finds", "numbers", "concurrency")
+}
+
 // openAt opens a store for the rest of the test.
 func openAt(t testing.TB, url string, classes ...*engine.Class) *store.Store {
 	t.Helper()

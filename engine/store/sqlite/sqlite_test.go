@@ -16,6 +16,14 @@ func TestRepository(t *testing.T) {
 	})
 }
 
+// TestInTransactions shows that calls do in a transaction what they do alone.
+func TestInTransactions(t *testing.T) {
+	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		return storetest.Whole{Repository: openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)}
+	}, "values", "create", "list", "update", "save", "inheritance", "loading", "nested records", "collections", "changed keys",
+		"all that a filter finds", "numbers", "trackers", "files", "aggregation", "formulas", "guard", "concurrency")
+}
+
 // openAt opens a store for the rest of the test.
 func openAt(t testing.TB, path string, classes ...*engine.Class) *store.Store {
 	t.Helper()

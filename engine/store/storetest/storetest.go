@@ -66,6 +66,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"formulas", calculateTests},
 		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests)},
 		{"concurrency", concurrencyTests},
+		{"transactions", transactionTests},
 	}
 	for _, g := range groups {
 		if len(only) > 0 && !slices.Contains(only, g.name) {

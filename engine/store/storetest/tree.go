@@ -48,14 +48,18 @@ func treeReading(t *testing.T, open Open) {
 		_, err := f.Get(t.Context(), through, "c")
 		fails(t, err, engine.NotFound, "unknown-object")
 	}
+	var listed []*engine.Item
 	err := f.List(t.Context(), all(f.thing), func(it *engine.Item) error {
-		want := map[string]*engine.Class{"t": f.thing, "c": f.car, "b": f.bus, "h": f.house}[it.ID]
-		same(t, "listed "+it.ID, it.Class, want)
-		same(t, "listed "+it.ID, it.Values, get(t, f, want, it.ID).Values)
+		listed = append(listed, it.Clone())
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, it := range listed {
+		want := map[string]*engine.Class{"t": f.thing, "c": f.car, "b": f.bus, "h": f.house}[it.ID]
+		same(t, "listed "+it.ID, it.Class, want)
+		same(t, "listed "+it.ID, it.Values, get(t, f, want, it.ID).Values)
 	}
 	q := all(f.car)
 	q.Filter = &engine.Filter{Op: engine.OpNot, Args: []*engine.Filter{Compare(engine.OpEq, f.car.Property("wheels"), int64(4))}}

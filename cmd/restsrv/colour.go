@@ -1,0 +1,40 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// colours reports whether what is written to w may be coloured: at a terminal,
+// where nobody said NO_COLOR (no-color.org).
+func colours(s stdio, w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+}
+
+const (
+	red      = "\x1b[31m"
+	green    = "\x1b[32m"
+	faint    = "\x1b[2m"
+	noColour = "\x1b[0m"
+)
+
+// coloured shows the line of an excerpt that is meant, and its caret, in red.
+func coloured(excerpt string, yes bool) string {
+	if !yes {
+		return excerpt
+	}
+	lines := strings.Split(excerpt, "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, ">"), strings.HasPrefix(strings.TrimLeft(line, " "), "|"):
+			lines[i] = red + line + noColour
+		default:
+			lines[i] = faint + line + noColour
+		}
+	}
+	return strings.Join(lines, "\n")
+}

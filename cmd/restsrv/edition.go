@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"sort"
+	"strings"
+	"time"
+
+	"restsrv/builtin"
+	"restsrv/engine"
+	"restsrv/engine/access"
+	"restsrv/engine/account"
+	"restsrv/engine/deploy"
+	"restsrv/engine/gateway"
+	"restsrv/engine/meta"
+	"restsrv/engine/rest"
+	"restsrv/engine/script"
+	"restsrv/engine/session"
+	"restsrv/engine/store"
+)
+
+// edition is what is made of one reading of the application. The next one is
+// made beside it and takes its place in one step; requests under way finish on
+// the edition they began with. What must outlive editions belongs to the
+// server: the connections to the database and its queue of writes, failed
+// sign-ins, events, remembered requests, what scripts share. Some parts go on
+// to the next edition when nothing of theirs has changed.
+type edition struct {
+	*server
+	config   *deploy.Config
+	meta     *meta.Repository
+	reading  reading
+	warnings map[string]bool
+
+	store    *store.Store
+	accounts *account.Store
+	rules    rules
+	gate     *access.Repository // the store behind the gate
+	checker  *access.Checker
+	sessions *session.Sessions
+	oauth    *provider         // nil without one
+	gateways *gateway.Gateways // nil without any
+	runtime  *script.Runtime
+	scripts  *script.Manager
+	rest     *rest.Server
+}
+
+// newEdition makes the edition of an application, in the order of its parts.
+// before is the one that it is to follow, nil for none. Nothing that is seen
+// from outside has changed when it fails, nor when it succeeds but for the
+// tables, which are brought up to the classes last.
+func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edition, error) {
+	e := &edition{server: s, config: a.config, meta: a.meta, reading: a.reading, warnings: a.told}
+	parts := []func(context.Context, *edition) error{
+		e.openStore, e.openAccounts, e.openGate, e.openSessions, e.openOAuth, e.openGateways, e.openScripts, e.openRest, e.mount, e.upgrade,
+	}
+	for _, open := range parts {
+		if err := open(ctx, before); err != nil {
+			e.retire(before)
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+// use has an edition answer from now on, and ends the one before.
+func (s *server) use(e *edition) {
+	s.db.rules.Store(&e.rules)
+	if before := s.current.Swap(e); before != nil {
+		before.retire(e)
+	}
+}
+
+// retire gives up what an edition holds besides memory, but for what another
+// one has taken over. Requests under way go on.
+func (e *edition) retire(other *edition) {
+	if other == nil {
+		other = &edition{}
+	}
+	if e.scripts != nil {
+		e.scripts.Close()
+	}
+	if e.oauth != nil && e.oauth != other.oauth {
+		e.oauth.forget()
+	}
+	if e.gateways != nil && e.gateways != other.gateways {
+		e.gateways.Close()
+	}
+}
+
+// openStore is the store that the database was opened with, or another one for
+// other classes beside it.
+func (e *edition) openStore(_ context.Context, before *edition) (err error) {
+	e.store = e.db.store
+	if before != nil {
+		e.store, err = e.db.store.With(append(e.meta.Classes(), e.db.system.all()...))
+	}
+	return err
+}
+
+// upgrade brings the tables up to the classes; opening the database has done so
+// for the first edition.
+func (e *edition) upgrade(ctx context.Context, before *edition) error {
+	if before == nil {
+		return nil
+	}
+	err := e.store.Upgrade(ctx)
+	var refused *store.SchemaError
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w\n%s", err, schemaHint)
+	}
+	return err
+}
+
+// openAccounts are those of the edition before, with what they remember, when
+// nothing of theirs has changed.
+func (e *edition) openAccounts(_ context.Context, before *edition) (err error) {
+	c := e.config
+	switch {
+	case before == nil:
+		e.accounts = e.db.accounts
+	case before.config.TokenLifetime == c.TokenLifetime && before.config.CaseInsensitiveLogin == c.CaseInsensitiveLogin && enriched(before.config) == enriched(c):
+		e.accounts = before.accounts
+	default:
+		e.accounts, err = e.db.newAccounts(c)
+	}
+	return err
+}
+
+func (e *edition) openScripts(context.Context, *edition) (err error) {
+	e.runtime, err = e.server.scripts.With(scriptConfig(e.config, e.flags.watch, e.log))
+	return err
+}
+
+func (e *edition) openRest(context.Context, *edition) error {
+	handlers := e.sessions.Handlers()
+	var bearers engine.Authenticator
+	if e.oauth != nil {
+		bearers = e.oauth
+		maps.Copy(handlers, e.oauth.Handlers())
+	}
+	if e.gateways != nil {
+		for _, prefix := range e.gateways.Prefixes() {
+			handlers[prefix] = e.gateways
+		}
+	}
+	e.rest = rest.New(rest.Config{
+		Auth: e.proves(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate,
+		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.proves(bearers), TrustedProxies: e.config.TrustedProxies,
+		Files: engine.Files{Storage: e.db.files, Data: e.gate, Meta: e.meta},
+	})
+	return nil
+}
+
+// components are what ion://name in the options of a service may name. Those
+// that nothing needs yet stand as nil: services of the ancestor name them.
+func (e *edition) components() map[string]any {
+	all := map[string]any{
+		"dataRepo": e.store, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
+		"accounts": nil, "aclProvider": rights{e.checker, e.db.policy}, "auth": e.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
+		"fileStorage": e.db.files, "imageStorage": e.db.files, "settings": nil, "sysLog": nil,
+	}
+	e.config.AddNames(all)
+	return all
+}
+
+// mount builds every service. A script that cannot be loaded answers 503, or
+// what was last good of it in the edition before, and with -strict fails; a
+// builtin's options must be right.
+func (e *edition) mount(_ context.Context, before *edition) error {
+	modes := map[string]engine.AuthMode{}
+	mount := func(name string, svc engine.Service) error { return e.rest.Mount(name, modes[name], svc) }
+	e.scripts = script.NewManager(e.runtime, mount)
+	if before != nil {
+		e.scripts.Follow(before.scripts)
+	}
+	components := e.components()
+	var scripts []script.Service
+	for _, svc := range e.config.Services {
+		modes[svc.Name] = svc.Mode
+		options, err := deploy.Resolve(svc.Options, components)
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
+		}
+		env := &engine.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
+			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log}
+		if svc.Builtin == "" {
+			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: scriptLimits(svc.Limits)})
+			continue
+		}
+		if err := e.convert(svc, env, options); err != nil && e.flags.strict {
+			return err
+		}
+		built, err := builtin.Modules()[svc.Builtin](env, options)
+		if err == nil {
+			err = mount(svc.Name, built)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
+		}
+	}
+	if err := e.scripts.Add(scripts...); err != nil && e.flags.strict {
+		return err
+	}
+	return e.scripts.Lost()
+}
+
+// convert replaces options of the acceptor that name scripts by the converters
+// that these are. One that cannot be loaded fails until it is mended.
+func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Options) error {
+	if svc.Builtin != "acceptor" {
+		return nil
+	}
+	var failed error
+	plain := maps.Clone(options)
+	for name, value := range plain {
+		file, ok := value.(string)
+		if !ok || !strings.HasSuffix(file, ".js") && !strings.HasSuffix(file, ".mjs") {
+			continue
+		}
+		converter, err := e.scripts.AddConverter(script.Service{
+			Name: svc.Name + "." + name, File: file, Env: env, Options: plain,
+			Limits: scriptLimits(svc.Limits),
+		})
+		options[name] = converter
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// faults are what /readyz answers: services without a good version, and a
+// database that is away.
+func (e *edition) faults() []string {
+	var lines []string
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if e.db.store.Ping(ctx) != nil {
+		lines = append(lines, "the database is not available")
+	}
+	for name := range e.scripts.Faults() {
+		lines = append(lines, "service "+name+": its script cannot be loaded")
+	}
+	sort.Strings(lines)
+	return lines
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"crypto/sha256"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"restsrv/engine/deploy"
+)
+
+// reading is the content of what an application was read from, as hashes by
+// path. Scripts are not in it, but where they were found.
+type reading map[string]string
+
+// metaDir is the folder of class files, and typesDir that of user types.
+const (
+	metaDir  = "meta"
+	typesDir = "types"
+)
+
+// readingOf takes down what the application of a deploy.json is read from now.
+// config is what was read of it before, nil for nothing.
+func readingOf(file string, config *deploy.Config) reading {
+	r := reading{}
+	file, _ = filepath.Abs(file)
+	dir := filepath.Dir(file)
+	r["directory"], _ = filepath.EvalSymlinks(dir)
+	r.add(file)
+	for _, folder := range []string{dir, filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir)} {
+		entries, _ := os.ReadDir(folder)
+		for _, e := range entries {
+			if path := filepath.Join(folder, e.Name()); ofApplication(dir, path) {
+				r.add(path)
+			}
+		}
+	}
+	if config == nil {
+		return r
+	}
+	for _, path := range config.Read {
+		r.add(path)
+	}
+	if lacksScripts(config) {
+		again, _ := deploy.Load(file, known()) // they may be there by now, by another name
+		for _, svc := range again.Services {
+			r["script of "+svc.Name] = svc.Script
+		}
+	}
+	return r
+}
+
+func (r reading) add(path string) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return
+	}
+	sum := sha256.Sum256(text)
+	r[path] = string(sum[:])
+}
+
+// same reports whether another reading is of the same content.
+func (r reading) same(other reading) bool { return maps.Equal(r, other) }
+
+// ofApplication reports whether a file is one that applications are read from,
+// by its name and place, besides deploy.json and what that names.
+func ofApplication(dir, path string) bool {
+	name := filepath.Base(path)
+	switch filepath.Dir(path) {
+	case dir:
+		return filepath.Ext(name) == ".ini"
+	case filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir):
+		return strings.Contains(name, ".class.") || strings.Contains(name, ".type.")
+	}
+	return false
+}
+
+func lacksScripts(c *deploy.Config) bool {
+	for _, svc := range c.Services {
+		if svc.Missing {
+			return true
+		}
+	}
+	return false
+}
+
+// touches reports whether one of the changed paths, a file or a folder, may be
+// of what the edition was read from.
+func (e *edition) touches(changed []string) bool {
+	if lacksScripts(e.config) {
+		return true
+	}
+	meta := filepath.Join(e.config.Dir, metaDir)
+	for _, path := range changed {
+		if ofApplication(e.config.Dir, path) || above(path, meta) || path == filepath.Join(meta, typesDir) {
+			return true
+		}
+		for known := range e.reading {
+			if above(path, known) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// above reports whether a path is that of a file, or of a folder above it.
+func above(path, file string) bool {
+	rest, ok := strings.CutPrefix(file, path)
+	return ok && (rest == "" || rest[0] == filepath.Separator)
+}
+
+// wanted reports whether a file may be of an application, by its path.
+func (s *server) wanted(path string) bool {
+	switch filepath.Ext(path) {
+	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".yml", ".yaml", ".ini":
+		return true
+	}
+	return path == filepath.Join(s.started.Dir, s.started.File)
+}
+
+// storedFiles is the folder of contents, whose changes matter to nobody.
+func (s *server) storedFiles() string { return s.started.Abs("files") }

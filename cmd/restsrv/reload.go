@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"restsrv/engine/deploy"
+	"restsrv/engine/watch"
+)
+
+// maxReadings is how often an application is read because its files change
+// meanwhile.
+const maxReadings = 3
+
+// read reads the application. Its warnings go to the log, but for those that
+// the edition before gave already.
+func (s *server) read(before *edition) (*app, error) {
+	var told map[string]bool
+	if before != nil {
+		told = before.warnings
+	}
+	file := s.flags.config
+	for attempt := 1; ; attempt++ {
+		at := readingOf(file, nil)
+		a, err := loadApplication(file)
+		if now := readingOf(file, nil); !now.same(at) && attempt < maxReadings {
+			continue
+		}
+		a.reading, a.told = readingOf(file, a.config), map[string]bool{}
+		for _, w := range a.warnings {
+			if a.told[w.String()] = true; !told[w.String()] {
+				s.log.Warn(w.String())
+			}
+		}
+		return a, err
+	}
+}
+
+// reload takes over what has changed, everything that may have when changed is
+// nil. When deploy.json or classes are others, a new edition is made; else
+// scripts are loaded. What fails leaves everything as it was.
+func (s *server) reload(ctx context.Context, changed []string) {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	started, e := time.Now(), s.current.Load()
+	if changed != nil {
+		changed = append(slices.Clone(changed), s.missed...)
+	}
+	if changed == nil || s.failed || e.touches(changed) {
+		if !readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
+			err := s.renew(ctx, e)
+			if s.failed = err != nil; s.failed {
+				s.missed = changed
+				s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
+				return
+			}
+			s.missed = nil
+			now := s.current.Load()
+			s.log.Info("application reloaded", "changed", s.shown(changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
+				"took", time.Since(started).Round(time.Microsecond))
+			return
+		}
+		s.failed = false
+	}
+	s.missed = nil
+	e.scripts.Reload(changed)
+}
+
+// renew reads the application and has a new edition answer.
+func (s *server) renew(ctx context.Context, before *edition) error {
+	a, err := s.read(before)
+	if err != nil {
+		return err
+	}
+	e, err := s.newEdition(ctx, a, before)
+	if err != nil {
+		return err
+	}
+	if names := s.fixed(e.config); len(names) > 0 {
+		s.log.Warn("settings that have changed take effect when the server is started again", "settings", strings.Join(names, ", "))
+	}
+	s.use(e)
+	return nil
+}
+
+// fixed lists the settings that are others than at the start and cannot change
+// while the server runs.
+func (s *server) fixed(c *deploy.Config) []string {
+	was := s.started
+	var names []string
+	for _, setting := range []struct {
+		name    string
+		changed bool
+	}{
+		{"addr", s.listenAddr(c) != s.listenAddr(was)},
+		{"db", s.database(c) != s.database(was) || c.Pool != was.Pool || c.Synchronous != was.Synchronous},
+		{"headerTimeout", c.HeaderTimeout != was.HeaderTimeout},
+		{"idleTimeout", c.IdleTimeout != was.IdleTimeout},
+		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
+		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},
+		{"signIn", c.SignIn != was.SignIn},
+		{"audit", c.Audit != was.Audit},
+	} {
+		if setting.changed {
+			names = append(names, setting.name)
+		}
+	}
+	return names
+}
+
+// shown are paths as people know them: from the application directory on, and
+// not too many.
+func (s *server) shown(paths []string) string {
+	const most = 5
+	var names []string
+	for _, p := range paths {
+		if rel, err := filepath.Rel(s.started.Dir, p); err == nil {
+			p = filepath.ToSlash(rel)
+		}
+		names = append(names, p)
+	}
+	slices.Sort(names)
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+// reloads has the application reloaded on SIGHUP and, with -watch, when its
+// files are saved. The function returned ends that.
+func (s *server) reloads(ctx context.Context) (stop func(), err error) {
+	hup := make(chan os.Signal, 1)
+	signal.Notify(hup, syscall.SIGHUP)
+	var done sync.WaitGroup
+	done.Go(func() {
+		for range hup {
+			s.reload(ctx, nil)
+		}
+	})
+	deaf := func() {
+		signal.Stop(hup)
+		close(hup)
+		done.Wait()
+	}
+	if !s.flags.watch {
+		return deaf, nil
+	}
+	watcher, err := s.watch(ctx)
+	if err != nil {
+		deaf()
+		return nil, fmt.Errorf("-watch: %w", err)
+	}
+	return func() {
+		_ = watcher.Close() // nothing is to be done about its failure
+		deaf()
+	}, nil
+}
+
+// watch reloads what is saved.
+func (s *server) watch(ctx context.Context) (*watch.Watcher, error) {
+	var watcher *watch.Watcher
+	ready := make(chan struct{})
+	changed := func(paths []string) {
+		<-ready
+		s.reload(ctx, paths)
+		watcher.Follow(s.followed())
+	}
+	var err error
+	watcher, err = watch.New(watch.Config{Dir: s.started.Dir, Skip: []string{s.storedFiles()}, Wanted: s.wanted, Changed: changed, Log: s.log})
+	if err != nil {
+		return nil, err
+	}
+	watcher.Follow(s.followed())
+	close(ready)
+	return watcher, nil
+}
+
+// followed are the files that matter wherever they are: in node_modules, or
+// with names that are not watched.
+func (s *server) followed() []string {
+	e := s.current.Load()
+	return append(e.scripts.Files(), e.config.Read...)
+}

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/script"
+)
+
+const testUsage = `restsrv test runs the tests beside the scripts: files *.test.js and *.test.ts in
+the folder scripts and in those of the services. Each file has a database of its
+own, which is thrown away: the classes, the inline objects and the accounts of
+the folder acl are there, and what its tests write stays for the tests after them
+in the file. The database and the files of the application are not touched.
+
+  restsrv test                        run all
+  restsrv test scripts/echo.test.js   run one file
+  restsrv test -run 'echo > answers'  run the tests whose names match
+
+A test is test('name', async () => { ... }) and fails by throwing, as assert does.
+There are describe, before, after, beforeEach, afterEach, test.skip, test.only and
+test.todo; a test takes 5 seconds at most unless it says otherwise, test('name',
+work, {timeout: 20000}). request('GET', '/rest/echo', {json, form, body, headers,
+account, auth}) goes through the whole server and gives {status, headers, text,
+json, bytes}; account signs anybody in without a password, and so does
+asAccount('ann@local'). addAccount('ann@local', {roles: ['clerk'], grant:
+{'c:::note@sample': 'read write'}}) makes an account. dataRepo checks nothing here.
+`
+
+// testCommand is restsrv test.
+func testCommand(ctx context.Context, args []string, s stdio) error {
+	c := &dataCommand{commandLine: newCommandLine("test", "", testUsage, s), io: s}
+	c.set.StringVar(&c.config, "config", "", "the deploy.json of the application (default deploy.json)")
+	var match *regexp.Regexp
+	c.set.Func("run", "run the tests whose names, with those of their groups, match the `pattern`", func(p string) (err error) {
+		match, err = regexp.Compile(p)
+		return err
+	})
+	verbose := c.set.Bool("v", false, "tell the tests that pass, too, and what they log")
+	junit := c.set.String("junit", "", "write the results to a `file`, too, in the form of JUnit")
+	files, err := c.parse(args)
+	if err != nil {
+		return err
+	}
+	if err := c.load(); err != nil {
+		return err
+	}
+	if files, err = testFiles(c.app, files); err != nil {
+		return err
+	}
+	r := &testRun{app: c.app, match: match, report: &testReport{to: s.Out, verbose: *verbose, colour: colours(s, s.Out)}, log: &testLog{}}
+	if err := r.all(ctx, files); err != nil {
+		return err
+	}
+	if *junit != "" {
+		if err := r.report.junit(*junit); err != nil {
+			return err
+		}
+	}
+	return r.report.end()
+}
+
+// testFiles are the files to run, relative to the application directory: those
+// that are named, or all that there are.
+func testFiles(a *app, named []string) ([]string, error) {
+	dir := a.config.Dir
+	if len(named) > 0 {
+		for i, name := range named {
+			rel, err := filepath.Rel(dir, a.config.Abs(name))
+			if err != nil {
+				return nil, err
+			}
+			named[i] = filepath.ToSlash(rel)
+		}
+		return named, nil
+	}
+	folders := []string{"scripts"}
+	for _, svc := range a.config.Services {
+		if svc.Script != "" {
+			folders = append(folders, path.Dir(svc.Script))
+		}
+	}
+	var found []string
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(folder)), func(p string, d fs.DirEntry, err error) error {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return nil
+			case err != nil:
+				return err
+			case d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && p != dir):
+				return fs.SkipDir
+			case !d.IsDir() && testName.MatchString(d.Name()):
+				rel, err := filepath.Rel(dir, p)
+				found = append(found, filepath.ToSlash(rel))
+				return err
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+var testName = regexp.MustCompile(`\.test\.(js|mjs|ts|mts)$`)
+
+// testRun runs files of tests.
+type testRun struct {
+	app      *app
+	match    *regexp.Regexp // nil for all
+	report   *testReport
+	log      *testLog
+	template string // the database that each file begins with
+	told     bool   // which services cannot be loaded
+}
+
+func (r *testRun) all(ctx context.Context, files []string) (err error) {
+	r.report.start = time.Now()
+	template, err := openSandbox(ctx, r.app, "", slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	err = template.fill(ctx, r.app)
+	if closed := template.db.close(); err == nil {
+		err = closed
+	}
+	r.template = filepath.Join(template.dir, "sandbox.db")
+	defer func() { err = errors.Join(err, template.remove()) }()
+	if err != nil {
+		return fmt.Errorf("a database for the tests cannot be made: %w", err)
+	}
+	for _, file := range files {
+		if err := r.file(ctx, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// file runs the tests of one file. The error is one of ours.
+func (r *testRun) file(ctx context.Context, file string) (err error) {
+	started := time.Now()
+	b, err := openSandbox(ctx, r.app, r.template, slog.New(r.log))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := b.load(ctx); err != nil {
+		return err
+	}
+	if !r.told {
+		r.told = true
+		for _, text := range scriptFaults(b.edition.scripts, r.report.colour) {
+			r.report.service(text)
+		}
+	}
+	r.log.take()
+	admin, _, err := b.db.accounts.Current(ctx, account.AdminID)
+	if err != nil {
+		return err
+	}
+	suite, err := b.edition.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
+		Service: file, Meta: b.edition.meta, Data: b.db.store, Access: b.edition.checker, Tokens: b.db.accounts, Files: b.db.files,
+		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log,
+	}}, testHost{b})
+	r.report.begin(file)
+	var failed *script.LoadError
+	switch {
+	case errors.As(err, &failed):
+		r.report.result(testResult{name: "the file is loaded", failure: &script.TestFailure{Failure: &script.Failure{Message: failed.Error()}, Excerpt: failed.Excerpt}, log: r.log.take()})
+	case err != nil:
+		return err
+	default:
+		r.suite(ctx, suite, admin)
+		suite.Close()
+	}
+	r.report.finish(time.Since(started))
+	return ctx.Err()
+}
+
+// suite runs the tests of a file that are asked for, and the hooks of groups of
+// which one ran.
+func (r *testRun) suite(ctx context.Context, suite *script.Suite, admin *engine.Account) {
+	tests := suite.Tests()
+	only := slices.ContainsFunc(tests, func(t *script.TestCase) bool { return t.Mode == "only" })
+	var ran []*script.TestCase
+	for i, t := range tests {
+		if t.Mode == "after" {
+			if slices.ContainsFunc(ran, t.Within) {
+				if f := suite.Run(ctx, i, admin); f != nil {
+					r.report.result(testResult{name: "after", failure: f, log: r.log.take()})
+				}
+			}
+			continue
+		}
+		switch {
+		case ctx.Err() != nil:
+			return
+		case only && t.Mode != "only", r.match != nil && !r.match.MatchString(t.Name()):
+		case t.Mode == "skip" || t.Mode == "todo":
+			r.report.result(testResult{name: t.Name(), skipped: t.Mode})
+		default:
+			ran = append(ran, t)
+			started := time.Now()
+			f := suite.Run(ctx, i, admin)
+			took := time.Since(started)
+			log := r.log.take()
+			if f == nil {
+				f, log = lostRejection(log)
+			}
+			r.report.result(testResult{name: t.Name(), took: took, failure: f, log: log})
+		}
+	}
+}
+
+// lostRejection is the failure of a test that passed, but had a promise
+// rejected that nobody handled, in itself or in a service; and the log without
+// it.
+func lostRejection(log []logged) (*script.TestFailure, []logged) {
+	for i, l := range log {
+		if l.rejection {
+			f := &script.Failure{Message: script.RejectionMessage + ": " + l.failure}
+			return &script.TestFailure{Failure: f, Excerpt: l.excerpt}, slices.Delete(log, i, i+1)
+		}
+	}
+	return nil, log
+}

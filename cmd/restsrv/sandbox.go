@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/file"
+	"restsrv/engine/script"
+	"restsrv/engine/secret"
+)
+
+// sandbox is the server of an application on a database of its own, in a
+// temporary folder. Nobody but this process reaches it, and nothing of the
+// application is written to.
+type sandbox struct {
+	*server
+	app     *app
+	edition *edition // nil until loaded
+	dir     string
+	secret  string // signs any account in, see sandboxSignIn
+}
+
+// openSandbox begins with an empty database, or with a copy of the one that
+// template names. What happens in it goes to log. Close it also after an error
+// of load.
+func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger) (b *sandbox, err error) {
+	dir, err := os.MkdirTemp("", "restsrv-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(dir) // err says more
+		}
+	}()
+	config, copied := *a.config, *a
+	config.Synchronous = "normal" // it need not outlive a crash
+	copied.config = &config
+	b = &sandbox{app: &copied, dir: dir, secret: rand.Text(), server: &server{log: log, started: &config}}
+	b.signIn = func(a engine.Authenticator) engine.Authenticator { return sandboxSignIn{a, b} }
+	path := filepath.Join(dir, "sandbox.db")
+	if template != "" {
+		if err := copyDatabase(template, path); err != nil {
+			return nil, err
+		}
+	}
+	if b.db, err = openDatabase(ctx, &config, "sqlite:"+path, opening{classes: a.meta.Classes(), server: true, log: log}); err != nil {
+		return nil, err
+	}
+	b.db.files = file.New(file.Config{Dir: filepath.Join(dir, "files"), Data: b.db.store, Class: b.db.system.files})
+	key, err := secret.Key(ctx, b.db.store, b.db.system.secrets, "cursor")
+	if err != nil {
+		return nil, errors.Join(err, b.db.close())
+	}
+	b.db.cursors = engine.CursorKey(key)
+	return b, nil
+}
+
+// fill does what the first start of a server does: the inline objects, the
+// accounts and roles of the folder acl, the administrator.
+func (b *sandbox) fill(ctx context.Context, a *app) error {
+	if _, err := a.seed(ctx, b.db); err != nil {
+		return err
+	}
+	done, err := importACL(ctx, b.db, a.config.Abs("acl"))
+	if err != nil {
+		return err
+	}
+	if len(done.refused) > 0 {
+		return errors.New(strings.Join(done.refused, "\n"))
+	}
+	_, err = b.db.accounts.EnsureAdmin(ctx, b.secret)
+	return err
+}
+
+// load loads the scripts and mounts all services. Scripts that cannot be loaded
+// are among b.edition.scripts.Faults and no error.
+func (b *sandbox) load(ctx context.Context) (err error) {
+	if b.scripts, err = script.New(scriptConfig(b.app.config, true, b.log)); err != nil {
+		return err
+	}
+	e, err := b.newEdition(ctx, b.app, nil)
+	if err != nil {
+		return err
+	}
+	b.edition = e
+	b.use(e)
+	return nil
+}
+
+func (b *sandbox) close() error {
+	if b.scripts != nil {
+		b.scripts.Close()
+	}
+	return errors.Join(b.db.close(), b.remove())
+}
+
+// remove removes the folder of a sandbox whose database is closed.
+func (b *sandbox) remove() error { return os.RemoveAll(b.dir) }
+
+// copyDatabase copies a database of SQLite that nobody has open.
+func copyDatabase(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o600)
+}
+
+// sandboxSignIn signs accounts in without their passwords: the secret of the
+// sandbox is everybody's password, and with the account after it everybody's
+// token.
+type sandboxSignIn struct {
+	engine.Authenticator // of everybody else; nil for none
+	b                    *sandbox
+}
+
+// Authenticate is engine.Authenticator's.
+func (s sandboxSignIn) Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {
+	id := ""
+	if token, ok := strings.CutPrefix(c.Token, s.b.secret+"."); ok {
+		id = token
+	} else if c.Password == s.b.secret {
+		id = c.User
+	}
+	if id == "" {
+		if s.Authenticator == nil {
+			return nil, engine.Errorf(engine.Unauthenticated, "auth-mode", "OAuth2 is not set up on this server")
+		}
+		return s.Authenticator.Authenticate(ctx, mode, c)
+	}
+	a, _, err := s.b.db.accounts.Current(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("signing %s in: %w", id, err)
+	}
+	return a, nil
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/account"
+	"restsrv/engine/acl"
+	"restsrv/engine/script"
+)
+
+// testHost is a sandbox as tests see it.
+type testHost struct{ b *sandbox }
+
+var _ script.SuiteHost = testHost{}
+
+// Request is script.SuiteHost's. Whatever the mode of the service, its account
+// is signed in.
+func (h testHost) Request(ctx context.Context, t script.SuiteRequest) (*script.SuiteResponse, error) {
+	r, err := http.NewRequestWithContext(ctx, t.Method, "http://localhost"+t.Path, bytes.NewReader(t.Body))
+	if err != nil {
+		return nil, engine.Errorf(engine.Invalid, "argument", "%s %s is no request", engine.Quote(t.Method), engine.Quote(t.Path))
+	}
+	if len(t.Body) == 0 {
+		r.Body, r.ContentLength = http.NoBody, 0
+	}
+	r.RequestURI = t.Path
+	r.RemoteAddr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 1024).String()
+	r.Header = t.Header
+	if t.Account != "" {
+		if _, err := h.b.db.accounts.Get(ctx, t.Account); err != nil {
+			return nil, engine.Errorf(engine.Invalid, "account", "there is no account %s: make it by addAccount", engine.Quote(t.Account))
+		}
+		r.Header.Set("Auth-User", t.Account)
+		r.Header.Set("Auth-Pwd", h.b.secret)
+		r.Header.Set("Auth-Token", h.b.secret+"."+t.Account)
+		r.Header.Set("Authorization", "Bearer "+h.b.secret+"."+t.Account)
+	}
+	answer := recorder{header: http.Header{}}
+	h.b.edition.rest.ServeHTTP(&answer, r)
+	answer.WriteHeader(http.StatusOK) // unless it has one
+	return &script.SuiteResponse{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
+}
+
+// recorder is an http.ResponseWriter that keeps an answer.
+type recorder struct {
+	header, sent http.Header
+	status       int
+	body         bytes.Buffer
+}
+
+// Header is http.ResponseWriter's.
+func (r *recorder) Header() http.Header { return r.header }
+
+// WriteHeader is http.ResponseWriter's.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 && status >= http.StatusOK {
+		r.status, r.sent = status, r.header.Clone()
+	}
+}
+
+// Write is http.ResponseWriter's.
+func (r *recorder) Write(b []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.body.Write(b)
+}
+
+// AddAccount is script.SuiteHost's.
+func (h testHost) AddAccount(ctx context.Context, id string, roles []string, grants map[string]string) error {
+	known, err := h.b.db.policy.Roles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, role := range roles {
+		if !slices.ContainsFunc(known, func(r acl.Role) bool { return r.ID == role }) {
+			if err := h.b.db.policy.AddRole(ctx, role, role); err != nil {
+				return err
+			}
+		}
+	}
+	if err := h.b.db.accounts.Add(ctx, account.Account{ID: id, Name: id, Roles: roles}, h.b.secret); err != nil {
+		return err
+	}
+	for resource, names := range grants {
+		g := engine.Grant{Subject: id, Resource: resource}
+		for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ' ' || r == ',' }) {
+			p, ok := engine.ParsePermission(name)
+			if !ok {
+				return fmt.Errorf("there is no permission %s", engine.Quote(name))
+			}
+			g.Permission |= p
+		}
+		if err := h.b.db.policy.Grant(ctx, g); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"restsrv/engine/script"
+)
+
+// testResult is what became of one test.
+type testResult struct {
+	name    string
+	took    time.Duration
+	skipped string // skip or todo
+	failure *script.TestFailure
+	log     []logged
+}
+
+// testReport tells what becomes of tests, and counts.
+type testReport struct {
+	to      io.Writer
+	verbose bool
+	colour  bool
+	start   time.Time
+
+	passed, failed, skipped int
+	files                   []*fileResult
+}
+
+// fileResult is what became of one file.
+type fileResult struct {
+	name    string
+	took    time.Duration
+	results []testResult
+}
+
+func (r *testReport) begin(file string) { r.files = append(r.files, &fileResult{name: file}) }
+
+// service tells of a service that cannot be loaded.
+func (r *testReport) service(text string) {
+	r.failed++
+	r.line("%s  a service cannot be loaded: %s", r.paint(red, "FAIL"), indented(text))
+}
+
+func (r *testReport) result(t testResult) {
+	f := r.files[len(r.files)-1]
+	f.results = append(f.results, t)
+	switch {
+	case t.skipped != "":
+		r.skipped++
+		if r.verbose {
+			r.line("%s  %s > %s", t.skipped, f.name, t.name)
+		}
+	case t.failure != nil:
+		r.failed++
+		r.line("%s  %s > %s (%s)", r.paint(red, "FAIL"), f.name, t.name, short(t.took))
+		r.line("      %s", indented(failureText(t, r.colour)))
+	default:
+		r.passed++
+		if r.verbose {
+			r.line("%s    %s > %s (%s)", r.paint(green, "ok"), f.name, t.name, short(t.took))
+			for _, l := range t.log {
+				r.line("      %s", indented(l.text))
+			}
+		}
+	}
+}
+
+// finish ends a file.
+func (r *testReport) finish(took time.Duration) {
+	f := r.files[len(r.files)-1]
+	f.took = took
+	for _, t := range f.results {
+		if t.failure != nil {
+			return // it has been told
+		}
+	}
+	if !r.verbose {
+		r.line("%s    %s: %s in %s", r.paint(green, "ok"), f.name, counted(len(f.results), "test"), short(took))
+	}
+}
+
+// end tells the sum; it is an error when a test failed.
+func (r *testReport) end() error {
+	if len(r.files) == 0 && r.failed == 0 {
+		r.line("there are no tests: write scripts/<name>.test.js (restsrv test -h)")
+		return nil
+	}
+	r.line("%d passed, %d failed, %d skipped in %s", r.passed, r.failed, r.skipped, short(time.Since(r.start)))
+	if r.failed > 0 {
+		return fmt.Errorf("%s failed", counted(r.failed, "test"))
+	}
+	return nil
+}
+
+func (r *testReport) line(format string, args ...any) { fmt.Fprintf(r.to, format+"\n", args...) }
+
+func (r *testReport) paint(colour, text string) string {
+	if !r.colour {
+		return text
+	}
+	return colour + text + noColour
+}
+
+// failureText is the report of a failure: what, the difference, where, and what
+// was logged.
+func failureText(t testResult, colour bool) string {
+	parts := []string{strings.ReplaceAll(t.failure.Error(), "\n\t", "\n  ")}
+	if f := t.failure; f.Actual != f.Expected && !strings.Contains(f.Message, "\n") {
+		parts = append(parts, difference(f.Actual, f.Expected))
+	}
+	if t.failure.Excerpt != "" {
+		parts = append(parts, coloured(t.failure.Excerpt, colour))
+	}
+	if len(t.log) > 0 {
+		parts = append(parts, "the log of the test:")
+		for _, l := range t.log {
+			parts = append(parts, "  "+strings.NewReplacer("\n\t", "\n    ", "\n", "\n  ").Replace(l.text))
+			if l.excerpt != "" {
+				parts = append(parts, "    "+strings.ReplaceAll(coloured(l.excerpt, colour), "\n", "\n    "))
+			}
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n      ") }
+
+// difference shows two texts with their common lines at both ends left out but
+// for two: - is what was expected, + what there is.
+func difference(actual, expected string) string {
+	a, e := strings.Split(actual, "\n"), strings.Split(expected, "\n")
+	head, tail := 0, 0
+	for head < min(len(a), len(e)) && a[head] == e[head] {
+		head++
+	}
+	for tail < min(len(a), len(e))-head && a[len(a)-1-tail] == e[len(e)-1-tail] {
+		tail++
+	}
+	lines := []string{"- expected", "+ actual"}
+	add := func(mark string, all []string) {
+		for i, l := range all {
+			if i == maxDifference {
+				lines = append(lines, mark+"…")
+				return
+			}
+			lines = append(lines, mark+l)
+		}
+	}
+	add("  ", a[max(0, head-2):head])
+	add("- ", e[head:len(e)-tail])
+	add("+ ", a[head:len(a)-tail])
+	add("  ", a[len(a)-tail:min(len(a), len(a)-tail+2)])
+	return strings.Join(lines, "\n")
+}
+
+// maxDifference is how many lines of each side are shown.
+const maxDifference = 30
+
+// short is a duration for people.
+func short(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.3g ms", float64(d.Microseconds())/1000)
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}
+
+// The form of JUnit, as continuous integration reads it.
+type (
+	junitSuites struct {
+		XMLName xml.Name     `xml:"testsuites"`
+		Suites  []junitSuite `xml:"testsuite"`
+	}
+	junitSuite struct {
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"`
+		Failures int         `xml:"failures,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Time     string      `xml:"time,attr"`
+		Cases    []junitCase `xml:"testcase"`
+	}
+	junitCase struct {
+		Name    string        `xml:"name,attr"`
+		Class   string        `xml:"classname,attr"`
+		Time    string        `xml:"time,attr"`
+		Failure *junitFailure `xml:"failure,omitempty"`
+		Skipped *struct{}     `xml:"skipped,omitempty"`
+	}
+	junitFailure struct {
+		Message string `xml:"message,attr"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+func (r *testReport) junit(file string) error {
+	var all junitSuites
+	for _, f := range r.files {
+		s := junitSuite{Name: f.name, Tests: len(f.results), Time: seconds(f.took)}
+		for _, t := range f.results {
+			c := junitCase{Name: t.name, Class: f.name, Time: seconds(t.took)}
+			switch {
+			case t.failure != nil:
+				s.Failures++
+				c.Failure = &junitFailure{Message: t.failure.Message, Text: failureText(t, false)}
+			case t.skipped != "":
+				s.Skipped++
+				c.Skipped = &struct{}{}
+			}
+			s.Cases = append(s.Cases, c)
+		}
+		all.Suites = append(all.Suites, s)
+	}
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append([]byte(xml.Header), append(text, '\n')...), 0o644)
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// npmPackages copies a folder of testdata and has npm install what its lock
+// file pins. Without npm, or without what it would install, the test is
+// skipped, unless RESTSRV_TEST_NPM is "require" as in .ci/run.
+func npmPackages(t *testing.T, folder string) string {
+	t.Helper()
+	without := func(what string, err error) {
+		if os.Getenv("RESTSRV_TEST_NPM") == "require" {
+			t.Fatalf("%s: %v", what, err)
+		}
+		t.Skipf("%s: %v: nothing of Node.js is tested", what, err)
+	}
+	for _, name := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(name); err != nil {
+			without(name, err)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", folder))); err != nil {
+		t.Fatal(err)
+	}
+	npm := exec.CommandContext(t.Context(), "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		without("npm ci: "+string(out), err)
+	}
+	return dir
+}
+
+// typesApplication has an attribute of each kind that the declarations tell
+// apart.
+const typesApplication = `{"namespace": "t", "classes": [
+	{"name": "town", "key": ["id"], "semantic": "name", "properties": [
+		{"name": "id", "type": "guid", "autoassigned": true}, {"name": "name", "type": "string", "nullable": false},
+		{"name": "people", "type": "collection", "itemsClass": "person", "backRef": "town"}]},
+	{"name": "person", "key": ["no"], "semantic": "name| (|town|)", "properties": [
+		{"name": "no", "type": "int", "autoassigned": true}, {"name": "name", "type": "string", "caption": "Full */ name\n\"quoted\""},
+		{"name": "secret", "type": "password"}, {"name": "born", "type": "datetime"}, {"name": "pay", "type": "decimal"},
+		{"name": "kind", "type": "string", "selectionProvider": {"type": "SIMPLE", "list": [{"key": "a", "value": "A"}, {"key": "b", "value": "B"}]}},
+		{"name": "loud", "type": "string", "formula": {"upper": ["$name"]}}, {"name": "contains", "type": "string"},
+		{"name": "town", "type": "reference", "refClass": "town"}, {"name": "photo", "type": "image"},
+		{"name": "friends", "type": "collection", "itemsClass": "person"}]}]}`
+
+// typesGood is right, also where types are strict.
+const typesGood = `import { Service, type Routes, type Filter } from 'restsrv';
+import path from 'path';
+import { strictEqual } from 'node:assert';
+
+const byName: Filter<'person@t'> = { name: { $regex: '^A' }, 'town.name': 'Oslo', $or: [{ no: 1 }, { eq: ['$kind', 'a'] }], contains: 'x' };
+
+export const routes: Routes = {
+  'GET /:id': async (req) => {
+    const p = await dataRepo.getItem('person@t', req.params.id);
+    if (!p) throw Object.assign(new Error('none'), { code: 404 });
+    const born: Date | null = p.born;
+    const loud: string | null = p.loud;
+    strictEqual(path.basename('a/b'), 'b');
+    return { name: p.name?.toUpperCase(), born, loud, friends: p.base.friends?.length, town: p.getAggregate('town')?.name, f: p.friends?.[0]?.name };
+  },
+  'POST /': async (req) => {
+    const t = await dataRepo.createItem('town@t', { name: 'Oslo', people: [{ name: 'Ann' }] });
+    await dataRepo.editItem('town', t.id, { name: 'Bergen' });
+    const list = await dataRepo.getList('person', {
+      filter: { and: [{ eq: ['$name', 'x'] }, { gt: ['$born', new Date()] }, { contains: ['$friends', { name: 'x' }] }, { lt: [1, '$no'] }] },
+      sort: { 'town.name': 1, name: -1 }, forceEnrichment: ['town', ['friends', 'town']],
+    });
+    await dataRepo.transaction(async (tx) => { await tx.saveItem('person@t', null, { kind: 'a', town: t, secret: 'x', pay: '1.10' }); });
+    await dataRepo.getList(req.body.name, { filter: { a: 1 } });
+    await dataRepo.put(t, 'people', [1, { name: 'Bob' }]);
+    return [list.total, list.map((p) => p.get('town.name')), await dataRepo.getCount('person@t', { filter: byName })];
+  },
+};
+
+export default class extends Service {
+  async _route(router: unknown) {
+    await this.addHandler(router, '/', 'GET', (req) => req.user.id());
+  }
+}
+
+clearTimeout(setTimeout(() => console.log(new URL('http://a/b').searchParams.get('x'), process.env.HOME), 5));
+fetch('https://x').then((r) => r.json());
+Buffer.from('a').toString('base64');
+`
+
+// typesBad are statements that each must be refused.
+var typesBad = []string{
+	`(await dataRepo.getItem('person@t', 1))!.nam`,
+	`(await dataRepo.getItem('person@t', 1))!.get('nam')`,
+	`(await dataRepo.getItem('person@t', 1))!.base.nam`,
+	`(await dataRepo.getItem('person@t', 1))!.secret`,
+	`(await dataRepo.getItem('person@t', 1))!.set('nam', 1)`,
+	`(await dataRepo.getItem('person@t', 1))!.set('loud', 'X')`,
+	`(await dataRepo.getItem('person@t', 1))!.kind === 'c'`,
+	`(await dataRepo.getItem('person@t', 1))!.getAggregate('twn')`,
+	`await dataRepo.getItem('persn@t', 1)`,
+	`await dataRepo.getList('person@t', { filter: { nam: 1 } })`,
+	`await dataRepo.getList('person@t', { filter: { eq: ['$nam', 1] } })`,
+	`await dataRepo.getList('person@t', { filter: { and: [{ eq: ['$nam', 1] }] } })`,
+	`await dataRepo.getList('person@t', { filter: { 'twn.name': 1 } })`,
+	`await dataRepo.getList('person@t', { filter: { name: { $eqq: 1 } } })`,
+	`await dataRepo.getList('person@t', { filter: { eqq: ['$name', 1] } })`,
+	`await dataRepo.getList('person@t', { sort: { nam: 1 } })`,
+	`await dataRepo.getList('person@t', { fliter: {} })`,
+	`await dataRepo.getList('person@t', { forceEnrichment: ['twn'] })`,
+	`await dataRepo.getCount('person@t', { filter: { nam: 1 } })`,
+	`await dataRepo.createItem('town@t', { nme: 'Oslo' })`,
+	`await dataRepo.createItem('town@t', { name: 'Oslo', nme: 'Oslo' })`,
+	`await dataRepo.createItem('town@t', {})`,
+	`await dataRepo.createItem('person@t', { kind: 'c' })`,
+	`await dataRepo.createItem('person@t', { loud: 'X' })`,
+	`await dataRepo.editItem('person@t', 1, { nam: 'x' })`,
+	`await dataRepo.saveItem('person@t', null, { born: true })`,
+	`await dataRepo.transaction((tx) => tx.createItem('person@t', { nam: 'x' }))`,
+	`metaRepo.getMeta('persn@t')`,
+}
+
+// tsc compiles scripts against the declarations of the application in dir.
+func tsc(t *testing.T, compiler, dir string, flags ...string) string {
+	t.Helper()
+	node := exec.CommandContext(t.Context(), "node", append([]string{filepath.Join(compiler, "node_modules", "typescript", "bin", "tsc"), "-p", filepath.Join(dir, "scripts", "jsconfig.json")}, flags...)...)
+	node.Dir = dir
+	out, err := node.CombinedOutput()
+	if err != nil && len(out) == 0 {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// TestTypes compiles what scripts do against the declarations that restsrv
+// types writes: what is right passes, each misspelt attribute is refused.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	compiler := npmPackages(t, "tsc")
+
+	t.Run("sample", func(t *testing.T) {
+		c := &caseRun{T: t, dir: t.TempDir()}
+		c.copyFromRepository([]string{"deploy.json", "scripts"})
+		mustRun(t, "types", "-init", "-config", filepath.Join(c.dir, "deploy.json"))
+		if out := tsc(t, compiler, c.dir); out != "" {
+			t.Errorf("the sample scripts do not pass:\n%s", out)
+		}
+		c.save("scripts/bad.js", `module.exports = {'GET /': async () => (await dataRepo.getItem('note@sample', 'x')).titel};`)
+		if out := tsc(t, compiler, c.dir); !strings.Contains(out, "Property 'titel' does not exist") || !strings.Contains(out, "bad.js(1,") {
+			t.Errorf("a misspelt attribute in JavaScript passes:\n%s", out)
+		}
+	})
+
+	t.Run("every kind", func(t *testing.T) {
+		c := &caseRun{T: t, dir: t.TempDir()}
+		c.save("deploy.json", typesApplication)
+		mustRun(t, "types", "-init", "-config", filepath.Join(c.dir, "deploy.json"))
+		c.save("scripts/good.ts", typesGood)
+		var bad strings.Builder
+		bad.WriteString("export {};\n")
+		for _, statement := range typesBad {
+			bad.WriteString("async () => { " + statement + "; };\n")
+		}
+		c.save("scripts/bad.ts", bad.String())
+		out := tsc(t, compiler, c.dir, "--strict")
+		if strings.Contains(out, "good.ts") || strings.Contains(out, "restsrv.d.ts") {
+			t.Errorf("what is right does not pass:\n%s", out)
+		}
+		for i, statement := range typesBad {
+			if !strings.Contains(out, "scripts/bad.ts("+strconv.Itoa(i+2)+",") {
+				t.Errorf("passes: %s", statement)
+			}
+		}
+	})
+
+	t.Run("real application", func(t *testing.T) {
+		app := realApplication(t)
+		c := &caseRun{T: t, dir: t.TempDir()}
+		c.save("scripts/jsconfig.json", jsconfig)
+		c.save("scripts/restsrv.d.ts", mustRun(t, "types", "-o", "-", "-config", filepath.Join(app, "deploy.json")))
+		c.save("scripts/use.ts", "export const f = async () => (await dataRepo.getItem('class_string@develop-and-test', 1))?.string_text;\n")
+		if out := tsc(t, compiler, c.dir, "--strict"); out != "" {
+			t.Errorf("%s", out)
+		}
+	})
+}

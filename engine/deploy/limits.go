@@ -1,0 +1,112 @@
+package deploy
+
+import (
+	"slices"
+	"time"
+
+	"restsrv/engine/jsonfile"
+)
+
+// Limits bound what the scripts of a service may use, "limits" in the file; 0
+// leaves a limit at its default, which engine/script owns.
+type Limits struct {
+	CPUTime       time.Duration // of one turn
+	WallTime      time.Duration // of one request
+	LoadTime      time.Duration // CPU of loading
+	Idle          time.Duration // after which a VM that is not needed is dropped
+	CallDepth     int
+	VMs           int
+	InFlight      int // requests at once in one VM
+	Queue         int // requests that wait for a VM
+	BodyBytes     int
+	ResponseBytes int
+	JSONDepth     int
+	Rows          int // items of one list
+	TextBytes     int // that one built-in may allocate
+	Elements      int // that one built-in may walk through
+	Timers        int // of one VM
+	SharedBytes   int // of the store that the VMs share
+}
+
+// whole is a limit that is a number.
+type whole struct {
+	name     string
+	to       *int
+	min, max int64
+}
+
+func (l *Limits) numbers() []whole {
+	return []whole{
+		{"callDepth", &l.CallDepth, 16, 1 << 16}, {"vms", &l.VMs, 1, 1 << 10}, {"inFlight", &l.InFlight, 1, 1 << 20},
+		{"queue", &l.Queue, 1, 1 << 20}, {"bodyBytes", &l.BodyBytes, 1, 1 << 30}, {"responseBytes", &l.ResponseBytes, 1, 1 << 30},
+		{"jsonDepth", &l.JSONDepth, 1, 5000}, {"rows", &l.Rows, 1, 10_000_000}, {"textBytes", &l.TextBytes, 1 << 10, 1 << 30},
+		{"elements", &l.Elements, 1 << 10, 100_000_000}, {"timers", &l.Timers, 1, 1_000_000}, {"sharedBytes", &l.SharedBytes, 1 << 10, 1 << 30},
+	}
+}
+
+// span is a limit that is a time.
+type span struct {
+	name string
+	to   *time.Duration
+}
+
+func (l *Limits) times() []span {
+	return []span{{"cpuTime", &l.CPUTime}, {"wallTime", &l.WallTime}, {"loadTime", &l.LoadTime}, {"idle", &l.Idle}}
+}
+
+func limitNames() (names []string) {
+	var l Limits
+	for _, t := range l.times() {
+		names = append(names, t.name)
+	}
+	for _, n := range l.numbers() {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// heapName is the one limit that all services have in common.
+const heapName = "heapBytes"
+
+// globalLimits reads the limits of all services, and the one on the memory of
+// the process.
+func (l *loader) globalLimits(o jsonfile.Object) {
+	in, ok := o.Child("limits")
+	if !ok {
+		return
+	}
+	in.WarnRepeated()
+	in.WarnUnknown(append(limitNames(), heapName))
+	l.config.Limits.read(in)
+	if n, ok := in.Whole(heapName, 16<<20, 1<<40); ok {
+		l.config.HeapBytes = n
+	}
+}
+
+// limits reads the limits of an entry; what it leaves out is as in def.
+func limits(o jsonfile.Object, def Limits) Limits {
+	in, ok := o.Child("limits")
+	if !ok {
+		return def
+	}
+	in.WarnRepeated()
+	names := limitNames()
+	if in.Value(heapName) != nil {
+		in.Warn(in.At(heapName), "a limit of one service", "it among the limits of all, beside di: the services share one heap")
+		names = append(slices.Clip(names), heapName)
+	}
+	in.WarnUnknown(names)
+	def.read(in)
+	return def
+}
+
+func (l *Limits) read(in jsonfile.Object) {
+	for _, t := range l.times() {
+		*t.to = seconds(in, t.name, time.Millisecond, *t.to)
+	}
+	for _, n := range l.numbers() {
+		if v, ok := in.Whole(n.name, n.min, n.max); ok {
+			*n.to = int(v)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package script
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestExcerptsInLog shows that while developing, and only then, every failure in
+// the log comes with the lines of the script around it.
+func TestExcerptsInLog(t *testing.T) {
+	const mark = "> 3 |   nope.x();\\n    |   ^"
+	const body = "module.exports = {'GET /': %s};\nfunction fail() {\n  nope.x();\n}\n"
+	for name, handler := range map[string]string{
+		"handler":   "() => fail()",
+		"async":     "async () => { await null; fail(); }",
+		"timer":     "() => { setTimeout(fail, 1); return 1; }",
+		"rejection": "() => { Promise.resolve().then(fail); return 1; }",
+	} {
+		for _, dev := range []bool{true, false} {
+			a := newApp(t, Limits{}, dev)
+			_, _ = send(t, a.load(strings.Replace(body, "%s", handler, 1)), request{})
+			if name == "handler" || name == "async" {
+				if !dev {
+					continue // the server logs what it answers 500
+				}
+			} else {
+				eventually(t, name+" is logged", func() bool { return strings.Contains(a.log.String(), "level=ERROR") })
+			}
+			expectIn(t, a.log.String(), "level=ERROR", "service=svc", "request=r1", "svc.js:3:3")
+			if got := strings.Contains(a.log.String(), mark); got != dev {
+				t.Errorf("%s, developing %v: excerpt %v\n%s", name, dev, got, a.log)
+			}
+		}
+	}
+}
+
+// TestConverterExcerpt is the same for the functions of a converter.
+func TestConverterExcerpt(t *testing.T) {
+	a := newApp(t, Limits{}, true)
+	a.write("conv.js", "exports.parse = (data) => {\n  return data.a.b;\n};\n")
+	c, err := NewManager(a.rt, nil).AddConverter(a.service("conv.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, r := request{method: "POST"}.build()
+	if _, err := c.Parse(ctx, r, nil); err == nil {
+		t.Fatal("it does not fail")
+	}
+	expectIn(t, a.log.String(), "a converter failed", "request=r1", "function=parse", "> 2 |   return data.a.b;")
+}
+
+// TestLoadErrorExcerpt shows a file that cannot be loaded where it is wrong.
+func TestLoadErrorExcerpt(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	for text, want := range map[string]string{
+		"const a = 1;\nconst b = ;\n": "  1 | const a = 1;\n> 2 | const b = ;\n    |           ^",
+		"const a = 1;\n\na.b.c();\n":  "  1 | const a = 1;\n  2 |\n> 3 | a.b.c();\n    |   ^",
+	} {
+		a.write("svc.js", text)
+		_, err := a.rt.Load(a.service("svc.js"))
+		failed, ok := err.(*failedLoad)
+		if !ok {
+			t.Fatalf("got %v", err)
+		}
+		expect(t, failed.Excerpt, want)
+	}
+}
+
+// TestRejectionsAreErrors shows when a rejection that nobody handles is
+// reported: once, as an error with its stack, whatever has become of the
+// request; not when a handler comes within the same turn.
+func TestRejectionsAreErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler string
+		want    int
+	}{
+		"lost":                   {"() => { lose(); return 1; }", 1},
+		"after the answer":       {"() => { setTimeout(lose, 5); return 1; }", 1},
+		"awaited after answer":   {"() => { (async () => { await new Promise((ok) => setTimeout(ok, 5)); await lose(); })(); return 1; }", 1},
+		"through a chain":        {"() => { lose().then(() => 1).then(() => 2); return 1; }", 1},
+		"two":                    {"() => { lose(); lose(); return 1; }", 2},
+		"handled in the turn":    {"async () => { const p = lose(); await null; await null; p.catch(() => 1); return 1; }", 0},
+		"handled by try":         {"async () => { try { await lose(); } catch {} return 1; }", 0},
+		"handled by allSettled":  {"async () => { await Promise.allSettled([lose(), lose()]); return 1; }", 0},
+		"of the handler":         {"async () => { await null; await lose(); }", 0},
+		"handled, the rest lost": {"() => { const p = lose(); p.catch(() => 1); p.finally(() => 1); return 1; }", 1},
+	} {
+		a := newApp(t, Limits{}, false)
+		g := a.load("const lose = async () => { throw new Error('lost'); };\nmodule.exports = {'GET /': " + c.handler + ", 'PUT /': () => new Promise((ok) => setTimeout(ok, 20))};")
+		_, _ = send(t, g, request{})
+		_, _ = send(t, g, request{method: "PUT"}) // whatever there is has been seen then
+		log := a.log.String()
+		if got := strings.Count(log, "level=ERROR msg=\"a promise was rejected and nobody handled it\" service=svc request=r1 error=\"Error: lost\\n\\tat lose (svc.js:1:34)"); got != c.want || strings.Count(log, "nobody handled") != c.want {
+			t.Errorf("%s: %d reports, want %d\n%s", name, got, c.want, log)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package platform
+
+import "maps"
+
+// ancestorModules lists what services of the ancestor require: parts of its
+// framework 4 by their path there, the packages that framework 5 made of them,
+// and the npm packages that come with it.
+func ancestorModules() map[string]module {
+	all := map[string]module{
+		"core/IonError":                           {file: "ancestor/IonError"},
+		"core/strings":                            {file: "ancestor/strings"},
+		"core/i18n":                               {file: "ancestor/i18n"},
+		"core/util/normalize":                     {file: "ancestor/normalize"},
+		"core/interfaces/DataRepository":          {file: "ancestor/data"},
+		"core/interfaces/DataRepository/lib/util": {file: "ancestor/filters"},
+		"core/interfaces/DataRepository/lib/Item": part("core/interfaces/DataRepository", "Item"),
+		"core/User":                               part("core/interfaces/DataRepository", "User"),
+		"core/impl/meta/keyProvider":              {file: "ancestor/keys"},
+		"restsrv/errors":                          {file: "restsrv/errors"},
+		"restsrv/codes":                           {file: "restsrv/codes"},
+		"restsrv/packages":                        {file: "restsrv/packages"},
+		"modules/rest/errors/backend-errors":      part("restsrv/errors", "rest.backend"),
+		"modules/rest/lib/interfaces/Service":     {own: "Service"},
+		"modules/rest/backend/multipart":          {file: "ancestor/multipart"},
+		"modules/rest/backend/util":               {file: "ancestor/updates"},
+		"clone":                                   {file: "ancestor/clone"},
+		"merge":                                   {file: "ancestor/merge"},
+		"is-base64":                               {file: "ancestor/is-base64"},
+	}
+	for _, name := range []string{"FunctionCodes", "PropertyTypes", "Permissions", "UserTypes", "SortingModes", "DateTypes", "DateSizes"} {
+		all["core/"+name] = part("restsrv/codes", name)
+	}
+	for _, name := range errorBases {
+		all["core/errors/"+name] = part("restsrv/errors", name)
+	}
+	for _, name := range []string{"core", "i18n", "meta-model", "meta-model-contracts", "acl-contracts", "auth-contracts"} {
+		all["@iondv/"+name] = part("restsrv/packages", name)
+	}
+	return all
+}
+
+// errorBases are the modules of core/errors.
+var errorBases = []string{
+	"auth", "conditions", "data-repo", "data-source", "file-storage", "front-end", "meta-repo", "validation", "workflow",
+}
+
+// part is a module that is a member of another.
+func part(of, name string) module { return module{of: of, member: name} }
+
+// spellings are names by which framework 5 has modules of framework 4, where
+// these are not the old names after @iondv/.
+func spellings() map[string]string {
+	all := map[string]string{
+		"@iondv/core/classes/IonError":                        "core/IonError",
+		"@iondv/core/utils/strings":                           "core/strings",
+		"@iondv/meta-model/lib/datarepository/lib/util":       "core/interfaces/DataRepository/lib/util",
+		"@iondv/meta-model/lib/datarepository/lib/Item":       "core/interfaces/DataRepository/lib/Item",
+		"@iondv/meta-model/lib/meta/keyProvider":              "core/impl/meta/keyProvider",
+		"@iondv/meta-model-contracts/lib/util/normalize":      "core/util/normalize",
+		"@iondv/meta-model-contracts/lib/data/DataRepository": "core/interfaces/DataRepository",
+		"@iondv/meta-model-contracts/lib/data/Item":           "core/interfaces/DataRepository/lib/Item",
+		"@iondv/web/lib/errors/front-end":                     "core/errors/front-end",
+		"@iondv/commons/lib/errors/file-storage":              "core/errors/file-storage",
+	}
+	for _, name := range []string{"FunctionCodes", "PropertyTypes", "SortingModes", "DateTypes", "DateSizes"} {
+		all["@iondv/meta-model-contracts/lib/"+name] = "core/" + name
+	}
+	for _, name := range errorBases {
+		all["@iondv/meta-model/lib/errors/"+name] = "core/errors/" + name
+	}
+	return all
+}
+
+var spellingTable = spellings()
+
+// everyModule is the list of all modules.
+func everyModule() map[string]module {
+	all := modules()
+	maps.Copy(all, ancestorModules())
+	return all
+}

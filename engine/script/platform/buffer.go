@@ -1,0 +1,176 @@
+package platform
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"math/big"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+)
+
+// bufferNative is what Buffer is made of: encodings, allocation, and what goes
+// over bytes one by one.
+func bufferNative(p *Platform) goja.Value {
+	return p.natives(natives{
+		"alloc": func(call goja.FunctionCall) goja.Value {
+			return p.arrayBuffer(p.allocate(call.Argument(0).ToInteger(), "Buffer"))
+		},
+		"encode": func(call goja.FunctionCall) goja.Value {
+			return p.arrayBuffer(p.encoded(call.Argument(0), p.encoding(call.Argument(1))))
+		},
+		"decode": func(call goja.FunctionCall) goja.Value {
+			return p.decoded(p.needBytes(call.Argument(0), "toString"), p.encoding(call.Argument(1)))
+		},
+		"length": func(call goja.FunctionCall) goja.Value {
+			return p.js.ToValue(len(p.encoded(call.Argument(0), p.encoding(call.Argument(1)))))
+		},
+		"known": func(call goja.FunctionCall) goja.Value {
+			_, ok := encodings[text(call, 0)]
+			return p.js.ToValue(ok)
+		},
+		"compare": func(call goja.FunctionCall) goja.Value {
+			return p.js.ToValue(bytes.Compare(p.needBytes(call.Argument(0), "compare"), p.needBytes(call.Argument(1), "compare")))
+		},
+		"find": p.findBytes, "fill": p.fillBytes, "write": p.writeText, "swap": p.swapBytes,
+		"get": p.getNumber, "set": p.setNumber,
+		"isUtf8": func(call goja.FunctionCall) goja.Value {
+			return p.js.ToValue(utf8.Valid(p.needBytes(call.Argument(0), "isUtf8")))
+		},
+		"limit": func(goja.FunctionCall) goja.Value { return p.js.ToValue(p.limit()) },
+	})
+}
+
+// findBytes is find(bytes, wanted, from, last): the place of wanted, -1 for
+// none.
+func (p *Platform) findBytes(call goja.FunctionCall) goja.Value {
+	all, wanted := p.needBytes(call.Argument(0), "indexOf"), p.needBytes(call.Argument(1), "indexOf")
+	from := int(call.Argument(2).ToInteger())
+	if call.Argument(3).ToBoolean() {
+		end := min(len(all), from+len(wanted))
+		if from < 0 {
+			return p.js.ToValue(-1)
+		}
+		return p.js.ToValue(bytes.LastIndex(all[:end], wanted))
+	}
+	from = min(max(from, 0), len(all))
+	at := bytes.Index(all[from:], wanted)
+	if at >= 0 {
+		at += from
+	}
+	return p.js.ToValue(at)
+}
+
+// fillBytes repeats bytes over others.
+func (p *Platform) fillBytes(call goja.FunctionCall) goja.Value {
+	to, what := p.needBytes(call.Argument(0), "fill"), p.needBytes(call.Argument(1), "fill")
+	if len(what) == 0 {
+		clear(to)
+		return goja.Undefined()
+	}
+	for n := copy(to, what); n < len(to); n *= 2 {
+		copy(to[n:], to[:n])
+	}
+	return goja.Undefined()
+}
+
+// writeText writes as many whole characters as fit and returns the bytes.
+func (p *Platform) writeText(call goja.FunctionCall) goja.Value {
+	to, encoding := p.needBytes(call.Argument(0), "write"), p.encoding(call.Argument(2))
+	b := p.encoded(call.Argument(1), encoding)
+	if len(b) > len(to) {
+		b = b[:len(to)]
+		switch encoding {
+		case "utf8":
+			b = b[:len(b)-openUTF8(b)]
+		case "utf16le":
+			b = b[:len(b)&^1]
+		}
+	}
+	return p.js.ToValue(copy(to, b))
+}
+
+// swapBytes turns the order within groups.
+func (p *Platform) swapBytes(call goja.FunctionCall) goja.Value {
+	b, size := p.needBytes(call.Argument(0), "swap"), int(call.Argument(1).ToInteger())
+	for at := 0; at+size <= len(b); at += size {
+		for i, j := at, at+size-1; i < j; i, j = i+1, j-1 {
+			b[i], b[j] = b[j], b[i]
+		}
+	}
+	return goja.Undefined()
+}
+
+// wide copies a number's bytes, highest first, to the end of eight.
+func wide(b []byte, little bool) (w [8]byte) {
+	for i, c := range b {
+		if little {
+			w[7-i] = c
+		} else {
+			w[8-len(b)+i] = c
+		}
+	}
+	return w
+}
+
+// getNumber is get(bytes, offset, size, little, kind): kind is u, i, f, U or I
+// (the latter two BigInts). Its caller has checked that the number is there.
+func (p *Platform) getNumber(call goja.FunctionCall) goja.Value {
+	b := p.needBytes(call.Argument(0), "read")
+	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())
+	if at < 0 || size < 1 || size > 8 || at+size > len(b) {
+		p.fail("RangeError", "ERR_OUT_OF_RANGE", "the offset %d is outside of the buffer", at)
+	}
+	w := wide(b[at:at+size], call.Argument(3).ToBoolean())
+	n := binary.BigEndian.Uint64(w[:])
+	signed := int64(n<<(64-8*size)) >> (64 - 8*size)
+	switch text(call, 4) {
+	case "i":
+		return p.js.ToValue(signed)
+	case "U":
+		return p.js.ToValue(new(big.Int).SetUint64(n))
+	case "I":
+		return p.js.ToValue(big.NewInt(signed))
+	case "f":
+		if size == 4 {
+			return p.js.ToValue(float64(math.Float32frombits(uint32(n))))
+		}
+		return p.js.ToValue(math.Float64frombits(n))
+	}
+	return p.js.ToValue(int64(n))
+}
+
+// setNumber is set(bytes, offset, size, little, kind, value).
+func (p *Platform) setNumber(call goja.FunctionCall) goja.Value {
+	b := p.needBytes(call.Argument(0), "write")
+	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())
+	if at < 0 || size < 1 || size > 8 || at+size > len(b) {
+		p.fail("RangeError", "ERR_OUT_OF_RANGE", "the offset %d is outside of the buffer", at)
+	}
+	var n uint64
+	v := call.Argument(5)
+	switch text(call, 4) {
+	case "f":
+		if n = math.Float64bits(v.ToFloat()); size == 4 {
+			n = uint64(math.Float32bits(float32(v.ToFloat())))
+		}
+	case "U", "I":
+		i, ok := v.Export().(*big.Int)
+		if !ok {
+			p.fail("TypeError", "ERR_INVALID_ARG_TYPE", "the value must be a BigInt")
+		}
+		n = new(big.Int).And(i, new(big.Int).SetUint64(math.MaxUint64)).Uint64()
+	default:
+		n = uint64(int64(v.ToFloat()))
+	}
+	for i := range size {
+		c := byte(n >> (8 * i))
+		if call.Argument(3).ToBoolean() {
+			b[at+i] = c
+		} else {
+			b[at+size-1-i] = c
+		}
+	}
+	return goja.Undefined()
+}

@@ -1,0 +1,47 @@
+package platform
+
+import (
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// processStart is what performance.now counts from.
+var processStart = time.Now()
+
+// sinceStart is the time since then in milliseconds, to a microsecond.
+func sinceStart() float64 {
+	return float64(time.Since(processStart).Microseconds()) / 1000
+}
+
+// eventNative is now() and later(milliseconds, f), which tells the log when f
+// fails.
+func eventNative(p *Platform) goja.Value {
+	return p.natives(natives{
+		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
+		"later": func(call goja.FunctionCall) goja.Value {
+			f, _ := goja.AssertFunction(call.Argument(1))
+			delay := time.Duration(min(call.Argument(0).ToFloat(), 1<<31) * float64(time.Millisecond))
+			p.host.Later(delay, func() {
+				_, err := f(goja.Undefined())
+				must(err)
+			})
+			return goja.Undefined()
+		},
+	})
+}
+
+// performance is now() and timeOrigin.
+func performance(p *Platform) goja.Value {
+	o := p.natives(natives{
+		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
+	})
+	_ = o.Set("timeOrigin", float64(processStart.UnixMicro())/1000)
+	p.tag(o, "Performance")
+	return o
+}
+
+// tag gives an object its Symbol.toStringTag.
+func (p *Platform) tag(o *goja.Object, name string) {
+	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, p.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}

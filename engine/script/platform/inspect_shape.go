@@ -1,0 +1,369 @@
+package platform
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// shape is what kind of object is written, and how.
+type shape struct {
+	class    string // name of the constructor, "" for none
+	prefix   string // before the brace
+	open     string
+	close    string
+	elements func(level int) []string // what is not a property; nil for nothing
+	keys     []string                 // properties
+	symbols  []*goja.Symbol
+	bare     bool // the prefix alone says it when there are no parts
+	list     bool
+}
+
+// brief names an object that is too deep.
+func (s *shape) brief() string {
+	if s.list && s.class == "" {
+		return "Array"
+	}
+	if s.class == "" {
+		return "Object: null prototype"
+	}
+	return s.class
+}
+
+func decimal(n int) string { return strconv.Itoa(n) }
+
+func plural(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return decimal(n) + " " + what
+}
+
+// shape looks what an object is.
+func (i *inspector) shape(o *goja.Object, level int) *shape {
+	s := &shape{class: i.class(o), open: "{", close: "}"}
+	s.keys = o.Keys()
+	for _, symbol := range o.Symbols() {
+		if d := i.descriptor(o, symbol); d != nil && d.Get("enumerable").ToBoolean() {
+			s.symbols = append(s.symbols, symbol)
+		}
+	}
+	t := o.ExportType()
+	switch name := o.ClassName(); {
+	case name == "Array":
+		i.arrayShape(o, s)
+	case t == mapType:
+		i.mapShape(o, s)
+	case t == setType && name == "Object":
+		i.setShape(o, s)
+	case t == promiseType:
+		i.promiseShape(o, s)
+	case t == bufferType:
+		i.bufferShape(o, s)
+	case t != nil && t.Kind() == reflect.Slice && name == "Object":
+		i.typedShape(o, s)
+	case name == "Error":
+		i.errorShape(o, s)
+	case name == "Date" || name == "RegExp" || name == "Number" || name == "String" || name == "Boolean":
+		i.valueShape(o, s, name)
+	default:
+		if _, ok := goja.AssertFunction(o); ok {
+			i.functionShape(o, s)
+			break
+		}
+		i.plainShape(o, s)
+	}
+	if i.o.Sorted {
+		slices.Sort(s.keys)
+	}
+	return s
+}
+
+// class is the name of the constructor.
+func (i *inspector) class(o *goja.Object) (name string) {
+	i.p.js.Try(func() {
+		proto := o.Prototype()
+		if proto == nil {
+			return
+		}
+		if c, ok := proto.Get("constructor").(*goja.Object); ok {
+			if n := c.Get("name"); n != nil && goja.IsString(n) {
+				name = n.String()
+			}
+		}
+	})
+	return name
+}
+
+// tag is the text of Symbol.toStringTag.
+func (i *inspector) tag(o *goja.Object) (tag string) {
+	i.p.js.Try(func() {
+		if v := o.GetSymbol(goja.SymToStringTag); v != nil && goja.IsString(v) {
+			tag = v.String()
+		}
+	})
+	return tag
+}
+
+// titled puts a name before the brace, if it is not the ordinary one.
+func (s *shape) titled(ordinary, size string) {
+	name := s.class
+	if name == "" {
+		name = "[" + ordinary + ": null prototype]"
+	}
+	s.prefix = name + size + " "
+}
+
+func (i *inspector) plainShape(o *goja.Object, s *shape) {
+	tag := i.tag(o)
+	switch {
+	case o.ClassName() == "Arguments":
+		s.prefix, s.open, s.close, s.list = "[Arguments] ", "[", "]", true
+		i.elementsOf(o, s)
+		return
+	case s.class == "" || s.class != "Object":
+		s.titled("Object", "")
+	}
+	if tag != "" && tag != s.class {
+		if s.prefix == "" {
+			s.prefix = "Object "
+		}
+		s.prefix += "[" + tag + "] "
+	}
+	if tag == "WeakMap" || tag == "WeakSet" || tag == "WeakRef" {
+		s.elements = func(int) []string { return []string{"<items unknown>"} }
+	}
+}
+
+func (i *inspector) arrayShape(o *goja.Object, s *shape) {
+	s.open, s.close, s.list = "[", "]", true
+	if s.class != "Array" {
+		s.titled("Array", "("+o.Get("length").String()+")")
+	}
+	i.elementsOf(o, s)
+}
+
+// elementsOf shows elements by index; what is left of the keys are properties.
+func (i *inspector) elementsOf(o *goja.Object, s *shape) {
+	var rest []string
+	var present []int // rising
+	for _, k := range s.keys {
+		if n, err := strconv.ParseUint(k, 10, 32); err == nil && strconv.FormatUint(n, 10) == k {
+			present = append(present, int(n))
+		} else {
+			rest = append(rest, k)
+		}
+	}
+	s.keys = rest
+	n := int(o.Get("length").ToInteger())
+	if n == 0 {
+		return
+	}
+	s.elements = func(level int) []string {
+		var parts []string
+		at := 0
+		for _, index := range append(present, n) {
+			if len(parts) >= i.o.Elements || i.left < 0 {
+				break
+			}
+			if holes := index - at; holes > 0 {
+				parts = append(parts, "<"+plural(holes, "empty item")+">")
+				at = index
+			}
+			if index == n || len(parts) >= i.o.Elements {
+				break
+			}
+			parts = append(parts, i.nested(o.Get(decimal(index)), level))
+			at++
+		}
+		return i.more(parts, n-at)
+	}
+}
+
+// more says how many parts are not shown.
+func (i *inspector) more(parts []string, n int) []string {
+	if n > 0 {
+		parts = append(parts, "... "+plural(n, "more item"))
+	}
+	return parts
+}
+
+// nested writes a part of an object.
+func (i *inspector) nested(v goja.Value, level int) string {
+	i.indent += 2
+	s := i.value(v, level+1)
+	i.indent -= 2
+	return s
+}
+
+func (i *inspector) mapShape(o *goja.Object, s *shape) {
+	s.titled("Map", "("+o.Get("size").String()+")")
+	s.elements = func(level int) []string {
+		var parts []string
+		n := int(o.Get("size").ToInteger())
+		i.p.js.ForOf(o, func(pair goja.Value) bool {
+			p := pair.(*goja.Object)
+			parts = append(parts, i.nested(p.Get("0"), level)+" => "+i.nested(p.Get("1"), level))
+			return len(parts) < i.o.Elements && i.left >= 0
+		})
+		return i.more(parts, n-len(parts))
+	}
+}
+
+func (i *inspector) setShape(o *goja.Object, s *shape) {
+	s.titled("Set", "("+o.Get("size").String()+")")
+	s.elements = func(level int) []string {
+		var parts []string
+		n := int(o.Get("size").ToInteger())
+		i.p.js.ForOf(o, func(v goja.Value) bool {
+			parts = append(parts, i.nested(v, level))
+			return len(parts) < i.o.Elements && i.left >= 0
+		})
+		return i.more(parts, n-len(parts))
+	}
+}
+
+func (i *inspector) promiseShape(o *goja.Object, s *shape) {
+	s.titled("Promise", "")
+	s.elements = func(level int) []string {
+		p := o.Export().(*goja.Promise)
+		switch p.State() {
+		case goja.PromiseStatePending:
+			return []string{"<pending>"}
+		case goja.PromiseStateRejected:
+			return []string{"<rejected> " + i.nested(p.Result(), level)}
+		}
+		return []string{i.nested(p.Result(), level)}
+	}
+}
+
+func (i *inspector) bufferShape(o *goja.Object, s *shape) {
+	s.titled("ArrayBuffer", "")
+	s.elements = func(int) []string {
+		b, _ := i.p.bytes(o)
+		return []string{"[Uint8Contents]: <" + i.hex(b) + ">", "byteLength: " + decimal(len(b))}
+	}
+}
+
+// hex writes bytes apart.
+func (i *inspector) hex(b []byte) string {
+	const shown = 50
+	n := min(len(b), shown)
+	s := i.take(strings.TrimSpace(fmt.Sprintf("% x", b[:n])))
+	if len(b) > n {
+		s += " ... " + plural(len(b)-n, "more byte")
+	}
+	return s
+}
+
+func (i *inspector) typedShape(o *goja.Object, s *shape) {
+	b, _ := i.p.bytes(o)
+	if s.class == "Buffer" {
+		s.prefix, s.bare, s.keys = strings.TrimRight("<Buffer "+i.hex(b), " ")+">", true, nil
+		return
+	}
+	s.titled(i.tag(o), "("+o.Get("length").String()+")")
+	s.open, s.close, s.list, s.keys = "[", "]", true, nil
+	n := int(o.Get("length").ToInteger())
+	if n == 0 {
+		return
+	}
+	s.elements = func(level int) []string {
+		var parts []string
+		for at := 0; at < n && at < i.o.Elements && i.left >= 0; at++ {
+			parts = append(parts, i.nested(o.Get(decimal(at)), level))
+		}
+		return i.more(parts, n-len(parts))
+	}
+}
+
+// errorShape shows an error by its stack, then what else it has.
+func (i *inspector) errorShape(o *goja.Object, s *shape) {
+	s.bare = true
+	s.prefix = strings.ReplaceAll(i.p.host.Describe(o), "\n\t", "\n"+strings.Repeat(" ", i.indent+4))
+	s.keys = slices.DeleteFunc(s.keys, func(k string) bool { return k == "stack" || k == "message" || k == "name" })
+	for _, name := range []string{"cause", "errors"} {
+		if !slices.Contains(s.keys, name) && slices.Contains(o.GetOwnPropertyNames(), name) {
+			s.keys = append(s.keys, name)
+		}
+	}
+	if len(s.keys) > 0 {
+		s.prefix += " "
+	}
+}
+
+func (i *inspector) valueShape(o *goja.Object, s *shape, name string) {
+	s.bare = true
+	switch name {
+	case "Date":
+		s.prefix = "Invalid Date"
+		if f := o.ToFloat(); f == f {
+			s.prefix = i.text(o, "toISOString")
+		}
+	case "RegExp":
+		s.prefix = o.String()
+	default:
+		s.prefix = "[" + name + ": "
+		if name == "String" {
+			s.prefix += i.quoted(o.String()) + "]"
+			s.keys = slices.DeleteFunc(s.keys, func(k string) bool { return k != "" && k[0] >= '0' && k[0] <= '9' })
+		} else {
+			s.prefix += o.String() + "]"
+		}
+	}
+	if len(s.keys) > 0 {
+		s.prefix += " "
+	}
+}
+
+// text calls a method that makes text.
+func (i *inspector) text(o *goja.Object, method string) string {
+	f, ok := goja.AssertFunction(o.Get(method))
+	if !ok {
+		return ""
+	}
+	v, err := f(o)
+	must(err)
+	return v.String()
+}
+
+func (i *inspector) functionShape(o *goja.Object, s *shape) {
+	s.bare = true
+	name := ""
+	if n := o.Get("name"); n != nil && goja.IsString(n) {
+		name = n.String()
+	}
+	kind := s.class
+	if kind == "" {
+		kind = "Function"
+	}
+	if o.ExportType() == classType {
+		s.prefix = "[class " + cmpOr(name, "(anonymous)")
+		if super := o.Prototype(); super != nil {
+			if n := super.Get("name"); n != nil && n.String() != "" {
+				s.prefix += " extends " + n.String()
+			}
+		}
+		s.prefix += "]"
+	} else if name == "" {
+		s.prefix = "[" + kind + " (anonymous)]"
+	} else {
+		s.prefix = "[" + kind + ": " + name + "]"
+	}
+	if len(s.keys) > 0 {
+		s.prefix += " "
+	}
+}
+
+var classType = reflect.TypeFor[func(goja.ConstructorCall) *goja.Object]()
+
+func cmpOr(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
+}

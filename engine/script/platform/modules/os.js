@@ -1,0 +1,2 @@
+// os: what does not tell about the machine.
+module.exports = { EOL: '\n' };

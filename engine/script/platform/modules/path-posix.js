@@ -1,0 +1,2 @@
+// path/posix: path itself.
+module.exports = require('path');

@@ -1,0 +1,2 @@
+// process: the global.
+module.exports = process;

@@ -1,0 +1,2 @@
+// util/types: a part of util.
+module.exports = require('util').types;

@@ -1,0 +1,125 @@
+package platform
+
+import (
+	"fmt"
+
+	"github.com/dop251/goja"
+)
+
+// function makes a function of ours with a name of its own instead of Go's. It
+// never returns nil.
+func (p *Platform) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
+	o := p.js.ToValue(func(call goja.FunctionCall) goja.Value {
+		if v := f(call); v != nil {
+			return v
+		}
+		return goja.Undefined()
+	}).(*goja.Object)
+	_ = o.DefineDataProperty("name", p.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	return o
+}
+
+// natives are functions that a file of ours gets, by name.
+type natives map[string]func(goja.FunctionCall) goja.Value
+
+func (p *Platform) natives(all natives) *goja.Object {
+	o := p.js.NewObject()
+	for name, f := range all {
+		_ = o.Set(name, p.function(name, f))
+	}
+	return o
+}
+
+// fail throws an error of a built-in class, with a code when it is not empty.
+func (p *Platform) fail(class, code, format string, args ...any) {
+	panic(p.failure(class, code, format, args...))
+}
+
+func (p *Platform) failure(class, code, format string, args ...any) *goja.Object {
+	o, err := p.js.New(p.js.GlobalObject().Get(class), p.js.ToValue(fmt.Sprintf(format, args...)))
+	must(err)
+	if code != "" {
+		_ = o.Set("code", code)
+	}
+	return o
+}
+
+// exported makes a global of what a built-in module exports under a name.
+func exported(module, name string) builder {
+	return func(p *Platform) goja.Value { return p.Module(module).(*goja.Object).Get(name) }
+}
+
+// text returns an argument as text; undefined is "".
+func text(call goja.FunctionCall, i int) string {
+	if v := call.Argument(i); !goja.IsUndefined(v) {
+		return v.String()
+	}
+	return ""
+}
+
+// allocate returns n bytes, or throws when that is more than one built-in may
+// take.
+func (p *Platform) allocate(n int64, what string) []byte {
+	p.fits(n, what)
+	return make([]byte, n)
+}
+
+// fits throws when n bytes are more than one built-in may take.
+func (p *Platform) fits(n int64, what string) {
+	if limit := p.limit(); n < 0 || n > limit {
+		p.fail("RangeError", "ERR_OUT_OF_RANGE", "%s: %d bytes are more than the %d that one call may take", what, n, limit)
+	}
+}
+
+const defaultText = 64 << 20
+
+func (p *Platform) limit() int64 {
+	if n := p.host.Settings().Text; n > 0 {
+		return int64(n)
+	}
+	return defaultText
+}
+
+// bytes returns the bytes of an ArrayBuffer, a typed array or a DataView,
+// shared with the script.
+func (p *Platform) bytes(v goja.Value) ([]byte, bool) {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return nil, false
+	}
+	if o.ExportType() == bufferType {
+		b, ok := o.Export().(goja.ArrayBuffer)
+		return b.Bytes(), ok
+	}
+	buffer, ok := o.Get("buffer").(*goja.Object)
+	if !ok || buffer.ExportType() != bufferType {
+		return nil, false
+	}
+	b, ok := buffer.Export().(goja.ArrayBuffer)
+	all := b.Bytes()
+	start, n := o.Get("byteOffset"), o.Get("byteLength")
+	if !ok || start == nil || n == nil {
+		return nil, false
+	}
+	from, to := start.ToInteger(), start.ToInteger()+n.ToInteger()
+	if from < 0 || to < from || to > int64(len(all)) {
+		return nil, false
+	}
+	return all[from:to], true
+}
+
+// needBytes is bytes of an argument, or throws.
+func (p *Platform) needBytes(v goja.Value, what string) []byte {
+	b, ok := p.bytes(v)
+	if !ok {
+		p.fail("TypeError", "ERR_INVALID_ARG_TYPE", "%s: expected bytes (a Buffer, a typed array, a DataView or an ArrayBuffer)", what)
+	}
+	return b
+}
+
+// arrayBuffer makes an ArrayBuffer of bytes that nobody else keeps. What a
+// script may make of it is guarded from then on.
+func (p *Platform) arrayBuffer(b []byte) goja.Value {
+	p.host.Provide("ArrayBuffer")
+	return p.js.ToValue(p.js.NewArrayBuffer(b))
+}

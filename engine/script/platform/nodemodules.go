@@ -1,0 +1,65 @@
+package platform
+
+import (
+	"github.com/dop251/goja"
+)
+
+// nodeModules lists the modules that Node has, and those of its that scripts
+// cannot have.
+func nodeModules() map[string]module {
+	all := map[string]module{
+		"#equal":          {file: "equal"},
+		"assert":          {file: "assert"},
+		"assert/strict":   {file: "assert-strict"},
+		"events":          {file: "events"},
+		"os":              {file: "os"},
+		"path/posix":      {file: "path-posix"},
+		"process":         {file: "process"},
+		"querystring":     {file: "querystring"},
+		"string_decoder":  {file: "string_decoder"},
+		"timers":          {file: "timers"},
+		"timers/promises": {file: "timers-promises"},
+		"url":             {file: "url"},
+		"util":            {file: "util", native: inspectNative},
+		"util/types":      {file: "util-types"},
+	}
+	for name, why := range refusals() {
+		all[name] = module{build: refuse(name, why)}
+	}
+	return all
+}
+
+// refusals says of modules of Node that are not there what to use instead.
+func refusals() map[string]string {
+	const (
+		files   = "scripts reach no files of the machine; use fileStorage, or require a JSON file"
+		web     = "scripts open no connections of their own; use the global fetch"
+		system  = "scripts start no processes and threads, and do not see the machine; the process that runs them is not theirs"
+		streams = "there are no streams; bodies and files are read as a whole"
+	)
+	all := map[string]string{}
+	for why, names := range map[string][]string{
+		files:   {"fs", "fs/promises", "path/win32", "readline", "readline/promises", "tty"},
+		web:     {"http", "https", "http2", "net", "tls", "dgram", "dns", "dns/promises"},
+		system:  {"child_process", "worker_threads", "cluster", "vm", "v8", "module", "repl", "inspector", "perf_hooks", "async_hooks", "diagnostics_channel", "domain", "wasi", "trace_events"},
+		streams: {"stream", "stream/promises", "stream/web", "zlib"},
+		"use the URL class, which translates host names": {"punycode"},
+		"run restsrv test": {"test"},
+		"use dataRepo":     {"sqlite"},
+	} {
+		for _, name := range names {
+			all[name] = why
+		}
+	}
+	return all
+}
+
+// refuse is a module that says why it is not there.
+func refuse(name, why string) builder {
+	return func(p *Platform) goja.Value {
+		o, err := p.js.New(p.js.Get("Error"), p.js.ToValue("cannot find module \""+name+"\": "+why))
+		must(err)
+		must(o.Set("code", "MODULE_NOT_FOUND"))
+		panic(o)
+	}
+}

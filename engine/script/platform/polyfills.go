@@ -1,0 +1,171 @@
+package platform
+
+import (
+	"embed"
+	"errors"
+	"regexp"
+	"strings"
+	"weak"
+
+	"github.com/dop251/goja"
+)
+
+//go:embed patches
+var patchFiles embed.FS
+
+// polyfills add what the language has and the engine lacks. The words are those
+// of a text that may use it; a text that makes an iterator names one of those
+// of iterators.
+func polyfills() []patch {
+	return []patch{
+		polyfill("symbols", `[aA]syncIterator|[dD]ispose|\bfor\s+await\b|\basync\s*\*|\basync\s+function\s*\*|\busing\b`, nil),
+		polyfill("group-by", `\bgroupBy\b`, nil),
+		polyfill("promise", `\bwithResolvers\b|\bPromise\s*\.\s*try\b|\btry['"\x60]\]`, nil),
+		polyfill("from-async", `\bfromAsync\b`, nil),
+		polyfill("well-formed", `WellFormed\b`, nil),
+		polyfill("accessors", `__(?:define|lookup)[GS]etter__`, nil),
+		polyfill("regexp-escape", `\bescape\b`, nil),
+		polyfill("iterators", `\bIterator\b|\byield\b|\bfunction\s*\*|\b(?:values|keys|entries)\s*\(\s*\)|\bmatchAll\b|\bSymbol\s*\.\s*iterator\b|\.\s*(?:take|drop|toArray)\b`, nil),
+		polyfill("atomics", `\bAtomics\b`, nil),
+		polyfill("weak", `\bWeakRef\b|\bFinalizationRegistry\b`, weakNative),
+		polyfill("transfer", `\btransfer|\bdetached\b|\bresizable\b|\bmaxByteLength\b`, transferNative),
+		{words: regexp.MustCompile(`\bcaptureStackTrace\b|\bstackTraceLimit\b`), install: stackTraces},
+	}
+}
+
+// polyfill is a file of the folder patches. It runs as a function of define,
+// which adds properties as built-ins are, and of native.
+func polyfill(file, words string, native builder) patch {
+	return patch{words: regexp.MustCompile(words), install: func(p *Platform) {
+		text, err := patchFiles.ReadFile("patches/" + file + ".js")
+		must(err)
+		wrapper, err := p.js.RunProgram(p.host.Program("(function(define,native){'use strict';" + string(text) + "\n})"))
+		must(err)
+		run, _ := goja.AssertFunction(wrapper)
+		help := goja.Undefined()
+		if native != nil {
+			help = native(p)
+		}
+		_, err = run(goja.Undefined(), p.js.ToValue(p.addHidden), help)
+		must(err)
+	}}
+}
+
+// addHidden adds the properties of its second argument to the first, hidden from
+// loops.
+func (p *Platform) addHidden(call goja.FunctionCall) goja.Value {
+	target, list := call.Argument(0).ToObject(p.js), call.Argument(1).ToObject(p.js)
+	for _, name := range list.Keys() {
+		must(target.DefineDataProperty(name, list.Get(name), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	return goja.Undefined()
+}
+
+// weakNative refers to objects as the garbage collector of Go lets it. Symbols
+// are kept: they are small.
+func weakNative(p *Platform) goja.Value {
+	return p.natives(natives{
+		"weak": func(call goja.FunctionCall) goja.Value {
+			o, ok := call.Argument(0).(*goja.Object)
+			if !ok {
+				kept := call.Argument(0)
+				return p.js.ToValue(func(goja.FunctionCall) goja.Value { return kept })
+			}
+			pointer := weak.Make(o)
+			return p.js.ToValue(func(goja.FunctionCall) goja.Value {
+				if o := pointer.Value(); o != nil {
+					return o
+				}
+				return goja.Undefined()
+			})
+		},
+	})
+}
+
+func transferNative(p *Platform) goja.Value {
+	buffer := func(call goja.FunctionCall) goja.ArrayBuffer {
+		if o, ok := call.Argument(0).(*goja.Object); ok {
+			if b, ok := o.Export().(goja.ArrayBuffer); ok {
+				return b
+			}
+		}
+		panic(p.js.NewTypeError("this is no ArrayBuffer"))
+	}
+	return p.natives(natives{
+		"detached": func(call goja.FunctionCall) goja.Value { return p.js.ToValue(buffer(call).Detached()) },
+		"detach":   func(call goja.FunctionCall) goja.Value { b := buffer(call); return p.js.ToValue(b.Detach()) },
+	})
+}
+
+// defaultStackLimit is how many frames Error.captureStackTrace takes unless
+// Error.stackTraceLimit says otherwise. Stacks of the engine's own are whole.
+const defaultStackLimit = 10
+
+// stackTraces adds Error.captureStackTrace(object, from): the stack begins with
+// the caller of from.
+func stackTraces(p *Platform) {
+	class := p.js.Get("Error").(*goja.Object)
+	must(class.Set("stackTraceLimit", defaultStackLimit))
+	capture := p.js.ToValue(func(call goja.FunctionCall) goja.Value {
+		target, ok := call.Argument(0).(*goja.Object)
+		if !ok {
+			panic(p.js.NewTypeError("Error.captureStackTrace takes an object"))
+		}
+		limit := 0
+		if n := class.Get("stackTraceLimit"); n != nil && goja.IsNumber(n) {
+			limit = max(0, int(min(n.ToFloat(), 1000)))
+		}
+		text := p.stackHeading(target) + p.callFrames(call.Argument(1), limit)
+		must(target.DefineDataProperty("stack", p.js.ToValue(text), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		return goja.Undefined()
+	}).(*goja.Object)
+	must(capture.DefineDataProperty("name", p.js.ToValue("captureStackTrace"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(class.DefineDataProperty("captureStackTrace", capture, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// stackHeading is the first line of a stack, "Name: message".
+func (p *Platform) stackHeading(target *goja.Object) string {
+	show, ok := goja.AssertFunction(p.js.Get("Error").(*goja.Object).Get("prototype").(*goja.Object).Get("toString"))
+	if !ok {
+		return "Error"
+	}
+	v, err := show(target)
+	var ex *goja.Exception
+	if errors.As(err, &ex) {
+		return "Error"
+	}
+	must(err)
+	return v.String()
+}
+
+// callFrames writes the calls in progress as the engine writes a stack.
+func (p *Platform) callFrames(from goja.Value, limit int) string {
+	frames := p.js.CaptureCallStack(0, nil)[1:] // without captureStackTrace itself
+	if f, ok := from.(*goja.Object); ok {
+		name := ""
+		if v := f.Get("name"); v != nil {
+			name = v.String()
+		}
+		for i := range frames {
+			if frames[i].FuncName() == name && name != "" {
+				frames = frames[i+1:]
+				break
+			}
+		}
+	}
+	var b strings.Builder
+	for i := range frames[:min(limit, len(frames))] {
+		b.WriteString("\n\tat ")
+		at := frames[i].Position()
+		place := at.String() + "(0)" // the engine adds where in its code it is
+		if at.Filename == "" {
+			place = "native"
+		}
+		if name := frames[i].FuncName(); name != "" {
+			b.WriteString(name + " (" + place + ")")
+		} else {
+			b.WriteString(place)
+		}
+	}
+	return b.String()
+}

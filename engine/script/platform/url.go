@@ -1,0 +1,232 @@
+package platform
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// webURL is a URL as the WHATWG's URL Standard has it: what browsers make of
+// an address is what is asked for, whoever reads it.
+type webURL struct {
+	scheme             string
+	username, password string // percent-encoded
+	host               string // as it is written, "" with hasHost for an empty one
+	hasHost            bool
+	port               string // "" for the scheme's own
+	path               []string
+	opaque             string // instead of path
+	isOpaque           bool
+	query, fragment    *string // nil for none
+}
+
+// specialPorts are the schemes whose URLs have a host, with their ports.
+var specialPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "file": ""}
+
+func special(scheme string) bool {
+	_, ok := specialPorts[scheme]
+	return ok
+}
+
+// pathname is the path as it is written.
+func (u *webURL) pathname() string {
+	if u.isOpaque {
+		return u.opaque
+	}
+	if len(u.path) == 0 {
+		return ""
+	}
+	return "/" + strings.Join(u.path, "/")
+}
+
+func (u *webURL) hostPort() string {
+	if u.port == "" {
+		return u.host
+	}
+	return u.host + ":" + u.port
+}
+
+// href is the whole URL.
+func (u *webURL) href() string {
+	var b strings.Builder
+	b.WriteString(u.scheme + ":")
+	switch {
+	case u.hasHost:
+		b.WriteString("//")
+		if u.username != "" || u.password != "" {
+			b.WriteString(u.username)
+			if u.password != "" {
+				b.WriteString(":" + u.password)
+			}
+			b.WriteString("@")
+		}
+		b.WriteString(u.hostPort())
+	case !u.isOpaque && len(u.path) > 1 && u.path[0] == "":
+		b.WriteString("/.")
+	}
+	b.WriteString(u.pathname())
+	if u.query != nil {
+		b.WriteString("?" + *u.query)
+	}
+	if u.fragment != nil {
+		b.WriteString("#" + *u.fragment)
+	}
+	return b.String()
+}
+
+func (u *webURL) origin() string {
+	switch u.scheme {
+	case "http", "https", "ws", "wss", "ftp":
+		return u.scheme + "://" + u.hostPort()
+	}
+	return "null"
+}
+
+// parts are what the object URL shows, in the order that url.js expects.
+func (u *webURL) parts() []any {
+	part := func(s *string, mark string) string {
+		if s == nil || *s == "" {
+			return ""
+		}
+		return mark + *s
+	}
+	return []any{u.href(), u.origin(), u.scheme + ":", u.username, u.password, u.hostPort(), u.host, u.port,
+		u.pathname(), part(u.query, "?"), part(u.fragment, "#")}
+}
+
+// urlNative is parse(text, base), assign(href, name, value), query(text) and
+// form(list).
+func urlNative(p *Platform) goja.Value {
+	read := func(v goja.Value) *webURL {
+		if goja.IsUndefined(v) {
+			return nil
+		}
+		return p.parseURL(v.String(), nil)
+	}
+	return p.natives(natives{
+		"parse": func(call goja.FunctionCall) goja.Value {
+			base := read(call.Argument(1))
+			if base == nil && !goja.IsUndefined(call.Argument(1)) {
+				return goja.Null()
+			}
+			u := p.parseURL(call.Argument(0).String(), base)
+			if u == nil {
+				return goja.Undefined()
+			}
+			return p.js.NewArray(u.parts()...)
+		},
+		"assign": func(call goja.FunctionCall) goja.Value {
+			u := read(call.Argument(0))
+			u.assign(text(call, 1), call.Argument(2).String(), p.normalize)
+			return p.js.NewArray(u.parts()...)
+		},
+		"query": func(call goja.FunctionCall) goja.Value {
+			var list []any
+			for _, s := range parseForm(text(call, 0)) {
+				list = append(list, s)
+			}
+			return p.js.NewArray(list...)
+		},
+		"form": func(call goja.FunctionCall) goja.Value {
+			var list []string
+			p.js.ForOf(call.Argument(0), func(v goja.Value) bool {
+				list = append(list, v.String())
+				return true
+			})
+			return p.js.ToValue(writeForm(list))
+		},
+		"host": func(call goja.FunctionCall) goja.Value {
+			host, _ := parseHost(text(call, 0), true, p.normalize)
+			return p.js.ToValue(host)
+		},
+	})
+}
+
+func (p *Platform) parseURL(s string, base *webURL) *webURL { return parseURL(s, base, p.normalize) }
+
+// normalize is Unicode's NFKC, as the engine has it.
+func (p *Platform) normalize(s string) string {
+	o := p.js.ToValue(s).ToObject(p.js)
+	f, ok := goja.AssertFunction(o.Get("normalize"))
+	if !ok {
+		return s
+	}
+	v, err := f(o, p.js.ToValue("NFKC"))
+	must(err)
+	return v.String()
+}
+
+// parseForm reads names and values of a query in turn.
+func parseForm(s string) []string {
+	var list []string
+	for pair := range strings.SplitSeq(s, "&") {
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		for _, part := range []string{name, value} {
+			decoded, _ := validUTF8(percentDecode(strings.ReplaceAll(part, "+", " ")))
+			list = append(list, decoded)
+		}
+	}
+	return list
+}
+
+// writeForm writes names and values that come in turn.
+func writeForm(list []string) string {
+	var b strings.Builder
+	for i, s := range list {
+		switch {
+		case i == 0:
+		case i%2 == 0:
+			b.WriteByte('&')
+		default:
+			b.WriteByte('=')
+		}
+		b.WriteString(strings.ReplaceAll(percentEncode(s, formSet), "%20", "+"))
+	}
+	return b.String()
+}
+
+// percentDecode leaves a % that no two digits follow.
+func percentDecode(s string) []byte {
+	b := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] == '%' && i+2 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil && s[i+1] != '+' && s[i+1] != '-' {
+				b = append(b, byte(n))
+				i += 2
+				continue
+			}
+		}
+		b = append(b, s[i])
+	}
+	return b
+}
+
+// Sets of the characters below U+007F that are percent-encoded in a part of a
+// URL; control characters and all that is not ASCII always are.
+const (
+	fragmentSet  = " \"<>`"
+	querySet     = " \"#<>"
+	specialQuery = querySet + "'"
+	pathSet      = querySet + "?^`{}"
+	userSet      = pathSet + "/:;=@[\\]|"
+	formSet      = userSet + "$%&+,!'()~"
+)
+
+func percentEncode(s, set string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= 0x1f || c >= 0x7f || strings.IndexByte(set, c) >= 0 {
+			b.WriteByte('%')
+			b.WriteByte(hex[c>>4])
+			b.WriteByte(hex[c&15])
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,352 @@
+package platform
+
+import (
+	"regexp"
+	"strings"
+)
+
+var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
+
+// parseURL reads a URL, relative to a base that may be nil; nil for what is no
+// URL. normalize is NFKC of host names.
+func parseURL(s string, base *webURL, normalize func(string) string) *webURL {
+	s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' })
+	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
+	p := &urlParser{u: &webURL{}, normalize: normalize}
+	rest, fragment, hasFragment := strings.Cut(s, "#")
+	if !p.start(rest, base) {
+		return nil
+	}
+	if hasFragment {
+		f := percentEncode(fragment, fragmentSet)
+		p.u.fragment = &f
+	}
+	return p.u
+}
+
+type urlParser struct {
+	u         *webURL
+	normalize func(string) string
+}
+
+// slash reports whether a text begins with a separator of the scheme.
+func (u *webURL) slash(s string) bool {
+	return s != "" && (s[0] == '/' || s[0] == '\\' && special(u.scheme))
+}
+
+// start finds how the text relates to the base.
+func (p *urlParser) start(s string, base *webURL) bool {
+	u := p.u
+	scheme := schemePattern.FindString(s)
+	if scheme == "" {
+		switch {
+		case base == nil, base.isOpaque && s != "":
+			return false
+		case base.isOpaque:
+			*u = *base
+			u.fragment = nil
+			return true
+		}
+		u.scheme = base.scheme
+		return p.relative(s, base)
+	}
+	u.scheme = strings.ToLower(scheme[:len(scheme)-1])
+	s = s[len(scheme):]
+	switch {
+	case u.scheme == "file":
+		if base != nil && base.scheme != "file" {
+			base = nil
+		}
+		return p.file(s, base)
+	case special(u.scheme) && base != nil && base.scheme == u.scheme && !strings.HasPrefix(s, "//"):
+		return p.relative(s, base)
+	case special(u.scheme):
+		return p.authority(strings.TrimLeft(s, `/\`))
+	case strings.HasPrefix(s, "//"):
+		return p.authority(s[2:])
+	case strings.HasPrefix(s, "/"):
+		return p.pathAndQuery(s)
+	}
+	path, query, hasQuery := strings.Cut(s, "?")
+	u.isOpaque, u.opaque = true, percentEncode(path, "")
+	p.query(query, hasQuery)
+	return true
+}
+
+// relative reads what has no scheme, or that of its base.
+func (p *urlParser) relative(s string, base *webURL) bool {
+	u := p.u
+	if u.scheme == "file" {
+		return p.file(s, base)
+	}
+	if u.slash(s) && u.slash(s[1:]) {
+		if special(u.scheme) {
+			return p.authority(strings.TrimLeft(s, `/\`))
+		}
+		return p.authority(s[2:])
+	}
+	u.username, u.password, u.host, u.hasHost, u.port = base.username, base.password, base.host, base.hasHost, base.port
+	return p.resolve(s, base)
+}
+
+// resolve reads a path and a query relative to those of the base.
+func (p *urlParser) resolve(s string, base *webURL) bool {
+	u := p.u
+	switch {
+	case u.slash(s):
+		return p.pathAndQuery(s)
+	case s == "" || s[0] == '?':
+		u.path, u.query = append([]string(nil), base.path...), base.query
+		if s != "" {
+			p.query(s[1:], true)
+		}
+		return true
+	}
+	u.path = append([]string(nil), base.path...)
+	u.shorten()
+	return p.pathAndQuery(s)
+}
+
+// authority reads user, host and port, and what follows.
+func (p *urlParser) authority(s string) bool {
+	u := p.u
+	end := strings.IndexAny(s, "/?")
+	if special(u.scheme) {
+		end = strings.IndexAny(s, `/?\`)
+	}
+	if end < 0 {
+		end = len(s)
+	}
+	authority, rest := s[:end], s[end:]
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		user, password, _ := strings.Cut(authority[:at], ":")
+		u.username, u.password = percentEncode(user, userSet), percentEncode(password, userSet)
+		if authority = authority[at+1:]; authority == "" {
+			return false
+		}
+	}
+	return p.hostAndPort(authority) && p.pathAndQuery(rest)
+}
+
+// hostAndPort reads host:port.
+func (p *urlParser) hostAndPort(s string) bool {
+	u := p.u
+	host, port := s, ""
+	if colon := strings.LastIndexByte(s, ':'); colon > strings.LastIndexByte(s, ']') {
+		host, port = s[:colon], s[colon+1:]
+		if host == "" {
+			return false
+		}
+	}
+	if host == "" && special(u.scheme) {
+		return false
+	}
+	parsed, ok := parseHost(host, special(u.scheme), p.normalize)
+	if !ok {
+		return false
+	}
+	u.host, u.hasHost = parsed, true
+	return u.setPort(port)
+}
+
+// setPort takes digits; that of the scheme is left out.
+func (u *webURL) setPort(s string) bool {
+	n := 0
+	for _, c := range s {
+		if c < '0' || c > '9' {
+			return false
+		}
+		if n = n*10 + int(c-'0'); n > 65535 {
+			return false
+		}
+	}
+	u.port = ""
+	if s != "" && decimal(n) != specialPorts[u.scheme] {
+		u.port = decimal(n)
+	}
+	return true
+}
+
+var driveLetter = regexp.MustCompile(`^[a-zA-Z][:|]$`)
+
+// file reads what follows file:.
+func (p *urlParser) file(s string, base *webURL) bool {
+	u := p.u
+	u.hasHost = true
+	switch {
+	case u.slash(s) && u.slash(s[1:]):
+		end := strings.IndexAny(s[2:], `/\?`)
+		if end < 0 {
+			end = len(s) - 2
+		}
+		host := s[2 : 2+end]
+		if driveLetter.MatchString(host) {
+			return p.pathAndQuery(s[1:])
+		}
+		parsed := ""
+		if host != "" {
+			var ok bool
+			if parsed, ok = parseHost(host, true, p.normalize); !ok {
+				return false
+			}
+		}
+		if parsed != "localhost" {
+			u.host = parsed
+		}
+		return p.pathAndQuery(s[2+end:])
+	case base == nil:
+		return p.pathAndQuery(s)
+	}
+	u.host = base.host
+	return p.resolve(s, base)
+}
+
+// pathAndQuery reads the rest.
+func (p *urlParser) pathAndQuery(s string) bool {
+	path, query, hasQuery := strings.Cut(s, "?")
+	p.u.addPath(path)
+	p.query(query, hasQuery)
+	return true
+}
+
+func (p *urlParser) query(s string, is bool) {
+	if !is {
+		return
+	}
+	set := querySet
+	if special(p.u.scheme) {
+		set = specialQuery
+	}
+	q := percentEncode(s, set)
+	p.u.query = &q
+}
+
+// addPath appends a path to the one that is there; "." and ".." count.
+func (u *webURL) addPath(s string) {
+	if s == "" {
+		if special(u.scheme) && len(u.path) == 0 {
+			u.path = []string{""}
+		}
+		return
+	}
+	if special(u.scheme) {
+		s = strings.ReplaceAll(s, `\`, "/")
+	}
+	segments := strings.Split(strings.TrimPrefix(s, "/"), "/")
+	for i, segment := range segments {
+		last := i == len(segments)-1
+		switch strings.ReplaceAll(strings.ToLower(segment), "%2e", ".") {
+		case "..":
+			u.shorten()
+			if last {
+				u.path = append(u.path, "")
+			}
+		case ".":
+			if last {
+				u.path = append(u.path, "")
+			}
+		default:
+			if u.scheme == "file" && len(u.path) == 0 && driveLetter.MatchString(segment) {
+				segment = segment[:1] + ":"
+			}
+			u.path = append(u.path, percentEncode(segment, pathSet))
+		}
+	}
+}
+
+// shorten drops the last segment.
+func (u *webURL) shorten() {
+	n := len(u.path)
+	if n == 0 || u.scheme == "file" && n == 1 && len(u.path[0]) == 2 && driveLetter.MatchString(u.path[0]) && u.path[0][1] == ':' {
+		return
+	}
+	u.path = u.path[:n-1]
+}
+
+// assign is the setter of a property; what would be no URL is ignored.
+func (u *webURL) assign(name, value string, normalize func(string) string) {
+	value = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(value)
+	p := &urlParser{u: u, normalize: normalize}
+	named := u.host != "" && u.scheme != "file"
+	switch name {
+	case "protocol":
+		u.assignScheme(value)
+	case "username", "password":
+		if named && name == "username" {
+			u.username = percentEncode(value, userSet)
+		} else if named {
+			u.password = percentEncode(value, userSet)
+		}
+	case "host", "hostname":
+		u.assignHost(p, name, value)
+	case "port":
+		digits := value
+		if end := strings.IndexFunc(value, func(c rune) bool { return c < '0' || c > '9' }); end >= 0 {
+			digits = value[:end]
+		}
+		if named && (digits != "" || value == "") {
+			u.setPort(digits)
+		}
+	case "pathname":
+		if !u.isOpaque {
+			u.path = nil
+			value = strings.NewReplacer("?", "%3F", "#", "%23").Replace(value)
+			u.addPath(value)
+		}
+	case "search":
+		u.query = nil
+		if value != "" {
+			p.query(strings.ReplaceAll(strings.TrimPrefix(value, "?"), "#", "%23"), true)
+		}
+	case "hash":
+		u.fragment = nil
+		if value != "" {
+			f := percentEncode(strings.TrimPrefix(value, "#"), fragmentSet)
+			u.fragment = &f
+		}
+	}
+}
+
+func (u *webURL) assignScheme(value string) {
+	scheme := schemePattern.FindString(value + ":")
+	if scheme == "" {
+		return
+	}
+	scheme = strings.ToLower(scheme[:len(scheme)-1])
+	if special(scheme) != special(u.scheme) || scheme == "file" && (u.username != "" || u.password != "" || u.port != "") || u.scheme == "file" && u.host == "" {
+		return
+	}
+	u.scheme = scheme
+	if u.port == specialPorts[scheme] {
+		u.port = ""
+	}
+}
+
+func (u *webURL) assignHost(p *urlParser, name, value string) {
+	if u.isOpaque {
+		return
+	}
+	end := strings.IndexAny(value, "/?#")
+	if special(u.scheme) {
+		end = strings.IndexAny(value, `/?#\`)
+	}
+	if end >= 0 {
+		value = value[:end]
+	}
+	port := ""
+	if colon := strings.LastIndexByte(value, ':'); colon > strings.LastIndexByte(value, ']') {
+		value, port = value[:colon], value[colon+1:]
+		if name == "hostname" || value == "" {
+			return
+		}
+	}
+	if value == "" && (special(u.scheme) && u.scheme != "file" || u.username != "" || u.password != "" || u.port != "") {
+		return
+	}
+	if host, ok := parseHost(value, special(u.scheme), p.normalize); ok {
+		u.host, u.hasHost = host, true
+		if port != "" {
+			u.setPort(port)
+		}
+	}
+}

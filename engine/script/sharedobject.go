@@ -1,0 +1,272 @@
+package script
+
+import (
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// maxSharedKey is how long a key of the shared store may be, in characters.
+const maxSharedKey = 512
+
+// shared makes the global of that name: the store of the service, for all its
+// VMs. Values are copied on the way in and on the way out.
+func (h *host) shared() goja.Value {
+	o := h.js.NewObject()
+	s := h.v.gen.lasting.store
+	method := func(name string, f func(goja.FunctionCall) goja.Value) { h.method(o, name, f) }
+	method("get", func(call goja.FunctionCall) goja.Value {
+		v, ok := s.get(h.sharedKey(call))
+		if !ok {
+			return goja.Undefined()
+		}
+		return h.unshare(v)
+	})
+	method("has", func(call goja.FunctionCall) goja.Value {
+		_, ok := s.get(h.sharedKey(call))
+		return h.js.ToValue(ok)
+	})
+	method("set", func(call goja.FunctionCall) goja.Value {
+		key := h.sharedKey(call)
+		value, size := h.share(call.Argument(1))
+		h.fits(s.put(key, value, size, h.ttl(call.Argument(2)), false))
+		return goja.Undefined()
+	})
+	method("delete", func(call goja.FunctionCall) goja.Value { return h.js.ToValue(s.remove(h.sharedKey(call))) })
+	method("incr", func(call goja.FunctionCall) goja.Value { return h.sharedIncr(s, call) })
+	method("cas", func(call goja.FunctionCall) goja.Value {
+		key := h.sharedKey(call)
+		expected, _ := h.share(call.Argument(1))
+		value, size := h.share(call.Argument(2))
+		done, failed := s.swap(key, expected, value, size, h.ttl(call.Argument(3)))
+		h.fits(failed)
+		return h.js.ToValue(done)
+	})
+	method("keys", func(goja.FunctionCall) goja.Value { return h.js.ToValue(h.js.NewArray(anys(s.keys())...)) })
+	method("size", func(goja.FunctionCall) goja.Value { return h.js.ToValue(len(s.keys())) })
+	method("clear", func(goja.FunctionCall) goja.Value {
+		s.clear()
+		return goja.Undefined()
+	})
+	method("getOrCompute", func(call goja.FunctionCall) goja.Value {
+		return h.compute(s, computation{what: "shared.getOrCompute", key: h.sharedKey(call), ttl: h.ttl(call.Argument(2))}, call.Argument(1))
+	})
+	method("once", func(call goja.FunctionCall) goja.Value {
+		return h.compute(s, computation{what: "shared.once", key: onceKeys + h.sharedKey(call), pinned: true}, call.Argument(1))
+	})
+	method("lock", func(call goja.FunctionCall) goja.Value {
+		return h.lock(s, h.sharedKey(call), call.Argument(1), h.milliseconds(call.Argument(2), "timeout"))
+	})
+	return o
+}
+
+// onceKeys begins the keys of what once keeps; no script can write such a key.
+const onceKeys = "\x00once\x00"
+
+func anys(texts []string) []any {
+	all := make([]any, len(texts))
+	for i, t := range texts {
+		all[i] = t
+	}
+	return all
+}
+
+func (h *host) sharedKey(call goja.FunctionCall) string {
+	v := call.Argument(0)
+	if !goja.IsString(v) {
+		panic(h.js.NewTypeError("shared: the key is text, found " + describeValue(v)))
+	}
+	key := v.String()
+	if n := textLength(v); n == 0 || n > maxSharedKey || key[0] == 0 {
+		panic(h.js.NewTypeError("shared: the key is a text of 1 to 512 characters, found " + engine.Quote(engine.Cut(key, 40))))
+	}
+	return key
+}
+
+// fits throws when a value was not kept.
+func (h *host) fits(failed *errTooLarge) {
+	switch {
+	case failed == nil:
+	case failed.limit == 0:
+		panic(h.rangeError("shared: what once keeps fills the store: raise limits.sharedBytes"))
+	default:
+		panic(h.rangeError("shared: an entry of %d bytes is too large, at most %d are kept (a quarter of limits.sharedBytes)", failed.bytes, failed.limit))
+	}
+}
+
+func (h *host) sharedIncr(s *store, call goja.FunctionCall) goja.Value {
+	key, by := h.sharedKey(call), 1.0
+	if v := call.Argument(1); !goja.IsUndefined(v) {
+		if by = v.ToFloat(); !goja.IsNumber(v) || by != by {
+			panic(h.js.NewTypeError("shared.incr adds a number, found " + describeValue(v)))
+		}
+	}
+	sum, ok, failed := s.add(key, by, h.ttl(call.Argument(2)))
+	h.fits(failed)
+	if !ok {
+		panic(h.js.NewTypeError("shared.incr: the value of " + engine.Quote(key) + " is no number"))
+	}
+	return h.js.ToValue(sum)
+}
+
+// computation is what getOrCompute and once are asked for.
+type computation struct {
+	what, key string
+	ttl       time.Duration
+	pinned    bool
+}
+
+// compute returns a promise of a value of the store. One call of the service
+// makes it by f; the others wait, and take over when that call ends without a
+// value. A failure is everybody's and is not kept.
+func (h *host) compute(s *store, what computation, f goja.Value) goja.Value {
+	call := h.active(what.what)
+	run, ok := goja.AssertFunction(f)
+	if !ok {
+		panic(h.js.NewTypeError(what.what + " takes a key and a function"))
+	}
+	h.v.tally.awaits++
+	p, resolve, reject := h.js.NewPromise()
+	if v, there := s.get(what.key); there {
+		must(resolve(h.unshare(v)))
+		return h.js.ToValue(p)
+	}
+	gate := "compute " + what.key
+	c := &contender{call: call, vm: h.v}
+	c.settle = func(result any) error {
+		if failed, ok := result.(*sharedFailure); ok {
+			return reject(failed.error(h))
+		}
+		return resolve(h.unshare(result))
+	}
+	c.begin = func() error {
+		if v, there := s.get(what.key); there { // made just before
+			s.settleAll(gate, c, v)
+			return resolve(h.unshare(v))
+		}
+		return h.runFor(call, run, func(v goja.Value) error {
+			var value any
+			if ex := h.js.Try(func() {
+				var size int
+				value, size = h.share(v)
+				h.fits(s.put(what.key, value, size, what.ttl, what.pinned))
+			}); ex != nil {
+				s.settleAll(gate, c, h.sharedFailure(ex.Value()))
+				return reject(ex.Value())
+			}
+			s.settleAll(gate, c, value)
+			return resolve(h.unshare(value))
+		}, func(reason goja.Value) error {
+			s.settleAll(gate, c, h.sharedFailure(reason))
+			return reject(reason)
+		})
+	}
+	s.join(gate, c)
+	return h.js.ToValue(p)
+}
+
+// runFor calls f and hands over what it returns, or what its promise becomes.
+// The error is one that no script can catch.
+func (h *host) runFor(c *call, f goja.Callable, fulfilled, rejected func(goja.Value) error) error {
+	h.v.cur = c
+	ret, err := f(goja.Undefined())
+	if err != nil {
+		if uncatchable(err) {
+			return err
+		}
+		return rejected(h.thrown(err))
+	}
+	settled, err := h.resolve(h.promise, ret)
+	if err != nil {
+		if uncatchable(err) {
+			return err
+		}
+		return rejected(h.thrown(err))
+	}
+	p, _ := promiseOf(settled)
+	h.v.cur = c
+	return h.then(p, func(v goja.Value) { must(fulfilled(v)) }, func(v goja.Value) { must(rejected(v)) })
+}
+
+// thrown is the value behind an error of the engine.
+func (h *host) thrown(err error) goja.Value {
+	if ex, ok := err.(*goja.Exception); ok {
+		return ex.Value()
+	}
+	return h.newError(err.Error(), nil)
+}
+
+// sharedFailure is an Error that other VMs are told of.
+type sharedFailure struct {
+	message string
+	code    any
+	cause   error
+}
+
+// sharedFailure takes from what was thrown what goes to other VMs.
+func (h *host) sharedFailure(reason goja.Value) *sharedFailure {
+	f := &sharedFailure{message: "the computation failed"}
+	_ = h.js.Try(func() {
+		o, ok := reason.(*goja.Object)
+		if !ok {
+			f.message = reason.String()
+			return
+		}
+		f.message = o.String()
+		if m := o.Get("message"); m != nil && goja.IsString(m) {
+			f.message = m.String()
+		}
+		for _, name := range []string{"code", "status"} {
+			if v := o.Get(name); v != nil && f.code == nil && (goja.IsNumber(v) || goja.IsString(v)) {
+				f.code = v.Export()
+			}
+		}
+		f.cause = h.hidden(o)
+	})
+	return f
+}
+
+func (f *sharedFailure) error(h *host) goja.Value {
+	o := h.newError(f.message, f.code)
+	if f.cause != nil {
+		h.hide(o, f.cause)
+	}
+	return o
+}
+
+// lock returns a promise of what f returns, which no two calls run at once for
+// the same key. A call that ends lets go of its locks.
+func (h *host) lock(s *store, key string, f goja.Value, patience time.Duration) goja.Value {
+	call := h.active("shared.lock")
+	run, ok := goja.AssertFunction(f)
+	if !ok {
+		panic(h.js.NewTypeError("shared.lock takes a key and a function"))
+	}
+	h.v.tally.awaits++
+	p, resolve, reject := h.js.NewPromise()
+	gate := "lock " + key
+	c := &contender{call: call, vm: h.v}
+	c.begin = func() error {
+		return h.runFor(call, run, func(v goja.Value) error {
+			s.leave(gate, c)
+			return resolve(v)
+		}, func(reason goja.Value) error {
+			s.leave(gate, c)
+			return reject(reason)
+		})
+	}
+	s.join(gate, c)
+	if patience > 0 {
+		late := time.AfterFunc(patience, func() {
+			if s.giveUp(gate, c) {
+				c.post(func() error {
+					return reject(h.newError("shared.lock: "+engine.Quote(key)+" was not free within "+patience.String(), "lock-timeout"))
+				})
+			}
+		})
+		call.atEnd(func() { late.Stop() })
+	}
+	return h.js.ToValue(p)
+}

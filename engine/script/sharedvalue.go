@@ -1,0 +1,261 @@
+package script
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/big"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// A shared value is a tree of Go values that nobody changes: nil for null,
+// absent, bool, float64, string, *big.Int, moment, []byte, []any and
+// engine.Fields.
+
+// absent stands for undefined.
+type absent struct{}
+
+// moment is a Date, in milliseconds; NaN for an invalid one.
+type moment float64
+
+// copier makes a shared value of what a script passes.
+type copier struct {
+	h     *host
+	bytes int // about what it takes
+	depth int
+	patience
+}
+
+const maxSharedDepth = 64
+
+// share copies a value. It throws a TypeError that names what cannot be kept,
+// and belongs into a turn.
+func (h *host) share(v goja.Value) (value any, bytes int) {
+	c := copier{h: h}
+	value = c.value(v)
+	return value, c.bytes
+}
+
+func (c *copier) refuse(what string) {
+	panic(c.h.js.NewTypeError("shared: " + what + " cannot be stored: store what JSON can say, Dates, BigInts and bytes"))
+}
+
+func (c *copier) value(v goja.Value) any {
+	c.check(c.h)
+	if c.bytes += 16; c.bytes > c.h.v.gen.limits.Shared {
+		panic(c.h.rangeError("shared: the value is larger than all that may be stored, %d bytes", c.h.v.gen.limits.Shared))
+	}
+	switch {
+	case v == nil || goja.IsUndefined(v):
+		return absent{}
+	case goja.IsNull(v):
+		return nil
+	case goja.IsString(v):
+		s := v.String()
+		c.bytes += len(s)
+		return s
+	case goja.IsNumber(v):
+		return v.ToFloat()
+	case goja.IsBigInt(v):
+		n, _ := v.Export().(*big.Int)
+		c.bytes += n.BitLen() / 8
+		return new(big.Int).Set(n)
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		if b, ok := v.Export().(bool); ok {
+			return b
+		}
+		c.refuse("a symbol")
+	}
+	if c.depth++; c.depth > maxSharedDepth {
+		c.refuse(fmt.Sprintf("what is cyclic or nested deeper than %d levels", maxSharedDepth))
+	}
+	defer func() { c.depth-- }()
+	return c.object(o)
+}
+
+func (c *copier) object(o *goja.Object) any {
+	if itemOf(o) != nil || o.ExportType() == listType {
+		return c.items(o)
+	}
+	if o.ExportType() == timeType {
+		return moment(o.ToFloat())
+	}
+	if b, ok := bytesOf(o); ok {
+		c.bytes += len(b)
+		return bytes.Clone(b)
+	}
+	switch name := o.ClassName(); name {
+	case "Array":
+		n := int(o.Get("length").ToInteger())
+		c.h.tooMuch(float64(n), c.h.v.gen.limits.Elements, "shared: elements")
+		list := make([]any, 0, min(n, 1024))
+		for i := range n {
+			list = append(list, c.value(o.Get(c.h.index(i))))
+		}
+		return list
+	case "Object":
+		return c.plain(o)
+	default:
+		c.refuse(article(name))
+	}
+	return nil
+}
+
+// items copies items as the JSON that they are answered with.
+func (c *copier) items(o *goja.Object) any {
+	w := writer{h: c.h, size: c.h.v.gen.limits.Shared, deep: maxSharedDepth}
+	defer func() {
+		if bad, ok := recover().(errResult); ok {
+			panic(c.h.rangeError("shared: %s", string(bad)))
+		}
+	}()
+	w.value(o)
+	decoded, err := wire.Decode(w.buf)
+	must(err)
+	return c.value(c.h.fromDecoded(decoded))
+}
+
+func article(name string) string {
+	if name != "" && bytes.IndexByte([]byte("AEIOU"), name[0]) >= 0 {
+		return "an " + name
+	}
+	return "a " + name
+}
+
+// plain copies an object that is no instance of a class; what has a toJSON
+// says itself what is to be stored.
+func (c *copier) plain(o *goja.Object) any {
+	if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
+		v, err := f(o)
+		if err != nil {
+			panic(rethrow(err))
+		}
+		return c.value(v)
+	}
+	if p := o.Prototype(); p != nil && p != c.h.prototype("Object") {
+		name := "an instance of a class"
+		if f, ok := o.Get("constructor").(*goja.Object); ok {
+			if s := f.Get("name"); s != nil && s.String() != "" {
+				name = "an instance of " + s.String()
+			}
+		}
+		c.refuse(name)
+	}
+	keys := o.Keys()
+	fields := make(engine.Fields, 0, len(keys))
+	for _, k := range keys {
+		c.bytes += 32 + len(k)
+		v := o.Get(k)
+		if f, ok := v.(*goja.Object); ok && f.ClassName() == "Function" {
+			c.refuse("a function (" + engine.Quote(k) + ")")
+		}
+		fields = append(fields, engine.Field{Name: k, Value: c.value(v)})
+	}
+	return fields
+}
+
+// unshare makes values of the VM; changing them changes nothing else.
+func (h *host) unshare(v any) goja.Value {
+	switch v := v.(type) {
+	case nil:
+		return goja.Null()
+	case absent:
+		return goja.Undefined()
+	case *big.Int:
+		return h.js.ToValue(new(big.Int).Set(v))
+	case moment:
+		o, err := h.dateNew(nil, h.js.ToValue(float64(v)))
+		must(err)
+		return o
+	case []byte:
+		return h.newBytes(bytes.Clone(v))
+	case []any:
+		values := make([]any, len(v))
+		for i, e := range v {
+			values[i] = h.unshare(e)
+		}
+		return h.js.NewArray(values...)
+	case engine.Fields:
+		o := h.js.NewObject()
+		for _, f := range v {
+			h.put(o, f.Name, h.unshare(f.Value))
+		}
+		return o
+	}
+	return h.js.ToValue(v)
+}
+
+// sameValue compares shared values as Object.is does, and what they contain.
+func sameValue(a, b any) bool {
+	switch a := a.(type) {
+	case float64:
+		b, ok := b.(float64)
+		return ok && (a == b || math.IsNaN(a) && math.IsNaN(b))
+	case moment:
+		b, ok := b.(moment)
+		return ok && sameValue(float64(a), float64(b))
+	case *big.Int:
+		b, ok := b.(*big.Int)
+		return ok && a.Cmp(b) == 0
+	case []byte:
+		b, ok := b.([]byte)
+		return ok && bytes.Equal(a, b)
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if !sameValue(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	case engine.Fields:
+		b, ok := b.(engine.Fields)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for _, f := range a {
+			if other, there := b.Get(f.Name); !there || !sameValue(f.Value, other) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}
+
+// ttl reads how long an entry is kept: milliseconds, or {ttl: milliseconds}.
+func (h *host) ttl(v goja.Value) time.Duration { return h.milliseconds(v, "ttl") }
+
+// milliseconds reads the last argument of the methods of shared; 0 when it says
+// nothing.
+func (h *host) milliseconds(v goja.Value, name string) time.Duration {
+	if o, ok := v.(*goja.Object); ok {
+		for _, k := range o.Keys() {
+			if k != name {
+				panic(h.js.NewTypeError("shared: there is no option " + engine.Quote(k) + " here, but " + engine.Quote(name)))
+			}
+		}
+		v = o.Get(name)
+	}
+	if v == nil || goja.IsUndefined(v) || goja.IsNull(v) {
+		return 0
+	}
+	ms := math.NaN()
+	if goja.IsNumber(v) {
+		ms = v.ToFloat()
+	}
+	if !(ms > 0 && ms <= 1e12) {
+		panic(h.js.NewTypeError("shared: " + name + " is a number of milliseconds above 0, found " + describeValue(v)))
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}

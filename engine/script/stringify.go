@@ -1,0 +1,198 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// JSON.stringify is ours in all its forms: the engine's recurses as deep as
+// the value goes, and writes as much as it may.
+
+// stringify bounds JSON.stringify in size and depth.
+func (h *host) stringify(call goja.FunctionCall) goja.Value {
+	limits := &h.v.gen.limits
+	w := writer{h: h, size: limits.Text, deep: limits.Depth}
+	defer func() {
+		x := recover()
+		if bad, ok := x.(errResult); ok {
+			panic(h.js.NewTypeError("JSON.stringify: " + string(bad)))
+		}
+		if x != nil {
+			panic(x)
+		}
+	}()
+	v := call.Argument(0)
+	if r := h.replacer(call.Argument(1)); r != nil {
+		root := h.js.NewObject()
+		h.put(root, "", v)
+		v = r.value(root, "", v)
+	}
+	if !w.value(v) {
+		return goja.Undefined()
+	}
+	if gap := indentOf(call.Argument(2)); gap != "" {
+		if len(w.buf) > 0 && (w.buf[0] == '[' || w.buf[0] == '{') {
+			return h.js.ToValue(h.indented(w.buf, gap))
+		}
+	}
+	return h.js.ToValue(string(w.buf))
+}
+
+// indented lays JSON out over lines.
+func (h *host) indented(text []byte, gap string) string {
+	// Before it is done, what it comes to: a line for each value, at the
+	// depth where it is.
+	size, depth, quoted := len(text), 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+			size += 1 + depth*len(gap)
+		case c == '}' || c == ']':
+			depth--
+			size += 1 + depth*len(gap)
+		case c == ',':
+			size += 1 + depth*len(gap)
+		}
+	}
+	h.tooMuch(float64(size), h.v.gen.limits.Text, "JSON.stringify")
+	var out bytes.Buffer
+	out.Grow(size)
+	must(json.Indent(&out, text, "", gap))
+	return out.String()
+}
+
+// indentOf reads the third argument of JSON.stringify.
+func indentOf(v goja.Value) string {
+	if o, ok := v.(*goja.Object); ok {
+		switch o.ClassName() {
+		case "Number":
+			v = o.ToNumber()
+		case "String":
+			v = o.ToString()
+		}
+	}
+	switch {
+	case goja.IsNumber(v):
+		return strings.Repeat(" ", int(max(0, min(10, v.ToFloat()))))
+	case goja.IsString(v):
+		if r := []rune(v.String()); len(r) > 10 {
+			return string(r[:10])
+		}
+		return v.String()
+	}
+	return ""
+}
+
+// replacer makes a copy of a value in which a script has replaced what it
+// wanted to.
+type replacer struct {
+	h     *host
+	f     goja.Callable   // nil for a list
+	names map[string]bool // nil for a function
+	order []string
+	depth int
+}
+
+// replacer reads the second argument of JSON.stringify, nil for nothing.
+func (h *host) replacer(v goja.Value) *replacer {
+	if f, ok := goja.AssertFunction(v); ok {
+		return &replacer{h: h, f: f}
+	}
+	o, ok := v.(*goja.Object)
+	if !ok || o.ClassName() != "Array" {
+		return nil
+	}
+	r := &replacer{h: h, names: map[string]bool{}}
+	h.tooLong(o, "JSON.stringify")
+	for i := range int(o.Get("length").ToInteger()) {
+		n := o.Get(h.index(i))
+		if !goja.IsString(n) && !goja.IsNumber(n) {
+			if b, ok := n.(*goja.Object); !ok || b.ClassName() != "String" && b.ClassName() != "Number" {
+				continue
+			}
+		}
+		if name := n.String(); !r.names[name] {
+			r.names[name] = true
+			r.order = append(r.order, name)
+		}
+	}
+	return r
+}
+
+func (r *replacer) value(holder *goja.Object, key string, v goja.Value) goja.Value {
+	h := r.h
+	if r.depth++; r.depth > h.v.gen.limits.Depth {
+		panic(errResult("the value is cyclic or nested too deep"))
+	}
+	defer func() { r.depth-- }()
+	if o, ok := v.(*goja.Object); ok {
+		if toJSON, ok := goja.AssertFunction(o.Get("toJSON")); ok {
+			v = r.call(toJSON, o, h.js.ToValue(key))
+		}
+	}
+	if r.f != nil {
+		v = r.call(r.f, holder, h.js.ToValue(key), v)
+	}
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return v
+	}
+	switch o.ClassName() {
+	case "Array":
+		n := int(o.Get("length").ToInteger())
+		h.tooMuch(float64(n), h.v.gen.limits.Elements, "JSON.stringify")
+		list := make([]any, 0, min(n, 1024))
+		for i := range n {
+			e := r.value(o, h.index(i), o.Get(h.index(i)))
+			if e == nil {
+				e = goja.Undefined()
+			}
+			list = append(list, e)
+		}
+		return h.js.NewArray(list...)
+	case "Object", "Error", "Arguments":
+		if _, callable := goja.AssertFunction(o); callable {
+			return goja.Undefined()
+		}
+		return r.members(o)
+	}
+	return v
+}
+
+func (r *replacer) members(o *goja.Object) goja.Value {
+	names := r.order
+	if r.f != nil {
+		names = o.Keys()
+	}
+	made := r.h.js.NewObject()
+	for _, k := range names {
+		v := o.Get(k)
+		if v == nil && r.f == nil {
+			continue
+		}
+		if v == nil {
+			v = goja.Undefined()
+		}
+		if v = r.value(o, k, v); v != nil && !goja.IsUndefined(v) {
+			r.h.put(made, k, v)
+		}
+	}
+	return made
+}
+
+func (r *replacer) call(f goja.Callable, this goja.Value, args ...goja.Value) goja.Value {
+	v, err := f(this, args...)
+	if err != nil {
+		panic(rethrow(err))
+	}
+	return v
+}

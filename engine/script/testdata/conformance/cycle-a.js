@@ -1,0 +1,3 @@
+exports.name = 'a';
+const b = require('./cycle-b');
+exports.other = b.name;

@@ -1,0 +1,3 @@
+const a = require('./cycle-a');
+exports.name = 'b';
+exports.seen = a.other;

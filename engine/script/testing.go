@@ -1,0 +1,165 @@
+package script
+
+import (
+	"context"
+	_ "embed" // of testing.js
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+	"restsrv/engine/script/platform"
+	"restsrv/engine/wire"
+)
+
+//go:embed testing.js
+var testingSource string
+
+// testGlobals are what files of tests have besides what services have.
+var testGlobals = []string{"test", "it", "describe", "before", "after", "beforeEach", "afterEach", "request", "asAccount", "addAccount"}
+
+// installTesting lends a file of tests what they are written with.
+func (h *host) installTesting() {
+	if h.v.gen.tests == nil {
+		return
+	}
+	h.testing = h.newTesting()
+	for _, name := range testGlobals {
+		h.own[name] = func() goja.Value { return h.testing.Get(name) }
+	}
+	if platform.HasModule("assert") {
+		h.own["assert"] = func() goja.Value { return h.world().Module("assert") }
+	}
+}
+
+func (h *host) newTesting() *goja.Object {
+	program, err := h.v.gen.rt.cache.prelude(testingSource)
+	must(err)
+	factory, err := h.js.RunProgram(program)
+	must(err)
+	make, _ := goja.AssertFunction(factory)
+	exports, err := make(goja.Undefined(), h.native("register", h.registerTest),
+		h.native("request", h.async("request", h.testRequest)), h.native("addAccount", h.async("addAccount", h.testAccount)),
+		h.native("differ", func(call goja.FunctionCall) goja.Value {
+			h.v.gen.tests.diff = [2]string{call.Argument(0).String(), call.Argument(1).String()}
+			return goja.Undefined()
+		}))
+	must(err)
+	return exports.(*goja.Object)
+}
+
+// registerTest is register(names, mode, timeout, groups, run).
+func (h *host) registerTest(call goja.FunctionCall) goja.Value {
+	l := h.v.load
+	if l == nil {
+		panic(h.newError("tests are registered while the file is loaded, not later", nil))
+	}
+	t := &TestCase{Mode: call.Argument(1).String(), Timeout: time.Duration(call.Argument(2).ToFloat() * float64(time.Millisecond))}
+	must(h.js.ExportTo(call.Argument(0), &t.Names))
+	must(h.js.ExportTo(call.Argument(3), &t.groups))
+	run, _ := goja.AssertFunction(call.Argument(4))
+	l.tests = append(l.tests, t)
+	key := fmt.Sprintf("/%d", len(l.routes))
+	l.routes = append(l.routes, jsRoute{method: testFunction, path: key, key: key, handler: run, this: goja.Undefined()})
+	return goja.Undefined()
+}
+
+// registerTests ends the registration of a file of tests. The first VM tells
+// the tests; a later one of the same content has the same.
+func (l *loading) registerTests() error {
+	h := l.vm.host
+	end, _ := goja.AssertFunction(h.testing.Get("end"))
+	if _, err := end(goja.Undefined()); err != nil {
+		return err
+	}
+	if len(l.tests) == 0 {
+		return errors.New("the file has no test: write test('name', async () => { ... })")
+	}
+	if suite := l.vm.gen.tests; suite.tests == nil {
+		suite.tests = l.tests
+	}
+	return nil
+}
+
+// testRequest is send(method, path, headers, body, account, auth).
+func (h *host) testRequest(call goja.FunctionCall) (operation, error) {
+	r := SuiteRequest{Method: call.Argument(0).String(), Path: call.Argument(1).String(), Header: http.Header{}}
+	headers := call.Argument(2).(*goja.Object)
+	for _, name := range headers.Keys() {
+		r.Header.Set(name, headers.Get(name).String())
+	}
+	switch body := call.Argument(3).(type) {
+	case *goja.Object:
+		b, ok := bytesOf(body)
+		if !ok {
+			return operation{}, engine.Errorf(engine.Invalid, "argument", "body is text or bytes; objects are sent by json or form")
+		}
+		r.Body = append([]byte{}, b...)
+	default:
+		if !goja.IsUndefined(body) && !goja.IsNull(body) {
+			r.Body = []byte(body.String())
+		}
+	}
+	if v := call.Argument(4); !goja.IsUndefined(v) && !goja.IsNull(v) {
+		r.Account = v.String()
+	}
+	if v := call.Argument(5); !goja.IsUndefined(v) && !goja.IsNull(v) {
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(v.String())))
+	}
+	server := h.v.gen.tests.host
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		answer, err := server.Request(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return func() goja.Value { return h.testResponse(answer) }, nil
+	}}, nil
+}
+
+func (h *host) testResponse(r *SuiteResponse) goja.Value {
+	o := h.js.NewObject()
+	headers := h.js.NewObject()
+	for _, name := range sortedNames(r.Header) {
+		h.put(headers, strings.ToLower(name), h.js.ToValue(strings.Join(r.Header[name], ", ")))
+	}
+	h.put(o, "status", h.js.ToValue(r.Status))
+	h.put(o, "headers", headers)
+	h.put(o, "text", h.js.ToValue(strings.ToValidUTF8(string(r.Body), "\ufffd")))
+	json := goja.Undefined()
+	if v, err := wire.Decode(r.Body); err == nil {
+		json = h.fromJSON(v)
+	}
+	h.put(o, "json", json)
+	h.put(o, "bytes", h.newBytes(r.Body))
+	return o
+}
+
+// testAccount is addAccount(id, {roles, grant}).
+func (h *host) testAccount(call goja.FunctionCall) (operation, error) {
+	id, ok := call.Argument(0).Export().(string)
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "addAccount takes the name of an account, such as \"ann@local\"")
+	}
+	var roles []string
+	grants := map[string]string{}
+	o := objectOf(call.Argument(1))
+	if v := option(o, "roles"); v != nil {
+		if err := h.js.ExportTo(v, &roles); err != nil {
+			return operation{}, engine.Errorf(engine.Invalid, "argument", "roles is an array of names, found %s", describeValue(v))
+		}
+	}
+	if v := option(o, "grant"); v != nil {
+		if err := h.js.ExportTo(v, &grants); err != nil {
+			return operation{}, engine.Errorf(engine.Invalid, "argument", "grant has permissions by resource, such as {'c:::note@sample': 'read write'}, found %s", describeValue(v))
+		}
+	}
+	server := h.v.gen.tests.host
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		return goja.Undefined, server.AddAccount(ctx, id, roles, grants)
+	}}, nil
+}

@@ -1,0 +1,177 @@
+declare namespace restsrv {
+  /** The name of a class of this application. */
+  type ClassName = keyof Classes;
+  /** Attributes of a class as scripts read them. */
+  type Values<K extends ClassName> = Classes[K]["values"];
+  /** What createItem takes for a class. */
+  type Input<K extends ClassName> = Classes[K]["input"];
+  /** An item of a class. */
+  type ItemOf<K extends ClassName> = Classes[K]["item"];
+  /** A class name that is only known when the script runs: nothing is checked. */
+  type Dynamic<S extends string> = string extends S ? S : never;
+
+  /** Whole number that does not fit a number comes as a bigint. */
+  type Int = number;
+  /** Decimals that no number shows exactly come as text. */
+  type Decimal = number | string;
+  type NumericText = `${number}`;
+  type Bytes = Uint8Array | ArrayBuffer;
+
+  /** A file as items have it. Its content is at /files/<id>. */
+  interface FileInfo {
+    readonly id: string;
+    readonly name: string;
+    readonly link: string;
+    readonly options: { readonly name: string; readonly mimeType: string };
+    readonly size: number;
+  }
+  /** A file as it is written: new content, or the id of a file that is stored. */
+  type FileInput =
+    | string
+    | Bytes
+    | { buffer: Bytes; name?: string; originalname?: string; mimeType?: string; mimetype?: string }
+    | { name?: string; mime?: string; mimeType?: string; body: string }
+    | { id: string }
+    | FileInfo
+    | StoredFile;
+  /** What a reference takes: an id, an item, an object to save, or null. */
+  type ReferenceInput = string | number | bigint | Identified | { [attribute: string]: unknown } | null;
+  /** What a collection takes: all its members, or a change. */
+  type CollectionInput =
+    | readonly ReferenceInput[]
+    | { add?: readonly ReferenceInput[]; remove?: readonly ReferenceInput[] };
+
+  type LinkName<K extends ClassName> = keyof Classes[K]["links"] & string;
+  type LinkPath<K extends ClassName> = LinkName<K> | `${LinkName<K>}.${string}`;
+  /** An attribute, or a path through references and collections. */
+  type AttributePath<K extends ClassName> =
+    | (keyof Values<K> & string)
+    | `${LinkName<K> | Classes[K]["structs"]}.${string}`
+    | "_id" | "_class" | "__class";
+
+  /** What item.base has: collections are the ids of what is loaded. */
+  type Base<K extends ClassName> = {
+    readonly [P in keyof Values<K>]: P extends Classes[K]["collections"] ? string[] | null : Values<K>[P];
+  } & { readonly _class: string; readonly _classVer: string; readonly _creator: string; readonly _editor: string };
+
+  /** An item of any class. */
+  interface Identified {
+    readonly id: string;
+    getItemId(): string;
+    getClassName(): string;
+  }
+  /** An item. Its attributes are also properties of it, unless they are called like something here. */
+  interface Item<K extends ClassName> extends Identified {
+    readonly base: Base<K>;
+    readonly classMeta: ClassMeta;
+    readonly properties: Properties<K>;
+    readonly references: { readonly [name: string]: AnyItem };
+    readonly collections: { readonly [name: string]: AnyItem[] };
+    getMetaClass(): ClassMeta;
+    getCreator(): string;
+    getEditor(): string;
+    /** The display string. */
+    toString(): string;
+    /** The value of an attribute: of a reference its id, of a collection the items that are loaded. */
+    get<P extends keyof Values<K>>(name: P): Values<K>[P];
+    get(name: "__class" | "__classTitle"): string;
+    get(path: `${LinkName<K>}.${string}`): any;
+    get<S extends string>(path: Dynamic<S>): any;
+    /** Changes this object only; editItem stores. */
+    set<P extends keyof Input<K>>(name: P, value: Input<K>[P]): void;
+    property(name: keyof Properties<K>): Property;
+    property<S extends string>(name: Dynamic<S>): Property | null;
+    getProperties(): Properties<K>;
+    /** The item that a reference points at, when it is loaded. */
+    getAggregate<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L]> | null;
+    getAggregate<S extends string>(name: Dynamic<S>): AnyItem | null;
+    /** The members of a collection, when they are loaded. */
+    getAggregates<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L]>[] | null;
+    getAggregates<S extends string>(name: Dynamic<S>): AnyItem[] | null;
+  }
+  type Properties<K extends ClassName> = { readonly [P in keyof Values<K> | "__class" | "__classTitle"]: Property };
+
+  /** An item of a class that is only known when the script runs. */
+  interface AnyItem extends Identified {
+    readonly base: { readonly [attribute: string]: any };
+    readonly classMeta: ClassMeta;
+    readonly properties: { readonly [name: string]: Property };
+    readonly references: { readonly [name: string]: AnyItem };
+    readonly collections: { readonly [name: string]: AnyItem[] };
+    getMetaClass(): ClassMeta;
+    getCreator(): string;
+    getEditor(): string;
+    toString(): string;
+    get(path: string): any;
+    set(name: string, value: unknown): void;
+    property(name: string): Property | null;
+    getProperties(): { [name: string]: Property };
+    getAggregate(name: string): AnyItem | null;
+    getAggregates(name: string): AnyItem[] | null;
+    readonly [attribute: string]: any;
+  }
+
+  interface Property {
+    readonly name: string;
+    readonly item: AnyItem;
+    readonly meta: PropertyMeta;
+    getName(): string;
+    getCaption(): string;
+    /** The number of the type, see core/PropertyTypes. */
+    getType(): number;
+    isReadOnly(): boolean;
+    isUnique(): boolean;
+    isNullable(): boolean;
+    isIndexed(): boolean;
+    eagerLoading(): boolean;
+    hint(): string;
+    getValue(): any;
+    getDisplayValue(): string;
+    /** The item of a reference, the items of a collection, else the value. */
+    evaluate(): any;
+    getSelection(): any;
+    setValue(value: unknown): void;
+  }
+  interface PropertyMeta {
+    readonly name: string;
+    readonly caption: string;
+    readonly type: number;
+    readonly nullable: boolean;
+    readonly [field: string]: any;
+  }
+  interface ClassMeta {
+    readonly plain: { readonly name: string; readonly namespace: string; readonly properties: PropertyMeta[]; readonly [field: string]: any };
+    readonly propertyMetas: { readonly [name: string]: PropertyMeta };
+    getName(): string;
+    getCaption(): string;
+    getNamespace(): string;
+    getCanonicalName(): string;
+    getVersion(): string;
+    getKeyProperties(): string[];
+    getAncestor(): ClassMeta | null;
+    getDescendants(direct?: boolean): ClassMeta[];
+    checkAncestor(name: string): boolean;
+    getPropertyMeta(name: string): PropertyMeta | null;
+    getPropertyMetas(): PropertyMeta[];
+    getSemantics(item: Identified): string | null;
+    getSemanticAttrs(): string[];
+    getForcedEnrichment(): string[][];
+    getContainerReference(): string;
+    getCreationTracker(): string;
+    getChangeTracker(): string;
+    getCreatorTracker(): string;
+    getEditorTracker(): string;
+    getCacheDependencies(): string[][];
+    isAbstract(): boolean;
+    isJournaling(): boolean;
+    isSemanticCached(): boolean;
+  }
+  interface MetaRepo {
+    getMeta(name: ClassName, version?: string | null, namespace?: string): ClassMeta;
+    getMeta<S extends string>(name: Dynamic<S>, version?: string | null, namespace?: string): ClassMeta;
+    listMeta(ancestor?: string | null, version?: string | null, direct?: boolean, namespace?: string): ClassMeta[];
+    ancestor(name: string): ClassMeta | null;
+    propertyMetas(name: string): PropertyMeta[];
+    readonly [method: string]: any;
+  }
+}

@@ -1,0 +1,158 @@
+declare const console: restsrv.Log & { assert(condition?: unknown, ...values: unknown[]): void; [method: string]: any };
+declare const global: typeof globalThis;
+
+interface Timer { readonly __timer: unique symbol }
+declare function setTimeout(run: (...values: any[]) => void, ms?: number, ...values: any[]): Timer;
+declare function setInterval(run: (...values: any[]) => void, ms?: number, ...values: any[]): Timer;
+declare function setImmediate(run: (...values: any[]) => void, ...values: any[]): Timer;
+declare function clearTimeout(timer?: Timer | number | null): void;
+declare function clearInterval(timer?: Timer | number | null): void;
+declare function clearImmediate(timer?: Timer | number | null): void;
+declare function queueMicrotask(run: () => void): void;
+declare function structuredClone<T>(value: T): T;
+declare function atob(text: string): string;
+declare function btoa(text: string): string;
+
+interface URLSearchParams {
+  readonly size: number;
+  append(name: string, value: string): void;
+  delete(name: string, value?: string): void;
+  get(name: string): string | null;
+  getAll(name: string): string[];
+  has(name: string, value?: string): boolean;
+  set(name: string, value: string): void;
+  sort(): void;
+  toString(): string;
+  forEach(run: (value: string, name: string, all: URLSearchParams) => void): void;
+  entries(): IterableIterator<[string, string]>;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
+}
+declare var URLSearchParams: {
+  new (init?: string | URLSearchParams | Iterable<[string, string]> | { [name: string]: string }): URLSearchParams;
+  prototype: URLSearchParams;
+};
+interface URL {
+  hash: string;
+  host: string;
+  hostname: string;
+  href: string;
+  readonly origin: string;
+  password: string;
+  pathname: string;
+  port: string;
+  protocol: string;
+  search: string;
+  readonly searchParams: URLSearchParams;
+  username: string;
+  toString(): string;
+  toJSON(): string;
+}
+declare var URL: { new (url: string | URL, base?: string | URL): URL; prototype: URL; canParse(url: string | URL, base?: string | URL): boolean };
+interface TextEncoder { readonly encoding: string; encode(text?: string): Uint8Array; encodeInto(text: string, into: Uint8Array): { read: number; written: number } }
+declare var TextEncoder: { new (): TextEncoder; prototype: TextEncoder };
+interface TextDecoder { readonly encoding: string; readonly fatal: boolean; readonly ignoreBOM: boolean; decode(bytes?: ArrayBuffer | ArrayBufferView, options?: { stream?: boolean }): string }
+declare var TextDecoder: { new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoder; prototype: TextDecoder };
+
+interface AbortSignal {
+  readonly aborted: boolean;
+  readonly reason: any;
+  onabort: ((event: any) => void) | null;
+  throwIfAborted(): void;
+  addEventListener(type: "abort", listener: (event: any) => void, options?: any): void;
+  removeEventListener(type: "abort", listener: (event: any) => void): void;
+}
+declare var AbortSignal: { prototype: AbortSignal; abort(reason?: any): AbortSignal; timeout(ms: number): AbortSignal; any(signals: AbortSignal[]): AbortSignal };
+interface AbortController { readonly signal: AbortSignal; abort(reason?: any): void }
+declare var AbortController: { new (): AbortController; prototype: AbortController };
+
+interface Headers {
+  append(name: string, value: string): void;
+  delete(name: string): void;
+  get(name: string): string | null;
+  getSetCookie(): string[];
+  has(name: string): boolean;
+  set(name: string, value: string): void;
+  forEach(run: (value: string, name: string, all: Headers) => void): void;
+  entries(): IterableIterator<[string, string]>;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string>;
+  [Symbol.iterator](): IterableIterator<[string, string]>;
+}
+declare var Headers: { new (init?: Headers | Iterable<[string, string]> | { [name: string]: string }): Headers; prototype: Headers };
+interface RequestInit {
+  method?: string;
+  headers?: Headers | [string, string][] | { [name: string]: string };
+  body?: string | ArrayBuffer | ArrayBufferView | URLSearchParams | null;
+  redirect?: "follow" | "error" | "manual";
+  signal?: AbortSignal | null;
+}
+interface Response {
+  readonly ok: boolean;
+  readonly redirected: boolean;
+  readonly status: number;
+  readonly statusText: string;
+  readonly type: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly bodyUsed: boolean;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  bytes(): Promise<Uint8Array>;
+  json(): Promise<any>;
+  text(): Promise<string>;
+}
+/** Hosts must be allowed in deploy.json: "scripts": {"fetch": {"hosts": [...]}}. */
+declare function fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+
+interface Hash { update(data: string | ArrayBuffer | ArrayBufferView, encoding?: string): Hash; digest(): Buffer; digest(encoding: string): string }
+interface Crypto {
+  randomUUID(): string;
+  getRandomValues<T extends ArrayBufferView>(array: T): T;
+  readonly subtle: { digest(algorithm: string | { name: string }, data: ArrayBuffer | ArrayBufferView): Promise<ArrayBuffer> };
+  createHash(algorithm: string): Hash;
+  createHmac(algorithm: string, key: string | ArrayBuffer | ArrayBufferView): Hash;
+  randomBytes(size: number): Buffer;
+  timingSafeEqual(a: ArrayBuffer | ArrayBufferView, b: ArrayBuffer | ArrayBufferView): boolean;
+}
+declare const crypto: Crypto;
+
+interface Buffer extends Uint8Array {
+  toString(encoding?: string, start?: number, end?: number): string;
+  toJSON(): { type: "Buffer"; data: number[] };
+  equals(other: Uint8Array): boolean;
+  write(text: string, offset?: number, length?: number, encoding?: string): number;
+  copy(target: Uint8Array, targetStart?: number, start?: number, end?: number): number;
+  readUInt8(offset?: number): number; readUInt16LE(offset?: number): number; readUInt16BE(offset?: number): number;
+  readUInt32LE(offset?: number): number; readUInt32BE(offset?: number): number;
+  readInt8(offset?: number): number; readInt16LE(offset?: number): number; readInt16BE(offset?: number): number;
+  readInt32LE(offset?: number): number; readInt32BE(offset?: number): number;
+  readFloatLE(offset?: number): number; readFloatBE(offset?: number): number; readDoubleLE(offset?: number): number; readDoubleBE(offset?: number): number;
+  readBigInt64LE(offset?: number): bigint; readBigInt64BE(offset?: number): bigint; readBigUInt64LE(offset?: number): bigint; readBigUInt64BE(offset?: number): bigint;
+  writeUInt8(value: number, offset?: number): number; writeUInt16LE(value: number, offset?: number): number; writeUInt16BE(value: number, offset?: number): number;
+  writeUInt32LE(value: number, offset?: number): number; writeUInt32BE(value: number, offset?: number): number;
+  writeInt8(value: number, offset?: number): number; writeInt16LE(value: number, offset?: number): number; writeInt16BE(value: number, offset?: number): number;
+  writeInt32LE(value: number, offset?: number): number; writeInt32BE(value: number, offset?: number): number;
+  writeFloatLE(value: number, offset?: number): number; writeFloatBE(value: number, offset?: number): number; writeDoubleLE(value: number, offset?: number): number; writeDoubleBE(value: number, offset?: number): number;
+}
+declare var Buffer: {
+  prototype: Buffer;
+  from(data: string, encoding?: string): Buffer;
+  from(data: ArrayBuffer, offset?: number, length?: number): Buffer;
+  from(data: ArrayLike<number> | Iterable<number>): Buffer;
+  alloc(size: number, fill?: string | number | Uint8Array, encoding?: string): Buffer;
+  allocUnsafe(size: number): Buffer;
+  concat(list: readonly Uint8Array[], length?: number): Buffer;
+  compare(a: Uint8Array, b: Uint8Array): number;
+  byteLength(data: string | ArrayBuffer | ArrayBufferView, encoding?: string): number;
+  isBuffer(value: unknown): value is Buffer;
+  isEncoding(name: string): boolean;
+};
+/** env has the variables that deploy.json allows: "scripts": {"env": ["NAME"]}. */
+declare const process: { readonly env: { readonly [name: string]: string | undefined }; readonly [name: string]: any };
+
+declare function require(module: string): any;
+declare var module: { exports: any; readonly id: string; readonly filename: string };
+declare var exports: any;
+declare const __filename: string;
+declare const __dirname: string;

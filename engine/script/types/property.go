@@ -1,0 +1,153 @@
+package types
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// itemMember reports whether items have something of their own under a name,
+// which an attribute then does not hide.
+func itemMember(name string) bool {
+	return slices.Contains([]string{
+		"id", "base", "classMeta", "properties", "references", "collections",
+		"getItemId", "getClassName", "getCreator", "getEditor", "toString", "getMetaClass", "get", "set",
+		"getAggregate", "getAggregates", "getProperties", "property", "toJSON",
+		"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "valueOf", "__proto__",
+	}, name)
+}
+
+// value is the type of what item.get gives for a property.
+func (w *writer) value(p *engine.Property) string {
+	t := w.bare(p)
+	if p.Nullable || p.Type == engine.Collection || p.Formula != nil || p.Back != nil {
+		return t + " | null"
+	}
+	return t
+}
+
+func (w *writer) bare(p *engine.Property) string {
+	if keys := offered(p); keys != "" {
+		return keys
+	}
+	switch p.Type {
+	case engine.Reference:
+		return scalar(p.ValueType())
+	case engine.Collection:
+		if w.names[p.Target] != "" {
+			return "ItemOf<" + quoted(p.Target.FullName) + ">[]"
+		}
+		return "AnyItem[]"
+	case engine.Image, engine.File:
+		return "FileInfo"
+	case engine.FileList:
+		return "FileInfo[]"
+	}
+	return scalar(p.Type)
+}
+
+func scalar(t engine.PropertyType) string {
+	switch t {
+	case engine.Int:
+		return "Int"
+	case engine.Real:
+		return "number"
+	case engine.DecimalNum:
+		return "Decimal"
+	case engine.DateTime:
+		return "Date"
+	case engine.Boolean:
+		return "boolean"
+	}
+	if t.Textual() {
+		return "string"
+	}
+	return "any"
+}
+
+// input is the type of what a write takes for a property.
+func (w *writer) input(p *engine.Property) string {
+	t := written(p)
+	switch {
+	case p.Type == engine.Reference && p.Nullable, p.Type == engine.Collection:
+		return t // has null, or takes none
+	case p.Nullable || optional(p) != "":
+		return t + " | null"
+	}
+	return t
+}
+
+func written(p *engine.Property) string {
+	if keys := offered(p); keys != "" {
+		return keys
+	}
+	switch p.Type {
+	case engine.Reference:
+		return "ReferenceInput"
+	case engine.Collection:
+		return "CollectionInput"
+	case engine.Image, engine.File:
+		return "FileInput"
+	case engine.FileList:
+		return "readonly FileInput[]"
+	case engine.Int, engine.Real, engine.DecimalNum:
+		return "number | bigint | NumericText"
+	case engine.DateTime:
+		return "Date | string | number"
+	case engine.Boolean:
+		return `boolean | "true" | "false"`
+	}
+	if p.Type.Textual() {
+		return "string | number"
+	}
+	return "any"
+}
+
+// offered is the union of what a selection list offers, "" for no list, or for
+// one whose values no literal shows.
+func offered(p *engine.Property) string {
+	if p.Selection == nil || p.Type == engine.Reference {
+		return ""
+	}
+	var keys []string
+	for _, row := range p.Selection.Rows {
+		for _, v := range row.Values {
+			key := literal(p.Type, v.Key)
+			if key == "" {
+				return ""
+			}
+			if !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return strings.Join(keys, " | ")
+}
+
+func literal(t engine.PropertyType, key any) string {
+	text := ""
+	switch key := key.(type) {
+	case string:
+		text = key
+	case json.Number:
+		text = key.String()
+	case int64:
+		text = strconv.FormatInt(key, 10)
+	case bool:
+		text = strconv.FormatBool(key)
+	default:
+		return ""
+	}
+	switch {
+	case t.Textual():
+		return quoted(text)
+	case t == engine.Int:
+		if _, err := strconv.ParseInt(text, 10, 53); err == nil {
+			return text
+		}
+	}
+	return ""
+}

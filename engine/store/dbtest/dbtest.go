@@ -1,0 +1,91 @@
+// Package dbtest opens databases of both kinds for tests, and has the clock that
+// they turn. A package that uses Both calls pgtest.Run in its TestMain. It is
+// not for the product.
+package dbtest
+
+import (
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/sqlite"
+)
+
+// DB is one database that is opened as often as a test wants, as processes do.
+type DB struct {
+	connect func(t testing.TB) (*store.Database, error)
+}
+
+// Both runs a test on a new database of each kind.
+func Both(t *testing.T, run func(t *testing.T, db DB)) {
+	t.Run("sqlite", func(t *testing.T) { run(t, File(filepath.Join(t.TempDir(), "test.db"))) })
+	t.Run("postgres", func(t *testing.T) {
+		url := pgtest.Database(t)
+		run(t, DB{func(t testing.TB) (*store.Database, error) {
+			return postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8})
+		}})
+	})
+}
+
+// File is the SQLite database in a file.
+func File(path string) DB {
+	return DB{func(t testing.TB) (*store.Database, error) {
+		return sqlite.Open(t.Context(), sqlite.Config{Path: path, Synchronous: "normal"})
+	}}
+}
+
+// New is a new SQLite database.
+func New(t testing.TB) DB { return File(filepath.Join(t.TempDir(), "test.db")) }
+
+// Open opens a store of the classes, which is closed when the test ends.
+func (db DB) Open(t testing.TB, classes ...*engine.Class) *store.Store {
+	t.Helper()
+	return db.OpenWith(t, store.Config{Classes: classes})
+}
+
+// OpenWith is Open for a test that has more to say.
+func (db DB) OpenWith(t testing.TB, c store.Config) *store.Store {
+	t.Helper()
+	d, err := db.connect(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), d, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// Clock is a time that moves when told.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock is a clock that stands at noon of 1 May 2024, UTC.
+func NewClock() *Clock { return &Clock{now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)} }
+
+// Now is the time that the clock shows.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}

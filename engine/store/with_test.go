@@ -1,0 +1,135 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/storetest"
+)
+
+func create(t *testing.T, st *store.Store, c *engine.Class, fields ...engine.Field) *engine.Item {
+	t.Helper()
+	it, err := st.Create(t.Context(), c, engine.ValuesOf(c, fields...), engine.WriteOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return it
+}
+
+// upgraded is a Store of other classes beside st.
+func upgraded(t *testing.T, st *store.Store, classes ...*engine.Class) *store.Store {
+	t.Helper()
+	next, err := st.With(classes)
+	if err == nil {
+		err = next.Upgrade(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// TestWith changes the classes of an open database: both Stores read and write
+// it, each with its own classes.
+func TestWith(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		before := note(prop("x", engine.Int))
+		st := openAt(t, p, before)
+		if done, err := st.Seed(t.Context(), nil); !done || err != nil {
+			t.Fatal(done, err)
+		}
+		create(t, st, before, engine.Named("id", "a"), engine.Named("x", int64(1)))
+
+		after := note(prop("x", engine.Int, indexed), prop("y", engine.String, required, func(p *engine.Property) { p.Default = "new" }))
+		pet := storetest.NewClass("pet", prop("id", engine.String))
+		next := upgraded(t, st, after, pet)
+		it, err := next.Get(t.Context(), after, "a")
+		if err != nil || it.Get("x") != int64(1) || it.Get("y") != "new" {
+			t.Fatalf("got %v, %v", it, err)
+		}
+		create(t, next, pet, engine.Named("id", "rex"))
+		create(t, next, after, engine.Named("id", "b"), engine.Named("y", "v"))
+		create(t, st, before, engine.Named("id", "c"), engine.Named("x", int64(3)))
+		for _, id := range []string{"a", "b", "c"} {
+			if _, err := st.Get(t.Context(), before, id); err != nil {
+				t.Errorf("the first Store does not find %s: %v", id, err)
+			}
+			if _, err := next.Get(t.Context(), after, id); err != nil {
+				t.Errorf("the other Store does not find %s: %v", id, err)
+			}
+		}
+		if _, err := st.Get(t.Context(), pet, "rex"); engine.CodeOf(err) != engine.NotFound {
+			t.Errorf("the first Store knows a class that it was not made of: %v", err)
+		}
+		if done, err := next.Seed(t.Context(), nil); done || err != nil {
+			t.Errorf("a database is new once: %v, %v", done, err)
+		}
+	})
+}
+
+// TestWithRefused holds that a change which the data do not allow changes
+// nothing, not even what else would have been added, and is told as it is at a
+// start.
+func TestWithRefused(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		before := note(prop("x", engine.Int))
+		st := openAt(t, p, before)
+		create(t, st, before, engine.Named("id", "a"), engine.Named("x", int64(1)))
+		next, err := st.With([]*engine.Class{note(prop("x", engine.Boolean), prop("z", engine.Int)), storetest.NewClass("pet", prop("id", engine.String))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var refused *store.SchemaError
+		if err := next.Upgrade(t.Context()); !errors.As(err, &refused) || len(refused.Problems) != 1 || !strings.Contains(err.Error(), `property "x" was int`) {
+			t.Fatalf("got %v", err)
+		}
+		if it, err := st.Get(t.Context(), before, "a"); err != nil || it.Get("x") != int64(1) {
+			t.Errorf("got %v, %v", it, err)
+		}
+		// Had the class pet been remembered, its root could not change now.
+		pet := storetest.NewClass("pet", prop("name", engine.String))
+		next = upgraded(t, st, note(prop("x", engine.Int)), pet)
+		create(t, next, pet, engine.Named("name", "Rex"))
+	})
+}
+
+// TestWithUnderLoad changes the classes again and again while others write and
+// read: nobody fails.
+func TestWithUnderLoad(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		class := note(prop("x", engine.Int))
+		st := openAt(t, p, class)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for n := 0; ctx.Err() == nil; n++ {
+					id := fmt.Sprintf("%d-%d", w, n)
+					_, err := st.Create(t.Context(), class, engine.ValuesOf(class, engine.Named("id", id), engine.Named("x", int64(n))), engine.WriteOptions{})
+					if err == nil {
+						_, err = st.Get(t.Context(), class, id)
+					}
+					if err != nil {
+						t.Errorf("a request failed: %v", err)
+						return
+					}
+				}
+			})
+		}
+		properties := []*engine.Property{prop("x", engine.Int)}
+		for i := range 12 {
+			kinds := []func(*engine.Property){func(*engine.Property) {}, indexed, func(p *engine.Property) { p.Search = true }}
+			properties = append(properties, prop(fmt.Sprint("p", i), engine.String, kinds[i%3]))
+			upgraded(t, st, note(properties...), storetest.NewClass(fmt.Sprint("c", i), prop("id", engine.String)))
+		}
+		cancel()
+		wg.Wait()
+	})
+}

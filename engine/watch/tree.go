@@ -1,0 +1,256 @@
+package watch
+
+import (
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// tree is what is known of the watched folder: each folder and each wanted
+// file, by the path that leads to it from the top, through links if there are
+// any. It is for one goroutine at a time.
+//
+// A path may lead through links to what has another path, its real one. The
+// system notifies by real paths, so the tree knows which of its folders a real
+// folder is, and which of its paths go through which links.
+type tree struct {
+	top    string
+	skip   []string
+	wanted func(string) bool
+	notify *notifier
+	log    *slog.Logger
+
+	entries map[string]*entry
+	folders map[string]map[string]bool // real folder: its paths
+	through map[string]map[string]bool // link, or what it leads to: the paths that go there
+	extra   map[string]*entry          // files that are followed; their info is nil while they are not there
+
+	realTop string
+	outside int // folders that are not below realTop
+	warned  sync.Once
+}
+
+// entry is a folder or a file as it was last seen.
+type entry struct {
+	info     fs.FileInfo
+	real     string              // of a folder
+	children map[string]struct{} // of a folder: names
+	listed   time.Time           // of a folder: when its children were
+	links    []string            // that lead there, and the last thing they lead to; none for what is no link
+}
+
+// maxOutside bounds the folders that links outside lead to: a link to the root
+// of the file system is no reason to read all of it.
+const maxOutside = 1000
+
+func newTree(top string, c Config, n *notifier) *tree {
+	return &tree{
+		top: top, skip: c.Skip, wanted: c.Wanted, notify: n, log: c.Log,
+		entries: map[string]*entry{}, folders: map[string]map[string]bool{}, through: map[string]map[string]bool{}, extra: map[string]*entry{},
+	}
+}
+
+// ignored reports whether a path is left out: an editor's own or hidden, or
+// packages, of which only what is followed counts.
+func (t *tree) ignored(path string) bool {
+	name := filepath.Base(path)
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".swp") ||
+		strings.HasSuffix(name, ".swx") || strings.HasPrefix(name, "#") || name == "4913" || name == "node_modules" ||
+		slices.Contains(t.skip, path)
+}
+
+// event adds what an event of a real path means to changed; false when that is
+// nothing.
+func (t *tree) event(real string, changed map[string]bool) bool {
+	found := false
+	for path := range t.through[real] {
+		found = t.touched(path, changed) || found
+	}
+	for dir := range t.folders[filepath.Dir(real)] {
+		if path := filepath.Join(dir, filepath.Base(real)); !t.ignored(path) {
+			found = t.touched(path, changed) || found
+		}
+	}
+	return found
+}
+
+// touched is look for a path that something has happened to, even if it looks
+// the same.
+func (t *tree) touched(path string, changed map[string]bool) bool {
+	before := len(changed)
+	if t.extra[path] != nil {
+		t.lookExtra(path, changed)
+		if changed[path] = true; !t.inTree(path) {
+			return true
+		}
+	}
+	t.look(path, changed)
+	if e := t.entries[path]; e != nil && !e.info.IsDir() {
+		changed[path] = true
+		return true
+	}
+	return len(changed) > before
+}
+
+// scan looks at everything that is known.
+func (t *tree) scan(changed map[string]bool) {
+	t.notify.askAll()
+	t.look(t.top, changed)
+	for path := range t.extra {
+		t.lookExtra(path, changed)
+	}
+}
+
+// look compares a path and all below it with what is known of them, takes over
+// the differences and adds them to changed.
+func (t *tree) look(path string, changed map[string]bool) {
+	info, err := os.Stat(path)
+	known := t.entries[path]
+	switch {
+	case err != nil:
+		t.vanished(path, changed)
+	case info.IsDir():
+		t.lookFolder(path, info, changed)
+	case known != nil && same(known.info, info):
+		known.info = info
+		t.relink(path, known)
+	case known != nil && known.info.IsDir():
+		t.vanished(path, changed)
+		t.look(path, changed)
+	case t.wanted(path):
+		t.forgetLinks(path, known)
+		t.entries[path] = &entry{info: info, links: t.findLinks(path)}
+		t.keepLinks(path, t.entries[path])
+		changed[path] = true
+	}
+	t.lookDangling(path, err != nil)
+}
+
+func same(a, b fs.FileInfo) bool {
+	return a.IsDir() == b.IsDir() && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
+}
+
+// settled is how long after a change of a folder another one surely has
+// another time.
+const settled = 2 * time.Second
+
+func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool) {
+	known := t.entries[path]
+	if known != nil && !os.SameFile(known.info, info) {
+		t.vanished(path, changed)
+		known = nil
+	}
+	if known == nil {
+		if known = t.newFolder(path, info); known == nil {
+			return
+		}
+		changed[path] = true
+	} else if known.info.ModTime().Equal(info.ModTime()) && known.listed.Sub(info.ModTime()) > settled {
+		for name := range known.children { // none has come and none has gone
+			t.look(filepath.Join(path, name), changed)
+		}
+		return
+	}
+	t.relink(path, known)
+	known.info, known.listed = info, time.Now()
+	list, _ := os.ReadDir(path) // what cannot be read has no children
+	now := map[string]struct{}{}
+	for _, d := range list {
+		child := filepath.Join(path, d.Name())
+		if t.ignored(child) || d.Type()&(fs.ModeDir|fs.ModeSymlink) == 0 && !t.wanted(child) {
+			continue
+		}
+		now[d.Name()] = struct{}{}
+	}
+	for name := range known.children {
+		if _, there := now[name]; !there {
+			t.vanished(filepath.Join(path, name), changed)
+		}
+	}
+	known.children = now
+	for name := range now {
+		t.look(filepath.Join(path, name), changed)
+	}
+}
+
+// newFolder begins to know a folder, before its children are read. nil means
+// that it is left out: its link leads back to where it stands, or outside, and
+// too far.
+func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	if path == t.top {
+		t.realTop = real
+	}
+	for up := filepath.Dir(path); inside(t.top, up); up = filepath.Dir(up) {
+		if e := t.entries[up]; e != nil && e.real == real {
+			return nil
+		}
+		if up == t.top {
+			break
+		}
+	}
+	if !inside(t.realTop, real) {
+		if t.outside >= maxOutside {
+			t.warned.Do(func() {
+				t.log.Warn("links lead to more folders outside of the watched one than are watched", "link", path)
+			})
+			return nil
+		}
+		t.outside++
+	}
+	e := &entry{info: info, real: real, children: map[string]struct{}{}}
+	e.links = t.findLinks(path)
+	t.entries[path] = e
+	t.keepLinks(path, e)
+	put(t.folders, real, path)
+	t.notify.add(real)
+	return e
+}
+
+// vanished forgets a path and all below it.
+func (t *tree) vanished(path string, changed map[string]bool) {
+	e := t.entries[path]
+	if e == nil {
+		return
+	}
+	changed[path] = true
+	for name := range e.children {
+		t.vanished(filepath.Join(path, name), changed)
+	}
+	delete(t.entries, path)
+	t.forgetLinks(path, e)
+	if !e.info.IsDir() || e.real == "" {
+		return
+	}
+	if !inside(t.realTop, e.real) {
+		t.outside--
+	}
+	take(t.folders, e.real, path)
+	t.notify.drop(e.real)
+}
+
+func inside(dir, path string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+}
+
+func put(sets map[string]map[string]bool, key, value string) {
+	if sets[key] == nil {
+		sets[key] = map[string]bool{}
+	}
+	sets[key][value] = true
+}
+
+func take(sets map[string]map[string]bool, key, value string) {
+	delete(sets[key], value)
+	if len(sets[key]) == 0 {
+		delete(sets, key)
+	}
+}
