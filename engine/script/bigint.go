@@ -39,7 +39,7 @@ type operatorRewriter struct {
 	bad  *ast.AssignExpression // cannot be rewritten, nil for none
 }
 
-// guardOperators rewrites a file that may use BigInts, or what rewrite.go
+// guardOperators rewrites a file that may use BigInts, or what guardsyntax.go
 // guards. It returns where an assignment stands that would have to evaluate
 // its target twice.
 func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {

@@ -22,13 +22,12 @@ func (h *host) installGuards() {
 // what a VM would spend most of its start on, so that they are guarded, or
 // made, when the first file that names them is loaded.
 type needs struct {
-	buffers, code, timers, bigints bool
-	patterns                       bool // see patterns.go
-	platform                       platform.Needs
-	words                          words // see guardwords.go
-	syntax                         bool  // see rewrite.go
-	delegates                      bool  // it has a yield*
-	prototypes                     bool  // of a VM only: guardPrototypes was here
+	buffers, code, timers, bigints, patterns bool
+	platform                                 platform.Needs
+	words                                    words // see guardwords.go
+	syntax                                   bool  // see guardsyntax.go
+	delegates                                bool  // it has a yield*
+	prototypes                               bool  // of a VM only: guardPrototypes was here
 }
 
 var (
@@ -62,14 +61,14 @@ func (h *host) provide(n needs) {
 	if n.platform != (platform.Needs{}) {
 		h.world().Patch(n.platform)
 	}
-	if n.patterns && !h.provided.patterns {
-		h.provided.patterns = true
-		h.guardPatterns()
-	}
 	h.guardWords(n.words)
 	if n.delegates && !h.provided.delegates {
 		h.provided.delegates = true
 		h.guardGenerators()
+	}
+	if n.patterns && !h.provided.patterns {
+		h.provided.patterns = true
+		h.guardPatterns()
 	}
 	if n.timers && !h.provided.timers {
 		h.provided.timers = true
@@ -185,8 +184,8 @@ func (h *host) guardCode() {
 			if line, _ := tooDeep(s.String()); line > 0 {
 				panic(h.rangeError("source text: brackets are nested deeper than %d", maxBrackets))
 			}
-			if line, _ := tooTangled(s.String()); line > 0 {
-				panic(h.rangeError("source text: an expression has more than %d terms", maxTerms))
+			if line, _ := tooLong(s.String(), false); line > 0 {
+				panic(h.rangeError("source text: an expression goes on for more than %d operators", maxChain))
 			}
 			h.provide(findNeeds(s.String()))
 			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {

@@ -155,9 +155,9 @@ func (h *host) listable(v goja.Value, what string) {
 	h.tooLong(v, what)
 }
 
-// maxChain bounds how far the prototypes and proxies behind an object are
+// maxLinks bounds how far the prototypes and proxies behind an object are
 // followed.
-const maxChain = 10_000
+const maxLinks = 10_000
 
 // guardPrototypes keeps a prototype from becoming its own through a Proxy: the
 // engine recurses over it without end.
@@ -208,7 +208,7 @@ func (h *host) acyclic(o *goja.Object, proto goja.Value) {
 	first, _ := proto.(*goja.Object)
 	add(first)
 	proxies := false
-	for len(next) > 0 && len(seen) < maxChain {
+	for len(next) > 0 && len(seen) < maxLinks {
 		v := next[len(next)-1]
 		next = next[:len(next)-1]
 		if p, ok := v.Export().(goja.Proxy); ok {
@@ -219,8 +219,8 @@ func (h *host) acyclic(o *goja.Object, proto goja.Value) {
 		}
 		add(v.Prototype())
 	}
-	if len(seen) >= maxChain {
-		panic(h.rangeError("more than %d prototypes in a row", maxChain))
+	if len(seen) >= maxLinks {
+		panic(h.rangeError("more than %d prototypes in a row", maxLinks))
 	}
 	if proxies && seen[o] {
 		panic(h.js.NewTypeError("Cyclic __proto__ value"))

@@ -10,6 +10,13 @@ import (
 	"restsrv/engine/script/platform"
 )
 
+// builtin returns the exports of a module that restsrv has itself, nil for a
+// name that it has none of.
+func (h *host) builtin(name string) goja.Value { return h.world().Module(name) }
+
+// ourModule is what restsrv lends scripts under its own name.
+const ourModule = "restsrv"
+
 // nodeNames are the modules that Node.js itself has, and no package replaces.
 const nodeNames = " assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https " +
 	"inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib "
@@ -27,7 +34,7 @@ func reserved(name string) bool {
 		return false
 	}
 	first, _, more := strings.Cut(name, "/")
-	return name == "restsrv" || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
+	return name == ourModule || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
 }
 
 func relative(name string) bool {

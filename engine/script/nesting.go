@@ -30,27 +30,31 @@ func tooDeep(text string) (line, column int) {
 	return 0, 0
 }
 
-// maxOperators bounds how many operators follow each other without a bracket that
+// maxChain bounds how many operators follow each other without a bracket that
 // closes, a comma or a semicolon between them: each may be one level more for a
 // compiler that recurses.
-const maxOperators = 10_000
+const maxChain = 10_000
+
+// maxMade bounds source text that is made at run time, in characters: the
+// compiler cannot be interrupted.
+const maxMade = 64 << 10
 
 // maxSteep bounds those among them that take the compiler of TypeScript and ES
 // modules a time which grows with the square of their number, or worse: =>, <
 // and the dot.
 const maxSteep = 500
 
-// tooLong returns where a chain exceeds a limit, 0 when none does; tooTangled
-// is for the engine what this is for that compiler. It skips text, comments and
-// most regular expressions; what it takes wrongly makes a chain longer, or ends
-// it early.
-func tooLong(text string) (line, column int) {
+// tooLong returns where a chain exceeds the limit, 0 when none does; steep is
+// whether that of steep operators counts. It skips text,
+// comments and most regular expressions; what it takes wrongly makes a chain
+// longer, or ends it early.
+func tooLong(text string, steep bool) (line, column int) {
 	if len(text) <= maxSteep {
 		return 0, 0
 	}
 	c := chain{text: text}
 	for c.at < len(text) {
-		if c.next(); c.length+c.outer > maxOperators || c.steep > maxSteep {
+		if c.next(); c.length+c.outer > maxChain || steep && c.steep > maxSteep {
 			return wire.Position([]byte(text), min(c.at, len(text)-1))
 		}
 	}
@@ -215,4 +219,8 @@ func (c *chain) skipWord() {
 		c.length++
 	}
 	c.word, c.ended = true, true
+}
+
+func wordByte(b byte) bool {
+	return b == '_' || b == '$' || b >= 0x80 || '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
 }

@@ -59,7 +59,7 @@ func (h *host) require(from *source) goja.Value {
 	f := h.native("require", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.find(call, from)
 		if src == nil {
-			return h.world().Module(builtin)
+			return h.builtin(builtin)
 		}
 		exports, err := h.module(src)
 		if err != nil {
@@ -80,7 +80,9 @@ func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
 	if !ok || name == "" {
 		panic(h.js.NewTypeError("require takes the name of a module"))
 	}
+	resume := h.v.clock.pause()
 	src, builtin, err := h.v.gen.files.find(name, from)
+	resume()
 	if err != nil {
 		panic(h.loadFault(err, from))
 	}

@@ -58,9 +58,22 @@ type source struct {
 type cache struct {
 	mu     sync.Mutex
 	byPath map[string]*source
+	needs  map[string]needs // of source text of our own
 }
 
-func newCache() *cache { return &cache{byPath: map[string]*source{}} }
+func newCache() *cache { return &cache{byPath: map[string]*source{}, needs: map[string]needs{}} }
+
+// needsOf is findNeeds of source text of our own, looked for once.
+func (c *cache) needsOf(text string) needs {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n, ok := c.needs[text]
+	if !ok {
+		n = findNeeds(text)
+		c.needs[text] = n
+	}
+	return n
+}
 
 // load reads and compiles a file, or returns what it was compiled to before.
 // The error is a *LoadError.
@@ -142,8 +155,8 @@ func (s *source) compile() error {
 	if line, column := tooDeep(text); line > 0 {
 		return s.faultAt(line, column, fmt.Sprintf("brackets are nested deeper than %d", maxBrackets))
 	}
-	if line, column := tooTangled(text); line > 0 {
-		return s.faultAt(line, column, fmt.Sprintf("an expression has more than %d terms", maxTerms))
+	if line, column := tooLong(text, false); line > 0 {
+		return s.faultAt(line, column, fmt.Sprintf("an expression goes on for more than %d operators", maxChain))
 	}
 	if transpile.Always(s.path) {
 		return s.transform(text, nil)
@@ -162,8 +175,8 @@ func (s *source) compile() error {
 // transform compiles what the engine cannot parse: refused says why it could
 // not, nil when it was not asked.
 func (s *source) transform(text string, refused *LoadError) error {
-	if line, column := tooLong(text); line > 0 {
-		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators, or %d of =>, < and dot", maxOperators, maxSteep))
+	if line, column := tooLong(text, true); line > 0 {
+		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", maxSteep))
 	}
 	out, err := transpile.Transform(transpile.Input{File: s.file, Text: text, Head: wrapperHead, Tail: wrapperTail, Ours: preludeFile})
 	var f *transpile.Fault
