@@ -54,6 +54,8 @@ type call struct {
 
 	claims claims
 	logged int // bytes, see maxLogged
+
+	console consoleState
 }
 
 // serve runs a request of one route. It is the engine.Handler of that route.

@@ -40,6 +40,7 @@ type host struct {
 	patterns      patterns
 	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
 	platform      *platform.Platform           // nil until a script needs something of it
+	consoleLoad   consoleState                 // outside of requests
 	testing       *goja.Object                 // of a file of tests
 }
 

@@ -118,7 +118,7 @@ func TestModuleFaults(t *testing.T) {
 			"were tried)"},
 		{"require('pkg')", "", `svc.js:1:8: Error: cannot find module "pkg": it is no built-in module, and the application directory has no such file (.js .json .mjs .cjs .ts .mts .cts and index files were tried); the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in deploy.json changes that`},
 		{"require('restsv')", `(the nearest is "restsrv")`, `(the nearest is "restsrv")`},
-		{"require('child_process')", `"child_process": it is a module of Node.js that scripts here do not have`, ""},
+		{"require('child_process')", `"child_process": scripts start no processes`, ""},
 		{"require('other')", `; a file beside the one that asks is "./other"`, ""},
 		{"require('/etc/passwd')", "it is no path within the application directory", ""},
 		{"require('./none')", `there is no file "./none" (.js .json .mjs .cjs .ts .mts .cts and an index file in a folder of that name were tried)`, ""},

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/dop251/goja"
 
@@ -17,6 +19,7 @@ import (
 // goja's Try: getters and toJSON may throw.
 type writer struct {
 	h     *host
+	key   string // of the value that is written, "" for the outermost
 	buf   []byte
 	depth int
 	rows  uint64 // items written
@@ -37,7 +40,7 @@ func (w *writer) value(v goja.Value) bool {
 	case v == nil || goja.IsUndefined(v):
 		return false
 	case goja.IsString(v):
-		w.buf = engine.AppendString(w.buf, v.String())
+		w.text(v)
 	case goja.IsNumber(v):
 		w.number(v.ToFloat())
 	case goja.IsNull(v):
@@ -56,6 +59,35 @@ func (w *writer) value(v goja.Value) bool {
 	}
 	w.bound()
 	return true
+}
+
+// text appends a text. Halves of pairs, which UTF-8 cannot hold, are escaped.
+func (w *writer) text(v goja.Value) {
+	s := v.String()
+	half, ok := v.(goja.String)
+	if !ok || !strings.Contains(s, "\ufffd") {
+		w.buf = engine.AppendString(w.buf, s)
+		return
+	}
+	var units []uint16
+	w.buf = append(w.buf, '"')
+	flush := func() {
+		quoted := engine.AppendString(nil, string(utf16.Decode(units)))
+		w.buf, units = append(w.buf, quoted[1:len(quoted)-1]...), units[:0]
+	}
+	for i := range half.Length() {
+		c := half.CharAt(i)
+		pair := i+1 < half.Length() && utf16.DecodeRune(rune(c), rune(half.CharAt(i+1))) != '\ufffd' ||
+			i > 0 && utf16.DecodeRune(rune(half.CharAt(i-1)), rune(c)) != '\ufffd'
+		if !utf16.IsSurrogate(rune(c)) || pair {
+			units = append(units, c)
+			continue
+		}
+		flush()
+		w.buf = fmt.Appendf(w.buf, "\\u%04x", c)
+	}
+	flush()
+	w.buf = append(w.buf, '"')
 }
 
 // bound ends the writing of more than there may be.
@@ -99,7 +131,7 @@ func (w *writer) object(o *goja.Object) bool {
 	}
 	if toJSON := o.Get("toJSON"); toJSON != nil {
 		if f, ok := goja.AssertFunction(toJSON); ok {
-			v, err := f(o)
+			v, err := f(o, w.h.js.ToValue(w.key))
 			if err != nil {
 				panic(rethrow(err))
 			}
@@ -172,7 +204,8 @@ func (w *writer) array(o *goja.Object) {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		if !w.value(o.Get(w.h.index(i))) {
+		w.key = w.h.index(i)
+		if !w.value(o.Get(w.key)) {
 			w.buf = append(w.buf, "null"...)
 		}
 		if len(w.buf) > w.size {
@@ -191,6 +224,7 @@ func (w *writer) members(o *goja.Object) {
 			w.buf = append(w.buf, ',')
 		}
 		w.buf = append(engine.AppendString(w.buf, k), ':')
+		w.key = k
 		if !w.value(o.Get(k)) {
 			w.buf = w.buf[:before]
 			continue
