@@ -59,15 +59,11 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 	if changed == nil || s.failed || e.touches(changed) {
 		if !readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
 			err := s.renew(ctx, e)
-			if s.failed = err != nil; s.failed {
+			s.failed, s.missed = err != nil, nil
+			if s.failed {
 				s.missed = changed
-				s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
-				return rest
 			}
-			s.missed = nil
-			now := s.current.Load()
-			s.log.Info("application reloaded", "changed", s.shown(changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
-				"took", time.Since(started).Round(time.Microsecond))
+			s.tell(changed, time.Since(started), err)
 			return rest
 		}
 		s.failed = false
@@ -118,22 +114,18 @@ func (s *server) fixed(c *deploy.Config) []string {
 	return names
 }
 
-// shown are paths as people know them: from the application directory on, and
-// not too many.
-func (s *server) shown(paths []string) string {
-	const most = 5
-	var names []string
-	for _, p := range paths {
-		if rel, err := filepath.Rel(s.started.Dir, p); err == nil {
-			p = filepath.ToSlash(rel)
-		}
-		names = append(names, p)
+// tell tells what became of a reload of the application.
+func (s *server) tell(changed []string, took time.Duration, err error) {
+	switch {
+	case s.console != nil:
+		s.console.application(changed, took, err)
+	case err != nil:
+		s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
+	default:
+		now := s.current.Load()
+		s.log.Info("application reloaded", "changed", shownPaths(s.started.Dir, changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
+			"took", took.Round(time.Microsecond))
 	}
-	slices.Sort(names)
-	if n := len(names) - most; n > 0 {
-		names = append(names[:most], fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(names, ", ")
 }
 
 // reloads has the application reloaded on SIGHUP and, with -watch, when its

@@ -42,7 +42,7 @@ var securityTests = []struct {
 	{name: "S20 what anybody may ask", tests: []string{"testdata/security-s20-public.txtar", "testdata/health.txtar", "cmd/restsrv.TestReadyWithoutDatabase"}},
 	{name: "S21 files of others", tests: []string{"testdata/security-s21-files-of-others.txtar", "testdata/access-files.txtar", "builtin/crud.TestPermissionBeforeInput", "builtin/crud.TestRowBeforeFiles"}},
 	{name: "S22 malformed files", tests: []string{"testdata/security-s22-files-served.txtar", "testdata/file-refused.txtar", "engine/rest.TestFileRanges", "engine/rest.TestFileTypes", "engine/rest.TestFileNames"}},
-	{name: "S23 requests that the server sends", tests: []string{"engine/gateway.TestRedirectsAreNotFollowed"}, none: "scripts have no fetch; what is sent at all is a gateway's, to the address in its configuration"},
+	{name: "S23 requests that the server sends", tests: []string{"engine/script.TestS23Fetch", "engine/script.TestFetch", "engine/script/platform.TestS23Addresses", "engine/script/platform.TestS23Hosts", "engine/script/platform.TestS23Redirects", "engine/gateway.TestRedirectsAreNotFollowed"}},
 	{name: "S24 another owner", tests: []string{"testdata/security-s24-owner.txtar", "engine/store/sqlite.TestRepository", "engine/store/postgres.TestRepository", "engine/access.TestAttributesNotToWrite"}},
 	{name: "S25 who may only read", tests: []string{"testdata/security-s25-read-only.txtar", "engine/access.TestAttributesNotToWrite", "engine/access.TestScopeLimits"}},
 	{name: "S26 secrets told", tests: []string{"cmd/restsrv.TestS26Canaries", "cmd/restsrv.TestS26SecretsOfRequests", "engine/audit.TestS26NoSecrets", "engine/account.TestNoSecretIsLogged", "testdata/acceptor-passwords.txtar", "testdata/value-password.txtar"}},

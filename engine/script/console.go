@@ -3,7 +3,9 @@ package script
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -20,25 +22,61 @@ const (
 	lineCost  = 64
 )
 
+// consoleState is what console remembers between lines, of one request.
+type consoleState struct {
+	groups int
+	counts map[string]int
+	starts map[string]time.Time
+}
+
+// maxLabels bounds the counters and the timers of console, and its groups.
+const maxLabels = 100
+
+// consoleState is that of the request, outside of requests that of the VM.
+func (h *host) consoleState() *consoleState {
+	if c := h.v.cur; c != nil {
+		return &c.console
+	}
+	return &h.consoleLoad
+}
+
 // console makes the object behind console and log: every line carries the
-// service and the request. A request that logs more than maxLogged gets one
-// line more, which says so.
+// service, the request and the place of the call. A request that logs more than
+// maxLogged gets one line more, which says so.
 func (h *host) console() goja.Value {
 	o := h.js.NewObject()
 	for _, m := range []struct {
 		name  string
 		level slog.Level
+		write func(goja.FunctionCall) string // nil for the values
 	}{
-		{"log", slog.LevelInfo}, {"info", slog.LevelInfo}, {"warn", slog.LevelWarn}, {"error", slog.LevelError},
-		{"debug", slog.LevelDebug}, {"trace", slog.LevelDebug},
+		{"log", slog.LevelInfo, nil}, {"info", slog.LevelInfo, nil}, {"warn", slog.LevelWarn, nil}, {"error", slog.LevelError, nil},
+		{"debug", slog.LevelDebug, nil}, {"dirxml", slog.LevelInfo, nil}, {"trace", slog.LevelDebug, h.consoleTrace},
+		{"dir", slog.LevelInfo, h.consoleDir}, {"table", slog.LevelInfo, h.consoleTable},
 	} {
 		h.method(o, m.name, func(call goja.FunctionCall) goja.Value {
-			if h.v.gen.log.Enabled(context.Background(), m.level) {
+			switch {
+			case !h.v.gen.log.Enabled(context.Background(), m.level):
+			case m.write == nil:
 				h.logLine(m.level, "", call.Arguments...)
+			default:
+				h.logLine(m.level, h.readable(func() string { return m.write(call) }))
 			}
 			return goja.Undefined()
 		})
 	}
+	for name, f := range map[string]func(goja.FunctionCall){
+		"assert": h.consoleAssert, "group": h.consoleGroup, "groupCollapsed": h.consoleGroup, "groupEnd": h.consoleGroupEnd,
+		"count": h.consoleCount, "countReset": h.consoleCountReset,
+		"time": h.consoleTime, "timeLog": h.consoleTimeLog, "timeEnd": h.consoleTimeEnd,
+		"clear": func(goja.FunctionCall) {},
+	} {
+		h.method(o, name, func(call goja.FunctionCall) goja.Value {
+			f(call)
+			return goja.Undefined()
+		})
+	}
+	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, h.js.ToValue("console"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	return o
 }
 
@@ -51,27 +89,152 @@ func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
 			return
 		}
 	}
-	text += h.logText(values)
+	if text += h.logText(values); len(text) > maxLogText {
+		text = strings.ToValidUTF8(text[:maxLogText], "") + "…"
+	}
+	if n := h.consoleState().groups; n > 0 {
+		indent := strings.Repeat("  ", n)
+		text = indent + strings.ReplaceAll(text, "\n", "\n"+indent)
+	}
 	if c != nil {
 		if c.logged += len(text) + lineCost; c.logged > maxLogged {
 			log.Warn("the script logs more about this request, which is dropped", "limit", maxLogged)
 			return
 		}
 	}
-	log.Log(context.Background(), level, text, "from", "script")
+	log.Log(context.Background(), level, text, "from", "script", "at", h.caller())
+}
+
+// caller is the place in the script from where it calls us.
+func (h *host) caller() string {
+	frames := h.js.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
+	var f Failure
+	for i := range frames {
+		if f.locate(h.v, frames[i:i+1]); f.File != "" {
+			break
+		}
+	}
+	return f.place()
 }
 
 // logText writes values for people, in one line but for texts and stacks.
-func (h *host) logText(args []goja.Value) (text string) {
-	if len(args) == 1 && goja.IsString(args[0]) {
-		text = args[0].String()
-	} else if ex := h.js.Try(func() {
-		text = h.world().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: maxLogText})
-	}); ex != nil {
-		text = "[a value cannot be shown: " + h.v.describeThrown(ex.Value(), ex).Message + "]"
+func (h *host) logText(args []goja.Value) string {
+	switch {
+	case len(args) == 0:
+		return ""
+	case len(args) == 1 && goja.IsString(args[0]):
+		return args[0].String()
 	}
-	if len(text) > maxLogText {
-		return strings.ToValidUTF8(text[:maxLogText], "") + "…"
+	return h.readable(func() string {
+		return h.world().Format(args, platform.InspectOptions{Depth: 2, OneLine: true, Size: maxLogText})
+	})
+}
+
+// readable is the text that f makes of values, or says that it cannot.
+func (h *host) readable(f func() string) (text string) {
+	if ex := h.js.Try(func() { text = f() }); ex != nil {
+		return "[a value cannot be shown: " + h.v.describeThrown(ex.Value(), ex).Message + "]"
 	}
 	return text
+}
+
+// consoleTrace is the values and the calls that are open.
+func (h *host) consoleTrace(call goja.FunctionCall) string {
+	f := Failure{Message: "Trace"}
+	if len(call.Arguments) > 0 {
+		f.Message += ": " + h.logText(call.Arguments)
+	}
+	f.locate(h.v, h.js.CaptureCallStack(maxFrames, nil))
+	return f.Error()
+}
+
+func (h *host) consoleDir(call goja.FunctionCall) string {
+	return h.world().InspectWith(call.Argument(0), call.Argument(1), maxLogText)
+}
+
+func (h *host) consoleTable(call goja.FunctionCall) string {
+	if text := h.world().Table(call.Argument(0), call.Argument(1)); text != "" {
+		return text
+	}
+	return h.logText(call.Arguments)
+}
+
+func (h *host) consoleAssert(call goja.FunctionCall) {
+	if call.Argument(0).ToBoolean() {
+		return
+	}
+	text := "Assertion failed"
+	if len(call.Arguments) > 1 {
+		text += ": " + h.logText(call.Arguments[1:])
+	}
+	h.logLine(slog.LevelError, text)
+}
+
+func (h *host) consoleGroup(call goja.FunctionCall) {
+	if len(call.Arguments) > 0 {
+		h.logLine(slog.LevelInfo, "", call.Arguments...)
+	}
+	if s := h.consoleState(); s.groups < maxLabels {
+		s.groups++
+	}
+}
+
+func (h *host) consoleGroupEnd(goja.FunctionCall) {
+	if s := h.consoleState(); s.groups > 0 {
+		s.groups--
+	}
+}
+
+// label is the first argument, "default" when there is none.
+func label(call goja.FunctionCall) string {
+	if v := call.Argument(0); !goja.IsUndefined(v) {
+		return v.String()
+	}
+	return "default"
+}
+
+func (h *host) consoleCount(call goja.FunctionCall) {
+	s, name := h.consoleState(), label(call)
+	if s.counts == nil {
+		s.counts = map[string]int{}
+	}
+	if len(s.counts) < maxLabels || s.counts[name] > 0 {
+		s.counts[name]++
+	}
+	h.logLine(slog.LevelInfo, name+": "+strconv.Itoa(s.counts[name]))
+}
+
+func (h *host) consoleCountReset(call goja.FunctionCall) {
+	delete(h.consoleState().counts, label(call))
+}
+
+func (h *host) consoleTime(call goja.FunctionCall) {
+	s, name := h.consoleState(), label(call)
+	if s.starts == nil {
+		s.starts = map[string]time.Time{}
+	}
+	if _, running := s.starts[name]; running || len(s.starts) >= maxLabels {
+		h.logLine(slog.LevelWarn, "console.time: the timer "+name+" runs already, or there are too many")
+		return
+	}
+	s.starts[name] = time.Now()
+}
+
+func (h *host) consoleTimeLog(call goja.FunctionCall) {
+	name := label(call)
+	start, ok := h.consoleState().starts[name]
+	if !ok {
+		h.logLine(slog.LevelWarn, "console.timeEnd: there is no timer "+name)
+		return
+	}
+	text := name + ": " + strconv.FormatFloat(float64(time.Since(start).Microseconds())/1000, 'f', -1, 64) + "ms"
+	if len(call.Arguments) > 1 {
+		text += " " + h.logText(call.Arguments[1:])
+	}
+	h.logLine(slog.LevelInfo, text)
+}
+
+func (h *host) consoleTimeEnd(call goja.FunctionCall) {
+	h.consoleTimeLog(goja.FunctionCall{This: call.This, Arguments: call.Arguments[:min(1, len(call.Arguments))]})
+	delete(h.consoleState().starts, label(call))
 }

@@ -83,6 +83,7 @@ type job struct {
 	function string
 	argument func(*call) goja.Value // before req
 	data     bool                   // the result is data, not an answer
+	event    *eventRun              // whose handler it calls; nil for none
 }
 
 // call runs a function of the script; done is false when it has none of that
@@ -107,6 +108,8 @@ func (v *vm) outcome(c *call, result goja.Value) outcome {
 	switch {
 	case c.job == nil:
 		return outcome{response: v.response(result)}
+	case c.job.event != nil:
+		return c.job.event.outcome(c, result)
 	case !c.job.data:
 		return outcome{response: v.response(result), none: none}
 	}

@@ -81,7 +81,7 @@ func (m *Manager) loadWhen(one *managed, doubtful func(*files, time.Time) bool) 
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		g, err := m.rt.Load(one.Service)
-		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(began), err)
+		m.rt.lastingOf(one.Name).counters.reloaded(time.Since(began), err)
 		var failed *failedLoad
 		switch {
 		case attempt == maxLoads:
@@ -167,7 +167,7 @@ func (m *Manager) failed(one *managed, err error) {
 	if one.live != nil {
 		text = "script cannot be loaded; the last good version keeps answering"
 	}
-	m.log.Error(text, "service", one.Name, "error", one.err.Error(), "source", one.err.Source)
+	m.logFault(text, one)
 }
 
 // use has a version answer from now on.
@@ -176,5 +176,12 @@ func (m *Manager) use(one *managed, g *Generation) error {
 		one.converter.live.Store(g)
 		return nil
 	}
-	return m.mount(one.Name, g)
+	if err := m.events.admit(g); err != nil {
+		return err
+	}
+	if err := m.mount(one.Name, g); err != nil {
+		return err
+	}
+	m.events.hear(one.Name, g)
+	return nil
 }

@@ -32,6 +32,7 @@ type Manager struct {
 	before   map[string]lastGood // of the Manager that this one follows
 	reloaded func(Report)
 	closed   bool
+	events   *Events // nil for none
 }
 
 // managed is one service and the version that answers now.

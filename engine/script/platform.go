@@ -67,7 +67,7 @@ func (p platformHost) Describe(err *goja.Object) string {
 func (p platformHost) Log(level slog.Level, text string) { p.h.logLine(level, text) }
 
 // Provide is for the text of our own modules.
-func (p platformHost) Provide(text string) { p.h.provide(findNeeds(text)) }
+func (p platformHost) Provide(text string) { p.h.provide(p.h.v.gen.rt.cache.needsOf(text)) }
 
 // Settings are those of the Runtime.
 func (p platformHost) Settings() *platform.Settings { return &p.h.v.gen.rt.settings }

@@ -30,6 +30,17 @@ func bufferNative(p *Platform) goja.Value {
 			_, ok := encodings[text(call, 0)]
 			return p.js.ToValue(ok)
 		},
+		"methods": func(call goja.FunctionCall) goja.Value {
+			to, from := call.Argument(0).ToObject(p.js), call.Argument(1).ToObject(p.js)
+			for _, k := range from.Keys() {
+				must(to.DefineDataProperty(k, from.Get(k), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+			}
+			return goja.Undefined()
+		},
+		"className": func(call goja.FunctionCall) goja.Value {
+			o, _ := call.Argument(0).(*goja.Object)
+			return p.js.ToValue(cmpOr(p.inspector(InspectOptions{}).class(o), "Object"))
+		},
 		"compare": func(call goja.FunctionCall) goja.Value {
 			return p.js.ToValue(bytes.Compare(p.needBytes(call.Argument(0), "compare"), p.needBytes(call.Argument(1), "compare")))
 		},

@@ -47,6 +47,14 @@ func (p *Platform) Inspect(v goja.Value, o InspectOptions) string {
 	return i.value(v, 0)
 }
 
+// InspectWith is Inspect with the options that a script gives, in at most size
+// bytes, about.
+func (p *Platform) InspectWith(v, options goja.Value, size int) string {
+	o := inspectOptions(options)
+	o.Size, o.OneLine = size, true
+	return p.Inspect(v, o)
+}
+
 // inspectNative is what modules get: inspect(value, options) and
 // format(options, ...values).
 func inspectNative(p *Platform) goja.Value {

@@ -2,8 +2,10 @@ package platform
 
 import (
 	"embed"
+	"io/fs"
 	"maps"
 	"strings"
+	"sync"
 
 	"github.com/dop251/goja"
 )
@@ -33,9 +35,14 @@ func modules() map[string]module {
 		"buffer":    {file: "buffer", native: bufferNative},
 		"#encoding": {file: "encoding", native: decoderNative},
 		"#url":      {file: "weburl", native: urlNative},
+		"#headers":  {file: "headers"},
+		"#body":     {file: "body", native: fetchNative},
+		"#fetch":    {file: "fetch", native: fetchNative},
+		"crypto":    {file: "crypto", native: cryptoNative},
 		"#event":    {file: "event", native: eventNative},
 	}
 	maps.Copy(all, nodeModules())
+	maps.Copy(all, intlModules())
 	return all
 }
 
@@ -65,6 +72,15 @@ func canonical(name string) (string, bool) {
 func HasModule(name string) bool {
 	name, ok := canonical(name)
 	return ok && name[0] != '#'
+}
+
+// Made returns the exports of a built-in module that was asked for before, nil
+// otherwise. The name is the canonical one.
+func (p *Platform) Made(name string) goja.Value {
+	if m, ok := p.modules[name].(*goja.Object); ok {
+		return m.Get("exports")
+	}
+	return nil
 }
 
 // Module returns the exports of a built-in module, made when first asked for;
@@ -99,12 +115,28 @@ func (p *Platform) Module(name string) goja.Value {
 	return record.Get("exports")
 }
 
+// texts are the files of modules, each made a function of what a module gets.
+var texts = sync.OnceValue(func() map[string]string {
+	all := map[string]string{}
+	err := fs.WalkDir(files, "modules", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := files.ReadFile(path)
+		all[strings.TrimSuffix(strings.TrimPrefix(path, "modules/"), ".js")] = "(function(exports,require,module,native){" + string(text) + "\n})"
+		return err
+	})
+	if err != nil {
+		panic(err) // the files are in the program
+	}
+	return all
+})
+
 // run evaluates the file of a module.
 func (p *Platform) run(m module, record *goja.Object) {
-	text, err := files.ReadFile("modules/" + m.file + ".js")
-	must(err)
-	p.host.Provide(string(text))
-	wrapper, err := p.js.RunProgram(p.host.Program("(function(exports,require,module,native){" + string(text) + "\n})"))
+	text := texts()[m.file]
+	p.host.Provide(text)
+	wrapper, err := p.js.RunProgram(p.host.Program(text))
 	must(err)
 	run, _ := goja.AssertFunction(wrapper)
 	native := goja.Undefined()

@@ -16,6 +16,7 @@ package platform
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/dop251/goja"
@@ -70,6 +71,8 @@ type Fetch struct {
 	Private  bool          // addresses of this machine and of private networks too
 	Timeout  time.Duration // of one request, the answer included; default 10 s
 	MaxBytes int64         // of an answer; default 10 MiB
+
+	client *http.Client // of tests
 }
 
 // Platform is what one VM has made so far.

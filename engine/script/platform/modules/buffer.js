@@ -12,7 +12,7 @@ function refuse(Class, code, message) {
 
 function wrongType(name, expected, value) {
   const found = value === null || value === undefined ? String(value) : typeof value === 'object' || typeof value === 'function'
-    ? 'an instance of ' + ((value.constructor && value.constructor.name) || 'Object') : 'type ' + typeof value + ' (' + String(value) + ')';
+    ? 'an instance of ' + native.className(value) : 'type ' + typeof value + ' (' + String(value) + ')';
   return refuse(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "' + name + '" argument must be ' + expected + '. Received ' + found);
 }
 
@@ -38,11 +38,7 @@ function copied(list) {
   return out;
 }
 
-function method(target, all) {
-  for (const [name, value] of Object.entries(all)) {
-    Object.defineProperty(target, name, { value, writable: true, configurable: true });
-  }
-}
+const method = native.methods; // method(target, functions) adds those that loops do not see
 
 method(Buffer, {
   from(value, encoding, length) {
@@ -173,9 +169,6 @@ method(Buffer.prototype, {
   swap64() { return swap(this, 8); },
 });
 method(Buffer.prototype, { toLocaleString: Buffer.prototype.toString });
-for (const [name, key] of [['parent', 'buffer'], ['offset', 'byteOffset']]) {
-  Object.defineProperty(Buffer.prototype, name, { get() { return this[key]; }, configurable: true });
-}
 
 function swap(buffer, n) {
   if (buffer.length % n) throw refuse(RangeError, 'ERR_INVALID_BUFFER_SIZE', 'Buffer size must be a multiple of ' + 8 * n + '-bits');
@@ -222,13 +215,33 @@ function number(names, bytes, little, kind) {
     native.set(this, inside(offset, this.length, bytes, 'offset'), bytes, little, kind, value);
     return offset + bytes;
   };
-  for (const name of names) method(Buffer.prototype, { ['read' + name]: read, ['write' + name]: write });
+  named(names, read, write);
+}
+
+const numbers = {};
+
+function named(names, read, write) {
+  for (let i = 0; i < names.length; i++) {
+    numbers['read' + names[i]] = read;
+    numbers['write' + names[i]] = write;
+  }
+}
+
+function sized(names, little, kind) {
+  const check = (n) => inside(n, 7, 1, 'byteLength') || (() => { throw refuse(RangeError, 'ERR_OUT_OF_RANGE', 'byteLength must be from 1 to 6'); })();
+  named(names, function (offset, n) {
+    return native.get(this, inside(offset, this.length, check(n), 'offset'), n, little, kind);
+  }, function (value, offset, n) {
+    native.set(this, inside(offset, this.length, check(n), 'offset'), n, little, kind, fits(value, kind, n));
+    return offset + n;
+  });
 }
 
 number(['UInt8', 'Uint8'], 1, false, 'u');
 number(['Int8'], 1, false, 'i');
-for (const [order, little] of [['LE', true], ['BE', false]]) {
-  for (const bits of [16, 32]) {
+for (let i = 0; i < 2; i++) {
+  const order = i ? 'BE' : 'LE', little = !i;
+  for (let bits = 16; bits <= 32; bits += 16) {
     number(['UInt' + bits + order, 'Uint' + bits + order], bits / 8, little, 'u');
     number(['Int' + bits + order], bits / 8, little, 'i');
   }
@@ -236,25 +249,17 @@ for (const [order, little] of [['LE', true], ['BE', false]]) {
   number(['BigInt64' + order], 8, little, 'I');
   number(['Float' + order], 4, little, 'f');
   number(['Double' + order], 8, little, 'f');
-  for (const [names, kind] of [[['UInt' + order, 'Uint' + order], 'u'], [['Int' + order], 'i']]) {
-    const check = (n) => inside(n, 7, 1, 'byteLength') || (() => { throw refuse(RangeError, 'ERR_OUT_OF_RANGE', 'byteLength must be from 1 to 6'); })();
-    const read = function (offset, n) {
-      return native.get(this, inside(offset, this.length, check(n), 'offset'), n, little, kind);
-    };
-    const write = function (value, offset, n) {
-      native.set(this, inside(offset, this.length, check(n), 'offset'), n, little, kind, fits(value, kind, n));
-      return offset + n;
-    };
-    for (const name of names) method(Buffer.prototype, { ['read' + name]: read, ['write' + name]: write });
-  }
+  sized(['UInt' + order, 'Uint' + order], little, 'u');
+  sized(['Int' + order], little, 'i');
 }
+method(Buffer.prototype, numbers);
 
 const limit = native.limit();
 module.exports = {
   Buffer, kMaxLength: limit, constants: { MAX_LENGTH: limit, MAX_STRING_LENGTH: limit },
   isUtf8: native.isUtf8,
   isAscii: (bytes) => new Bytes(bytes.buffer || bytes, bytes.byteOffset || 0, bytes.byteLength).every((c) => c < 128),
-  get atob() { return globalThis.atob; },
-  get btoa() { return globalThis.btoa; },
+  get atob() { return atob; },
+  get btoa() { return btoa; },
   get Blob() { return require('#body').Blob; },
 };

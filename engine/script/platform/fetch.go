@@ -1,0 +1,244 @@
+package platform
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"slices"
+	"sort"
+	"strings"
+	"time"
+)
+
+const (
+	defaultFetchTimeout = 10 * time.Second
+	defaultFetchBytes   = 10 << 20
+	maxRedirects        = 10
+)
+
+// message is a request that a script sends.
+type message struct {
+	url      *webURL
+	method   string
+	header   http.Header
+	body     []byte // nil for none
+	redirect string // follow, manual or error
+}
+
+// reply is what came back.
+type reply struct {
+	status     int
+	statusText string
+	headers    []string // names, in lower case, and values in turn
+	url        string
+	redirected bool
+	body       []byte
+	broken     error // why the body is not whole
+}
+
+// errTimeout is the limit of the setting.
+type errTimeout struct{ limit time.Duration }
+
+func (e errTimeout) Error() string {
+	return "fetch: the server did not answer within " + e.limit.String() + ", the limit globals.scripts.fetch.timeout of deploy.json"
+}
+
+// send sends a message and reads the whole answer, whose connection is then
+// free. Every address on the way is checked.
+func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
+	limit := f.Timeout
+	if limit <= 0 {
+		limit = defaultFetchTimeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errTimeout{limit})
+	defer cancel()
+	r := &reply{}
+	for hop := 0; ; hop++ {
+		if err := checkMessage(m); err != nil {
+			return nil, err
+		}
+		if err := f.allows(m.url); err != nil {
+			return nil, err
+		}
+		response, err := f.once(ctx, m)
+		if err != nil {
+			return nil, explain(ctx, m, err)
+		}
+		next := ""
+		switch response.StatusCode {
+		case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+			next = response.Header.Get("Location")
+		}
+		if next == "" || m.redirect == "manual" {
+			f.read(ctx, m, r, response)
+			return r, nil
+		}
+		_, _ = io.CopyN(io.Discard, response.Body, 64<<10)
+		_ = response.Body.Close()
+		switch {
+		case m.redirect == "error":
+			return nil, refused("fetch: %s answered with a redirect, which redirect: 'error' refuses", m.url.hostPort())
+		case hop == maxRedirects:
+			return nil, refused("fetch: more than %d redirects", maxRedirects)
+		}
+		if err := m.follow(next, response.StatusCode); err != nil {
+			return nil, err
+		}
+		r.redirected = true
+	}
+}
+
+// checkMessage refuses addresses that are none of the web.
+func checkMessage(m *message) error {
+	switch {
+	case m.url.scheme != "http" && m.url.scheme != "https":
+		return refused("fetch: URLs begin with http: or https:, not %s:", m.url.scheme)
+	case m.url.username != "" || m.url.password != "":
+		return refused("fetch: the URL has a user name or a password; send the header Authorization instead")
+	}
+	return nil
+}
+
+// once sends to one address.
+func (f *Fetch) once(ctx context.Context, m *message) (*http.Response, error) {
+	target := &url.URL{Scheme: m.url.scheme, Host: m.url.hostPort(), RawPath: m.url.pathname()}
+	target.Path = string(percentDecode(target.RawPath))
+	if target.EscapedPath() != target.RawPath {
+		target.Opaque = "//" + target.Host + target.RawPath // as it is written
+	}
+	if m.url.query != nil {
+		target.RawQuery, target.ForceQuery = *m.url.query, *m.url.query == ""
+	}
+	r := &http.Request{
+		Method: m.method, URL: target, Host: target.Host, Header: m.header.Clone(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
+	if m.body != nil {
+		r.ContentLength = int64(len(m.body))
+		r.Body = io.NopCloser(bytes.NewReader(m.body))
+		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m.body)), nil }
+		if len(m.body) == 0 {
+			r.Body = http.NoBody
+		}
+	}
+	return f.httpClient().Do(r.WithContext(ctx))
+}
+
+// follow turns a message to where a redirect leads.
+func (m *message) follow(location string, status int) error {
+	next := parseURL(location, m.url, nil)
+	if next == nil {
+		return refused("fetch: the server redirects to what is no URL")
+	}
+	if next.fragment == nil {
+		next.fragment = m.url.fragment
+	}
+	if status == http.StatusSeeOther && m.method != http.MethodHead || status <= http.StatusFound && m.method == http.MethodPost {
+		if m.method != http.MethodGet {
+			m.method, m.body = http.MethodGet, nil
+			for _, name := range []string{"Content-Type", "Content-Encoding", "Content-Language", "Content-Location"} {
+				m.header.Del(name)
+			}
+		}
+	}
+	if next.origin() != m.url.origin() {
+		for _, name := range []string{"Authorization", "Cookie", "Proxy-Authorization"} {
+			m.header.Del(name)
+		}
+	}
+	m.url = next
+	return nil
+}
+
+// read takes over an answer, within the limit.
+func (f *Fetch) read(ctx context.Context, m *message, r *reply, response *http.Response) {
+	defer response.Body.Close()
+	r.status, r.url = response.StatusCode, m.url.href()
+	r.statusText = strings.TrimSpace(strings.TrimPrefix(response.Status, decimal(response.StatusCode)))
+	if at := strings.IndexByte(r.url, '#'); at >= 0 {
+		r.url = r.url[:at]
+	}
+	names := make([]string, 0, len(response.Header))
+	for name := range response.Header {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		for _, value := range response.Header[name] {
+			r.headers = append(r.headers, strings.ToLower(name), value)
+		}
+	}
+	limit := f.MaxBytes
+	if limit <= 0 {
+		limit = defaultFetchBytes
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	switch {
+	case err != nil:
+		r.broken = explain(ctx, m, err)
+	case int64(len(body)) > limit:
+		r.broken = refused("fetch: the answer of %s is longer than %d bytes, the limit globals.scripts.fetch.maxBytes of deploy.json", m.url.hostPort(), limit)
+	default:
+		r.body = body
+	}
+}
+
+// explain says why a message failed, without addresses inside the network.
+func explain(ctx context.Context, m *message, err error) error {
+	var late errTimeout
+	switch {
+	case errors.As(context.Cause(ctx), &late):
+		return late
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, errInner):
+		return refused("fetch: %s leads to a private address, which is refused; globals.scripts.fetch.private of deploy.json allows such", m.url.hostPort())
+	}
+	return &errNetwork{m.url.hostPort(), err}
+}
+
+// errNetwork is a failure on the way.
+type errNetwork struct {
+	host string
+	err  error
+}
+
+func (e *errNetwork) Error() string { return "fetch failed: " + e.host + ": " + e.reason() }
+
+// Unwrap returns what the network said.
+func (e *errNetwork) Unwrap() error { return e.err }
+
+// forbiddenHeaders belong to the connection, or name another host than the one
+// that was checked.
+var forbiddenHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection",
+	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
+}
+
+// newMessage checks what a script asks for.
+func newMessage(u *webURL, method string, headers []string, body []byte, redirect string) (*message, error) {
+	m := &message{url: u, method: method, header: http.Header{}, body: body, redirect: redirect}
+	switch strings.ToUpper(method) {
+	case "CONNECT", "TRACE", "TRACK":
+		return nil, refused("fetch: the method %s is not allowed", method)
+	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
+		m.method = strings.ToUpper(method)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		name := textproto.CanonicalMIMEHeaderKey(headers[i])
+		if slices.Contains(forbiddenHeaders, name) {
+			return nil, refused("fetch: the header %s is set by the server itself: leave it out", name)
+		}
+		m.header.Add(name, headers[i+1])
+	}
+	if m.header.Get("User-Agent") == "" {
+		m.header.Set("User-Agent", "restsrv")
+	}
+	if m.header.Get("Accept") == "" {
+		m.header.Set("Accept", "*/*")
+	}
+	return m, nil
+}

@@ -1,0 +1,142 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// allows checks the host of a URL against the list of the setting.
+func (f *Fetch) allows(u *webURL) error {
+	host, port := strings.TrimSuffix(u.host, "."), u.port
+	usual := port == ""
+	if usual {
+		port = specialPorts[u.scheme]
+	}
+	for _, entry := range f.Hosts {
+		if entry == "*" {
+			return nil
+		}
+		name, wanted := splitHost(entry)
+		if wanted != port && (wanted != "" || !usual) {
+			continue
+		}
+		if suffix, any := strings.CutPrefix(name, "*."); any {
+			if strings.HasSuffix(host, "."+suffix) && strings.Trim(strings.TrimSuffix(host, suffix), ".") != "" {
+				return nil
+			}
+		} else if name == host {
+			return nil
+		}
+	}
+	return refused("fetch: %s is not allowed; list it in globals.scripts.fetch.hosts of deploy.json", u.hostPort())
+}
+
+// splitHost reads an entry of the list, host or host:port, as URLs have it.
+func splitHost(entry string) (host, port string) {
+	host = strings.ToLower(entry)
+	if strings.Count(host, ":") == 1 || strings.Contains(host, "]:") {
+		colon := strings.LastIndexByte(host, ':')
+		host, port = host[:colon], host[colon+1:]
+	}
+	prefix := ""
+	if rest, any := strings.CutPrefix(host, "*."); any {
+		prefix, host = "*.", rest
+	}
+	if strings.Count(host, ":") > 1 && host[0] != '[' {
+		host = "[" + host + "]"
+	}
+	if parsed, ok := parseHost(strings.TrimSuffix(host, "."), true, nil); ok {
+		host = parsed
+	}
+	return prefix + host, port
+}
+
+// errRefused is what scripts may not do, in words for their author.
+type errRefused struct{ message string }
+
+func (e *errRefused) Error() string { return e.message }
+
+func refused(format string, args ...any) error {
+	return &errRefused{fmt.Sprintf(format, args...)}
+}
+
+// innerNetworks are not of the public network, besides what netip knows:
+// "this" network, shared addresses of providers, protocol assignments,
+// benchmarks, reserved; and those of IPv6 that stand for other addresses.
+var innerNetworks = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
+	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
+	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("::ffff:0:0:0/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
+	netip.MustParsePrefix("100::/64"), netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"),
+	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"), netip.MustParsePrefix("5f00::/16"), netip.MustParsePrefix("fec0::/10"),
+}
+
+// inner reports whether an address is of this machine or of a network that is
+// not public.
+func inner(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+		return true
+	}
+	for _, n := range innerNetworks {
+		if n.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// errInner refuses a connection; which address it was is not told.
+var errInner = errors.New("a private address")
+
+// newClient makes the client of fetch. It connects only to addresses that pass,
+// looked at after names were resolved; it follows no redirect by itself, keeps
+// no cookies and asks no proxy.
+func newClient(pass func(netip.Addr) bool) *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		a, err := netip.ParseAddrPort(address)
+		if err != nil || !pass(a.Addr()) {
+			return errInner
+		}
+		return nil
+	}}
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				return dialer.DialContext(ctx, network, address)
+			},
+			ForceAttemptHTTP2: true, MaxIdleConns: 100, MaxIdleConnsPerHost: 16, MaxConnsPerHost: 256,
+			IdleConnTimeout: 30 * time.Second, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 1 << 20,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// The clients of the process: for public addresses, and for all.
+var (
+	publicClient = sync.OnceValue(func() *http.Client {
+		return newClient(func(a netip.Addr) bool { return !inner(a) })
+	})
+	anyClient = sync.OnceValue(func() *http.Client {
+		return newClient(func(netip.Addr) bool { return true })
+	})
+)
+
+func (f *Fetch) httpClient() *http.Client {
+	switch {
+	case f.client != nil:
+		return f.client
+	case f.Private:
+		return anyClient()
+	}
+	return publicClient()
+}

@@ -1,0 +1,188 @@
+package platform
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net"
+	"syscall"
+
+	"github.com/dop251/goja"
+)
+
+// fetchNative is send(request), which returns {promise, cancel}, and what
+// bodies are made of.
+func fetchNative(p *Platform) goja.Value {
+	return p.natives(natives{
+		"send": p.fetchSend,
+		"join": p.joinBytes,
+		"encode": func(call goja.FunctionCall) goja.Value {
+			return p.arrayBuffer(p.encoded(call.Argument(0), "utf8"))
+		},
+		"decode": func(call goja.FunctionCall) goja.Value {
+			b := p.needBytes(call.Argument(0), "text")
+			return p.decoded(bytes.TrimPrefix(b, []byte("\ufeff")), "utf8")
+		},
+		"boundary":  func(goja.FunctionCall) goja.Value { return p.js.ToValue("----restsrv" + rand.Text()) },
+		"multipart": p.readMultipart,
+	})
+}
+
+// fetchSend is send({url, method, headers, body, redirect}). The promise is of
+// an answer, or of {error: message, timeout, code, reason}.
+func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {
+	in := call.Argument(0).ToObject(p.js)
+	var headers []string
+	p.js.ForOf(in.Get("headers"), func(v goja.Value) bool {
+		headers = append(headers, v.String())
+		return true
+	})
+	body, _ := p.bytes(in.Get("body"))
+	if body == nil && !goja.IsNull(in.Get("body")) {
+		body = []byte{}
+	}
+	m, err := newMessage(p.parseURL(in.Get("url").String(), nil), in.Get("method").String(), headers, body, in.Get("redirect").String())
+	stopped, stop := context.WithCancel(context.Background())
+	settings := p.host.Settings()
+	promise := p.host.Promise("fetch", func(ctx context.Context) func() goja.Value {
+		defer stop()
+		var r *reply
+		if err == nil {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(stopped, cancel)()
+			r, err = settings.Fetch.send(ctx, m)
+		}
+		return func() goja.Value {
+			if err != nil {
+				return p.fetchFailure(err)
+			}
+			return p.fetchReply(r)
+		}
+	})
+	out := p.natives(natives{"cancel": func(goja.FunctionCall) goja.Value {
+		stop()
+		return goja.Undefined()
+	}})
+	_ = out.Set("promise", promise)
+	return out
+}
+
+func (p *Platform) fetchReply(r *reply) goja.Value {
+	o := p.js.NewObject()
+	list := make([]any, len(r.headers))
+	for i, s := range r.headers {
+		list[i] = s
+	}
+	_ = o.Set("status", r.status)
+	_ = o.Set("statusText", r.statusText)
+	_ = o.Set("headers", p.js.NewArray(list...))
+	_ = o.Set("url", r.url)
+	_ = o.Set("redirected", r.redirected)
+	_ = o.Set("body", p.arrayBuffer(r.body))
+	if r.broken != nil {
+		_ = o.Set("broken", p.fetchFailure(r.broken))
+	}
+	return o
+}
+
+func (p *Platform) fetchFailure(err error) goja.Value {
+	o := p.js.NewObject()
+	_ = o.Set("error", err.Error())
+	var late errTimeout
+	_ = o.Set("timeout", errors.As(err, &late))
+	var network *errNetwork
+	if errors.As(err, &network) {
+		_ = o.Set("code", network.code())
+		_ = o.Set("reason", network.reason())
+	}
+	return o
+}
+
+// reason says what went wrong, without addresses.
+func (e *errNetwork) reason() string {
+	var dns *net.DNSError
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(e.err, &dns):
+		return "the name is not known"
+	case errors.Is(e.err, syscall.ECONNREFUSED):
+		return "the connection was refused"
+	case errors.Is(e.err, syscall.ECONNRESET), errors.Is(e.err, io.EOF), errors.Is(e.err, io.ErrUnexpectedEOF):
+		return "the connection was closed"
+	case errors.As(e.err, &unknown), errors.As(e.err, &host), errors.As(e.err, &invalid):
+		return "its certificate is not trusted"
+	}
+	return "the network failed"
+}
+
+func (e *errNetwork) code() string {
+	switch e.reason() {
+	case "the name is not known":
+		return "ENOTFOUND"
+	case "the connection was refused":
+		return "ECONNREFUSED"
+	case "the connection was closed":
+		return "ECONNRESET"
+	case "its certificate is not trusted":
+		return "CERT_NOT_TRUSTED"
+	}
+	return "ENETWORK"
+}
+
+// joinBytes puts texts and bytes together.
+func (p *Platform) joinBytes(call goja.FunctionCall) goja.Value {
+	var parts [][]byte
+	total := int64(0)
+	p.js.ForOf(call.Argument(0), func(v goja.Value) bool {
+		b, ok := p.bytes(v)
+		if !ok {
+			b = p.encoded(v, "utf8")
+		}
+		parts = append(parts, b)
+		total += int64(len(b))
+		p.fits(total, "body")
+		return true
+	})
+	return p.arrayBuffer(bytes.Join(parts, nil))
+}
+
+// maxFormParts bounds the parts of one form.
+const maxFormParts = 10_000
+
+// readMultipart is multipart(bytes, contentType): [name, file name or null,
+// type, bytes] of each part; undefined when it is no form.
+func (p *Platform) readMultipart(call goja.FunctionCall) goja.Value {
+	_, parameters, err := mime.ParseMediaType(text(call, 1))
+	if err != nil || parameters["boundary"] == "" {
+		return goja.Undefined()
+	}
+	r := multipart.NewReader(bytes.NewReader(p.needBytes(call.Argument(0), "formData")), parameters["boundary"])
+	var list []any
+	for len(list) < maxFormParts {
+		part, err := r.NextRawPart()
+		if err == io.EOF {
+			return p.js.NewArray(list...)
+		}
+		if err != nil || part.FormName() == "" {
+			return goja.Undefined()
+		}
+		content, err := io.ReadAll(part)
+		if err != nil {
+			return goja.Undefined()
+		}
+		var file any
+		if name := part.FileName(); name != "" {
+			file = name
+		}
+		list = append(list, p.js.NewArray(part.FormName(), file, part.Header.Get("Content-Type"), p.arrayBuffer(content)))
+	}
+	return goja.Undefined()
+}

@@ -1,0 +1,151 @@
+// Blob, File, FormData, and bodies of requests and answers. All bytes are in
+// memory: there are no streams.
+'use strict';
+
+const content = new WeakMap(); // the ArrayBuffer of a Blob
+
+class Blob {
+  #type;
+  constructor(parts = [], { type = '' } = {}) {
+    if (parts === null || typeof parts !== 'object' || typeof parts[Symbol.iterator] !== 'function') throw new TypeError('Blob: expected a list of parts');
+    content.set(this, native.join(Array.from(parts, (part) => (part instanceof Blob ? content.get(part) : isBytes(part) ? part : String(part)))));
+    this.#type = /^[\x20-\x7e]*$/.test(type) ? String(type).toLowerCase() : '';
+  }
+  get size() { return content.get(this).byteLength; }
+  get type() { return this.#type; }
+  slice(start = 0, end = this.size, type = '') { return new Blob([content.get(this).slice(start, end)], { type }); }
+  async arrayBuffer() { return content.get(this).slice(0); }
+  async bytes() { return new Uint8Array(content.get(this).slice(0)); }
+  async text() { return native.decode(content.get(this)); }
+  stream() { throw streams('blob.stream()'); }
+  get [Symbol.toStringTag]() { return 'Blob'; }
+}
+
+class File extends Blob {
+  #name; #lastModified;
+  constructor(parts, name, { type = '', lastModified = Date.now() } = {}) {
+    if (arguments.length < 2) throw new TypeError('File: expected parts and a name');
+    super(parts, { type });
+    this.#name = String(name);
+    this.#lastModified = Number(lastModified);
+  }
+  get name() { return this.#name; }
+  get lastModified() { return this.#lastModified; }
+  get [Symbol.toStringTag]() { return 'File'; }
+}
+
+const isBytes = (v) => v instanceof ArrayBuffer || ArrayBuffer.isView(v);
+
+function streams(what) {
+  return new DOMException(what + ' is not supported, there are no streams here: read text(), json(), bytes() or arrayBuffer()', 'NotSupportedError');
+}
+
+class FormData {
+  #list = [];
+  constructor(form) { if (form !== undefined) throw new TypeError('FormData takes no arguments: there are no forms here'); }
+  static #entry(name, value, filename) {
+    if (!(value instanceof Blob)) return [String(name), String(value)];
+    if (!(value instanceof File) || filename !== undefined) {
+      value = new File([value], filename === undefined ? 'blob' : filename, { type: value.type });
+    }
+    return [String(name), value];
+  }
+  append(name, value, filename) { this.#list.push(FormData.#entry(name, value, filename)); }
+  set(name, value, filename) {
+    const entry = FormData.#entry(name, value, filename), at = this.#list.findIndex(([n]) => n === entry[0]);
+    if (at < 0) this.#list.push(entry);
+    else {
+      this.#list[at] = entry;
+      this.#list = this.#list.filter(([n], i) => i <= at || n !== entry[0]);
+    }
+  }
+  delete(name) { this.#list = this.#list.filter(([n]) => n !== String(name)); }
+  get(name) {
+    const found = this.#list.find(([n]) => n === String(name));
+    return found ? found[1] : null;
+  }
+  getAll(name) { return this.#list.filter(([n]) => n === String(name)).map(([, v]) => v); }
+  has(name) { return this.#list.some(([n]) => n === String(name)); }
+  forEach(f, self) { for (const [name, value] of this) f.call(self, value, name, this); }
+  *entries() { for (const [name, value] of this.#list) yield [name, value]; }
+  *keys() { for (const [name] of this.#list) yield name; }
+  *values() { for (const [, value] of this.#list) yield value; }
+  get [Symbol.toStringTag]() { return 'FormData'; }
+}
+Object.defineProperty(FormData.prototype, Symbol.iterator, { value: FormData.prototype.entries, writable: true, configurable: true });
+
+// multipart writes a form as RFC 7578 and browsers do.
+function multipart(form) {
+  const boundary = native.boundary(), parts = [];
+  const escaped = (s) => s.replace(/\r\n|\r|\n/g, '\r\n').replace(/\r\n/g, '%0D%0A').replace(/"/g, '%22');
+  for (const [name, value] of form) {
+    parts.push('--' + boundary + '\r\nContent-Disposition: form-data; name="' + escaped(name) + '"');
+    if (typeof value === 'string') parts.push('\r\n\r\n' + value.replace(/\r\n|\r|\n/g, '\r\n') + '\r\n');
+    else parts.push('; filename="' + escaped(value.name) + '"\r\nContent-Type: ' + (value.type || 'application/octet-stream') + '\r\n\r\n', content.get(value), '\r\n');
+  }
+  parts.push('--' + boundary + '--\r\n');
+  return { bytes: native.join(parts), type: 'multipart/form-data; boundary=' + boundary };
+}
+
+// extract makes {bytes, type} of what is given as a body; null for none.
+function extract(body) {
+  if (body === undefined || body === null) return null;
+  if (typeof body === 'string') return { bytes: native.encode(body), type: 'text/plain;charset=UTF-8' };
+  if (isBytes(body)) return { bytes: native.join([body]), type: '' };
+  if (body instanceof Blob) return { bytes: content.get(body), type: body.type };
+  if (body instanceof FormData) return multipart(body);
+  if (body instanceof URLSearchParams) return { bytes: native.encode(String(body)), type: 'application/x-www-form-urlencoded;charset=UTF-8' };
+  if (typeof body === 'object' && (typeof body.getReader === 'function' || typeof body.pipe === 'function')) throw streams('a stream as the body');
+  if (typeof body === 'object' && body.toString === Object.prototype.toString || Array.isArray(body)) {
+    throw new TypeError('the body is an object; send JSON.stringify(body), and the header Content-Type: application/json');
+  }
+  return { bytes: native.encode(String(body)), type: 'text/plain;charset=UTF-8' };
+}
+
+const bodies = new WeakMap(); // {bytes, used, broken} of requests and answers
+
+// take reads a body, once.
+function take(owner) {
+  const b = bodies.get(owner);
+  if (b.used) throw new TypeError('Body is unusable: Body has already been read');
+  b.used = b.bytes !== null;
+  if (b.broken) throw b.broken();
+  return b.bytes === null ? new ArrayBuffer(0) : b.bytes;
+}
+
+// Body is what Request and Response share.
+class Body {
+  get body() {
+    if (bodies.get(this).bytes === null) return null;
+    throw streams(this[Symbol.toStringTag].toLowerCase() + '.body');
+  }
+  get bodyUsed() { return bodies.get(this).used; }
+  async arrayBuffer() { return take(this); }
+  async bytes() { return new Uint8Array(take(this)); }
+  async text() { return native.decode(take(this)); }
+  async json() { return JSON.parse(native.decode(take(this))); }
+  async blob() { return new Blob([take(this)], { type: this.headers.get('content-type') || '' }); }
+  async formData() {
+    const type = this.headers.get('content-type') || '', form = new FormData();
+    if (/^application\/x-www-form-urlencoded/i.test(type)) {
+      new URLSearchParams(native.decode(take(this))).forEach((value, name) => form.append(name, value));
+      return form;
+    }
+    const parts = /^multipart\/form-data/i.test(type) ? native.multipart(take(this), type) : undefined;
+    if (!parts) throw new TypeError('formData: the body is no form');
+    for (const [name, file, kind, bytes] of parts) {
+      if (file === null) form.append(name, native.decode(bytes));
+      else form.append(name, new File([bytes], file, { type: kind }));
+    }
+    return form;
+  }
+}
+
+// cloned is a copy of a body for a second reader.
+function cloned(owner) {
+  const b = bodies.get(owner);
+  if (b.used) throw new TypeError('clone: the body has already been read');
+  return { bytes: b.bytes && b.bytes.slice(0), used: false, broken: b.broken };
+}
+
+module.exports = { Blob, File, FormData, Body, bodies, extract, cloned, take };

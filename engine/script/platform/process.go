@@ -1,0 +1,105 @@
+package platform
+
+import (
+	"math/big"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/dop251/goja"
+)
+
+// process is what scripts may know of the process: the variables of the
+// environment that scripts.env of deploy.json lists, and the time.
+func process(p *Platform) goja.Value {
+	o := p.natives(natives{
+		"nextTick": p.nextTick,
+		"uptime": func(goja.FunctionCall) goja.Value {
+			return p.js.ToValue(time.Since(processStart).Seconds())
+		},
+		"cwd": func(goja.FunctionCall) goja.Value { return p.js.ToValue("/") },
+		"hrtime": func(call goja.FunctionCall) goja.Value {
+			ns := time.Since(processStart).Nanoseconds()
+			if before, ok := call.Argument(0).(*goja.Object); ok {
+				ns -= before.Get("0").ToInteger()*1e9 + before.Get("1").ToInteger()
+			}
+			return p.js.NewArray(ns/1e9, ns%1e9)
+		},
+	})
+	hrtime := o.Get("hrtime").(*goja.Object)
+	_ = hrtime.Set("bigint", p.function("bigint", func(goja.FunctionCall) goja.Value {
+		return p.js.ToValue(big.NewInt(time.Since(processStart).Nanoseconds()))
+	}))
+	refuse := func(name, why string) {
+		_ = o.Set(name, p.function(name, func(goja.FunctionCall) goja.Value {
+			p.fail("Error", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", "process.%s is not supported: %s", name, why)
+			return nil
+		}))
+	}
+	refuse("exit", "a service does not end the server; throw an error instead")
+	refuse("abort", "a service does not end the server; throw an error instead")
+	refuse("kill", "a service does not signal processes")
+	refuse("chdir", "require finds files relative to the script, and nothing else is read")
+	refuse("on", "errors and rejections that nobody handles go to the log")
+	refuse("memoryUsage", "the memory of the server is not that of a service")
+	_ = o.Set("env", p.environment())
+	_ = o.Set("argv", p.js.NewArray())
+	_ = o.Set("execArgv", p.js.NewArray())
+	_ = o.Set("platform", runtime.GOOS)
+	_ = o.Set("arch", map[string]string{"amd64": "x64", "386": "ia32"}[runtime.GOARCH])
+	if name := runtime.GOARCH; o.Get("arch").String() == "" {
+		_ = o.Set("arch", name)
+	}
+	_ = o.Set("title", "restsrv")
+	_ = o.Set("version", nodeVersion)
+	versions := p.js.NewObject()
+	_ = versions.Set("node", nodeVersion[1:])
+	_ = o.Set("versions", versions)
+	release := p.js.NewObject()
+	_ = release.Set("name", "restsrv")
+	_ = o.Set("release", release)
+	p.tag(o, "process")
+	return o
+}
+
+// nodeVersion is told to code that asks for Node's: the version whose
+// interfaces the platform follows, marked as ours.
+const nodeVersion = "v20.0.0-restsrv"
+
+// environment is a frozen copy of the variables that are listed: what is not
+// there is undefined.
+func (p *Platform) environment() *goja.Object {
+	o := p.js.NewObject()
+	settings := p.host.Settings()
+	look := settings.Look
+	if look == nil {
+		look = os.LookupEnv
+	}
+	for _, name := range settings.Env {
+		if value, ok := look(name); ok {
+			_ = o.Set(name, value)
+		}
+	}
+	freeze, _ := goja.AssertFunction(p.js.Get("Object").(*goja.Object).Get("freeze"))
+	_, err := freeze(goja.Undefined(), o)
+	must(err)
+	return o
+}
+
+// nextTick calls a function with arguments before anything else is waited for.
+func (p *Platform) nextTick(call goja.FunctionCall) goja.Value {
+	f, ok := goja.AssertFunction(call.Argument(0))
+	if !ok {
+		p.fail("TypeError", "ERR_INVALID_ARG_TYPE", "process.nextTick takes a function")
+	}
+	args := append([]goja.Value(nil), call.Arguments[1:]...)
+	p.host.Provide("queueMicrotask")
+	queue, _ := goja.AssertFunction(p.js.Get("queueMicrotask"))
+	_, err := queue(goja.Undefined(), p.function("nextTick", func(goja.FunctionCall) goja.Value {
+		_, err := f(goja.Undefined(), args...)
+		must(err)
+		return goja.Undefined()
+	}))
+	must(err)
+	return goja.Undefined()
+}

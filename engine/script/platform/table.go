@@ -1,0 +1,127 @@
+package platform
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+)
+
+// maxTable bounds the rows and the columns of a table in the log.
+const maxTable = 100
+
+// Table writes rows as console.table does; "" for what is no list of rows.
+// columns, if it is a list, says which to show.
+func (p *Platform) Table(data, columns goja.Value) string {
+	o, ok := data.(*goja.Object)
+	if !ok {
+		return ""
+	}
+	t := logTable{p: p, header: []string{"(index)"}, at: map[string]int{}}
+	if list, ok := columns.(*goja.Object); ok && list.ClassName() == "Array" {
+		for _, k := range list.Keys() {
+			t.column(list.Get(k).String())
+		}
+		t.fixed = true
+	}
+	keys := o.Keys()
+	for _, k := range keys[:min(len(keys), maxTable)] {
+		t.row(k, o.Get(k))
+	}
+	return t.write()
+}
+
+type logTable struct {
+	p      *Platform
+	header []string
+	at     map[string]int // columns by name
+	fixed  bool
+	rows   [][]string
+	values []string // of rows that are no objects
+	plain  bool
+}
+
+// column returns the place of a column, -1 when there is none.
+func (t *logTable) column(name string) int {
+	i, ok := t.at[name]
+	if !ok {
+		if t.fixed || len(t.header) > maxTable {
+			return -1
+		}
+		i = len(t.header)
+		t.at[name] = i
+		t.header = append(t.header, name)
+	}
+	return i
+}
+
+func (t *logTable) text(v goja.Value) string {
+	return t.p.Inspect(v, InspectOptions{OneLine: true, Size: 1000})
+}
+
+func (t *logTable) row(name string, v goja.Value) {
+	row, value := []string{name}, ""
+	o, ok := v.(*goja.Object)
+	if _, callable := goja.AssertFunction(v); !ok || callable {
+		value, t.plain = t.text(v), true
+	} else {
+		for _, k := range o.Keys() {
+			i := t.column(k)
+			if i < 0 {
+				continue
+			}
+			for len(row) <= i {
+				row = append(row, "")
+			}
+			row[i] = t.text(o.Get(k))
+		}
+	}
+	t.rows, t.values = append(t.rows, row), append(t.values, value)
+}
+
+func (t *logTable) write() string {
+	header := t.header
+	if t.plain {
+		header = append(append([]string(nil), header...), "Values")
+	}
+	all := [][]string{header}
+	for i, row := range t.rows {
+		for len(row) < len(t.header) {
+			row = append(row, "")
+		}
+		if t.plain {
+			row = append(row, t.values[i])
+		}
+		all = append(all, row)
+	}
+	widths := make([]int, len(header))
+	for _, row := range all {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell)+2)
+		}
+	}
+	var b strings.Builder
+	rule := func(left, middle, right string) {
+		for i, w := range widths {
+			if i == 0 {
+				b.WriteString(left)
+			} else {
+				b.WriteString(middle)
+			}
+			b.WriteString(strings.Repeat("─", w))
+		}
+		b.WriteString(right)
+	}
+	rule("┌", "┬", "┐\n")
+	for n, row := range all {
+		for i, cell := range row {
+			b.WriteString("│ " + cell + strings.Repeat(" ", widths[i]-1-utf8.RuneCountInString(cell)))
+		}
+		b.WriteString("│\n")
+		if n == 0 {
+			rule("├", "┼", "┤\n")
+		}
+	}
+	rule("└", "┴", "┘")
+	return b.String()
+}
