@@ -41,6 +41,11 @@ const reloadedScript = `
 setInterval(() => 1, 5);
 module.exports = {
   'GET /': async () => { await dataRepo.getCount('note@s'); return options.version },
+  'PUT /': () => dataRepo.transaction(async tx => {
+    const note = await tx.createItem('note@s', {title: 'x', text: 'y'});
+    await tx.editItem('note@s', note.getItemId(), {text: 'z'});
+    return options.version;
+  }),
 };`
 
 // visitor is a client of the server under load.
@@ -120,6 +125,7 @@ func reloadUnderLoad(t *testing.T, db string, times int) {
 		},
 		func() (int, string, error) { return anybody.ask("GET", "/rest/crud/note@s?title=x", "", "") },
 		func() (int, string, error) { return anybody.ask("GET", "/rest/js", "", "") },
+		func() (int, string, error) { return anybody.ask("PUT", "/rest/js", "", "") },
 		func() (int, string, error) { return signed.ask("GET", "/rest/echo-pwd", "", "") },
 		func() (int, string, error) { return bearer.ask("GET", "/rest/echo", "", "") },
 		func() (int, string, error) { return oauth.ask("GET", "/rest/echo-oauth", "", "") },
