@@ -84,7 +84,9 @@ func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
 	if !ok || name == "" {
 		panic(h.js.NewTypeError("require takes the name of a module"))
 	}
+	resume := h.v.clock.pause()
 	src, builtin, err := h.v.gen.files.find(name, from)
+	resume()
 	if err != nil {
 		panic(h.loadFault(err, from))
 	}

@@ -149,6 +149,7 @@ type Service struct {
 	File    string         // relative to the application directory, extension optional
 	Env     *engine.Env    // Meta and Data must be set
 	Options engine.Options // what the constructor gets
+	Scope   map[string]any // components by name: what _initialization gets
 	Limits  Limits         // zero fields are those of the Runtime
 
 	Converter bool // it is no service: its script exports parse and respond
