@@ -14,7 +14,8 @@ type loading struct {
 	vm     *vm
 	routes []jsRoute
 	tests  []*TestCase // of a file of tests, one for each of routes
-	done   chan error  // buffered
+	events []jsEvent
+	done   chan error // buffered
 }
 
 // finish ends the loading, from inside a turn; only the first time counts. A
@@ -29,7 +30,7 @@ func (l *loading) finish(err error) {
 	}
 	v.load = nil
 	v.limit = v.gen.limits.CPU
-	v.routes = l.routes
+	v.routes, v.events = l.routes, l.events
 	l.done <- err
 }
 
@@ -101,10 +102,10 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 			return nil, errors.New("the service has neither a method _route(router) nor route(router)")
 		}
 	}
-	if h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
-		l.vm.gen.legacy = true
+	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
+		g.legacy = true // while the first VM loads: nobody else reads it yet
 	}
-	return f(instance, h.router(instance))
+	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router(instance)) })
 }
 
 // registerTable reads the short form.
