@@ -30,6 +30,7 @@ var siblings = map[string]map[string]string{
 	"engine/session":   {"engine/page": "shows pages"},
 	"engine/rest":      {"engine/page": "shows failures as pages"},
 	"engine/script": {"engine/wire": "decodes bodies and JSON.parse with a bounded depth",
+		"engine/jsonfile":        "names the nearest known module in its errors",
 		"engine/script/platform": "lends scripts what browsers and Node have", "engine/script/transpile": "compiles TypeScript and ES modules"},
 	"engine/transfer":        {"engine/wire": "decodes what it reads"},
 	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate"},
@@ -43,6 +44,7 @@ var siblings = map[string]map[string]string{
 var owners = map[string]string{
 	"github.com/alexedwards/scs":         "engine/session",
 	"github.com/dop251/goja":             "engine/script",
+	"github.com/go-sourcemap/sourcemap":  "engine/script/transpile",
 	"github.com/dop251/goja_nodejs":      "engine/script/platform",
 	"github.com/evanw/esbuild":           "engine/script/transpile",
 	"github.com/dlclark/regexp2":         "engine/script",

@@ -20,7 +20,7 @@ var builtinPrefixes = []string{"builtin/", "modules/rest/lib/impl/", "@iondv/res
 var laterBuiltins = []string{"meta", "workflows"}
 
 // extensions of scripts, in the order in which they are tried.
-var extensions = []string{".js", ".mjs", ".ts"}
+var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
 // module resolves the module of a service (decisions.md section 1): a builtin,
 // else a file in the application directory. It reports whether it could.

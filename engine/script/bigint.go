@@ -35,50 +35,20 @@ const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], [
 
 // operatorRewriter puts calls of the guards in the place of the operators.
 type operatorRewriter struct {
-	seen map[any]bool
 	need needs
 	bad  *ast.AssignExpression // cannot be rewritten, nil for none
 }
 
-// guardOperators rewrites a file that may use BigInts, or what rewrite.go
+// guardOperators rewrites a file that may use BigInts, or what guardsyntax.go
 // guards. It returns where an assignment stands that would have to evaluate
 // its target twice.
 func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {
-	w := operatorRewriter{seen: map[any]bool{}, need: n}
-	w.walk(reflect.ValueOf(program.Body))
+	w := operatorRewriter{need: n}
+	rewrite(reflect.ValueOf(program.Body), w.replace)
 	if w.bad != nil {
 		return w.bad.Idx0(), false
 	}
 	return 0, true
-}
-
-func (w *operatorRewriter) walk(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Interface:
-		if v.IsNil() {
-			return
-		}
-		w.walk(v.Elem())
-		if e, ok := v.Interface().(ast.Expression); ok && v.CanSet() {
-			if changed := w.replace(e); changed != nil {
-				v.Set(reflect.ValueOf(changed))
-			}
-		}
-	case reflect.Pointer:
-		if v.IsNil() || v.Type() == reflect.TypeFor[*file.File]() || v.Type() == reflect.TypeFor[*big.Int]() || w.seen[v.Interface()] {
-			return
-		}
-		w.seen[v.Interface()] = true
-		w.walk(v.Elem())
-	case reflect.Struct:
-		for i := range v.NumField() {
-			w.walk(v.Field(i))
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			w.walk(v.Index(i))
-		}
-	}
 }
 
 // replace returns what stands for an expression, nil to leave it.

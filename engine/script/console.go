@@ -110,7 +110,7 @@ func (h *host) caller() string {
 	frames := h.js.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
 	var f Failure
 	for i := range frames {
-		if f.locate(frames[i : i+1]); f.File != "" {
+		if f.locate(h.v, frames[i:i+1]); f.File != "" {
 			break
 		}
 	}
@@ -144,7 +144,7 @@ func (h *host) consoleTrace(call goja.FunctionCall) string {
 	if len(call.Arguments) > 0 {
 		f.Message += ": " + h.logText(call.Arguments)
 	}
-	f.locate(h.js.CaptureCallStack(maxFrames, nil))
+	f.locate(h.v, h.js.CaptureCallStack(maxFrames, nil))
 	return f.Error()
 }
 

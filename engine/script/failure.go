@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/file"
 
 	"restsrv/engine"
 )
@@ -56,7 +57,7 @@ func (g *Generation) failed(r *engine.Request, f *Failure) outcome {
 		return outcome{response: g.placed(text(f.status, f.text), f)}
 	}
 	var e *engine.Error
-	if errors.As(f.cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout) {
+	if errors.As(f.cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout || e.Code == engine.TooMany) {
 		return outcome{err: e}
 	}
 	if g.rt.dev {
@@ -100,11 +101,11 @@ func (v *vm) describeAbort(err, stopped error) *Failure {
 		if why, ok := stop.Value().(error); ok {
 			f.Message = why.Error()
 		}
-		f.locate(stop.Stack())
+		f.locate(v, stop.Stack())
 		return f
 	case errors.As(err, &overflow):
 		f := &Failure{Message: "calls are nested deeper than " + strconv.Itoa(v.gen.limits.CallStack), cause: err}
-		f.locate(overflow.Stack())
+		f.locate(v, overflow.Stack())
 		return f
 	case err != nil:
 		return &Failure{Message: err.Error(), cause: err}
@@ -116,18 +117,18 @@ func (v *vm) describeAbort(err, stopped error) *Failure {
 const maxFrames = 20
 
 // locate takes over the frames that are in script files.
-func (f *Failure) locate(frames []goja.StackFrame) {
+func (f *Failure) locate(v *vm, frames []goja.StackFrame) {
 	for i := range frames {
 		p := frames[i].Position()
-		if p.Filename == "" || p.Filename == preludeFile {
-			continue
-		}
-		f.frame(frames[i].FuncName(), p.Filename, p.Line, p.Column)
+		f.frame(v, frames[i].FuncName(), p)
 	}
 }
 
-func (f *Failure) frame(name, file string, line, column int) {
-	line, column = placed(line, column)
+func (f *Failure) frame(v *vm, name string, p file.Position) {
+	file, line, column, ok := v.gen.files.origin(p.Filename, p.Line, p.Column)
+	if !ok {
+		return
+	}
 	if f.File == "" {
 		f.File, f.Line, f.Column = file, line, column
 	}
@@ -136,21 +137,18 @@ func (f *Failure) frame(name, file string, line, column int) {
 	}
 }
 
-var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*) \()?([^()\n]+):(\d+):(\d+)\(\d+\)\)?$`)
+var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
 // locateText reads the stack property of an Error.
-func (f *Failure) locateText(stack string) {
+func (f *Failure) locateText(v *vm, stack string) {
 	for _, m := range stackLine.FindAllStringSubmatch(stack, maxFrames) {
-		if m[2] == preludeFile || m[2] == "<eval>" {
-			continue
-		}
 		name := m[1]
 		if name == "" {
 			name = "<anonymous>"
 		}
 		line, _ := strconv.Atoi(m[3])
 		column, _ := strconv.Atoi(m[4])
-		f.frame(name, m[2], line, column)
+		f.frame(v, name, file.Position{Filename: m[2], Line: line, Column: column})
 	}
 }
 
@@ -164,7 +162,7 @@ func (v *vm) describeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
 		f.Message = "something was thrown that cannot be read"
 	}
 	if f.File == "" && ex != nil {
-		f.locate(ex.Stack())
+		f.locate(v, ex.Stack())
 	}
 	return f
 }
@@ -192,11 +190,11 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 		f.Message += ": " + failed.Err.Error() // for the log, where it is needed
 	}
 	if stack := o.Get("stack"); stack != nil && goja.IsString(stack) {
-		f.locateText(stack.String())
+		f.locateText(v, stack.String())
 	}
 	var placed *placedError
 	if f.File == "" && errors.As(f.cause, &placed) {
-		f.locate(placed.where)
+		f.locate(v, placed.where)
 	}
 	f.status = clientStatus(o.Get("code"))
 	if f.status == 0 {
@@ -207,14 +205,23 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	}
 }
 
+// ancestorStatus are the statuses of codes of the ancestor: of its REST module,
+// and of what an account may not do.
+var ancestorStatus = map[string]int{
+	"rest.backend.403": http.StatusForbidden,
+	"rest.backend.404": http.StatusNotFound,
+	"front-end.403":    http.StatusForbidden,
+	"data-repo.noperm": http.StatusForbidden,
+}
+
 // clientStatus returns the status that an error's code or status stands for,
 // 0 when it is none of the client's.
 func clientStatus(code goja.Value) int {
 	if code == nil {
 		return 0
 	}
-	if goja.IsString(code) && code.String() == "rest.backend.403" {
-		return http.StatusForbidden
+	if goja.IsString(code) {
+		return ancestorStatus[code.String()]
 	}
 	if !goja.IsNumber(code) {
 		return 0

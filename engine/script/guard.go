@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -22,12 +23,13 @@ func (h *host) installGuards() {
 // what a VM would spend most of its start on, so that they are guarded, or
 // made, when the first file that names them is loaded.
 type needs struct {
-	buffers, code, timers, bigints bool
-	platform                       platform.Needs
-	words                          words // see guardwords.go
-	syntax                         bool  // see rewrite.go
-	delegates                      bool  // it has a yield*
-	prototypes                     bool  // of a VM only: guardPrototypes was here
+	buffers, code, timers, bigints, patterns bool
+	platform                                 platform.Needs
+	words                                    words // see guardwords.go
+	syntax                                   bool  // see guardsyntax.go
+	delegates                                bool  // it has a yield*
+	prototypes                               bool  // of a VM only: guardPrototypes was here
+	base                                     bool  // see base.go
 }
 
 var (
@@ -41,13 +43,15 @@ func findNeeds(text string) needs {
 	n := needs{
 		buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text),
 		timers: timerNames.MatchString(text), bigints: bigintNames.MatchString(text),
+		patterns: patternNames.MatchString(text),
 	}
 	if n.code { // code made at run time may name anything
-		n.buffers, n.timers, n.bigints = true, true, true
+		n.buffers, n.timers, n.bigints, n.patterns = true, true, true, true
 	}
 	n.platform = platform.NeedsOf(text, n.code)
 	n.delegates = delegation.MatchString(text)
 	n.words, n.syntax = findWords(text), rewritten.MatchString(text)
+	n.base = baseNames.MatchString(text)
 	return n
 }
 
@@ -61,9 +65,14 @@ func (h *host) provide(n needs) {
 		h.world().Patch(n.platform)
 	}
 	h.guardWords(n.words)
+	h.provided.base = h.provided.base || n.base
 	if n.delegates && !h.provided.delegates {
 		h.provided.delegates = true
 		h.guardGenerators()
+	}
+	if n.patterns && !h.provided.patterns {
+		h.provided.patterns = true
+		h.guardPatterns()
 	}
 	if n.timers && !h.provided.timers {
 		h.provided.timers = true
@@ -81,6 +90,7 @@ func (h *host) provide(n needs) {
 		} {
 			h.guardBuffer(name)
 		}
+		h.guardTyped()
 	}
 }
 
@@ -130,16 +140,41 @@ func (h *host) guardArrays() {
 	// Nested arrays recurse in Go, out of reach of the limit on calls.
 	depth := 0
 	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
-		h.nest(proto, name, &depth, h.tooLong)
+		h.nest(proto, name, &depth, h.joinable)
 	}
 }
 
+// joinable bounds an array that becomes a text, and that text.
+func (h *host) joinable(call goja.FunctionCall, name string) {
+	h.tooLong(call.This, name)
+	o, ok := call.This.(*goja.Object)
+	if !ok || name != "join" {
+		return
+	}
+	between := 1
+	if by := call.Argument(0); !goja.IsUndefined(by) {
+		between = textLength(by)
+	}
+	n, _ := o.Get("length").Export().(int64)
+	total := int(n) * between
+	if o.ClassName() == "Array" && o.ExportType() != listType {
+		var p patience
+		for i := range int(n) {
+			p.check(h)
+			if s, ok := o.Get(h.index(i)).(goja.String); ok {
+				total += s.Length()
+			}
+		}
+	}
+	h.tooMuch(float64(total), h.v.gen.limits.Text, name)
+}
+
 // nest bounds how deep a built-in may come to itself through elements.
-func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.Value, string)) {
+func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.v.gen.limits.CallStack
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
-		check(call.This, name)
+		check(call, name)
 		if *depth++; *depth > limit {
 			*depth = 0
 			panic(h.rangeError("%s: nested deeper than %d", name, limit))
@@ -161,7 +196,7 @@ func (h *host) guardGenerators() {
 	proto, err := h.js.RunProgram(program)
 	must(err)
 	depth := 0
-	h.nest(proto.(*goja.Object), "next", &depth, func(goja.Value, string) {})
+	h.nest(proto.(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
 }
 
 // preludeGenerators is the prototype of what generator functions return.
@@ -179,8 +214,8 @@ func (h *host) guardCode() {
 			if line, _ := tooDeep(s.String()); line > 0 {
 				panic(h.rangeError("source text: brackets are nested deeper than %d", maxBrackets))
 			}
-			if line, _ := tooTangled(s.String()); line > 0 {
-				panic(h.rangeError("source text: an expression has more than %d terms", maxTerms))
+			if line, _ := tooLong(s.String(), false); line > 0 {
+				panic(h.rangeError("source text: an expression goes on for more than %d operators", maxChain))
 			}
 			h.provide(findNeeds(s.String()))
 			if text := s.String(); bigintNames.MatchString(text) && bigintGrowth.MatchString(text) {
@@ -228,6 +263,26 @@ func (h *host) guardBuffer(name string) {
 	_ = h.js.GlobalObject().DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
+// guardTyped bounds the texts that typed arrays become.
+func (h *host) guardTyped() {
+	const widest = 26 // characters of a number
+	proto := h.prototype("Uint8Array").Prototype()
+	for _, name := range []string{"join", "toString", "toLocaleString"} {
+		h.guard(proto, name, func(call goja.FunctionCall) {
+			o, ok := call.This.(*goja.Object)
+			if !ok {
+				return
+			}
+			if n := o.Get("length"); n != nil {
+				h.tooMuch(n.ToFloat(), h.v.gen.limits.Elements, name)
+				if by := call.Argument(0); goja.IsString(by) {
+					h.tooMuch(n.ToFloat()*float64(textLength(by)+widest), h.v.gen.limits.Text, name)
+				}
+			}
+		})
+	}
+}
+
 // replaceConstructor puts a checked constructor in the place of a built-in
 // one: same prototype, statics inherited, subclasses and instanceof unharmed.
 func (h *host) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
@@ -257,7 +312,9 @@ func (h *host) replaceConstructor(name string, original *goja.Object, construct 
 func (h *host) guardJSON() {
 	json := h.js.Get("JSON").(*goja.Object)
 	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
-		decoded, err := wire.DecodeTo(h.v.gen.limits.Depth, []byte(call.Argument(0).String()))
+		text := call.Argument(0).String()
+		h.tooMuch(float64(strings.Count(text, ",")), h.v.gen.limits.Elements, "JSON.parse: values")
+		decoded, err := wire.DecodeTo(h.v.gen.limits.Depth, []byte(text))
 		if err != nil {
 			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue(err.Error()))
 			must(e)

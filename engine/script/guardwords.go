@@ -29,6 +29,8 @@ var wordGuards = []struct {
 	{"normalize", (*host).guardScan}, {"localeCompare", (*host).guardScan}, {"toUpperCase", (*host).guardScan},
 	{"toLowerCase", (*host).guardScan}, {"toLocaleUpperCase", (*host).guardScan}, {"toLocaleLowerCase", (*host).guardScan},
 	{"raw", (*host).guardRaw}, {"parseFloat", (*host).guardParseFloat},
+	{"escape", (*host).guardEscape}, {"unescape", (*host).guardEscape}, {"encodeURI", (*host).guardEscape},
+	{"encodeURIComponent", (*host).guardEscape}, {"decodeURI", (*host).guardEscape}, {"decodeURIComponent", (*host).guardEscape},
 	{"keys", (*host).guardKeys}, {"values", (*host).guardKeys}, {"entries", (*host).guardKeys}, {"assign", (*host).guardAssign},
 	{"getOwnPropertyDescriptors", (*host).guardKeys}, {"getOwnPropertyNames", (*host).guardKeys}, {"freeze", (*host).guardKeys},
 	{"setPrototypeOf", (*host).guardPrototypes}, {"__proto__", (*host).guardPrototypes},
@@ -155,9 +157,9 @@ func (h *host) listable(v goja.Value, what string) {
 	h.tooLong(v, what)
 }
 
-// maxChain bounds how far the prototypes and proxies behind an object are
+// maxLinks bounds how far the prototypes and proxies behind an object are
 // followed.
-const maxChain = 10_000
+const maxLinks = 10_000
 
 // guardPrototypes keeps a prototype from becoming its own through a Proxy: the
 // engine recurses over it without end.
@@ -208,7 +210,7 @@ func (h *host) acyclic(o *goja.Object, proto goja.Value) {
 	first, _ := proto.(*goja.Object)
 	add(first)
 	proxies := false
-	for len(next) > 0 && len(seen) < maxChain {
+	for len(next) > 0 && len(seen) < maxLinks {
 		v := next[len(next)-1]
 		next = next[:len(next)-1]
 		if p, ok := v.Export().(goja.Proxy); ok {
@@ -219,8 +221,8 @@ func (h *host) acyclic(o *goja.Object, proto goja.Value) {
 		}
 		add(v.Prototype())
 	}
-	if len(seen) >= maxChain {
-		panic(h.rangeError("more than %d prototypes in a row", maxChain))
+	if len(seen) >= maxLinks {
+		panic(h.rangeError("more than %d prototypes in a row", maxLinks))
 	}
 	if proxies && seen[o] {
 		panic(h.js.NewTypeError("Cyclic __proto__ value"))

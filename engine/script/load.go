@@ -14,7 +14,8 @@ type loading struct {
 	vm     *vm
 	routes []jsRoute
 	tests  []*TestCase // of a file of tests, one for each of routes
-	done   chan error  // buffered
+	events []jsEvent
+	done   chan error // buffered
 }
 
 // finish ends the loading, from inside a turn; only the first time counts. A
@@ -29,7 +30,7 @@ func (l *loading) finish(err error) {
 	}
 	v.load = nil
 	v.limit = v.gen.limits.CPU
-	v.routes = l.routes
+	v.routes, v.events = l.routes, l.events
 	l.done <- err
 }
 
@@ -38,7 +39,9 @@ func (l *loading) run() error {
 	v := l.vm
 	v.load = l
 	v.host.install()
+	resume := v.clock.pause()
 	src, err := v.gen.files.open(v.gen.entry, v.gen.asked, filepath.ToSlash(v.gen.asked))
+	resume()
 	if err != nil {
 		l.finish(err)
 		return nil
@@ -63,6 +66,10 @@ func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
 	if l.vm.gen.tests != nil {
 		return goja.Undefined(), l.registerTests()
+	}
+	exports, err := h.defaultExport(exports)
+	if err != nil {
+		return nil, err
 	}
 	if l.vm.gen.converter {
 		return goja.Undefined(), l.registerConverter(exports)
@@ -95,10 +102,10 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 			return nil, errors.New("the service has neither a method _route(router) nor route(router)")
 		}
 	}
-	if h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
-		l.vm.gen.legacy = true
+	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
+		g.legacy = true // while the first VM loads: nobody else reads it yet
 	}
-	return f(instance, h.router(instance))
+	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router(instance)) })
 }
 
 // registerTable reads the short form.

@@ -113,8 +113,15 @@ func TestLoadErrors(t *testing.T) {
 		{"missing file", "require('./nope')", `svc.js:1:8: Error: cannot find module: there is no file "./nope"`, "require('./nope')"},
 		{"escape", "require('../outside')", `"../outside" is outside the application directory`, ""},
 		{"data at load", "\ndataRepo.getList('note@demo')", "svc.js:2:17: Error: dataRepo.getList acts for the account of a request", ""},
-		{"export default", "export default {'GET /': () => 1}", "svc.js:1:1: import and export come with a later version", "export default {'GET /': () => 1}"},
-		{"import", "// x\n  import a from 'b';", "svc.js:2:1: import and export come with a later version", "import a from 'b';"},
+		{"import", "// x\n  import a from 'b'; a();", `svc.js:2:17: Error: cannot find module "b": it is no built-in module`, "import a from 'b'; a();"},
+		{"syntax in a module", "export default {\n  'GET /': () => { let x = ; }\n};", `svc.js:2:28: syntax error: Unexpected ";"`, "'GET /': () => { let x = ; }"},
+		{"syntax beside for await", "async () => {\n  for await (const x of y) {}\n  let z = ;\n}", `svc.js:3:11: syntax error: Unexpected ";"`, "let z = ;"},
+		{"await outside", "import a from './svc.js';\nconst x = await a;", "svc.js:2:11: await outside of functions is not supported", "const x = await a;"},
+		{"column after letters beyond ASCII", "const я = 'ёж'; let x = ;", "svc.js:1:25: syntax error: Unexpected token ;", ""},
+		{"throw after letters beyond ASCII", "\nconst я = 'ёж🙂'; throw new Error('x');", "svc.js:2:25: Error: x", ""},
+		{"property", "exports.a = /a/;\nexports.b = /\\p{Nope}/u;", `svc.js:2:13: \p{Nope}: there is no such property`, ""},
+		{"flag", "exports.a = /a/v;", "the flags d and v of regular expressions are not supported", ""},
+		{"operators", "x = " + strings.Repeat("a+\n", 20_000), "an expression goes on for more than 10000 operators", ""},
 		{"brackets", "x = " + strings.Repeat("(", 300_000), "svc.js:1:5005: brackets are nested deeper than 5000", ""},
 		{"huge", "//" + strings.Repeat("x", 600<<10), "svc.js: the file has 614402 bytes, at most 524288 are read", ""},
 		{"empty", "", "svc.js: the service registers no route", ""},
@@ -148,8 +155,8 @@ func TestLoadErrorsOfFiles(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(a.dir, "link.js")); err != nil {
 		t.Skip("no symbolic links here")
 	}
-	a.write("a.ts", "export default {}")
-	a.write("b.mjs", "export default {}")
+	a.write("a.ts", "interface A {}\nlet x: = 1")
+	a.write("b.mjs", " throw new Error('boom');export default {}")
 	a.write("uses.js", "const x = 1;\nmodule.exports = require('./lib/bad')")
 	a.write("lib/bad.js", "\n\nfoo(;")
 	a.write("json.js", "\nrequire('./bad.json')")
@@ -160,9 +167,9 @@ func TestLoadErrorsOfFiles(t *testing.T) {
 		"../x.js":    `is outside the application directory`,
 		rel:          `is outside the application directory`,
 		"link.js":    `"link.js" leads outside the application directory`,
-		"a.ts":       "a.ts: TypeScript and ES modules come with a later version",
-		"a":          "a.ts: TypeScript and ES modules come with a later version",
-		"b.mjs":      "b.mjs: TypeScript and ES modules come with a later version",
+		"a.ts":       "a.ts:2:8: syntax error",
+		"a":          "a.ts:2:8: syntax error",
+		"b.mjs":      "b.mjs:1:8: Error: boom",
 		"uses.js":    "lib/bad.js:3:5: syntax error",
 		"json.js":    "bad.json:2:8: malformed JSON",
 	} {

@@ -27,6 +27,7 @@ func (h *host) module(src *source) (goja.Value, error) {
 	_ = m.Set("filename", src.file)
 	h.modules[src.path] = m
 	h.provide(src.needs)
+	h.knowPatterns(src)
 	wrapper, err := h.js.RunProgram(src.program)
 	if err != nil {
 		delete(h.modules, src.path)
@@ -34,7 +35,11 @@ func (h *host) module(src *source) (goja.Value, error) {
 	}
 	run, _ := goja.AssertFunction(wrapper)
 	dir := filepath.ToSlash(filepath.Dir(src.file))
-	_, err = run(exports, exports, h.require(src), m, h.js.ToValue(src.file), h.js.ToValue(dir))
+	args := []goja.Value{exports, h.require(src), m, h.js.ToValue(src.file), h.js.ToValue(dir)}
+	if src.declared != nil {
+		args = append(args, h.probe(src))
+	}
+	_, err = run(exports, args...)
 	if err != nil {
 		delete(h.modules, src.path)
 		return nil, err
@@ -55,22 +60,10 @@ func (h *host) get(o *goja.Object, name string) (v goja.Value, err error) {
 
 // require makes the require function of one file.
 func (h *host) require(from *source) goja.Value {
-	return h.native("require", func(call goja.FunctionCall) goja.Value {
-		name, ok := call.Argument(0).Export().(string)
-		if !ok || name == "" {
-			panic(h.js.NewTypeError("require takes the name of a module"))
-		}
-		if exports := h.world().Module(name); exports != nil {
-			return exports
-		}
-		switch {
-		case !strings.HasPrefix(name, "./") && !strings.HasPrefix(name, "../") && name != "." && name != "..":
-			panic(h.newError("cannot find module "+quoted(name)+": scripts can require "+quoted("restsrv")+
-				", \"modules/rest/lib/interfaces/Service\" and files that begin with ./ or ../", "MODULE_NOT_FOUND"))
-		}
-		src, err := h.v.gen.files.open(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name)), name, from.file)
-		if err != nil {
-			panic(h.loadFault(err, from))
+	f := h.native("require", func(call goja.FunctionCall) goja.Value {
+		src, builtin := h.find(call, from)
+		if src == nil {
+			return h.builtin(builtin)
 		}
 		exports, err := h.module(src)
 		if err != nil {
@@ -78,6 +71,43 @@ func (h *host) require(from *source) goja.Value {
 		}
 		return exports
 	})
+	if from.asksRequire {
+		h.extendRequire(f, from)
+	}
+	return f
+}
+
+// find is the file, or the name of the built-in module, that a call of require
+// asks for; it throws when there is none.
+func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
+	name, ok := call.Argument(0).Export().(string)
+	if !ok || name == "" {
+		panic(h.js.NewTypeError("require takes the name of a module"))
+	}
+	resume := h.v.clock.pause()
+	src, builtin, err := h.v.gen.files.find(name, from)
+	resume()
+	if err != nil {
+		panic(h.loadFault(err, from))
+	}
+	return src, builtin
+}
+
+// extendRequire adds what Node has on the function, where a file names it.
+func (h *host) extendRequire(f *goja.Object, from *source) {
+	h.method(f, "resolve", func(call goja.FunctionCall) goja.Value {
+		src, builtin := h.find(call, from)
+		if src == nil {
+			return h.js.ToValue(builtin)
+		}
+		return h.js.ToValue(src.file)
+	})
+	for _, name := range []string{"cache", "extensions"} {
+		getter := h.native("get "+name, func(goja.FunctionCall) goja.Value {
+			panic(h.newError("require."+name+" is not supported: a file that changes is loaded anew with all that use it", "UNSUPPORTED"))
+		})
+		_ = f.DefineAccessorProperty(name, getter, nil, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	}
 }
 
 // loadFault is what require throws for a file that cannot be used: a fault in
@@ -88,6 +118,9 @@ func (h *host) loadFault(err error, from *source) goja.Value {
 		o := h.newError(e.Error(), "MODULE_INVALID")
 		h.hide(o, e)
 		return o
+	}
+	if strings.HasPrefix(e.Message, notFound) {
+		return h.newError(e.Message, "MODULE_NOT_FOUND")
 	}
 	return h.newError("cannot find module: "+e.Message, "MODULE_NOT_FOUND")
 }

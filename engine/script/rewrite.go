@@ -1,82 +1,50 @@
 package script
 
 import (
-	"regexp"
+	"math/big"
+	"reflect"
 
-	"github.com/dop251/goja"
 	"github.com/dop251/goja/ast"
-	"github.com/dop251/goja/unistring"
+	"github.com/dop251/goja/file"
 )
 
-// The guards of what is no call of a method: they are put into the source as
-// calls of global functions of these names, which no variable of a script can
-// have.
-const (
-	spreadGuard = "..."
-	arrayGuard  = "Array("
-	regexpGuard = "RegExp("
-)
-
-// rewritten finds what a source text has of it.
-var rewritten = regexp.MustCompile(`\.\.\.|\b(?:Array|RegExp|Set|Map)\s*\(`)
-
-// guardSyntax puts the guards around what is spread, the length of a new
-// array and the text of a new pattern.
-func guardSyntax(e ast.Expression) {
-	switch e := e.(type) {
-	case *ast.SpreadElement:
-		e.Expression = guardOne(spreadGuard, e.Expression)
-	case *ast.CallExpression:
-		guardArguments(e.Callee, e.ArgumentList)
-	case *ast.NewExpression:
-		guardArguments(e.Callee, e.ArgumentList)
-	}
+// rewrite shows replace every expression in v, the innermost first, and puts
+// what it returns in its place; nil leaves an expression as it is.
+func rewrite(v reflect.Value, replace func(ast.Expression) ast.Expression) {
+	r := rewriter{replace, map[any]bool{}}
+	r.walk(v)
 }
 
-func guardArguments(callee ast.Expression, list []ast.Expression) {
-	name, ok := callee.(*ast.Identifier)
-	if !ok || len(list) == 0 {
-		return
-	}
-	if _, spread := list[0].(*ast.SpreadElement); spread {
-		return
-	}
-	switch {
-	case name.Name == "Array" && len(list) == 1:
-		list[0] = guardOne(arrayGuard, list[0])
-	case name.Name == "Set" || name.Name == "Map":
-		list[0] = guardOne(spreadGuard, list[0])
-	case name.Name == "RegExp":
-		list[0] = guardOne(regexpGuard, list[0])
-	}
+type rewriter struct {
+	replace func(ast.Expression) ast.Expression
+	seen    map[any]bool
 }
 
-func guardOne(name string, e ast.Expression) ast.Expression {
-	return &ast.CallExpression{
-		Callee:          &ast.Identifier{Name: unistring.String(name), Idx: e.Idx0()},
-		LeftParenthesis: e.Idx0(), ArgumentList: []ast.Expression{e}, RightParenthesis: e.Idx1(),
-	}
-}
-
-// syntaxGuards are the functions that guardSyntax calls. They return what they
-// get.
-func (h *host) syntaxGuards() map[string]func() goja.Value {
-	pass := func(name string, check func(goja.Value)) func() goja.Value {
-		return func() goja.Value {
-			return h.native(name, func(call goja.FunctionCall) goja.Value {
-				v := call.Argument(0)
-				check(v)
-				return v
-			})
+func (w *rewriter) walk(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Interface:
+		if v.IsNil() {
+			return
 		}
-	}
-	return map[string]func() goja.Value{
-		spreadGuard: pass("spread", func(v goja.Value) { h.listable(v, "spread") }),
-		arrayGuard: pass("Array", func(v goja.Value) {
-			if goja.IsNumber(v) {
-				h.tooMuch(v.ToFloat(), h.v.gen.limits.Elements, "elements of an array")
+		w.walk(v.Elem())
+		if e, ok := v.Interface().(ast.Expression); ok && v.CanSet() {
+			if changed := w.replace(e); changed != nil {
+				v.Set(reflect.ValueOf(changed))
 			}
-		}),
-		regexpGuard: pass("RegExp", h.checkPattern),
+		}
+	case reflect.Pointer:
+		if v.IsNil() || v.Type() == reflect.TypeFor[*file.File]() || v.Type() == reflect.TypeFor[*big.Int]() || w.seen[v.Interface()] {
+			return
+		}
+		w.seen[v.Interface()] = true
+		w.walk(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			w.walk(v.Field(i))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			w.walk(v.Index(i))
+		}
 	}
 }

@@ -24,6 +24,7 @@ type Config struct {
 
 	Platform    platform.Settings // what scripts reach outside of the application
 	NodeModules bool              // require finds packages in node_modules of the application directory
+	Namespace   string            // of the application: applications/<namespace>/ is its directory; "" for none
 }
 
 // Runtime loads script services and watches over all their VMs. One per
@@ -42,6 +43,7 @@ type Runtime struct {
 
 	settings    platform.Settings
 	nodeModules bool
+	namespace   string
 
 	registry *registry
 }
@@ -56,11 +58,12 @@ func New(c Config) (*Runtime, error) {
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
 		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), registry: newRegistry(),
-		settings: c.Platform, nodeModules: c.NodeModules,
+		settings: c.Platform, nodeModules: c.NodeModules, namespace: c.Namespace,
 	}
 	if r.settings.Text <= 0 {
 		r.settings.Text = r.limits.Text
 	}
+	r.cache.probes = c.Dev
 	if r.log == nil {
 		r.log = slog.Default()
 	}
@@ -146,6 +149,7 @@ type Service struct {
 	File    string         // relative to the application directory, extension optional
 	Env     *engine.Env    // Meta and Data must be set
 	Options engine.Options // what the constructor gets
+	Scope   map[string]any // components by name: what _initialization gets
 	Limits  Limits         // zero fields are those of the Runtime
 
 	Converter bool // it is no service: its script exports parse and respond

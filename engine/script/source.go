@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
 
 	"restsrv/engine"
+	"restsrv/engine/script/transpile"
 	"restsrv/engine/wire"
 )
 
@@ -47,10 +48,18 @@ type source struct {
 	program *goja.Program // of a .js file
 	data    any           // of a .json file, decoded
 	needs   needs
+
+	probed      bool              // its variables are watched, while developing
+	declared    []declared        // those
+	transformed bool              // the engine has another text than the file
+	asksRequire bool              // it uses require.resolve and the like
+	patterns    map[string]string // regular expressions that were rewritten: as they were written
 }
 
 // cache keeps the last compiled content of each file, for all services.
 type cache struct {
+	probes bool // variables of modules are watched
+
 	mu     sync.Mutex
 	byPath map[string]*source
 	needs  map[string]needs // of source text of our own
@@ -87,7 +96,7 @@ func (c *cache) load(path, file string, limit int) (*source, error) {
 	if old != nil && old.hash == hash {
 		return old, nil
 	}
-	s := &source{file: file, path: path, hash: hash, text: text}
+	s := &source{file: file, path: path, hash: hash, text: text, probed: c.probes}
 	if err := s.compile(); err != nil {
 		return nil, err
 	}
@@ -131,56 +140,107 @@ func readRegular(path string, limit int) (text []byte, size int64, err error) {
 }
 
 // The module wrapper opens on the first line of the file, so that lines stay
-// where they are; placed takes its length off columns of that line.
+// where they are.
 const (
 	wrapperHead = "(function(exports,require,module,__filename,__dirname){"
 	wrapperTail = "\n})"
 )
 
-func placed(line, column int) (int, int) {
-	if line == 1 {
-		column = max(1, column-len(wrapperHead))
-	}
-	return line, column
-}
-
-const laterText = " come with a later version: write CommonJS, module.exports = ... and require(...)"
-
+// compile makes the program. What the engine can parse is compiled as it is
+// written, and pays for nothing else.
 func (s *source) compile() error {
 	if strings.HasSuffix(s.path, ".json") {
 		return s.decode()
-	}
-	for _, ext := range []string{".ts", ".mts", ".cts", ".mjs"} {
-		if strings.HasSuffix(s.path, ext) {
-			return s.fault(0, 0, "TypeScript and ES modules"+laterText)
-		}
 	}
 	text := string(bytes.TrimPrefix(s.text, []byte("\ufeff")))
 	if strings.HasPrefix(text, "#!") {
 		text = "//" + text[2:]
 	}
 	if line, column := tooDeep(text); line > 0 {
-		return s.fault(line, column, fmt.Sprintf("brackets are nested deeper than %d", maxBrackets))
+		return s.faultAt(line, column, fmt.Sprintf("brackets are nested deeper than %d", maxBrackets))
 	}
-	if line, column := tooTangled(text); line > 0 {
-		return s.fault(line, column, fmt.Sprintf("an expression has more than %d terms", maxTerms))
+	if line, column := tooLong(text, false); line > 0 {
+		return s.faultAt(line, column, fmt.Sprintf("an expression goes on for more than %d operators", maxChain))
 	}
-	s.needs = findNeeds(text)
+	if transpile.Always(s.path) {
+		return s.transform(text, nil)
+	}
 	prg, err := parser.ParseFile(nil, s.file, wrapperHead+text+wrapperTail, 0, parser.WithDisableSourceMaps)
-	if err == nil && (s.needs.bigints || s.needs.syntax) {
+	if err != nil {
+		return s.transform(text, s.syntaxFault(err, text))
+	}
+	m, err := transpile.FirstLine(preludeFile, s.file, wrapperHead, text)
+	if err != nil {
+		return s.fault(0, 0, err.Error())
+	}
+	return s.build(prg, m, text)
+}
+
+// transform compiles what the engine cannot parse: refused says why it could
+// not, nil when it was not asked.
+func (s *source) transform(text string, refused *LoadError) error {
+	if line, column := tooLong(text, true); line > 0 {
+		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", maxSteep))
+	}
+	out, err := transpile.Transform(transpile.Input{File: s.file, Text: text, Head: wrapperHead, Tail: wrapperTail, Ours: preludeFile})
+	var f *transpile.Fault
+	if errors.As(err, &f) {
+		// What comes no later than what the engine refused was not understood
+		// better by the compiler.
+		if refused != nil && (strings.HasSuffix(refused.Message, endsEarly) || f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
+			return refused
+		}
+		return s.fault(f.Line, f.Column, f.Message)
+	}
+	s.transformed = true
+	prg, err := parser.ParseFile(nil, s.file, out.Text, 0, parser.WithDisableSourceMaps)
+	if err == nil {
+		return s.build(prg, out.Map, out.Text)
+	}
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		line, column := out.Map.Origin(preludeFile, list[0].Position.Line, list[0].Position.Column)
+		return s.fault(line, column, "syntax error: "+list[0].Message)
+	}
+	return s.fault(0, 0, "syntax error: "+err.Error())
+}
+
+// build compiles parsed text; m maps its positions.
+func (s *source) build(prg *ast.Program, m transpile.Map, text string) error {
+	prg.File.SetSourceMap(m.Consumer)
+	s.needs = findNeeds(text)
+	s.asksRequire = strings.Contains(text, "require.")
+	if at, err := s.rewrite(prg, text); err != nil {
+		p := prg.File.Position(int(at) - 1)
+		return s.faultAt(p.Line, p.Column, err.Error())
+	}
+	err := s.addProbe(prg)
+	if err != nil {
+		return s.fault(0, 0, err.Error())
+	}
+	if s.program, err = goja.CompileAST(prg, false); err == nil {
+		return nil
+	}
+	var ce *goja.CompilerSyntaxError
+	if errors.As(err, &ce) && ce.File != nil {
+		p := ce.File.Position(ce.Offset)
+		return s.faultAt(p.Line, p.Column, "syntax error: "+explained(ce.Message))
+	}
+	return s.fault(0, 0, "syntax error: "+err.Error())
+}
+
+// rewrite changes a program where the engine is wrong, or could be kept busy.
+// The error is told at the position.
+func (s *source) rewrite(prg *ast.Program, text string) (file.Idx, error) {
+	if at, err := s.rewritePatterns(prg, text); err != nil {
+		return at, err
+	}
+	if s.needs.bigints || s.needs.syntax {
 		if at, ok := guardOperators(prg, s.needs); !ok {
-			p := prg.File.Position(int(at) - 1)
-			line, column := placed(p.Line, p.Column)
-			return s.fault(line, column, errOperator.Error())
+			return at, errOperator
 		}
 	}
-	if err == nil {
-		s.program, err = goja.CompileAST(prg, false)
-	}
-	if err != nil {
-		return s.syntaxFault(err, text)
-	}
-	return nil
+	return 0, nil
 }
 
 func (s *source) decode() (err error) {
@@ -194,33 +254,30 @@ func (s *source) decode() (err error) {
 	return nil
 }
 
-var moduleSyntax = regexp.MustCompile(`(?m)^[ \t]*(import\b[^(.\n]|export\b)`)
+const endsEarly = "the text ends too early"
 
-func (s *source) syntaxFault(err error, text string) error {
-	if at := moduleSyntax.FindStringIndex(text); at != nil {
-		line, column := wire.Position([]byte(text), at[0])
-		return s.fault(line, column, "import and export"+laterText)
-	}
+// syntaxFault tells what the parser found in the wrapped text. What it found in
+// the wrapper's tail is an end that came too early.
+func (s *source) syntaxFault(err error, text string) *LoadError {
 	var list parser.ErrorList
-	if errors.As(err, &list) && len(list) > 0 {
-		return s.syntaxFaultAt(list[0].Position, list[0].Message, text)
+	if !errors.As(err, &list) || len(list) == 0 {
+		return s.fault(0, 0, "syntax error: "+err.Error())
 	}
-	var ce *goja.CompilerSyntaxError
-	if errors.As(err, &ce) && ce.File != nil {
-		return s.syntaxFaultAt(ce.File.Position(ce.Offset), ce.Message, text)
-	}
-	return s.fault(0, 0, "syntax error: "+err.Error())
-}
-
-// syntaxFaultAt tells a fault at a position in the wrapped text. What the
-// parser finds in the wrapper's tail is an end that came too early.
-func (s *source) syntaxFaultAt(p file.Position, message, text string) error {
+	p := list[0].Position
 	lines := strings.Split(strings.TrimRight(text, " \t\r\n"), "\n")
 	if last := len(lines); p.Line > strings.Count(text, "\n")+1 {
-		return s.fault(last, len(lines[last-1])+1, "syntax error: the text ends too early")
+		return s.faultAt(last, len(lines[last-1])+1, "syntax error: "+endsEarly)
 	}
-	line, column := placed(p.Line, p.Column)
-	return s.fault(line, column, "syntax error: "+message)
+	if p.Line == 1 {
+		p.Column = max(1, p.Column-len(wrapperHead))
+	}
+	return s.faultAt(p.Line, p.Column, "syntax error: "+list[0].Message)
+}
+
+// faultAt is for positions as the engine has them.
+func (s *source) faultAt(line, column int, message string) *LoadError {
+	line, column = s.place(line, column)
+	return s.fault(line, column, message)
 }
 
 func (s *source) fault(line, column int, message string) *LoadError {
@@ -239,30 +296,6 @@ func (s *source) line(n int) string {
 		line = append(line[:160], '…')
 	}
 	return string(line)
-}
-
-// maxBrackets bounds the nesting of source text: the compiler recurses, and a
-// Go stack that overflows ends the process.
-const maxBrackets = 5000
-
-// tooDeep returns where unclosed brackets exceed maxBrackets, 0 when they
-// never do. Brackets inside text and comments count too: it is an alarm, not a
-// parser.
-func tooDeep(text string) (line, column int) {
-	depth := 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '(', '[', '{':
-			if depth++; depth > maxBrackets {
-				return wire.Position([]byte(text), i)
-			}
-		case ')', ']', '}':
-			if depth > 0 {
-				depth--
-			}
-		}
-	}
-	return 0, 0
 }
 
 // preludeFile names source text of our own in stacks; it is left out of them.

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf16"
 
 	"github.com/dop251/goja"
 
@@ -17,6 +19,7 @@ import (
 // goja's Try: getters and toJSON may throw.
 type writer struct {
 	h     *host
+	key   string // of the value that is written, "" for the outermost
 	buf   []byte
 	depth int
 	rows  uint64 // items written
@@ -37,7 +40,7 @@ func (w *writer) value(v goja.Value) bool {
 	case v == nil || goja.IsUndefined(v):
 		return false
 	case goja.IsString(v):
-		w.buf = engine.AppendString(w.buf, v.String())
+		w.text(v)
 	case goja.IsNumber(v):
 		w.number(v.ToFloat())
 	case goja.IsNull(v):
@@ -56,6 +59,35 @@ func (w *writer) value(v goja.Value) bool {
 	}
 	w.bound()
 	return true
+}
+
+// text appends a text. Halves of pairs, which UTF-8 cannot hold, are escaped.
+func (w *writer) text(v goja.Value) {
+	s := v.String()
+	half, ok := v.(goja.String)
+	if !ok || !strings.Contains(s, "\ufffd") {
+		w.buf = engine.AppendString(w.buf, s)
+		return
+	}
+	var units []uint16
+	w.buf = append(w.buf, '"')
+	flush := func() {
+		quoted := engine.AppendString(nil, string(utf16.Decode(units)))
+		w.buf, units = append(w.buf, quoted[1:len(quoted)-1]...), units[:0]
+	}
+	for i := range half.Length() {
+		c := half.CharAt(i)
+		pair := i+1 < half.Length() && utf16.DecodeRune(rune(c), rune(half.CharAt(i+1))) != '\ufffd' ||
+			i > 0 && utf16.DecodeRune(rune(half.CharAt(i-1)), rune(c)) != '\ufffd'
+		if !utf16.IsSurrogate(rune(c)) || pair {
+			units = append(units, c)
+			continue
+		}
+		flush()
+		w.buf = fmt.Appendf(w.buf, "\\u%04x", c)
+	}
+	flush()
+	w.buf = append(w.buf, '"')
 }
 
 // bound ends the writing of more than there may be.
@@ -83,13 +115,18 @@ func (w *writer) object(o *goja.Object) bool {
 	defer func() { w.depth-- }()
 	switch o.ExportType() {
 	case itemType:
-		if it := itemOf(o); it != nil && len(it.extra.names) == 0 {
+		if it := itemOf(o); it != nil && len(it.extra.names) == 0 { // what a script adds is a part of it
 			w.item(it.item)
 			return true
 		}
 	case listType:
-		if l := untouchedList(o); l != nil {
-			w.items(l.items)
+		if l, ok := o.Export().(*jsList); ok {
+			w.lazy(&l.lazyArray, func(i int) { w.item(l.items[i]) })
+			return true
+		}
+	case rowsType:
+		if l, ok := o.Export().(*jsRows); ok {
+			w.lazy(&l.lazyArray, func(i int) { w.row(l.names, l.rows[i]) })
 			return true
 		}
 	case timeType:
@@ -99,7 +136,7 @@ func (w *writer) object(o *goja.Object) bool {
 	}
 	if toJSON := o.Get("toJSON"); toJSON != nil {
 		if f, ok := goja.AssertFunction(toJSON); ok {
-			v, err := f(o)
+			v, err := f(o, w.h.js.ToValue(w.key))
 			if err != nil {
 				panic(rethrow(err))
 			}
@@ -119,15 +156,40 @@ func (w *writer) date(t time.Time) bool {
 	return true
 }
 
-func (w *writer) items(items []*engine.Item) {
+// lazy appends a list: what no script touched, raw does.
+func (w *writer) lazy(l *lazyArray, raw func(i int)) {
 	w.buf = append(w.buf, '[')
-	for i, it := range items {
+	for i := 0; i < l.Len(); i++ {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		w.item(it)
+		switch {
+		case l.objects == nil || l.objects[i] == nil:
+			raw(i)
+		case !w.value(l.objects[i]):
+			w.buf = append(w.buf, "null"...)
+		}
+		w.bound()
 	}
 	w.buf = append(w.buf, ']')
+}
+
+// row appends a row as the object would be that it becomes.
+func (w *writer) row(names []string, row []any) {
+	w.rows++
+	w.buf = append(w.buf, '{')
+	for j, name := range names {
+		if j > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.buf = append(engine.AppendString(w.buf, name), ':')
+		if d, ok := row[j].(engine.Decimal); ok && !exactNumber(d) {
+			w.buf = engine.AppendString(w.buf, string(d))
+			continue
+		}
+		w.buf = engine.AppendValue(w.buf, row[j])
+	}
+	w.buf = append(w.buf, '}')
 }
 
 // item appends an item, which cuts itself short beyond engine.MaxAnswer.
@@ -172,7 +234,8 @@ func (w *writer) array(o *goja.Object) {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		if !w.value(o.Get(w.h.index(i))) {
+		w.key = w.h.index(i)
+		if !w.value(o.Get(w.key)) {
 			w.buf = append(w.buf, "null"...)
 		}
 		if len(w.buf) > w.size {
@@ -191,6 +254,7 @@ func (w *writer) members(o *goja.Object) {
 			w.buf = append(w.buf, ',')
 		}
 		w.buf = append(engine.AppendString(w.buf, k), ':')
+		w.key = k
 		if !w.value(o.Get(k)) {
 			w.buf = w.buf[:before]
 			continue

@@ -15,6 +15,7 @@ func globals() map[string]builder {
 		"process":         process,
 		"structuredClone": structuredClone,
 		"crypto":          func(p *Platform) goja.Value { return p.Module("crypto") },
+		"Intl":            intl,
 
 		"Buffer":          exported("buffer", "Buffer"),
 		"TextEncoder":     exported("#encoding", "TextEncoder"),

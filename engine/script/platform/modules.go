@@ -42,6 +42,7 @@ func modules() map[string]module {
 		"#event":    {file: "event", native: eventNative},
 	}
 	maps.Copy(all, nodeModules())
+	maps.Copy(all, intlModules())
 	return all
 }
 
@@ -71,6 +72,15 @@ func canonical(name string) (string, bool) {
 func HasModule(name string) bool {
 	name, ok := canonical(name)
 	return ok && name[0] != '#'
+}
+
+// Made returns the exports of a built-in module that was asked for before, nil
+// otherwise. The name is the canonical one.
+func (p *Platform) Made(name string) goja.Value {
+	if m, ok := p.modules[name].(*goja.Object); ok {
+		return m.Get("exports")
+	}
+	return nil
 }
 
 // Module returns the exports of a built-in module, made when first asked for;

@@ -30,6 +30,7 @@ func polyfills() []patch {
 		polyfill("weak", `\bWeakRef\b|\bFinalizationRegistry\b`, weakNative),
 		polyfill("transfer", `\btransfer|\bdetached\b|\bresizable\b|\bmaxByteLength\b`, transferNative),
 		{words: regexp.MustCompile(`\bcaptureStackTrace\b|\bstackTraceLimit\b`), install: stackTraces},
+		polyfill("locale", `\btoLocale(?:Date|Time)?String\b|\blocaleCompare\b`, func(p *Platform) goja.Value { return p.Module("#intl") }),
 	}
 }
 

@@ -19,6 +19,12 @@ const refusals = {
   notDeepEqual: 'Expected "actual" not to be loosely deep-equal to:',
 };
 
+function wrongType(message) {
+  const e = new TypeError(message);
+  e.code = 'ERR_INVALID_ARG_TYPE';
+  return e;
+}
+
 const maxDiffLines = 1000;
 
 // diff marks the lines of a that b has not with +, those of b with -.
@@ -52,7 +58,7 @@ function shorten(lines) {
 }
 
 function describe(actual, expected, operator) {
-  if (refusals[operator]) return refusals[operator] + '\n\n' + show(expected);
+  if (refusals[operator]) return refusals[operator] + (Object(expected) === expected ? '\n\n' : ' ') + show(expected);
   if (!heads[operator]) return show(actual) + ' ' + operator + ' ' + show(expected);
   const simple = [actual, expected].every((v) => v === null || (typeof v !== 'object' && typeof v !== 'function' && String(v).length < 40));
   if (simple && operator !== 'deepEqual') return heads[operator] + '\n\n' + show(actual) + ' !== ' + show(expected) + '\n';
@@ -109,7 +115,9 @@ function check(thrown, expected, message, operator, from) {
   if (expected === undefined) return;
   if (typeof expected === 'function') {
     if (expected.prototype !== undefined && thrown instanceof expected) return;
-    if (Error.isPrototypeOf(expected) || expected === Error) throw thrown;
+    if (Error.isPrototypeOf(expected) || expected === Error) {
+      throw failed(message ?? 'The error is expected to be an instance of "' + expected.name + '". Received ' + (thrown instanceof Error ? '"' + thrown.name + '"\n\nError message:\n\n' + thrown.message : show(thrown)), thrown, expected, operator, from);
+    }
     if (expected.call({}, thrown) === true) return;
     throw failed(message ?? 'The ' + (expected.name || 'validation') + ' function is expected to return "true". Caught: ' + show(thrown), thrown, expected, operator, from);
   }
@@ -117,7 +125,7 @@ function check(thrown, expected, message, operator, from) {
     if (expected.test(String(thrown))) return;
     throw failed(message ?? 'The input did not match the regular expression ' + expected + '. Input: ' + show(String(thrown)), thrown, expected, operator, from);
   }
-  if (expected === null || typeof expected !== 'object') throw new TypeError('what is expected must be a function, an Error, an object or a RegExp');
+  if (expected === null || typeof expected !== 'object') throw wrongType('what is expected must be a function, an Error, an object or a RegExp');
   const keys = Object.keys(expected);
   if (expected instanceof Error) keys.push('name', 'message');
   for (const k of keys) {
@@ -137,7 +145,7 @@ function missing(what, expected, message, operator, from) {
 const split = (expected, message) => (typeof expected === 'string' ? [undefined, expected] : [expected, message]);
 
 function throws(f, ...rest) {
-  if (typeof f !== 'function') throw new TypeError('The "fn" argument must be of type function. Received ' + typeof f);
+  if (typeof f !== 'function') throw wrongType('The "fn" argument must be of type function. Received ' + typeof f);
   const [expected, message] = split(...rest);
   let thrown, any = false;
   try { f(); } catch (e) { thrown = e; any = true; }
@@ -156,7 +164,7 @@ function doesNotThrow(f, ...rest) {
 async function settle(work) {
   const promise = typeof work === 'function' ? work() : work;
   if (promise === null || typeof promise !== 'object' || typeof promise.then !== 'function') {
-    throw new TypeError('expected a promise, or a function that returns one');
+    throw wrongType('expected a promise, or a function that returns one');
   }
   try { await promise; } catch (e) { return [true, e]; }
   return [false];
@@ -177,7 +185,7 @@ async function doesNotReject(work, ...rest) {
 
 function expression(operator, wanted) {
   const f = { [operator](text, pattern, message) {
-    if (!(pattern instanceof RegExp)) throw new TypeError('The "regexp" argument must be an instance of RegExp');
+    if (!(pattern instanceof RegExp)) throw wrongType('The "regexp" argument must be an instance of RegExp');
     if (typeof text === 'string' && pattern.test(text) === wanted) return;
     const why = typeof text !== 'string' ? 'The "string" argument must be of type string. Received ' + typeof text :
       'The input ' + (wanted ? 'did not match' : 'was expected to not match') + ' the regular expression ' + pattern + '. Input:\n\n' + show(text) + '\n';

@@ -112,7 +112,11 @@ const methods = {
   },
   eventNames() { return Reflect.ownKeys(eventsOf(this)); },
   setMaxListeners(n) {
-    if (typeof n !== 'number' || !(n >= 0)) throw new RangeError('The value of "n" is out of range. It must be a non-negative number. Received ' + String(n));
+    if (typeof n !== 'number' || !(n >= 0)) {
+      const e = new RangeError('The value of "n" is out of range. It must be a non-negative number. Received ' + String(n));
+      e.code = 'ERR_OUT_OF_RANGE';
+      throw e;
+    }
     this._maxListeners = n;
     return this;
   },

@@ -13,7 +13,9 @@ function normalizeParts(path, absolute) {
 
 function text(value, name) {
   if (typeof value !== 'string') {
-    throw new TypeError('The "' + name + '" argument must be of type string. Received ' + typeof value);
+    const e = new TypeError('The "' + name + '" argument must be of type string. Received ' + (value === null ? 'null' : typeof value));
+    e.code = 'ERR_INVALID_ARG_TYPE';
+    throw e;
   }
   return value;
 }
@@ -51,26 +53,35 @@ const path = {
   dirname(p) {
     const trimmed = text(p, 'path').replace(/\/+$/, ''), at = trimmed.lastIndexOf('/');
     if (at < 0) return p[0] === '/' ? '/' : '.';
+    if (at === 1 && trimmed[0] === '/') return '//';
     return trimmed.slice(0, at).replace(/\/+$/, '') || '/';
   },
   basename(p, suffix) {
     const trimmed = text(p, 'path').replace(/\/+$/, ''), base = trimmed.slice(trimmed.lastIndexOf('/') + 1);
-    return suffix !== undefined && base !== suffix && base.endsWith(text(suffix, 'suffix')) ? base.slice(0, -suffix.length) : base;
+    return suffix !== undefined && (base !== suffix || p === suffix) && base.endsWith(text(suffix, 'suffix')) && suffix !== '' ? base.slice(0, -suffix.length) : base;
   },
   extname(p) {
     const base = path.basename(p), at = base.lastIndexOf('.');
-    return at > 0 ? base.slice(at) : '';
+    return at > 0 && base !== '..' ? base.slice(at) : '';
   },
   parse(p) {
     const root = text(p, 'path')[0] === '/' ? '/' : '', base = path.basename(p), ext = path.extname(base);
-    const dir = base === p ? '' : path.dirname(p);
-    return { root, dir: dir === '.' && !p.startsWith('.') ? '' : dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
+    const at = p.replace(/\/+$/, '').lastIndexOf('/'), dir = at < 0 ? root : at === 0 ? '/' : p.slice(0, at);
+    return { root, dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
   },
-  format({ dir, root, base, name = '', ext = '' }) {
+  format(parts) {
+    if (parts === null || typeof parts !== 'object') {
+      const e = new TypeError('The "pathObject" argument must be of type object. Received ' + (parts === null ? 'null' : typeof parts));
+      e.code = 'ERR_INVALID_ARG_TYPE';
+      throw e;
+    }
+    const { dir, root, base, name = '', ext = '' } = parts;
     const file = base || name + (ext && ext[0] !== '.' ? '.' + ext : ext);
     const folder = dir || root;
     return !folder ? file : folder === root ? folder + file : folder + '/' + file;
   },
 };
+path.toNamespacedPath = (p) => p;
 path.posix = path;
+Object.defineProperty(path, 'win32', { get() { throw new Error('path.win32 is not there: paths of scripts have slashes'); } });
 module.exports = path;

@@ -6,49 +6,52 @@ const querystring = require('querystring');
 const slashed = new Set(['http:', 'https:', 'ftp:', 'gopher:', 'file:', 'ws:', 'wss:']);
 const hostless = new Set(['javascript:']);
 
+const parts = ['protocol', 'slashes', 'auth', 'host', 'port', 'hostname', 'hash', 'search', 'query', 'pathname', 'path', 'href'];
+
 function Url() {
-  this.protocol = this.slashes = this.auth = this.host = this.port = this.hostname = this.hash =
-    this.search = this.query = this.pathname = this.path = this.href = null;
+  for (const name of parts) this[name] = null;
 }
 
 // unwise are characters that the old parser escapes in what follows the host.
 const unwise = /[\t\n\r "'<>\\^`{|}]/g;
 const escaped = (s) => s.replace(unwise, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0'));
 
-function badHost(text) {
-  const e = new TypeError('Invalid URL');
-  e.code = 'ERR_INVALID_URL';
-  e.input = text;
+function wrongType(name, expected, value) {
+  const e = new TypeError('The "' + name + '" argument must be ' + expected + '. Received ' + (value === null ? 'null' : typeof value));
+  e.code = 'ERR_INVALID_ARG_TYPE';
   return e;
 }
 
 // takeHost parses user:password@host:port, the rest begins with / ? or #.
-function takeHost(u, rest, text) {
+function takeHost(u, rest) {
   const end = rest.search(/[/?#]/), authority = end < 0 ? rest : rest.slice(0, end), at = authority.lastIndexOf('@');
   let host = authority;
   if (at >= 0) {
     u.auth = decodeURIComponent(authority.slice(0, at));
     host = authority.slice(at + 1);
   }
+  let tail = end < 0 ? '' : rest.slice(end);
+  const stop = host.search(/[\t\n\r "%';<>\\^`{|}]/);
+  if (stop >= 0) {
+    tail = host.slice(stop) + tail;
+    host = host.slice(0, stop);
+  }
   const port = /:(\d*)$/.exec(host);
   if (port && !(host[0] === '[' && !host.includes(']:'))) {
     if (port[1]) u.port = port[1];
     host = host.slice(0, port.index);
   }
-  if (/[\s<>^|%"\\`{}]/.test(host)) throw badHost(text);
   host = host.toLowerCase();
   if (host && host[0] !== '[' && /[^\x00-\x7f]/.test(host)) host = new URL('http://' + host).hostname;
   u.hostname = host[0] === '[' ? host.slice(1, -1) : host;
   u.host = host + (u.port ? ':' + u.port : '');
-  return end < 0 ? '' : rest.slice(end);
+  return tail;
 }
 
 function parse(text, parseQuery = false, slashesDenoteHost = false) {
   if (text instanceof Url) return text;
   if (typeof text !== 'string') {
-    const e = new TypeError('The "url" argument must be of type string. Received ' + (text === null ? 'null' : typeof text));
-    e.code = 'ERR_INVALID_ARG_TYPE';
-    throw e;
+    throw wrongType('url', 'of type string', text);
   }
   const u = new Url();
   let rest = text.trim();
@@ -62,8 +65,8 @@ function parse(text, parseQuery = false, slashesDenoteHost = false) {
   const double = rest.startsWith('//') && (protocol || slashesDenoteHost || /^\/\/[^@/]+@[^@/]+/.test(rest));
   if (double && !(u.protocol && hostless.has(u.protocol))) {
     u.slashes = true;
-    rest = takeHost(u, rest.slice(2), text);
-  }
+    rest = takeHost(u, rest.slice(2));
+  } else if (protocol && !slashed.has(u.protocol) && !hostless.has(u.protocol)) rest = takeHost(u, rest);
   if (!hostless.has(u.protocol)) rest = escaped(rest);
   const hash = rest.indexOf('#');
   if (hash >= 0) {
@@ -94,7 +97,7 @@ function formatURL(u, { auth = true, fragment = true, search = true } = {}) {
 
 function format(u, options) {
   if (typeof u === 'string') u = parse(u);
-  else if (u === null || typeof u !== 'object') throw new TypeError('The "urlObject" argument must be one of type object or string');
+  else if (u === null || typeof u !== 'object') throw wrongType('urlObject', 'one of type object or string', u);
   if (u instanceof URL) return formatURL(u, options);
   let protocol = u.protocol || '', pathname = u.pathname || '', hash = u.hash || '', host = '', search = u.search || '';
   const auth = u.auth ? encodeURIComponent(u.auth).replace(/%3A/i, ':') + '@' : '';
@@ -105,7 +108,7 @@ function format(u, options) {
     if (query) search = '?' + query;
   }
   if (protocol && !protocol.endsWith(':')) protocol += ':';
-  if (u.slashes || ((!protocol || slashed.has(protocol)) && host)) {
+  if (u.slashes || slashed.has(protocol)) {
     if (u.slashes || host) {
       if (pathname && pathname[0] !== '/') pathname = '/' + pathname;
       host = '//' + host;
@@ -120,7 +123,6 @@ function format(u, options) {
 function resolve(from, to) {
   const base = parse(from, false, true), link = parse(to, false, true);
   if (link.protocol && (link.protocol !== base.protocol || link.slashes || !slashed.has(link.protocol))) {
-    if (slashed.has(link.protocol) && link.pathname) link.pathname = dots(link.pathname, true);
     return format(link);
   }
   const out = Object.assign(new Url(), base, { hash: link.hash });

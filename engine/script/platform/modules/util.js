@@ -25,7 +25,10 @@ const formatWithOptions = (options, ...values) => native.format(options, ...valu
 
 function promisify(f) {
   if (typeof f !== 'function') throw fault('original', 'of type function', f);
-  if (f[custom]) return f[custom];
+  if (f[custom]) {
+    if (typeof f[custom] !== 'function') throw fault('util.promisify.custom', 'of type function', f[custom]);
+    return f[custom];
+  }
   function promised(...args) {
     return new Promise((resolve, reject) => {
       f.call(this, ...args, (err, ...values) => (err ? reject(err) : resolve(values[0])));
@@ -46,7 +49,7 @@ function callbackify(f) {
       (value) => setImmediate(() => done.call(this, null, value)),
       (err) => setImmediate(() => {
         if (!err) {
-          const why = new Error('Promise was rejected with a falsy value');
+          const why = new Error('Promise was rejected with falsy value');
           why.reason = err;
           why.code = 'ERR_FALSY_VALUE_REJECTION';
           err = why;

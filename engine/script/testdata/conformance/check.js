@@ -58,3 +58,4 @@ function probe(run) {
 }
 
 exports.probe = probe;
+exports.show = show;

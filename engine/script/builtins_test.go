@@ -1,0 +1,90 @@
+package script
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What a built-in module or Intl does not have is refused with words that name
+// it and say what to do.
+func TestMissingIsNamed(t *testing.T) {
+	for code, want := range map[string]string{
+		`require('moment')().tz('UTC')`:                                "moment: tz is not there in the moment of restsrv; install the package moment",
+		`require('moment').tz('UTC')`:                                  "moment: tz is not there",
+		`require('moment')().locale('de')`:                             "moment: the locale de is not there",
+		`require('moment').locale('de')`:                               "moment: the locale de is not there",
+		`require('moment').utc('2024-W05')`:                            "moment: reading weeks such as 2024-W05",
+		`require('moment').utc('2024', 'GGGG')`:                        "moment: reading the token GGGG",
+		`require('moment')().format('N')`:                              "moment: the token N",
+		`require('moment').duration({from: 1, to: 2})`:                 "moment: a duration of from and to",
+		`require('moment').duration(1).locale('de')`:                   "moment: the locale de",
+		`new Intl.NumberFormat('en', {style: 'unit', unit: 'liter'})`:  `Intl: style "unit" is not supported`,
+		`new Intl.NumberFormat('en', {notation: 'compact'})`:           `Intl: notation "compact" is not supported`,
+		`(1).toLocaleString('en', {notation: 'compact'})`:              `Intl: notation "compact" is not supported`,
+		`new Intl.NumberFormat('en', {roundingMode: 'ceil'})`:          `Intl: roundingMode "ceil" is not supported`,
+		`new Intl.NumberFormat().formatRange(1, 2)`:                    "Intl: formatRange is not supported",
+		`new Intl.DateTimeFormat('en', {era: 'short'})`:                "Intl: era is not supported",
+		`new Intl.DateTimeFormat('en', {calendar: 'buddhist'})`:        `Intl: calendar "buddhist" is not supported`,
+		`new Intl.DateTimeFormat('en', {timeZoneName: 'longGeneric'})`: `Intl: timeZoneName "longGeneric" is not supported`,
+		`new Intl.RelativeTimeFormat('en', {style: 'narrow'})`:         `Intl: style "narrow" of RelativeTimeFormat`,
+		`new Intl.Collator('en', {caseFirst: 'upper'})`:                `Intl: caseFirst "upper" is not supported`,
+		`new Intl.Segmenter('en')`:                                     "Intl: Intl.Segmenter is not supported",
+		`require('url').fileURLToPath('file:///x')`:                    "scripts reach no files; use fileStorage",
+		`require('fs')`:                         `cannot find module "fs": scripts reach no files of the machine; use fileStorage`,
+		`require('node:https')`:                 `cannot find module "https": scripts open no connections of their own; use the global fetch`,
+		`require('stream')`:                     `cannot find module "stream": there are no streams`,
+		`require('path').win32`:                 "path.win32 is not there",
+		`Atomics.wait(new Int32Array(1), 0, 0)`: "a script must not block",
+		`(() => { try { require('fs') } catch { } return require('fs') })()`: `cannot find module "fs"`,
+		`[].values().take(-1)`:                   "take takes a number from 0 on",
+		`Error.captureStackTrace(1)`:             "Error.captureStackTrace takes an object",
+		`Atomics.add(new Float64Array(1), 0, 1)`: "Atomics takes an array of integers",
+		`Object.groupBy([1])`:                    "groupBy takes a function",
+		`new Iterator()`:                         "Iterator is there to be extended",
+		`(() => { const b = new ArrayBuffer(1); b.transfer(); b.transfer() })()`: "the buffer was transferred already",
+	} {
+		a := newApp(t, Limits{}, false)
+		got := get(t, a.load("module.exports = {'GET /': () => { try { "+code+" } catch (e) { return e.message } }}"))
+		if !strings.Contains(strings.ReplaceAll(got, `\"`, `"`), want) {
+			t.Errorf("%s: got %s, want %s", code, got, want)
+		}
+	}
+}
+
+// A VM makes what its scripts name, and nothing else.
+func TestPolyfillsAreMadeOnDemand(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load(`const name = (a, b) => a + b;
+module.exports = {'GET /': () => [name('Weak', 'Ref'), name('Ato', 'mics'), name('It', 'erator')].map((n) => typeof global[n])}`)
+	expect(t, get(t, g), jsonType+`["undefined","undefined","undefined"]`)
+	g = a.load(`module.exports = {'GET /': () => [typeof WeakRef, typeof Atomics, typeof Iterator, typeof Intl.NumberFormat]}`)
+	expect(t, get(t, g), jsonType+`["function","object","function","function"]`)
+}
+
+// Built-ins that a file adds are there for the files that it requires, and
+// loops over properties do not see them.
+func TestPolyfillsAreHidden(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load(`module.exports = {'GET /': () => {
+	const seen = [];
+	for (const k in [1].values()) seen.push(k);
+	for (const k in {}) seen.push(k);
+	for (const k in Promise) seen.push(k);
+	const stack = {}; Error.captureStackTrace(stack);
+	for (const k in stack) seen.push(k);
+	return [seen, ({}).__lookupGetter__('x') === undefined, typeof Promise.withResolvers, Object.keys(Iterator.prototype)];
+}}`)
+	expect(t, get(t, g), jsonType+`[[],true,"function",[]]`)
+}
+
+// A WeakRef keeps nothing alive, and what is alive stays.
+func TestWeakRef(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load(`const kept = {n: 1}, refs = [new WeakRef(kept), new WeakRef({n: 2})];
+module.exports = {'GET /': () => [kept.n, ...refs.map((r) => r.deref()?.n ?? 'gone')]}`)
+	eventually(t, "the object is collected", func() bool {
+		runtime.GC()
+		return get(t, g) == jsonType+`[1,1,"gone"]`
+	})
+}

@@ -1,0 +1,153 @@
+package script
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/script/platform"
+)
+
+// builtin returns the exports of a module that restsrv has itself, nil for a
+// name that it has none of.
+func (h *host) builtin(name string) goja.Value { return h.world().Module(name) }
+
+// ourModule is what restsrv lends scripts under its own name.
+const ourModule = "restsrv"
+
+// nodeNames are the modules that Node.js itself has, and no package replaces.
+const nodeNames = " assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https " +
+	"inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib "
+
+func isNode(name string) bool {
+	first, _, _ := strings.Cut(name, "/")
+	return strings.HasPrefix(name, "node:") || strings.Contains(nodeNames, " "+first+" ")
+}
+
+// reserved reports whether a name is a built-in module even where a package of
+// that name is installed: those of Node.js, ours, and the ancestor's, which
+// cannot run here.
+func reserved(name string) bool {
+	if !platform.HasModule(name) {
+		return false
+	}
+	first, _, more := strings.Cut(name, "/")
+	return name == ourModule || isNode(name) || first == "@iondv" || more && (first == "core" || first == "modules" || first == "lib")
+}
+
+func relative(name string) bool {
+	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || name == "." || name == ".."
+}
+
+// find returns the file that a file means by a name. It returns neither file
+// nor error for a built-in module, whose name may be another one.
+func (f *files) find(name string, from *source) (*source, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.HasPrefix(name, "#") {
+		s, other, err := f.ownImport(name, from)
+		if s != nil || err != nil {
+			return s, "", err
+		}
+		name = other
+	}
+	if relative(name) {
+		s, err := f.file(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name)), name, from.file)
+		return s, "", err
+	}
+	if reserved(name) {
+		return nil, name, nil
+	}
+	if f.rt.nodeModules {
+		if s, err := f.inPackages(name, from); s != nil || err != nil {
+			return s, "", err
+		}
+	}
+	if platform.HasModule(name) {
+		return nil, name, nil
+	}
+	if filepath.IsLocal(filepath.FromSlash(name)) {
+		for _, path := range f.rt.ofApplication(name) {
+			if f.lookup(path) != "" {
+				s, err := f.file(path, name, from.file)
+				return s, "", err
+			}
+		}
+	}
+	return nil, "", &LoadError{File: from.file, Message: f.unknown(name, from)}
+}
+
+// ofApplication returns the paths within the application directory that a name
+// may mean.
+func (r *Runtime) ofApplication(name string) []string {
+	paths := []string{filepath.Join(r.root, filepath.FromSlash(name))}
+	if r.namespace != "" {
+		if rest, ok := strings.CutPrefix(name, "applications/"+r.namespace+"/"); ok {
+			paths = append([]string{filepath.Join(r.root, filepath.FromSlash(rest))}, paths...)
+		}
+	}
+	return paths
+}
+
+const notFound = "cannot find module "
+
+// unknown says what was tried for a name, and what may have been meant.
+func (f *files) unknown(name string, from *source) string {
+	if isNode(name) {
+		return notFound + quoted(name) + ": it is a module of Node.js that scripts here do not have"
+	}
+	text := notFound + quoted(name) + ": it is no built-in module"
+	if near := jsonfile.Nearest(name, platform.ModuleNames()); near != "" {
+		text += " (the nearest is " + quoted(near) + ")"
+	}
+	switch {
+	case !filepath.IsLocal(filepath.FromSlash(name)):
+		text += ", and it is no path within the application directory"
+	default:
+		text += ", and the application directory has no such file (" + strings.Join(suffixes, " ") + " and index files were tried)"
+	}
+	switch {
+	case f.rt.nodeModules:
+		text += ", nor is there such a package in node_modules"
+	case f.installed(name, from):
+		text += `; the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in deploy.json changes that`
+	}
+	if isFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) || f.lookup(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) != "" {
+		text += "; a file beside the one that asks is " + quoted("./"+name)
+	}
+	return text
+}
+
+// installed reports whether a package is in node_modules.
+func (f *files) installed(name string, from *source) bool {
+	pkg, _, ok := splitPackage(name)
+	if !ok {
+		return false
+	}
+	for _, dir := range f.above(filepath.Dir(from.path)) {
+		if f.isFile(filepath.Join(dir, nodeModules, filepath.FromSlash(pkg), manifest)) {
+			return true
+		}
+	}
+	return false
+}
+
+// defaultExport returns what a module exports by default when it is one that
+// was written with export, else all its exports.
+func (h *host) defaultExport(exports goja.Value) (goja.Value, error) {
+	o, ok := exports.(*goja.Object)
+	if !ok {
+		return exports, nil
+	}
+	marked, err := h.get(o, "__esModule")
+	if err != nil || !marked.ToBoolean() {
+		return exports, err
+	}
+	v, err := h.get(o, "default")
+	if err != nil || goja.IsUndefined(v) {
+		return exports, err
+	}
+	return v, nil
+}

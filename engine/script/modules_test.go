@@ -1,0 +1,237 @@
+package script
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tree writes files; the names stand before the texts.
+func (a *app) tree(files ...string) {
+	for i := 0; i < len(files); i += 2 {
+		a.write(files[i], files[i+1])
+	}
+}
+
+// answers loads svc.EXT and expects what GET / answers.
+func (a *app) answers(file, want string) {
+	a.t.Helper()
+	g, err := a.rt.Load(a.service(file))
+	if err != nil {
+		a.t.Errorf("%s: %v", file, err)
+		return
+	}
+	defer g.Close()
+	expect(a.t, get(a.t, g), jsonType+want)
+}
+
+func TestModuleForms(t *testing.T) {
+	for name, c := range map[string][3]string{
+		"table":           {"svc.mjs", "export default {'GET /': async (req) => ({a: 1})};", `{"a":1}`},
+		"class":           {"svc.ts", "import {Service} from 'restsrv';\nexport default class extends Service {\n  _route(router: any) { this.addHandler(router, '/', 'GET', async () => ({a: 2})); }\n}", `{"a":2}`},
+		"class in .js":    {"svc.js", "import {Service} from 'restsrv';\nexport default class S extends Service {\n  _route(r) { this.addHandler(r, '/', 'GET', this.get) }\n  get() { return {a: 3} }\n}", `{"a":3}`},
+		"ancestor's base": {"svc.ts", "import Service from 'modules/rest/lib/interfaces/Service';\nexport default class extends Service {\n  _route(r) { this.addHandler(r, '/', 'GET', async () => ({a: 4})) }\n}", `{"a":4}`},
+		"named exports":   {"svc.mjs", "const get = () => 5;\nexport {get as 'GET /'};", `5`},
+		"export =":        {"svc.ts", "const table = {'GET /': (): number => 6};\nexport = table;", `6`},
+		"CommonJS .cts":   {"svc.cts", "const n: number = 7;\nmodule.exports = {'GET /': () => n};", `7`},
+		"CommonJS .cjs":   {"svc.cjs", "module.exports = {'GET /': () => 8};", `8`},
+		"hashbang":        {"svc.mts", "#!/usr/bin/env restsrv\nexport default {'GET /': () => 9 as number};", `9`},
+		"for await": {"svc.js", `async function* numbers() { yield 1; yield Promise.resolve(2); }
+			module.exports = {'GET /': async () => { const all = []; for await (const n of numbers()) all.push(n); return all; }}`, `[1,2]`},
+		"import()": {"svc.js", "module.exports = {'GET /': async () => (await import('./lib.mjs')).default}", `"lib"`},
+		"JSON":     {"svc.ts", "import words, {second} from './words.json' with {type: 'json'};\nexport default {'GET /': () => [words.first, second]};", `["one","two"]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newApp(t, Limits{}, false)
+			a.tree("lib.mjs", "export default 'lib'", "words.json", `{"first": "one", "second": "two"}`, c[0], c[1])
+			a.answers(c[0], c[2])
+		})
+	}
+}
+
+func TestImports(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.rt.namespace = "demo"
+	a.tree(
+		"deep/svc.ts", `import def, {n, up} from './esm.mjs';
+			import * as all from './esm.mjs';
+			import cjs, {part} from './common.cjs';
+			import {typed} from './typed.js';
+			import folder from '../folder';
+			import own from 'applications/demo/lib/own';
+			import bare from 'lib/own';
+			import {join} from 'path';
+			import './effect.js';
+			import {even} from './even.mjs';
+			up();
+			export default {'GET /': () => [def, n, all.n, cjs.whole, part, typed, folder, own, bare, join('a', 'b'), (global as any).effect, even(10),
+				require.resolve('./typed.js'), require.resolve('path'), import.meta.filename]};`,
+		"deep/esm.mjs", "export let n = 1; export function up() { n++ } export default 'def';",
+		"deep/common.cjs", "exports.whole = true; exports.part = 'p';",
+		"deep/typed.ts", "export const typed: string = 't';",
+		"deep/effect.js", "global.effect = 'e';",
+		"deep/even.mjs", "import {odd} from './odd.mjs'; export const even = (n) => n === 0 || odd(n - 1);",
+		"deep/odd.mjs", "import {even} from './even.mjs'; export const odd = (n) => n !== 0 && even(n - 1);",
+		"folder/package.json", `{"main": "lib/start"}`, "folder/lib/start.mts", "export default 'f' as string;",
+		"lib/own.js", "module.exports = 'own';",
+	)
+	a.answers("deep/svc", `["def",2,2,true,"p","t","f","own","own","a/b","e",true,"deep/typed.ts","path","deep/svc.ts"]`)
+}
+
+const inModules = "node_modules/"
+
+func TestNodeModules(t *testing.T) {
+	a := startApp(t, Config{NodeModules: true})
+	a.tree(
+		inModules+"main/package.json", `{"main": "./lib"}`, inModules+"main/lib/index.js", "exports.name = __filename;",
+		inModules+"plain/index.js", "module.exports = 'plain'",
+		inModules+"plain/sub/x.js", "module.exports = require('../index.js') + ' sub ' + require('plain')",
+		inModules+"@scope/pkg/package.json", `{"name": "@scope/pkg", "exports": {".": {"types": "./x.d.ts", "import": "./e.mjs", "require": "./c.cjs"}, "./only": {"import": "./e.mjs"},
+			"./deep/*": "./src/*.js", "./deep/secret/*": null, "./self": "./self.cjs"}, "imports": {"#inner": {"node": "./src/inner.js", "default": "./no.js"}, "#path": "path"}}`,
+		inModules+"@scope/pkg/e.mjs", "export default 'e'", inModules+"@scope/pkg/c.cjs", "module.exports = 'c' + require('#inner') + require('#path').sep",
+		inModules+"@scope/pkg/src/inner.js", "module.exports = 'inner'", inModules+"@scope/pkg/src/a.js", "module.exports = 'a'",
+		inModules+"@scope/pkg/self.cjs", "module.exports = require('@scope/pkg')",
+		inModules+"outer/package.json", `{"exports": "./o.mjs", "type": "module"}`,
+		inModules+"outer/o.mjs", "import inner from 'inner'; export const x = inner; export default 'o';",
+		inModules+"outer/node_modules/inner/index.js", "module.exports = 'nested'", inModules+"inner/index.js", "module.exports = 'top'",
+		inModules+"path/index.js", "module.exports = 'not this'",
+		"store/linked/index.js", "module.exports = __filename",
+		"services/svc.ts", `import {x} from 'outer'; import only from '@scope/pkg/only'; import a from '@scope/pkg/deep/a';
+			export default {'GET /': () => [require('main').name, require('plain'), require('plain/sub/x'), require('@scope/pkg'), only, a, require('@scope/pkg/self'), x, require('inner'),
+				typeof require('path').join, require('linked')]}`,
+	)
+	if err := os.Symlink("../store/linked", filepath.Join(a.dir, "node_modules", "linked")); err != nil {
+		t.Fatal(err)
+	}
+	a.answers("services/svc.ts", `["node_modules/main/lib/index.js","plain","plain sub plain","cinner/","e","a","cinner/","nested","top","function","store/linked/index.js"]`)
+}
+
+func TestModuleFaults(t *testing.T) {
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "index.js"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct{ text, on, off string }{
+		{"require('lodahs')", `svc.js:1:8: Error: cannot find module "lodahs": it is no built-in module, and the application directory has no such file (.js .json .mjs .cjs .ts .mts .cts and index files were tried), nor is there such a package in node_modules`,
+			"were tried)"},
+		{"require('pkg')", "", `svc.js:1:8: Error: cannot find module "pkg": it is no built-in module, and the application directory has no such file (.js .json .mjs .cjs .ts .mts .cts and index files were tried); the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in deploy.json changes that`},
+		{"require('restsv')", `(the nearest is "restsrv")`, `(the nearest is "restsrv")`},
+		{"require('child_process')", `"child_process": scripts start no processes`, ""},
+		{"require('other')", `; a file beside the one that asks is "./other"`, ""},
+		{"require('/etc/passwd')", "it is no path within the application directory", ""},
+		{"require('./none')", `there is no file "./none" (.js .json .mjs .cjs .ts .mts .cts and an index file in a folder of that name were tried)`, ""},
+		{"require('exp')", `the package of "exp" names "./gone.js", which is none of its files`, ""},
+		{"require('exp/no')", `the package of "exp/no" exports no "./no"`, ""},
+		{"require('exp/up')", `names "./../pkg/index.js", which is none of its files`, ""},
+		{"require('leads')", `"leads" leads outside the application directory`, ""},
+		{"require('broken')", "node_modules/broken/package.json:1:2: malformed JSON", ""},
+		{"require('#x')", `no package.json above says what "#x" is`, ""},
+		{"require('bad')", "node_modules/bad/index.mjs:2:9: syntax error", ""},
+		{"require.cache", "require.cache is not supported", "require.cache is not supported"},
+		{"require('./mod.mjs')", "mod.mjs:2:7: Error: x", "mod.mjs:2:7: Error: x"},
+	}
+	for _, on := range []bool{true, false} {
+		a := startApp(t, Config{NodeModules: on})
+		a.tree(inModules+"pkg/package.json", "{}", inModules+"pkg/index.js", "", "scripts/other.js", "", "scripts/mod.mjs", "export {};\nthrow new Error('x')",
+			inModules+"exp/package.json", `{"exports": {".": "./gone.js", "./up": "./../pkg/index.js"}}`,
+			inModules+"broken/package.json", `{`, inModules+"bad/package.json", `{"exports": {"import": "./index.mjs"}}`, inModules+"bad/index.mjs", "export {};\nlet x = ;")
+		if err := os.Symlink(outside, filepath.Join(a.dir, "node_modules", "leads")); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			want := c.on
+			if !on {
+				want = c.off
+			}
+			if want == "" {
+				continue
+			}
+			a.write("scripts/svc.js", c.text)
+			_, err := a.rt.Load(a.service("scripts/svc.js"))
+			var e *LoadError
+			if !errors.As(err, &e) {
+				t.Errorf("%s (%v): got %v", c.text, on, err)
+				continue
+			}
+			expectIn(t, e.Error(), want)
+			if strings.Contains(e.Error(), a.dir) {
+				t.Errorf("the error names the machine's path: %v", err)
+			}
+		}
+	}
+}
+
+// TestModulesThatAppear loads again when something is there that was missing.
+func TestModulesThatAppear(t *testing.T) {
+	for name, c := range map[string]struct{ text, file, content string }{
+		"file":        {"require('./lib')", "lib.cts", ""},
+		"imported":    {"import './lib.js'", "lib.ts", ""},
+		"folder":      {"require('./lib')", "lib/index.mts", ""},
+		"main":        {"require('./lib')", "lib/package.json", `{"main": "../other"}`},
+		"package":     {"require('pkg')", inModules + "pkg/package.json", `{"main": "m.js"}`},
+		"bare folder": {"require('pkg')", inModules + "pkg/index.js", ""},
+		"exported":    {"require('exp/x')", inModules + "exp/x.js", ""},
+		"exports":     {"require('exp/y')", inModules + "exp/package.json", `{"exports": {"./y": "./m.js"}}`},
+		"above":       {"require('lib/own')", "lib/own.mjs", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := startApp(t, Config{NodeModules: true})
+			a.tree("other.js", "", inModules+"exp/package.json", `{"exports": {"./x": "./x.js"}}`, inModules+"exp/m.js", "", "svc.js",
+				"try { "+c.text+" } catch {}\nmodule.exports = {'GET /': () => 1}")
+			if strings.HasPrefix(c.text, "import") {
+				a.write("svc.js", c.text)
+				_, err := a.rt.Load(a.service("svc.js"))
+				var failed *failedLoad
+				if !errors.As(err, &failed) || !newPathSet([]string{filepath.Join(a.dir, c.file)}).any(failed.files.paths()) {
+					t.Errorf("got %v", err)
+				}
+				return
+			}
+			g, err := a.rt.Load(a.service("svc.js"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer g.Close()
+			if g.files.stale() {
+				t.Error("stale from the beginning")
+			}
+			a.write(c.file, c.content)
+			if !newPathSet([]string{filepath.Join(a.dir, filepath.FromSlash(c.file))}).any(g.Files()) || !g.files.stale() {
+				t.Error("nobody looked for it")
+			}
+		})
+	}
+}
+
+func readFile(t *testing.T, a *app, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(a.dir, filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestBecomesTypeScript replaces a file by one of another extension.
+func TestBecomesTypeScript(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.tree("svc.js", "module.exports = {'GET /': () => require('./lib').n}", "lib.js", "exports.n = 1")
+	g, err := a.rt.Load(a.service("svc.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	expect(t, get(t, g), jsonType+"1")
+	for _, name := range []string{"svc", "lib"} {
+		if err := os.Remove(filepath.Join(a.dir, name+".js")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.tree("svc.ts", "import {n} from './lib.js';\nexport default {'GET /': (): number => n}", "lib.ts", "export const n: number = 2")
+	if !g.files.stale() {
+		t.Error("the files that went are not missed")
+	}
+	a.answers("svc.js", "2")
+}

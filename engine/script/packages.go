@@ -1,0 +1,247 @@
+package script
+
+import (
+	"path/filepath"
+	"strings"
+
+	"restsrv/engine"
+)
+
+const (
+	nodeModules = "node_modules"
+	manifest    = "package.json"
+)
+
+// conditions are what packages may make their exports depend on, in two rounds:
+// many have one file for require and one for import, and the former is as good
+// and needs no compiler.
+var conditions = []map[string]bool{
+	{"require": true, "node": true, "default": true, "module-sync": true},
+	{"import": true, "node": true, "default": true, "module-sync": true},
+}
+
+// splitPackage takes the name of a package, with its scope, off a path within
+// it; ok is false for what cannot be the name of one.
+func splitPackage(name string) (pkg, sub string, ok bool) {
+	parts := strings.SplitN(name, "/", 3)
+	n := 1
+	if strings.HasPrefix(name, "@") {
+		n = 2
+	}
+	if len(parts) < n || parts[n-1] == "" || strings.HasPrefix(parts[0], ".") || strings.ContainsAny(name, "\\%") {
+		return "", "", false
+	}
+	pkg = strings.Join(parts[:n], "/")
+	return pkg, strings.TrimPrefix(name[len(pkg):], "/"), true
+}
+
+// inPackages looks for a package from the folder of a file up to the
+// application directory; nil for none.
+func (f *files) inPackages(name string, from *source) (*source, error) {
+	pkg, sub, ok := splitPackage(name)
+	if !ok {
+		return nil, nil
+	}
+	if dir, own := f.scope(from); own != nil {
+		if called, _ := own.Get("name"); called == pkg {
+			if exports, ok := own.Get("exports"); ok {
+				return f.exported(exportsOf{dir, exports, name}, dotted(sub), from)
+			}
+		}
+	}
+	for _, dir := range f.above(filepath.Dir(from.path)) {
+		if filepath.Base(dir) == nodeModules {
+			continue
+		}
+		s, err := f.inPackage(filepath.Join(dir, nodeModules, filepath.FromSlash(pkg)), sub, name, from)
+		if s != nil || err != nil {
+			return s, err
+		}
+	}
+	return nil, nil
+}
+
+// above lists a folder and those above it, up to the application directory.
+func (f *files) above(dir string) []string {
+	var all []string
+	for inside(f.rt.root, dir) {
+		all = append(all, dir)
+		if dir == f.rt.root {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return all
+}
+
+// inPackage finds a file of the package in a folder; nil when there is none.
+func (f *files) inPackage(dir, sub, name string, from *source) (*source, error) {
+	fields, err := f.manifest(dir, from)
+	if err != nil {
+		return nil, err
+	}
+	if exports, ok := fields.Get("exports"); ok && exports != nil {
+		return f.exported(exportsOf{dir, exports, name}, dotted(sub), from)
+	}
+	path := f.lookup(filepath.Join(dir, filepath.FromSlash(sub)))
+	if path == "" {
+		return nil, nil
+	}
+	return f.keep(path, name, from)
+}
+
+func dotted(sub string) string {
+	if sub == "" {
+		return "."
+	}
+	return "./" + sub
+}
+
+func (f *files) keep(path, name string, from *source) (*source, error) {
+	if s := f.found[path]; s != nil {
+		return s, nil
+	}
+	s, err := f.read(path, name, from.file)
+	if err == nil {
+		f.found[path] = s
+	}
+	return s, err
+}
+
+// manifest reads the package.json of a folder; nil when it has none.
+func (f *files) manifest(dir string, from *source) (engine.Fields, error) {
+	path := filepath.Join(dir, manifest)
+	if !f.isFile(path) {
+		return nil, nil
+	}
+	s, err := f.keep(path, path, from)
+	if err != nil {
+		return nil, err
+	}
+	fields, _ := s.data.(engine.Fields)
+	return fields, nil
+}
+
+// mainOf returns what the package.json of a folder names as its main file, as
+// an absolute path; "" for nothing.
+func (f *files) mainOf(dir string) string {
+	fields, err := f.manifest(dir, &source{})
+	if err != nil {
+		return ""
+	}
+	v, _ := fields.Get("main")
+	main, _ := v.(string)
+	if main = filepath.FromSlash(main); main == "" || !filepath.IsLocal(main) {
+		return ""
+	}
+	return filepath.Join(dir, main)
+}
+
+// scope returns the package that a file belongs to, nil for none.
+func (f *files) scope(of *source) (dir string, fields engine.Fields) {
+	for _, dir := range f.above(filepath.Dir(of.path)) {
+		if filepath.Base(dir) == nodeModules {
+			break
+		}
+		if fields, err := f.manifest(dir, of); err == nil && fields != nil {
+			return dir, fields
+		}
+	}
+	return "", nil
+}
+
+// ownImport finds what # and a name stand for within a package.
+func (f *files) ownImport(name string, from *source) (*source, string, error) {
+	dir, fields := f.scope(from)
+	imports, _ := fields.Get("imports")
+	for _, c := range conditions {
+		target, ok := targetOf(imports, name, c)
+		switch {
+		case !ok:
+			continue
+		case !strings.HasPrefix(target, "./"):
+			return nil, target, nil // another package, or a built-in module
+		}
+		s, err := f.target(exportsOf{dir, imports, name}, target, from)
+		return s, "", err
+	}
+	return nil, "", &LoadError{File: from.file, Message: "no package.json above says what " + quoted(name) + " is"}
+}
+
+// exportsOf is what a package says that it exports, to whom asks by a name.
+type exportsOf struct {
+	dir   string
+	field any
+	name  string
+}
+
+// exported finds the file that a package exports under a key such as "./sub".
+func (f *files) exported(e exportsOf, key string, from *source) (*source, error) {
+	field := e.field
+	if list, ok := field.(engine.Fields); !ok || len(list) > 0 && !strings.HasPrefix(list[0].Name, ".") {
+		field = engine.Fields{{Name: ".", Value: e.field}} // short for that
+	}
+	for _, c := range conditions {
+		if target, ok := targetOf(field, key, c); ok {
+			return f.target(e, target, from)
+		}
+	}
+	return nil, &LoadError{File: from.file, Message: "the package of " + quoted(e.name) + " exports no " + quoted(key)}
+}
+
+// target reads a file that a package names.
+func (f *files) target(e exportsOf, target string, from *source) (*source, error) {
+	local := filepath.FromSlash(strings.TrimPrefix(target, "./"))
+	path := filepath.Join(e.dir, local)
+	if !strings.HasPrefix(target, "./") || !filepath.IsLocal(local) || !f.isFile(path) {
+		return nil, &LoadError{File: from.file, Message: "the package of " + quoted(e.name) + " names " + quoted(target) + ", which is none of its files"}
+	}
+	return f.keep(path, e.name, from)
+}
+
+// targetOf returns what a field exports or imports says about a key: the entry
+// of that name, else the one with a star that fits most closely.
+func targetOf(field any, key string, conditions map[string]bool) (string, bool) {
+	entries, _ := field.(engine.Fields)
+	if v, ok := entries.Get(key); ok && !strings.Contains(key, "*") {
+		return choose(v, "", conditions)
+	}
+	best, star := -1, ""
+	for i, e := range entries {
+		before, after, ok := strings.Cut(e.Name, "*")
+		if !ok || len(key) < len(e.Name)-1 || !strings.HasPrefix(key, before) || !strings.HasSuffix(key, after) {
+			continue
+		}
+		if best < 0 || len(before) > strings.Index(entries[best].Name, "*") {
+			best, star = i, key[len(before):len(key)-len(after)]
+		}
+	}
+	if best < 0 {
+		return "", false
+	}
+	return choose(entries[best].Value, star, conditions)
+}
+
+// choose follows conditions to a file.
+func choose(v any, star string, conditions map[string]bool) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return strings.ReplaceAll(v, "*", star), true
+	case []any:
+		for _, one := range v {
+			if target, ok := choose(one, star, conditions); ok {
+				return target, true
+			}
+		}
+	case engine.Fields:
+		for _, e := range v {
+			if !conditions[e.Name] {
+				continue
+			}
+			if target, ok := choose(e.Value, star, conditions); ok {
+				return target, true
+			}
+		}
+	}
+	return "", false
+}

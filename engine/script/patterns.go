@@ -1,0 +1,160 @@
+package script
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+
+	"restsrv/engine/script/transpile"
+)
+
+// patternNames finds the texts that may make a regular expression of text.
+var patternNames = regexp.MustCompile(`\bRegExp\b`)
+
+// patternFlags are those that the engine does not know; it refuses them.
+const patternFlags = "dv"
+
+// explained adds to a message of the engine what it leaves open.
+func explained(message string) string {
+	flags, ok := strings.CutPrefix(message, "Invalid flags supplied to RegExp constructor ")
+	if ok && strings.ContainsAny(flags, patternFlags) {
+		return message + ": the flags d and v of regular expressions are not supported"
+	}
+	return message
+}
+
+// rewritePatterns mends the regular expressions of a program that the engine
+// would get wrong.
+func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, err error) {
+	if !transpile.MayBeWrong(text) {
+		return 0, nil
+	}
+	rewrite(reflect.ValueOf(prg.Body), func(e ast.Expression) ast.Expression {
+		p, ok := e.(*ast.RegExpLiteral)
+		if !ok || err != nil {
+			return nil
+		}
+		written := p.Pattern
+		if p.Pattern, err = transpile.Pattern(written, p.Flags); err != nil {
+			at = p.Idx
+		} else if p.Pattern != written {
+			if s.patterns == nil {
+				s.patterns = map[string]string{}
+			}
+			s.patterns[p.Pattern] = written
+		}
+		return nil
+	})
+	return at, err
+}
+
+// maxPatterns bounds how many patterns of a VM are remembered as they were
+// written; those beyond show the classes that they were turned into.
+const maxPatterns = 1000
+
+// patterns is what one VM knows of regular expressions.
+type patterns struct {
+	written map[string]string // by what they were turned into
+	shown   bool
+}
+
+// remember lets the property source of regular expressions show what was
+// written.
+func (h *host) remember(turned, written string) {
+	if len(h.patterns.written) >= maxPatterns {
+		return
+	}
+	if h.patterns.written == nil {
+		h.patterns.written = map[string]string{}
+	}
+	h.patterns.written[turned] = written
+	if h.patterns.shown {
+		return
+	}
+	h.patterns.shown = true
+	proto := h.prototype("RegExp")
+	original := h.getter(proto, "source")
+	getter := h.native("get source", func(call goja.FunctionCall) goja.Value {
+		v, err := original(call.This)
+		if err != nil {
+			panic(rethrow(err))
+		}
+		if written, ok := h.patterns.written[v.String()]; ok {
+			return h.js.ToValue(written)
+		}
+		return v
+	})
+	_ = proto.DefineAccessorProperty("source", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	h.method(proto, "toString", func(call goja.FunctionCall) goja.Value {
+		o := call.This.ToObject(h.js)
+		return h.js.ToValue("/" + o.Get("source").String() + "/" + o.Get("flags").String())
+	})
+}
+
+// getter returns the function behind an accessor.
+func (h *host) getter(o *goja.Object, name string) goja.Callable {
+	describe, _ := goja.AssertFunction(h.js.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
+	d, err := describe(goja.Undefined(), o, h.js.ToValue(name))
+	must(err)
+	f, _ := goja.AssertFunction(d.(*goja.Object).Get("get"))
+	return f
+}
+
+// knowPatterns is for the regular expressions of a file that is about to run.
+func (h *host) knowPatterns(src *source) {
+	for turned, written := range src.patterns {
+		h.remember(turned, written)
+	}
+}
+
+// guardPatterns replaces RegExp by one that mends what it is given.
+func (h *host) guardPatterns() {
+	global := h.js.GlobalObject()
+	original := global.Get("RegExp").(*goja.Object)
+	plain, _ := goja.AssertFunction(original)
+	construct, _ := goja.AssertConstructor(original)
+	turn := func(args []goja.Value) []goja.Value {
+		if len(args) < 2 || !goja.IsString(args[0]) || !goja.IsString(args[1]) {
+			return args
+		}
+		written := args[0].String()
+		turned, err := transpile.Pattern(written, args[1].String())
+		if err != nil {
+			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue("Invalid regular expression: "+err.Error()))
+			must(e)
+			panic(o)
+		}
+		if turned == written {
+			return args
+		}
+		h.remember(turned, written)
+		return append([]goja.Value{h.js.ToValue(turned)}, args[1:]...)
+	}
+	var wrapper *goja.Object
+	wrapper = h.js.ToValue(func(call goja.ConstructorCall) *goja.Object {
+		var v goja.Value
+		var err error
+		switch target := call.NewTarget; {
+		case target == nil:
+			v, err = plain(goja.Undefined(), turn(call.Arguments)...)
+		case target == wrapper:
+			v, err = construct(original, turn(call.Arguments)...)
+		default:
+			v, err = construct(target, turn(call.Arguments)...)
+		}
+		if err != nil {
+			panic(rethrow(err))
+		}
+		return v.(*goja.Object)
+	}).(*goja.Object)
+	proto := original.Get("prototype").(*goja.Object)
+	_ = wrapper.DefineDataProperty("prototype", proto, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	_ = wrapper.SetPrototype(original)
+	_ = wrapper.DefineDataProperty("name", h.js.ToValue("RegExp"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = proto.DefineDataProperty("constructor", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = global.DefineDataProperty("RegExp", wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
