@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"restsrv/builtin"
 	"restsrv/engine"
 	"restsrv/engine/deploy"
 	"restsrv/engine/script"
@@ -37,7 +35,8 @@ type server struct {
 	failed    bool     // the last reading of the application could not be served
 	missed    []string // what had changed by then
 
-	signIn func(engine.Authenticator) engine.Authenticator // of tests; nil for a server that serves
+	console *console                                        // while developing, else nil
+	signIn  func(engine.Authenticator) engine.Authenticator // of tests; nil for a server that serves
 }
 
 // ServeHTTP answers any request by the edition of the moment.
@@ -45,27 +44,19 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.current.Load().rest.ServeHTTP(w, r)
 }
 
-// known are the names that deploy.json may use.
-func known() deploy.Known {
-	var k deploy.Known
-	for name := range builtin.Modules() {
-		k.Builtins = append(k.Builtins, name)
-	}
-	sort.Strings(k.Builtins)
-	k.Components = []string{"accounts", "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
-		"metaRepo", "roleAccessManager", "securedDataRepo", "sessionHandler", "settings", "sysLog", "wsAuth"}
-	return k
-}
-
 // serve is the server from start to end, in the order of its parts.
 func serve(ctx context.Context, f flags, io stdio) (err error) {
-	s := &server{flags: f, io: io, log: slog.New(slog.NewTextHandler(io.Err, &slog.HandlerOptions{Level: f.log}))}
+	s := &server{flags: f, io: io}
+	s.log, s.console = newLog(f, io)
 	a, err := s.read(nil)
 	if err != nil {
 		return fmt.Errorf("the application cannot be served:\n%w", err)
 	}
 	c := a.config
 	s.started = c
+	if s.console != nil {
+		s.console.dir = c.Dir
+	}
 	s.db, err = openDatabase(ctx, c, s.database(c), opening{classes: a.meta.Classes(), server: true, log: s.log})
 	if err != nil {
 		return err
@@ -147,14 +138,6 @@ func (s *server) createObjects(ctx context.Context, a *app) error {
 		s.log.Info("objects created", "file", a.config.File, "count", n)
 	}
 	return err
-}
-
-// proves is who proves accounts.
-func (s *server) proves(a engine.Authenticator) engine.Authenticator {
-	if s.signIn == nil {
-		return a
-	}
-	return s.signIn(a)
 }
 
 // listen answers requests until ctx ends, then lets those under way finish.

@@ -35,6 +35,9 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 			r.passedOver("aggregate", f.Name)
 		}
 	}
+	if !slices.ContainsFunc(members, computes) {
+		return r.storedRows(call)
+	}
 	a, err := engine.ParseAggregation(c, members, r.h.v.gen.rt.now())
 	if err != nil {
 		return operation{}, err

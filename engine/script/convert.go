@@ -278,6 +278,12 @@ func (c *decoder) upload(o *goja.Object) *engine.Upload {
 		return nil
 	}
 	u := &engine.Upload{Content: bytes.NewReader(bytes.Clone(b))}
+	describeUpload(u, o)
+	return u
+}
+
+// describeUpload takes name, and mime or mimeType, of an object.
+func describeUpload(u *engine.Upload, o *goja.Object) {
 	for _, name := range []string{"mime", "mimeType", "name"} {
 		v := o.Get(name)
 		switch {
@@ -288,7 +294,6 @@ func (c *decoder) upload(o *goja.Object) *engine.Upload {
 			u.File.MimeType = v.String()
 		}
 	}
-	return u
 }
 
 func (c *decoder) array(o *goja.Object) any {

@@ -32,12 +32,11 @@ var _ engine.Converter = (*converter)(nil)
 // services are. When it cannot be loaded the *LoadError is returned with a
 // converter that fails until a good version comes.
 func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
-	m.services = append(m.services, one)
-	m.loadAll([]*managed{one})
+	m.add(one)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if one.err != nil {
 		return one.converter, one.err
 	}

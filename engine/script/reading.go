@@ -106,7 +106,7 @@ func (r *jsRepository) loads(c *engine.Class, o *goja.Object) ([]*engine.Load, e
 			return nil, err
 		}
 	}
-	return l.Roots, nil
+	return r.withStored(c, l.Roots), nil
 }
 
 // enrichment lets a script give one path as text.

@@ -26,7 +26,8 @@ type transaction struct {
 
 type transactionKey struct{}
 
-// transactionOf is the transaction that ctx belongs to, nil for none.
+// transactionOf is the transaction that ctx belongs to, nil for none. It is one
+// of all Stores of the database, whose queue they share.
 func (s *Store) transactionOf(ctx context.Context) *transaction {
 	return s.writer.transactionOf(ctx)
 }
