@@ -243,4 +243,6 @@ type Env struct {
 	Audit   Auditor
 	Access  Access
 	Log     *slog.Logger
+
+	Settings Settings // what deploy.json says, for scripts
 }

@@ -165,18 +165,6 @@ func (e *edition) openRest(context.Context, *edition) error {
 	return nil
 }
 
-// components are what ion://name in the options of a service may name. Those
-// that nothing needs yet stand as nil: services of the ancestor name them.
-func (e *edition) components() map[string]any {
-	all := map[string]any{
-		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
-		"accounts": nil, "aclProvider": rights{e.checker, e.db.policy}, "auth": e.accounts, "keyProvider": nil, "roleAccessManager": nil, "sessionHandler": nil, "wsAuth": nil,
-		"fileStorage": e.db.files, "imageStorage": e.db.files, "settings": nil, "sysLog": nil,
-	}
-	e.config.AddNames(all)
-	return all
-}
-
 // mount builds every service. A script that cannot be loaded answers 503, or
 // what was last good of it in the edition before, and with -strict fails; a
 // builtin's options must be right.
@@ -197,9 +185,9 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
 		}
 		env := &engine.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
-			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log}
+			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Settings: engine.Settings(e.config.Values)}
 		if svc.Builtin == "" {
-			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Limits: scriptLimits(svc.Limits)})
+			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scope(components), Limits: scriptLimits(svc.Limits)})
 			continue
 		}
 		if err := e.convert(svc, env, options); err != nil && e.flags.strict {

@@ -7,13 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"restsrv/builtin"
 	"restsrv/engine"
 	"restsrv/engine/deploy"
 	"restsrv/engine/script"
@@ -44,18 +42,6 @@ type server struct {
 // ServeHTTP answers any request by the edition of the moment.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.current.Load().rest.ServeHTTP(w, r)
-}
-
-// known are the names that deploy.json may use.
-func known() deploy.Known {
-	var k deploy.Known
-	for name := range builtin.Modules() {
-		k.Builtins = append(k.Builtins, name)
-	}
-	sort.Strings(k.Builtins)
-	k.Components = []string{"accounts", "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
-		"metaRepo", "roleAccessManager", "securedDataRepo", "sessionHandler", "settings", "sysLog", "wsAuth"}
-	return k
 }
 
 // serve is the server from start to end, in the order of its parts.

@@ -52,6 +52,7 @@ type Config struct {
 	Limits          Limits        // of every script; Service.Limits has them already
 	HeapBytes       int64         // of the process over which the longest script is ended; 0 for the default
 	Scripts         Scripts       // what scripts reach outside of the application
+	Values          engine.Fields // what the file says by name, for scripts; see values
 
 	PublicURL       string         // scheme://host[:port] by which clients reach the server; "" when not given
 	TrustedProxies  []netip.Prefix // who is believed about whom it forwards requests of
@@ -212,6 +213,7 @@ func (l *loader) load(top jsonfile.Object) {
 		o.WarnRepeated()
 	}
 	l.settings(globals, inner)
+	l.values(globals, modules)
 	l.plugins(globals)
 	l.aliases(globals)
 	l.aliases(inner)

@@ -166,7 +166,7 @@ func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o
 // Update is engine.Repository's. One that changes collections alone is no edit.
 func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	t := e.heard(ctx)
-	if t == nil {
+	if t == nil || !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
 		return e.Repository.Update(ctx, c, id, v, o)
 	}
 	w := e.writing(ctx, t, c, id)
@@ -258,4 +258,13 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 		}
 	}
 	return items, nil
+}
+
+// Recache is engine.Recacher's.
+func (e *Events) Recache(ctx context.Context, c *engine.Class, id string) error {
+	again, ok := e.Repository.(engine.Recacher)
+	if !ok {
+		return engine.Errorf(engine.Invalid, "recache", "this repository keeps nothing of formulas")
+	}
+	return again.Recache(ctx, c, id)
 }

@@ -57,7 +57,7 @@ func (g *Generation) failed(r *engine.Request, f *Failure) outcome {
 		return outcome{response: g.placed(text(f.status, f.text), f)}
 	}
 	var e *engine.Error
-	if errors.As(f.cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout) {
+	if errors.As(f.cause, &e) && (e.Code == engine.Unavailable || e.Code == engine.Timeout || e.Code == engine.TooMany) {
 		return outcome{err: e}
 	}
 	if g.rt.dev {
@@ -205,14 +205,23 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	}
 }
 
+// ancestorStatus are the statuses of codes of the ancestor: of its REST module,
+// and of what an account may not do.
+var ancestorStatus = map[string]int{
+	"rest.backend.403": http.StatusForbidden,
+	"rest.backend.404": http.StatusNotFound,
+	"front-end.403":    http.StatusForbidden,
+	"data-repo.noperm": http.StatusForbidden,
+}
+
 // clientStatus returns the status that an error's code or status stands for,
 // 0 when it is none of the client's.
 func clientStatus(code goja.Value) int {
 	if code == nil {
 		return 0
 	}
-	if goja.IsString(code) && code.String() == "rest.backend.403" {
-		return http.StatusForbidden
+	if goja.IsString(code) {
+		return ancestorStatus[code.String()]
 	}
 	if !goja.IsNumber(code) {
 		return 0

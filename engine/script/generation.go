@@ -24,6 +24,7 @@ type Generation struct {
 	asked   string
 	env     *engine.Env
 	options engine.Options
+	scope   map[string]any
 	log     *slog.Logger
 	strict  engine.Handling
 	storage engine.FileStorage // of the files that are written; nil for none
@@ -79,7 +80,7 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 
 func newGeneration(r *Runtime, s Service) *Generation {
 	g := &Generation{
-		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options,
+		rt: r, limits: s.Limits.over(r.limits), name: s.Name, asked: s.File, env: s.Env, converter: s.Converter, tests: s.tests, options: s.Options, scope: s.Scope,
 		entry: filepath.Join(r.dir, filepath.FromSlash(s.File)),
 	}
 	g.files = newFiles(r, g.limits.Source)

@@ -29,6 +29,7 @@ type needs struct {
 	syntax                                   bool  // see guardsyntax.go
 	delegates                                bool  // it has a yield*
 	prototypes                               bool  // of a VM only: guardPrototypes was here
+	base                                     bool  // see base.go
 }
 
 var (
@@ -50,6 +51,7 @@ func findNeeds(text string) needs {
 	n.platform = platform.NeedsOf(text, n.code)
 	n.delegates = delegation.MatchString(text)
 	n.words, n.syntax = findWords(text), rewritten.MatchString(text)
+	n.base = baseNames.MatchString(text)
 	return n
 }
 
@@ -63,6 +65,7 @@ func (h *host) provide(n needs) {
 		h.world().Patch(n.platform)
 	}
 	h.guardWords(n.words)
+	h.provided.base = h.provided.base || n.base
 	if n.delegates && !h.provided.delegates {
 		h.provided.delegates = true
 		h.guardGenerators()

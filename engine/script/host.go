@@ -42,6 +42,8 @@ type host struct {
 	platform      *platform.Platform           // nil until a script needs something of it
 	consoleLoad   consoleState                 // outside of requests
 	testing       *goja.Object                 // of a file of tests
+	watched       *goja.Object                 // compares the variables of modules, while developing
+	probed        []*source                    // the modules that it looks at
 }
 
 func newHost(v *vm) *host {
@@ -65,6 +67,9 @@ func (h *host) install() {
 		"console": h.console, "log": h.console, "options": h.options,
 		"dataRepo": func() goja.Value { return h.repository(h.v.gen.env.Data) },
 		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) },
+	}
+	if h.v.gen.env.Settings != nil {
+		h.own["settings"] = func() goja.Value { return h.settings(h.v.gen.env.Settings) }
 	}
 	if h.v.gen.storage != nil {
 		h.own["fileStorage"] = func() goja.Value { return h.fileStorage(h.v.gen.storage) }
@@ -276,23 +281,4 @@ func (h *host) options() goja.Value {
 		h.put(o, name, h.option(name, h.v.gen.options[name]))
 	}
 	return o
-}
-
-func (h *host) option(name string, value any) goja.Value {
-	switch value := value.(type) {
-	case engine.Repository:
-		return h.repository(value)
-	case engine.MetaRepository:
-		return h.metaRepository(value)
-	case engine.FileStorage:
-		return h.fileStorage(value)
-	case engine.Authenticator:
-		return h.auth()
-	case engine.Access:
-		return h.aclProvider(value)
-	case nil, bool, string, int64, float64, number, []any, engine.Fields:
-		return h.fromDecoded(value)
-	}
-	h.v.gen.warn("an option holds a component that scripts cannot use; it is undefined for them", "option", name)
-	return goja.Undefined()
 }

@@ -39,7 +39,9 @@ func (l *loading) run() error {
 	v := l.vm
 	v.load = l
 	v.host.install()
+	resume := v.clock.pause()
 	src, err := v.gen.files.open(v.gen.entry, v.gen.asked, filepath.ToSlash(v.gen.asked))
+	resume()
 	if err != nil {
 		l.finish(err)
 		return nil
@@ -100,10 +102,10 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 			return nil, errors.New("the service has neither a method _route(router) nor route(router)")
 		}
 	}
-	if h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
-		l.vm.gen.legacy = true
+	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
+		g.legacy = true // while the first VM loads: nobody else reads it yet
 	}
-	return f(instance, h.router(instance))
+	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router(instance)) })
 }
 
 // registerTable reads the short form.

@@ -111,6 +111,7 @@ func (h *host) errorOf(err error, where []goja.StackFrame) *goja.Object {
 	if e.Attribute != "" {
 		_ = o.Set("attribute", e.Attribute)
 	}
+	h.ancestral(o, e)
 	h.hide(o, &placedError{e, where})
 	return o
 }

@@ -30,7 +30,7 @@ func (r *jsRepository) object() *goja.Object {
 		{"editItem", r.editItem}, {"saveItem", r.saveItem}, {"deleteItem", r.deleteItem},
 		{"put", r.put}, {"eject", r.eject}, {"bulkEdit", r.bulkEdit}, {"bulkDelete", r.bulkDelete},
 		{"getAssociationsList", r.getAssociationsList}, {"getAssociationsCount", r.getAssociationsCount},
-		{"getIterator", r.getIterator}, {"aggregate", r.aggregate},
+		{"getIterator", r.getIterator}, {"aggregate", r.aggregate}, {"recache", r.recache},
 	} {
 		h.method(o, m.name, h.async("dataRepo."+m.name, r.part(m.prepare)))
 	}
@@ -43,7 +43,9 @@ func (r *jsRepository) object() *goja.Object {
 		return h.item(it)
 	})
 	h.method(o, "transaction", r.transaction)
-	h.method(o, "on", r.on)
+	if r.tx == nil {
+		r.more(o)
+	}
 	return o
 }
 
@@ -98,7 +100,7 @@ func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
 	if err != nil {
 		return operation{}, err
 	}
-	load, err := r.loads(c, objectOf(call.Argument(2)))
+	load, err := r.loads(c, r.options("getItem", call.Argument(2), loadOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		if !ok {
 			return goja.Null, nil

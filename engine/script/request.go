@@ -12,6 +12,7 @@ import (
 // requestCache holds the parts of req that were read.
 type requestCache struct {
 	values map[string]goja.Value
+	stream *goja.Object // of the body, once asked for
 }
 
 // requestFields is what req shows, computed when first read. It stands in the
@@ -173,5 +174,6 @@ func (h *host) newRequestProto() *goja.Object {
 	}
 	h.method(proto, "get", get)
 	h.method(proto, "header", get)
+	h.expressMethods(proto)
 	return proto
 }

@@ -63,6 +63,7 @@ func New(c Config) (*Runtime, error) {
 	if r.settings.Text <= 0 {
 		r.settings.Text = r.limits.Text
 	}
+	r.cache.probes = c.Dev
 	if r.log == nil {
 		r.log = slog.Default()
 	}
@@ -148,6 +149,7 @@ type Service struct {
 	File    string         // relative to the application directory, extension optional
 	Env     *engine.Env    // Meta and Data must be set
 	Options engine.Options // what the constructor gets
+	Scope   map[string]any // components by name: what _initialization gets
 	Limits  Limits         // zero fields are those of the Runtime
 
 	Converter bool // it is no service: its script exports parse and respond

@@ -217,13 +217,13 @@ func TestUser(t *testing.T) {
 	expect(t, answer(send(t, g, request{account: bob})), jsonType+`["bob@local","Bob",["clerk","unit-7"],{"unit":{"n":7},"tags":["a"]},[true,true,true,false,false,false,false],[],"{}"]`)
 }
 
-// signIn is an engine.Authenticator that is never asked.
-type signIn struct{ engine.Authenticator }
+// signIn is engine.Accounts that are never asked.
+type signIn struct{ engine.Accounts }
 
 // TestAuthGetUser is the ancestor's auth.getUser(req).
 func TestAuthGetUser(t *testing.T) {
 	a := newApp(t, Limits{}, false)
-	a.opts = engine.Options{"auth": signIn{}}
+	a.opts = engine.Options{"auth": engine.Auth{Accounts: signIn{}}}
 	g := a.load(`const auth = options.auth; module.exports = {'GET /': (req) => [auth.getUser(req).id(), auth.getUser(req).isMe('clerk'), Object.keys(auth)]}`)
 	expect(t, answer(send(t, g, request{account: &engine.Account{ID: "bob@local", Roles: []string{"clerk"}}})), jsonType+`["bob@local",true,[]]`)
 	g = a.load(`module.exports = {'GET /': (req) => { try { options.auth.getUser({user: 1}) } catch (e) { return e.message } }}`)

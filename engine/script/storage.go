@@ -88,6 +88,7 @@ func (h *host) fileStorage(storage engine.FileStorage) goja.Value {
 	s := &jsStorage{h: h, storage: storage}
 	h.method(o, "accept", h.async("fileStorage.accept", s.accept))
 	h.method(o, "fetch", h.async("fileStorage.fetch", s.fetch))
+	h.method(o, "remove", h.async("fileStorage.remove", s.remove))
 	return o
 }
 
@@ -97,13 +98,17 @@ type jsStorage struct {
 	storage engine.FileStorage
 }
 
-// accept stores content: bytes, {buffer, name, mimeType}, {name, mime, body:
-// base64} or base64 text. The file is held by the item that the call then
-// writes it to; else it is removed some time later.
+// accept(content, folder, {name, mimeType}) stores content: bytes, {buffer,
+// name, mimeType}, {name, mime, body: base64} or base64 text. Folders are the
+// storage's own business. The file is held by the item that the call then writes
+// it to; else it is removed some time later.
 func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
 	u, err := s.h.upload(call.Argument(0))
 	if err != nil {
 		return operation{}, err
+	}
+	if described, ok := call.Argument(2).(*goja.Object); ok {
+		describeUpload(u, described)
 	}
 	c := s.h.v.cur
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
@@ -216,7 +221,9 @@ func (s *jsStorage) file(f engine.StoredFile) goja.Value {
 				answer := s.h.js.NewObject()
 				s.h.put(answer, "name", s.h.js.ToValue(f.Name))
 				s.h.put(answer, "mimeType", s.h.js.ToValue(f.MimeType))
-				s.h.put(answer, "buffer", s.h.newBytes(content))
+				s.h.put(answer, "options", s.h.fromDecoded(engine.Fields{{Name: "name", Value: f.Name}, {Name: "mimeType", Value: f.MimeType}}))
+				s.h.put(answer, "buffer", s.h.newBuffer(content))
+				s.h.streamOf(answer, content)
 				return answer
 			}, err
 		}}, nil

@@ -37,13 +37,29 @@ func (h *host) user(a *engine.Account) goja.Value {
 	text("id", a.ID)
 	text("login", login)
 	text("type", kind)
-	text("name", a.Name)
+	text("name", first(a.Name, a.ID))
+	text("email", propertyText(a, "email"))
+	text("language", propertyText(a, "language"))
 	text("toString", a.ID)
+	h.method(o, "isDisabled", func(goja.FunctionCall) goja.Value { return h.js.ToValue(false) })
 	h.method(o, "coactors", func(goja.FunctionCall) goja.Value {
 		return h.fromDecoded(append(texts(a.Roles), texts(a.Coactors)...))
 	})
-	h.method(o, "properties", func(goja.FunctionCall) goja.Value {
-		return h.fromDecoded(append(engine.Fields{}, a.Properties...))
+	var properties goja.Value
+	known := func() *goja.Object {
+		if properties == nil {
+			properties = h.fromDecoded(append(engine.Fields{}, a.Properties...))
+		}
+		return properties.(*goja.Object)
+	}
+	h.method(o, "properties", func(goja.FunctionCall) goja.Value { return known() })
+	h.method(o, "setProperties", func(call goja.FunctionCall) goja.Value {
+		if more, ok := call.Argument(0).(*goja.Object); ok {
+			for _, name := range more.Keys() {
+				h.put(known(), name, more.Get(name))
+			}
+		}
+		return goja.Undefined()
 	})
 	h.method(o, "isMe", func(call goja.FunctionCall) goja.Value {
 		sid, ok := call.Argument(0).Export().(string)
@@ -52,14 +68,21 @@ func (h *host) user(a *engine.Account) goja.Value {
 	return o
 }
 
-// auth makes the object auth: getUser(req) is the account that the request acts
-// for. Signing in is the server's.
-func (h *host) auth() goja.Value {
-	o := h.js.NewObject()
-	h.method(o, "getUser", func(call goja.FunctionCall) goja.Value {
-		return h.user(h.requestOf(call.Argument(0)).req.Account)
-	})
-	return o
+// first is the first text that there is.
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// propertyText is a property of an account that is text, "" for none.
+func propertyText(a *engine.Account, name string) string {
+	v, _ := a.Properties.Get(name)
+	text, _ := v.(string)
+	return text
 }
 
 // accountOf is the account that an object of ours shows, nil for any other

@@ -16,10 +16,12 @@ func ancestorModules() map[string]module {
 		"core/interfaces/DataRepository/lib/Item": part("core/interfaces/DataRepository", "Item"),
 		"core/User":                               part("core/interfaces/DataRepository", "User"),
 		"core/impl/meta/keyProvider":              {file: "ancestor/keys"},
-		"restsrv/errors":                          {file: "restsrv/errors"},
-		"restsrv/codes":                           {file: "restsrv/codes"},
-		"restsrv/packages":                        {file: "restsrv/packages"},
-		"modules/rest/errors/backend-errors":      part("restsrv/errors", "rest.backend"),
+		"#errors":                                 {file: "ancestor/errors"},
+		"#codes":                                  {file: "ancestor/codes"},
+		"#packages":                               {file: "ancestor/packages"},
+		"#request":                                {file: "ancestor/request"},
+		"#stream":                                 {file: "ancestor/stream"},
+		"modules/rest/errors/backend-errors":      part("#errors", "rest.backend"),
 		"modules/rest/lib/interfaces/Service":     {own: "Service"},
 		"modules/rest/backend/multipart":          {file: "ancestor/multipart"},
 		"modules/rest/backend/util":               {file: "ancestor/updates"},
@@ -28,13 +30,13 @@ func ancestorModules() map[string]module {
 		"is-base64":                               {file: "ancestor/is-base64"},
 	}
 	for _, name := range []string{"FunctionCodes", "PropertyTypes", "Permissions", "UserTypes", "SortingModes", "DateTypes", "DateSizes"} {
-		all["core/"+name] = part("restsrv/codes", name)
+		all["core/"+name] = part("#codes", name)
 	}
 	for _, name := range errorBases {
-		all["core/errors/"+name] = part("restsrv/errors", name)
+		all["core/errors/"+name] = part("#errors", name)
 	}
 	for _, name := range []string{"core", "i18n", "meta-model", "meta-model-contracts", "acl-contracts", "auth-contracts"} {
-		all["@iondv/"+name] = part("restsrv/packages", name)
+		all["@iondv/"+name] = part("#packages", name)
 	}
 	return all
 }

@@ -74,6 +74,15 @@ func HasModule(name string) bool {
 	return ok && name[0] != '#'
 }
 
+// Made returns the exports of a built-in module that was asked for before, nil
+// otherwise. The name is the canonical one.
+func (p *Platform) Made(name string) goja.Value {
+	if m, ok := p.modules[name].(*goja.Object); ok {
+		return m.Get("exports")
+	}
+	return nil
+}
+
 // Module returns the exports of a built-in module, made when first asked for;
 // nil for a name that HasModule does not know.
 func (p *Platform) Module(name string) goja.Value {

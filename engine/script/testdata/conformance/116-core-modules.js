@@ -10,7 +10,7 @@ module.exports = probe(({ is, ok }) => {
   is([e instanceof Error, e.code, e.params], [true, 'some.code', { a: 1 }]);
   is([F.EQUAL, F.AND, F.NOT_EQUAL, F.LIKE], ['eq', 'and', 'ne', 'like']);
   is([require('core/PropertyTypes').STRING, require('core/PropertyTypes').DATETIME], [0, 9]);
-  is(require('core/Permissions').READ, 1);
+  is(require('core/Permissions').READ, 'read');
   is(require('@iondv/core/IonError') === IonError, true);
   ok(require('core/errors/data-repo').ITEM_EXISTS, 'core/errors/data-repo');
   is(typeof require('core/util/normalize'), 'function');

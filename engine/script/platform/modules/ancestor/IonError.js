@@ -6,7 +6,7 @@
 'use strict';
 
 const strings = require('core/strings');
-require('restsrv/errors'); // the texts
+require('#errors'); // the texts
 
 const hidden = (value) => ({ value, writable: true, configurable: true, enumerable: false });
 

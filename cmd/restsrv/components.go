@@ -1,0 +1,63 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"sort"
+
+	"restsrv/builtin"
+	"restsrv/engine"
+	"restsrv/engine/deploy"
+)
+
+// lacking are components of the ancestor that applications name and that
+// restsrv does not have. They are known, so that a service which never calls
+// them works.
+var lacking = []string{
+	"accessLogger", "accounts", "application", "authLogger", "background", "calculator", "dataSources", "Db", "dbSync",
+	"innerCache", "kvRepo", "memcached", "module", "notifier", "queryParser", "redis", "roleAccessManager", "rtEvents",
+	"scheduler", "server", "sessionHandler", "workflows",
+}
+
+// components are what ion://name in the options of a service may name.
+func (e *edition) components() map[string]any {
+	all := map[string]any{
+		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
+		"fileStorage": e.db.files, "imageStorage": e.db.files,
+		"auth": engine.Auth{Accounts: e.accounts}, "wsAuth": engine.ServiceAuth{Accounts: e.accounts},
+		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": engine.KeyProvider{},
+		"sequenceProvider": engine.Counters{Sequences: e.store},
+		"settings":         engine.Settings(e.config.Values), "sysLog": engine.SysLog{},
+	}
+	for _, name := range lacking {
+		all[name] = engine.Lacking(name)
+	}
+	e.config.AddNames(all)
+	return all
+}
+
+// scope is what services of the ancestor get when they are initialized: the
+// components. Who did not write ion://dataRepo out gets the one that checks
+// permissions.
+func (e *edition) scope(components map[string]any) map[string]any {
+	scope := maps.Clone(components)
+	for name, component := range scope {
+		if component == any(e.events) {
+			scope[name] = e.gate
+		}
+	}
+	return scope
+}
+
+// known are the names that deploy.json may use.
+func known() deploy.Known {
+	var k deploy.Known
+	for name := range builtin.Modules() {
+		k.Builtins = append(k.Builtins, name)
+	}
+	sort.Strings(k.Builtins)
+	k.Components = append(slices.Clone(lacking), "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
+		"metaRepo", "securedDataRepo", "sequenceProvider", "settings", "sysLog", "wsAuth")
+	sort.Strings(k.Components)
+	return k
+}

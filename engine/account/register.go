@@ -1,0 +1,38 @@
+package account
+
+import (
+	"context"
+
+	"restsrv/engine"
+)
+
+// Register implements engine.Accounts. Unlike the ancestor it never changes an
+// account that is there: who may register would take it over.
+func (s *Store) Register(ctx context.Context, r engine.Registration) (*engine.Account, error) {
+	if err := checkID(r.ID); err != nil {
+		return nil, err
+	}
+	item, err := s.lookup(ctx, r.ID)
+	if err != nil {
+		return nil, err
+	}
+	if item != nil {
+		return nil, exists(r.ID)
+	}
+	if err := s.Add(ctx, Account{ID: r.ID, Name: r.Name, Properties: r.Properties}, r.Password); err != nil {
+		return nil, err
+	}
+	return s.Profile(ctx, r.ID)
+}
+
+// Profile implements engine.Accounts.
+func (s *Store) Profile(ctx context.Context, id string) (*engine.Account, error) {
+	item, err := s.lookup(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if item == nil || disabled(item) {
+		return nil, unknown(id)
+	}
+	return s.identity(ctx, item)
+}

@@ -1,0 +1,192 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// auth makes the object auth: who a request acts for, and registering accounts.
+// What the ancestor has besides belongs to the server.
+func (h *host) auth(accounts engine.Accounts) goja.Value {
+	o := h.js.NewObject()
+	a := &jsAccounts{h, accounts}
+	h.method(o, "getUser", func(call goja.FunctionCall) goja.Value {
+		return h.user(h.requestOf(call.Argument(0)).req.Account)
+	})
+	h.withCallback(o, "auth", "register", 1, a.register)
+	h.method(o, "signIn", h.async("auth.signIn", a.signIn))
+	profile := h.async("auth.userProfile", a.profile)
+	h.method(o, "userProfile", func(call goja.FunctionCall) goja.Value {
+		p := profile(call)
+		f, ok := goja.AssertFunction(call.Argument(1))
+		if !ok {
+			return p
+		}
+		tell := func(v goja.Value) { h.callBack(f, v) }
+		must(h.then(p.Export().(*goja.Promise), tell, func(goja.Value) { tell(goja.Null()) }))
+		return goja.Undefined()
+	})
+	h.refuse(o, "auth", "accounts are managed by restsrv user", "forceUser", "userSearch", "disableUser", "enableUser", "exclude", "on")
+	return o
+}
+
+// withCallback is a method that answers by a promise or, when the argument
+// after n others is a function, by calling that with the error and the value.
+func (h *host) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (operation, error)) {
+	run := h.async(object+"."+name, prepare)
+	h.method(o, name, func(call goja.FunctionCall) goja.Value {
+		p := run(call)
+		f, ok := goja.AssertFunction(call.Argument(n))
+		if !ok {
+			return p
+		}
+		must(h.then(p.Export().(*goja.Promise),
+			func(v goja.Value) { h.callBack(f, goja.Null(), v) },
+			func(reason goja.Value) { h.callBack(f, reason) }))
+		return goja.Undefined()
+	})
+}
+
+// callBack calls a function of the script; what that throws is a rejection that
+// nobody handles, and is logged as such.
+func (h *host) callBack(f goja.Callable, args ...goja.Value) {
+	if _, err := f(goja.Undefined(), args...); err != nil {
+		panic(rethrow(err))
+	}
+}
+
+// jsAccounts is engine.Accounts as scripts call it.
+type jsAccounts struct {
+	h        *host
+	accounts engine.Accounts
+}
+
+// register({name, pwd, id, type, email, properties}) creates an account. Its
+// name is <id>@<type>: the id is the name when there is none, or the email; the
+// type is local. It has no roles, and it replaces no account.
+func (a *jsAccounts) register(call goja.FunctionCall) (operation, error) {
+	decoded, err := a.h.toDecoded(call.Argument(0))
+	if err != nil {
+		return operation{}, err
+	}
+	data, ok := decoded.(engine.Fields)
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "auth.register takes an object such as {name, pwd}, found %s", describeValue(call.Argument(0)))
+	}
+	text := func(name string) string {
+		v, _ := data.Get(name)
+		s, isText := v.(string)
+		if v != nil && !isText && err == nil {
+			err = engine.Errorf(engine.Invalid, "argument", "auth.register: %s is text", name)
+		}
+		return s
+	}
+	id := first(text("id"), text("name"), text("email"))
+	r := engine.Registration{ID: id + "@" + first(text("type"), "local"), Name: first(text("name"), id), Password: text("pwd")}
+	if properties, _ := data.Get("properties"); properties != nil {
+		if r.Properties, ok = properties.(engine.Fields); !ok {
+			return operation{}, engine.Errorf(engine.Invalid, "argument", "auth.register: properties is an object")
+		}
+	}
+	for _, name := range []string{"email", "language"} {
+		if t := text(name); t != "" {
+			r.Properties = append(r.Properties, engine.Field{Name: name, Value: t})
+		}
+	}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		made, err := a.accounts.Register(ctx, r)
+		return func() goja.Value { return a.h.user(made) }, err
+	}}, err
+}
+
+// signIn(user, password, type) proves an account and gives it, null when it is
+// not proven. Nobody is signed in by that: the request goes on acting for its
+// own account.
+func (a *jsAccounts) signIn(call goja.FunctionCall) (operation, error) {
+	c := engine.Credentials{User: textArgument(call, 0), Password: textArgument(call, 1), Type: first(textArgument(call, 2), "local")}
+	return a.prove(engine.AuthPwd, c), nil
+}
+
+// prove gives the account that credentials prove, null when they do not.
+func (a *jsAccounts) prove(mode engine.AuthMode, c engine.Credentials) operation {
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		proven, err := a.accounts.Authenticate(ctx, mode, c)
+		if code := engine.CodeOf(err); err != nil && (code == engine.Unauthenticated || code == engine.Forbidden) {
+			return goja.Null, nil
+		}
+		return func() goja.Value { return a.h.user(proven) }, err
+	}}
+}
+
+// profile(name) gives the account of that name, null for none.
+func (a *jsAccounts) profile(call goja.FunctionCall) (operation, error) {
+	id := call.Argument(0).String()
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		found, err := a.accounts.Profile(ctx, id)
+		if err != nil && engine.CodeOf(err) == engine.NotFound {
+			return goja.Null, nil
+		}
+		return func() goja.Value { return a.h.user(found) }, err
+	}}, nil
+}
+
+// serviceAuth makes the object wsAuth.
+func (h *host) serviceAuth(accounts engine.Accounts) goja.Value {
+	o := h.js.NewObject()
+	a := &jsAccounts{h, accounts}
+	h.method(o, "authenticate", h.async("wsAuth.authenticate", a.authenticate))
+	h.method(o, "generateToken", h.async("wsAuth.generateToken", a.generateToken))
+	h.method(o, "checkToken", h.async("wsAuth.checkToken", func(call goja.FunctionCall) (operation, error) {
+		return a.prove(engine.AuthToken, engine.Credentials{Token: textArgument(call, 0)}), nil
+	}))
+	return o
+}
+
+// authenticate({user, pwd, type}) or ({token}) gives the account that is proven,
+// null when it is not. Without a type, and none in the user name, it is system.
+func (a *jsAccounts) authenticate(call goja.FunctionCall) (operation, error) {
+	o, ok := call.Argument(0).(*goja.Object)
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "wsAuth.authenticate takes {user, pwd, type} or {token}, found %s", describeValue(call.Argument(0)))
+	}
+	text := func(name string) string {
+		v := o.Get(name)
+		if v == nil || !goja.IsString(v) {
+			return ""
+		}
+		return v.String()
+	}
+	if token := text("token"); token != "" {
+		return a.prove(engine.AuthToken, engine.Credentials{Token: token}), nil
+	}
+	return a.prove(engine.AuthPwd, engine.Credentials{User: text("user"), Password: text("pwd"), Type: first(text("type"), "system")}), nil
+}
+
+// generateToken(login, type) issues a token of an account, whose type is local
+// when none is given: decisions.md section 4.
+func (a *jsAccounts) generateToken(call goja.FunctionCall) (operation, error) {
+	id := textArgument(call, 0) + "@" + first(textArgument(call, 1), "local")
+	c, audit := a.h.v.cur, a.h.v.gen.env.Audit
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		secret, t, err := a.accounts.Issue(ctx, id, "", 0)
+		if err != nil {
+			return nil, err
+		}
+		if audit != nil {
+			audit.Audit(ctx, engine.Event{Kind: engine.TokenIssued, Account: actor(ctx), Caller: engine.CallerFrom(ctx), Service: c.req.Service,
+				Details: engine.Fields{{Name: "token", Value: t.ID}, {Name: "account", Value: id}, {Name: "expires", Value: engine.InstantOf(t.Expires)}}})
+		}
+		return func() goja.Value { return a.h.js.ToValue(secret) }, nil
+	}}, nil
+}
+
+// actor is the name of the account that ctx acts for, "" for none.
+func actor(ctx context.Context) string {
+	if a := engine.AccountFrom(ctx); a != nil {
+		return a.ID
+	}
+	return ""
+}

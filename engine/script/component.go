@@ -1,0 +1,140 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// option makes the value of an option: plain data, or a component that the
+// option names.
+func (h *host) option(name string, value any) goja.Value {
+	switch value := value.(type) {
+	case engine.Repository:
+		return h.repository(value)
+	case engine.MetaRepository:
+		return h.metaRepository(value)
+	case engine.FileStorage:
+		return h.fileStorage(value)
+	case engine.Auth:
+		return h.auth(value)
+	case engine.ServiceAuth:
+		return h.serviceAuth(value)
+	case engine.Access:
+		return h.aclProvider(value)
+	case engine.Counters:
+		return h.sequences(value)
+	case engine.Settings:
+		return h.settings(value)
+	case engine.SysLog:
+		return h.console()
+	case engine.KeyProvider:
+		return h.keyProvider()
+	case engine.Lacking:
+		h.v.gen.warn("an option names ion://"+string(value)+", which restsrv does not have: using it throws", "option", name)
+		return h.js.NewDynamicObject(&lacking{h, string(value)})
+	case []any:
+		list := make([]any, len(value))
+		for i, e := range value {
+			list[i] = h.option(name, e)
+		}
+		return h.js.NewArray(list...)
+	case engine.Fields:
+		o := h.js.NewObject()
+		for _, f := range value {
+			h.put(o, f.Name, h.option(name, f.Value))
+		}
+		return o
+	case nil, bool, string, int64, float64, number:
+		return h.fromDecoded(value)
+	}
+	h.v.gen.warn("an option holds a component that scripts cannot use; it is undefined for them", "option", name)
+	return goja.Undefined()
+}
+
+// lacking is a component that is not there: whoever uses it hears so.
+type lacking struct {
+	h    *host
+	name string
+}
+
+// Get throws, but for the symbols and names by which the language looks at any
+// value, as when it is returned from an async function or logged.
+func (l *lacking) Get(name string) goja.Value {
+	switch name {
+	case "then", "toJSON", "constructor":
+		return nil
+	}
+	panic(l.h.newError("there is no ion://"+l.name+" in restsrv: "+l.name+"."+name+" cannot be used", "not-supported"))
+}
+
+// Set throws.
+func (l *lacking) Set(name string, _ goja.Value) bool {
+	l.Get(name)
+	return false
+}
+
+// Has finds nothing.
+func (l *lacking) Has(string) bool { return false }
+
+// Delete does nothing.
+func (l *lacking) Delete(string) bool { return true }
+
+// Keys are none.
+func (l *lacking) Keys() []string { return nil }
+
+// settings makes the object settings, which is read only.
+func (h *host) settings(s engine.Settings) goja.Value {
+	o := h.js.NewObject()
+	h.method(o, "get", func(call goja.FunctionCall) goja.Value {
+		value, ok := s.Get(call.Argument(0).String())
+		if !ok {
+			return goja.Undefined()
+		}
+		return h.fromDecoded(value)
+	})
+	h.refuse(o, "settings", "they are what deploy.json says", "set", "apply")
+	return o
+}
+
+// refuse makes methods that throw: they are the ancestor's, and not ours.
+func (h *host) refuse(o *goja.Object, object, why string, names ...string) {
+	for _, name := range names {
+		h.method(o, name, func(goja.FunctionCall) goja.Value {
+			panic(h.newError(object+"."+name+" is not supported: "+why, "not-supported"))
+		})
+	}
+}
+
+// sequences makes the object sequenceProvider.
+func (h *host) sequences(s engine.Sequences) goja.Value {
+	o := h.js.NewObject()
+	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (int64, error)) {
+		h.method(o, name, h.async("sequenceProvider."+name, func(call goja.FunctionCall) (operation, error) {
+			counter, ok := call.Argument(0).Export().(string)
+			if !ok || counter == "" {
+				return operation{}, engine.Errorf(engine.Invalid, "argument", "sequenceProvider.%s takes the name of a sequence, found %s", name, describeValue(call.Argument(0)))
+			}
+			n := call.Argument(1).ToInteger()
+			return operation{writes: writes, do: func(ctx context.Context) (func() goja.Value, error) {
+				n, err := do(ctx, counter, n)
+				return func() goja.Value { return h.fromValue(n) }, err
+			}}, nil
+		}))
+	}
+	add("next", true, func(ctx context.Context, counter string, _ int64) (int64, error) { return s.NextNumber(ctx, counter) })
+	add("snapshot", false, func(ctx context.Context, counter string, _ int64) (int64, error) { return s.LastNumber(ctx, counter) })
+	add("reset", true, func(ctx context.Context, counter string, n int64) (int64, error) {
+		return n, s.SetNumber(ctx, counter, n)
+	})
+	return o
+}
+
+// keyProvider makes the object keyProvider.
+func (h *host) keyProvider() goja.Value {
+	o, err := h.js.New(h.world().Module("core/impl/meta/keyProvider"))
+	must(err)
+	return o
+}

@@ -1,0 +1,106 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// expressMethods are the methods of requests besides get: is and accepts, and
+// those of a stream.
+func (h *host) expressMethods(proto *goja.Object) {
+	add := func(name string, f func(c *call, fc goja.FunctionCall) goja.Value) {
+		h.method(proto, name, func(fc goja.FunctionCall) goja.Value { return f(h.requestOf(fc.This), fc) })
+	}
+	header := func(c *call, name string) goja.Value {
+		if values := c.req.Header[name]; len(values) > 0 {
+			return h.js.ToValue(strings.Join(values, ", "))
+		}
+		return goja.Undefined()
+	}
+	add("is", func(c *call, fc goja.FunctionCall) goja.Value {
+		return h.helper("#request", "is", append([]goja.Value{header(c, "Content-Type"), h.js.ToValue(c.body.kind != noBody)}, fc.Arguments...)...)
+	})
+	add("accepts", func(c *call, fc goja.FunctionCall) goja.Value {
+		return h.helper("#request", "accepts", append([]goja.Value{header(c, "Accept")}, fc.Arguments...)...)
+	})
+	streaming := func(name string) func(c *call, fc goja.FunctionCall) goja.Value {
+		return func(c *call, fc goja.FunctionCall) goja.Value {
+			s := h.bodyStream(c)
+			method, _ := goja.AssertFunction(s.Get(name))
+			v, err := method(s, fc.Arguments...)
+			if err != nil {
+				panic(rethrow(err))
+			}
+			if v == s {
+				return fc.This
+			}
+			return v
+		}
+	}
+	for _, name := range []string{"on", "once", "addListener", "removeListener", "off", "setEncoding", "read", "resume", "pause", "pipe"} {
+		add(name, streaming(name))
+	}
+	if symbol, ok := h.js.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol); ok {
+		_ = proto.SetSymbol(symbol, h.native("[Symbol.asyncIterator]", func(fc goja.FunctionCall) goja.Value {
+			s := h.bodyStream(h.requestOf(fc.This))
+			method, _ := goja.AssertFunction(s.GetSymbol(symbol))
+			v, err := method(s)
+			if err != nil {
+				panic(rethrow(err))
+			}
+			return v
+		}))
+	}
+}
+
+// helper calls a function of one of our own modules.
+func (h *host) helper(module, name string, args ...goja.Value) goja.Value {
+	f, _ := goja.AssertFunction(h.world().Module(module).(*goja.Object).Get(name))
+	v, err := f(goja.Undefined(), args...)
+	if err != nil {
+		panic(rethrow(err))
+	}
+	return v
+}
+
+// bodyStream is the body of a request as a stream, made once. Only a body that
+// was not parsed is one.
+func (h *host) bodyStream(c *call) *goja.Object {
+	if c.js.stream == nil {
+		switch c.body.kind {
+		case decodedBody, formBody:
+			panic(h.newError("the body of this request was parsed: read req.body, it is no stream any more", "not-supported"))
+		}
+		c.js.stream = h.stream(c.body.raw)
+	}
+	return c.js.stream
+}
+
+// stream makes a stream of content, which is copied.
+func (h *host) stream(content []byte) *goja.Object {
+	o, err := h.js.New(h.world().Module("#stream"), h.newBuffer(append([]byte(nil), content...)))
+	must(err)
+	return o
+}
+
+// newBuffer makes a Buffer that takes over b.
+func (h *host) newBuffer(b []byte) goja.Value {
+	buffer := h.js.Get("Buffer").(*goja.Object)
+	from, _ := goja.AssertFunction(buffer.Get("from"))
+	v, err := from(buffer, h.js.ToValue(h.js.NewArrayBuffer(b)))
+	must(err)
+	return v
+}
+
+// streamOf gives an object the member stream, made when it is read.
+func (h *host) streamOf(o *goja.Object, content []byte) {
+	var made goja.Value
+	get := h.native("stream", func(goja.FunctionCall) goja.Value {
+		if made == nil {
+			made = h.stream(content)
+		}
+		return made
+	})
+	_ = o.DefineAccessorProperty("stream", get, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}

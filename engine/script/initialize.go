@@ -1,0 +1,92 @@
+package script
+
+import (
+	"errors"
+
+	"github.com/dop251/goja"
+)
+
+// initialized registers routes after the method _initialization(scope) of a
+// service of the ancestor, if it has one; the value may be a promise.
+func (l *loading) initialized(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
+	h := l.vm.host
+	if !l.vm.gen.legacy {
+		return register()
+	}
+	method, err := h.get(instance, "_initialization")
+	if err != nil {
+		return nil, err
+	}
+	initialize, ok := goja.AssertFunction(method)
+	if !ok {
+		return register()
+	}
+	ret, err := initialize(instance, h.js.NewDynamicObject(&scope{h: h, made: map[string]goja.Value{}}))
+	if err != nil {
+		return nil, err
+	}
+	pending, ok := promiseOf(ret)
+	if !ok {
+		return register()
+	}
+	done, resolve, reject := h.js.NewPromise()
+	err = h.then(pending, func(goja.Value) {
+		registered, err := register()
+		if uncatchable(err) {
+			panic(err)
+		}
+		if err != nil {
+			must(reject(h.thrownBy(err)))
+			return
+		}
+		must(resolve(registered))
+	}, func(reason goja.Value) { must(reject(reason)) })
+	return h.js.ToValue(done), err
+}
+
+// thrownBy is the value that a script threw, or an Error that says what err is.
+func (h *host) thrownBy(err error) goja.Value {
+	var ex *goja.Exception
+	if errors.As(err, &ex) {
+		return ex.Value()
+	}
+	return h.newError(err.Error(), nil)
+}
+
+// scope is what _initialization gets: the components by name, each made when it
+// is read.
+type scope struct {
+	h    *host
+	made map[string]goja.Value
+}
+
+// Get makes a component.
+func (s *scope) Get(name string) goja.Value {
+	if v := s.made[name]; v != nil {
+		return v
+	}
+	component, ok := s.h.v.gen.scope[name]
+	if !ok {
+		return nil
+	}
+	s.made[name] = s.h.option(name, component)
+	return s.made[name]
+}
+
+// Set replaces or adds a member.
+func (s *scope) Set(name string, v goja.Value) bool {
+	s.made[name] = v
+	return true
+}
+
+// Has reports whether there is such a component.
+func (s *scope) Has(name string) bool {
+	_, ok := s.h.v.gen.scope[name]
+	return ok || s.made[name] != nil
+}
+
+// Delete does nothing: components stay.
+func (s *scope) Delete(string) bool { return true }
+
+// Keys lists the names.
+func (s *scope) Keys() []string { return sortedNames(s.h.v.gen.scope) }

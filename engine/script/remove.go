@@ -1,0 +1,42 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// remove(id) gives up a file that the call has stored: it is removed some time
+// later. A file that an item holds stays: it goes with the attribute.
+func (s *jsStorage) remove(call goja.FunctionCall) (operation, error) {
+	id := call.Argument(0).String()
+	c, env := s.h.v.cur, s.h.v.gen.env
+	fs := engine.Files{Storage: s.storage, Data: env.Data, Meta: env.Meta}
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		if c.claims.drop(id) {
+			return goja.Undefined, nil
+		}
+		_, err := fs.Readable(ctx, id)
+		switch {
+		case err == nil:
+			return nil, engine.Errorf(engine.Invalid, "file-held", "file %s is held by an object: it is removed when the attribute is set to null or the object is deleted", engine.Quote(id))
+		case engine.CodeOf(err) == engine.NotFound:
+			return goja.Undefined, nil
+		}
+		return nil, err
+	}}, nil
+}
+
+// drop forgets a file that no item holds yet; false when there is none of that
+// id.
+func (c *claims) drop(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.files[id]; !ok || c.used[id] {
+		return false
+	}
+	delete(c.files, id)
+	return true
+}
