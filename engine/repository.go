@@ -81,6 +81,14 @@ type Transactor interface {
 	Transaction(ctx context.Context, work func(ctx context.Context) error) error
 }
 
+// Recacher is a Repository that computes anew what it keeps of formulas.
+type Recacher interface {
+	// Recache computes and stores the cached attributes of an item, and those
+	// that depend on it: what a formula reads may change where no dependency
+	// tells. Errors: NotFound.
+	Recache(ctx context.Context, c *Class, id string) error
+}
+
 // InTransaction has work do its part of a transaction of r. The error is Invalid
 // when r has none.
 func InTransaction(ctx context.Context, r Repository, work func(ctx context.Context) error) error {

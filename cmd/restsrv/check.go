@@ -70,15 +70,15 @@ func check(ctx context.Context, config string, s stdio) (found findings, a *app,
 		return found, a, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	if err := b.fill(ctx, a); err != nil {
+	if err := b.fill(ctx); err != nil {
 		found.texts = append(found.texts, err.Error())
 	}
 	if err := b.load(ctx); err != nil {
 		found.texts = append(found.texts, err.Error())
 	}
-	if b.edition != nil {
-		found.texts = append(found.texts, scriptFaults(b.edition.scripts, colours(s, s.Out))...)
-		found.scripts = b.edition.scripts.Sources()
+	if e := b.current.Load(); e != nil {
+		found.texts = append(found.texts, scriptFaults(e.scripts, colours(s, s.Out))...)
+		found.scripts = e.scripts.Sources()
 	}
 	return found, a, nil
 }

@@ -22,7 +22,7 @@ var lacking = []string{
 // components are what ion://name in the options of a service may name.
 func (e *edition) components() map[string]any {
 	all := map[string]any{
-		"dataRepo": e.store, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
+		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
 		"fileStorage": e.db.files, "imageStorage": e.db.files,
 		"auth": engine.Auth{Accounts: e.accounts}, "wsAuth": engine.ServiceAuth{Accounts: e.accounts},
 		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": engine.KeyProvider{},
@@ -42,7 +42,7 @@ func (e *edition) components() map[string]any {
 func (e *edition) scope(components map[string]any) map[string]any {
 	scope := maps.Clone(components)
 	for name, component := range scope {
-		if component == any(e.store) {
+		if component == any(e.events) {
 			scope[name] = e.gate
 		}
 	}

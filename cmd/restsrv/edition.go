@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type edition struct {
 	store    *store.Store
 	accounts *account.Store
 	rules    rules
+	events   *script.Events     // the store, telling scripts of writes
 	gate     *access.Repository // the store behind the gate
 	checker  *access.Checker
 	sessions *session.Sessions
@@ -69,8 +71,16 @@ func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edit
 // use has an edition answer from now on, and ends the one before.
 func (s *server) use(e *edition) {
 	s.db.rules.Store(&e.rules)
-	if before := s.current.Swap(e); before != nil {
-		before.retire(e)
+	before := s.current.Swap(e)
+	if before == nil {
+		return
+	}
+	before.retire(e)
+	names := e.scripts.Names()
+	for _, name := range before.scripts.Names() {
+		if !slices.Contains(names, name) {
+			s.scripts.Forget(name) // what it shared between its versions
+		}
 	}
 }
 
@@ -162,6 +172,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return e.rest.Mount(name, modes[name], svc) }
 	e.scripts = script.NewManager(e.runtime, mount)
+	e.scripts.Observe(e.events)
 	if before != nil {
 		e.scripts.Follow(before.scripts)
 	}
@@ -192,6 +203,9 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	}
 	if err := e.scripts.Add(scripts...); err != nil && e.flags.strict {
 		return err
+	}
+	if e.console != nil {
+		e.scripts.OnReload(e.console.scripts)
 	}
 	return e.scripts.Lost()
 }

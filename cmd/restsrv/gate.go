@@ -5,6 +5,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/access"
+	"restsrv/engine/script"
 )
 
 // rights are what scripts ask as aclProvider.
@@ -13,10 +14,12 @@ type rights struct {
 	engine.Policy
 }
 
-// openGate puts the gate before the store.
+// openGate puts the gate before the store, and behind it what tells scripts of
+// writes.
 func (e *edition) openGate(context.Context, *edition) error {
 	e.rules, _ = readRules(e.config, e.meta, ruleData{e.store, e.accounts.RolesOf, e.log}) // its faults were told with those of the file
-	c := access.Config{Inner: e.store, Policy: e.db.policy, Meta: e.meta, RoleMap: e.rules.roles, Log: e.log}
+	e.events = script.NewEvents(e.store, e.log)
+	c := access.Config{Inner: e.events, Policy: e.db.policy, Meta: e.meta, RoleMap: e.rules.roles, Log: e.log}
 	e.gate, e.checker = access.New(c), access.NewChecker(c)
 	return nil
 }

@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"sort"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -83,56 +81,6 @@ func records(batch string, n int) string {
 		fmt.Fprintf(&b, `,{"_class":"part@crash","_id":"%s-%d","batch":%q,"text":"x"}`, batch, i, batch)
 	}
 	return "[" + b.String()[1:] + "]"
-}
-
-// TestReloadMarathon saves a script 200 times, good and broken in turn, under
-// constant load. No request may fail, and each good version must come to
-// answer.
-func TestReloadMarathon(t *testing.T) {
-	long(t)
-	dir := application(t, map[string]string{
-		"deploy.json": `{"modules":{"rest":{"globals":{"authMode":{"s":"none"},"di":{"s":{"module":"s.js"}}}}}}`,
-		"s.js":        `module.exports = {'GET /': async () => ({version: 0})};`,
-	})
-	p := start(t, dir, "-watch")
-	var requests, failures atomic.Int64
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				requests.Add(1)
-				if status, body, err := p.request("GET", "/rest/s", "", ""); err != nil || status != 200 || !strings.HasPrefix(body, `{"version":`) {
-					failures.Add(1)
-					t.Errorf("answered %d %q, %v", status, body, err)
-				}
-			}
-		}()
-	}
-	var waits []time.Duration
-	for i := 1; i <= 100; i++ {
-		write(t, filepath.Join(dir, "s.js"), fmt.Sprintf("module.exports = {'GET /': async () => ({version: %d})};", i))
-		waits = append(waits, waitFor(t, p, fmt.Sprintf(`{"version":%d}`, i)))
-		write(t, filepath.Join(dir, "s.js"), fmt.Sprintf("module.exports = {'GET /': async ( => %d", i))
-		time.Sleep(60 * time.Millisecond)
-	}
-	close(stop)
-	wg.Wait()
-	sort.Slice(waits, func(i, j int) bool { return waits[i] < waits[j] })
-	log := p.log()
-	for _, want := range []string{"s.js:1:", "async ( =>"} {
-		if !strings.Contains(log, want) {
-			t.Errorf("the console never shows %q", want)
-		}
-	}
-	t.Logf("200 saves, %d requests, %d failed; save to live: median %v, worst %v", requests.Load(), failures.Load(), waits[len(waits)/2], waits[len(waits)-1])
 }
 
 func waitFor(t *testing.T, p *process, want string) time.Duration {

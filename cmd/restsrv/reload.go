@@ -46,32 +46,30 @@ func (s *server) read(before *edition) (*app, error) {
 
 // reload takes over what has changed, everything that may have when changed is
 // nil. When deploy.json or classes are others, a new edition is made; else
-// scripts are loaded. What fails leaves everything as it was.
-func (s *server) reload(ctx context.Context, changed []string) {
+// scripts are loaded, which may take long: the function returned does that, and
+// another reload may begin meanwhile. What fails leaves everything as it was.
+func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	started, e := time.Now(), s.current.Load()
+	rest = func() {}
 	if changed != nil {
 		changed = append(slices.Clone(changed), s.missed...)
 	}
 	if changed == nil || s.failed || e.touches(changed) {
 		if !readingOf(filepath.Join(e.config.Dir, e.config.File), e.config).same(e.reading) {
 			err := s.renew(ctx, e)
-			if s.failed = err != nil; s.failed {
+			s.failed, s.missed = err != nil, nil
+			if s.failed {
 				s.missed = changed
-				s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
-				return
 			}
-			s.missed = nil
-			now := s.current.Load()
-			s.log.Info("application reloaded", "changed", s.shown(changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
-				"took", time.Since(started).Round(time.Microsecond))
-			return
+			s.tell(changed, time.Since(started), err)
+			return rest
 		}
 		s.failed = false
 	}
 	s.missed = nil
-	e.scripts.Reload(changed)
+	return func() { e.scripts.Reload(changed) }
 }
 
 // renew reads the application and has a new edition answer.
@@ -116,22 +114,18 @@ func (s *server) fixed(c *deploy.Config) []string {
 	return names
 }
 
-// shown are paths as people know them: from the application directory on, and
-// not too many.
-func (s *server) shown(paths []string) string {
-	const most = 5
-	var names []string
-	for _, p := range paths {
-		if rel, err := filepath.Rel(s.started.Dir, p); err == nil {
-			p = filepath.ToSlash(rel)
-		}
-		names = append(names, p)
+// tell tells what became of a reload of the application.
+func (s *server) tell(changed []string, took time.Duration, err error) {
+	switch {
+	case s.console != nil:
+		s.console.application(changed, took, err)
+	case err != nil:
+		s.log.Error("the application cannot be reloaded and goes on as it was", "error", err)
+	default:
+		now := s.current.Load()
+		s.log.Info("application reloaded", "changed", shownPaths(s.started.Dir, changed), "classes", len(now.meta.Classes()), "services", len(now.config.Services),
+			"took", took.Round(time.Microsecond))
 	}
-	slices.Sort(names)
-	if n := len(names) - most; n > 0 {
-		names = append(names[:most], fmt.Sprintf("%d more", n))
-	}
-	return strings.Join(names, ", ")
 }
 
 // reloads has the application reloaded on SIGHUP and, with -watch, when its
@@ -142,7 +136,7 @@ func (s *server) reloads(ctx context.Context) (stop func(), err error) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		for range hup {
-			s.reload(ctx, nil)
+			s.reload(ctx, nil)()
 		}
 	})
 	deaf := func() {
@@ -153,25 +147,30 @@ func (s *server) reloads(ctx context.Context) (stop func(), err error) {
 	if !s.flags.watch {
 		return deaf, nil
 	}
-	watcher, err := s.watch(ctx)
+	var loads sync.WaitGroup
+	watcher, err := s.watch(ctx, &loads)
 	if err != nil {
 		deaf()
 		return nil, fmt.Errorf("-watch: %w", err)
 	}
 	return func() {
 		_ = watcher.Close() // nothing is to be done about its failure
+		loads.Wait()
 		deaf()
 	}, nil
 }
 
-// watch reloads what is saved.
-func (s *server) watch(ctx context.Context) (*watch.Watcher, error) {
+// watch reloads what is saved. Scripts are loaded beside, in loads.
+func (s *server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watcher, error) {
 	var watcher *watch.Watcher
 	ready := make(chan struct{})
 	changed := func(paths []string) {
 		<-ready
-		s.reload(ctx, paths)
-		watcher.Follow(s.followed())
+		rest := s.reload(ctx, paths)
+		loads.Go(func() {
+			rest()
+			watcher.Follow(s.followed())
+		})
 	}
 	var err error
 	watcher, err = watch.New(watch.Config{Dir: s.started.Dir, Skip: []string{s.storedFiles()}, Wanted: s.wanted, Changed: changed, Log: s.log})

@@ -39,7 +39,9 @@ func reloadedApp(n int) string {
 
 const reloadedScript = `
 setInterval(() => 1, 5);
-module.exports = {'GET /': async () => { await dataRepo.getCount('note@s'); return options.version }};`
+module.exports = {
+  'GET /': async () => { await dataRepo.getCount('note@s'); return options.version },
+};`
 
 // visitor is a client of the server under load.
 type visitor struct {
@@ -163,6 +165,9 @@ func reloadUnderLoad(t *testing.T, db string, times int) {
 	}
 	stop()
 	wg.Wait()
+	if t.Failed() {
+		t.Fatal(c.log.String())
+	}
 	after := heapInUse()
 	for begin := time.Now(); after-settled > 4<<20 && time.Since(begin) < 10*time.Second; {
 		after = heapInUse()

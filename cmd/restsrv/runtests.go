@@ -134,7 +134,7 @@ func (r *testRun) all(ctx context.Context, files []string) (err error) {
 	if err != nil {
 		return err
 	}
-	err = template.fill(ctx, r.app)
+	err = template.fill(ctx)
 	if closed := template.db.close(); err == nil {
 		err = closed
 	}
@@ -162,9 +162,10 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 	if err := b.load(ctx); err != nil {
 		return err
 	}
+	e := b.current.Load()
 	if !r.told {
 		r.told = true
-		for _, text := range scriptFaults(b.edition.scripts, r.report.colour) {
+		for _, text := range scriptFaults(e.scripts, r.report.colour) {
 			r.report.service(text)
 		}
 	}
@@ -173,8 +174,8 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	suite, err := b.edition.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
-		Service: file, Meta: b.edition.meta, Data: b.db.store, Access: b.edition.checker, Tokens: b.db.accounts, Files: b.db.files,
+	suite, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
+		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: b.db.files,
 		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log,
 	}}, testHost{b})
 	r.report.begin(file)

@@ -21,10 +21,9 @@ import (
 // application is written to.
 type sandbox struct {
 	*server
-	app     *app
-	edition *edition // nil until loaded
-	dir     string
-	secret  string // signs any account in, see sandboxSignIn
+	app    *app
+	dir    string
+	secret string // signs any account in, see sandboxSignIn
 }
 
 // openSandbox begins with an empty database, or with a copy of the one that
@@ -40,10 +39,11 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 			_ = os.RemoveAll(dir) // err says more
 		}
 	}()
-	config, copied := *a.config, *a
+	config := *a.config
 	config.Synchronous = "normal" // it need not outlive a crash
-	copied.config = &config
-	b = &sandbox{app: &copied, dir: dir, secret: rand.Text(), server: &server{log: log, started: &config}}
+	b = &sandbox{dir: dir, secret: rand.Text(), server: &server{log: log, io: stdio{Env: noEnv}, started: &config}}
+	here := *a
+	here.config, b.app = &config, &here
 	b.signIn = func(a engine.Authenticator) engine.Authenticator { return sandboxSignIn{a, b} }
 	path := filepath.Join(dir, "sandbox.db")
 	if template != "" {
@@ -65,11 +65,11 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 
 // fill does what the first start of a server does: the inline objects, the
 // accounts and roles of the folder acl, the administrator.
-func (b *sandbox) fill(ctx context.Context, a *app) error {
-	if _, err := a.seed(ctx, b.db); err != nil {
+func (b *sandbox) fill(ctx context.Context) error {
+	if _, err := b.app.seed(ctx, b.db); err != nil {
 		return err
 	}
-	done, err := importACL(ctx, b.db, a.config.Abs("acl"))
+	done, err := importACL(ctx, b.db, b.started.Abs("acl"))
 	if err != nil {
 		return err
 	}
@@ -81,21 +81,25 @@ func (b *sandbox) fill(ctx context.Context, a *app) error {
 }
 
 // load loads the scripts and mounts all services. Scripts that cannot be loaded
-// are among b.edition.scripts.Faults and no error.
+// are among the faults of the edition and no error.
 func (b *sandbox) load(ctx context.Context) (err error) {
-	if b.scripts, err = script.New(scriptConfig(b.app.config, true, b.log)); err != nil {
+	if b.scripts, err = script.New(scriptConfig(b.started, true, b.log)); err != nil {
 		return err
 	}
 	e, err := b.newEdition(ctx, b.app, nil)
-	if err != nil {
-		return err
+	if err == nil {
+		b.use(e)
 	}
-	b.edition = e
-	b.use(e)
-	return nil
+	return err
 }
 
+// noEnv is the environment of a sandbox: what is in the application's counts.
+func noEnv(string) string { return "" }
+
 func (b *sandbox) close() error {
+	if e := b.current.Load(); e != nil {
+		e.retire(nil)
+	}
 	if b.scripts != nil {
 		b.scripts.Close()
 	}
@@ -141,4 +145,12 @@ func (s sandboxSignIn) Authenticate(ctx context.Context, mode engine.AuthMode, c
 		return nil, fmt.Errorf("signing %s in: %w", id, err)
 	}
 	return a, nil
+}
+
+// proves is who proves accounts.
+func (s *server) proves(a engine.Authenticator) engine.Authenticator {
+	if s.signIn == nil {
+		return a
+	}
+	return s.signIn(a)
 }

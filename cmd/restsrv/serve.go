@@ -35,7 +35,8 @@ type server struct {
 	failed    bool     // the last reading of the application could not be served
 	missed    []string // what had changed by then
 
-	signIn func(engine.Authenticator) engine.Authenticator // of tests; nil for a server that serves
+	console *console                                        // while developing, else nil
+	signIn  func(engine.Authenticator) engine.Authenticator // of tests; nil for a server that serves
 }
 
 // ServeHTTP answers any request by the edition of the moment.
@@ -45,13 +46,17 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve is the server from start to end, in the order of its parts.
 func serve(ctx context.Context, f flags, io stdio) (err error) {
-	s := &server{flags: f, io: io, log: slog.New(slog.NewTextHandler(io.Err, &slog.HandlerOptions{Level: f.log}))}
+	s := &server{flags: f, io: io}
+	s.log, s.console = newLog(f, io)
 	a, err := s.read(nil)
 	if err != nil {
 		return fmt.Errorf("the application cannot be served:\n%w", err)
 	}
 	c := a.config
 	s.started = c
+	if s.console != nil {
+		s.console.dir = c.Dir
+	}
 	s.db, err = openDatabase(ctx, c, s.database(c), opening{classes: a.meta.Classes(), server: true, log: s.log})
 	if err != nil {
 		return err
@@ -111,7 +116,7 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 // scriptLimits are the limits of one script.
 func scriptLimits(l deploy.Limits) script.Limits {
 	return script.Limits{
-		CPU: l.CPUTime, Wall: l.WallTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
+		CPU: l.CPUTime, Wall: l.WallTime, Transaction: l.TransactionTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
 		VMs: l.VMs, InFlight: l.InFlight, Queue: l.Queue, Body: l.BodyBytes, Response: l.ResponseBytes,
 		Depth: l.JSONDepth, Rows: l.Rows, Text: l.TextBytes, Elements: l.Elements, Timers: l.Timers, Shared: l.SharedBytes,
 	}
@@ -133,14 +138,6 @@ func (s *server) createObjects(ctx context.Context, a *app) error {
 		s.log.Info("objects created", "file", a.config.File, "count", n)
 	}
 	return err
-}
-
-// proves is who proves accounts.
-func (s *server) proves(a engine.Authenticator) engine.Authenticator {
-	if s.signIn == nil {
-		return a
-	}
-	return s.signIn(a)
 }
 
 // listen answers requests until ctx ends, then lets those under way finish.

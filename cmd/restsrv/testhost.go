@@ -43,7 +43,7 @@ func (h testHost) Request(ctx context.Context, t script.SuiteRequest) (*script.S
 		r.Header.Set("Authorization", "Bearer "+h.b.secret+"."+t.Account)
 	}
 	answer := recorder{header: http.Header{}}
-	h.b.edition.rest.ServeHTTP(&answer, r)
+	h.b.ServeHTTP(&answer, r)
 	answer.WriteHeader(http.StatusOK) // unless it has one
 	return &script.SuiteResponse{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
 }

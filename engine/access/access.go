@@ -204,3 +204,18 @@ func (r *Repository) Transaction(ctx context.Context, work func(ctx context.Cont
 	}
 	return engine.InTransaction(ctx, r.inner, work)
 }
+
+var _ engine.Recacher = (*Repository)(nil)
+
+// Recache is engine.Recacher's, of an item that the account may read: what is
+// computed says nothing new.
+func (r *Repository) Recache(ctx context.Context, c *engine.Class, id string) error {
+	if _, err := r.Get(ctx, c, id); err != nil {
+		return err
+	}
+	again, ok := r.inner.(engine.Recacher)
+	if !ok {
+		return engine.Errorf(engine.Invalid, "recache", "this repository keeps nothing of formulas")
+	}
+	return again.Recache(engine.WithGuard(ctx, nil), c.Base(), id)
+}

@@ -109,6 +109,10 @@ func report(c *Config, faults engine.Faults) string {
 	if c.HeapBytes != 0 {
 		fmt.Fprintf(&b, "heapBytes %d\n", c.HeapBytes)
 	}
+	if s := c.Scripts; s.NodeModules || s.Env != nil || s.FetchHosts != nil || s.FetchPrivate || s.FetchTimeout != 0 || s.FetchBytes != 0 {
+		fmt.Fprintf(&b, "scripts nodeModules=%v env=%q fetch hosts=%q private=%v timeout=%v maxBytes=%d\n",
+			s.NodeModules, s.Env, s.FetchHosts, s.FetchPrivate, s.FetchTimeout, s.FetchBytes)
+	}
 	for _, s := range c.Services {
 		fmt.Fprintf(&b, "service %s mode=%s", s.Name, s.Mode)
 		if s.Builtin != "" {

@@ -10,22 +10,23 @@ import (
 // Limits bound what the scripts of a service may use, "limits" in the file; 0
 // leaves a limit at its default, which engine/script owns.
 type Limits struct {
-	CPUTime       time.Duration // of one turn
-	WallTime      time.Duration // of one request
-	LoadTime      time.Duration // CPU of loading
-	Idle          time.Duration // after which a VM that is not needed is dropped
-	CallDepth     int
-	VMs           int
-	InFlight      int // requests at once in one VM
-	Queue         int // requests that wait for a VM
-	BodyBytes     int
-	ResponseBytes int
-	JSONDepth     int
-	Rows          int // items of one list
-	TextBytes     int // that one built-in may allocate
-	Elements      int // that one built-in may walk through
-	Timers        int // of one VM
-	SharedBytes   int // of the store that the VMs share
+	CPUTime         time.Duration // of one turn
+	WallTime        time.Duration // of one request
+	TransactionTime time.Duration // of one transaction
+	LoadTime        time.Duration // CPU of loading
+	Idle            time.Duration // after which a VM that is not needed is dropped
+	CallDepth       int
+	VMs             int
+	InFlight        int // requests at once in one VM
+	Queue           int // requests that wait for a VM
+	BodyBytes       int
+	ResponseBytes   int
+	JSONDepth       int
+	Rows            int // items of one list
+	TextBytes       int // that one built-in may allocate
+	Elements        int // that one built-in may walk through
+	Timers          int // of one VM
+	SharedBytes     int // of the store that the VMs share
 }
 
 // whole is a limit that is a number.
@@ -51,7 +52,7 @@ type span struct {
 }
 
 func (l *Limits) times() []span {
-	return []span{{"cpuTime", &l.CPUTime}, {"wallTime", &l.WallTime}, {"loadTime", &l.LoadTime}, {"idle", &l.Idle}}
+	return []span{{"cpuTime", &l.CPUTime}, {"wallTime", &l.WallTime}, {"transactionTime", &l.TransactionTime}, {"loadTime", &l.LoadTime}, {"idle", &l.Idle}}
 }
 
 func limitNames() (names []string) {

@@ -1,6 +1,8 @@
 package deploy
 
 import (
+	"regexp"
+	"strconv"
 	"time"
 
 	"restsrv/engine/jsonfile"
@@ -16,14 +18,14 @@ func (l *loader) scripts(o jsonfile.Object) {
 	in.WarnUnknown([]string{"nodeModules", "env", "fetch"})
 	s := &l.config.Scripts
 	s.NodeModules = in.Flag("nodeModules", false)
-	s.Env = names(in, "env", "the names of variables")
+	s.Env = names(in, "env", "the names of variables", func(name string) bool { return name != "" })
 	fetch, ok := in.Child("fetch")
 	if !ok {
 		return
 	}
 	fetch.WarnRepeated()
 	fetch.WarnUnknown([]string{"hosts", "private", "timeout", "maxBytes"})
-	s.FetchHosts = names(fetch, "hosts", `hosts, such as "api.example.com", "*.example.com" or "example.com:8443"`)
+	s.FetchHosts = names(fetch, "hosts", `hosts, such as "api.example.com", "*.example.com", "example.com:8443", or "*" for all`, isHost)
 	s.FetchPrivate = fetch.Flag("private", false)
 	s.FetchTimeout = seconds(fetch, "timeout", time.Millisecond, 0)
 	if n, ok := fetch.Whole("maxBytes", 1, 1<<30); ok {
@@ -31,16 +33,32 @@ func (l *loader) scripts(o jsonfile.Object) {
 	}
 }
 
-// names reads a list of texts.
-func names(o jsonfile.Object, name, expected string) []string {
+// names reads a list of texts that are valid.
+func names(o jsonfile.Object, name, expected string, valid func(string) bool) []string {
 	var all []string
 	for i, v := range o.List(name) {
 		text, ok := v.(string)
-		if !ok || text == "" {
+		if !ok || !valid(text) {
 			o.Fault(jsonfile.Element(o.At(name), i), jsonfile.Describe(v), expected)
 			continue
 		}
 		all = append(all, text)
 	}
 	return all
+}
+
+// fetchHost is a host, perhaps with a port; *. before it stands for all below.
+var fetchHost = regexp.MustCompile(`^(?:\*|(?:\*\.)?[\pL\pN_-]+(?:\.[\pL\pN_-]+)*\.?(?::(\d{1,5}))?|\[[0-9a-fA-F:.]+\](?::(\d{1,5}))?|[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)$`)
+
+// isHost reports whether a text can be an entry of fetch.hosts.
+func isHost(s string) bool {
+	m := fetchHost.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	if digits := m[1] + m[2]; digits != "" {
+		port, _ := strconv.Atoi(digits)
+		return port >= 1 && port <= 65535
+	}
+	return true
 }

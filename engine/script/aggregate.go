@@ -26,8 +26,13 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 	given, _ := decoded.(engine.Fields)
 	var members engine.Fields
 	for _, f := range given {
-		if slices.Contains(aggregateMembers, f.Name) {
+		switch {
+		case slices.Contains(aggregateMembers, f.Name):
 			members = append(members, f)
+		case f.Value != nil && (f.Name == "to" || f.Name == "append"):
+			return operation{}, engine.Errorf(engine.Invalid, "argument", "aggregate does not take %q: it stores no rows; create items of them", f.Name)
+		default:
+			r.passedOver("aggregate", f.Name)
 		}
 	}
 	if !slices.ContainsFunc(members, computes) {
@@ -50,16 +55,4 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 		})
 		return func() goja.Value { return r.h.rows(a.Names(), rows) }, err
 	}}, nil
-}
-
-func (h *host) rows(names []string, rows [][]any) goja.Value {
-	list := make([]any, len(rows))
-	for i, row := range rows {
-		o := h.js.NewObject()
-		for j, name := range names {
-			h.put(o, name, h.fromValue(row[j]))
-		}
-		list[i] = o
-	}
-	return h.js.NewArray(list...)
 }

@@ -58,6 +58,9 @@ func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, er
 	if _, ok := details.([]any); !ok {
 		details = []any{details}
 	}
+	if len(details.([]any)) == 0 {
+		return r.unchanged(a), nil
+	}
 	in := &input{r: r, class: a.class, id: a.master}
 	g := r.h.v.gen
 	in.values, _, err = a.class.Bind(engine.Fields{{Name: a.collection.Name, Value: engine.Fields{{Name: how, Value: details}}}}, g.strict)
@@ -67,6 +70,13 @@ func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, er
 	r.h.v.cur.claim(in.values, g.storage)
 	after, err := r.after(a.class, call.Argument(4))
 	return r.update(in, after), err
+}
+
+// unchanged gives the master as it is.
+func (r *jsRepository) unchanged(a *association) operation {
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		return r.result(r.repo.Get(ctx, a.class, a.master))
+	}}
 }
 
 // query finds the members by what they hold, which the database can count,
@@ -170,10 +180,17 @@ func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, e
 	if err != nil {
 		return operation{}, err
 	}
-	wanted, err := r.wanted(a, objectOf(call.Argument(2)))
+	o := r.options("getAssociationsList", call.Argument(2), listOptions)
+	wanted, err := r.wanted(a, o)
+	total := option(o, "countTotal")
+	counted := total != nil && total.ToBoolean()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		items, err := r.find(ctx, a, wanted)
-		return func() goja.Value { return r.h.list(items, -1) }, err
+		n := int64(-1)
+		if err == nil && counted {
+			n, err = r.countMembers(ctx, a, wanted)
+		}
+		return func() goja.Value { return r.h.list(items, n) }, err
 	}}, err
 }
 
@@ -182,7 +199,7 @@ func (r *jsRepository) getAssociationsCount(call goja.FunctionCall) (operation, 
 	if err != nil {
 		return operation{}, err
 	}
-	wanted, err := r.wanted(a, objectOf(call.Argument(2)))
+	wanted, err := r.wanted(a, r.options("getAssociationsCount", call.Argument(2), listOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.countMembers(ctx, a, wanted)
 		return func() goja.Value { return r.h.js.ToValue(n) }, err

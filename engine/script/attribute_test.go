@@ -14,7 +14,7 @@ func TestItemAttributes(t *testing.T) {
 		{item + `return JSON.stringify(i) === JSON.stringify(i.toJSON())`, `true`},
 		{item + `return [i.secret, 'secret' in i]`, `[null,false]`},
 		{item + `i.set('title', 'new'); return i.title`, `"new"`},
-		{item + `i.title = 'mine'; return [i.title, i.get('title'), i.toJSON().title]`, `["mine","note 0","note 0"]`},
+		{item + `i.title = 'mine'; return [i.title, i.get('title'), i.toJSON().title]`, `["mine","note 0","mine"]`},
 		{item + `const {title, n} = i; return [title, n]`, `["note 0",0]`},
 	} {
 		if got := a.as("bob@local", c.expression); got != c.want {

@@ -115,6 +115,9 @@ func (g *Generation) attempt(c *call) (outcome, error) {
 
 // acquire takes a VM, within the time limit of the call.
 func (g *Generation) acquire(c *call) (*vm, error) {
+	if c.job != nil && c.job.event != nil {
+		return g.group.urgent()
+	}
 	if v := g.group.take(); v != nil {
 		return v, nil
 	}
@@ -263,7 +266,7 @@ func (c *call) run() error {
 	c.begun.Store(true)
 	v := c.vm
 	v.gen.lasting.counters.queueWait.observe(v.clock.start.Sub(c.start))
-	route := v.routes[c.route]
+	route := v.handlerOf(c)
 	c.obj = v.host.request(c)
 	var ret goja.Value
 	var err error

@@ -102,6 +102,12 @@ func (h *host) number(text string, exact bool) goja.Value {
 	return h.js.ToValue(f)
 }
 
+// exactNumber reports whether a decimal is a number in JavaScript.
+func exactNumber(d engine.Decimal) bool {
+	f, err := strconv.ParseFloat(string(d), 64)
+	return err == nil && string(engine.AppendFloat(nil, f)) == string(d)
+}
+
 // fromValue makes the JavaScript value of an item's value: decisions.md
 // section 2, "Values".
 func (h *host) fromValue(v any) goja.Value {
@@ -116,7 +122,8 @@ func (h *host) fromValue(v any) goja.Value {
 		}
 		return h.js.ToValue(big.NewInt(v))
 	case engine.Decimal:
-		if f, err := strconv.ParseFloat(string(v), 64); err == nil && string(engine.AppendFloat(nil, f)) == string(v) {
+		if exactNumber(v) {
+			f, _ := strconv.ParseFloat(string(v), 64)
 			return h.js.ToValue(f)
 		}
 		return h.js.ToValue(string(v))

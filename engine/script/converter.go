@@ -32,12 +32,11 @@ var _ engine.Converter = (*converter)(nil)
 // services are. When it cannot be loaded the *LoadError is returned with a
 // converter that fails until a good version comes.
 func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
-	m.services = append(m.services, one)
-	m.loadAll([]*managed{one})
+	m.add(one)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if one.err != nil {
 		return one.converter, one.err
 	}
@@ -84,6 +83,7 @@ type job struct {
 	function string
 	argument func(*call) goja.Value // before req
 	data     bool                   // the result is data, not an answer
+	event    *eventRun              // whose handler it calls; nil for none
 }
 
 // call runs a function of the script; done is false when it has none of that
@@ -108,6 +108,8 @@ func (v *vm) outcome(c *call, result goja.Value) outcome {
 	switch {
 	case c.job == nil:
 		return outcome{response: v.response(result)}
+	case c.job.event != nil:
+		return c.job.event.outcome(c, result)
 	case !c.job.data:
 		return outcome{response: v.response(result), none: none}
 	}

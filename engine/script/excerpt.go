@@ -3,6 +3,7 @@ package script
 import (
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -13,7 +14,7 @@ const (
 )
 
 // excerpt shows the lines of a text around a position, numbered, with a caret
-// under the column, which counts bytes from 1; none without one. It is "" for a
+// under the column, which counts UTF-16 units from 1; none without one. It is "" for a
 // line that the text does not have.
 //
 //	  3 |   'GET /': () => 'third'
@@ -58,7 +59,15 @@ func window(line string, column int) int {
 
 // characters counts those before a column.
 func characters(line string, column int) int {
-	return utf8.RuneCountInString(line[:min(max(column-1, 0), len(line))])
+	n, units := 0, 0
+	for _, c := range line {
+		if units >= column-1 {
+			break
+		}
+		units += max(1, utf16.RuneLen(c))
+		n++
+	}
+	return n
 }
 
 // cutLine is the part of a line that is shown, without what a terminal would

@@ -20,7 +20,7 @@ func TestS23Fetch(t *testing.T) {
 	}))
 	defer s.Close()
 	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
-	const inner = `!TypeError: fetch: … leads to a private address, which is refused; scripts.fetch.private of deploy.json allows such`
+	const inner = `!TypeError: fetch: … leads to a private address, which is refused; globals.scripts.fetch.private of deploy.json allows such`
 	var probes []probe
 	for _, host := range []string{
 		"127.0.0.1", "localhost", "LOCALHOST", "2130706433", "0x7f000001", "0177.0.0.1", "017700000001", "127.1", "127.0.1", "0x7f.0x0.0x0.0x1",
@@ -42,10 +42,10 @@ func TestS23Fetch(t *testing.T) {
 	runProbes(t, platform.Settings{Fetch: platform.Fetch{Hosts: []string{"*"}}}, probes)
 	runProbes(t, platform.Settings{Fetch: platform.Fetch{Hosts: []string{"localhost" + port}}}, []probe{
 		{"fetch('http://localhost" + port + "/')", inner}, // a name that is allowed leads to an address that is not
-		{"fetch('http://127.0.0.1" + port + "/')", `!TypeError: fetch: 127.0.0.1` + port + ` is not allowed; list it in scripts.fetch.hosts of deploy.json`},
+		{"fetch('http://127.0.0.1" + port + "/')", `!TypeError: fetch: 127.0.0.1` + port + ` is not allowed; list it in globals.scripts.fetch.hosts of deploy.json`},
 	})
 	runProbes(t, platform.Settings{}, []probe{
-		{"fetch('http://example.com/')", `!TypeError: fetch: example.com is not allowed; list it in scripts.fetch.hosts of deploy.json`},
+		{"fetch('http://example.com/')", `!TypeError: fetch: example.com is not allowed; list it in globals.scripts.fetch.hosts of deploy.json`},
 	})
 	t.Setenv("HTTP_PROXY", s.URL)
 	t.Setenv("http_proxy", s.URL)

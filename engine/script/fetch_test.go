@@ -101,7 +101,7 @@ func TestFetch(t *testing.T) {
 		{`(() => { const f = new FormData(); f.append('text', 'жук'); f.append('file', new File(['data'], 'a"b.txt', {type: 'text/x-y'})); return fetch('AT/form', {method: 'POST', body: f}).then((r) => r.text()) })()`, `"жук|a%22b.txt|text/x-y|data"`},
 		{`fetch('AT/status/418').then((r) => [r.status, r.ok])`, `[418,false]`},
 		{`fetch('AT/long').then((r) => r.status)`, `200`},
-		{`fetch('AT/long').then((r) => r.text())`, `!TypeError: fetch: the answer of HOST is longer than 1500 bytes, the limit scripts.fetch.maxBytes of deploy.json`},
+		{`fetch('AT/long').then((r) => r.text())`, `!TypeError: fetch: the answer of HOST is longer than 1500 bytes, the limit globals.scripts.fetch.maxBytes of deploy.json`},
 		{`fetch('AT/bomb').then((r) => r.text())`, `!TypeError: fetch: the answer of HOST is longer than 1500 bytes, …`},
 		{`fetch('AT/broken').then((r) => r.text())`, `!TypeError: fetch failed: HOST: the connection was closed`},
 		{`fetch('AT/json').then((r) => r.body.getReader())`, `!NotSupportedError: response.body is not supported, there are no streams here: read text(), json(), bytes() or arrayBuffer()`},
@@ -116,7 +116,7 @@ func TestFetch(t *testing.T) {
 		{`fetch('AT/to/?to=/json', {redirect: 'manual'}).then((r) => [r.status, r.headers.get('location')])`, `[302,"/json"]`},
 		{`fetch('AT/to/?to=/json', {redirect: 'error'})`, `!TypeError: fetch: HOST answered with a redirect, which redirect: 'error' refuses`},
 		{`fetch('AT/loop')`, `!TypeError: fetch: more than 10 redirects`},
-		{`fetch('AT/to/?to=http://elsewhere.example/')`, `!TypeError: fetch: elsewhere.example is not allowed; list it in scripts.fetch.hosts of deploy.json`},
+		{`fetch('AT/to/?to=http://elsewhere.example/')`, `!TypeError: fetch: elsewhere.example is not allowed; list it in globals.scripts.fetch.hosts of deploy.json`},
 		{`fetch('AT/to/?to=file:///etc/passwd')`, `!TypeError: fetch: URLs begin with http: or https:, not file:`},
 		{`fetch('AT/to/?to=' + encodeURIComponent('http://u:p@HOST/json'))`, `!TypeError: fetch: the URL has a user name or a password; send the header Authorization instead`},
 		// requests that are refused
@@ -178,7 +178,7 @@ func TestFetchEndsWithTheRequest(t *testing.T) {
 	expect(t, answer(send(t, g, request{method: "POST"})), "error internal Internal server error")
 	<-gone
 	_, err := send(t, g, request{method: "POST"})
-	expectIn(t, err.(*engine.Error).Err.Error(), "TimeoutError: fetch: the server did not answer within 300ms, the limit scripts.fetch.timeout of deploy.json", "svc.js:2:")
+	expectIn(t, err.(*engine.Error).Err.Error(), "TimeoutError: fetch: the server did not answer within 300ms, the limit globals.scripts.fetch.timeout of deploy.json", "svc.js:2:")
 }
 
 // TestFetchReleasesConnections: answers that nobody reads leave no connection

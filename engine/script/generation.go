@@ -32,6 +32,7 @@ type Generation struct {
 	files     *files
 	group     *group
 	routes    []engine.Route
+	events    []jsEvent // that it wants to hear of
 	converter bool
 	tests     *Suite // nil for what is no file of tests
 	legacy    bool   // built on the ancestor's base: other rules for text and numbers
@@ -70,6 +71,7 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	for i, route := range routes {
 		g.routes = append(g.routes, engine.Route{Method: route.method, Path: route.path, MaxBody: int64(g.limits.Body), Handler: g.handler(i)})
 	}
+	g.events = v.events
 	g.group.adopt(v)
 	g.lasting.store.resize(g.limits.Shared)
 	r.registry.add(g)
@@ -95,7 +97,7 @@ func newGeneration(r *Runtime, s Service) *Generation {
 		g.storage = own
 	}
 	g.ownVMs = s.Limits.VMs > 0
-	g.lasting = r.registry.lasting(s.Name, r.limits.Shared)
+	g.lasting = r.lastingOf(s.Name)
 	g.group = newGroup(g, s.Options["isolation"] == exclusive)
 	return g
 }
@@ -176,6 +178,10 @@ func (g *Generation) anotherVM() (*vm, error) {
 	if err == nil && !sameRoutes(g.routes, routes) {
 		v.dispose()
 		err = errors.New("the script registers other routes each time it is loaded")
+	}
+	if err == nil && !sameEvents(g.events, v.events) {
+		v.dispose()
+		err = errors.New("the script registers handlers of other events each time it is loaded")
 	}
 	if err != nil {
 		return nil, &engine.Error{Code: engine.Internal, Reason: "script", Message: "the script could not be started again", Err: err}

@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -89,6 +90,7 @@ func (h *host) provide(n needs) {
 		} {
 			h.guardBuffer(name)
 		}
+		h.guardTyped()
 	}
 }
 
@@ -138,16 +140,41 @@ func (h *host) guardArrays() {
 	// Nested arrays recurse in Go, out of reach of the limit on calls.
 	depth := 0
 	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
-		h.nest(proto, name, &depth, h.tooLong)
+		h.nest(proto, name, &depth, h.joinable)
 	}
 }
 
+// joinable bounds an array that becomes a text, and that text.
+func (h *host) joinable(call goja.FunctionCall, name string) {
+	h.tooLong(call.This, name)
+	o, ok := call.This.(*goja.Object)
+	if !ok || name != "join" {
+		return
+	}
+	between := 1
+	if by := call.Argument(0); !goja.IsUndefined(by) {
+		between = textLength(by)
+	}
+	n, _ := o.Get("length").Export().(int64)
+	total := int(n) * between
+	if o.ClassName() == "Array" && o.ExportType() != listType {
+		var p patience
+		for i := range int(n) {
+			p.check(h)
+			if s, ok := o.Get(h.index(i)).(goja.String); ok {
+				total += s.Length()
+			}
+		}
+	}
+	h.tooMuch(float64(total), h.v.gen.limits.Text, name)
+}
+
 // nest bounds how deep a built-in may come to itself through elements.
-func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.Value, string)) {
+func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.v.gen.limits.CallStack
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
-		check(call.This, name)
+		check(call, name)
 		if *depth++; *depth > limit {
 			*depth = 0
 			panic(h.rangeError("%s: nested deeper than %d", name, limit))
@@ -169,7 +196,7 @@ func (h *host) guardGenerators() {
 	proto, err := h.js.RunProgram(program)
 	must(err)
 	depth := 0
-	h.nest(proto.(*goja.Object), "next", &depth, func(goja.Value, string) {})
+	h.nest(proto.(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
 }
 
 // preludeGenerators is the prototype of what generator functions return.
@@ -236,6 +263,26 @@ func (h *host) guardBuffer(name string) {
 	_ = h.js.GlobalObject().DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
+// guardTyped bounds the texts that typed arrays become.
+func (h *host) guardTyped() {
+	const widest = 26 // characters of a number
+	proto := h.prototype("Uint8Array").Prototype()
+	for _, name := range []string{"join", "toString", "toLocaleString"} {
+		h.guard(proto, name, func(call goja.FunctionCall) {
+			o, ok := call.This.(*goja.Object)
+			if !ok {
+				return
+			}
+			if n := o.Get("length"); n != nil {
+				h.tooMuch(n.ToFloat(), h.v.gen.limits.Elements, name)
+				if by := call.Argument(0); goja.IsString(by) {
+					h.tooMuch(n.ToFloat()*float64(textLength(by)+widest), h.v.gen.limits.Text, name)
+				}
+			}
+		})
+	}
+}
+
 // replaceConstructor puts a checked constructor in the place of a built-in
 // one: same prototype, statics inherited, subclasses and instanceof unharmed.
 func (h *host) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
@@ -265,7 +312,9 @@ func (h *host) replaceConstructor(name string, original *goja.Object, construct 
 func (h *host) guardJSON() {
 	json := h.js.Get("JSON").(*goja.Object)
 	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
-		decoded, err := wire.DecodeTo(h.v.gen.limits.Depth, []byte(call.Argument(0).String()))
+		text := call.Argument(0).String()
+		h.tooMuch(float64(strings.Count(text, ",")), h.v.gen.limits.Elements, "JSON.parse: values")
+		decoded, err := wire.DecodeTo(h.v.gen.limits.Depth, []byte(text))
 		if err != nil {
 			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue(err.Error()))
 			must(e)

@@ -24,12 +24,23 @@ var rewritten = regexp.MustCompile(`\.\.\.|\b(?:Array|RegExp|Set|Map)\s*\(`)
 // array and the text of a new pattern.
 func guardSyntax(e ast.Expression) {
 	switch e := e.(type) {
-	case *ast.SpreadElement:
-		e.Expression = guardOne(spreadGuard, e.Expression)
+	case *ast.ArrayLiteral:
+		guardSpread(e.Value)
 	case *ast.CallExpression:
+		guardSpread(e.ArgumentList)
 		guardArguments(e.Callee, e.ArgumentList)
 	case *ast.NewExpression:
+		guardSpread(e.ArgumentList)
 		guardArguments(e.Callee, e.ArgumentList)
+	}
+}
+
+// guardSpread is not for what is spread into an object: that is not iterated.
+func guardSpread(list []ast.Expression) {
+	for _, e := range list {
+		if s, ok := e.(*ast.SpreadElement); ok {
+			s.Expression = guardOne(spreadGuard, s.Expression)
+		}
 	}
 }
 
@@ -59,7 +70,7 @@ func guardOne(name string, e ast.Expression) ast.Expression {
 }
 
 // syntaxGuards are the functions that guardSyntax calls. They return what they
-// get.
+// get, or what does the same.
 func (h *host) syntaxGuards() map[string]func() goja.Value {
 	pass := func(name string, check func(goja.Value)) func() goja.Value {
 		return func() goja.Value {
@@ -71,7 +82,9 @@ func (h *host) syntaxGuards() map[string]func() goja.Value {
 		}
 	}
 	return map[string]func() goja.Value{
-		spreadGuard: pass("spread", func(v goja.Value) { h.listable(v, "spread") }),
+		spreadGuard: func() goja.Value {
+			return h.native("spread", func(call goja.FunctionCall) goja.Value { return h.spread(call.Argument(0)) })
+		},
 		arrayGuard: pass("Array", func(v goja.Value) {
 			if goja.IsNumber(v) {
 				h.tooMuch(v.ToFloat(), h.v.gen.limits.Elements, "elements of an array")
@@ -79,4 +92,64 @@ func (h *host) syntaxGuards() map[string]func() goja.Value {
 		}),
 		regexpGuard: pass("RegExp", h.checkPattern),
 	}
+}
+
+// manyElements is what is iterated with a look at the clock now and then: the
+// engine does it slowly, and cannot be interrupted.
+const manyElements = 4096
+
+// spread returns what is to be iterated in the place of v.
+func (h *host) spread(v goja.Value) goja.Value {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		h.tooLong(v, "spread")
+		return v
+	}
+	size := "length"
+	switch o.ClassName() {
+	case "Array":
+	case "Set", "Map":
+		size = "size"
+	default:
+		return v
+	}
+	if n := o.Get(size); n == nil || n.ToFloat() <= manyElements {
+		return v
+	}
+	return h.patient(o)
+}
+
+// patient is an iterable of the same elements as o.
+func (h *host) patient(o *goja.Object) *goja.Object {
+	wrapped := h.js.NewObject()
+	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.native("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {
+		iterate, ok := goja.AssertFunction(o.GetSymbol(goja.SymIterator))
+		if !ok {
+			panic(h.js.NewTypeError("object is not iterable"))
+		}
+		iterator, err := iterate(o)
+		if err != nil {
+			panic(rethrow(err))
+		}
+		inner, _ := iterator.(*goja.Object)
+		var next goja.Callable
+		if inner != nil {
+			next, ok = goja.AssertFunction(inner.Get("next"))
+		}
+		if inner == nil || !ok {
+			panic(h.js.NewTypeError("object is not iterable"))
+		}
+		var p patience
+		outer := h.js.NewObject()
+		h.method(outer, "next", func(goja.FunctionCall) goja.Value {
+			p.check(h)
+			v, err := next(inner)
+			if err != nil {
+				panic(rethrow(err))
+			}
+			return v
+		})
+		return outer
+	}), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
+	return wrapped
 }

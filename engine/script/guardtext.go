@@ -13,6 +13,7 @@ const (
 	maxPattern = 128 << 10 // characters of a pattern made at run time
 	maxNumber  = 1 << 20   // characters of a text that becomes a number
 	maxGroups  = 1000      // of a pattern, one in another
+	maxSteps   = 1 << 30   // characters of a text times those of the pattern
 )
 
 // scannable throws when a text is too long to be walked through.
@@ -24,15 +25,25 @@ func (h *host) guardScan(name string) {
 	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) { h.scannable(call.This, name) })
 }
 
+// matchable throws when an expression has too much to do with a text.
+func (h *host) matchable(text, expression goja.Value, what string) {
+	h.scannable(text, what)
+	if o, ok := expression.(*goja.Object); ok {
+		if s, ok := o.Get("source").(goja.String); ok {
+			h.tooMuch(float64(textLength(text))*float64(s.Length()), maxSteps, what+": characters times those of the pattern")
+		}
+	}
+}
+
 // guardTest bounds the text that an expression looks at.
 func (h *host) guardTest(name string) {
-	h.guard(h.prototype("RegExp"), name, func(call goja.FunctionCall) { h.scannable(call.Argument(0), name) })
+	h.guard(h.prototype("RegExp"), name, func(call goja.FunctionCall) { h.matchable(call.Argument(0), call.This, name) })
 }
 
 // guardSearch does it for the methods of texts; those make patterns of texts.
 func (h *host) guardSearch(name string) {
 	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
-		h.scannable(call.This, name)
+		h.matchable(call.This, call.Argument(0), name)
 		h.checkPattern(call.Argument(0))
 	})
 }
@@ -86,6 +97,11 @@ func (h *host) guardParseFloat(name string) {
 	})
 }
 
+// guardEscape bounds the texts that are written for a URL.
+func (h *host) guardEscape(name string) {
+	h.guard(h.js.GlobalObject(), name, func(call goja.FunctionCall) { h.scannable(call.Argument(0), name) })
+}
+
 // guardSplit bounds the pieces of a text.
 func (h *host) guardSplit(name string) {
 	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
@@ -94,7 +110,7 @@ func (h *host) guardSplit(name string) {
 		by, ok := call.Argument(0).(goja.String)
 		if !ok {
 			if _, ok := call.Argument(0).(*goja.Object); ok {
-				h.scannable(call.This, name)
+				h.matchable(call.This, call.Argument(0), name)
 			}
 			return
 		}
@@ -116,7 +132,7 @@ func (h *host) guardReplace(name string) {
 		what, with := call.Argument(0), call.Argument(1)
 		_, pattern := what.(*goja.Object)
 		if pattern {
-			h.scannable(call.This, name)
+			h.matchable(call.This, what, name)
 		}
 		by, ok := with.(goja.String)
 		limit := float64(h.v.gen.limits.Text)

@@ -29,6 +29,8 @@ var wordGuards = []struct {
 	{"normalize", (*host).guardScan}, {"localeCompare", (*host).guardScan}, {"toUpperCase", (*host).guardScan},
 	{"toLowerCase", (*host).guardScan}, {"toLocaleUpperCase", (*host).guardScan}, {"toLocaleLowerCase", (*host).guardScan},
 	{"raw", (*host).guardRaw}, {"parseFloat", (*host).guardParseFloat},
+	{"escape", (*host).guardEscape}, {"unescape", (*host).guardEscape}, {"encodeURI", (*host).guardEscape},
+	{"encodeURIComponent", (*host).guardEscape}, {"decodeURI", (*host).guardEscape}, {"decodeURIComponent", (*host).guardEscape},
 	{"keys", (*host).guardKeys}, {"values", (*host).guardKeys}, {"entries", (*host).guardKeys}, {"assign", (*host).guardAssign},
 	{"getOwnPropertyDescriptors", (*host).guardKeys}, {"getOwnPropertyNames", (*host).guardKeys}, {"freeze", (*host).guardKeys},
 	{"setPrototypeOf", (*host).guardPrototypes}, {"__proto__", (*host).guardPrototypes},

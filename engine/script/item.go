@@ -18,6 +18,8 @@ type jsItem struct {
 	props *goja.Object
 	base  *goja.Object
 	links map[string]goja.Value // what was loaded, once touched
+
+	changed bool // by set
 }
 
 var itemType = reflect.TypeFor[*jsItem]()
@@ -75,7 +77,7 @@ func (o *overlay) remove(name string) {
 }
 
 // itemFields are those that the ancestor's items have.
-var itemFields = []string{"id", "base", "classMeta", "properties", "references", "collections"}
+var itemFields = []string{"id", "base", "classMeta", "properties", "references", "collections", "files", "permissions"}
 
 // Get returns one of itemFields, or what a script added.
 func (it *jsItem) Get(name string) goja.Value {
@@ -95,8 +97,13 @@ func (it *jsItem) Get(name string) goja.Value {
 		return it.loaded(engine.Reference, it.target)
 	case "collections":
 		return it.loaded(engine.Collection, it.members)
+	case "files":
+		return it.files()
 	}
-	return it.attribute(name)
+	if v := it.attribute(name); v != nil || name != "permissions" {
+		return v
+	}
+	panic(it.h.newError("item.permissions is not supported: ask aclProvider.getPermissions, or do it and catch the error with the code 403", "not-supported"))
 }
 
 // loaded is an object of what is loaded for properties of one type.
@@ -207,7 +214,7 @@ func (it *jsItem) set(name string, v goja.Value) error {
 		}
 		delete(it.links, name)
 	}
-	it.item, it.base = changed, nil
+	it.item, it.base, it.changed = changed, nil, true
 	return nil
 }
 
@@ -256,6 +263,7 @@ func (h *host) newItemProto() *goja.Object {
 		}
 		return goja.Null()
 	})
-	add("toJSON", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.h.envelope(it.item, nil) })
+	add("toJSON", func(it *jsItem, _ goja.FunctionCall) goja.Value { return it.json() })
+	h.moreOfItems(add)
 	return proto
 }

@@ -1,20 +1,21 @@
 package script
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"restsrv/engine"
 )
 
-// killers end a process that does not guard against them.
+// killers end a process that does not guard against them, or run for long where
+// no interrupt reaches them. Each fails its own request only.
 var killers = map[string]string{
 	"repeat":           `'x'.repeat(2**40)`,
 	"padStart":         `'a'.padStart(1e11)`,
@@ -53,150 +54,197 @@ var killers = map[string]string{
 	"asUintN":          `BigInt.asUintN(1e12, -1n)`,
 	"digits":           `BigInt('9'.repeat(5e7))`,
 	"big array":        `(() => { const a = []; a[4e9] = 1; return a.indexOf(7) })()`,
+
+	// What an interrupt ends.
+	"loop":            `(() => { for (;;) ; })()`,
+	"try":             `(() => { for (;;) { try { for (;;) ; } catch (e) { } finally { continue } } })()`,
+	"async loop":      `(async () => { for (;;) await null })()`,
+	"microtasks":      `new Promise(() => (function f() { Promise.resolve().then(f) })())`,
+	"queueMicrotask":  `new Promise(() => (function f() { queueMicrotask(f) })())`,
+	"sort comparator": `[3, 2, 1].sort(() => { for (;;) ; })`,
+	"getter":          `({get a() { for (;;) ; }})`,
+	"toJSON":          `({toJSON() { for (;;) ; }})`,
+	"thrown getter":   `Promise.reject({get message() { for (;;) ; }})`,
+	"concatenation":   `(() => { let s = ''; for (;;) s += 'xxxxxxxxxx' })()`,
+	"thenable":        `(() => { const t = {then(f) { f(t) }}; return t })()`,
+
+	// What the limit on nested calls ends.
+	"recursion":           `(function f() { f() })()`,
+	"getter recursion":    `({get a() { return this.a }}).a`,
+	"toString recursion":  `String({toString() { return '' + this }})`,
+	"sort recursion":      `(function f() { [1, 2, 3].sort(f) })()`,
+	"toJSON recursion":    `JSON.stringify({toJSON() { return [this] }})`,
+	"replacer recursion":  `JSON.stringify([1], (k, v) => [v])`,
+	"generator recursion": `(() => { function* g() { yield* g() } return [...g()] })()`,
+	"async recursion":     `(async function f() { return f() })()`,
+	"Proxy of itself":     `(() => { const t = {}; Object.setPrototypeOf(t, new Proxy(t, {})); return t.x })()`,
+	"Proxy by __proto__":  `(() => { const t = {}; t.__proto__ = new Proxy(t, {}); return 'x' in t })()`,
+	"handler of itself":   `(() => { const h = {}, p = new Proxy({}, h); Reflect.setPrototypeOf(h, p); return p.x })()`,
+
+	// Regular expressions that track back, or are too large.
+	"backtracking":   `/(?=a)(a+)+$/.test('a'.repeat(30) + 'b')`,
+	"backreference":  `/^(a+)+\1$/.test('a'.repeat(30) + 'b')`,
+	"caught":         `(() => { for (;;) { try { if (/(?=a)(a+)+$/.test('a'.repeat(30) + 'b')) return 1 } catch (e) { } } })()`,
+	"deep pattern":   `new RegExp('('.repeat(3e6) + ')'.repeat(3e6))`,
+	"deep lookahead": `'a'.match('(?='.repeat(60000) + ')'.repeat(60000))`,
+	"many matches":   `'x'.repeat(6e7).match(/x/g)`,
+	"long subject":   `/(x+x+)+y/.test('x'.repeat(6e7))`,
+
+	// Built-ins in Go that run, or take memory, as much as a number says.
+	"new Array":         `Array(1e9).map(x => 1)`,
+	"sparse map":        `(() => { const a = []; a[4e9] = 1; return a.map(x => 1) })()`,
+	"sparse forEach":    `(() => { const a = []; a.length = 4e9; a.forEach(x => 1) })()`,
+	"sparse shift":      `(() => { const a = []; a.length = 4e9; a.shift() })()`,
+	"sparse splice":     `(() => { const a = []; a.length = 4e9; a.splice(0, 1) })()`,
+	"sparse concat":     `(() => { const a = []; a.length = 4e9; return a.concat(a) })()`,
+	"sparse toSorted":   `(() => { const a = []; a.length = 4e9; return a.toSorted() })()`,
+	"sparse reduce":     `(() => { const a = []; a.length = 4e9; return a.reduce((x, y) => x, 0) })()`,
+	"spread":            `(() => { const a = []; a.length = 4e9; return [...a] })()`,
+	"spread arguments":  `(() => { const a = []; a.length = 1e9; return Math.max(...a) })()`,
+	"array-like map":    `Array.prototype.map.call({length: 1e15}, x => 1)`,
+	"array-like loop":   `Array.prototype.forEach.call({length: 1e15}, x => 1)`,
+	"apply":             `Math.max.apply(null, {length: 1e9})`,
+	"Reflect.apply":     `Reflect.apply(Math.max, null, {length: 1e9})`,
+	"Reflect.construct": `Reflect.construct(Array, {length: 1e9})`,
+	"String.raw":        `String.raw({raw: {length: 1e9}})`,
+	"fromCharCode":      `String.fromCharCode.apply(null, {length: 1e9})`,
+	"replaceAll":        `'x'.repeat(1e6).replaceAll('x', 'y'.repeat(1e5))`,
+	"replace":           `'x'.repeat(1e6).replace(/x/g, 'y'.repeat(1e5))`,
+	"replace $":         "'x'.repeat(2e5).replace(/x/g, '$`')",
+	"concat":            `(() => { let s = 'x'.repeat(6e7); for (;;) s = s.concat(s, s, s, s, s, s, s, s) })()`,
+	"split":             `'x'.repeat(6e7).split('')`,
+	"normalize":         `'\uFDFA'.repeat(1e7).normalize('NFKD')`,
+	"Set of text":       `new Set('x'.repeat(6e7)).size`,
+	"join of long":      `Array(1e5).fill('x'.repeat(1e6)).join('')`,
+	"typed join":        `new Uint8Array(8e5).join('x'.repeat(1e6))`,
+	"many brackets":     `JSON.parse('[' + '1,'.repeat(2e7) + '1]')`,
+	"indented":          `(() => { let a = ['x']; for (let i = 0; i < 60; i++) a = [a, a]; return JSON.stringify(a, null, 1) })()`,
+	"shared result":     `(() => { let a = []; for (let i = 0; i < 60; i++) a = [a, a]; return a })()`,
+	"shared argument":   `(() => { let a = []; for (let i = 0; i < 50; i++) a = [a, a]; return dataRepo.createItem('note@demo', {n: a}) })()`,
+	"shared value":      `(() => { let a = []; for (let i = 0; i < 60; i++) a = [a, a]; shared.set('a', a) })()`,
+	"reviver":           `JSON.parse('[1,2]', function (k, v) { if (k === '0') { const a = []; a.length = 4e9; this[1] = a } return v })`,
+	"operators":         `new Function('return ' + '!'.repeat(5e4) + '1')`,
+	"sum":               `new Function('return 1' + '+1'.repeat(3e4))`,
+	"arrows":            `new Function('return ' + 'a=>'.repeat(2e4) + '1')`,
+	"ifs":               `new Function('if(1)'.repeat(1e4) + ';')`,
 }
+
+// verdict is what the process of one killer found out.
+type verdict struct {
+	Cause  string
+	Budget time.Duration
+	Took   time.Duration
+	Asked  int           // requests that another service answered meanwhile
+	Median time.Duration // of those
+	P99    time.Duration
+}
+
+const verdictMark = "verdict: "
 
 // TestKillers runs each killer in a process of its own: a guard that fails
-// ends that process only.
+// ends that process only. With RESTSRV_LONG it prints the table.
 func TestKillers(t *testing.T) {
 	if name := os.Getenv("SCRIPT_KILLER"); name != "" {
-		a := newApp(t, Limits{CPU: 2 * time.Second}, false)
-		got := answer(send(t, a.load("module.exports = {'GET /': async () => "+killers[name]+"}"), request{account: &engine.Account{ID: "a@b"}}))
-		expect(t, got, "error internal Internal server error")
+		v, err := json.Marshal(kill(t, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Printf("%s%s\n", verdictMark, v)
 		return
 	}
-	for name := range killers {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestKillers$", "-test.timeout=60s")
-			cmd.Env = append(os.Environ(), "SCRIPT_KILLER="+name, "GOMEMLIMIT=512MiB")
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				text := string(out)
-				if len(text) > 600 {
-					text = text[:600]
+	var mu sync.Mutex
+	table := map[string]verdict{}
+	t.Run("each", func(t *testing.T) {
+		for name := range killers {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				cmd := exec.Command(os.Args[0], "-test.run=^TestKillers$", "-test.timeout=100s")
+				cmd.Env = append(os.Environ(), "SCRIPT_KILLER="+name, "GOMEMLIMIT=512MiB")
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v: %.600s", err, out)
 				}
-				t.Errorf("%v: %s", err, text)
-			}
-		})
+				var v verdict
+				_, rest, _ := strings.Cut(string(out), verdictMark)
+				line, _, _ := strings.Cut(rest, "\n")
+				if err := json.Unmarshal([]byte(line), &v); err != nil {
+					t.Fatalf("%v: %.600s", err, out)
+				}
+				mu.Lock()
+				table[name] = v
+				mu.Unlock()
+				// A clock that others use too: what no interrupt reaches would
+				// take minutes, or end the process.
+				if over := v.Took - v.Budget; over > 20*time.Second {
+					t.Errorf("it took %v longer than its budget", over)
+				}
+			})
+		}
+	})
+	if os.Getenv("RESTSRV_LONG") != "" {
+		printVerdicts(t, table)
 	}
 }
 
-// growers fill the memory in steps that no guard sees: the heap limit ends
-// them. The number is how many times that limit the process may take.
-var growers = map[string]struct {
-	handler string
-	times   float64
-}{
-	"text":          {`() => { let s = 'x'; for (;;) s += s }`, 8},
-	"wide text":     {`() => { let s = 'ж'; for (;;) s += s }`, 8},
-	"text in a try": {`() => { for (;;) { try { let s = 'x'; for (;;) s += s } catch (e) { } } }`, 8},
-	"push":          {`() => { const a = []; for (;;) a.push(a.length + 0.5) }`, 4},
-	"objects":       {`() => { const a = []; for (;;) a.push({a: [1]}) }`, 4},
-	"map":           {`() => { const m = new Map(); for (let i = 0; ; i++) m.set(i, 'v' + i) }`, 4},
-	"property":      {`() => { const o = {}; for (let i = 0; ; i++) o['p' + i] = i }`, 4},
-	"join":          {`() => { let a = ['xxxxxxxx']; for (;;) a = [a.join(',') + a.join(',')] }`, 8},
-	"buffers":       {`() => { const a = []; for (;;) a.push(new Uint8Array(1 << 20)) }`, 4},
-	"short turns":   {`async () => { const a = []; for (;;) { for (let i = 0; i < 2000; i++) a.push({i}); await new Promise(ok => setTimeout(ok, 0)) } }`, 4},
-	"module":        {`() => { for (;;) kept.push(new Uint8Array(1 << 20)) }`, 4},
-}
-
-// TestGrowers runs each grower in a process of its own, and looks at the
-// most memory that it ever took.
-func TestGrowers(t *testing.T) {
-	const limit = 96 << 20
-	if name := os.Getenv("SCRIPT_GROWER"); name != "" {
-		grow(t, growers[name].handler, limit)
-		return
+// kill is the process of one killer: its request fails, another service goes
+// on answering, and so does the service itself.
+func kill(t *testing.T, name string) verdict {
+	v := verdict{Budget: 500 * time.Millisecond}
+	if strings.HasPrefix(name, "nested") {
+		v.Budget = 2 * time.Second // they take long to make what is nested
 	}
-	for name, g := range growers {
-		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestGrowers$", "-test.timeout=120s")
-			cmd.Env = append(os.Environ(), "SCRIPT_GROWER="+name)
-			out, err := cmd.CombinedOutput()
-			if err != nil {
-				t.Fatalf("%v: %.600s", err, out)
-			}
-			peak := peakOf(t, string(out))
-			t.Logf("peak %d MiB, %.1f times the limit", peak>>20, float64(peak)/limit)
-			// The binary, the stacks and the race detector are not the heap.
-			if most := int64(g.times*limit) + 64<<20; peak > most && !raceDetector() {
-				t.Errorf("the process took %d MiB, at most %d were expected", peak>>20, most>>20)
-			}
-		})
-	}
-}
-
-// grow is the process of one grower: the request fails, and the service goes
-// on.
-func grow(t *testing.T, handler string, limit int64) {
-	a := startApp(t, Config{Heap: limit, Limits: Limits{CPU: 60 * time.Second, Wall: 100 * time.Second}})
-	g := a.load("const kept = []; module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
+	a := startApp(t, Config{MaxCPU: v.Budget, Limits: Limits{CPU: v.Budget, Load: v.Budget}})
+	other := a.load("module.exports = {'GET /': async () => ({hello: 'world'})}")
+	g := a.load("module.exports = {'GET /': async () => " + killers[name] + ", 'PUT /': () => 1}")
+	stop, asked := make(chan struct{}), make(chan []time.Duration)
+	go ask(t, other, stop, asked)
+	start := time.Now()
 	_, err := send(t, g, request{account: &engine.Account{ID: "a@b"}})
+	v.Took = time.Since(start)
+	close(stop)
+	waits := <-asked
+	slices.Sort(waits)
 	expect(t, answer(nil, err), "error internal Internal server error")
-	if err == nil || !strings.Contains(err.Error(), "memory limit of 96 MiB") {
-		t.Errorf("the cause is not told: %v", err)
+	if e, ok := err.(*engine.Error); ok && e.Err != nil {
+		v.Cause, _, _ = strings.Cut(e.Err.Error(), "\n")
 	}
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return // only Linux tells the peak
+	if v.Asked = len(waits); v.Asked > 0 {
+		v.Median, v.P99 = waits[len(waits)/2], waits[len(waits)*99/100]
 	}
-	_, rest, _ := strings.Cut(string(status), "VmHWM:")
-	fmt.Println(peakMark, strings.Fields(rest)[0])
+	return v
 }
 
-const peakMark = "peak in KiB:"
-
-// peakOf reads what grow printed, in bytes; 0 when the system does not tell.
-func peakOf(t *testing.T, out string) int64 {
-	_, rest, ok := strings.Cut(out, peakMark)
-	if !ok {
-		return 0
-	}
-	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kib << 10
-}
-
-// raceDetector reports whether it is at work: it takes memory of its own.
-func raceDetector() bool {
-	info, ok := debug.ReadBuildInfo()
-	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
-}
-
-// A file that names BigInts has its operators replaced: they must do as
-// before.
-func TestOperatorsBesideBigInts(t *testing.T) {
-	for code, want := range map[string]string{
-		"2n ** 10n":                  "1024",
-		"(-1n) ** (10n ** 30n + 1n)": "-1",
-		"1n << 70n":                  "1180591620717411303424",
-		"(1n << 70n) >> 69n":         "2",
-		"[2 ** 3 ** 2, 1 << 4, -16 >> 2, '3' ** '2']":                                                   "[512,16,-4,9]",
-		"(() => { let a = 3; a **= 2; a <<= 1; return a >>= 1 })()":                                     "9",
-		"(() => { const o = {a: [2n]}; const i = 0; o.a[i] **= 5n; return o.a[i] <<= 1n })()":           "64",
-		"((a = 2n ** 3n, {b = 1 << 2} = {}) => [a, b])()":                                               "[8,4]",
-		"new (class { #x = 2n; y = 3n ** 2n; static z = 1 << 3; f() { return this.#x **= 3n } })().f()": "8",
-		"(() => { const f = function* () { yield 2n ** 2n }; return [...f()] })()":                      "[4]",
-		"`${2n ** 2n}`": `"4"`,
-		"(() => { for (let i = 1n << 1n; i < 2n ** 3n; i = i ** 2n) ; switch (1 << 1) { case 2: return 'two' } })()": `"two"`,
-		"(() => { try { return 2n ** 2 } catch (e) { return e.name } })()":                                           `"TypeError"`,
-		"(() => { try { return 2n ** -1n } catch (e) { return e.name } })()":                                         `"RangeError"`,
-		"(() => { try { return 2n ** (1n << 30n) } catch (e) { return e.message } })()":                              `"bits of a BigInt: more than 4194304 at once"`,
-		"[BigInt('12'), BigInt(3), typeof BigInt, BigInt.asIntN(8, 255n), BigInt.prototype.constructor === BigInt]":  `[12,3,"function",-1,true]`,
-		"[Object(1n) instanceof BigInt, 5n instanceof BigInt, (5n).toString()]":                                      `[true,false,"5"]`,
-	} {
-		a := newApp(t, Limits{}, false)
-		if got := get(t, a.load("module.exports = {'GET /': () => "+code+"}")); got != jsonType+want {
-			t.Errorf("%s: got %s, want %s", code, got, want)
+// ask asks another service again and again; each time must be answered.
+func ask(t *testing.T, g *Generation, stop chan struct{}, asked chan []time.Duration) {
+	var waits []time.Duration
+	for {
+		select {
+		case <-stop:
+			asked <- waits
+			return
+		case <-time.After(2 * time.Millisecond):
 		}
+		start := time.Now()
+		if got := get(t, g); got != jsonType+`{"hello":"world"}` {
+			t.Errorf("another service answers %s", got)
+		}
+		waits = append(waits, time.Since(start))
 	}
-	a := newApp(t, Limits{}, false)
-	a.write("svc.js", "const x = 1n;\nmodule.exports = {'GET /': () => { f().y **= x }}")
-	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
-		t.Error("an assignment was accepted that cannot be guarded")
-	} else {
-		expectIn(t, err.Error(), "svc.js:2:", "write a = a ** b")
+}
+
+func printVerdicts(t *testing.T, table map[string]verdict) {
+	var names []string
+	for name := range table {
+		names = append(names, name)
 	}
+	slices.Sort(names)
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n| killer | ended after | over budget | others: asked, median, p99 | why |\n|---|---|---|---|---|\n")
+	for _, name := range names {
+		v := table[name]
+		fmt.Fprintf(&b, "| %s | %v | %v | %d, %v, %v | %.90s |\n", name, v.Took.Round(time.Millisecond),
+			max(0, v.Took-v.Budget).Round(time.Millisecond), v.Asked, v.Median.Round(time.Microsecond), v.P99.Round(time.Microsecond), v.Cause)
+	}
+	t.Log(b.String())
 }

@@ -10,29 +10,30 @@ import (
 // Limits bound what the scripts of one service may use. A zero field takes its
 // default.
 type Limits struct {
-	CPU       time.Duration // of one turn, default 1 s; the service answers 500
-	Wall      time.Duration // of one call, default 30 s; the service answers 504
-	Load      time.Duration // CPU of loading, default 2 s; an async _route may wait five times that
-	CallStack int           // nested calls, default 1000
-	VMs       int           // per service, default twice the processors, at least 4; 64 when VMs take one call each
-	InFlight  int           // calls that share a VM, default 128
-	Queue     int           // calls that wait for a VM, default 1024; more answer 503
-	Idle      time.Duration // after which unused VMs but one are dropped, default 60 s
-	Timers    int           // per VM, default 1000
-	Source    int           // bytes of a script file, default 512 KiB
-	Response  int           // bytes of a response, default 64 MiB
-	Depth     int           // nesting of JSON: of bodies, of JSON.parse, of results; default 512
-	Rows      int           // items of one getList, default 50,000
-	Text      int           // bytes that one built-in may allocate at once, default 64 MiB
-	Elements  int           // elements that one array built-in may touch, default 1 million
-	Body      int           // bytes of a request body, default 10 MiB
-	Shared    int           // bytes of the shared store, default 16 MiB
-	Calls     int           // after which a VM is replaced, default 10,000
+	CPU         time.Duration // of one turn, default 1 s; the service answers 500
+	Wall        time.Duration // of one call, default 30 s; the service answers 504
+	Load        time.Duration // CPU of loading, default 2 s; an async _route may wait five times that
+	CallStack   int           // nested calls, default 1000
+	VMs         int           // per service, default twice the processors, at least 4; 64 when VMs take one call each
+	InFlight    int           // calls that share a VM, default 128
+	Queue       int           // calls that wait for a VM, default 1024; more answer 503
+	Transaction time.Duration // of dataRepo.transaction, without the wait for its turn, default 5 s
+	Idle        time.Duration // after which unused VMs but one are dropped, default 60 s
+	Timers      int           // per VM, default 1000
+	Source      int           // bytes of a script file, default 512 KiB
+	Response    int           // bytes of a response, default 64 MiB
+	Depth       int           // nesting of JSON: of bodies, of JSON.parse, of results; default 512
+	Rows        int           // items of one getList, default 50,000
+	Text        int           // bytes that one built-in may allocate at once, default 64 MiB
+	Elements    int           // elements that one array built-in may touch, default 1 million
+	Body        int           // bytes of a request body, default 10 MiB
+	Shared      int           // bytes of the shared store, default 16 MiB
+	Calls       int           // after which a VM is replaced, default 10,000
 }
 
 func (l Limits) withDefaults() Limits {
 	return l.over(Limits{
-		CPU: time.Second, Wall: 30 * time.Second, Load: 2 * time.Second, Idle: time.Minute,
+		CPU: time.Second, Wall: 30 * time.Second, Load: 2 * time.Second, Transaction: 5 * time.Second, Idle: time.Minute,
 		CallStack: 1000, VMs: max(4, 2*runtime.GOMAXPROCS(0)), InFlight: 128, Queue: 1024, Timers: 1000,
 		Source: 512 << 10, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
 		Body: engine.DefaultMaxBody, Shared: 16 << 20, Calls: 10_000,
@@ -42,7 +43,7 @@ func (l Limits) withDefaults() Limits {
 // over returns l with its zero fields taken from def.
 func (l Limits) over(def Limits) Limits {
 	for _, d := range []struct{ to, from *time.Duration }{
-		{&l.CPU, &def.CPU}, {&l.Wall, &def.Wall}, {&l.Load, &def.Load}, {&l.Idle, &def.Idle},
+		{&l.CPU, &def.CPU}, {&l.Wall, &def.Wall}, {&l.Load, &def.Load}, {&l.Transaction, &def.Transaction}, {&l.Idle, &def.Idle},
 	} {
 		if *d.to <= 0 {
 			*d.to = *d.from

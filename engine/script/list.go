@@ -8,20 +8,41 @@ import (
 	"restsrv/engine"
 )
 
-// jsList is the result of getList: an array whose items become objects when
-// they are touched.
-type jsList struct {
+// lazyArray is an array whose elements become values when they are touched.
+type lazyArray struct {
 	h       *host
-	items   []*engine.Item
-	objects []goja.Value // nil until one is touched or set
+	size    int                  // while nothing is touched
+	build   func(int) goja.Value // an element
+	objects []goja.Value         // nil until one is touched or set
 	limit   int
 }
 
-var listType = reflect.TypeFor[*jsList]()
+// jsList is the result of getList.
+type jsList struct {
+	lazyArray
+	items []*engine.Item
+}
+
+// jsRows is the result of aggregate.
+type jsRows struct {
+	lazyArray
+	names []string
+	rows  [][]any
+}
+
+var (
+	listType = reflect.TypeFor[*jsList]()
+	rowsType = reflect.TypeFor[*jsRows]()
+)
+
+func (h *host) lazy(size int, build func(int) goja.Value) lazyArray {
+	return lazyArray{h: h, size: size, build: build, limit: h.v.gen.limits.Elements}
+}
 
 // list makes the array; total is negative when it was not asked for.
 func (h *host) list(items []*engine.Item, total int64) goja.Value {
-	o := h.js.NewDynamicArray(&jsList{h: h, items: items, limit: h.v.gen.limits.Elements})
+	l := &jsList{h.lazy(len(items), func(i int) goja.Value { return h.item(items[i]) }), items}
+	o := h.js.NewDynamicArray(l)
 	if total < 0 {
 		return o
 	}
@@ -32,49 +53,48 @@ func (h *host) list(items []*engine.Item, total int64) goja.Value {
 	return o
 }
 
-// untouchedList returns the list that an object is, nil for none or when a script
-// touched it.
-func untouchedList(o *goja.Object) *jsList {
-	if o.ExportType() != listType {
-		return nil
+// rows makes the array of the rows of an aggregation.
+func (h *host) rows(names []string, rows [][]any) goja.Value {
+	build := func(i int) goja.Value {
+		o := h.js.NewObject()
+		for j, name := range names {
+			h.put(o, name, h.fromValue(rows[i][j]))
+		}
+		return o
 	}
-	l, _ := o.Export().(*jsList)
-	if l == nil || l.objects != nil {
-		return nil
-	}
-	return l
+	return h.js.NewDynamicArray(&jsRows{h.lazy(len(rows), build), names, rows})
 }
 
 // touch makes room for objects.
-func (l *jsList) touch() {
+func (l *lazyArray) touch() {
 	if l.objects == nil {
-		l.objects = make([]goja.Value, len(l.items))
+		l.objects = make([]goja.Value, l.size)
 	}
 }
 
 // Len returns the length.
-func (l *jsList) Len() int {
+func (l *lazyArray) Len() int {
 	if l.objects != nil {
 		return len(l.objects)
 	}
-	return len(l.items)
+	return l.size
 }
 
 // Get returns an element, nil beyond the ends.
-func (l *jsList) Get(i int) goja.Value {
+func (l *lazyArray) Get(i int) goja.Value {
 	if i < 0 || i >= l.Len() {
 		return nil
 	}
 	l.touch()
 	if l.objects[i] == nil {
-		l.objects[i] = l.h.item(l.items[i])
+		l.objects[i] = l.build(i)
 		l.h.v.tally.madeRows++
 	}
 	return l.objects[i]
 }
 
 // Set replaces an element, and makes the array longer if need be.
-func (l *jsList) Set(i int, v goja.Value) bool {
+func (l *lazyArray) Set(i int, v goja.Value) bool {
 	if i < 0 || i >= l.limit {
 		return false
 	}
@@ -90,7 +110,7 @@ func (l *jsList) Set(i int, v goja.Value) bool {
 }
 
 // SetLen cuts the array, or fills it up with undefined.
-func (l *jsList) SetLen(n int) bool {
+func (l *lazyArray) SetLen(n int) bool {
 	if n < 0 || n > l.limit {
 		return false
 	}

@@ -14,7 +14,8 @@ type loading struct {
 	vm     *vm
 	routes []jsRoute
 	tests  []*TestCase // of a file of tests, one for each of routes
-	done   chan error  // buffered
+	events []jsEvent
+	done   chan error // buffered
 }
 
 // finish ends the loading, from inside a turn; only the first time counts. A
@@ -29,7 +30,7 @@ func (l *loading) finish(err error) {
 	}
 	v.load = nil
 	v.limit = v.gen.limits.CPU
-	v.routes = l.routes
+	v.routes, v.events = l.routes, l.events
 	l.done <- err
 }
 

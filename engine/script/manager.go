@@ -7,11 +7,9 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"restsrv/engine"
@@ -28,19 +26,24 @@ type Manager struct {
 	mount Mount
 	log   *slog.Logger
 
-	mu       sync.Mutex
+	telling  sync.Mutex // held while somebody is told of a reload
+	mu       sync.Mutex // of what follows, and of each managed; not held while scripts run
 	services []*managed
 	before   map[string]lastGood // of the Manager that this one follows
 	reloaded func(Report)
+	closed   bool
+	events   *Events // nil for none
 }
 
 // managed is one service and the version that answers now.
 type managed struct {
 	Service
-	live      *Generation // nil while no version could be loaded
-	converter *converter  // nil for a service
-	err       *LoadError  // of the last load
-	files     []string    // of the last failed load
+	converter *converter // nil for a service
+	loading   sync.Mutex // one load at a time; taken before Manager.mu
+
+	live  *Generation // nil while no version could be loaded
+	err   *LoadError  // of the last load
+	files []string    // of the last failed load
 }
 
 // lastGood is what a version that answers was read from.
@@ -82,14 +85,13 @@ func (m *Manager) Follow(before *Manager) {
 // be loaded, one that answers 503 is mounted, to be replaced by the first good
 // version, and its *LoadError is among the errors returned.
 func (m *Manager) Add(services ...Service) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	var added []*managed
 	for _, s := range services {
 		added = append(added, &managed{Service: s})
 	}
-	m.services = append(m.services, added...)
-	m.loadAll(added)
+	m.add(added...)
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	var errs []error
 	for _, one := range added {
 		if one.err != nil {
@@ -100,6 +102,14 @@ func (m *Manager) Add(services ...Service) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// add loads services for the first time.
+func (m *Manager) add(services ...*managed) {
+	m.mu.Lock()
+	m.services = append(m.services, services...)
+	m.mu.Unlock()
+	m.each(services, m.load)
 }
 
 // Lost returns an error for the services that answered in the Manager before
@@ -119,26 +129,63 @@ func (m *Manager) Lost() error {
 
 // Reload loads the services anew that read one of the changed files, all when
 // changed is nil. A changed folder counts for the files in it. What fails is
-// logged and keeps its last good version.
+// logged and keeps its last good version. Each version answers as soon as it is
+// loaded, and Reload returns when all are: a script that takes long holds up
+// nobody else, since another Reload may begin meanwhile.
 func (m *Manager) Reload(changed []string) {
-	started := time.Now()
+	started, touched := time.Now(), newPathSet(changed)
+	var mu sync.Mutex
+	var loaded []*managed
+	m.each(m.concerned(changed, touched), func(one *managed) {
+		if changed != nil && !m.affected(one, touched) {
+			return
+		}
+		m.load(one)
+		mu.Lock()
+		defer mu.Unlock()
+		loaded = append(loaded, one)
+	})
+	m.tell(changed, started, loaded)
+}
+
+// concerned are the services that read or looked for a changed file, all when
+// changed is nil. What is in them may be as it was.
+func (m *Manager) concerned(changed []string, touched pathSet) []*managed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	touched := newPathSet(changed)
-	var affected []*managed
+	var all []*managed
 	for _, one := range m.services {
-		if changed == nil || one.affected(touched) {
-			affected = append(affected, one)
+		if changed == nil || touched.any(one.files) || one.live != nil && touched.any(one.live.Files()) {
+			all = append(all, one)
 		}
 	}
-	m.loadAll(affected)
-	r := report(changed, started, affected)
+	return all
+}
+
+// tell tells of a reload.
+func (m *Manager) tell(changed []string, started time.Time, loaded []*managed) {
+	m.telling.Lock()
+	defer m.telling.Unlock()
+	m.mu.Lock()
+	r, told := report(changed, started, loaded), m.reloaded
+	m.mu.Unlock()
 	switch {
-	case m.reloaded != nil:
-		m.reloaded(r)
+	case told != nil:
+		told(r)
 	case len(r.Loaded) > 0:
 		m.log.Info("scripts reloaded", "services", strings.Join(r.Loaded, ", "), "took", r.Took.Round(time.Microsecond))
 	}
+}
+
+// Names lists the services and converters.
+func (m *Manager) Names() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var names []string
+	for _, one := range m.services {
+		names = append(names, one.Name)
+	}
+	return names
 }
 
 // Files lists what the services read or looked for, so far.
@@ -159,121 +206,6 @@ func (m *Manager) Files() []string {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// loaded is what a load came to.
-type loaded struct {
-	generation *Generation
-	err        error
-}
-
-// loadAll loads versions, as many at a time as there are processors, then puts
-// each in its place. It needs m.mu.
-func (m *Manager) loadAll(services []*managed) {
-	results := make([]loaded, len(services))
-	workers := min(len(services), runtime.GOMAXPROCS(0))
-	if workers == 1 {
-		results[0] = m.load(services[0])
-	} else {
-		var next atomic.Int64
-		var done sync.WaitGroup
-		for range workers {
-			done.Go(func() {
-				for i := int(next.Add(1)) - 1; i < len(services); i = int(next.Add(1)) - 1 {
-					results[i] = m.load(services[i])
-				}
-			})
-		}
-		done.Wait()
-	}
-	for i, one := range services {
-		m.take(one, results[i])
-	}
-}
-
-// maxLoads is how often a service is loaded because its files change
-// meanwhile, before its failure is believed.
-const maxLoads = 3
-
-// load loads one version. A failure does not count when the files that it came
-// of are others by now.
-func (m *Manager) load(one *managed) loaded {
-	for attempt := 1; ; attempt++ {
-		start := time.Now()
-		g, err := m.rt.Load(one.Service)
-		m.rt.registry.lasting(one.Name, m.rt.limits.Shared).counters.reloaded(time.Since(start), err)
-		var failed *failedLoad
-		if attempt == maxLoads || !errors.As(err, &failed) || !failed.files.stale() {
-			return loaded{g, err}
-		}
-	}
-}
-
-// take has a loaded version answer from now on, and logs a failure. It needs
-// m.mu.
-func (m *Manager) take(one *managed, l loaded) {
-	old := one.live
-	one.err, one.files = nil, nil
-	err := l.err
-	if err == nil {
-		if err = m.use(one, l.generation); err != nil {
-			one.files = l.generation.Files()
-			l.generation.Close()
-		}
-	}
-	if err != nil {
-		m.failed(one, err)
-		return
-	}
-	one.live = l.generation
-	if old != nil {
-		old.Close()
-	}
-	m.log.Debug("script loaded", "service", one.Name, "file", one.File, "routes", len(one.live.routes))
-}
-
-// failed notes why a service could not be loaded. What was last good in the
-// Manager before this one takes its place.
-func (m *Manager) failed(one *managed, err error) {
-	var failed *failedLoad
-	if errors.As(err, &failed) {
-		one.files = failed.files.paths()
-	}
-	if !errors.As(err, &one.err) {
-		one.err = &LoadError{File: filepath.ToSlash(one.File), Message: err.Error()}
-	}
-	last := m.before[one.Name]
-	if one.live == nil && last.files != nil && last.file == one.File && last.converter == one.Converter {
-		if g, err := m.rt.loadFrom(one.Service, last.files); err == nil {
-			if m.use(one, g) == nil {
-				one.live = g
-			} else {
-				g.Close()
-			}
-		}
-	}
-	text := "script cannot be loaded; the service answers 503"
-	if one.live != nil {
-		text = "script cannot be loaded; the last good version keeps answering"
-	}
-	m.log.Error(text, "service", one.Name, "error", one.err.Error(), "source", one.err.Source)
-}
-
-// use has a version answer from now on.
-func (m *Manager) use(one *managed, g *Generation) error {
-	if one.converter != nil {
-		one.converter.live.Store(g)
-		return nil
-	}
-	return m.mount(one.Name, g)
-}
-
-// affected reports whether the service would load otherwise now.
-func (one *managed) affected(touched pathSet) bool {
-	if one.err != nil && touched.any(one.files) {
-		return true
-	}
-	return one.live != nil && touched.any(one.live.Files()) && (one.err != nil || one.live.files.stale())
-}
-
 // Faults returns the services that could not be loaded last time, with the
 // reason.
 func (m *Manager) Faults() map[string]error {
@@ -292,6 +224,7 @@ func (m *Manager) Faults() map[string]error {
 func (m *Manager) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.closed = true
 	for _, one := range m.services {
 		if one.live != nil {
 			one.live.Close()

@@ -139,13 +139,14 @@ func (h *host) class(c *engine.Class) *goja.Object {
 			n++
 		}
 	}
+	h.targets(c, byName)
 	_ = o.Set("propertyMetas", byName)
 	for _, m := range []struct {
 		name  string
 		value any
 	}{
 		{"getName", c.Name}, {"getCaption", c.Caption}, {"getNamespace", c.Namespace}, {"getCanonicalName", c.FullName},
-		{"getVersion", c.Version}, {"isAbstract", c.Abstract}, {"isJournaling", c.Journaling}, {"isSemanticCached", false},
+		{"getVersion", c.Version}, {"isAbstract", c.Abstract}, {"isJournaling", c.Journaling}, {"isSemanticCached", written(c.Source, "semanticCached", false)},
 		{"getPropertyMetas", metas}, {"getKeyProperties", plain.Get("key")}, {"getContainerReference", c.Container},
 		{"getCreationTracker", c.CreationTracker}, {"getChangeTracker", c.ChangeTracker},
 		{"getCreatorTracker", c.CreatorTracker}, {"getEditorTracker", c.EditorTracker},
@@ -170,8 +171,16 @@ func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object
 		return h.js.ToValue(c.FullName == name || c.Name == name || descends(c, name))
 	})
 	h.method(o, "getPropertyMeta", func(call goja.FunctionCall) goja.Value {
-		if p := c.Property(call.Argument(0).String()); p != nil {
+		name := call.Argument(0).String()
+		if p := c.Property(name); p != nil {
 			return byName.Get(p.Name)
+		}
+		if way := c.Path(name); len(way) > 1 { // through references and collections
+			owner := c
+			for _, p := range way[:len(way)-1] {
+				owner = owner.Leads(p)
+			}
+			return h.propertyMeta(owner, way[len(way)-1])
 		}
 		return goja.Null()
 	})

@@ -55,7 +55,7 @@ type Histogram struct {
 }
 
 // Count is how many durations were counted.
-func (h *Histogram) Count() uint64 {
+func (h Histogram) Count() uint64 {
 	n := uint64(0)
 	for _, b := range h.Buckets {
 		n += b
@@ -243,12 +243,10 @@ func (r *Runtime) Metrics() map[string]Metrics {
 		all[name] = m
 	}
 	for _, g := range r.registry.list() {
-		m, ok := all[g.name]
-		if !ok {
-			continue
+		if m, ok := all[g.name]; ok {
+			g.group.report(&m)
+			all[g.name] = m
 		}
-		g.group.report(&m)
-		all[g.name] = m
 	}
 	return all
 }

@@ -29,6 +29,7 @@ func (h *host) active(what string) *call {
 // turn of the VM.
 type operation struct {
 	writes bool
+	ctx    context.Context // what do gets; nil for that of the call, or of the transaction it is in
 	do     func(ctx context.Context) (func() goja.Value, error)
 }
 
@@ -47,7 +48,10 @@ func (h *host) async(name string, prepare func(call goja.FunctionCall) (operatio
 		if op.writes {
 			c.wrote.Store(true)
 		}
-		ctx := c.context()
+		ctx := op.ctx
+		if ctx == nil {
+			ctx = h.context(c)
+		}
 		go func() {
 			build, err := runOperation(ctx, op)
 			h.v.do(task{c, func() error {

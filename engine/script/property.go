@@ -152,6 +152,22 @@ func (p *jsProperty) display() string {
 	return p.it.item.Display(p.p)
 }
 
+// displayBy is display; dates are what a function makes of them, if one is given.
+// A language, which may be given too, is that of the server.
+func (p *jsProperty) displayBy(how goja.Value) goja.Value {
+	h := p.it.h
+	if f, ok := goja.AssertFunction(how); ok && p.p.Type == engine.DateTime {
+		if v := p.value(); !goja.IsNull(v) {
+			text, err := f(goja.Undefined(), v)
+			if err != nil {
+				panic(rethrow(err))
+			}
+			return text
+		}
+	}
+	return h.js.ToValue(p.display())
+}
+
 // selection is the list of values offered, null for none.
 func (p *jsProperty) selection() goja.Value {
 	h := p.it.h
@@ -216,7 +232,7 @@ func (h *host) newPropertyProto() *goja.Object {
 	tell("eagerLoading", func(p *jsProperty) any { return p.p.Eager })
 	tell("hint", func(p *jsProperty) any { return p.p.Hint })
 	tell("getValue", func(p *jsProperty) any { return p.value() })
-	tell("getDisplayValue", func(p *jsProperty) any { return p.display() })
+	add("getDisplayValue", func(p *jsProperty, call goja.FunctionCall) any { return p.displayBy(call.Argument(0)) })
 	tell("evaluate", func(p *jsProperty) any { return p.evaluate() })
 	tell("getSelection", func(p *jsProperty) any { return p.selection() })
 	add("setValue", func(p *jsProperty, call goja.FunctionCall) any {

@@ -158,7 +158,7 @@ func wholeOption(o *goja.Object, name string, def int) (int, error) {
 }
 
 func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
-	o := objectOf(call.Argument(1))
+	o := r.options("getList", call.Argument(1), listOptions)
 	q, err := r.query(call.Argument(0), o)
 	if err != nil {
 		return operation{}, err
@@ -220,7 +220,7 @@ func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Ite
 }
 
 func (r *jsRepository) getCount(call goja.FunctionCall) (operation, error) {
-	q, err := r.query(call.Argument(0), objectOf(call.Argument(1)))
+	q, err := r.query(call.Argument(0), r.options("getCount", call.Argument(1), listOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.repo.Count(ctx, q)
 		return func() goja.Value { return r.h.js.ToValue(n) }, err
@@ -244,7 +244,7 @@ type iterator struct {
 // getIterator gives an object with next(), the next item or null, and count(),
 // how many there are.
 func (r *jsRepository) getIterator(call goja.FunctionCall) (operation, error) {
-	o := objectOf(call.Argument(1))
+	o := r.options("getIterator", call.Argument(1), listOptions)
 	q, err := r.query(call.Argument(0), o)
 	if err == nil {
 		err = r.page(q, o)
@@ -262,7 +262,7 @@ func (r *jsRepository) iterator(q *engine.Query) goja.Value {
 	q.WantPosition = true
 	it := &iterator{r: r, q: q, left: q.Count}
 	o := r.h.js.NewObject()
-	r.h.method(o, "next", r.h.async("iterator.next", func(goja.FunctionCall) (operation, error) {
+	r.h.method(o, "next", r.h.async("iterator.next", r.part(func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 			found, err := it.next(ctx)
 			if err != nil || found == nil {
@@ -270,13 +270,13 @@ func (r *jsRepository) iterator(q *engine.Query) goja.Value {
 			}
 			return r.result(found, nil)
 		}}, nil
-	}))
-	r.h.method(o, "count", r.h.async("iterator.count", func(goja.FunctionCall) (operation, error) {
+	})))
+	r.h.method(o, "count", r.h.async("iterator.count", r.part(func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 			n, err := r.repo.Count(ctx, &all)
 			return func() goja.Value { return r.h.js.ToValue(n) }, err
 		}}, nil
-	}))
+	})))
 	return o
 }
 

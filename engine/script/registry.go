@@ -67,3 +67,6 @@ func (r *registry) all() map[string]*lasting {
 	defer r.mu.Unlock()
 	return maps.Clone(r.services)
 }
+
+// lastingOf returns what a service of that name has, and had before.
+func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lasting(name, r.limits.Shared) }

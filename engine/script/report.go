@@ -12,6 +12,7 @@ type Report struct {
 	Took    time.Duration         // until the new versions answered
 	Loaded  []string              // services and converters that have a new version, sorted
 	Failed  map[string]*LoadError // those that could not be loaded: the last good version answers, or 503
+	Down    []string              // those of Failed that answer 503, sorted
 }
 
 // Idle reports whether the reload had nothing to do.
@@ -26,7 +27,23 @@ func report(changed []string, started time.Time, loaded []*managed) Report {
 			continue
 		}
 		r.Failed[one.Name] = one.err
+		if one.live == nil {
+			r.Down = append(r.Down, one.Name)
+		}
 	}
 	slices.Sort(r.Loaded)
+	slices.Sort(r.Down)
 	return r
+}
+
+// logFault tells of a service that could not be loaded, unless reports do.
+func (m *Manager) logFault(text string, one *managed) {
+	if m.reloaded != nil {
+		return
+	}
+	args := []any{"service", one.Name, "error", one.err.Error(), "source", one.err.Source}
+	if m.rt.dev && one.err.Excerpt != "" {
+		args = []any{"service", one.Name, "error", one.err.Error(), ExcerptKey, one.err.Excerpt}
+	}
+	m.log.Error(text, args...)
 }

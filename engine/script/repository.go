@@ -13,9 +13,15 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 	if o := h.repositories[repo]; o != nil {
 		return o
 	}
-	o := h.js.NewObject()
+	o := (&jsRepository{h: h, repo: repo}).object()
 	h.repositories[repo] = o
-	r := &jsRepository{h: h, repo: repo}
+	return o
+}
+
+// object makes the object with the methods.
+func (r *jsRepository) object() *goja.Object {
+	h := r.h
+	o := h.js.NewObject()
 	for _, m := range []struct {
 		name    string
 		prepare func(goja.FunctionCall) (operation, error)
@@ -24,9 +30,9 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 		{"editItem", r.editItem}, {"saveItem", r.saveItem}, {"deleteItem", r.deleteItem},
 		{"put", r.put}, {"eject", r.eject}, {"bulkEdit", r.bulkEdit}, {"bulkDelete", r.bulkDelete},
 		{"getAssociationsList", r.getAssociationsList}, {"getAssociationsCount", r.getAssociationsCount},
-		{"getIterator", r.getIterator}, {"aggregate", r.aggregate},
+		{"getIterator", r.getIterator}, {"aggregate", r.aggregate}, {"recache", r.recache},
 	} {
-		h.method(o, m.name, h.async("dataRepo."+m.name, m.prepare))
+		h.method(o, m.name, h.async("dataRepo."+m.name, r.part(m.prepare)))
 	}
 	h.method(o, "wrap", func(call goja.FunctionCall) goja.Value {
 		h.active("dataRepo.wrap")
@@ -36,6 +42,10 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 		}
 		return h.item(it)
 	})
+	h.method(o, "transaction", r.transaction)
+	if r.tx == nil {
+		r.more(o)
+	}
 	return o
 }
 
@@ -44,6 +54,7 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 type jsRepository struct {
 	h    *host
 	repo engine.Repository
+	tx   *transaction // whose calls these are; nil for none
 }
 
 // view is a class as the repository shows it to the account of the call,
@@ -89,7 +100,7 @@ func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
 	if err != nil {
 		return operation{}, err
 	}
-	load, err := r.loads(c, objectOf(call.Argument(2)))
+	load, err := r.loads(c, r.options("getItem", call.Argument(2), loadOptions))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		if !ok {
 			return goja.Null, nil

@@ -47,7 +47,7 @@ func TestDataRepo(t *testing.T) {
 		{`const i = await dataRepo.createItem('note@demo', {title: 'made', n: 9007199254740993n, price: '0.1234567890123456789', secret: 'pw', nope: 1}); return [typeof i.get('n'), typeof i.get('price'), i.get('secret'), i]`,
 			`["bigint","string",null,{"_creator":"bob@local","_id":"g4","__string":"made","__class":"note@demo","__classTitle":"Note","id":"g4","title":"made","n":9007199254740993,"price":0.1234567890123456789,"at":null,"done":null}]`},
 		{`return (await dataRepo.editItem('note@demo', 'g4', {n: 7, at: 0, title: undefined})).toJSON()`,
-			`{"_creator":"bob@local","_editor":"bob@local","_id":"g4","__string":"made","__class":"note@demo","__classTitle":"Note","id":"g4","title":"made","n":7,"price":"0.1234567890123456789","at":"1970-01-01T00:00:00.000Z","done":null}`},
+			`{"_creator":"bob@local","_editor":"bob@local","_id":"g4","__string":"made","__class":"note@demo","__classTitle":"Note","id":"g4","title":"made","n":7,"price":0.1234567890123456789,"at":"1970-01-01T00:00:00.000Z","done":null}`},
 		{`return [(await dataRepo.saveItem('note@demo', 'mine', {n: 1})).id, (await dataRepo.saveItem('note@demo', null, {n: 1})).id, (await dataRepo.saveItem('note@demo', 'mine', {n: 2}, '2')).get('n')]`, `["mine","g6",2]`},
 		{`return [await dataRepo.deleteItem('note@demo', 'mine') === undefined, await dataRepo.deleteItem(await dataRepo.getItem('note@demo', 'g6')) === undefined, await dataRepo.getCount('note@demo')]`, `[true,true,4]`},
 		{fmt.Sprintf(caught, `await dataRepo.editItem('note@demo', 'none', {})`), `[true,"unknown-object","note@demo has no object \"none\"","note@demo",null]`},

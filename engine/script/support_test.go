@@ -56,7 +56,10 @@ const longestCPU = 2 * time.Second
 func startApp(t testing.TB, c Config) *app {
 	t.Helper()
 	a := &app{t: t, dir: t.TempDir(), log: &logBuffer{}, repo: newMemory(t)}
-	c.Dir, c.MaxCPU = a.dir, longestCPU
+	c.Dir = a.dir
+	if c.MaxCPU == 0 {
+		c.MaxCPU = longestCPU
+	}
 	c.Log = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	rt, err := New(c)
 	if err != nil {

@@ -42,7 +42,7 @@ func (h *host) installTimers() {
 			if len(call.Arguments) > first {
 				args = slices.Clone(call.Arguments[first:]) // they are on the stack of the VM
 			}
-			id := t.start(&timer{f: f, args: args, call: h.v.cur, delay: delay, repeat: repeat})
+			id := t.start(&timer{f: f, args: args, call: h.v.cur, tx: h.v.tx, delay: delay, repeat: repeat})
 			if id == 0 {
 				panic(h.newError(name+": the service has too many timers", "too-many-timers"))
 			}
@@ -88,6 +88,7 @@ type timer struct {
 	f      goja.Callable
 	args   []goja.Value
 	call   *call
+	tx     *transaction
 	delay  time.Duration
 	repeat bool
 }
@@ -130,6 +131,7 @@ func (t *timers) fire(m *timer) error {
 	}
 	t.mu.Unlock()
 	v := t.vm
+	v.tx = m.tx
 	_, err := m.f(goja.Undefined(), m.args...)
 	if err == nil || uncatchable(err) {
 		return err

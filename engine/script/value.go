@@ -180,5 +180,19 @@ func (h *host) answered(it *engine.Item, p *engine.Property, here *path) goja.Va
 	case p.Type.IsFile() && v != nil:
 		return h.fromValue(engine.FileAnswer(v))
 	}
+	if d, ok := v.(engine.Decimal); ok && !exactNumber(d) {
+		return h.rawNumber(string(d))
+	}
 	return h.fromValue(v)
+}
+
+// rawNumber is a number of JSON that no JavaScript number is.
+func (h *host) rawNumber(text string) goja.Value {
+	json := h.js.Get("JSON")
+	make, _ := goja.AssertFunction(json.(*goja.Object).Get("rawJSON"))
+	v, err := make(json, h.js.ToValue(text))
+	if err != nil {
+		panic(rethrow(err))
+	}
+	return v
 }

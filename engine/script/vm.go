@@ -42,9 +42,11 @@ type vm struct {
 	running  atomic.Bool // a hint for the group: busy now
 
 	// Below: only inside a turn.
-	cur      *call // whose asynchronous context this is
-	left     *call // whose it was last, in this turn: what a reaction throws is a rejection after it
+	cur      *call        // whose asynchronous context this is
+	tx       *transaction // whose part it is; nil for none
+	left     *call        // whose it was last, in this turn: what a reaction throws is a rejection after it
 	routes   []jsRoute
+	events   []jsEvent
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
 	timers   timers
 	warned   map[string]bool
@@ -68,13 +70,25 @@ func newVM(g *Generation) *vm {
 type contextTracker vm
 
 // Grab returns the context that a promise reaction will run in.
-func (t *contextTracker) Grab() any { return t.cur }
+func (t *contextTracker) Grab() any {
+	if t.tx != nil {
+		return t.tx
+	}
+	return t.cur
+}
 
 // Resumed enters a context.
-func (t *contextTracker) Resumed(o any) { t.cur, _ = o.(*call) }
+func (t *contextTracker) Resumed(o any) {
+	if tx, ok := o.(*transaction); ok {
+		t.cur, t.tx = tx.call, tx
+		return
+	}
+	t.cur, _ = o.(*call)
+	t.tx = nil
+}
 
 // Exited leaves the context; nothing else of the turn has one.
-func (t *contextTracker) Exited() { t.left, t.cur = t.cur, nil }
+func (t *contextTracker) Exited() { t.left, t.cur, t.tx = t.cur, nil, nil }
 
 func (v *vm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
 	if op == goja.PromiseRejectionReject {
@@ -144,20 +158,20 @@ func (v *vm) idle() {
 
 // turn runs one task under the watchdog and deals with how it ended.
 func (v *vm) turn(t task) {
-	v.cur, v.left = t.call, nil
+	v.cur, v.tx, v.left = t.call, nil, nil
 	v.clock.begin(v.limit)
 	v.gen.rt.dog.started()
 	err := v.step(t)
 	took, stopped := v.clock.end()
-	v.count(t.call, took)
 	culprit := v.cur
 	if culprit == nil {
 		culprit = t.call
 	}
-	v.cur = nil
+	v.cur, v.tx = nil, nil
 	if err != nil || stopped != nil {
 		v.ended(err, stopped, culprit)
 	}
+	v.count(t.call, took)
 }
 
 // step runs the task. It turns a Go panic into an error, and lets what no

@@ -115,13 +115,18 @@ func (w *writer) object(o *goja.Object) bool {
 	defer func() { w.depth-- }()
 	switch o.ExportType() {
 	case itemType:
-		if it := itemOf(o); it != nil && len(it.extra.names) == 0 {
+		if it := itemOf(o); it != nil && len(it.extra.names) == 0 { // what a script adds is a part of it
 			w.item(it.item)
 			return true
 		}
 	case listType:
-		if l := untouchedList(o); l != nil {
-			w.items(l.items)
+		if l, ok := o.Export().(*jsList); ok {
+			w.lazy(&l.lazyArray, func(i int) { w.item(l.items[i]) })
+			return true
+		}
+	case rowsType:
+		if l, ok := o.Export().(*jsRows); ok {
+			w.lazy(&l.lazyArray, func(i int) { w.row(l.names, l.rows[i]) })
 			return true
 		}
 	case timeType:
@@ -151,15 +156,40 @@ func (w *writer) date(t time.Time) bool {
 	return true
 }
 
-func (w *writer) items(items []*engine.Item) {
+// lazy appends a list: what no script touched, raw does.
+func (w *writer) lazy(l *lazyArray, raw func(i int)) {
 	w.buf = append(w.buf, '[')
-	for i, it := range items {
+	for i := 0; i < l.Len(); i++ {
 		if i > 0 {
 			w.buf = append(w.buf, ',')
 		}
-		w.item(it)
+		switch {
+		case l.objects == nil || l.objects[i] == nil:
+			raw(i)
+		case !w.value(l.objects[i]):
+			w.buf = append(w.buf, "null"...)
+		}
+		w.bound()
 	}
 	w.buf = append(w.buf, ']')
+}
+
+// row appends a row as the object would be that it becomes.
+func (w *writer) row(names []string, row []any) {
+	w.rows++
+	w.buf = append(w.buf, '{')
+	for j, name := range names {
+		if j > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.buf = append(engine.AppendString(w.buf, name), ':')
+		if d, ok := row[j].(engine.Decimal); ok && !exactNumber(d) {
+			w.buf = engine.AppendString(w.buf, string(d))
+			continue
+		}
+		w.buf = engine.AppendValue(w.buf, row[j])
+	}
+	w.buf = append(w.buf, '}')
 }
 
 // item appends an item, which cuts itself short beyond engine.MaxAnswer.

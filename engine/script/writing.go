@@ -91,7 +91,7 @@ type after struct {
 }
 
 func (r *jsRepository) after(c *engine.Class, v goja.Value) (a after, err error) {
-	o := objectOf(v)
+	o := r.options("write", v, writeOptions)
 	if skip := option(o, "skipResult"); skip != nil {
 		a.none = skip.ToBoolean()
 	}
@@ -212,7 +212,7 @@ func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
 	if _, err := r.writable(call.Argument(0), engine.MayWrite); err != nil {
 		return operation{}, err
 	}
-	q, err := r.query(call.Argument(0), objectOf(call.Argument(2)))
+	q, err := r.query(call.Argument(0), r.options("bulkEdit", call.Argument(2), bulkOptions))
 	if err != nil {
 		return operation{}, err
 	}
@@ -231,7 +231,7 @@ func (r *jsRepository) bulkDelete(call goja.FunctionCall) (operation, error) {
 	if _, err := r.writable(call.Argument(0), engine.MayDelete); err != nil {
 		return operation{}, err
 	}
-	q, err := r.query(call.Argument(0), objectOf(call.Argument(1)))
+	q, err := r.query(call.Argument(0), r.options("bulkDelete", call.Argument(1), bulkOptions))
 	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
 		n, err := r.repo.DeleteAll(ctx, q)
 		return func() goja.Value { return r.h.js.ToValue(n) }, err

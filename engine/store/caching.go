@@ -91,22 +91,48 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 	}
 	for chunk := range slices.Chunk(keys, recacheRows) {
 		err := s.writer.do(ctx, func(w *session) error {
-			items, err := s.locked(w, p.table, chunk)
-			if err != nil {
-				return err
-			}
-			r := s.newRecaching(w)
-			changed, err := r.compute(items, false)
-			if err != nil {
-				return err
-			}
-			return r.spread(append(changed, items...))
+			_, err := s.recalculate(w, p, chunk)
+			return err
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// recalculate is Recalculate for the items with the keys; it returns how many
+// there are.
+func (s *Store) recalculate(w *session, p *plan, keys []any) (int, error) {
+	items, err := s.locked(w, p.table, keys)
+	if err != nil {
+		return 0, err
+	}
+	r := s.newRecaching(w)
+	changed, err := r.compute(items, false)
+	if err != nil {
+		return 0, err
+	}
+	return len(items), r.spread(append(changed, items...))
+}
+
+// Recache is engine.Recacher's.
+func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
+	p, err := s.plan(c)
+	if err != nil {
+		return err
+	}
+	key, ok := p.class.KeyValues(id)
+	if !ok {
+		return engine.NoItem(p.class, id)
+	}
+	return s.writer.do(ctx, func(w *session) error {
+		n, err := s.recalculate(w, p, key)
+		if err == nil && n == 0 {
+			err = engine.NoItem(p.class, id)
+		}
+		return err
+	})
 }
 
 // keys lists the keys of all items of a plan's class.

@@ -26,9 +26,14 @@ type transaction struct {
 
 type transactionKey struct{}
 
-// transactionOf is the transaction that ctx belongs to, nil for none.
+// transactionOf is the transaction that ctx belongs to, nil for none. It is one
+// of all Stores of the database, whose queue they share.
 func (s *Store) transactionOf(ctx context.Context) *transaction {
-	if t, ok := ctx.Value(transactionKey{}).(*transaction); ok && t.store == s {
+	return s.writer.transactionOf(ctx)
+}
+
+func (w *writer) transactionOf(ctx context.Context) *transaction {
+	if t, ok := ctx.Value(transactionKey{}).(*transaction); ok && t.store.writer == w {
 		return t
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/store"
@@ -69,6 +70,41 @@ func TestWith(t *testing.T) {
 		}
 		if done, err := next.Seed(t.Context(), nil); done || err != nil {
 			t.Errorf("a database is new once: %v, %v", done, err)
+		}
+	})
+}
+
+// TestWithInTransaction holds that a transaction is one of all Stores of the
+// database: neither waits for the other.
+func TestWithInTransaction(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		before, pet := note(prop("x", engine.Int)), storetest.NewClass("pet", prop("id", engine.String))
+		st := openAt(t, p, before)
+		next := upgraded(t, st, before, pet)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		for _, failure := range []error{nil, errors.New("taken back")} {
+			id := fmt.Sprint(failure)
+			err := next.Transaction(ctx, func(ctx context.Context) error {
+				if _, err := next.Create(ctx, pet, engine.ValuesOf(pet, engine.Named("id", id)), engine.WriteOptions{}); err != nil {
+					return err
+				}
+				if _, err := st.Create(ctx, before, engine.ValuesOf(before, engine.Named("id", id)), engine.WriteOptions{}); err != nil {
+					return err
+				}
+				if _, err := next.Get(ctx, before, id); err != nil {
+					return err
+				}
+				return failure
+			})
+			if !errors.Is(err, failure) {
+				t.Fatalf("got %v", err)
+			}
+			_, one := next.Get(ctx, pet, id)
+			_, other := st.Get(ctx, before, id)
+			if (one == nil) != (failure == nil) || (other == nil) != (failure == nil) {
+				t.Errorf("after %v: %v, %v", failure, one, other)
+			}
 		}
 	})
 }

@@ -75,7 +75,7 @@ func (w *writer) statement(ctx context.Context, work func(w *session) error) err
 
 func (w *writer) wait(j *job) error {
 	ctx := j.ctx
-	if t := w.store.transactionOf(ctx); t != nil {
+	if t := w.transactionOf(ctx); t != nil {
 		return t.write(j)
 	}
 	if err := ctx.Err(); err != nil {

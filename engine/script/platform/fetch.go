@@ -44,7 +44,7 @@ type reply struct {
 type errTimeout struct{ limit time.Duration }
 
 func (e errTimeout) Error() string {
-	return "fetch: the server did not answer within " + e.limit.String() + ", the limit scripts.fetch.timeout of deploy.json"
+	return "fetch: the server did not answer within " + e.limit.String() + ", the limit globals.scripts.fetch.timeout of deploy.json"
 }
 
 // send sends a message and reads the whole answer, whose connection is then
@@ -180,7 +180,7 @@ func (f *Fetch) read(ctx context.Context, m *message, r *reply, response *http.R
 	case err != nil:
 		r.broken = explain(ctx, m, err)
 	case int64(len(body)) > limit:
-		r.broken = refused("fetch: the answer of %s is longer than %d bytes, the limit scripts.fetch.maxBytes of deploy.json", m.url.hostPort(), limit)
+		r.broken = refused("fetch: the answer of %s is longer than %d bytes, the limit globals.scripts.fetch.maxBytes of deploy.json", m.url.hostPort(), limit)
 	default:
 		r.body = body
 	}
@@ -195,7 +195,7 @@ func explain(ctx context.Context, m *message, err error) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, errInner):
-		return refused("fetch: %s leads to a private address, which is refused; scripts.fetch.private of deploy.json allows such", m.url.hostPort())
+		return refused("fetch: %s leads to a private address, which is refused; globals.scripts.fetch.private of deploy.json allows such", m.url.hostPort())
 	}
 	return &errNetwork{m.url.hostPort(), err}
 }

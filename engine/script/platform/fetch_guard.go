@@ -36,7 +36,7 @@ func (f *Fetch) allows(u *webURL) error {
 			return nil
 		}
 	}
-	return refused("fetch: %s is not allowed; list it in scripts.fetch.hosts of deploy.json", u.hostPort())
+	return refused("fetch: %s is not allowed; list it in globals.scripts.fetch.hosts of deploy.json", u.hostPort())
 }
 
 // splitHost reads an entry of the list, host or host:port, as URLs have it.

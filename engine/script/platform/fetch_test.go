@@ -30,7 +30,7 @@ func TestS23Addresses(t *testing.T) {
 	}
 }
 
-// TestS23Hosts holds which URLs an entry of scripts.fetch.hosts allows.
+// TestS23Hosts holds which URLs an entry of globals.scripts.fetch.hosts allows.
 func TestS23Hosts(t *testing.T) {
 	for _, c := range []struct {
 		entry, url string

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// TestReloadMarathon saves the scripts of 50 services 1,000 times, 30 % of them
+// broken, under constant load.
+func TestReloadMarathon(t *testing.T) {
+	long(t)
+	(&marathon{services: 50, saves: 1000, endless: 3}).run(t)
+}
+
+// TestReloads is a short TestReloadMarathon.
+func TestReloads(t *testing.T) {
+	(&marathon{services: 5, saves: 40}).run(t)
+}
+
+// marathon is a server whose scripts are saved again and again, while all its
+// services are asked. No request may fail, each good version must come to
+// answer, and nothing may be left of what was.
+type marathon struct {
+	services, typed int // of JavaScript, of TypeScript
+	saves, endless  int // how many saves there are, and how many of them loop for ever
+	t               *testing.T
+	c               *caseRun
+	random          *rand.Rand
+
+	versions []int
+	lib      int
+	requests atomic.Int64
+	waits    map[string][]time.Duration // from a save to the first answer, by what was saved
+	told     int                        // failures that the log must tell
+}
+
+func (m *marathon) run(t *testing.T) {
+	m.t, m.waits = t, map[string][]time.Duration{}
+	m.random = rand.New(rand.NewPCG(1, 2))
+	m.c = &caseRun{T: t, dir: t.TempDir(), vars: vars{}, open: true}
+	defer m.c.stopServer()
+	defer http.DefaultClient.CloseIdleConnections()
+	var di, modes []string
+	for i := range m.count() {
+		m.versions = append(m.versions, 0)
+		m.put(m.file(i), m.source(i))
+		di = append(di, fmt.Sprintf(`"s%d": {"module": %q}`, i, m.file(i)))
+		modes = append(modes, fmt.Sprintf(`"s%d": "none"`, i))
+	}
+	m.put("lib/version.js", "module.exports = 0;")
+	m.put("lib/text.js", "const version = require('./version');\nexports.describe = (service, v) => ({service, version: v, lib: version});")
+	m.put("deploy.json", fmt.Sprintf(`{"modules": {"rest": {"globals": {"di": {%s}, "authMode": {%s}}}}}`, strings.Join(di, ", "), strings.Join(modes, ", ")))
+	m.c.startServer("-watch")
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { m.load(ctx) })
+	}
+	settled, goroutines := int64(0), 0
+	for n := range m.saves {
+		if n == m.saves/5 {
+			settled, goroutines = heapInUse(), runtime.NumGoroutine()
+		}
+		if t.Failed() {
+			break
+		}
+		m.save(n)
+	}
+	stop()
+	wg.Wait()
+	m.judge(settled, goroutines)
+}
+
+func (m *marathon) count() int { return m.services + m.typed }
+
+func (m *marathon) file(i int) string {
+	if i < m.services {
+		return fmt.Sprintf("scripts/s%d.js", i)
+	}
+	return fmt.Sprintf("scripts/s%d.ts", i)
+}
+
+// source is a service that reads libraries which all share.
+func (m *marathon) source(i int) string {
+	if i < m.services {
+		return fmt.Sprintf(`const {describe} = require('../lib/text');
+const timer = setInterval(() => 0, 1000);
+module.exports = {'GET /': async () => { await null; return describe('s%d', %d); }};
+%s`, i, m.versions[i], strings.Repeat("// a script of some length\n", 50))
+	}
+	return fmt.Sprintf(`import {describe} from '../lib/text';
+interface Answer { service: string; version: number; lib: number }
+const answer = async (): Promise<Answer> => describe('s%d', %d);
+export default {'GET /': answer};
+%s`, i, m.versions[i], strings.Repeat("// a script of some length\n", 50))
+}
+
+// broken is a source that cannot be loaded.
+func (m *marathon) broken(n int) string {
+	switch {
+	case m.endless > 0 && n%(m.saves/m.endless) == m.saves/m.endless/2:
+		return "for (;;) {}"
+	case n%3 == 0:
+		return "throw new Error('not today');"
+	case n%3 == 1:
+		return "module.exports = {'GET /': async ( => 1};"
+	}
+	return "module.exports = require('./nowhere');"
+}
+
+// put saves a file in place, or beside it and then over it.
+func (m *marathon) put(name, text string) {
+	m.t.Helper()
+	if m.random.IntN(2) == 0 || m.c.stop == nil {
+		m.c.save(name, text)
+		return
+	}
+	write(m.t, filepath.Join(m.c.dir, name), text)
+}
+
+// save saves once, and waits until that shows.
+func (m *marathon) save(n int) {
+	m.t.Helper()
+	i := m.random.IntN(m.count())
+	switch {
+	case n%10 < 3:
+		m.put(m.file(i), m.broken(n))
+		if m.told++; n%10 == 2 { // otherwise the next save comes soon after
+			m.c.wait("the failure is told", m.tells)
+		}
+	case n%25 == 24:
+		m.lib++
+		m.put("lib/version.js", fmt.Sprintf("module.exports = %d;", m.lib))
+		m.wait("library", func(string, int) bool { return true })
+	default:
+		m.versions[i]++
+		m.put(m.file(i), m.source(i))
+		kind := "JavaScript"
+		if i >= m.services {
+			kind = "TypeScript"
+		}
+		m.wait(kind, func(_ string, at int) bool { return at == i })
+	}
+}
+
+func (m *marathon) tells() error {
+	if !strings.Contains(m.c.log.String(), "cannot be loaded") {
+		return fmt.Errorf("it is not")
+	}
+	return nil
+}
+
+// wait waits until the services concerned answer what they should, and notes
+// how long the slowest took.
+func (m *marathon) wait(what string, concerned func(file string, i int) bool) {
+	m.t.Helper()
+	began := time.Now()
+	for i := range m.count() {
+		if !concerned(m.file(i), i) || what == "library" && m.isBroken(i) {
+			continue
+		}
+		want := m.answer(i)
+		for {
+			got, err := m.ask(i)
+			if err == nil && got == want {
+				break
+			}
+			if time.Since(began) > patience {
+				m.t.Fatalf("service %d answers %s, %v, not %s:\n%s", i, got, err, want, m.c.log.String())
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	m.waits[what] = append(m.waits[what], time.Since(began))
+}
+
+// isBroken reports whether the file of a service is broken now: its last good
+// version keeps the library that it has.
+func (m *marathon) isBroken(i int) bool {
+	text, err := os.ReadFile(filepath.Join(m.c.dir, m.file(i)))
+	return err != nil || string(text) != m.source(i)
+}
+
+func (m *marathon) answer(i int) string {
+	return fmt.Sprintf(`{"service":"s%d","version":%d,"lib":%d}`, i, m.versions[i], m.lib)
+}
+
+func (m *marathon) ask(i int) (string, error) {
+	status, text, err := (&visitor{c: m.c}).ask("GET", fmt.Sprintf("/rest/s%d", i), "", "")
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("status %d", status)
+	}
+	return text, err
+}
+
+// load asks all services in turn.
+func (m *marathon) load(ctx context.Context) {
+	for i := 0; ctx.Err() == nil; i = (i + 1) % m.count() {
+		text, err := m.ask(i)
+		if err != nil || !strings.HasPrefix(text, fmt.Sprintf(`{"service":"s%d",`, i)) {
+			m.t.Errorf("service %d answers %q, %v", i, text, err)
+			return
+		}
+		m.requests.Add(1)
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Save to serving, at most: 99 of 100 saves on a machine that is not busy with
+// anything else. A busy one gets patience times that.
+const (
+	saveToServing   = 60 * time.Millisecond
+	saveToServingTS = 90 * time.Millisecond
+	busyMachine     = 5
+)
+
+func (m *marathon) judge(settled int64, goroutines int) {
+	m.t.Helper()
+	after := heapInUse()
+	var told []string
+	for _, what := range []string{"JavaScript", "TypeScript", "library"} {
+		waits := m.waits[what]
+		if len(waits) == 0 {
+			continue
+		}
+		slices.Sort(waits)
+		p99 := waits[len(waits)*99/100]
+		told = append(told, fmt.Sprintf("%s (%d) p50 %v p99 %v max %v", what, len(waits), waits[len(waits)/2].Round(time.Millisecond/10), p99.Round(time.Millisecond/10), waits[len(waits)-1].Round(time.Millisecond/10)))
+		most := saveToServing
+		if what != "JavaScript" {
+			most = saveToServingTS
+		}
+		if p99 > busyMachine*most && !raceDetector {
+			m.t.Errorf("%s: save to serving took %v", what, p99)
+		}
+	}
+	m.t.Logf("%d saves, %d of them broken, %d services, %d requests, none failed: %v; save to serving: %s; heap %d KiB after a fifth, %d KiB at the end; %d goroutines, %d at the end",
+		m.saves, m.told, m.count(), m.requests.Load(), !m.t.Failed(), strings.Join(told, ", "), settled>>10, after>>10, goroutines, runtime.NumGoroutine())
+	if grown := after - settled; grown > 3<<20 {
+		m.t.Errorf("the heap has grown by %d KiB", grown>>10)
+	}
+	if n := runtime.NumGoroutine(); n > goroutines+3 {
+		m.t.Errorf("%d goroutines, %d before", n, goroutines)
+	}
+	if n := strings.Count(m.c.log.String(), "cannot be loaded"); n == 0 {
+		m.t.Error("no failure was told")
+	}
+}

@@ -1,0 +1,274 @@
+package script
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// jsEvent is a handler that a script registered, in one VM. Its types and its
+// repository are the same in all of them.
+type jsEvent struct {
+	types   []string
+	repo    engine.Repository
+	handler goja.Callable
+}
+
+func sameEvents(a, b []jsEvent) bool {
+	return slices.EqualFunc(a, b, func(a, b jsEvent) bool { return a.repo == b.repo && slices.Equal(a.types, b.types) })
+}
+
+// on is dataRepo.on(type or types, handler): reference, "Events".
+func (r *jsRepository) on(call goja.FunctionCall) goja.Value {
+	h := r.h
+	l := h.v.load
+	if l == nil {
+		panic(h.newError("dataRepo.on: handlers are registered while the service loads, not later", nil))
+	}
+	f, ok := goja.AssertFunction(call.Argument(1))
+	if !ok {
+		panic(h.js.NewTypeError("dataRepo.on takes a type and a function, found " + describeValue(call.Argument(1))))
+	}
+	var names []string
+	switch given := call.Argument(0).Export().(type) {
+	case string:
+		names = []string{given}
+	case []any:
+		for _, one := range given {
+			name, _ := one.(string)
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		panic(h.js.NewTypeError("dataRepo.on takes the type of an event, or an array of them, found " + describeValue(call.Argument(0))))
+	}
+	ev := jsEvent{repo: r.repo, handler: f}
+	for _, name := range names {
+		typ, err := h.eventType(name)
+		if err != nil {
+			panic(h.errorOf(err, nil))
+		}
+		ev.types = append(ev.types, typ)
+	}
+	l.events = append(l.events, ev)
+	return goja.Undefined()
+}
+
+// eventType checks the type of an event, and names its class in full.
+func (h *host) eventType(name string) (string, error) {
+	refuse := func(why string) error {
+		return engine.Errorf(engine.Invalid, "event", "dataRepo.on(%s): %s", engine.Quote(name), why)
+	}
+	at := strings.LastIndexByte(name, '.')
+	if at < 0 {
+		return "", refuse("the type of an event is <class>.<event> or <class>.<collection>.put")
+	}
+	class, what := name[:at], name[at+1:]
+	collection := ""
+	switch {
+	case slices.Contains(itemEvents, what):
+	case what == putIn || what == ejected:
+		if at = strings.LastIndexByte(class, '.'); at < 0 {
+			return "", refuse("it names no collection")
+		}
+		class, collection = class[:at], class[at+1:]
+	default:
+		return "", refuse("there is no such event: these are " + strings.Join(itemEvents, ", ") + ", and put and eject of a collection")
+	}
+	c, err := h.findClass(class)
+	if err != nil {
+		return "", refuse(err.Error())
+	}
+	if collection == "" {
+		return c.FullName + "." + what, nil
+	}
+	if p := c.Property(collection); p == nil || p.Type != engine.Collection {
+		return "", refuse("class " + c.FullName + " has no collection " + engine.Quote(collection))
+	}
+	return c.FullName + "." + collection + "." + what, nil
+}
+
+// handlerOf is the function that a call runs.
+func (v *vm) handlerOf(c *call) jsRoute {
+	if c.job != nil && c.job.event != nil {
+		return jsRoute{handler: v.events[c.job.event.index].handler, this: goja.Undefined()}
+	}
+	return v.routes[c.route]
+}
+
+// eventRun is one call of a handler.
+type eventRun struct {
+	listener
+	before  bool // it is called before the write
+	refuses bool // by returning false
+	class   *engine.Class
+	id      string
+	item    *engine.Item  // what is, or was; the master of a collection; nil for none, or none to be seen
+	values  engine.Values // that are given; nil for none
+
+	collection string
+	details    []*engine.Item
+
+	// Below: only inside a turn, until it has ended.
+	data      *goja.Object
+	given     map[string]goja.Value // what data had
+	cancelled bool
+}
+
+// argument makes the event.
+func (r *eventRun) argument(c *call) goja.Value {
+	h := c.vm.host
+	o := h.js.NewObject()
+	h.put(o, "type", h.js.ToValue(r.typ))
+	h.put(o, "class", h.js.ToValue(r.class.FullName))
+	h.put(o, "id", goja.Null())
+	if r.id != "" {
+		h.put(o, "id", h.js.ToValue(r.id))
+	}
+	h.put(o, "user", h.user(c.req.Account))
+	item := goja.Null()
+	if r.item != nil {
+		item = h.item(r.item)
+	}
+	h.put(o, "item", item)
+	r.cancelled, r.given = false, nil
+	if r.collection != "" {
+		h.put(o, "master", item)
+		h.put(o, "collection", h.js.ToValue(r.collection))
+		h.put(o, "details", h.list(r.details, -1))
+		return o
+	}
+	if r.values != nil {
+		r.data, r.given = h.js.NewObject(), map[string]goja.Value{}
+		for i, p := range r.class.Properties {
+			if v, shown := h.given(r.values[i]); shown && p.Type != engine.Password {
+				r.given[p.Name] = v
+				h.put(r.data, p.Name, v)
+			}
+		}
+		h.put(o, "data", r.data)
+		h.put(o, "updates", r.data)
+	}
+	if r.before {
+		h.method(o, "cancel", func(goja.FunctionCall) goja.Value {
+			r.cancelled = true
+			return goja.Undefined()
+		})
+	}
+	return o
+}
+
+// given is a value that is written, as a script would give it; false for one that
+// is not given.
+func (h *host) given(v any) (goja.Value, bool) {
+	switch v := v.(type) {
+	case *engine.Record:
+		o := h.js.NewObject()
+		if v.ID != "" {
+			h.put(o, "_id", h.js.ToValue(v.ID))
+		}
+		for i, p := range v.Class.Properties {
+			if inner, ok := h.given(v.Values[i]); ok && p.Type != engine.Password {
+				h.put(o, p.Name, inner)
+			}
+		}
+		return o, true
+	case *engine.Links:
+		members := make([]any, len(v.Add))
+		for i, m := range v.Add {
+			members[i], _ = h.given(m)
+		}
+		if v.Replace {
+			return h.js.NewArray(members...), true
+		}
+		o := h.js.NewObject()
+		h.put(o, "add", h.js.NewArray(members...))
+		h.put(o, "remove", h.fromDecoded(texts(v.Remove)))
+		return o, true
+	case *engine.Upload:
+		return h.fromDecoded(engine.Fields{{Name: "id", Value: textOrNil(v.File.ID)}, {Name: "name", Value: v.File.Name}, {Name: "mimeType", Value: v.File.MimeType}}), true
+	case []*engine.Upload:
+		all := make([]any, len(v))
+		for i, u := range v {
+			all[i], _ = h.given(u)
+		}
+		return h.js.NewArray(all...), true
+	case engine.JSONText, nil, string, bool, int64, float64, engine.Decimal, engine.Instant:
+		return h.fromValue(v), true
+	}
+	return nil, false
+}
+
+// outcome is what the handler gives: what it changed in data, and the object that
+// it returned.
+func (r *eventRun) outcome(c *call, result goja.Value) outcome {
+	if r.refuses && result != nil && result.StrictEquals(c.vm.js.ToValue(false)) {
+		r.cancelled = true
+	}
+	var all engine.Fields
+	if r.before && r.given != nil {
+		for _, name := range r.data.Keys() {
+			v := r.data.Get(name)
+			if was, there := r.given[name]; there && v.SameAs(was) {
+				continue
+			}
+			decoded, err := c.vm.host.toAttributes(v)
+			if err != nil {
+				return outcome{err: err}
+			}
+			all = append(all, engine.Field{Name: name, Value: decoded})
+		}
+	}
+	o, ok := result.(*goja.Object)
+	if !ok || itemOf(o) != nil || o.ClassName() != "Object" || o == r.data {
+		return outcome{data: all}
+	}
+	decoded, err := c.vm.host.toAttributes(o)
+	if err != nil {
+		return outcome{err: err}
+	}
+	if given, ok := decoded.(engine.Fields); ok {
+		all = append(all, given...)
+	}
+	return outcome{data: all}
+}
+
+// urgent returns a VM for a call that a write waits for: it must not wait itself
+// for the calls that wait for that write, so that no limit counts.
+func (g *group) urgent() (*vm, error) {
+	if v := g.atOnce(); v != nil {
+		return v, nil
+	}
+	v, err := g.gen.anotherVM()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	v.used = time.Now()
+	g.vms = append(g.vms, v)
+	g.occupy(v)
+	return v, nil
+}
+
+// atOnce takes a slot of the VM with the fewest calls, of one that has none where
+// VMs take one call each.
+func (g *group) atOnce() *vm {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var least *vm
+	for _, v := range g.vms {
+		if !v.retired && (least == nil || v.inflight < least.inflight) {
+			least = v
+		}
+	}
+	if least == nil || g.exclusive && least.inflight > 0 {
+		return nil
+	}
+	g.occupy(least)
+	return least
+}

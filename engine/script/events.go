@@ -1,0 +1,270 @@
+package script
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"restsrv/engine"
+)
+
+// Events is a Repository that tells the handlers of scripts (dataRepo.on) of
+// what is written through it, item by item. A handler before a write may change
+// what is written, or refuse it; one after it may add to it. UpdateAll and
+// DeleteAll tell nobody, nor do objects that are written nested in others.
+//
+// A handler acts for the account of the write, and with the permissions of the
+// repository that it was registered on; what it writes itself is told, too, to a
+// depth. Within a transaction its writes are a part of that.
+type Events struct {
+	engine.Repository
+	log *slog.Logger
+
+	mu       sync.Mutex
+	services map[string]*Generation // that want to hear of something
+	order    []string               // of their first registration
+	table    atomic.Pointer[listeners]
+}
+
+var _ engine.Transactor = (*Events)(nil)
+
+// listeners are handlers by the type of the event.
+type listeners map[string][]listener
+
+// listener is a handler of one event.
+type listener struct {
+	gen   *Generation
+	index int // among its events
+	typ   string
+}
+
+// NewEvents puts events before a repository; log hears of handlers after a write
+// that fail.
+func NewEvents(inner engine.Repository, log *slog.Logger) *Events {
+	return &Events{Repository: inner, log: log, services: map[string]*Generation{}}
+}
+
+// Transaction is engine.Transactor's.
+func (e *Events) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
+	return engine.InTransaction(ctx, e.Repository, work)
+}
+
+// Observe has the services of m hear of what is written through e. Call it before
+// Add.
+func (m *Manager) Observe(e *Events) { m.events = e }
+
+// admit refuses a version that would never hear of what it asks for.
+func (e *Events) admit(g *Generation) error {
+	if e == nil && len(g.events) > 0 {
+		return &LoadError{File: g.asked, Message: "dataRepo.on: nothing tells of events here"}
+	}
+	return nil
+}
+
+// hear has a version of a service hear of events from now on, in the place of the
+// one before.
+func (e *Events) hear(service string, g *Generation) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, known := e.services[service]
+	switch {
+	case len(g.events) == 0 && !known:
+		return
+	case !known:
+		e.order = append(e.order, service)
+	}
+	e.services[service] = g
+	t := listeners{}
+	for _, name := range e.order {
+		g := e.services[name]
+		for i, ev := range g.events {
+			for _, typ := range ev.types {
+				t[typ] = append(t[typ], listener{gen: g, index: i})
+			}
+		}
+	}
+	if len(t) == 0 {
+		e.table.Store(nil)
+		return
+	}
+	e.table.Store(&t)
+}
+
+// The events of an item.
+const (
+	preCreate = "pre-create"
+	created   = "create"
+	preEdit   = "pre-edit"
+	edited    = "edit"
+	preSave   = "pre-save"
+	saved     = "save"
+	preDelete = "pre-delete"
+	deleted   = "delete"
+)
+
+// And of a collection, behind its name.
+const (
+	putIn   = "put"
+	ejected = "eject"
+)
+
+var itemEvents = []string{preCreate, created, preEdit, edited, preSave, saved, preDelete, deleted}
+
+// heard is who may hear of a write; nil for nobody.
+func (e *Events) heard(ctx context.Context) *listeners {
+	t := e.table.Load()
+	if t == nil || ctx.Value(silentKey{}) != nil {
+		return nil
+	}
+	return t
+}
+
+// of lists who hears of an event of a class: those of the class first, then those
+// of its ancestors. The type is told as they know it.
+func (t *listeners) of(c *engine.Class, what string) (all []listener) {
+	for ; c != nil; c = c.Ancestor {
+		typ := c.FullName + "." + what
+		for _, l := range (*t)[typ] {
+			l.typ = typ
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// any reports whether somebody hears of one of the events.
+func (t *listeners) any(c *engine.Class, what ...string) bool {
+	return slices.ContainsFunc(what, func(w string) bool { return len(t.of(c, w)) > 0 })
+}
+
+// Create is engine.Repository's.
+func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
+	t := e.heard(ctx)
+	if t == nil {
+		return e.Repository.Create(ctx, c, v, o)
+	}
+	w := e.writing(ctx, t, c, "")
+	w.values = v
+	if err := w.before(preCreate); err != nil {
+		return nil, err
+	}
+	given := slices.Clone(w.values)
+	it, err := e.Repository.Create(ctx, c, w.values, o)
+	if err != nil {
+		return nil, err
+	}
+	it = w.after(created, it)
+	w.linked(it, given)
+	return it, nil
+}
+
+// Update is engine.Repository's. One that changes collections alone is no edit.
+func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
+	t := e.heard(ctx)
+	if t == nil || !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
+		return e.Repository.Update(ctx, c, id, v, o)
+	}
+	w := e.writing(ctx, t, c, id)
+	w.values = v
+	links := onlyLinks(v)
+	if !links {
+		if err := w.before(preEdit); err != nil {
+			return nil, err
+		}
+	}
+	given := slices.Clone(w.values)
+	it, err := e.Repository.Update(ctx, c, id, w.values, o)
+	if err != nil {
+		return nil, err
+	}
+	if !links {
+		it = w.after(edited, it)
+	}
+	w.linked(it, given)
+	return it, nil
+}
+
+// onlyLinks reports whether values are of collections alone, and of one at least.
+func onlyLinks(v engine.Values) bool {
+	links := false
+	for _, value := range v {
+		switch value.(type) {
+		case *engine.Links:
+			links = true
+		default:
+			if value != engine.Absent {
+				return false
+			}
+		}
+	}
+	return links
+}
+
+// Delete is engine.Repository's.
+func (e *Events) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
+	t := e.heard(ctx)
+	if t == nil || !t.any(c, preDelete, deleted) {
+		return e.Repository.Delete(ctx, c, id, m)
+	}
+	w := e.writing(ctx, t, c, id)
+	if err := w.remember(preDelete, deleted); err != nil {
+		return err
+	}
+	if err := w.before(preDelete); err != nil {
+		return err
+	}
+	if err := e.Repository.Delete(ctx, c, id, m); err != nil {
+		return err
+	}
+	w.after(deleted, nil)
+	return nil
+}
+
+// Save is engine.Repository's.
+func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
+	t := e.heard(ctx)
+	if t == nil {
+		return e.Repository.Save(ctx, records)
+	}
+	records = slices.Clone(records)
+	writes := make([]*writing, len(records))
+	given := make([]engine.Values, len(records))
+	for i := range records {
+		r := &records[i]
+		if r.Make != nil {
+			continue // the server's own
+		}
+		w := e.writing(ctx, t, r.Class, r.ID)
+		w.values = r.Values
+		if err := w.before(preSave); err != nil {
+			return nil, atRecord(i, err)
+		}
+		r.Values, writes[i], given[i] = w.values, w, slices.Clone(w.values)
+	}
+	items, err := e.Repository.Save(ctx, records)
+	if err != nil {
+		return nil, err
+	}
+	items = slices.Clone(items)
+	for i, it := range items {
+		if i < len(writes) && writes[i] != nil {
+			items[i] = writes[i].after(saved, it)
+			writes[i].linked(items[i], given[i])
+		}
+	}
+	return items, nil
+}
+
+// Recache is engine.Recacher's.
+func (e *Events) Recache(ctx context.Context, c *engine.Class, id string) error {
+	again, ok := e.Repository.(engine.Recacher)
+	if !ok {
+		return engine.Errorf(engine.Invalid, "recache", "this repository keeps nothing of formulas")
+	}
+	return again.Recache(ctx, c, id)
+}

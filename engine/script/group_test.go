@@ -1,0 +1,222 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+// barrier holds the operations of a repository until they are let go.
+type barrier struct {
+	held atomic.Int64
+	open chan struct{}
+	once sync.Once
+}
+
+func newBarrier(a *app) *barrier {
+	b := &barrier{open: make(chan struct{})}
+	a.repo.delay = func() {
+		b.held.Add(1)
+		<-b.open
+	}
+	a.t.Cleanup(b.release)
+	return b
+}
+
+func (b *barrier) release() { b.once.Do(func() { close(b.open) }) }
+
+const listing = `module.exports = {'GET /': async () => (await dataRepo.getList('note@demo')).length, 'PUT /': () => 1}`
+
+// Who finds the queue full is told when to come again; who waits is served in
+// order.
+func TestQueueIsBounded(t *testing.T) {
+	a := newApp(t, Limits{VMs: 1, InFlight: 2, Queue: 3}, false)
+	b := newBarrier(a)
+	g := a.load(listing)
+	var all sync.WaitGroup
+	answers := make([]string, 5)
+	for i := range answers {
+		all.Go(func() { answers[i] = answer(send(t, g, request{account: bob})) })
+	}
+	eventually(t, "two at work and three waiting", func() bool {
+		m := a.rt.Metrics()["svc"]
+		return m.InFlight == 2 && m.Waiting == 3 && b.held.Load() == 2
+	})
+	_, err := send(t, g, request{account: bob})
+	e, ok := err.(*engine.Error)
+	if !ok || e.Code != engine.Unavailable || e.Reason != "busy" || e.RetryAfter != time.Second {
+		t.Errorf("got %v, want Unavailable with a time to come again", err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := send(t, g, request{account: bob, ctx: ctx}); engine.CodeOf(err) != engine.Unavailable && engine.CodeOf(err) != engine.Timeout {
+		t.Errorf("a client that has gone gets %v", err)
+	}
+	b.release()
+	all.Wait()
+	for _, got := range answers {
+		expect(t, got, jsonType+"0")
+	}
+	m := a.rt.Metrics()["svc"]
+	if m.InFlight != 0 || m.Waiting != 0 || m.Requests["busy"] < 1 || m.Requests["ok"] != 5 {
+		t.Errorf("metrics say %+v", m)
+	}
+	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
+}
+
+func TestWaitersAreServedInOrder(t *testing.T) {
+	a := newApp(t, Limits{VMs: 1, InFlight: 1}, false)
+	b := newBarrier(a)
+	g := a.load(`module.exports = {'GET /': async (req) => { await dataRepo.getList('note@demo'); return shared.incr('served') }}`)
+	var all sync.WaitGroup
+	answers := make([]string, 8)
+	for i := range answers {
+		all.Go(func() { answers[i] = answer(send(t, g, request{account: bob})) })
+		eventually(t, "the request", func() bool {
+			m := a.rt.Metrics()["svc"]
+			return m.InFlight == 1 && m.Waiting == i && b.held.Load() == 1
+		})
+	}
+	b.release()
+	all.Wait()
+	for i, got := range answers {
+		expect(t, got, fmt.Sprint(jsonType, i+1))
+	}
+}
+
+// With "isolation": "exclusive" what a script keeps of a request in a variable
+// of its module is not seen by another.
+func TestExclusive(t *testing.T) {
+	for _, c := range []struct {
+		isolation any
+		mixed     bool
+	}{{"exclusive", false}, {nil, true}} {
+		a := newApp(t, Limits{}, false)
+		a.repo.delay = func() { time.Sleep(2 * time.Millisecond) }
+		a.opts = engine.Options{"isolation": c.isolation}
+		g := a.load(`let mine; module.exports = {'GET /': async (req) => {
+			mine = req.query.i; await dataRepo.getList('note@demo'); return mine === req.query.i }}`)
+		mixed := false
+		for _, got := range crowd(t, g, 200) {
+			mixed = mixed || got != jsonType+"true"
+		}
+		if mixed != c.mixed {
+			t.Errorf("isolation %v: requests were mixed up: %v", c.isolation, mixed)
+		}
+		if n := len(g.group.vms); n > exclusiveVMs || c.isolation != nil && n < 2 {
+			t.Errorf("isolation %v: %d VMs", c.isolation, n)
+		}
+	}
+	a := newApp(t, Limits{}, false)
+	a.opts = engine.Options{"isolation": "exclusiv"}
+	a.write("svc.js", listing)
+	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
+		t.Error("another value of isolation was accepted")
+	} else {
+		expectIn(t, err.Error(), `the option "isolation" is "exclusive"`)
+	}
+	a.opts = engine.Options{"isolation": "exclusive"}
+	s := a.service("svc.js")
+	s.Limits.VMs = 3
+	g, err := a.rt.Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crowd(t, g, 50)
+	if n := len(g.group.vms); n > 3 {
+		t.Errorf("%d VMs, 3 were allowed", n)
+	}
+}
+
+// Three interrupts in a minute leave the service one request a VM, until it is
+// loaded anew.
+func TestQuarantine(t *testing.T) {
+	a := newApp(t, Limits{CPU: 60 * time.Millisecond, Load: time.Second, VMs: 2}, false)
+	a.repo.delay = func() { time.Sleep(time.Millisecond) }
+	code := `let inside = 0; module.exports = {
+		'GET /': async () => { if (inside++) return 'shared'; await dataRepo.getList('note@demo'); inside--; return 'alone' },
+		'PUT /': () => { for (;;) ; }}`
+	g := a.load(code)
+	for range 4 {
+		_, _ = send(t, g, request{method: "PUT"})
+	}
+	m := a.rt.Metrics()["svc"]
+	if !m.Exclusive || m.Quarantines != 1 || m.Interrupts["cpu"] != 4 {
+		t.Errorf("metrics say %+v", m)
+	}
+	for _, got := range crowd(t, g, 40) {
+		expect(t, got, jsonType+`"alone"`)
+	}
+	if n := strings.Count(a.log.String(), "each VM takes one request at a time"); n != 1 {
+		t.Errorf("it was logged %d times", n)
+	}
+	g.Close()
+	a.load(code)
+	if a.rt.Metrics()["svc"].Exclusive {
+		t.Error("a new version is exclusive too")
+	}
+	far := newGroup(g, false)
+	for i := range 10 {
+		far.interrupted(time.Unix(int64(i)*31, 0))
+	}
+	if far.exclusive {
+		t.Error("three interrupts in more than a minute made it exclusive")
+	}
+}
+
+// A VM is replaced after many calls, and no call fails of it.
+func TestRecycle(t *testing.T) {
+	a := newApp(t, Limits{Calls: 50, VMs: 2}, false)
+	a.repo.fill(t, 1)
+	g := a.load(`let n = 0; module.exports = {'GET /': async () => { n++; await dataRepo.getList('note@demo'); return n <= 300 }}`)
+	for range 10 {
+		for _, got := range crowd(t, g, 100) {
+			expect(t, got, jsonType+"true")
+		}
+	}
+	eventually(t, "new VMs", func() bool { return a.rt.Metrics()["svc"].Recycled >= 10 })
+	eventually(t, "the end of the old VMs", func() bool {
+		a.rt.dog.mu.Lock()
+		defer a.rt.dog.mu.Unlock()
+		return len(a.rt.dog.vms) <= 2
+	})
+}
+
+// When no more VMs can be made, the service goes on with those that it has.
+func TestNoMoreVMs(t *testing.T) {
+	a := newApp(t, Limits{VMs: 4, InFlight: 2}, false)
+	a.repo.delay = func() { time.Sleep(time.Millisecond) }
+	g := a.load(`if (shared.incr('loads') > 1) throw new Error('once only');
+		module.exports = {'GET /': async () => { for (let i = 0; i < 1e4; i++) ; return (await dataRepo.getList('note@demo')).length }}`)
+	for _, got := range crowd(t, g, 60) {
+		expect(t, got, jsonType+"0")
+	}
+	if n := len(g.group.vms); n != 1 {
+		t.Errorf("%d VMs", n)
+	}
+	expectIn(t, a.log.String(), "one more VM could not be made", "once only")
+}
+
+// Two VMs hold a thousand requests that wait for the data.
+func TestThousandAwait(t *testing.T) {
+	a := newApp(t, Limits{VMs: 2, InFlight: 512}, false)
+	b := newBarrier(a)
+	g := a.load(listing)
+	done := make(chan []string)
+	go func() { done <- crowd(t, g, 1000) }()
+	eventually(t, "a thousand that wait", func() bool { return b.held.Load() == 1000 })
+	m := a.rt.Metrics()["svc"]
+	if m.InFlight != 1000 || m.Waiting != 0 || m.VMs["idle"]+m.VMs["running"] > 2 {
+		t.Errorf("metrics say %+v", m)
+	}
+	b.release()
+	for _, got := range <-done {
+		expect(t, got, jsonType+"0")
+	}
+}

@@ -1,0 +1,100 @@
+package script
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+// growers fill the memory in steps that no guard sees: the heap limit ends
+// them. The number is how many times that limit the process may take.
+var growers = map[string]struct {
+	handler string
+	times   float64
+}{
+	"text":          {`() => { let s = 'x'; for (;;) s += s }`, 8},
+	"wide text":     {`() => { let s = 'ж'; for (;;) s += s }`, 8},
+	"text in a try": {`() => { for (;;) { try { let s = 'x'; for (;;) s += s } catch (e) { } } }`, 8},
+	"push":          {`() => { const a = []; for (;;) a.push(a.length + 0.5) }`, 4},
+	"objects":       {`() => { const a = []; for (;;) a.push({a: [1]}) }`, 4},
+	"map":           {`() => { const m = new Map(); for (let i = 0; ; i++) m.set(i, 'v' + i) }`, 4},
+	"property":      {`() => { const o = {}; for (let i = 0; ; i++) o['p' + i] = i }`, 4},
+	"join":          {`() => { let a = ['xxxxxxxx']; for (;;) a = [a.join(',') + a.join(',')] }`, 8},
+	"buffers":       {`() => { const a = []; for (;;) a.push(new Uint8Array(1 << 20)) }`, 4},
+	"short turns":   {`async () => { const a = []; for (;;) { for (let i = 0; i < 2000; i++) a.push({i}); await new Promise(ok => setTimeout(ok, 0)) } }`, 4},
+	"module":        {`() => { for (;;) kept.push(new Uint8Array(1 << 20)) }`, 4},
+}
+
+// TestGrowers runs each grower in a process of its own, and looks at the
+// most memory that it ever took.
+func TestGrowers(t *testing.T) {
+	const limit = 96 << 20
+	if name := os.Getenv("SCRIPT_GROWER"); name != "" {
+		grow(t, growers[name].handler, limit)
+		return
+	}
+	for name, g := range growers {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command(os.Args[0], "-test.run=^TestGrowers$", "-test.timeout=120s")
+			cmd.Env = append(os.Environ(), "SCRIPT_GROWER="+name)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %.600s", err, out)
+			}
+			peak := peakOf(t, string(out))
+			t.Logf("peak %d MiB, %.1f times the limit", peak>>20, float64(peak)/limit)
+			// The binary, the stacks and the race detector are not the heap.
+			if most := int64(g.times*limit) + 64<<20; peak > most && !raceDetector() {
+				t.Errorf("the process took %d MiB, at most %d were expected", peak>>20, most>>20)
+			}
+		})
+	}
+}
+
+// grow is the process of one grower: the request fails, and the service goes
+// on.
+func grow(t *testing.T, handler string, limit int64) {
+	a := startApp(t, Config{Heap: limit, Limits: Limits{CPU: 60 * time.Second, Wall: 100 * time.Second}})
+	g := a.load("const kept = []; module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
+	_, err := send(t, g, request{account: &engine.Account{ID: "a@b"}})
+	expect(t, answer(nil, err), "error internal Internal server error")
+	if err == nil || !strings.Contains(err.Error(), "memory limit of 96 MiB") {
+		t.Errorf("the cause is not told: %v", err)
+	}
+	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return // only Linux tells the peak
+	}
+	_, rest, _ := strings.Cut(string(status), "VmHWM:")
+	fmt.Println(peakMark, strings.Fields(rest)[0])
+}
+
+const peakMark = "peak in KiB:"
+
+// peakOf reads what grow printed, in bytes; 0 when the system does not tell.
+func peakOf(t *testing.T, out string) int64 {
+	_, rest, ok := strings.Cut(out, peakMark)
+	if !ok {
+		return 0
+	}
+	kib, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}
+
+// raceDetector reports whether it is at work: it takes memory of its own.
+func raceDetector() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })
+}

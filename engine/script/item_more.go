@@ -1,0 +1,92 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// files is an object of the files that the item holds, by attribute; each has
+// getContents().
+func (it *jsItem) files() goja.Value {
+	o := it.h.js.NewObject()
+	s := &jsStorage{h: it.h, storage: it.h.v.gen.storage}
+	for i, p := range it.item.Class.Properties {
+		if !p.Type.IsFile() || it.item.Class.Lacks(p) {
+			continue
+		}
+		held := engine.FilesIn(it.item.Values[i])
+		all := make([]any, len(held))
+		for j, f := range held {
+			all[j] = s.file(f)
+		}
+		text, _ := it.item.Values[i].(engine.JSONText)
+		switch {
+		case len(text) > 0 && text[0] == '[':
+			it.h.put(o, p.Name, it.h.js.NewArray(all...))
+		case len(all) > 0:
+			it.h.put(o, p.Name, all[0].(goja.Value))
+		}
+	}
+	return o
+}
+
+// json is what toJSON gives: the item as crud answers it, with what a script
+// added to the object.
+func (it *jsItem) json() goja.Value {
+	o := it.h.envelope(it.item, nil)
+	for _, name := range it.extra.names {
+		it.h.put(o, name, it.extra.values[name])
+	}
+	return o
+}
+
+// moreOfItems adds the methods that take time.
+func (h *host) moreOfItems(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
+	// What is calculated is there when an item is read; after a set it is made
+	// anew, of what is loaded.
+	add("calculateProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value {
+		p, resolve, reject := h.js.NewPromise()
+		if err := it.calculate(); err != nil {
+			must(reject(h.errorOf(err, h.where())))
+		} else {
+			must(resolve(goja.Undefined()))
+		}
+		return h.js.ToValue(p)
+	})
+}
+
+func (it *jsItem) calculate() error {
+	if !it.changed {
+		return nil
+	}
+	fresh := it.item.Clone()
+	fresh.Links = append([]engine.Link(nil), it.item.Links...)
+	if err := fresh.ComputeCached(context.Background(), loadedOnly{it.h}); err != nil {
+		return err
+	}
+	if err := fresh.Compute(context.Background(), loadedOnly{it.h}); err != nil {
+		return err
+	}
+	it.item, it.base, it.links = fresh, nil, nil
+	return nil
+}
+
+// targets lets the descriptions of references and collections have _refClass, the
+// class that they lead to. Loops and JSON do not see it.
+func (h *host) targets(c *engine.Class, metas *goja.Object) {
+	for _, p := range c.Properties {
+		if p.Target == nil || c.Lacks(p) {
+			continue
+		}
+		meta, ok := metas.Get(p.Name).(*goja.Object)
+		if !ok {
+			continue
+		}
+		target := c.Leads(p)
+		getter := h.native("_refClass", func(goja.FunctionCall) goja.Value { return h.classOrNull(target) })
+		_ = meta.DefineAccessorProperty("_refClass", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	}
+}

@@ -1,0 +1,98 @@
+package script
+
+import (
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+func TestHistogram(t *testing.T) {
+	var h histogram
+	for d, bucket := range map[time.Duration]int{
+		-1: 0, 0: 0, 16 * time.Microsecond: 0, 16*time.Microsecond + 1: 1, 32 * time.Microsecond: 1, time.Millisecond: 6,
+		BucketBound(bucketCount - 2): bucketCount - 2, BucketBound(bucketCount-2) + 1: bucketCount - 1, time.Hour: bucketCount - 1,
+	} {
+		before := h.snapshot()
+		h.observe(d)
+		after := h.snapshot()
+		for i := range after.Buckets {
+			if grew := after.Buckets[i] - before.Buckets[i]; (grew == 1) != (i == bucket) {
+				t.Errorf("%v: bucket %d grew by %d, expected bucket %d", d, i, grew, bucket)
+			}
+		}
+		if i := bucket; i < bucketCount-1 && (d > BucketBound(i) || i > 0 && d <= BucketBound(i-1)) {
+			t.Errorf("%v is not within the bounds of bucket %d", d, i)
+		}
+	}
+	if h := h.snapshot(); h.Count() != 9 || BucketBound(bucketCount-1) != 0 {
+		t.Errorf("%d were counted", h.Count())
+	}
+}
+
+// What a service did is told, and survives its versions.
+func TestMetrics(t *testing.T) {
+	a := newApp(t, Limits{CPU: 80 * time.Millisecond, Wall: 300 * time.Millisecond, Load: time.Second, CallStack: 200}, false)
+	a.repo.fill(t, 3)
+	m := NewManager(a.rt, func(string, engine.Service) error { return nil })
+	code := `module.exports = {
+		'GET /': async () => { shared.set('a', 'b'); return dataRepo.getList('note@demo') },
+		'PUT /': async () => (await dataRepo.getList('note@demo')).map(i => i.get('title')),
+		'POST /': () => { throw Object.assign(new Error('no'), {status: 404}) },
+		'PATCH /': () => { for (;;) ; },
+		'DELETE /': () => { (function f() { f() })() },
+		'COPY /': () => new Promise(() => 1),
+		'MOVE /': () => { Promise.reject(new Error('nobody')); return 1 },
+		'LOCK /': () => { throw new Error('broken') }}`
+	a.write("svc.js", code)
+	if err := m.Add(a.service("svc.js")); err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"GET", "GET", "PUT", "POST", "PATCH", "DELETE", "COPY", "MOVE", "LOCK"} {
+		_, _ = send(t, m.services[0].live, request{method: method, account: bob})
+	}
+	a.write("svc.js", code+";")
+	m.Reload(nil)
+	a.write("svc.js", "oops(")
+	m.Reload(nil)
+	eventually(t, "the CPU of all requests", func() bool { return m.Metrics()["svc"].CPU.Count() == 9 })
+	got := m.Metrics()["svc"]
+	for what, n := range map[string][2]uint64{
+		"ok": {got.Requests["ok"], 4}, "refused": {got.Requests["refused"], 1}, "failed": {got.Requests["failed"], 3},
+		"timeout": {got.Requests["timeout"], 1}, "cpu": {got.Interrupts["cpu"], 1}, "stack": {got.Interrupts["stack"], 1},
+		"panic": {got.Interrupts["panic"], 0}, "memory": {got.Interrupts["memory"], 0},
+		"rejections": {got.Rejections, 1}, "awaits": {got.Awaits, 3}, "raw rows": {got.RawRows, 6}, "made rows": {got.MadeRows, 3},
+		"reloads": {got.Reloads, 2}, "failed reloads": {got.FailedReloads, 1},
+		"queue wait": {got.QueueWait.Count(), 9}, "shared": {uint64(got.Shared), 1},
+	} {
+		if n[0] != n[1] {
+			t.Errorf("%s: got %d, want %d", what, n[0], n[1])
+		}
+	}
+	if got.Turns.Count() < 12 || got.Turns.Sum < 80*time.Millisecond || got.Turns.Sum > 20*time.Second {
+		t.Errorf("%d turns took %v", got.Turns.Count(), got.Turns.Sum)
+	}
+	if got.CPU.Sum < 80*time.Millisecond || got.CPU.Sum > got.Turns.Sum {
+		t.Errorf("requests took %v of CPU, turns %v", got.CPU.Sum, got.Turns.Sum)
+	}
+	if got.LastReload <= 0 || got.SharedUse <= 0 || got.InFlight != 0 || got.VMs["idle"] < 1 {
+		t.Errorf("metrics say %+v", got)
+	}
+}
+
+// BenchmarkMetrics is what the metrics cost a request of one turn.
+func BenchmarkMetrics(b *testing.B) {
+	a := newApp(b, Limits{}, false)
+	g := a.load(`module.exports = {'GET /': () => 1}`)
+	v := g.group.vms[0]
+	b.ReportAllocs()
+	var c call
+	c.gen = g
+	c.over.Store(true)
+	for b.Loop() {
+		c.reported.Store(false)
+		g.lasting.counters.queueWait.observe(time.Microsecond)
+		v.count(&c, 3*time.Microsecond)
+		g.lasting.counters.ended(outcome{}, nil)
+	}
+}

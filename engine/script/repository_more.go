@@ -1,0 +1,91 @@
+package script
+
+import (
+	"context"
+	"slices"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// Options that operations know, and those of the ancestor that mean nothing here:
+// who acts is the account of the request, and what is asked for is computed.
+var (
+	ignoredOptions = []string{"user", "uid", "lang", "tz", "log", "needed", "skipCalculations", "skipEnrich", "skipEnrichment", "skipAutoAssign", "reload",
+		"autoAssign", "ignoreIntegrityCheck", "adjustAutoInc", "skipCacheRefresh", "silent", "checkAcl"}
+	loadOptions  = []string{"forceEnrichment", "nestingDepth"}
+	countOptions = []string{"filter", "skipSubClasses"}
+	listOptions  = slices.Concat(countOptions, loadOptions, []string{"sort", "offset", "count", "countTotal", "distinct"})
+	writeOptions = slices.Concat(loadOptions, []string{"skipResult"})
+	bulkOptions  = slices.Concat(countOptions, []string{"skipResult"})
+)
+
+// options is an argument that holds options. What is none of the names is told
+// once, so that a misspelt filter is found.
+func (r *jsRepository) options(method string, v goja.Value, known []string) *goja.Object {
+	o, _ := v.(*goja.Object)
+	if o == nil {
+		return nil
+	}
+	for _, name := range o.Keys() {
+		if !slices.Contains(known, name) && !slices.Contains(ignoredOptions, name) {
+			r.passedOver(method, name)
+		}
+	}
+	return o
+}
+
+// passedOver tells once of an option that means nothing.
+func (r *jsRepository) passedOver(method, option string) {
+	r.h.v.gen.warn("dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.line())
+}
+
+// line is where the script is.
+func (h *host) line() string {
+	f := &Failure{}
+	f.locate(h.v, h.where())
+	return f.place()
+}
+
+// more adds what the ancestor's repositories have besides operations.
+func (r *jsRepository) more(o *goja.Object) {
+	h := r.h
+	h.method(o, "on", r.on)
+	h.method(o, "setValidators", func(goja.FunctionCall) goja.Value { return goja.Undefined() }) // as there, nothing comes of it
+	refuse := func(name, why string) {
+		h.method(o, name, func(goja.FunctionCall) goja.Value {
+			panic(h.newError("dataRepo."+name+" is not supported: "+why, "not-supported"))
+		})
+	}
+	refuse("rawData", "rows of the database itself have no permissions; use getList or aggregate")
+	refuse("trigger", "events are told of by writes")
+	getter := h.native("ds", func(goja.FunctionCall) goja.Value {
+		panic(h.newError("dataRepo.ds is not supported: there is no driver of a database to reach; use getList, aggregate or transaction", "not-supported"))
+	})
+	_ = o.DefineAccessorProperty("ds", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// recache computes the cached attributes of an item anew, and gives the item as
+// it is then.
+func (r *jsRepository) recache(call goja.FunctionCall) (operation, error) {
+	it := itemOf(call.Argument(0))
+	if it == nil {
+		return operation{}, engine.Errorf(engine.Invalid, "argument", "recache takes an item, found %s", describeValue(call.Argument(0)))
+	}
+	c, err := r.view(it.item.Class)
+	if err != nil {
+		return operation{}, err
+	}
+	again, ok := r.repo.(engine.Recacher)
+	if !ok {
+		return operation{}, engine.Errorf(engine.Invalid, "recache", "this repository keeps nothing of formulas")
+	}
+	id := it.item.ID
+	return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+		if err := again.Recache(ctx, c, id); err != nil {
+			return nil, err
+		}
+		return r.result(r.repo.Get(ctx, c, id))
+	}}, nil
+}

@@ -1,0 +1,190 @@
+package script
+
+import (
+	"context"
+	"errors"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// transaction is one run of dataRepo.transaction. Its function is called in a
+// turn, while a goroutine holds the transaction of the repository open until
+// what the function returned settles, its time is over or its call ends.
+type transaction struct {
+	r     *jsRepository // that it was asked of
+	call  *call
+	work  goja.Callable
+	ctx   context.Context // of its calls
+	ended chan error      // how work ended, once
+
+	// Below: only inside a turn.
+	over   bool
+	result goja.Value // of work, or what it threw
+}
+
+// errThrown ends a transaction whose function threw result.
+var errThrown = errors.New("the function of a transaction failed")
+
+// open reports whether the transaction still takes calls.
+func (t *transaction) open() bool { return t != nil && !t.over }
+
+// context is that of what c does in its asynchronous context.
+func (h *host) context(c *call) context.Context {
+	if t := h.v.tx; t.open() {
+		return t.ctx
+	}
+	return c.context()
+}
+
+// usable refuses calls of a transaction that cannot have any more, or that is
+// somebody else's.
+func (r *jsRepository) usable() error {
+	t, within := r.tx, r.h.v.tx
+	switch {
+	case t == nil:
+		return nil
+	case t.call != r.h.v.cur:
+		return engine.Errorf(engine.Invalid, "transaction", "the transaction is that of another request")
+	case t.over:
+		return engine.Errorf(engine.Invalid, "transaction", "the transaction is over: its repository works until the function that got it has ended")
+	case within != t && within.open():
+		return engine.Errorf(engine.Invalid, "transaction", "inside a transaction use tx, the argument of its own function")
+	}
+	return nil
+}
+
+// beside is the error for a write that would wait for the transaction that it is
+// made in.
+func beside() error {
+	return engine.Errorf(engine.Invalid, "transaction",
+		"inside a transaction use tx, the argument of its function: a write of another repository would wait for the transaction to end")
+}
+
+// part has an operation be a part of the transaction of the repository, if it is
+// that of one.
+func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) func(goja.FunctionCall) (operation, error) {
+	return func(call goja.FunctionCall) (operation, error) {
+		if err := r.usable(); err != nil {
+			return operation{}, err
+		}
+		op, err := prepare(call)
+		switch {
+		case err != nil:
+		case r.tx != nil:
+			op.ctx = r.tx.ctx
+		case op.writes && r.h.v.tx.open():
+			err = beside()
+		default:
+			op.ctx = r.h.v.cur.context() // it sees what is committed
+		}
+		return op, err
+	}
+}
+
+// transaction is dataRepo.transaction(work).
+func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
+	h := r.h
+	c := h.active("dataRepo.transaction")
+	p, resolve, reject := h.js.NewPromise()
+	where := h.where()
+	work, ok := goja.AssertFunction(fc.Argument(0))
+	err := r.usable()
+	switch {
+	case err != nil:
+	case !ok:
+		err = engine.Errorf(engine.Invalid, "argument", "transaction takes a function, found %s", describeValue(fc.Argument(0)))
+	case r.tx == nil && h.v.tx.open():
+		err = beside()
+	}
+	if err != nil {
+		must(reject(h.errorOf(err, where)))
+		return h.js.ToValue(p)
+	}
+	c.wrote.Store(true)
+	ctx := c.context()
+	if r.tx != nil {
+		ctx = r.tx.ctx
+	}
+	t := &transaction{r: r, call: c, work: work, ended: make(chan error, 1)}
+	go func() {
+		err := engine.InTransaction(ctx, r.repo, t.run)
+		h.v.do(task{c, func() error {
+			t.over = true
+			switch {
+			case c.over.Load():
+				return nil
+			case err == nil:
+				return resolve(t.result)
+			case errors.Is(err, errThrown):
+				return reject(t.result)
+			}
+			return reject(h.errorOf(err, where))
+		}}, true)
+	}()
+	return h.js.ToValue(p)
+}
+
+// run has the function called, and waits for its end.
+func (t *transaction) run(ctx context.Context) error {
+	limit := t.r.h.v.gen.limits.Transaction
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	t.ctx = ctx
+	if !t.r.h.v.do(task{t.call, t.start}, false) {
+		return engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")
+	}
+	select {
+	case err := <-t.ended:
+		if err == nil && ctx.Err() != nil {
+			break
+		}
+		return err
+	case <-ctx.Done():
+	}
+	if err := t.call.context().Err(); err != nil {
+		return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the request ended before its transaction did", Err: err}
+	}
+	return engine.Errorf(engine.Timeout, "transaction-time", "the transaction took longer than %s and was undone", limit)
+}
+
+// start calls the function, in a turn.
+func (t *transaction) start() error {
+	h := t.r.h
+	if t.call.over.Load() {
+		return nil // the end of its context ends the transaction
+	}
+	h.v.tx = t
+	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).object()
+	ret, err := t.work(goja.Undefined(), tx)
+	if err != nil {
+		return t.threw(err)
+	}
+	p, ok := promiseOf(ret)
+	if !ok {
+		if p, ok, err = h.adoptThenable(ret); err != nil {
+			return t.threw(err)
+		}
+	}
+	if !ok {
+		t.end(ret, nil)
+		return nil
+	}
+	return h.then(p, func(v goja.Value) { t.end(v, nil) }, func(v goja.Value) { t.end(v, errThrown) })
+}
+
+func (t *transaction) threw(err error) error {
+	var ex *goja.Exception
+	if uncatchable(err) || !errors.As(err, &ex) {
+		return err
+	}
+	t.end(ex.Value(), errThrown)
+	return nil
+}
+
+// end is called when the function has ended.
+func (t *transaction) end(result goja.Value, err error) {
+	t.over, t.result = true, result
+	t.ended <- err
+}

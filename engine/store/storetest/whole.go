@@ -1,0 +1,93 @@
+package storetest
+
+import (
+	"context"
+
+	"restsrv/engine"
+)
+
+// Whole is a Repository of which each call is a transaction by itself, so that
+// the suite shows that they are the same in one.
+type Whole struct{ engine.Repository }
+
+// Get is Repository's, in a transaction. So are the others.
+func (w Whole) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (it *engine.Item, err error) {
+	err = w.within(ctx, func(ctx context.Context) (err error) {
+		it, err = w.Repository.Get(ctx, c, id, load...)
+		return err
+	})
+	return it, err
+}
+
+// List is in a transaction.
+func (w Whole) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	return w.within(ctx, func(ctx context.Context) error { return w.Repository.List(ctx, q, visit) })
+}
+
+// Count is in a transaction.
+func (w Whole) Count(ctx context.Context, q *engine.Query) (n int64, err error) {
+	err = w.within(ctx, func(ctx context.Context) (err error) {
+		n, err = w.Repository.Count(ctx, q)
+		return err
+	})
+	return n, err
+}
+
+// Aggregate is in a transaction.
+func (w Whole) Aggregate(ctx context.Context, a *engine.Aggregation, visit func([]any) error) error {
+	return w.within(ctx, func(ctx context.Context) error { return w.Repository.Aggregate(ctx, a, visit) })
+}
+
+// Create is in a transaction.
+func (w Whole) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (it *engine.Item, err error) {
+	err = w.within(ctx, func(ctx context.Context) (err error) {
+		it, err = w.Repository.Create(ctx, c, v, o)
+		return err
+	})
+	return it, err
+}
+
+// Update is in a transaction.
+func (w Whole) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (it *engine.Item, err error) {
+	err = w.within(ctx, func(ctx context.Context) (err error) {
+		it, err = w.Repository.Update(ctx, c, id, v, o)
+		return err
+	})
+	return it, err
+}
+
+// Delete is in a transaction.
+func (w Whole) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
+	return w.within(ctx, func(ctx context.Context) error { return w.Repository.Delete(ctx, c, id, m) })
+}
+
+// UpdateAll is in a transaction.
+func (w Whole) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (n int64, err error) {
+	err = w.within(ctx, func(ctx context.Context) (err error) {
+		n, err = w.Repository.UpdateAll(ctx, q, v)
+		return err
+	})
+	return n, err
+}
+
+// DeleteAll is in a transaction.
+func (w Whole) DeleteAll(ctx context.Context, q *engine.Query) (n int64, err error) {
+	err = w.within(ctx, func(ctx context.Context) (err error) {
+		n, err = w.Repository.DeleteAll(ctx, q)
+		return err
+	})
+	return n, err
+}
+
+// Save is in a transaction.
+func (w Whole) Save(ctx context.Context, records []engine.Record) (items []*engine.Item, err error) {
+	err = w.within(ctx, func(ctx context.Context) (err error) {
+		items, err = w.Repository.Save(ctx, records)
+		return err
+	})
+	return items, err
+}
+
+func (w Whole) within(ctx context.Context, work func(ctx context.Context) error) error {
+	return within(ctx, w.Repository, work)
+}
