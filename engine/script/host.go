@@ -42,6 +42,8 @@ type host struct {
 	platform      *platform.Platform           // nil until a script needs something of it
 	consoleLoad   consoleState                 // outside of requests
 	testing       *goja.Object                 // of a file of tests
+	watched       *goja.Object                 // compares the variables of modules, while developing
+	probed        []*source                    // the modules that it looks at
 }
 
 func newHost(v *vm) *host {

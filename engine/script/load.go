@@ -39,7 +39,9 @@ func (l *loading) run() error {
 	v := l.vm
 	v.load = l
 	v.host.install()
+	resume := v.clock.pause()
 	src, err := v.gen.files.open(v.gen.entry, v.gen.asked, filepath.ToSlash(v.gen.asked))
+	resume()
 	if err != nil {
 		l.finish(err)
 		return nil

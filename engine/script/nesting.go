@@ -45,9 +45,9 @@ const maxMade = 64 << 10
 const maxSteep = 500
 
 // tooLong returns where a chain exceeds the limit, 0 when none does; steep is
-// whether that of steep operators counts. It skips text and comments; a regular
-// expression it may take for a division, which only makes a chain longer or
-// ends it early.
+// whether that of steep operators counts. It skips text,
+// comments and most regular expressions; what it takes wrongly makes a chain
+// longer, or ends it early.
 func tooLong(text string, steep bool) (line, column int) {
 	if len(text) <= maxSteep {
 		return 0, 0
@@ -102,6 +102,9 @@ func (c *chain) next() {
 		return
 	case b == '/' && c.ahead('*'):
 		c.skipTo("*/")
+		return
+	case b == '/' && !c.ended && c.skipPattern():
+		c.ended, c.word = true, false
 		return
 	case wordByte(b):
 		c.skipWord()
@@ -172,6 +175,30 @@ func (c *chain) skipText(quote byte) {
 		}
 	}
 	c.at = start // it was no text
+}
+
+// skipPattern skips a regular expression; false when it does not end in its
+// line.
+func (c *chain) skipPattern() bool {
+	inClass := false
+	for i := c.at; i < len(c.text); i++ {
+		switch c.text[i] {
+		case '\\':
+			i++
+		case '[':
+			inClass = true
+		case ']':
+			inClass = false
+		case '\n':
+			return false
+		case '/':
+			if !inClass {
+				c.at = i + 1
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (c *chain) skipTo(end string) {

@@ -35,7 +35,11 @@ func (h *host) module(src *source) (goja.Value, error) {
 	}
 	run, _ := goja.AssertFunction(wrapper)
 	dir := filepath.ToSlash(filepath.Dir(src.file))
-	_, err = run(exports, exports, h.require(src), m, h.js.ToValue(src.file), h.js.ToValue(dir))
+	args := []goja.Value{exports, h.require(src), m, h.js.ToValue(src.file), h.js.ToValue(dir)}
+	if src.declared != nil {
+		args = append(args, h.probe(src))
+	}
+	_, err = run(exports, args...)
 	if err != nil {
 		delete(h.modules, src.path)
 		return nil, err
@@ -80,7 +84,9 @@ func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
 	if !ok || name == "" {
 		panic(h.js.NewTypeError("require takes the name of a module"))
 	}
+	resume := h.v.clock.pause()
 	src, builtin, err := h.v.gen.files.find(name, from)
+	resume()
 	if err != nil {
 		panic(h.loadFault(err, from))
 	}

@@ -63,6 +63,7 @@ func New(c Config) (*Runtime, error) {
 	if r.settings.Text <= 0 {
 		r.settings.Text = r.limits.Text
 	}
+	r.cache.probes = c.Dev
 	if r.log == nil {
 		r.log = slog.Default()
 	}

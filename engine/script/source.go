@@ -49,6 +49,8 @@ type source struct {
 	data    any           // of a .json file, decoded
 	needs   needs
 
+	probed      bool              // its variables are watched, while developing
+	declared    []declared        // those
 	transformed bool              // the engine has another text than the file
 	asksRequire bool              // it uses require.resolve and the like
 	patterns    map[string]string // regular expressions that were rewritten: as they were written
@@ -56,6 +58,8 @@ type source struct {
 
 // cache keeps the last compiled content of each file, for all services.
 type cache struct {
+	probes bool // variables of modules are watched
+
 	mu     sync.Mutex
 	byPath map[string]*source
 	needs  map[string]needs // of source text of our own
@@ -92,7 +96,7 @@ func (c *cache) load(path, file string, limit int) (*source, error) {
 	if old != nil && old.hash == hash {
 		return old, nil
 	}
-	s := &source{file: file, path: path, hash: hash, text: text}
+	s := &source{file: file, path: path, hash: hash, text: text, probed: c.probes}
 	if err := s.compile(); err != nil {
 		return nil, err
 	}
@@ -210,7 +214,10 @@ func (s *source) build(prg *ast.Program, m transpile.Map, text string) error {
 		p := prg.File.Position(int(at) - 1)
 		return s.faultAt(p.Line, p.Column, err.Error())
 	}
-	var err error
+	err := s.addProbe(prg)
+	if err != nil {
+		return s.fault(0, 0, err.Error())
+	}
 	if s.program, err = goja.CompileAST(prg, false); err == nil {
 		return nil
 	}

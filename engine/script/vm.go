@@ -45,6 +45,7 @@ type vm struct {
 	cur      *call        // whose asynchronous context this is
 	tx       *transaction // whose part it is; nil for none
 	left     *call        // whose it was last, in this turn: what a reaction throws is a rejection after it
+	watching *call        // during whose turn the variables of modules are compared
 	routes   []jsRoute
 	events   []jsEvent
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
@@ -189,6 +190,9 @@ func (v *vm) step(t task) (err error) {
 		err = &panicError{value: x, stack: string(debug.Stack())}
 	}()
 	err = t.run()
+	if err == nil && v.host.watched != nil {
+		err = v.compareModules(t.call)
+	}
 	if err == nil && len(v.rejected) > 0 {
 		v.logRejections()
 	}

@@ -29,6 +29,7 @@ type clock struct {
 	mu      sync.Mutex
 	running bool
 	seen    bool  // by the watchdog, in this turn
+	paused  bool  // see pause
 	hit     error // why it was interrupted
 	used    time.Duration
 	limit   time.Duration
@@ -77,7 +78,7 @@ type turnState struct {
 func (k *clock) charge(js *goja.Runtime, d time.Duration) turnState {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.running {
+	if !k.running || k.paused {
 		return turnState{}
 	}
 	if k.seen {

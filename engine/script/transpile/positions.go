@@ -50,8 +50,8 @@ func mapOf(text []byte, in Input) (Map, error) {
 }
 
 // shifted has the columns of a line begin with 1, as the engine expects, where
-// maps begin with 0. The columns of the source follow from the first one of
-// the file, and so does which source it is: the second.
+// maps begin with 0. The columns of the source follow from firstOfOurs, and so
+// does which source it is: the second.
 func shifted(line string, first bool) string {
 	column, rest := cutVLQ(line)
 	b := appendVLQ(nil, column+1)
@@ -60,7 +60,7 @@ func shifted(line string, first bool) string {
 		source, rest = cutVLQ(rest)
 		row, rest = cutVLQ(rest)
 		at, rest = cutVLQ(rest)
-		b = appendVLQ(appendVLQ(appendVLQ(b, source+1), row), at+1)
+		b = appendVLQ(appendVLQ(appendVLQ(b, source+1), row), at)
 	}
 	return string(b) + rest
 }
@@ -74,7 +74,7 @@ func FirstLine(ours, file, head, text string) (Map, error) {
 		b = appendVLQ(append(b, ','), skip)
 		b = appendVLQ(appendVLQ(appendVLQ(b, source), 0), columns)
 	}
-	segment(len(head)+1, 1, 1)
+	segment(len(head)+1, 1, 0)
 	last := 0
 	for i := 1; i < len(line); i++ {
 		if line[i] == ' ' || inWord(line[i]) && inWord(line[i-1]) {
@@ -91,9 +91,14 @@ func inWord(c byte) bool {
 	return c == '_' || c == '$' || c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// consumer makes a map whose first position is the first of the source ours.
+// firstOfOurs is column 1 of the source 0; column 0 of its first line would be
+// taken for no position at all.
+const firstOfOurs = "AAAC"
+
+// consumer makes a map whose first position is in the source ours, column 1:
+// the columns of mappings follow from that.
 func consumer(ours, file, mappings string) (Map, error) {
-	text, err := json.Marshal(rawMap{Version: 3, Sources: []string{ours, sourceName(file)}, Mappings: "AAAA" + mappings})
+	text, err := json.Marshal(rawMap{Version: 3, Sources: []string{ours, sourceName(file)}, Mappings: firstOfOurs + mappings})
 	if err != nil {
 		return Map{}, err
 	}
