@@ -83,7 +83,9 @@ func (f *requestFields) read(name string) goja.Value {
 	case "body":
 		return h.bodyValue(f.c.body)
 	case "headers":
-		return h.headerObject(r.Header, r.Host)
+		o := h.headerObject(r.Header)
+		h.put(o, "host", text(r.Host))
+		return o
 	case "user":
 		return h.user(r.Account)
 	case "ip":
@@ -117,17 +119,13 @@ func hostname(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-// headerObject makes the object of all headers. Host is one of them again.
-func (h *host) headerObject(header http.Header, host string) goja.Value {
+func (h *host) headerObject(header http.Header) *goja.Object {
 	names := make([]string, 0, len(header))
 	for n := range header {
 		names = append(names, n)
 	}
 	sort.Strings(names)
 	o := h.js.NewObject()
-	if host != "" {
-		h.put(o, "host", h.js.ToValue(host))
-	}
 	for _, n := range names {
 		h.put(o, strings.ToLower(n), h.js.ToValue(headerText(n, header[n])))
 	}
@@ -171,11 +169,11 @@ func (h *host) newRequestProto() *goja.Object {
 		if name == "Referrer" {
 			name = "Referer"
 		}
+		if name == "Host" { // which is not among the headers
+			return h.js.ToValue(c.req.Host)
+		}
 		if values := c.req.Header[name]; len(values) > 0 {
 			return h.js.ToValue(headerText(name, values))
-		}
-		if name == "Host" && c.req.Host != "" {
-			return h.js.ToValue(c.req.Host)
 		}
 		return goja.Undefined()
 	}
