@@ -75,7 +75,7 @@ func (h *host) bodyValue(b body) goja.Value {
 	case textBody:
 		return h.js.ToValue(strings.ToValidUTF8(string(b.raw), "\ufffd"))
 	case rawBody:
-		return h.newBuffer(append([]byte(nil), b.raw...))
+		return h.newBytes(append([]byte(nil), b.raw...))
 	}
 	return h.js.NewObject()
 }
