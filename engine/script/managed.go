@@ -172,14 +172,12 @@ func (m *Manager) failed(one *managed, err error) {
 
 // use has a version answer from now on.
 func (m *Manager) use(one *managed, g *Generation) error {
-	if one.converter != nil {
-		one.converter.live.Store(g)
-		return nil
-	}
 	if err := m.events.admit(g); err != nil {
 		return err
 	}
-	if err := m.mount(one.Name, g); err != nil {
+	if one.converter != nil {
+		one.converter.live.Store(g)
+	} else if err := m.mount(one.Name, g); err != nil {
 		return err
 	}
 	m.events.hear(one.Name, g)
