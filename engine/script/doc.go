@@ -13,6 +13,8 @@
 // shared.go (what VMs share), metrics.go, limits.go and the guards
 // (guard.go, guardwords.go, guardtext.go, rewrite.go, patience.go),
 // user.go and acl.go (who asks, and what it may do), converter.go (converters of the acceptor), manager.go and managed.go (reload).
+// For developing: excerpt.go (source around a failure), probe.go and watched.go
+// (module variables), suite.go and testing.go (tests of scripts).
 //
 // How a call runs. A service has a small group of VMs. A VM runs one turn at a
 // time: the start of a handler, the completion of something it awaits, a
