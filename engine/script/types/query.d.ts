@@ -158,14 +158,40 @@ declare namespace restsrv {
     bulkDelete<K extends ClassName>(className: K, options?: CountOptions<K>): Promise<number>;
     aggregate<S extends string>(className: Dynamic<S>, options: AnyOptions): Promise<{ [column: string]: any }[]>;
     aggregate<K extends ClassName>(className: K, options: Aggregation<K>): Promise<{ [column: string]: any }[]>;
+    /** Computes the cached attributes of an item anew. */
+    recache(item: Identified): Promise<AnyItem>;
     /** An item of data that nobody stores. */
     wrap<S extends string>(className: Dynamic<S>, data: object, version?: string | null): AnyItem;
     wrap<K extends ClassName>(className: K, data: Partial<Input<K>>, version?: string | null): ItemOf<K>;
   }
   interface DataRepo extends Transaction {
     /** Commits when the promise of work resolves, and rolls back when it rejects. */
-    transaction<T>(work: (tx: Transaction) => Promise<T> | T): Promise<T>;
-    /** Calls a handler on events of a class such as 'note@sample.create'. */
-    on(event: string, handler: (event: any) => unknown): void;
+    transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
+    /** While the service loads: has a handler hear of what is written, such as 'note@sample.pre-create' or 'note@sample.parts.put'. */
+    on(event: string | readonly string[], handler: (event: DataEvent) => unknown): void;
+  }
+  /** The repository of a transaction. */
+  interface Tx extends Transaction {
+    /** A part that can fail alone. */
+    transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
+  }
+  /** What a handler hears. What one before a write returns is written too, and so is, afterwards, what one after it returns. */
+  interface DataEvent {
+    readonly type: string;
+    /** The class that is written. */
+    readonly class: string;
+    readonly id: string | null;
+    readonly user: User | null;
+    /** What is there, or was; null when it is new, or not for the account to see. */
+    readonly item: AnyItem | null;
+    /** The attributes that are given. */
+    readonly data: { [attribute: string]: any };
+    readonly updates: { [attribute: string]: any };
+    /** Of put and eject. */
+    readonly master: AnyItem;
+    readonly collection: string;
+    readonly details: AnyItem[];
+    /** Before a write: refuses it. */
+    cancel(): void;
   }
 }
