@@ -164,34 +164,35 @@ declare namespace restsrv {
     wrap<S extends string>(className: Dynamic<S>, data: object, version?: string | null): AnyItem;
     wrap<K extends ClassName>(className: K, data: Partial<Input<K>>, version?: string | null): ItemOf<K>;
   }
+  /** A class and what happens to its items: put and eject are named after the collection. */
+  type EventType =
+    | `${ClassName}.${"pre-create" | "create" | "pre-edit" | "edit" | "pre-save" | "save" | "pre-delete" | "delete"}`
+    | { [K in ClassName]: `${K}.${Classes[K]["collections"]}.${"put" | "eject"}` }[ClassName];
+  interface RepositoryEvent {
+    readonly type: string;
+    readonly class: string;
+    readonly id: string | null;
+    readonly user: User;
+    readonly item?: AnyItem | null;
+    /** What is written: a handler of a pre event may return attributes to add. */
+    readonly data?: any;
+    readonly updates?: any;
+    readonly master?: AnyItem | null;
+    readonly collection?: string;
+    readonly details?: AnyItem[];
+    /** Refuses the write of a pre event. */
+    cancel?(): void;
+    [field: string]: any;
+  }
+  /** The repository of a transaction; one within it is a part that can fail alone. */
+  interface Tx extends Transaction {
+    transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
+  }
   interface DataRepo extends Transaction {
     /** Commits when the promise of work resolves, and rolls back when it rejects. */
     transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
-    /** While the service loads: has a handler hear of what is written, such as 'note@sample.pre-create' or 'note@sample.parts.put'. */
-    on(event: string | readonly string[], handler: (event: DataEvent) => unknown): void;
-  }
-  /** The repository of a transaction. */
-  interface Tx extends Transaction {
-    /** A part that can fail alone. */
-    transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
-  }
-  /** What a handler hears. What one before a write returns is written too, and so is, afterwards, what one after it returns. */
-  interface DataEvent {
-    readonly type: string;
-    /** The class that is written. */
-    readonly class: string;
-    readonly id: string | null;
-    readonly user: User | null;
-    /** What is there, or was; null when it is new, or not for the account to see. */
-    readonly item: AnyItem | null;
-    /** The attributes that are given. */
-    readonly data: { [attribute: string]: any };
-    readonly updates: { [attribute: string]: any };
-    /** Of put and eject. */
-    readonly master: AnyItem;
-    readonly collection: string;
-    readonly details: AnyItem[];
-    /** Before a write: refuses it. */
-    cancel(): void;
+    /** Calls a handler on events of a class such as 'note@sample.create'; while the service loads. */
+    on(event: EventType | EventType[], handler: (event: RepositoryEvent) => unknown): void;
+    on<S extends string>(event: Dynamic<S> | Dynamic<S>[], handler: (event: RepositoryEvent) => unknown): void;
   }
 }
