@@ -9,7 +9,8 @@
 // service, an engine.Service), load.go and service.go (how a file becomes
 // one), group.go and vm.go (where calls run), call.go (one request), result.go
 // and failure.go (what it answers), repository.go, reading.go, writing.go and
-// item.go (data), meta.go (classes), storage.go and multipart.go (files),
+// item.go (data), transaction.go, events.go and eventwrite.go (calls as one, and
+// who hears of writes), meta.go (classes), storage.go and multipart.go (files),
 // shared.go (what VMs share), metrics.go, limits.go and the guards
 // (guard.go, guardwords.go, guardtext.go, rewrite.go, patience.go),
 // user.go and acl.go (who asks, and what it may do), converter.go (converters of the acceptor), manager.go and managed.go (reload).
@@ -21,7 +22,8 @@
 // timer. Who brings a turn to an idle VM runs it on its own goroutine; who
 // finds the VM busy leaves the turn in the VM's queue. Many calls share a VM,
 // each waiting for its own promises, and the account that dataRepo acts for
-// follows the asynchronous context, never the VM. Classes are looked up in the
+// follows the asynchronous context, never the VM; so does the transaction that
+// a call is a part of. Classes are looked up in the
 // view of the repository they are named to; metaRepo shows the views of the
 // account, unless the options name a repository that hides nothing. A watchdog interrupts a turn
 // that burns too much CPU, and the longest turn while the heap is too large

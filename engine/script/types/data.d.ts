@@ -67,6 +67,10 @@ declare namespace restsrv {
     readonly properties: Properties<K>;
     readonly references: { readonly [name: string]: AnyItem };
     readonly collections: { readonly [name: string]: AnyItem[] };
+    /** The files that are held, by attribute. */
+    readonly files: { readonly [name: string]: StoredFile | StoredFile[] };
+    /** After set: computes the calculated attributes anew, of what is loaded. */
+    calculateProperties(): Promise<void>;
     getMetaClass(): ClassMeta;
     getCreator(): string;
     getEditor(): string;
@@ -98,6 +102,8 @@ declare namespace restsrv {
     readonly properties: { readonly [name: string]: Property };
     readonly references: { readonly [name: string]: AnyItem };
     readonly collections: { readonly [name: string]: AnyItem[] };
+    readonly files: { readonly [name: string]: StoredFile | StoredFile[] };
+    calculateProperties(): Promise<void>;
     getMetaClass(): ClassMeta;
     getCreator(): string;
     getEditor(): string;
@@ -126,7 +132,8 @@ declare namespace restsrv {
     eagerLoading(): boolean;
     hint(): string;
     getValue(): any;
-    getDisplayValue(): string;
+    /** A function given makes the text of dates. */
+    getDisplayValue(dates?: ((date: Date) => string) | string): string;
     /** The item of a reference, the items of a collection, else the value. */
     evaluate(): any;
     getSelection(): any;

@@ -13,7 +13,7 @@ import (
 // which an attribute then does not hide.
 func itemMember(name string) bool {
 	return slices.Contains([]string{
-		"id", "base", "classMeta", "properties", "references", "collections",
+		"id", "base", "classMeta", "properties", "references", "collections", "files", "calculateProperties",
 		"getItemId", "getClassName", "getCreator", "getEditor", "toString", "getMetaClass", "get", "set",
 		"getAggregate", "getAggregates", "getProperties", "property", "toJSON",
 		"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "valueOf", "__proto__",

@@ -158,13 +158,15 @@ declare namespace restsrv {
     bulkDelete<K extends ClassName>(className: K, options?: CountOptions<K>): Promise<number>;
     aggregate<S extends string>(className: Dynamic<S>, options: AnyOptions): Promise<{ [column: string]: any }[]>;
     aggregate<K extends ClassName>(className: K, options: Aggregation<K>): Promise<{ [column: string]: any }[]>;
+    /** Computes the cached attributes of an item anew. */
+    recache(item: Identified): Promise<AnyItem>;
     /** An item of data that nobody stores. */
     wrap<S extends string>(className: Dynamic<S>, data: object, version?: string | null): AnyItem;
     wrap<K extends ClassName>(className: K, data: Partial<Input<K>>, version?: string | null): ItemOf<K>;
   }
   /** A class and what happens to its items: put and eject are named after the collection. */
   type EventType =
-    | `${ClassName}.${"pre-create" | "create" | "pre-edit" | "edit" | "pre-save" | "save" | "pre-delete" | "delete" | "pre-fetch" | "pre-iterate"}`
+    | `${ClassName}.${"pre-create" | "create" | "pre-edit" | "edit" | "pre-save" | "save" | "pre-delete" | "delete"}`
     | { [K in ClassName]: `${K}.${Classes[K]["collections"]}.${"put" | "eject"}` }[ClassName];
   interface RepositoryEvent {
     readonly type: string;
@@ -178,11 +180,17 @@ declare namespace restsrv {
     readonly master?: AnyItem | null;
     readonly collection?: string;
     readonly details?: AnyItem[];
+    /** Refuses the write of a pre event. */
+    cancel?(): void;
     [field: string]: any;
+  }
+  /** The repository of a transaction; one within it is a part that can fail alone. */
+  interface Tx extends Transaction {
+    transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
   }
   interface DataRepo extends Transaction {
     /** Commits when the promise of work resolves, and rolls back when it rejects. */
-    transaction<T>(work: (tx: Transaction) => Promise<T> | T): Promise<T>;
+    transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
     /** Calls a handler on events of a class such as 'note@sample.create'; while the service loads. */
     on(event: EventType | EventType[], handler: (event: RepositoryEvent) => unknown): void;
     on<S extends string>(event: Dynamic<S> | Dynamic<S>[], handler: (event: RepositoryEvent) => unknown): void;
