@@ -12,6 +12,7 @@ type (
 	Settings    Fields              // settings: what deploy.json says, by name
 	SysLog      struct{}            // sysLog
 	KeyProvider struct{}            // keyProvider
+	Cache       struct{}            // innerCache and its like: what a service keeps for its VMs
 	Lacking     string              // a component of the ancestor that restsrv does not have: its name
 )
 

@@ -15,9 +15,12 @@ import (
 // them works.
 var lacking = []string{
 	"accessLogger", "accounts", "application", "authLogger", "background", "calculator", "dataSources", "Db", "dbSync",
-	"innerCache", "kvRepo", "memcached", "module", "notifier", "queryParser", "redis", "roleAccessManager", "rtEvents",
+	"module", "notifier", "queryParser", "roleAccessManager", "rtEvents",
 	"scheduler", "server", "sessionHandler", "workflows",
 }
+
+// caches are components of the ancestor that keep values by key.
+var caches = []string{"innerCache", "kvRepo", "memcached", "redis"}
 
 // components are what ion://name in the options of a service may name.
 func (e *edition) components() map[string]any {
@@ -31,6 +34,9 @@ func (e *edition) components() map[string]any {
 	}
 	for _, name := range lacking {
 		all[name] = engine.Lacking(name)
+	}
+	for _, name := range caches {
+		all[name] = engine.Cache{}
 	}
 	e.config.AddNames(all)
 	return all
@@ -56,7 +62,7 @@ func known() deploy.Known {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)
-	k.Components = append(slices.Clone(lacking), "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
+	k.Components = append(slices.Concat(lacking, caches), "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
 		"metaRepo", "securedDataRepo", "sequenceProvider", "settings", "sysLog", "wsAuth")
 	sort.Strings(k.Components)
 	return k

@@ -75,7 +75,7 @@ func (h *host) bodyValue(b body) goja.Value {
 	case textBody:
 		return h.js.ToValue(strings.ToValidUTF8(string(b.raw), "\ufffd"))
 	case rawBody:
-		return h.newBuffer(append([]byte(nil), b.raw...))
+		return h.newBytes(append([]byte(nil), b.raw...))
 	}
 	return h.js.NewObject()
 }
@@ -96,10 +96,5 @@ func (h *host) form(fields engine.Fields) goja.Value {
 	return o
 }
 
-// newBytes makes a Uint8Array that takes over b.
-func (h *host) newBytes(b []byte) goja.Value {
-	h.provide(needs{buffers: true})
-	o, err := h.js.New(h.js.Get("Uint8Array"), h.js.ToValue(h.js.NewArrayBuffer(b)))
-	must(err)
-	return o
-}
+// newBytes makes a Buffer that takes over b.
+func (h *host) newBytes(b []byte) goja.Value { return h.world().Buffer(b) }

@@ -32,6 +32,8 @@ func (h *host) option(name string, value any) goja.Value {
 		return h.console()
 	case engine.KeyProvider:
 		return h.keyProvider()
+	case engine.Cache:
+		return h.cache()
 	case engine.Lacking:
 		h.v.gen.warn("an option names ion://"+string(value)+", which restsrv does not have: using it throws", "option", name)
 		return h.js.NewDynamicObject(&lacking{h, string(value)})

@@ -79,18 +79,9 @@ func (h *host) bodyStream(c *call) *goja.Object {
 
 // stream makes a stream of content, which is copied.
 func (h *host) stream(content []byte) *goja.Object {
-	o, err := h.js.New(h.world().Module("#stream"), h.newBuffer(append([]byte(nil), content...)))
+	o, err := h.js.New(h.world().Module("#stream"), h.newBytes(append([]byte(nil), content...)))
 	must(err)
 	return o
-}
-
-// newBuffer makes a Buffer that takes over b.
-func (h *host) newBuffer(b []byte) goja.Value {
-	buffer := h.js.Get("Buffer").(*goja.Object)
-	from, _ := goja.AssertFunction(buffer.Get("from"))
-	v, err := from(buffer, h.js.ToValue(h.js.NewArrayBuffer(b)))
-	must(err)
-	return v
 }
 
 // streamOf gives an object the member stream, made when it is read.

@@ -189,7 +189,7 @@ func (p *jsPart) Get(name string) goja.Value {
 		if p.values == nil {
 			p.values = map[string]goja.Value{}
 		}
-		p.values[name] = p.h.newBuffer(content)
+		p.values[name] = p.h.newBytes(content)
 		return p.values[name]
 	}
 	return nil

@@ -175,7 +175,7 @@ func (s *store) keys() []string {
 	now := time.Now()
 	var keys []string
 	for at := s.used.Front(); at != nil; at = at.Next() {
-		if e := at.Value.(*entry); !e.pinned && (e.ends.IsZero() || now.Before(e.ends)) {
+		if e := at.Value.(*entry); !e.pinned && e.key[0] != 0 && (e.ends.IsZero() || now.Before(e.ends)) {
 			keys = append(keys, e.key)
 		}
 	}

@@ -222,7 +222,7 @@ func (s *jsStorage) file(f engine.StoredFile) goja.Value {
 				s.h.put(answer, "name", s.h.js.ToValue(f.Name))
 				s.h.put(answer, "mimeType", s.h.js.ToValue(f.MimeType))
 				s.h.put(answer, "options", s.h.fromDecoded(engine.Fields{{Name: "name", Value: f.Name}, {Name: "mimeType", Value: f.MimeType}}))
-				s.h.put(answer, "buffer", s.h.newBuffer(content))
+				s.h.put(answer, "buffer", s.h.newBytes(content))
 				s.h.streamOf(answer, content)
 				return answer
 			}, err
