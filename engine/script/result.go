@@ -40,6 +40,7 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 		c.fail(v.describeAbort(nil, why))
 		return nil
 	}
+	v.tally.flush(&v.gen.lasting.counters) // who has the answer finds it counted
 	c.finish(o)
 	return nil
 }
