@@ -55,10 +55,7 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 			excerpt = a.Value.String()
 			return true
 		case a.Key == "error":
-			var head string
-			if head, stack, _ = strings.Cut(a.Value.String(), "\n"); stack != "" {
-				a.Value = slog.StringValue(head)
-			}
+			a.Value, stack = headOf(a.Value)
 		}
 		brief.AddAttrs(a)
 		return true
@@ -76,6 +73,16 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	}
 	_, err := h.c.to.Write(h.c.record.Bytes())
 	return err
+}
+
+// headOf is the message of a failure with its place, and the rest of its stack.
+func headOf(v slog.Value) (head slog.Value, rest string) {
+	message, stack, found := strings.Cut(v.String(), "\n\t")
+	if !found {
+		return v, ""
+	}
+	place, rest, _ := strings.Cut(stack, "\n")
+	return slog.StringValue(message + " " + place), rest
 }
 
 // WithAttrs is slog.Handler's.

@@ -69,7 +69,9 @@ func (l *testLog) add(r slog.Record, attrs []slog.Attr) {
 			if !testName.MatchString(a.Value.String()) { // what a test itself logs is plain
 				b.WriteString(" service=" + a.Value.String())
 			}
-		case "from", "request", "line":
+		case "at":
+			b.WriteString(" (" + a.Value.String() + ")")
+		case "from", "request":
 		default:
 			fmt.Fprintf(&b, " %s=%s", a.Key, a.Value)
 		}

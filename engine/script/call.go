@@ -214,6 +214,8 @@ func (c *call) finish(o outcome) {
 func (c *call) fail(f *Failure) {
 	switch {
 	case c.over.Load():
+	case !time.Now().Before(c.start.Add(c.gen.limits.Wall)): // the failure comes of that
+		c.finish(outcome{err: timeout(c.gen)})
 	case c.job != nil:
 		c.finish(outcome{err: c.failedJob(f)})
 	default:

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"errors"
 
 	"github.com/dop251/goja"
 
@@ -46,7 +47,7 @@ func (it *jsItem) json() goja.Value {
 // moreOfItems adds the methods that take time.
 func (h *host) moreOfItems(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
 	// What is calculated is there when an item is read; after a set it is made
-	// anew, of what is loaded.
+	// anew, of what is loaded. What is cached is made anew by a write.
 	add("calculateProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value {
 		p, resolve, reject := h.js.NewPromise()
 		if err := it.calculate(); err != nil {
@@ -64,10 +65,11 @@ func (it *jsItem) calculate() error {
 	}
 	fresh := it.item.Clone()
 	fresh.Links = append([]engine.Link(nil), it.item.Links...)
-	if err := fresh.ComputeCached(context.Background(), loadedOnly{it.h}); err != nil {
-		return err
-	}
 	if err := fresh.Compute(context.Background(), loadedOnly{it.h}); err != nil {
+		var e *engine.Error
+		if errors.As(err, &e) && e.Reason == errNotLoaded.Reason {
+			return engine.Errorf(engine.Invalid, "formula", "calculateProperties: a formula looks other objects up: what it makes of changed values is known once they are written")
+		}
 		return err
 	}
 	it.item, it.base, it.links = fresh, nil, nil

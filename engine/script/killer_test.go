@@ -126,7 +126,6 @@ var killers = map[string]string{
 	"operators":         `new Function('return ' + '!'.repeat(5e4) + '1')`,
 	"sum":               `new Function('return 1' + '+1'.repeat(3e4))`,
 	"arrows":            `new Function('return ' + 'a=>'.repeat(2e4) + '1')`,
-	"ifs":               `new Function('if(1)'.repeat(1e4) + ';')`,
 }
 
 // verdict is what the process of one killer found out.

@@ -53,11 +53,31 @@ const maxLoads = 3
 // clockLag is how much earlier a file may say it was changed than it was.
 const clockLag = 10 * time.Millisecond
 
+// settling is how long after the last change of its files a failure of a load
+// is believed: until then one of them may be half written.
+const settling = 50 * time.Millisecond
+
+// reload is load, of files that have just changed.
+func (m *Manager) reload(one *managed) {
+	m.loadWhen(one, func(f *files, began time.Time) bool {
+		last := f.changed()
+		if wait := settling - time.Since(last); wait > 0 && wait <= settling {
+			time.Sleep(wait)
+		}
+		return !f.changed().Equal(last) || last.After(began)
+	})
+}
+
 // load loads one version and has it answer from now on, or notes and logs why
-// it does not. A version whose files changed meanwhile does not count: nobody
-// would know that it has read them. Neither does a failure that may have come
-// of a file that was being written.
+// it does not.
 func (m *Manager) load(one *managed) {
+	m.loadWhen(one, func(f *files, began time.Time) bool { return f.changed().After(began) })
+}
+
+// loadWhen is load, again while a failure may have come of files that were being
+// written, as doubtful says. A version whose files changed meanwhile does not
+// count either: nobody would know that it has read them.
+func (m *Manager) loadWhen(one *managed, doubtful func(*files, time.Time) bool) {
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
 		g, err := m.rt.Load(one.Service)
@@ -65,9 +85,9 @@ func (m *Manager) load(one *managed) {
 		var failed *failedLoad
 		switch {
 		case attempt == maxLoads:
-		case errors.As(err, &failed) && failed.files.changedSince(began):
+		case errors.As(err, &failed) && doubtful(failed.files, began):
 			continue
-		case err == nil && g.files.changedSince(began.Add(-clockLag)) && g.files.stale():
+		case err == nil && g.files.changed().After(began.Add(-clockLag)) && g.files.stale():
 			g.Close()
 			continue
 		}
@@ -79,15 +99,15 @@ func (m *Manager) load(one *managed) {
 	}
 }
 
-// changedSince reports whether a file that was read or looked for has changed
-// since.
-func (f *files) changedSince(t time.Time) bool {
+// changed is when one of the files that were read or looked for was last
+// changed.
+func (f *files) changed() (last time.Time) {
 	for _, path := range f.paths() {
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(t) {
-			return true
+		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
 		}
 	}
-	return false
+	return last
 }
 
 // fallback is what was last good in the Manager before this one, for a service
@@ -152,14 +172,12 @@ func (m *Manager) failed(one *managed, err error) {
 
 // use has a version answer from now on.
 func (m *Manager) use(one *managed, g *Generation) error {
-	if one.converter != nil {
-		one.converter.live.Store(g)
-		return nil
-	}
 	if err := m.events.admit(g); err != nil {
 		return err
 	}
-	if err := m.mount(one.Name, g); err != nil {
+	if one.converter != nil {
+		one.converter.live.Store(g)
+	} else if err := m.mount(one.Name, g); err != nil {
 		return err
 	}
 	m.events.hear(one.Name, g)

@@ -140,7 +140,7 @@ func (m *Manager) Reload(changed []string) {
 		if changed != nil && !m.affected(one, touched) {
 			return
 		}
-		m.load(one)
+		m.reload(one)
 		mu.Lock()
 		defer mu.Unlock()
 		loaded = append(loaded, one)

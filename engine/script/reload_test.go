@@ -156,6 +156,23 @@ func TestFileChangesWhileLoading(t *testing.T) {
 	}
 }
 
+// A file that is half written when it is loaded is loaded again, and nobody is
+// told of half a file.
+func TestHalfWrittenFile(t *testing.T) {
+	f := newFleet(t, newApp(t, Limits{}, false))
+	f.write("a.js", "module.exports = {'GET /': () => 1}")
+	if err := f.m.Add(f.named("a", "a.js")); err != nil {
+		t.Fatal(err)
+	}
+	f.write("a.js", "module.exports = {'GET /': ")
+	timer := time.AfterFunc(20*time.Millisecond, func() { f.write("a.js", "module.exports = {'GET /': () => 2}") })
+	defer timer.Stop()
+	if r := f.reload("a.js"); len(r.Failed) != 0 || strings.Contains(f.log.String(), "cannot be loaded") {
+		t.Errorf("reported %+v", r)
+	}
+	expect(t, f.get("a"), jsonType+"2")
+}
+
 // A file that only the new version reads, and that changes while that is
 // loaded, counts too.
 func TestNewFileChangesWhileLoading(t *testing.T) {

@@ -124,11 +124,29 @@ func (t *tree) look(path string, changed map[string]bool) {
 		t.look(path, changed)
 	case t.wanted(path):
 		t.forgetLinks(path, known)
-		t.entries[path] = &entry{info: info, links: t.findLinks(path)}
-		t.keepLinks(path, t.entries[path])
+		t.know(path, &entry{info: info})
 		changed[path] = true
 	}
 	t.lookDangling(path, err != nil)
+}
+
+// isEmpty reports whether a path is a file without content.
+func (t *tree) isEmpty(path string) bool {
+	e := t.entries[path]
+	if e == nil {
+		e = t.extra[path]
+	}
+	return e != nil && e.info != nil && !e.info.IsDir() && e.info.Size() == 0
+}
+
+// know takes over a new entry.
+func (t *tree) know(path string, e *entry) {
+	t.entries[path] = e
+	if up := t.entries[filepath.Dir(path)]; up != nil && up != e && up.children != nil {
+		up.children[filepath.Base(path)] = struct{}{} // also when an event has told of it alone
+	}
+	e.links = t.findLinks(path)
+	t.keepLinks(path, e)
 }
 
 func same(a, b fs.FileInfo) bool {
@@ -207,9 +225,7 @@ func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 		t.outside++
 	}
 	e := &entry{info: info, real: real, children: map[string]struct{}{}}
-	e.links = t.findLinks(path)
-	t.entries[path] = e
-	t.keepLinks(path, e)
+	t.know(path, e)
 	put(t.folders, real, path)
 	t.notify.add(real)
 	return e

@@ -26,7 +26,7 @@ type Config struct {
 	Wanted   func(path string) bool // whether a change of a file matters, by its path; nil: that of any does
 	Changed  func(paths []string)   // called with absolute paths, sorted; never twice at a time
 	Log      *slog.Logger           // told when changes may come late, default slog.Default()
-	Debounce time.Duration          // quiet time before Changed is called, default 25 ms
+	Debounce time.Duration          // quiet time before Changed is called, default 25 ms; half of it for a single path, four times for an empty file
 	MaxWait  time.Duration          // the call comes after this time at the latest, default 250 ms
 	Poll     time.Duration          // how often everything is looked at, default 2 s; less often when that takes long
 	PollOnly bool                   // the system is not asked to notify
@@ -175,8 +175,28 @@ func (w *Watcher) await(r *round) {
 	if r.deadline.IsZero() {
 		r.deadline = now.Add(w.config.MaxWait)
 	}
-	r.timer.Reset(min(w.config.Debounce, max(0, r.deadline.Sub(now))))
+	r.timer.Reset(min(w.quiet(r), max(0, r.deadline.Sub(now))))
 }
+
+// quiet is how long nothing must happen. One file is soon complete; several are
+// often saved one after the other; and an empty one has most likely been
+// truncated, to be written in a moment.
+func (w *Watcher) quiet(r *round) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for path := range r.paths {
+		if len(r.paths) <= maxEmpty && w.tree.isEmpty(path) {
+			return 4 * w.config.Debounce
+		}
+	}
+	if len(r.paths) == 1 {
+		return w.config.Debounce / 2
+	}
+	return w.config.Debounce
+}
+
+// maxEmpty is how many paths are looked through for an empty file.
+const maxEmpty = 16
 
 // report calls Changed, unless it still runs: then afterwards.
 func (w *Watcher) report(r *round) {

@@ -231,6 +231,22 @@ func TestMaxWait(t *testing.T) {
 	})
 }
 
+// A file that is truncated and written a moment later is reported once, with
+// its content; one that stays empty is reported, too.
+func TestTruncated(t *testing.T) {
+	h := listen(t, Config{Poll: time.Hour}, nil)
+	h.write("old.js", "")
+	time.Sleep(40 * time.Millisecond)
+	h.write("old.js", "text")
+	h.expect("old.js")
+	time.Sleep(150 * time.Millisecond)
+	if n := len(h.sets); n != 0 {
+		t.Errorf("reported %d times more", n)
+	}
+	h.write("old.js", "")
+	h.expect("old.js")
+}
+
 // What changes while Changed runs is reported when it has returned, once.
 func TestChangedRunsOnce(t *testing.T) {
 	dir := t.TempDir()

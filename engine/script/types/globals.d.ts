@@ -55,17 +55,65 @@ declare var TextEncoder: { new (): TextEncoder; prototype: TextEncoder };
 interface TextDecoder { readonly encoding: string; readonly fatal: boolean; readonly ignoreBOM: boolean; decode(bytes?: ArrayBuffer | ArrayBufferView, options?: { stream?: boolean }): string }
 declare var TextDecoder: { new (label?: string, options?: { fatal?: boolean; ignoreBOM?: boolean }): TextDecoder; prototype: TextDecoder };
 
-interface AbortSignal {
+interface AbortSignal extends EventTarget {
   readonly aborted: boolean;
   readonly reason: any;
   onabort: ((event: any) => void) | null;
   throwIfAborted(): void;
-  addEventListener(type: "abort", listener: (event: any) => void, options?: any): void;
-  removeEventListener(type: "abort", listener: (event: any) => void): void;
 }
 declare var AbortSignal: { prototype: AbortSignal; abort(reason?: any): AbortSignal; timeout(ms: number): AbortSignal; any(signals: AbortSignal[]): AbortSignal };
 interface AbortController { readonly signal: AbortSignal; abort(reason?: any): void }
 declare var AbortController: { new (): AbortController; prototype: AbortController };
+
+interface Event {
+  readonly type: string;
+  readonly target: EventTarget | null;
+  readonly currentTarget: EventTarget | null;
+  readonly cancelable: boolean;
+  readonly defaultPrevented: boolean;
+  preventDefault(): void;
+  stopPropagation(): void;
+  stopImmediatePropagation(): void;
+}
+declare var Event: { new (type: string, init?: { bubbles?: boolean; cancelable?: boolean; composed?: boolean }): Event; prototype: Event };
+interface CustomEvent extends Event { readonly detail: any }
+declare var CustomEvent: { new (type: string, init?: { detail?: any; cancelable?: boolean }): CustomEvent; prototype: CustomEvent };
+interface EventTarget {
+  addEventListener(type: string, listener: ((event: any) => void) | { handleEvent(event: any): void } | null, options?: any): void;
+  removeEventListener(type: string, listener: ((event: any) => void) | { handleEvent(event: any): void } | null, options?: any): void;
+  dispatchEvent(event: Event): boolean;
+}
+declare var EventTarget: { new (): EventTarget; prototype: EventTarget };
+interface DOMException extends Error { readonly code: number }
+declare var DOMException: { new (message?: string, name?: string): DOMException; prototype: DOMException };
+declare const performance: { now(): number; readonly timeOrigin: number };
+
+interface Blob {
+  readonly size: number;
+  readonly type: string;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  bytes(): Promise<Uint8Array>;
+  slice(start?: number, end?: number, type?: string): Blob;
+  text(): Promise<string>;
+}
+type BlobPart = string | ArrayBuffer | ArrayBufferView | Blob;
+declare var Blob: { new (parts?: BlobPart[], options?: { type?: string }): Blob; prototype: Blob };
+interface File extends Blob { readonly name: string; readonly lastModified: number }
+declare var File: { new (parts: BlobPart[], name: string, options?: { type?: string; lastModified?: number }): File; prototype: File };
+interface FormData {
+  append(name: string, value: string | Blob, file?: string): void;
+  delete(name: string): void;
+  get(name: string): string | File | null;
+  getAll(name: string): (string | File)[];
+  has(name: string): boolean;
+  set(name: string, value: string | Blob, file?: string): void;
+  forEach(run: (value: string | File, name: string, all: FormData) => void): void;
+  entries(): IterableIterator<[string, string | File]>;
+  keys(): IterableIterator<string>;
+  values(): IterableIterator<string | File>;
+  [Symbol.iterator](): IterableIterator<[string, string | File]>;
+}
+declare var FormData: { new (): FormData; prototype: FormData };
 
 interface Headers {
   append(name: string, value: string): void;
@@ -84,7 +132,7 @@ declare var Headers: { new (init?: Headers | Iterable<[string, string]> | { [nam
 interface RequestInit {
   method?: string;
   headers?: Headers | [string, string][] | { [name: string]: string };
-  body?: string | ArrayBuffer | ArrayBufferView | URLSearchParams | null;
+  body?: BlobPart | URLSearchParams | FormData | null;
   redirect?: "follow" | "error" | "manual";
   signal?: AbortSignal | null;
 }
@@ -98,12 +146,36 @@ interface Response {
   readonly headers: Headers;
   readonly bodyUsed: boolean;
   arrayBuffer(): Promise<ArrayBuffer>;
+  blob(): Promise<Blob>;
   bytes(): Promise<Uint8Array>;
+  clone(): Response;
+  formData(): Promise<FormData>;
   json(): Promise<any>;
   text(): Promise<string>;
 }
+declare var Response: {
+  new (body?: RequestInit["body"], init?: { status?: number; statusText?: string; headers?: RequestInit["headers"] }): Response;
+  prototype: Response;
+  json(data: unknown, init?: { status?: number; headers?: RequestInit["headers"] }): Response;
+  error(): Response;
+};
+interface Request {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly signal: AbortSignal;
+  readonly bodyUsed: boolean;
+  arrayBuffer(): Promise<ArrayBuffer>;
+  blob(): Promise<Blob>;
+  bytes(): Promise<Uint8Array>;
+  clone(): Request;
+  formData(): Promise<FormData>;
+  json(): Promise<any>;
+  text(): Promise<string>;
+}
+declare var Request: { new (input: string | URL | Request, init?: RequestInit): Request; prototype: Request };
 /** Hosts must be allowed in deploy.json: "scripts": {"fetch": {"hosts": [...]}}. */
-declare function fetch(url: string | URL, init?: RequestInit): Promise<Response>;
+declare function fetch(url: string | URL | Request, init?: RequestInit): Promise<Response>;
 
 interface Hash { update(data: string | ArrayBuffer | ArrayBufferView, encoding?: string): Hash; digest(): Buffer; digest(encoding: string): string }
 interface Crypto {

@@ -65,6 +65,9 @@ declare module "core/errors/*" { const codes: { readonly [name: string]: string 
 declare module "core/*" { const anything: any; export = anything; }
 declare module "modules/*" { const anything: any; export = anything; }
 declare module "@iondv/*" { const anything: any; export = anything; }
+declare module "clone" { function clone<T>(value: T): T; export = clone; }
+declare module "merge" { const merge: any; export = merge; }
+declare module "is-base64" { function isBase64(text: unknown, options?: object): boolean; export = isBase64; }
 declare module "moment" { const moment: any; export = moment; }
 declare module "moment/*" { const moment: any; export = moment; }
 
@@ -165,7 +168,17 @@ declare module "querystring" {
 declare module "crypto" { const c: Crypto & { readonly webcrypto: Crypto; readonly [name: string]: any }; export = c; }
 declare module "buffer" { const b: { readonly Buffer: typeof globalThis.Buffer; readonly [name: string]: any }; export = b; }
 declare module "timers" { const t: { readonly setTimeout: typeof globalThis.setTimeout; readonly [name: string]: any }; export = t; }
-declare module "timers/promises" { export function setTimeout<T>(ms?: number, value?: T): Promise<T>; }
+declare module "timers/promises" { export function setTimeout<T>(ms?: number, value?: T): Promise<T>; export function setImmediate<T>(value?: T): Promise<T>; }
+declare module "assert/strict" { import m = require("assert"); export = m; }
+declare module "path/posix" { import m = require("path"); export = m; }
+declare module "os" { const os: { readonly EOL: string; readonly [name: string]: any }; export = os; }
+declare module "process" { const p: typeof process; export = p; }
+declare module "string_decoder" { export class StringDecoder { constructor(encoding?: string); write(bytes: Uint8Array): string; end(bytes?: Uint8Array): string } }
+declare module "util/types" { const types: { readonly [name: string]: (value: unknown) => boolean }; export = types; }
+declare module "node:assert/strict" { import m = require("assert"); export = m; }
+declare module "node:os" { import m = require("os"); export = m; }
+declare module "node:string_decoder" { export * from "string_decoder"; }
+declare module "node:timers/promises" { export * from "timers/promises"; }
 declare module "node:path" { import m = require("path"); export = m; }
 declare module "node:assert" { import m = require("assert"); export = m; }
 declare module "node:events" { import m = require("events"); export = m; }

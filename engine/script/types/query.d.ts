@@ -162,10 +162,29 @@ declare namespace restsrv {
     wrap<S extends string>(className: Dynamic<S>, data: object, version?: string | null): AnyItem;
     wrap<K extends ClassName>(className: K, data: Partial<Input<K>>, version?: string | null): ItemOf<K>;
   }
+  /** A class and what happens to its items: put and eject are named after the collection. */
+  type EventType =
+    | `${ClassName}.${"pre-create" | "create" | "pre-edit" | "edit" | "pre-save" | "save" | "pre-delete" | "delete" | "pre-fetch" | "pre-iterate"}`
+    | { [K in ClassName]: `${K}.${Classes[K]["collections"]}.${"put" | "eject"}` }[ClassName];
+  interface RepositoryEvent {
+    readonly type: string;
+    readonly class: string;
+    readonly id: string | null;
+    readonly user: User;
+    readonly item?: AnyItem | null;
+    /** What is written: a handler of a pre event may return attributes to add. */
+    readonly data?: any;
+    readonly updates?: any;
+    readonly master?: AnyItem | null;
+    readonly collection?: string;
+    readonly details?: AnyItem[];
+    [field: string]: any;
+  }
   interface DataRepo extends Transaction {
     /** Commits when the promise of work resolves, and rolls back when it rejects. */
     transaction<T>(work: (tx: Transaction) => Promise<T> | T): Promise<T>;
-    /** Calls a handler on events of a class such as 'note@sample.create'. */
-    on(event: string, handler: (event: any) => unknown): void;
+    /** Calls a handler on events of a class such as 'note@sample.create'; while the service loads. */
+    on(event: EventType | EventType[], handler: (event: RepositoryEvent) => unknown): void;
+    on<S extends string>(event: Dynamic<S> | Dynamic<S>[], handler: (event: RepositoryEvent) => unknown): void;
   }
 }

@@ -68,13 +68,20 @@ declare namespace restsrv {
   /** What all VMs of a service share, and what survives reloads; values are kept as JSON. */
   interface Shared {
     get(key: string): any;
-    set(key: string, value: unknown, options?: number | { ttl?: number }): void;
+    has(key: string): boolean;
+    /** Milliseconds to live, or {ttl}. */
+    set(key: string, value: unknown, ttl?: number | { ttl?: number }): void;
     delete(key: string): boolean;
+    /** Adds, by default 1, and gives the sum. */
     incr(key: string, by?: number): number;
-    cas(key: string, expected: unknown, value: unknown): boolean;
-    getOrCompute<T>(key: string, compute: () => T | Promise<T>, options?: number | { ttl?: number }): Promise<T>;
+    /** Sets the value if it is the expected one. */
+    cas(key: string, expected: unknown, value: unknown, ttl?: number | { ttl?: number }): boolean;
+    keys(): string[];
+    size(): number;
+    clear(): void;
+    getOrCompute<T>(key: string, compute: () => T | Promise<T>, ttl?: number | { ttl?: number }): Promise<T>;
     once<T>(key: string, work: () => T | Promise<T>): Promise<T>;
-    lock<T>(key: string, work: () => T | Promise<T>): Promise<T>;
+    lock<T>(key: string, work: () => T | Promise<T>, timeout?: number | { timeout?: number }): Promise<T>;
   }
   interface Settings {
     get(name: string): any;

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestColour shows that only a terminal gets colours, and which lines do.
+func TestColour(t *testing.T) {
+	const text = "  1 | a\n> 2 | b\n    | ^"
+	if got := coloured(text, false); got != text {
+		t.Errorf("got %q", got)
+	}
+	want := []string{faint + "  1 | a" + noColour, red + "> 2 | b" + noColour, red + "    | ^" + noColour}
+	if got := coloured(text, true); got != strings.Join(want, "\n") {
+		t.Errorf("got %q", got)
+	}
+	s := stdio{Env: func(string) string { return "" }, Terminal: true}
+	file, err := os.CreateTemp(t.TempDir(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if colours(s, &bytes.Buffer{}) || colours(s, file) {
+		t.Error("what is no terminal is coloured")
+	}
+}

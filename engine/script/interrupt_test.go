@@ -1,0 +1,80 @@
+package script
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Turns that end just when their time is up: whatever becomes of them, no turn
+// after them is interrupted in their place, and who did not begin or only read
+// is answered as if nothing had been.
+func TestLateInterrupts(t *testing.T) {
+	a := newApp(t, Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
+	g := a.load(`module.exports = {
+		'GET /': (req) => { const end = Date.now() + Number(req.query.ms); while (Date.now() < end) ; return 'slow' },
+		'PUT /': () => 'quick', 'PATCH /': async () => { await null; await 1; return 'quick' }}`)
+	stop := time.Now().Add(4 * time.Second) // a limit that no busy machine makes of a quick turn
+	var all sync.WaitGroup
+	for i := range 2 {
+		all.Go(func() {
+			for n := 0; time.Now().Before(stop); n++ {
+				got := answer(send(t, g, request{query: fmt.Sprint("ms=", 296+(n+i)%6)}))
+				if got != jsonType+`"slow"` && got != "error internal Internal server error" {
+					t.Errorf("slow: %s", got)
+				}
+			}
+		})
+	}
+	quick := 0
+	for time.Now().Before(stop) {
+		for _, method := range []string{"PUT", "PATCH"} {
+			got := answer(send(t, g, request{method: method}))
+			// A PATCH that waited for its turn when the VM went is told so.
+			if got != jsonType+`"quick"` && (method == "PUT" || got != "503 text/plain; charset=utf-8 the service was restarted, try again") {
+				t.Errorf("%s: %s", method, got)
+			}
+			quick++
+		}
+	}
+	all.Wait()
+	if m := a.rt.Metrics()["svc"]; m.Interrupts["cpu"] == 0 || quick < 5 {
+		t.Errorf("nothing was interrupted, or little was asked: %d, %+v", quick, m.Interrupts)
+	}
+}
+
+// What had not begun is run elsewhere, whatever its method; what began and
+// wrote is not.
+func TestWhoIsRunAgain(t *testing.T) {
+	a := newApp(t, Limits{CPU: 300 * time.Millisecond, Load: time.Second, VMs: 1}, false)
+	a.repo.fill(t, 1)
+	g := a.load(`module.exports = {
+		'GET /': async () => { shared.incr('get'); await dataRepo.getCount('note@demo'); await shared.lock('l', () => 1); return shared.get('get') },
+		'POST /': async () => { shared.incr('post'); await dataRepo.createItem('note@demo', {title: 'x'}); await new Promise(() => 1) },
+		'DELETE /': () => shared.incr('delete'),
+		'COPY /': () => shared.get('post') ?? 0,
+		'PUT /': () => shared.lock('l', async () => { await new Promise(ok => setTimeout(ok, 100)); for (;;) ; })}`)
+	var all sync.WaitGroup
+	all.Go(func() {
+		expect(t, answer(send(t, g, request{method: "PUT", account: bob})), "error internal Internal server error")
+	})
+	all.Go(func() {
+		r, err := send(t, g, request{method: "POST", account: bob})
+		expect(t, answer(r, err), "503 text/plain; charset=utf-8 the service was restarted, try again")
+	})
+	eventually(t, "the POST wrote", func() bool { return answer(send(t, g, request{method: "COPY"})) == jsonType+"1" })
+	all.Go(func() { // it reads, waits for the lock, and is run again
+		expect(t, answer(send(t, g, request{account: bob})), jsonType+"2")
+	})
+	eventually(t, "the loop", func() bool {
+		g.group.mu.Lock()
+		defer g.group.mu.Unlock()
+		return g.group.inflight == 3 && len(g.group.vms) == 1 && g.group.vms[0].running.Load()
+	})
+	all.Wait()
+	expect(t, answer(send(t, g, request{method: "DELETE"})), jsonType+"1")
+	if n := len(a.repo.items); n != 2 {
+		t.Errorf("%d notes, the POST was to write one", n)
+	}
+}
