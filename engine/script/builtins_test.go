@@ -1,9 +1,12 @@
 package script
 
 import (
+	"os"
 	"runtime"
 	"strings"
 	"testing"
+
+	"restsrv/engine"
 )
 
 // What a built-in module or Intl does not have is refused with words that name
@@ -87,4 +90,24 @@ module.exports = {'GET /': () => [kept.n, ...refs.map((r) => r.deref()?.n ?? 'go
 		runtime.GC()
 		return get(t, g) == jsonType+`[1,1,"gone"]`
 	})
+}
+
+// The first example that authors of scripts read is a service.
+func TestReadmeExample(t *testing.T) {
+	text, err := os.ReadFile("../../scripts/README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "```js\n")
+	code, _, _ := strings.Cut(rest, "```")
+	a := newApp(t, Limits{}, false)
+	a.repo.fill(t, 1)
+	g := a.load(strings.ReplaceAll(code, "note@sample", "note@demo"))
+	read := request{account: &engine.Account{ID: "ann@local"}, params: []engine.Param{{Name: "id", Value: "g1"}}}
+	expectIn(t, answer(send(t, g, read)), jsonType, `"title":"note 0"`)
+	read.params[0].Value = "none"
+	expect(t, answer(send(t, g, read)), "404 text/plain; charset=utf-8 There is no such note")
+	expectIn(t, answer(send(t, g, request{
+		method: "POST", account: read.account, contentType: "application/json", body: `{"title":"new"}`,
+	})), jsonType, `"title":"new"`)
 }

@@ -41,7 +41,7 @@ var (
 
 func findNeeds(text string) needs {
 	n := needs{
-		buffers: bufferNames.MatchString(text), code: codeNames.MatchString(text),
+		buffers: holds(text, bufferNames, "Array"), code: holds(text, codeNames, "eval", "Function", "globalThis", "constructor"),
 		timers: timerNames.MatchString(text), bigints: bigintNames.MatchString(text),
 		patterns: patternNames.MatchString(text),
 	}
@@ -50,9 +50,20 @@ func findNeeds(text string) needs {
 	}
 	n.platform = platform.NeedsOf(text, n.code)
 	n.delegates = delegation.MatchString(text)
-	n.words, n.syntax = findWords(text), rewritten.MatchString(text)
+	n.words, n.syntax = findWords(text), holds(text, rewritten, "...", "Array", "RegExp", "Set", "Map")
 	n.base = baseNames.MatchString(text)
 	return n
+}
+
+// holds reports whether a text matches an expression, every match of which has
+// one of the words: most texts have none, and words are found far faster.
+func holds(text string, expression *regexp.Regexp, words ...string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return expression.MatchString(text)
+		}
+	}
+	return false
 }
 
 // provide installs what a file needs and the VM does not have yet.

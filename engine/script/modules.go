@@ -112,7 +112,7 @@ func (f *files) unknown(name string, from *source) string {
 	case f.rt.nodeModules:
 		text += ", nor is there such a package in node_modules"
 	case f.installed(name, from):
-		text += `; the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in deploy.json changes that`
+		text += `; the package is in node_modules, which is not looked into: "scripts": {"nodeModules": true} in the globals of deploy.json changes that`
 	}
 	if isFile(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) || f.lookup(filepath.Join(filepath.Dir(from.path), filepath.FromSlash(name))) != "" {
 		text += "; a file beside the one that asks is " + quoted("./"+name)

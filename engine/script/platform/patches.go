@@ -1,11 +1,15 @@
 package platform
 
-import "regexp"
+import (
+	"slices"
+	"strings"
+)
 
 // patch mends or adds a built-in of the engine, in the VMs that load a source
 // text which may need it.
 type patch struct {
-	words   *regexp.Regexp // what such a text holds
+	name    string
+	words   []string // one of which such a text holds; plain texts are found fast
 	install func(p *Platform)
 }
 
@@ -27,11 +31,15 @@ type Needs struct{ set needs }
 func NeedsOf(text string, all bool) Needs {
 	var n Needs
 	for i, p := range patchTable {
-		if all || p.words.MatchString(text) {
+		if all || p.needed(text) {
 			n.set |= 1 << i
 		}
 	}
 	return n
+}
+
+func (p *patch) needed(text string) bool {
+	return slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(text, w) })
 }
 
 // Patch installs what is needed and not there yet.

@@ -9,8 +9,10 @@
 // To add a global, write its builder and list it in globals.go. To add a
 // module, put a CommonJS file into the folder modules and list its names in
 // modules.go; what it cannot do in JavaScript it takes from the object native,
-// which a Go function listed there makes. To mend a built-in, list it in
-// patches.go with the words that tell whether a source text needs it.
+// which a Go function listed there makes. To mend a built-in, or add one that
+// the engine lacks, put a file into the folder patches and list it in
+// polyfills.go with the words that tell whether a source text needs it. A locale
+// is a file of modules/intl, listed in intl.go.
 package platform
 
 import (

@@ -3,7 +3,6 @@ package platform
 import (
 	"embed"
 	"errors"
-	"regexp"
 	"strings"
 	"weak"
 
@@ -18,26 +17,26 @@ var patchFiles embed.FS
 // of iterators.
 func polyfills() []patch {
 	return []patch{
-		polyfill("symbols", `[aA]syncIterator|[dD]ispose|\bfor\s+await\b|\basync\s*\*|\basync\s+function\s*\*|\busing\b`, nil),
-		polyfill("group-by", `\bgroupBy\b`, nil),
-		polyfill("promise", `\bwithResolvers\b|\bPromise\s*\.\s*try\b|\btry['"\x60]\]`, nil),
-		polyfill("from-async", `\bfromAsync\b`, nil),
-		polyfill("well-formed", `WellFormed\b`, nil),
-		polyfill("accessors", `__(?:define|lookup)[GS]etter__`, nil),
-		polyfill("regexp-escape", `\bescape\b`, nil),
-		polyfill("iterators", `\bIterator\b|\byield\b|\bfunction\s*\*|\b(?:values|keys|entries)\s*\(\s*\)|\bmatchAll\b|\bSymbol\s*\.\s*iterator\b|\.\s*(?:take|drop|toArray)\b`, nil),
-		polyfill("atomics", `\bAtomics\b`, nil),
-		polyfill("weak", `\bWeakRef\b|\bFinalizationRegistry\b`, weakNative),
-		polyfill("transfer", `\btransfer|\bdetached\b|\bresizable\b|\bmaxByteLength\b`, transferNative),
-		{words: regexp.MustCompile(`\bcaptureStackTrace\b|\bstackTraceLimit\b`), install: stackTraces},
-		polyfill("locale", `\btoLocale(?:Date|Time)?String\b|\blocaleCompare\b`, func(p *Platform) goja.Value { return p.Module("#intl") }),
+		polyfill("symbols", nil, "syncIterator", "ispose"),
+		polyfill("group-by", nil, "groupBy"),
+		polyfill("promise", nil, "withResolvers", "Promise.try", "['try']", `["try"]`, "try:"),
+		polyfill("from-async", nil, "fromAsync"),
+		polyfill("well-formed", nil, "WellFormed"),
+		polyfill("accessors", nil, "Getter__", "Setter__"),
+		polyfill("regexp-escape", nil, "escape"),
+		polyfill("iterators", nil, "Iterator", "yield", "function*", "function *", "values()", "keys()", "entries()", "matchAll", "Symbol.iterator", ".take", ".drop", ".toArray"),
+		polyfill("atomics", nil, "Atomics"),
+		polyfill("weak", weakNative, "WeakRef", "FinalizationRegistry"),
+		polyfill("transfer", transferNative, "transfer", "detached", "resizable", "maxByteLength"),
+		{name: "stack", words: []string{"captureStackTrace", "stackTraceLimit"}, install: stackTraces},
+		polyfill("locale", func(p *Platform) goja.Value { return p.Module("#intl") }, "toLocale", "localeCompare"),
 	}
 }
 
 // polyfill is a file of the folder patches. It runs as a function of define,
 // which adds properties as built-ins are, and of native.
-func polyfill(file, words string, native builder) patch {
-	return patch{words: regexp.MustCompile(words), install: func(p *Platform) {
+func polyfill(file string, native builder, words ...string) patch {
+	return patch{name: file, words: words, install: func(p *Platform) {
 		text, err := patchFiles.ReadFile("patches/" + file + ".js")
 		must(err)
 		wrapper, err := p.js.RunProgram(p.host.Program("(function(define,native){'use strict';" + string(text) + "\n})"))
