@@ -13,7 +13,7 @@ func TestBuffer(t *testing.T) {
 		{`Buffer.from('a') instanceof Uint8Array && Buffer.isBuffer(Buffer.from('a')) && !Buffer.isBuffer(new Uint8Array(1))`, `true`},
 		{`Buffer.from('Привет').toString('hex')`, `"d09fd180d0b8d0b2d0b5d182"`},
 		{`['hex', 'base64', 'base64url', 'latin1', 'ascii', 'utf16le', 'utf8'].map((e) => Buffer.from([0xfb, 0xff, 0x41, 0x00]).toString(e))`,
-			"[\"fbff4100\",\"+/9BAA==\",\"-_9BAA\",\"ûÿA\\u0000\",\"{\x7fA\\u0000\",\"￻A\",\"��A\\u0000\"]"},
+			"[\"fbff4100\",\"+/9BAA==\",\"-_9BAA\",\"ûÿA\\u0000\",\"{\x7fA\\u0000\",\"\ufffbA\",\"��A\\u0000\"]"},
 		{`['0a0', 'zz', '0aZZ'].map((s) => Buffer.from(s, 'hex').length)`, `[1,0,1]`},
 		{`['YQ', 'YQ==', 'Y Q\n', '-_8', 'YWI=YWI='].map((s) => Buffer.from(s, 'base64').toString('hex'))`, `["61","61","61","fbff","6162"]`},
 		{`[Buffer.from([1, 256, -1, 2.9]), Buffer.from(new Uint16Array([1, 300])), Buffer.from(new Map() && [])].map((b) => b.toString('hex'))`, `["0100ff02","012c",""]`},

@@ -58,7 +58,7 @@ func otherServer(t *testing.T) *httptest.Server {
 		w.Header().Set("Location", r.URL.Query().Get("to"))
 		w.WriteHeader(status)
 	})
-	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", 302) })
+	mux.HandleFunc("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
 	mux.HandleFunc("/form", func(w http.ResponseWriter, r *http.Request) {
 		if err := r.ParseMultipartForm(1 << 20); err != nil {
 			http.Error(w, err.Error(), 400)
@@ -207,4 +207,22 @@ func TestFetchOutsideOfRequests(t *testing.T) {
 	a := startApp(t, Config{Platform: platform.Settings{Fetch: platform.Fetch{Hosts: []string{"*"}, Private: true}}})
 	g := a.load("let why; fetch('http://127.0.0.1:1/').catch((e) => { why = e.message }); module.exports = {'GET /': () => why}")
 	expectIn(t, get(t, g), "cannot be called while the service loads")
+}
+
+// TestResponseIsAnAnswer: a handler may return what fetch returned to it, or a
+// Response that it made.
+func TestResponseIsAnAnswer(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load(`module.exports = {
+		'GET /': () => new Response('<b>hi</b>', {status: 201, headers: {'content-type': 'text/html', 'X-One': '1'}}),
+		'PUT /': async () => Response.json({a: 1}),
+		'POST /': () => new Response(null, {status: 204}),
+	}`)
+	r, err := send(t, g, request{})
+	expect(t, answer(r, err), "201 text/html <b>hi</b>")
+	if got := r.Header.Get("X-One"); got != "1" {
+		t.Errorf("X-One is %q", got)
+	}
+	expect(t, answer(send(t, g, request{method: "PUT"})), `200 application/json {"a":1}`)
+	expect(t, answer(send(t, g, request{method: "POST"})), "204  ")
 }

@@ -62,6 +62,11 @@ func (v *vm) response(result goja.Value) *engine.Response {
 	if b, ok := bytesOf(o); ok {
 		return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
 	}
+	if v.host.platform != nil {
+		if made := v.host.platform.Answer(o); made != nil {
+			return v.envelope(made, made.Get("data"))
+		}
+	}
 	if o.ClassName() == "Object" && itemOf(o) == nil {
 		if data := o.Get("data"); data != nil && isPayload(data) && owns(o, "data") {
 			return v.envelope(o, data)

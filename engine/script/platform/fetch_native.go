@@ -33,6 +33,18 @@ func fetchNative(p *Platform) goja.Value {
 	})
 }
 
+// Answer makes {data, headers, status} of a Response; nil of anything else.
+func (p *Platform) Answer(o *goja.Object) *goja.Object {
+	if p.modules["#fetch"] == nil {
+		return nil // nothing has made one
+	}
+	answer, _ := goja.AssertFunction(p.Module("#fetch").(*goja.Object).Get("answer"))
+	v, err := answer(goja.Undefined(), o)
+	must(err)
+	made, _ := v.(*goja.Object)
+	return made
+}
+
 // fetchSend is send({url, method, headers, body, redirect}). The promise is of
 // an answer, or of {error: message, timeout, code, reason}.
 func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {

@@ -143,4 +143,12 @@ function settled(work, signal, place) {
   });
 }
 
-module.exports = { fetch, Request, Response, Headers };
+// answer makes of a Response what a handler returns; undefined of anything else.
+function answer(value) {
+  if (!(value instanceof Response)) return undefined;
+  const headers = [];
+  for (const [name, text] of value.headers) headers.push(name + ': ' + text);
+  return { data: take(value), headers, status: value.status };
+}
+
+module.exports = { answer, fetch, Request, Response, Headers };
