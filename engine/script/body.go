@@ -96,10 +96,5 @@ func (h *host) form(fields engine.Fields) goja.Value {
 	return o
 }
 
-// newBytes makes a Uint8Array that takes over b.
-func (h *host) newBytes(b []byte) goja.Value {
-	h.provide(needs{buffers: true})
-	o, err := h.js.New(h.js.Get("Uint8Array"), h.js.ToValue(h.js.NewArrayBuffer(b)))
-	must(err)
-	return o
-}
+// newBytes makes a Buffer that takes over b.
+func (h *host) newBytes(b []byte) goja.Value { return h.world().Buffer(b) }

@@ -83,7 +83,9 @@ func (f *requestFields) read(name string) goja.Value {
 	case "body":
 		return h.bodyValue(f.c.body)
 	case "headers":
-		return h.headerObject(r.Header)
+		o := h.headerObject(r.Header)
+		h.put(o, "host", text(r.Host))
+		return o
 	case "user":
 		return h.user(r.Account)
 	case "ip":
@@ -117,7 +119,7 @@ func hostname(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-func (h *host) headerObject(header http.Header) goja.Value {
+func (h *host) headerObject(header http.Header) *goja.Object {
 	names := make([]string, 0, len(header))
 	for n := range header {
 		names = append(names, n)
@@ -166,6 +168,9 @@ func (h *host) newRequestProto() *goja.Object {
 		name := http.CanonicalHeaderKey(call.Argument(0).String())
 		if name == "Referrer" {
 			name = "Referer"
+		}
+		if name == "Host" { // which is not among the headers
+			return h.js.ToValue(c.req.Host)
 		}
 		if values := c.req.Header[name]; len(values) > 0 {
 			return h.js.ToValue(headerText(name, values))

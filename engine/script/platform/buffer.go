@@ -53,6 +53,14 @@ func bufferNative(p *Platform) goja.Value {
 	})
 }
 
+// Buffer makes a Buffer that takes over bytes.
+func (p *Platform) Buffer(b []byte) goja.Value {
+	from, _ := goja.AssertFunction(p.Module("buffer").(*goja.Object).Get("Buffer").(*goja.Object).Get("from"))
+	v, err := from(goja.Undefined(), p.arrayBuffer(b))
+	must(err)
+	return v
+}
+
 // findBytes is find(bytes, wanted, from, last): the place of wanted, -1 for
 // none.
 func (p *Platform) findBytes(call goja.FunctionCall) goja.Value {

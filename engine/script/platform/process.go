@@ -10,7 +10,7 @@ import (
 )
 
 // process is what scripts may know of the process: the variables of the
-// environment that scripts.env of deploy.json lists, and the time.
+// environment that globals.scripts.env of deploy.json lists, and the time.
 func process(p *Platform) goja.Value {
 	o := p.natives(natives{
 		"nextTick": p.nextTick,
