@@ -139,8 +139,13 @@ func (f *Failure) frame(v *vm, name string, p file.Position) {
 
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
+// maxStack is how much of a stack is read: before it stands the message, which
+// may be anything.
+const maxStack = 64 << 10
+
 // locateText reads the stack property of an Error.
 func (f *Failure) locateText(v *vm, stack string) {
+	stack = stack[max(0, len(stack)-maxStack):]
 	for _, m := range stackLine.FindAllStringSubmatch(stack, maxFrames) {
 		name := m[1]
 		if name == "" {
@@ -172,7 +177,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	o, ok := thrown.(*goja.Object)
 	if !ok {
 		if thrown != nil {
-			f.Message = thrown.String()
+			f.Message = engine.Cut(thrown.String(), maxLogText)
 		}
 		return
 	}
@@ -181,9 +186,9 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if message != nil && goja.IsString(message) {
 		f.text = message.String()
 	}
-	f.Message = o.String()
+	f.Message = engine.Cut(o.String(), maxLogText)
 	if f.Message == "[object Object]" && f.text != "" {
-		f.Message = f.text
+		f.Message = engine.Cut(f.text, maxLogText)
 	}
 	var failed *engine.Error
 	if errors.As(f.cause, &failed) && failed.Err != nil {

@@ -56,6 +56,23 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// What a script throws may hold all that a stranger has sent: the log has the
+// beginning of it, and the place.
+func TestFailureIsBounded(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	for _, thrown := range []string{"new Error(long)", "long", "{message: long}"} {
+		g := a.load("const long = 'я'.repeat(1e6); module.exports = {'GET /': () => { throw " + thrown + " }}")
+		_, err := send(t, g, request{})
+		var f *Failure
+		if !errors.As(err, &f) || len(f.Error()) > 4*maxLogText {
+			t.Errorf("%s: the failure has %d bytes", thrown, len(err.Error()))
+		}
+		if thrown == "new Error(long)" {
+			expect(t, f.place(), "svc.js:1:72")
+		}
+	}
+}
+
 func TestFailurePlace(t *testing.T) {
 	text := "function inner() {\n  throw new TypeError('secret detail');\n}\nmodule.exports = {'GET /': async () => { await null; inner() }};"
 	a := newApp(t, Limits{}, false)

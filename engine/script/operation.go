@@ -78,14 +78,22 @@ func (h *host) async(name string, prepare func(call goja.FunctionCall) (operatio
 	}
 }
 
-// runOperation keeps a panic of the repository from ending the process.
 func runOperation(ctx context.Context, op operation) (build func() goja.Value, err error) {
+	err = contained(func() (err error) {
+		build, err = op.do(ctx)
+		return err
+	})
+	return build, err
+}
+
+// contained keeps a panic of the repository from ending the process.
+func contained(do func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = &panicError{value: x, stack: string(debug.Stack())}
 		}
 	}()
-	return op.do(ctx)
+	return do()
 }
 
 // where captures the lines of the script that call.

@@ -40,6 +40,7 @@ type Runtime struct {
 	now    func() time.Time
 	dog    *watchdog
 	cache  *cache
+	intake *intake
 
 	settings    platform.Settings
 	nodeModules bool
@@ -55,9 +56,10 @@ func New(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	watermark := heapLimit(c.Heap)
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), registry: newRegistry(),
+		dog: newWatchdog(newHeap(watermark)), cache: newCache(), intake: newIntake(watermark), registry: newRegistry(),
 		settings: c.Platform, nodeModules: c.NodeModules, namespace: c.Namespace,
 	}
 	if r.settings.Text <= 0 {

@@ -109,7 +109,7 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	}
 	t := &transaction{r: r, call: c, work: work, ended: make(chan error, 1)}
 	go func() {
-		err := engine.InTransaction(ctx, r.repo, t.run)
+		err := contained(func() error { return engine.InTransaction(ctx, r.repo, t.run) })
 		h.v.do(task{c, func() error {
 			t.over = true
 			switch {
