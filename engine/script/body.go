@@ -12,8 +12,8 @@ import (
 // body is the body of a request, parsed before the handler runs.
 type body struct {
 	kind    bodyKind
-	decoded any // of JSON and forms
-	raw     []byte
+	decoded any     // of JSON and forms
+	raw     []byte  // as it came; nil of a form with files
 	parts   []*part // files of a form
 }
 
@@ -54,11 +54,11 @@ func readBody(r *engine.Request, depth int) (body, error) {
 		}
 		switch v.(type) {
 		case []any, engine.Fields:
-			return body{kind: decodedBody, decoded: v}, nil
+			return body{kind: decodedBody, decoded: v, raw: raw}, nil
 		}
 		return body{}, engine.Errorf(engine.Invalid, "json", "the body must be a JSON object or array")
 	case t == "application/x-www-form-urlencoded":
-		return body{kind: decodedBody, decoded: parseQuery(string(raw))}, nil
+		return body{kind: decodedBody, decoded: parseQuery(string(raw)), raw: raw}, nil
 	case strings.HasPrefix(t, "text/"):
 		return body{kind: textBody, raw: raw}, nil
 	}
@@ -78,6 +78,14 @@ func (h *host) bodyValue(b body) goja.Value {
 		return h.newBytes(append([]byte(nil), b.raw...))
 	}
 	return h.js.NewObject()
+}
+
+// rawBodyValue makes req.rawBody, which signatures are computed of.
+func (h *host) rawBodyValue(b body) goja.Value {
+	if b.kind == formBody {
+		return goja.Undefined()
+	}
+	return h.newBytes(append([]byte(nil), b.raw...))
 }
 
 // form makes the object of a multipart form.
