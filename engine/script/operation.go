@@ -17,11 +17,17 @@ func (h *host) active(what string) *call {
 	if c == nil || c.over.Load() {
 		panic(h.newError(what+" acts for the account of a request: it cannot be called while the service loads, nor after the request was answered", "no-request"))
 	}
+	h.inTime()
+	return c
+}
+
+// inTime ends a turn that must have no effect any more: it may act on what a
+// regular expression told that had given up.
+func (h *host) inTime() {
 	if why := h.v.clock.expired(); why != nil {
 		h.js.Interrupt(why) // not to be caught, unlike the error
 		panic(h.newError(why.Error(), nil))
 	}
-	return c
 }
 
 // operation is a repository call: its arguments are checked and copied before
