@@ -168,10 +168,8 @@ func TestWallLimit(t *testing.T) {
 	g := a.load("module.exports = {'GET /': () => new Promise(() => 1), 'PUT /': () => 1, 'POST /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
 	expect(t, get(t, g), "error timeout service svc did not answer in time")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
-	release := make(chan struct{})
-	a.repo.delay = func() { <-release }
+	a.repo.away = make(chan struct{})
 	expect(t, answer(send(t, g, request{method: "POST"})), "error timeout service svc did not answer in time")
-	close(release)
 }
 
 func TestQueueLimit(t *testing.T) {

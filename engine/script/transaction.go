@@ -78,6 +78,7 @@ func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) 
 			err = beside()
 		default:
 			op.ctx = r.h.v.cur.context() // it sees what is committed
+			op.prompt = !op.writes
 		}
 		return op, err
 	}
