@@ -38,7 +38,8 @@ const (
 // JSON or form that it says it is, deeper than depth, or a JSON scalar. The body is to be closed in
 // either case.
 func readBody(r *engine.Request, depth int) (body, error) {
-	if r.Body != nil && r.MediaType() == "multipart/form-data" {
+	t := r.MediaType()
+	if r.Body != nil && t == "multipart/form-data" {
 		form, parts, err := readForm(r)
 		return body{kind: formBody, decoded: form, parts: parts}, err
 	}
@@ -46,7 +47,7 @@ func readBody(r *engine.Request, depth int) (body, error) {
 	if err != nil || len(raw) == 0 {
 		return body{}, err
 	}
-	switch t := r.MediaType(); {
+	switch {
 	case t == "application/json" || strings.HasSuffix(t, "+json"):
 		v, err := wire.DecodeTo(depth, raw)
 		if err != nil {
