@@ -68,6 +68,9 @@ func testCommand(ctx context.Context, args []string, s stdio) error {
 			return err
 		}
 	}
+	if match != nil && r.report.told() == 0 {
+		return fmt.Errorf("no test has a name that matches %q", match)
+	}
 	return r.report.end()
 }
 

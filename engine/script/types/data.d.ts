@@ -13,7 +13,7 @@ declare namespace restsrv {
   /** Whole number that does not fit a number comes as a bigint. */
   type Int = number;
   /** Decimals that no number shows exactly come as text. */
-  type Decimal = number | string;
+  type Decimal = number | NumericText;
   type NumericText = `${number}`;
   type Bytes = Uint8Array | ArrayBuffer;
 
