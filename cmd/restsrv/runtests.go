@@ -179,7 +179,7 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 	}
 	suite, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
 		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: b.db.files,
-		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log,
+		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log, Presentation: e.shown,
 	}}, testHost{b})
 	r.report.begin(file)
 	var failed *script.LoadError

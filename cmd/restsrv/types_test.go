@@ -74,6 +74,8 @@ export const routes: Routes = {
   'POST /': async (req) => {
     const t = await dataRepo.createItem('town@t', { name: 'Oslo', people: [{ name: 'Ann' }] });
     await dataRepo.editItem('town', t.id, { name: 'Bergen' });
+    const shown: string[] = metaRepo.getListViewModel('person@t', null)?.columns.map((c: { property: string }) => c.property) ?? [metaRepo.getNodes(null, 'x')[0].code];
+    strictEqual(shown.length, metaRepo.getWorkflow('person@t', 'hire')?.transitionsBySrc.new[0].assignments.length);
     const list = await dataRepo.getList('person', {
       filter: { and: [{ eq: ['$name', 'x'] }, { gt: ['$born', new Date()] }, { contains: ['$friends', { name: 'x' }] }, { lt: [1, '$no'] }] },
       sort: { 'town.name': 1, name: -1 }, forceEnrichment: ['town', ['friends', 'town']],
@@ -147,6 +149,8 @@ var typesBad = []string{
 	`await dataRepo.saveItem('person@t', null, { born: true })`,
 	`await dataRepo.transaction((tx) => tx.createItem('person@t', { nam: 'x' }))`,
 	`metaRepo.getMeta('persn@t')`,
+	`metaRepo.getNods('main')`,
+	`metaRepo.getListViewModel('person@t')!.columms.length && metaRepo.getNode('x').children`,
 }
 
 // typesGlobals are what scripts have besides the language.

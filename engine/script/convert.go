@@ -77,7 +77,7 @@ func (h *host) decoded(v any, as conversion) goja.Value {
 		return h.js.NewArray(values...)
 	case engine.Fields:
 		o := h.js.NewObject()
-		for _, f := range v {
+		for _, f := range indexesFirst(v) {
 			if as.plainNames && f.Name == "__proto__" {
 				continue
 			}

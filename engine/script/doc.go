@@ -10,7 +10,7 @@
 // one), group.go and vm.go (where calls run), call.go (one request), result.go
 // and failure.go (what it answers), repository.go, reading.go, writing.go and
 // item.go (data), transaction.go, events.go and eventwrite.go (calls as one, and
-// who hears of writes), meta.go (classes), storage.go and multipart.go (files),
+// who hears of writes), meta.go (classes), presentation.go and concealed.go (how they are shown), storage.go and multipart.go (files),
 // shared.go (what VMs share), metrics.go, limits.go and the guards
 // (guard.go, guardwords.go, guardtext.go, rewrite.go, patience.go),
 // user.go and acl.go (who asks, and what it may do), converter.go (converters of the acceptor), manager.go and managed.go (reload).

@@ -140,8 +140,13 @@ func (f *Failure) frame(v *vm, name string, p file.Position) {
 
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
+// maxStack is how much of a stack is read: before it stands the message, which
+// may be anything.
+const maxStack = 64 << 10
+
 // locateText reads the stack property of an Error.
 func (f *Failure) locateText(v *vm, stack string) {
+	stack = stack[max(0, len(stack)-maxStack):]
 	for _, m := range stackLine.FindAllStringSubmatch(stack, 10*maxFrames) {
 		name := m[1]
 		if name == "" {
@@ -173,7 +178,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	o, ok := thrown.(*goja.Object)
 	if !ok {
 		if thrown != nil {
-			f.Message = thrown.String()
+			f.Message = engine.Cut(thrown.String(), maxLogText)
 		}
 		return
 	}
@@ -182,7 +187,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if message != nil && goja.IsString(message) {
 		f.text = message.String()
 	}
-	f.Message = v.thrownText(o)
+	f.Message = engine.Cut(v.thrownText(o), maxLogText)
 	var failed *engine.Error
 	if errors.As(f.cause, &failed) && failed.Err != nil {
 		f.Message += ": " + failed.Err.Error() // for the log, where it is needed

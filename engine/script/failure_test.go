@@ -56,6 +56,23 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// What a script throws may hold all that a stranger has sent: the log has the
+// beginning of it, and the place.
+func TestFailureIsBounded(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	for _, thrown := range []string{"new Error(long)", "long", "{message: long}"} {
+		g := a.load("const long = 'я'.repeat(1e6); module.exports = {'GET /': () => { throw " + thrown + " }}")
+		_, err := send(t, g, request{})
+		var f *Failure
+		if !errors.As(err, &f) || len(f.Error()) > 4*maxLogText {
+			t.Errorf("%s: the failure has %d bytes", thrown, len(err.Error()))
+		}
+		if thrown == "new Error(long)" {
+			expect(t, f.place(), "svc.js:1:72")
+		}
+	}
+}
+
 func TestFailurePlace(t *testing.T) {
 	text := "function inner() {\n  throw new TypeError('secret detail');\n}\nmodule.exports = {'GET /': async () => { await null; inner() }};"
 	a := newApp(t, Limits{}, false)
@@ -151,10 +168,8 @@ func TestWallLimit(t *testing.T) {
 	g := a.load("module.exports = {'GET /': () => new Promise(() => 1), 'PUT /': () => 1, 'POST /': async () => { await dataRepo.getCount('note@demo'); return 1 }}")
 	expect(t, get(t, g), "error timeout service svc did not answer in time")
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
-	release := make(chan struct{})
-	a.repo.delay = func() { <-release }
+	a.repo.away = make(chan struct{})
 	expect(t, answer(send(t, g, request{method: "POST"})), "error timeout service svc did not answer in time")
-	close(release)
 }
 
 func TestQueueLimit(t *testing.T) {

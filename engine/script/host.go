@@ -34,6 +34,7 @@ type host struct {
 	propertyProto *goja.Object
 	classes       map[*engine.Class]*goja.Object
 	views         int // of classes, so many made
+	presented     map[presentedKey]*goja.Object
 	repositories  map[engine.Repository]*goja.Object
 	indexes       []string // of arrays, as text
 	provided      needs

@@ -45,8 +45,17 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 	return nil
 }
 
-// response builds the answer. It runs inside Try.
+// response builds the answer, which is no larger than the limit. It runs inside
+// Try.
 func (v *vm) response(result goja.Value) *engine.Response {
+	r := v.responseOf(result)
+	if limit := v.gen.limits.Response; len(r.Body) > limit {
+		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", limit)))
+	}
+	return r
+}
+
+func (v *vm) responseOf(result goja.Value) *engine.Response {
 	if result == nil || goja.IsUndefined(result) {
 		return &engine.Response{}
 	}

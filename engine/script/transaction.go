@@ -78,6 +78,7 @@ func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) 
 			err = beside()
 		default:
 			op.ctx = r.h.v.cur.context() // it sees what is committed
+			op.prompt = !op.writes
 		}
 		return op, err
 	}
@@ -109,7 +110,7 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	}
 	t := &transaction{r: r, call: c, work: work, ended: make(chan error, 1)}
 	go func() {
-		err := engine.InTransaction(ctx, r.repo, t.run)
+		err := contained(func() error { return engine.InTransaction(ctx, r.repo, t.run) })
 		h.v.do(task{c, func() error {
 			t.over = true
 			switch {

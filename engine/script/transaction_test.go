@@ -224,3 +224,18 @@ func TestTransactionOfOthers(t *testing.T) {
 	})
 	wg.Wait()
 }
+
+// failing is a repository whose transactions panic, as a faulty one may.
+type failing struct{ engine.Repository }
+
+func (failing) Transaction(context.Context, func(context.Context) error) error { panic("faulty") }
+
+func TestTransactionOfFaultyRepository(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.data = failing{a.repo}
+	g := a.load("module.exports = {'GET /': async () => await dataRepo.transaction(async () => 1), 'PUT /': () => 1}")
+	r, err := send(t, g, request{account: ann})
+	expect(t, answer(r, err), "error internal Internal server error")
+	expectIn(t, err.Error(), "panic: faulty")
+	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
+}
