@@ -76,7 +76,7 @@ func deployment(url, sync string, more further) object {
 		"classes": classes,
 		"modules": object{"rest": object{"globals": object{
 			"di": di,
-			"authMode": object{"static": "none", "crud": "none", "hello": "none", "query": "none", "order": "none", "labels": "none",
+			"authMode": object{"static": "none", "crud": "none", "hello": "none", "greet": "none", "query": "none", "order": "none", "labels": "none",
 				"tokened": "token", "bearer": "oauth"},
 		}}},
 	}
@@ -93,6 +93,7 @@ func services() object {
 		"bearer":   object{"module": "builtin/crud"},
 		"acceptor": object{"module": "builtin/acceptor", "options": repositories},
 		"hello":    object{"module": "hello.js"},
+		"greet":    object{"module": "greet.js"},
 		"query":    object{"module": "query.js"},
 		"order":    object{"module": "order.js"},
 		"labels":   object{"module": "labels.js"},

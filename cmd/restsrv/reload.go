@@ -78,6 +78,11 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 	if err != nil {
 		return err
 	}
+	if !a.reading.showsAs(before.reading) {
+		if errs, _ := a.checkPresentation().Split(); len(errs) > 0 {
+			return errs
+		}
+	}
 	e, err := s.newEdition(ctx, a, before)
 	if err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 // body is the body of a request, parsed before the handler runs.
 type body struct {
 	kind    bodyKind
-	decoded any // of JSON and forms
-	raw     []byte
+	decoded any     // of JSON and forms
+	raw     []byte  // as it came; nil of a form with files
 	parts   []*part // files of a form
 	leave   func()  // nil for none: see intake
 }
@@ -63,10 +63,10 @@ func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, err
 	b := body{kind: rawBody, raw: raw, leave: leave}
 	switch t := r.MediaType(); {
 	case t == "application/json" || strings.HasSuffix(t, "+json"):
-		b.kind, b.raw = decodedBody, nil
+		b.kind = decodedBody
 		b.decoded, err = decodeBody(raw, &g.limits)
 	case t == "application/x-www-form-urlencoded":
-		b.kind, b.raw, b.decoded = decodedBody, nil, parseQuery(string(raw))
+		b.kind, b.decoded = decodedBody, parseQuery(string(raw))
 	case strings.HasPrefix(t, "text/"):
 		b.kind = textBody
 	}
@@ -102,6 +102,14 @@ func (h *host) bodyValue(b body) goja.Value {
 		return h.newBytes(append([]byte(nil), b.raw...))
 	}
 	return h.js.NewObject()
+}
+
+// rawBodyValue makes req.rawBody, which signatures are computed of.
+func (h *host) rawBodyValue(b body) goja.Value {
+	if b.kind == formBody {
+		return goja.Undefined()
+	}
+	return h.newBytes(append([]byte(nil), b.raw...))
 }
 
 // form makes the object of a multipart form.

@@ -16,9 +16,10 @@ import (
 type outcome struct {
 	response *engine.Response
 	err      error
-	again    bool // the VM went away under it: run it once more
-	data     any  // what a job made, decoded
-	none     bool // a job returned nothing
+	again    bool     // the VM went away under it: run it once more
+	todo     *pending // not how it ended: what its goroutine is to do meanwhile
+	data     any      // what a job made, decoded
+	none     bool     // a job returned nothing
 
 	displaced bool // the VM went away under it, and it cannot be run again
 }
@@ -33,7 +34,7 @@ type call struct {
 	ctx   context.Context // of the request
 	start time.Time
 
-	done  chan outcome // buffered, one outcome
+	done  chan outcome // buffered: one outcome, and before it one thing to do
 	over  atomic.Bool  // has an outcome
 	begun atomic.Bool
 	wrote atomic.Bool // asked the repository to change something
@@ -42,9 +43,13 @@ type call struct {
 	work   context.Context // ctx with the wall-time limit, made when first needed
 	cancel context.CancelFunc
 
+	doing atomic.Bool // its goroutine does what it was handed
+
 	vm  *vm
 	obj *goja.Object // the req object of the handler
 	js  requestCache
+
+	handed *pending // to its goroutine, nil for nothing; only inside a turn
 
 	cpu      atomic.Int64 // nanoseconds of its turns
 	reported atomic.Bool  // cpu is counted
@@ -79,7 +84,7 @@ func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b bo
 	}
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
-		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan outcome, 1)}
+		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan outcome, 2)}
 		o, err := g.attempt(c)
 		switch {
 		case o.again && attempt < 3:
@@ -142,12 +147,17 @@ func (v *vm) exit(c *call) {
 	delete(v.calls, c)
 	v.mu.Unlock()
 	c.over.Store(true)
+	c.stop()
+	c.leaves()
+}
+
+// stop ends the context of its repository calls.
+func (c *call) stop() {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.cancel != nil {
 		c.cancel()
 	}
-	c.mu.Unlock()
-	c.leaves()
 }
 
 // atEnd has f run when c has ended, on a goroutine where no turn runs. The
@@ -180,8 +190,24 @@ func (c *call) leaves() {
 }
 
 // wait returns the outcome, or makes one when the time is up or the client has
-// gone.
+// gone. Meanwhile it does what the script hands over to it: the goroutine waits
+// anyway, and its stack has grown already.
 func (c *call) wait() outcome {
+	for {
+		o := c.next()
+		if o.todo == nil {
+			return o
+		}
+		c.doing.Store(true)
+		if !c.over.Load() {
+			o.todo.run(false)
+		}
+		c.doing.Store(false)
+	}
+}
+
+// next waits for the outcome or for something to do.
+func (c *call) next() outcome {
 	select {
 	case o := <-c.done:
 		return o
@@ -195,20 +221,50 @@ func (c *call) wait() outcome {
 	case <-t.C:
 	case <-c.ctx.Done():
 	}
-	c.finish(outcome{err: timeout(c.gen)})
-	c.reportCPU()
+	c.late()
 	return <-c.done
+}
+
+// late ends a call whose time is up, or whose client has gone.
+func (c *call) late() {
+	if c.finish(outcome{err: timeout(c.gen)}) {
+		c.reportCPU()
+	}
+}
+
+// hand leaves an operation to the goroutine of the call, inside a turn; false
+// when that one has something to do already.
+func (c *call) hand(p *pending) bool {
+	if c.handed != nil {
+		return false
+	}
+	c.handed = p
+	c.done <- outcome{todo: p}
+	return true
+}
+
+// took notes, inside a turn, that an operation has come back.
+func (c *call) took(p *pending) {
+	if c.handed == p {
+		c.handed = nil
+	}
 }
 
 func timeout(g *Generation) error {
 	return engine.Errorf(engine.Timeout, "timeout", "service %s did not answer in time", g.name)
 }
 
-// finish sets the outcome; the first one counts.
-func (c *call) finish(o outcome) {
-	if c.over.CompareAndSwap(false, true) {
-		c.done <- o
+// finish sets the outcome; the first one counts, of which it reports true. What
+// the goroutine of the call does then is of no use any more.
+func (c *call) finish(o outcome) bool {
+	if !c.over.CompareAndSwap(false, true) {
+		return false
 	}
+	c.done <- o
+	if c.doing.Load() {
+		c.stop()
+	}
+	return true
 }
 
 func (c *call) fail(f *Failure) {

@@ -6,8 +6,8 @@
 // (engine/watch), nor for storing items (engine.Repository).
 //
 // Reading order: runtime.go and generation.go (one loaded version of a service,
-// an engine.Service), sources.go, resolve.go, packages.go and source.go (files:
-// how they are found and compiled), load.go, route.go and initialize.go (how one
+// an engine.Service), resolve.go, modules.go, packages.go and source.go
+// (files: how they are found and compiled), load.go, route.go and initialize.go (how one
 // becomes a service), group.go and vm.go (where calls run), call.go (one
 // request), body.go, intake.go and multipart.go (what it brings), result.go,
 // writer.go and failure.go (what it answers).
@@ -15,9 +15,9 @@
 // What scripts reach: host.go and platform.go (globals), request.go, component.go
 // (what options name), repository.go, reading.go, writing.go and item.go (data),
 // transaction.go (calls as one), events.go and eventwrite.go (who hears of
-// writes), meta.go (classes), storage.go (files), user.go, auth.go and acl.go
-// (who asks, and what it may do), shared.go (what VMs share), converter.go
-// (converters of the acceptor).
+// writes), meta.go (classes), presentation.go and concealed.go (how they are
+// shown), storage.go (files), user.go, auth.go and acl.go (who asks, and what it
+// may do), shared.go (what VMs share), converter.go (converters of the acceptor).
 //
 // What bounds them: limits.go, watchdog.go, heap.go and metrics.go, and the
 // guards (guard.go, guardwords.go, guardtext.go, guardsyntax.go, nesting.go,

@@ -17,18 +17,25 @@ func (h *host) active(what string) *call {
 	if c == nil || c.over.Load() {
 		panic(h.newError(what+" acts for the account of a request: it cannot be called while the service loads, nor after the request was answered", "no-request"))
 	}
+	h.inTime()
+	return c
+}
+
+// inTime ends a turn that must have no effect any more: it may act on what a
+// regular expression told that had given up.
+func (h *host) inTime() {
 	if why := h.v.clock.expired(); why != nil {
 		h.js.Interrupt(why) // not to be caught, unlike the error
 		panic(h.newError(why.Error(), nil))
 	}
-	return c
 }
 
 // operation is a repository call: its arguments are checked and copied before
-// do runs on another goroutine; what do returns builds the result, again in a
-// turn of the VM.
+// do runs outside of the VM's turns; what do returns builds the result, again
+// in a turn of the VM.
 type operation struct {
 	writes bool
+	prompt bool            // it ends when its context does: the goroutine of the call may do it
 	ctx    context.Context // what do gets; nil for that of the call, or of the transaction it is in
 	do     func(ctx context.Context) (func() goja.Value, error)
 }
@@ -39,37 +46,61 @@ func (h *host) async(name string, prepare func(call goja.FunctionCall) (operatio
 		c := h.active(name)
 		op, err := prepare(fc)
 		h.v.tally.awaits++
-		p, resolve, reject := h.js.NewPromise()
-		where := h.where()
+		promise, resolve, reject := h.js.NewPromise()
+		p := &pending{h: h, call: c, operation: op, where: h.where(), resolve: resolve, reject: reject}
 		if err != nil {
-			must(reject(h.errorOf(err, where)))
-			return h.js.ToValue(p)
+			must(reject(h.errorOf(err, p.where)))
+			return h.js.ToValue(promise)
 		}
 		if op.writes {
 			c.wrote.Store(true)
 		}
-		ctx := op.ctx
-		if ctx == nil {
-			ctx = h.context(c)
+		if p.ctx == nil {
+			p.ctx = h.context(c)
 		}
-		go func() {
-			build, err := runOperation(ctx, op)
-			h.v.do(task{c, func() error {
-				if c.over.Load() {
-					return nil
-				}
-				if err != nil {
-					return reject(h.errorOf(err, where))
-				}
-				var value goja.Value
-				if ex := h.js.Try(func() { value = build() }); ex != nil {
-					return reject(ex.Value())
-				}
-				return resolve(value)
-			}}, true)
-		}()
-		return h.js.ToValue(p)
+		if !op.prompt || !c.hand(p) {
+			go p.run(true)
+		}
+		return h.js.ToValue(promise)
 	}
+}
+
+// pending is an operation that a call waits for.
+type pending struct {
+	operation
+	h       *host
+	call    *call
+	where   []goja.StackFrame // the lines of the script that asked for it
+	resolve func(any) error
+	reject  func(any) error
+}
+
+// run does the operation and brings the turn that settles its promise; for
+// patient see vm.do.
+func (p *pending) run(patient bool) {
+	build, err := runOperation(p.ctx, p.operation)
+	if c := p.call; !patient && p.ctx.Err() != nil {
+		c.late() // while it was busy here it heard of nothing else
+		return
+	}
+	p.h.v.do(task{p.call, func() error { return p.settle(build, err) }}, patient)
+}
+
+// settle is that turn.
+func (p *pending) settle(build func() goja.Value, err error) error {
+	h, c := p.h, p.call
+	c.took(p)
+	if c.over.Load() {
+		return nil
+	}
+	if err != nil {
+		return p.reject(h.errorOf(err, p.where))
+	}
+	var value goja.Value
+	if ex := h.js.Try(func() { value = build() }); ex != nil {
+		return p.reject(ex.Value())
+	}
+	return p.resolve(value)
 }
 
 func runOperation(ctx context.Context, op operation) (build func() goja.Value, err error) {

@@ -16,7 +16,7 @@ func TestResults(t *testing.T) {
 		{"array", `[1, undefined, () => 1]`, jsonType + `[1,null,null]`},
 		{"bigint", `({n: 12345678901234567890n})`, jsonType + `{"n":12345678901234567890}`},
 		{"undefined", `undefined`, "200  "},
-		{"function", `() => 1`, "200  "},
+		{"function", `() => 1`, "error internal Internal server error"},
 		{"skipped members", `({a: undefined, b: Symbol('x'), c: NaN, d: -0})`, jsonType + `{"c":null,"d":0}`},
 		{"date", `({at: new Date(0)})`, jsonType + `{"at":"1970-01-01T00:00:00.000Z"}`},
 		{"invalid date", `({at: new Date(NaN)})`, jsonType + `{"at":null}`},

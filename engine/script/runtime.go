@@ -107,14 +107,14 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 
 const (
 	defaultMaxCPU = 10 * time.Second
-	// regexpSlack is how much later than a turn a regular expression gives up.
-	// It is long because the clock of the expressions may lag behind on a busy
-	// machine, and they would give up early by as much.
-	regexpSlack = time.Second
+	// regexpSlack is how much later than a turn a regular expression gives up,
+	// and regexpTick how often its clock moves.
+	regexpSlack = 70 * time.Millisecond
+	regexpTick  = 10 * time.Millisecond
 )
 
-// regexpBound guards the one setting of the regular expressions: it is read
-// without a lock, so that it can be written only before the first VM.
+// regexpBound guards the settings of the regular expressions: they are read
+// without a lock, so that they can be written only before the first VM.
 var regexpBound sync.Once
 
 // boundRegexps ends backtracking expressions soon after the CPU limit of the
@@ -122,7 +122,10 @@ var regexpBound sync.Once
 // Runtime. The engine takes the timeout for "no match": it must be longer than
 // any turn may be, so that such a turn is over when the expression returns.
 func boundRegexps(limit time.Duration) time.Duration {
-	regexpBound.Do(func() { regexp2.DefaultMatchTimeout = limit + regexpSlack })
+	regexpBound.Do(func() {
+		regexp2.SetTimeoutCheckPeriod(regexpTick)
+		regexp2.DefaultMatchTimeout = limit + regexpSlack
+	})
 	return regexp2.DefaultMatchTimeout - regexpSlack
 }
 

@@ -205,8 +205,9 @@ type memory struct {
 	mu    sync.Mutex
 	items []*engine.Item
 	seq   int
-	delay func() // before each operation
-	fail  error  // of each operation
+	delay func()        // before each operation
+	away  chan struct{} // operations wait until it is closed, or their context ends; nil for none
+	fail  error         // of each operation
 	who   []string
 }
 
@@ -241,6 +242,12 @@ func (m *memory) Classes() []*engine.Class { return []*engine.Class{m.class} }
 func (m *memory) enter(ctx context.Context) error {
 	if m.delay != nil {
 		m.delay()
+	}
+	if m.away != nil {
+		select {
+		case <-m.away:
+		case <-ctx.Done():
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
