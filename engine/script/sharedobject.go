@@ -16,7 +16,7 @@ const maxSharedKey = 512
 func (h *host) shared() goja.Value {
 	o := h.js.NewObject()
 	s := h.v.gen.lasting.store
-	method := func(name string, f func(goja.FunctionCall) goja.Value) { h.method(o, name, f) }
+	method := h.methodsOf(o).add
 	method("get", func(call goja.FunctionCall) goja.Value {
 		v, ok := s.get(h.sharedKey(call))
 		if !ok {
