@@ -29,7 +29,7 @@ func (h *host) auth(accounts engine.Accounts) goja.Value {
 		must(h.then(p.Export().(*goja.Promise), tell, func(goja.Value) { tell(goja.Null()) }))
 		return goja.Undefined()
 	})
-	h.refuse(o, "auth", "accounts are managed by restsrv user", "forceUser", "userSearch", "disableUser", "enableUser", "exclude", "on")
+	h.refuse(h.methodsOf(o), "auth", "accounts are managed by restsrv user", "forceUser", "userSearch", "disableUser", "enableUser", "exclude", "on")
 	return o
 }
 

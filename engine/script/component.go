@@ -97,14 +97,14 @@ func (h *host) settings(s engine.Settings) goja.Value {
 		}
 		return h.fromDecoded(value)
 	})
-	h.refuse(o, "settings", "they are what deploy.json says", "set", "apply")
+	h.refuse(h.methodsOf(o), "settings", "they are what deploy.json says", "set", "apply")
 	return o
 }
 
 // refuse makes methods that throw: they are the ancestor's, and not ours.
-func (h *host) refuse(o *goja.Object, object, why string, names ...string) {
+func (h *host) refuse(m *methods, object, why string, names ...string) {
 	for _, name := range names {
-		h.method(o, name, func(goja.FunctionCall) goja.Value {
+		m.add(name, func(goja.FunctionCall) goja.Value {
 			panic(h.newError(object+"."+name+" is not supported: "+why, "not-supported"))
 		})
 	}

@@ -45,6 +45,7 @@ func (h *host) consoleState() *consoleState {
 // maxLogged gets one line more, which says so.
 func (h *host) console() goja.Value {
 	o := h.js.NewObject()
+	methods := h.methodsOf(o)
 	for _, m := range []struct {
 		name  string
 		level slog.Level
@@ -54,7 +55,7 @@ func (h *host) console() goja.Value {
 		{"debug", slog.LevelDebug, nil}, {"dirxml", slog.LevelInfo, nil}, {"trace", slog.LevelDebug, h.consoleTrace},
 		{"dir", slog.LevelInfo, h.consoleDir}, {"table", slog.LevelInfo, h.consoleTable},
 	} {
-		h.method(o, m.name, func(call goja.FunctionCall) goja.Value {
+		methods.add(m.name, func(call goja.FunctionCall) goja.Value {
 			switch {
 			case !h.v.gen.log.Enabled(context.Background(), m.level):
 			case m.write == nil:
@@ -71,7 +72,7 @@ func (h *host) console() goja.Value {
 		"time": h.consoleTime, "timeLog": h.consoleTimeLog, "timeEnd": h.consoleTimeEnd,
 		"clear": func(goja.FunctionCall) {},
 	} {
-		h.method(o, name, func(call goja.FunctionCall) goja.Value {
+		methods.add(name, func(call goja.FunctionCall) goja.Value {
 			f(call)
 			return goja.Undefined()
 		})

@@ -8,9 +8,9 @@ import (
 
 // expressMethods are the methods of requests besides get: is and accepts, and
 // those of a stream.
-func (h *host) expressMethods(proto *goja.Object) {
+func (h *host) expressMethods(methods *methods) {
 	add := func(name string, f func(c *call, fc goja.FunctionCall) goja.Value) {
-		h.method(proto, name, func(fc goja.FunctionCall) goja.Value { return f(h.requestOf(fc.This), fc) })
+		methods.add(name, func(fc goja.FunctionCall) goja.Value { return f(h.requestOf(fc.This), fc) })
 	}
 	header := func(c *call, name string) goja.Value {
 		if values := c.req.Header[name]; len(values) > 0 {
@@ -41,8 +41,11 @@ func (h *host) expressMethods(proto *goja.Object) {
 	for _, name := range []string{"on", "once", "addListener", "removeListener", "off", "setEncoding", "read", "resume", "pause", "pipe"} {
 		add(name, streaming(name))
 	}
+	if h.platform == nil {
+		return // the engine has no such symbol, and making Symbol for nothing is dear
+	}
 	if symbol, ok := h.js.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol); ok {
-		_ = proto.SetSymbol(symbol, h.native("[Symbol.asyncIterator]", func(fc goja.FunctionCall) goja.Value {
+		_ = methods.owner.SetSymbol(symbol, h.native("[Symbol.asyncIterator]", func(fc goja.FunctionCall) goja.Value {
 			s := h.bodyStream(h.requestOf(fc.This))
 			method, _ := goja.AssertFunction(s.GetSymbol(symbol))
 			v, err := method(s)

@@ -270,8 +270,9 @@ var errLate = lateError{}
 // addHandler; Express's own methods say so.
 func (h *host) router(goja.Value) *goja.Object {
 	o := h.js.NewObject()
+	methods := h.methodsOf(o)
 	for _, name := range []string{"get", "post", "put", "patch", "delete", "all", "use"} {
-		h.method(o, name, func(goja.FunctionCall) goja.Value {
+		methods.add(name, func(goja.FunctionCall) goja.Value {
 			panic(h.newError("router."+name+" is not supported: write this.addHandler(router, path, method, handler)", nil))
 		})
 	}

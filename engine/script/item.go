@@ -221,8 +221,9 @@ func (it *jsItem) set(name string, v goja.Value) error {
 // newItemProto makes the methods of items.
 func (h *host) newItemProto() *goja.Object {
 	proto := h.js.NewObject()
+	methods := h.methodsOf(proto)
 	add := func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value) {
-		h.method(proto, name, func(call goja.FunctionCall) goja.Value {
+		methods.add(name, func(call goja.FunctionCall) goja.Value {
 			it := itemOf(call.This)
 			if it == nil {
 				panic(h.js.NewTypeError(name + " must be called on an item"))

@@ -56,8 +56,9 @@ func (h *host) shown(c *engine.Class) *engine.Class {
 // metaRepository makes the object metaRepo.
 func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	o := h.js.NewObject()
+	methods := h.methodsOf(o)
 	add := func(name string, f func(goja.FunctionCall) goja.Value) {
-		h.method(o, name, func(call goja.FunctionCall) goja.Value {
+		methods.add(name, func(call goja.FunctionCall) goja.Value {
 			h.active("metaRepo." + name)
 			return f(call)
 		})
@@ -80,7 +81,7 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	add("propertyMetas", func(call goja.FunctionCall) goja.Value {
 		return h.class(class(call.Argument(0), goja.Undefined())).Get("plain").(*goja.Object).Get("properties")
 	})
-	h.presentation(o, add, class)
+	h.presentation(methods, add, class)
 	add("listMeta", func(call goja.FunctionCall) goja.Value {
 		if v := call.Argument(0); v.ToBoolean() {
 			return h.descendants(class(v, call.Argument(3)), call.Argument(2).ToBoolean())

@@ -210,8 +210,9 @@ func (d loadedOnly) Now() engine.Instant { return engine.InstantOf(d.h.v.gen.rt.
 
 func (h *host) newPropertyProto() *goja.Object {
 	proto := h.js.NewObject()
+	methods := h.methodsOf(proto)
 	add := func(name string, f func(p *jsProperty, call goja.FunctionCall) any) {
-		h.method(proto, name, func(call goja.FunctionCall) goja.Value {
+		methods.add(name, func(call goja.FunctionCall) goja.Value {
 			o, ok := call.This.(*goja.Object)
 			if !ok || o.ExportType() != jsPropertyType {
 				panic(h.js.NewTypeError(name + " must be called on a property"))

@@ -22,6 +22,7 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 func (r *jsRepository) object() *goja.Object {
 	h := r.h
 	o := h.js.NewObject()
+	methods := h.methodsOf(o)
 	for _, m := range []struct {
 		name    string
 		prepare func(goja.FunctionCall) (operation, error)
@@ -32,9 +33,9 @@ func (r *jsRepository) object() *goja.Object {
 		{"getAssociationsList", r.getAssociationsList}, {"getAssociationsCount", r.getAssociationsCount},
 		{"getIterator", r.getIterator}, {"aggregate", r.aggregate}, {"recache", r.recache},
 	} {
-		h.method(o, m.name, h.async("dataRepo."+m.name, r.part(m.prepare)))
+		methods.add(m.name, h.async("dataRepo."+m.name, r.part(m.prepare)))
 	}
-	h.method(o, "wrap", func(call goja.FunctionCall) goja.Value {
+	methods.add("wrap", func(call goja.FunctionCall) goja.Value {
 		h.active("dataRepo.wrap")
 		it, err := r.wrap(call)
 		if err != nil {
@@ -42,9 +43,9 @@ func (r *jsRepository) object() *goja.Object {
 		}
 		return h.item(it)
 	})
-	h.method(o, "transaction", r.transaction)
+	methods.add("transaction", r.transaction)
 	if r.tx == nil {
-		r.more(o)
+		r.more(o, methods)
 	}
 	return o
 }

@@ -49,12 +49,12 @@ func (h *host) line() string {
 }
 
 // more adds what the ancestor's repositories have besides operations.
-func (r *jsRepository) more(o *goja.Object) {
+func (r *jsRepository) more(o *goja.Object, methods *methods) {
 	h := r.h
-	h.method(o, "on", r.on)
-	h.method(o, "setValidators", func(goja.FunctionCall) goja.Value { return goja.Undefined() }) // as there, nothing comes of it
+	methods.add("on", r.on)
+	methods.add("setValidators", func(goja.FunctionCall) goja.Value { return goja.Undefined() }) // as there, nothing comes of it
 	refuse := func(name, why string) {
-		h.method(o, name, func(goja.FunctionCall) goja.Value {
+		methods.add(name, func(goja.FunctionCall) goja.Value {
 			panic(h.newError("dataRepo."+name+" is not supported: "+why, "not-supported"))
 		})
 	}

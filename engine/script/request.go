@@ -169,6 +169,7 @@ func (h *host) requestOf(v goja.Value) *call {
 
 func (h *host) newRequestProto() *goja.Object {
 	proto := h.js.NewObject()
+	methods := h.methodsOf(proto)
 	get := func(call goja.FunctionCall) goja.Value {
 		c := h.requestOf(call.This)
 		name := http.CanonicalHeaderKey(call.Argument(0).String())
@@ -183,8 +184,8 @@ func (h *host) newRequestProto() *goja.Object {
 		}
 		return goja.Undefined()
 	}
-	h.method(proto, "get", get)
-	h.method(proto, "header", get)
-	h.expressMethods(proto)
+	methods.add("get", get)
+	methods.add("header", get)
+	h.expressMethods(methods)
 	return proto
 }

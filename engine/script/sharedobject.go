@@ -16,8 +16,9 @@ const maxSharedKey = 512
 func (h *host) shared() goja.Value {
 	o := h.js.NewObject()
 	s := h.v.gen.lasting.store
+	methods := h.methodsOf(o)
 	method := func(name string, f func(goja.FunctionCall) goja.Value) {
-		h.method(o, name, func(call goja.FunctionCall) goja.Value {
+		methods.add(name, func(call goja.FunctionCall) goja.Value {
 			h.inTime()
 			return f(call)
 		})

@@ -25,10 +25,11 @@ func (h *host) user(a *engine.Account) goja.Value {
 	}
 	carrier := h.js.NewDynamicObject(&jsUser{account: a})
 	o := h.js.NewObject()
+	methods := h.methodsOf(o)
 	_ = o.DefineDataPropertySymbol(h.secret, carrier, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 	text := func(name, value string) {
 		v := h.js.ToValue(value)
-		h.method(o, name, func(goja.FunctionCall) goja.Value { return v })
+		methods.add(name, func(goja.FunctionCall) goja.Value { return v })
 	}
 	login, kind := a.ID, ""
 	if i := strings.LastIndexByte(a.ID, '@'); i >= 0 {
@@ -41,8 +42,8 @@ func (h *host) user(a *engine.Account) goja.Value {
 	text("email", propertyText(a, "email"))
 	text("language", propertyText(a, "language"))
 	text("toString", a.ID)
-	h.method(o, "isDisabled", func(goja.FunctionCall) goja.Value { return h.js.ToValue(false) })
-	h.method(o, "coactors", func(goja.FunctionCall) goja.Value {
+	methods.add("isDisabled", func(goja.FunctionCall) goja.Value { return h.js.ToValue(false) })
+	methods.add("coactors", func(goja.FunctionCall) goja.Value {
 		return h.fromDecoded(append(texts(a.Roles), texts(a.Coactors)...))
 	})
 	var properties goja.Value
@@ -52,8 +53,8 @@ func (h *host) user(a *engine.Account) goja.Value {
 		}
 		return properties.(*goja.Object)
 	}
-	h.method(o, "properties", func(goja.FunctionCall) goja.Value { return known() })
-	h.method(o, "setProperties", func(call goja.FunctionCall) goja.Value {
+	methods.add("properties", func(goja.FunctionCall) goja.Value { return known() })
+	methods.add("setProperties", func(call goja.FunctionCall) goja.Value {
 		if more, ok := call.Argument(0).(*goja.Object); ok {
 			for _, name := range more.Keys() {
 				h.put(known(), name, more.Get(name))
@@ -61,7 +62,7 @@ func (h *host) user(a *engine.Account) goja.Value {
 		}
 		return goja.Undefined()
 	})
-	h.method(o, "isMe", func(call goja.FunctionCall) goja.Value {
+	methods.add("isMe", func(call goja.FunctionCall) goja.Value {
 		sid, ok := call.Argument(0).Export().(string)
 		return h.js.ToValue(ok && a.Is(sid))
 	})

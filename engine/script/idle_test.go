@@ -1,0 +1,111 @@
+package script
+
+import (
+	"runtime"
+	"testing"
+	"time"
+)
+
+// typical is a service as people write them: a few routes over a class, a
+// module of its own, messages, dates and lists.
+const typical = `
+	const { shown, Checked } = require('./shown.js');
+	const CLASS = 'note@demo';
+	let last = null;
+	module.exports = {
+		'GET /': async (req) => {
+			const notes = await dataRepo.getList(CLASS, { filter: { eq: ['$n', Number(req.query.n || 1)] }, count: 20 });
+			last = new Date().toISOString();
+			return notes.map(shown);
+		},
+		'GET /:id': async (req) => shown(await dataRepo.getItem(CLASS, req.params.id)),
+		'POST /': async (req) => {
+			const { title, ...others } = req.body;
+			if (!title) throw new Checked('a note has a title', Object.keys(others));
+			console.info('made', title, last);
+			return shown(await dataRepo.createItem(CLASS, req.body));
+		},
+		'DELETE /:id': async (req) => { await dataRepo.deleteItem(CLASS, req.params.id); },
+	};`
+
+const typicalModule = `
+	class Checked extends Error {
+		constructor(message, names) { super(message + ', found ' + names.join(', ')); this.status = 400; }
+	}
+	exports.Checked = Checked;
+	exports.shown = (n) => ({ id: n.id, title: n.get('title'), n: n.get('n') + 1, label: String(n.get('title')).toUpperCase().replace(/\s+/g, '-') });`
+
+// maxLoadedVM is what a VM of a typical service may keep before its first
+// request: the target of the design. Once it has answered, it also keeps the
+// built-ins and the functions of ours that its handlers have used: the regular
+// expressions of the engine alone are 15 KiB.
+const (
+	maxLoadedVM = 64 << 10
+	maxUsedVM   = 96 << 10
+)
+
+func loadTypical(t testing.TB) *Generation {
+	a := newApp(t, Limits{}, false)
+	a.repo.fill(t, 5)
+	a.write("shown.js", typicalModule)
+	return a.load(typical)
+}
+
+// retained returns how many bytes each of n things of make keeps.
+func retained(n int, make func() any) uint64 {
+	things := append([]any(nil), make()) // what the first one makes for all
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range n {
+		things = append(things, make())
+	}
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(things)
+	return (after.HeapAlloc - before.HeapAlloc) / uint64(n)
+}
+
+// TestIdleVM measures VMs that were only loaded, and VMs that have answered.
+func TestIdleVM(t *testing.T) {
+	g := loadTypical(t)
+	another := func() *vm {
+		v, err := g.anotherVM()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(v.dispose)
+		return v
+	}
+	loaded := retained(300, func() any { return another() })
+	used := retained(300, func() any {
+		v := another()
+		ctx, r := request{query: "n=3"}.build()
+		c := &call{gen: g, req: r, ctx: ctx, start: time.Now(), done: make(chan *pending, 2), vm: v}
+		v.enter(c)
+		v.do(task{c, c.run}, false)
+		o := c.wait()
+		v.exit(c)
+		expectIn(t, answer(o.response, o.err), `"label":"NOTE-3"`)
+		return v
+	})
+	t.Logf("a VM keeps %d bytes when it is loaded, %d when it has answered", loaded, used)
+	if loaded > maxLoadedVM || used > maxUsedVM {
+		t.Errorf("a VM keeps %d bytes when it is loaded, %d when it has answered: more than %d and %d", loaded, used, maxLoadedVM, maxUsedVM)
+	}
+}
+
+// BenchmarkTypicalVM starts one more VM of a typical service.
+func BenchmarkTypicalVM(b *testing.B) {
+	g := loadTypical(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		v, err := g.anotherVM()
+		if err != nil {
+			b.Fatal(err)
+		}
+		v.dispose()
+	}
+}
