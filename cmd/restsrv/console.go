@@ -94,6 +94,9 @@ func headOf(v slog.Value) (head slog.Value, rest string) {
 		return v, ""
 	}
 	place, rest, _ := strings.Cut(stack, "\n")
+	if !strings.HasPrefix(place, "at ") {
+		return slog.StringValue(message), "\t" + stack
+	}
 	return slog.StringValue(message + " " + place), rest
 }
 
