@@ -108,6 +108,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"headerTimeout", c.HeaderTimeout != was.HeaderTimeout},
 		{"idleTimeout", c.IdleTimeout != was.IdleTimeout},
 		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
+		{"limits.heapBytes", c.HeapBytes != was.HeapBytes},
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},
 		{"signIn", c.SignIn != was.SignIn},
 		{"audit", c.Audit != was.Audit},

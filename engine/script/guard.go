@@ -332,9 +332,11 @@ func (h *host) replaceConstructor(name string, original *goja.Object, construct 
 func (h *host) guardJSON() {
 	json := h.js.Get("JSON").(*goja.Object)
 	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
-		text := call.Argument(0).String()
-		h.tooMuch(float64(strings.Count(text, ",")), h.v.gen.limits.Elements, "JSON.parse: values")
-		decoded, err := wire.DecodeTo(h.v.gen.limits.Depth, []byte(text))
+		text, limits := []byte(call.Argument(0).String()), &h.v.gen.limits
+		if tooManyValues(text, limits.Elements) {
+			panic(h.rangeError("JSON.parse: more than %d values", limits.Elements))
+		}
+		decoded, err := wire.DecodeTo(limits.Depth, text)
 		if err != nil {
 			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue(err.Error()))
 			must(e)

@@ -30,6 +30,13 @@ func TestBodyOfIndexes(t *testing.T) {
 	}
 }
 
+// TestJSONParseOfManyArrays has values that no comma stands before.
+func TestJSONParseOfManyArrays(t *testing.T) {
+	a := newApp(t, Limits{Elements: 2000}, false)
+	g := a.load("module.exports = {'GET /': () => { const deep = '['.repeat(100) + ']'.repeat(100); try { return JSON.parse('[' + Array(30).fill(deep).join() + ']').length } catch (e) { return String(e) } }}")
+	expect(t, get(t, g), jsonType+`"RangeError: JSON.parse: more than 2000 values"`)
+}
+
 func TestTooManyValues(t *testing.T) {
 	for json, n := range map[string]int{
 		`{}`: 1, `[1,2,3]`: 3, `{"a":{"b":[]}}`: 3, `["a,b,[{","\",,\\",1]`: 3, `[[[]]]`: 3,

@@ -88,8 +88,8 @@ func directory(dir string) (abs, real string, err error) {
 	return abs, real, err
 }
 
-// With returns a Runtime whose scripts reach what c says: Platform and
-// NodeModules count, and Dir is looked up anew, because it may be a link that
+// With returns a Runtime whose scripts reach what c says: Platform, NodeModules
+// and Namespace count, and Dir is looked up anew, because it may be a link that
 // leads elsewhere now. It shares everything else with r, also what outlives
 // versions of services, and ends with it.
 func (r *Runtime) With(c Config) (*Runtime, error) {
@@ -98,7 +98,7 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 	if n.dir, n.root, err = directory(c.Dir); err != nil {
 		return nil, err
 	}
-	n.settings, n.nodeModules = c.Platform, c.NodeModules
+	n.settings, n.nodeModules, n.namespace = c.Platform, c.NodeModules, c.Namespace
 	if n.settings.Text <= 0 {
 		n.settings.Text = n.limits.Text
 	}
