@@ -68,7 +68,7 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	if err := h.Handler.Handle(ctx, brief); err != nil {
 		return err
 	}
-	for _, text := range []string{printable(more), strings.ReplaceAll(stack, "\t", ""), coloured(excerpt, h.c.colour)} {
+	for _, text := range []string{printable(more), printable(strings.ReplaceAll(stack, "\t", "")), coloured(excerpt, h.c.colour)} {
 		if text != "" {
 			h.c.record.WriteString("    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n")
 		}
@@ -94,6 +94,9 @@ func headOf(v slog.Value) (head slog.Value, rest string) {
 		return v, ""
 	}
 	place, rest, _ := strings.Cut(stack, "\n")
+	if !strings.HasPrefix(place, "at ") {
+		return slog.StringValue(message), "\t" + stack
+	}
 	return slog.StringValue(message + " " + place), rest
 }
 

@@ -199,7 +199,6 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if f.File == "" && errors.As(f.cause, &placed) {
 		f.locate(v, placed.where)
 	}
-	f.causes(v, o, maxCauses)
 	f.status = clientStatus(o.Get("code"))
 	if f.status == 0 {
 		f.status = clientStatus(o.Get("status"))
@@ -207,6 +206,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if f.status != 0 && f.text == "" {
 		f.text = http.StatusText(f.status)
 	}
+	f.causes(v, o, maxCauses)
 }
 
 // ancestorStatus are the statuses of codes of the ancestor: of its REST module,

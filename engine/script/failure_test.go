@@ -289,6 +289,8 @@ func TestFailureBehind(t *testing.T) {
 		{`{error: 'no message', at: [1]}`, []string{"{ error: 'no message', at: [ 1 ] }"}},
 		{`{long: 'x'.repeat(9999)}`, []string{`xxx…`}},
 		{`(() => { const e = new Error('itself'); e.cause = e; return e })()`, []string{"Error: itself"}},
+		{`new Error('outer', {cause: 'y'.repeat(9999)})`, []string{"caused by: yyy", "yyy…"}},
+		{`(function many(n) { return n ? new AggregateError(Array.from({length: 5}, () => many(n - 1)), 'n') : new Error('leaf') })(4)`, []string{"AggregateError: n"}},
 		{`{get message() { throw 1 }}`, []string{"something was thrown that cannot be read"}},
 		{`(function f(n) { return n ? f(n - 1) : new Error('deep') })(50)`, []string{`Error: deep\n\tat f (svc.js:1:`, `\n\tat GET / (svc.js:1:`}},
 	} {
@@ -297,6 +299,9 @@ func TestFailureBehind(t *testing.T) {
 		g := a.load("module.exports = {'GET /': async () => { throw " + c.thrown + " }}")
 		get(t, g)
 		expectIn(t, a.log.String(), c.want...)
+		if n := len(a.log.String()); n > 8<<10 {
+			t.Errorf("%s: the log has %d bytes of it", c.thrown, n)
+		}
 		if n := strings.Count(a.log.String(), "at f ("); n > 3 {
 			t.Errorf("a recursion takes %d lines", n)
 		}

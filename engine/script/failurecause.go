@@ -1,9 +1,9 @@
 package script
 
 import (
-	"strings"
-
 	"github.com/dop251/goja"
+
+	"restsrv/engine"
 )
 
 // How much of what is behind an error the log shows.
@@ -15,7 +15,7 @@ const (
 // causes adds what an Error gives as its cause, and what is in an
 // AggregateError, with their places.
 func (f *Failure) causes(v *vm, o *goja.Object, left int) {
-	if left == 0 {
+	if left == 0 || len(f.Stack) > 2*maxFrames {
 		return
 	}
 	if cause := o.Get("cause"); cause != nil && !goja.IsUndefined(cause) && o.ClassName() == "Error" {
@@ -31,10 +31,10 @@ func (f *Failure) causes(v *vm, o *goja.Object, left int) {
 }
 
 func (f *Failure) behind(v *vm, what string, thrown goja.Value, left int) {
-	inner := &Failure{Message: thrown.String()}
+	inner := &Failure{Message: engine.Cut(thrown.String(), maxThrown)}
 	o, ok := thrown.(*goja.Object)
 	if ok {
-		inner.Message = v.thrownText(o)
+		inner.Message = engine.Cut(v.thrownText(o), maxThrown)
 		if stack := o.Get("stack"); stack != nil && goja.IsString(stack) {
 			inner.locateText(v, stack.String())
 		}
@@ -57,9 +57,5 @@ func (v *vm) thrownText(o *goja.Object) string {
 	if message := o.Get("message"); message != nil && goja.IsString(message) && message.String() != "" {
 		return message.String()
 	}
-	text = strings.ToValidUTF8(v.host.helper("util", "inspect", o).String(), "\ufffd")
-	if r := []rune(text); len(r) > maxThrown {
-		text = string(r[:maxThrown]) + "…"
-	}
-	return text
+	return engine.Cut(v.host.helper("util", "inspect", o).String(), maxThrown)
 }

@@ -45,11 +45,13 @@ func refusals() map[string]string {
 	for why, names := range map[string][]string{
 		files:   {"fs", "fs/promises", "path/win32", "readline", "readline/promises", "tty"},
 		web:     {"http", "https", "http2", "net", "tls", "dgram", "dns", "dns/promises"},
-		system:  {"child_process", "worker_threads", "cluster", "vm", "v8", "module", "repl", "inspector", "perf_hooks", "async_hooks", "diagnostics_channel", "domain", "wasi", "trace_events"},
+		system:  {"child_process", "worker_threads", "cluster", "vm", "v8", "module", "repl", "inspector", "diagnostics_channel", "domain", "wasi", "trace_events"},
 		streams: {"stream", "stream/promises", "stream/web", "zlib"},
-		"use the URL class, which translates host names": {"punycode"},
-		"run restsrv test": {"test"},
-		"use dataRepo":     {"sqlite"},
+		"use the URL class, which translates host names":     {"punycode"},
+		"use the global performance":                         {"perf_hooks"},
+		"there is no AsyncLocalStorage; pass on the request": {"async_hooks"},
+		"run restsrv test":                                   {"test"},
+		"use dataRepo":                                       {"sqlite"},
 	} {
 		for _, name := range names {
 			all[name] = why
