@@ -44,6 +44,21 @@ func BenchmarkEchoBody(b *testing.B) {
 		request{method: "POST", contentType: "application/json", body: `{"name":"x","list":[1,2,3],"nested":{"a":true}}`})
 }
 
+// BenchmarkOrder reads a body and computes something of it.
+func BenchmarkOrder(b *testing.B) {
+	benchmark(b, `module.exports = {'POST /': async (req) => {
+		const { customer, lines } = req.body;
+		const total = lines.reduce((sum, l) => sum + l.price * l.count, 0);
+		return { customer, lines: lines.length, total };
+	}}`, 0, request{method: "POST", contentType: "application/json",
+		body: `{"customer":"Ada Lovelace","lines":[{"name":"paper","price":3,"count":12},{"name":"ink","price":7.5,"count":2},{"name":"blotter","price":4,"count":1}],"note":"by post, before noon if possible"}`})
+}
+
+// BenchmarkQuery reads the query.
+func BenchmarkQuery(b *testing.B) {
+	benchmark(b, `module.exports = {'GET /': (req) => ({message: 'hello, ' + (req.query.name || 'world')})}`, 0, request{query: "name=Ada"})
+}
+
 func BenchmarkList20(b *testing.B) {
 	benchmark(b, `module.exports = {'GET /': async () => await dataRepo.getList('note@demo')}`, 20, request{})
 }

@@ -44,7 +44,8 @@ const (
 // Unavailable when too many have large ones. The body is to be closed in either
 // case.
 func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, error) {
-	if r.Body != nil && r.MediaType() == "multipart/form-data" {
+	t := r.MediaType()
+	if r.Body != nil && t == "multipart/form-data" {
 		form, parts, err := readForm(r)
 		b := body{kind: formBody, decoded: form, parts: parts}
 		if err == nil {
@@ -61,7 +62,7 @@ func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, err
 		return body{}, err
 	}
 	b := body{kind: rawBody, raw: raw, leave: leave}
-	switch t := r.MediaType(); {
+	switch {
 	case t == "application/json" || strings.HasSuffix(t, "+json"):
 		b.kind = decodedBody
 		b.decoded, err = decodeBody(raw, &g.limits)

@@ -16,10 +16,9 @@ import (
 type outcome struct {
 	response *engine.Response
 	err      error
-	again    bool     // the VM went away under it: run it once more
-	todo     *pending // not how it ended: what its goroutine is to do meanwhile
-	data     any      // what a job made, decoded
-	none     bool     // a job returned nothing
+	again    bool // the VM went away under it: run it once more
+	data     any  // what a job made, decoded
+	none     bool // a job returned nothing
 
 	displaced bool // the VM went away under it, and it cannot be run again
 }
@@ -34,8 +33,9 @@ type call struct {
 	ctx   context.Context // of the request
 	start time.Time
 
-	done  chan outcome // buffered: one outcome, and before it one thing to do
-	over  atomic.Bool  // has an outcome
+	out   outcome       // once it is over
+	done  chan *pending // buffered: nil for out, and before it one thing to do
+	over  atomic.Bool   // has an outcome
 	begun atomic.Bool
 	wrote atomic.Bool // asked the repository to change something
 
@@ -87,7 +87,7 @@ func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b bo
 	}
 	start := time.Now()
 	for attempt := 0; ; attempt++ {
-		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan outcome, 2)}
+		c := &call{gen: g, route: route, req: r, body: b, job: j, ctx: ctx, start: start, done: make(chan *pending, 2)}
 		o, err := g.attempt(c)
 		switch {
 		case o.again && attempt < 3:
@@ -197,30 +197,30 @@ func (c *call) leaves() {
 // anyway, and its stack has grown already.
 func (c *call) wait() outcome {
 	for {
-		o := c.next()
-		if o.todo == nil {
-			return o
+		p := c.next()
+		if p == nil {
+			return c.out
 		}
 		c.doing.Store(true)
 		if !c.over.Load() {
-			o.todo.run(false)
+			p.run(false)
 		}
 		c.doing.Store(false)
 	}
 }
 
-// next waits for the outcome or for something to do.
-func (c *call) next() outcome {
+// next waits for something to do; nil for the outcome.
+func (c *call) next() *pending {
 	select {
-	case o := <-c.done:
-		return o
+	case p := <-c.done:
+		return p
 	default:
 	}
 	t := time.NewTimer(time.Until(c.start.Add(c.gen.limits.Wall)))
 	defer t.Stop()
 	select {
-	case o := <-c.done:
-		return o
+	case p := <-c.done:
+		return p
 	case <-t.C:
 	case <-c.ctx.Done():
 	}
@@ -242,7 +242,7 @@ func (c *call) hand(p *pending) bool {
 		return false
 	}
 	c.handed = p
-	c.done <- outcome{todo: p}
+	c.done <- p
 	return true
 }
 
@@ -263,7 +263,8 @@ func (c *call) finish(o outcome) bool {
 	if !c.over.CompareAndSwap(false, true) {
 		return false
 	}
-	c.done <- o
+	c.out = o
+	c.done <- nil
 	if c.doing.Load() {
 		c.stop()
 	}

@@ -244,22 +244,22 @@ func TestPanicInTurn(t *testing.T) {
 
 func TestHeadMayRunAgain(t *testing.T) {
 	for method, want := range map[string]bool{http.MethodGet: true, http.MethodHead: true, http.MethodPost: false} {
-		c := &call{req: &engine.Request{Method: method}, done: make(chan outcome, 1)}
+		c := &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.begun.Store(true)
 		c.displaced()
-		if o := <-c.done; o.again != want {
-			t.Errorf("%s: again is %v", method, o.again)
+		if c.out.again != want {
+			t.Errorf("%s: again is %v", method, c.out.again)
 		}
-		c = &call{req: &engine.Request{Method: method}, done: make(chan outcome, 1)}
+		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.begun.Store(true)
 		c.wrote.Store(true)
 		c.displaced()
-		if o := <-c.done; o.again {
+		if c.out.again {
 			t.Errorf("%s that wrote would run again", method)
 		}
-		c = &call{req: &engine.Request{Method: method}, done: make(chan outcome, 1)}
+		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.displaced()
-		if o := <-c.done; !o.again {
+		if !c.out.again {
 			t.Errorf("%s that never began is given up", method)
 		}
 	}

@@ -116,6 +116,7 @@ func TestLoadErrors(t *testing.T) {
 		{"import", "// x\n  import a from 'b'; a();", `svc.js:2:17: Error: cannot find module "b": it is no built-in module`, "import a from 'b'; a();"},
 		{"syntax in a module", "export default {\n  'GET /': () => { let x = ; }\n};", `svc.js:2:28: syntax error: Unexpected ";"`, "'GET /': () => { let x = ; }"},
 		{"syntax beside for await", "async () => {\n  for await (const x of y) {}\n  let z = ;\n}", `svc.js:3:11: syntax error: Unexpected ";"`, "let z = ;"},
+		{"await outside, first", "const x = await fetch('x');\nexport default {'GET /': () => x};", "svc.js:1:11: await outside of functions is not supported", "const x = await fetch('x');"},
 		{"await outside", "import a from './svc.js';\nconst x = await a;", "svc.js:2:11: await outside of functions is not supported", "const x = await a;"},
 		{"column after letters beyond ASCII", "const я = 'ёж'; let x = ;", "svc.js:1:25: syntax error: Unexpected token ;", ""},
 		{"throw after letters beyond ASCII", "\nconst я = 'ёж🙂'; throw new Error('x');", "svc.js:2:25: Error: x", ""},

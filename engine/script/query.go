@@ -20,6 +20,9 @@ const (
 // a[b]=x makes objects, every leaf is text. Broken escapes are taken as they
 // are.
 func parseQuery(s string) engine.Fields {
+	if fields, ok := parseFlat(s); ok {
+		return fields
+	}
 	root := &node{}
 	for i := 0; s != "" && i < maxParameters; i++ {
 		var pair string
@@ -35,6 +38,33 @@ func parseQuery(s string) engine.Fields {
 		root.child(path[0]).set(path[1:], unescape(value))
 	}
 	return root.fields()
+}
+
+// maxFlat is how many pairs parseFlat compares with each other.
+const maxFlat = 8
+
+// parseFlat does it for the usual query, which has a few different names and
+// no brackets; false for any other.
+func parseFlat(s string) (engine.Fields, bool) {
+	n := strings.Count(s, "&") + 1
+	if n > maxFlat || strings.Contains(s, "[") || strings.Contains(s, "%5") || strings.Contains(s, "__") {
+		return nil, false
+	}
+	fields := make(engine.Fields, 0, n)
+	for s != "" {
+		var pair string
+		pair, s, _ = strings.Cut(s, "&")
+		if pair == "" {
+			continue
+		}
+		name, value, _ := strings.Cut(pair, "=")
+		name = unescape(name)
+		if slices.ContainsFunc(fields, func(f engine.Field) bool { return f.Name == name }) {
+			return nil, false
+		}
+		fields = append(fields, engine.Field{Name: name, Value: unescape(value)})
+	}
+	return fields, true
 }
 
 func unescape(s string) string {

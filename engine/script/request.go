@@ -9,10 +9,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// requestCache holds the parts of req that were read.
+// requestCache holds the parts of req that were read: few, so that no map pays.
 type requestCache struct {
-	values map[string]goja.Value
+	parts  []requestPart
 	stream *goja.Object // of the body, once asked for
+}
+
+type requestPart struct {
+	name  string
+	value goja.Value
 }
 
 // requestFields is what req shows, computed when first read. It stands in the
@@ -26,15 +31,14 @@ var requestKeys = []string{
 
 // Get returns a field of the request.
 func (f *requestFields) Get(name string) goja.Value {
-	if v, ok := f.c.js.values[name]; ok {
-		return v
+	for _, p := range f.c.js.parts {
+		if p.name == name {
+			return p.value
+		}
 	}
 	v := f.read(name)
 	if v != nil {
-		if f.c.js.values == nil {
-			f.c.js.values = map[string]goja.Value{}
-		}
-		f.c.js.values[name] = v
+		f.c.js.parts = append(f.c.js.parts, requestPart{name, v})
 	}
 	return v
 }
