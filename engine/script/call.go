@@ -79,6 +79,9 @@ func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*
 
 // run calls a handler of the script, a few times when VMs go away under it.
 func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b body, j *job) (outcome, error) {
+	if !g.answers.Load() && g.answers.CompareAndSwap(false, true) {
+		g.lasting.store.resize(g.limits.Shared)
+	}
 	if r.Account != nil && engine.AccountFrom(ctx) != r.Account {
 		ctx = engine.WithAccount(ctx, r.Account)
 	}

@@ -34,8 +34,9 @@ type Generation struct {
 	routes    []engine.Route
 	events    []jsEvent // that it wants to hear of
 	converter bool
-	tests     *Suite // nil for what is no file of tests
-	legacy    bool   // built on the ancestor's base: other rules for text and numbers
+	tests     *Suite      // nil for what is no file of tests
+	legacy    bool        // built on the ancestor's base: other rules for text and numbers
+	answers   atomic.Bool // it has had a call
 	closed    atomic.Bool
 	warnOnce  sync.Map // texts of warnings given
 	warnings  atomic.Int64
@@ -74,7 +75,7 @@ func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	}
 	g.events = v.events
 	g.group.adopt(v)
-	g.lasting.store.resize(g.limits.Shared)
+	g.lasting.store.grow(g.limits.Shared)
 	r.registry.add(g)
 	return g, nil
 }

@@ -268,7 +268,7 @@ var errLate = lateError{}
 
 // router makes the object that _route gets. Handlers are registered through
 // addHandler; Express's own methods say so.
-func (h *host) router(goja.Value) *goja.Object {
+func (h *host) router() *goja.Object {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
 	for _, name := range []string{"get", "post", "put", "patch", "delete", "all", "use"} {

@@ -105,7 +105,7 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
 		g.legacy = true // while the first VM loads: nobody else reads it yet
 	}
-	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router(instance)) })
+	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router()) })
 }
 
 // registerTable reads the short form.

@@ -37,6 +37,14 @@ func newStore(limit int) *store {
 	return &store{limit: limit, entries: map[string]*list.Element{}, used: list.New(), gates: map[string]*gate{}}
 }
 
+// grow lets the store have so many bytes, if it may not already. A version that
+// is loaded may never answer, and takes nothing from the one that does.
+func (s *store) grow(limit int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.limit = max(s.limit, limit)
+}
+
 // resize sets how many bytes the store may have.
 func (s *store) resize(limit int) {
 	s.mu.Lock()

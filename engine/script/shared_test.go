@@ -331,3 +331,20 @@ func TestLockEnds(t *testing.T) {
 	expect(t, answer(send(t, g, request{method: "DELETE", account: bob})), "error internal Internal server error")
 	expect(t, answer(send(t, g, request{account: bob})), jsonAnswer(`"mine"`))
 }
+
+// A version that was loaded but never answers, because something else of a
+// reload failed, takes nothing from the one that goes on.
+func TestSharedOfVersionThatNeverAnswers(t *testing.T) {
+	a := newApp(t, Limits{Shared: 1 << 20}, false)
+	g := a.load(`module.exports = {'POST /': () => shared.set('a', 'x'.repeat(1e4)), 'GET /': () => shared.has('a')}`)
+	_, _ = send(t, g, request{method: "POST"})
+	s := a.service("svc.js")
+	s.Limits.Shared = 2000
+	small, err := a.rt.Load(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, get(t, g), jsonAnswer(`true`))
+	expect(t, get(t, small), jsonAnswer(`false`))
+	small.Close()
+}

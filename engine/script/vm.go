@@ -50,13 +50,12 @@ type vm struct {
 	events   []jsEvent
 	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
 	timers   timers
-	warned   map[string]bool
 	scratch  []byte // of the JSON writer, between calls
 	tally    tally  // of this turn
 }
 
 func newVM(g *Generation) *vm {
-	v := &vm{gen: g, js: goja.New(), limit: g.limits.Load, calls: map[*call]struct{}{}, rejected: map[*goja.Promise]*call{}, warned: map[string]bool{}}
+	v := &vm{gen: g, js: goja.New(), limit: g.limits.Load, calls: map[*call]struct{}{}, rejected: map[*goja.Promise]*call{}}
 	v.timers.vm = v
 	v.js.SetMaxCallStackSize(g.limits.CallStack)
 	v.js.SetParserOptions(parser.WithDisableSourceMaps)

@@ -1,10 +1,7 @@
 package platform
 
-import "maps"
-
 // ancestorModules lists what services of the ancestor require: parts of its
-// framework 4 by their path there, the packages that framework 5 made of them,
-// and the npm packages that come with it.
+// framework 4 by their path there, and the packages that framework 5 made of them.
 func ancestorModules() map[string]module {
 	all := map[string]module{
 		"core/IonError":                           {file: "ancestor/IonError"},
@@ -25,9 +22,6 @@ func ancestorModules() map[string]module {
 		"modules/rest/lib/interfaces/Service":     {own: "Service"},
 		"modules/rest/backend/multipart":          {file: "ancestor/multipart"},
 		"modules/rest/backend/util":               {file: "ancestor/updates"},
-		"clone":                                   {file: "ancestor/clone"},
-		"merge":                                   {file: "ancestor/merge"},
-		"is-base64":                               {file: "ancestor/is-base64"},
 	}
 	for _, name := range []string{"FunctionCodes", "PropertyTypes", "Permissions", "UserTypes", "SortingModes", "DateTypes", "DateSizes"} {
 		all["core/"+name] = part("#codes", name)
@@ -74,10 +68,3 @@ func spellings() map[string]string {
 }
 
 var spellingTable = spellings()
-
-// everyModule is the list of all modules.
-func everyModule() map[string]module {
-	all := modules()
-	maps.Copy(all, ancestorModules())
-	return all
-}

@@ -24,29 +24,52 @@ type module struct {
 	of, member string // the member of another module, instead of a file
 }
 
-// modules lists the built-in modules by canonical name: ours and Node's,
-// without "node:". Those of the ancestor are in ancestor.go. Those whose name
-// begins with # are for our own files alone.
-func modules() map[string]module {
-	all := map[string]module{
-		"restsrv": {own: "restsrv"},
+// moduleLists are the built-in modules by canonical name, without "node:", one
+// list for each reason to have them; no name is in two. Those whose name begins
+// with # are for our own files alone.
+func moduleLists() []map[string]module {
+	return []map[string]module{ourModules(), webModules(), intlModules(), nodeModules(), refusedModules(), packageModules(), ancestorModules()}
+}
 
-		"path":      {file: "path"},
-		"buffer":    {file: "buffer", native: bufferNative},
+var moduleTable = everyModule()
+
+func everyModule() map[string]module {
+	all := map[string]module{}
+	for _, list := range moduleLists() {
+		maps.Copy(all, list)
+	}
+	return all
+}
+
+// ourModules is what restsrv has under its own name.
+func ourModules() map[string]module {
+	return map[string]module{"restsrv": {own: "restsrv"}}
+}
+
+// webModules are what the globals that browsers have are made of.
+func webModules() map[string]module {
+	return map[string]module{
 		"#encoding": {file: "encoding", native: decoderNative},
 		"#url":      {file: "weburl", native: urlNative},
 		"#headers":  {file: "headers"},
 		"#body":     {file: "body", native: fetchNative},
 		"#fetch":    {file: "fetch", native: fetchNative},
-		"crypto":    {file: "crypto", native: cryptoNative},
 		"#event":    {file: "event", native: eventNative},
 	}
-	maps.Copy(all, nodeModules())
-	maps.Copy(all, intlModules())
-	return all
 }
 
-var moduleTable = everyModule()
+// packageModules are npm packages that services expect to be there.
+func packageModules() map[string]module {
+	return map[string]module{
+		"clone":          {file: "ancestor/clone"},
+		"merge":          {file: "ancestor/merge"},
+		"is-base64":      {file: "ancestor/is-base64"},
+		"moment":         {file: "moment"},
+		"#moment-locale": {file: "moment-locale"},
+		"#moment-format": {file: "moment-format"},
+		"#moment-span":   {file: "moment-span"},
+	}
+}
 
 // canonical finds the name that a module is listed under: node:path is path,
 // @iondv/core/IonError is core/IonError, and .js may follow.

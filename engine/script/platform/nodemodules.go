@@ -4,19 +4,17 @@ import (
 	"github.com/dop251/goja"
 )
 
-// nodeModules lists the modules that Node has, and those of its that scripts
-// cannot have.
+// nodeModules are modules that Node has.
 func nodeModules() map[string]module {
-	all := map[string]module{
+	return map[string]module{
 		"#equal":          {file: "equal"},
 		"assert":          {file: "assert"},
 		"assert/strict":   {file: "assert-strict"},
+		"buffer":          {file: "buffer", native: bufferNative},
+		"crypto":          {file: "crypto", native: cryptoNative},
 		"events":          {file: "events"},
-		"moment":          {file: "moment"},
-		"#moment-locale":  {file: "moment-locale"},
-		"#moment-format":  {file: "moment-format"},
-		"#moment-span":    {file: "moment-span"},
 		"os":              {file: "os"},
+		"path":            {file: "path"},
 		"path/posix":      {file: "path-posix"},
 		"process":         {file: "process"},
 		"querystring":     {file: "querystring"},
@@ -27,6 +25,11 @@ func nodeModules() map[string]module {
 		"util":            {file: "util", native: inspectNative},
 		"util/types":      {file: "util-types"},
 	}
+}
+
+// refusedModules are modules of Node that scripts cannot have: they say why.
+func refusedModules() map[string]module {
+	all := map[string]module{}
 	for name, why := range refusals() {
 		all[name] = module{build: refuse(name, why)}
 	}
