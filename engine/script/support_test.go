@@ -60,6 +60,11 @@ func startApp(t testing.TB, c Config) *app {
 	if c.MaxCPU == 0 {
 		c.MaxCPU = longestCPU
 	}
+	for _, limit := range []*time.Duration{&c.Limits.CPU, &c.Limits.Load} { // time enough on a busy machine, too
+		if *limit == 0 {
+			*limit = longestCPU
+		}
+	}
 	c.Log = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	rt, err := New(c)
 	if err != nil {
