@@ -9,12 +9,13 @@
 // storage interface), service.go (the one service interface), account.go (who
 // asks), permission.go, scope.go and view.go (what it may do and know), audit.go
 // (what is told of it), error.go (how things fail), web.go (what answers outside
-// /rest), system.go (what the server keeps for itself).
+// /rest), presentation.go (how the application is shown), system.go (what the server keeps for itself).
 //
 // Glossary, one word per thing:
 //
 //	class       description of one kind of item
 //	view        a class as those see it who may not know some of its properties
+//	view model  what a form or a list of a class shows to people; files are in views
 //	property    one named, typed value of a class; "attribute" on the wire
 //	item        one stored instance of a class
 //	id          text form of the key, "_id" on the wire

@@ -244,5 +244,6 @@ type Env struct {
 	Access  Access
 	Log     *slog.Logger
 
-	Settings Settings // what deploy.json says, for scripts
+	Settings     Settings     // what deploy.json says, for scripts
+	Presentation Presentation // how the application is shown, for scripts; nil when it is not known
 }

@@ -21,6 +21,8 @@ type app struct {
 	warnings engine.Faults
 	reading  reading         // what it was read from, for the server
 	told     map[string]bool // the warnings as lines, for the server
+
+	presentation *meta.Presentation // read when it is asked for
 }
 
 // loadApplication reads deploy.json and the class files; all their faults come
@@ -47,11 +49,17 @@ func loadApplication(config string) (*app, error) {
 		faults = append(faults, wrong...)
 	}
 	errs, warnings := deploy.Locate(c.Dir, faults).Split()
-	a := &app{config: c, meta: repository, warnings: warnings}
+	a := &app{config: c, meta: repository, warnings: warnings, presentation: meta.NewPresentation(os.DirFS(c.Dir), c.Namespace)}
 	if len(errs) > 0 {
 		return a, errs
 	}
 	return a, nil
+}
+
+// checkPresentation reads navigation, views, workflows and what else the server
+// reads late, and returns what is wrong with it.
+func (a *app) checkPresentation() engine.Faults {
+	return deploy.Locate(a.config.Dir, a.presentation.Check(a.meta))
 }
 
 // seed puts the inline objects into a new database, as the first start of the

@@ -15,8 +15,9 @@ import (
 )
 
 const checkUsage = `restsrv check looks at everything that a server would read, and starts nothing: the
-deploy.json, the classes, the inline objects, plug-ins and gateways, and every
-script, which it loads against a database that it throws away. It tells each
+deploy.json, the classes, the inline objects, plug-ins and gateways, navigation,
+views and workflows, and every script, which it loads against a database that it
+throws away. It tells each
 finding with its place, misspelt names and what the server only warns of, too,
 and fails when there is one. The database and the files of the application are
 not touched.
@@ -64,6 +65,9 @@ func check(ctx context.Context, config string, s stdio) (found findings, a *app,
 	}
 	if err != nil {
 		return found, a, nil
+	}
+	for _, f := range a.checkPresentation() {
+		found.texts = append(found.texts, f.String())
 	}
 	b, err := openSandbox(ctx, a, "", slog.New(slog.DiscardHandler))
 	if err != nil {

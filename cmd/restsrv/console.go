@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"restsrv/engine/script"
 )
@@ -48,7 +49,8 @@ type consoleHandler struct {
 // Handle is slog.Handler's.
 func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	var excerpt, stack string
-	brief := slog.NewRecord(r.Time, r.Level, r.Message, r.PC)
+	first, more, _ := strings.Cut(r.Message, "\n") // of what scripts write to the console
+	brief := slog.NewRecord(r.Time, r.Level, first, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		switch {
 		case a.Key == script.ExcerptKey:
@@ -66,13 +68,23 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	if err := h.Handler.Handle(ctx, brief); err != nil {
 		return err
 	}
-	for _, text := range []string{strings.ReplaceAll(stack, "\t", ""), coloured(excerpt, h.c.colour)} {
+	for _, text := range []string{printable(more), strings.ReplaceAll(stack, "\t", ""), coloured(excerpt, h.c.colour)} {
 		if text != "" {
 			h.c.record.WriteString("    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n")
 		}
 	}
 	_, err := h.c.to.Write(h.c.record.Bytes())
 	return err
+}
+
+// printable is text without what a terminal takes for more than text.
+func printable(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' && c != '\t' && c != '\n' || c >= 0x7f && c <= 0x9f {
+			return utf8.RuneError
+		}
+		return c
+	}, text)
 }
 
 // headOf is the message of a failure with its place, and the rest of its stack.
@@ -177,6 +189,10 @@ func shownPaths(dir string, paths []string) string {
 	}
 	slices.Sort(names)
 	names = slices.Compact(names)
+	all := slices.Clone(names)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(all, func(folder string) bool { return strings.HasPrefix(name, folder+"/") })
+	})
 	if n := len(names) - most; n > 0 {
 		names = append(names[:most], fmt.Sprintf("%d more", n))
 	}

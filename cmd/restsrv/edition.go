@@ -33,6 +33,7 @@ type edition struct {
 	*server
 	config   *deploy.Config
 	meta     *meta.Repository
+	shown    *meta.Presentation
 	reading  reading
 	warnings map[string]bool
 
@@ -55,7 +56,7 @@ type edition struct {
 // from outside has changed when it fails, nor when it succeeds but for the
 // tables, which are brought up to the classes last.
 func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edition, error) {
-	e := &edition{server: s, config: a.config, meta: a.meta, reading: a.reading, warnings: a.told}
+	e := &edition{server: s, config: a.config, meta: a.meta, shown: a.presentation, reading: a.reading, warnings: a.told}
 	parts := []func(context.Context, *edition) error{
 		e.openStore, e.openAccounts, e.openGate, e.openSessions, e.openOAuth, e.openGateways, e.openScripts, e.openRest, e.mount, e.upgrade,
 	}
@@ -185,7 +186,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
 		}
 		env := &engine.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
-			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Settings: engine.Settings(e.config.Values)}
+			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Settings: engine.Settings(e.config.Values), Presentation: e.shown}
 		if svc.Builtin == "" {
 			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scope(components), Limits: scriptLimits(svc.Limits)})
 			continue

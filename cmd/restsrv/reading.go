@@ -2,16 +2,21 @@ package main
 
 import (
 	"crypto/sha256"
+	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"restsrv/engine/deploy"
+	"restsrv/engine/meta"
 )
 
 // reading is the content of what an application was read from, as hashes by
-// path. Scripts are not in it, but where they were found.
+// path; of its presentation, which is read late, sizes and times instead.
+// Scripts are not in it, but where they were found.
 type reading map[string]string
 
 // metaDir is the folder of class files, and typesDir that of user types.
@@ -42,6 +47,7 @@ func readingOf(file string, config *deploy.Config) reading {
 	for _, path := range config.Read {
 		r.add(path)
 	}
+	r.addPresentation(dir)
 	if lacksScripts(config) {
 		again, _ := deploy.Load(file, known()) // they may be there by now, by another name
 		for _, svc := range again.Services {
@@ -58,6 +64,42 @@ func (r reading) add(path string) {
 	}
 	sum := sha256.Sum256(text)
 	r[path] = string(sum[:])
+}
+
+// late begins the names under which files of the presentation are taken down.
+const late = "shown: "
+
+func (r reading) addPresentation(dir string) {
+	for _, folder := range meta.PresentationDirs() {
+		_ = filepath.WalkDir(filepath.Join(dir, folder), func(path string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return nil // what cannot be read is no other then
+			}
+			if info, err := os.Stat(path); err == nil {
+				r[late+path] = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+			}
+			return nil
+		})
+	}
+}
+
+// showsAs reports whether another reading is of the same presentation.
+func (r reading) showsAs(other reading) bool {
+	shown := func(r reading) reading {
+		r = maps.Clone(r)
+		maps.DeleteFunc(r, func(name, _ string) bool { return !strings.HasPrefix(name, late) })
+		return r
+	}
+	return shown(r).same(shown(other))
+}
+
+// ofPresentation reports whether a file or a folder is of the presentation, or
+// above it.
+func ofPresentation(dir, path string) bool {
+	return slices.ContainsFunc(meta.PresentationDirs(), func(folder string) bool {
+		folder = filepath.Join(dir, folder)
+		return above(folder, path) || above(path, folder)
+	})
 }
 
 // same reports whether another reading is of the same content.
@@ -91,9 +133,9 @@ func (e *edition) touches(changed []string) bool {
 	if lacksScripts(e.config) {
 		return true
 	}
-	meta := filepath.Join(e.config.Dir, metaDir)
+	classes := filepath.Join(e.config.Dir, metaDir)
 	for _, path := range changed {
-		if ofApplication(e.config.Dir, path) || above(path, meta) || path == filepath.Join(meta, typesDir) {
+		if ofApplication(e.config.Dir, path) || ofPresentation(e.config.Dir, path) || above(path, classes) || path == filepath.Join(classes, typesDir) {
 			return true
 		}
 		for known := range e.reading {

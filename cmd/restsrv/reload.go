@@ -78,6 +78,11 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 	if err != nil {
 		return err
 	}
+	if !a.reading.showsAs(before.reading) {
+		if errs, _ := a.checkPresentation().Split(); len(errs) > 0 {
+			return errs
+		}
+	}
 	e, err := s.newEdition(ctx, a, before)
 	if err != nil {
 		return err
@@ -103,6 +108,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"headerTimeout", c.HeaderTimeout != was.HeaderTimeout},
 		{"idleTimeout", c.IdleTimeout != was.IdleTimeout},
 		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
+		{"limits.heapBytes", c.HeapBytes != was.HeapBytes},
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},
 		{"signIn", c.SignIn != was.SignIn},
 		{"audit", c.Audit != was.Audit},

@@ -68,6 +68,9 @@ func testCommand(ctx context.Context, args []string, s stdio) error {
 			return err
 		}
 	}
+	if match != nil && r.report.told() == 0 {
+		return fmt.Errorf("no test has a name that matches %q", match)
+	}
 	return r.report.end()
 }
 
@@ -176,7 +179,7 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 	}
 	suite, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
 		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: b.db.files,
-		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log,
+		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log, Presentation: e.shown,
 	}}, testHost{b})
 	r.report.begin(file)
 	var failed *script.LoadError

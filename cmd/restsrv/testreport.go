@@ -84,6 +84,9 @@ func (r *testReport) finish(took time.Duration) {
 	}
 }
 
+// told counts what was reported.
+func (r *testReport) told() int { return r.passed + r.failed + r.skipped }
+
 // end tells the sum; it is an error when a test failed.
 func (r *testReport) end() error {
 	if len(r.files) == 0 && r.failed == 0 {

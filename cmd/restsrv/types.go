@@ -27,7 +27,7 @@ by: tsc -p scripts/jsconfig.json
 `
 
 // jsconfig makes editors, and tsc, look at the scripts with nothing but what
-// restsrv declares.
+// restsrv declares: strictly, but for what asks for types where JavaScript has none.
 const jsconfig = `{
   "compilerOptions": {
     "target": "es2022",
@@ -37,7 +37,12 @@ const jsconfig = `{
     "moduleDetection": "force",
     "allowJs": true,
     "checkJs": true,
+    "maxNodeModuleJsDepth": 0,
     "resolveJsonModule": true,
+    "strict": true,
+    "noImplicitAny": false,
+    "noImplicitThis": false,
+    "useUnknownInCatchVariables": false,
     "noEmit": true
   },
   "exclude": ["node_modules"]

@@ -74,6 +74,8 @@ export const routes: Routes = {
   'POST /': async (req) => {
     const t = await dataRepo.createItem('town@t', { name: 'Oslo', people: [{ name: 'Ann' }] });
     await dataRepo.editItem('town', t.id, { name: 'Bergen' });
+    const shown: string[] = metaRepo.getListViewModel('person@t', null)?.columns.map((c: { property: string }) => c.property) ?? [metaRepo.getNodes(null, 'x')[0].code];
+    strictEqual(shown.length, metaRepo.getWorkflow('person@t', 'hire')?.transitionsBySrc.new[0].assignments.length);
     const list = await dataRepo.getList('person', {
       filter: { and: [{ eq: ['$name', 'x'] }, { gt: ['$born', new Date()] }, { contains: ['$friends', { name: 'x' }] }, { lt: [1, '$no'] }] },
       sort: { 'town.name': 1, name: -1 }, forceEnrichment: ['town', ['friends', 'town']],
@@ -94,6 +96,27 @@ export default class extends Service {
 clearTimeout(setTimeout(() => console.log(new URL('http://a/b').searchParams.get('x'), process.env.HOME), 5));
 fetch('https://x').then((r) => r.json());
 Buffer.from('a').toString('base64');
+`
+
+// typesPlain is JavaScript as people write it, with a package that has no types.
+const typesPlain = `const { Service } = require('restsrv');
+const big = require('pkg');
+const { upper, parse } = require('../lib/text');
+
+class Plain extends Service {
+  async _route(router) {
+    await this.addHandler(router, '/', 'GET', (req) => this.raise(req.query.no, req));
+  }
+
+  async raise(no, req) {
+    const p = await this.options.dataRepo.getItem('person@t', no);
+    const same = await dataRepo.getItem('person@t', no);
+    if (same) await dataRepo.editItem('person@t', no, { pay: same.pay, name: same.name });
+    return [upper(p.name), parse(req.rawBody.toString()), big(1)];
+  }
+}
+
+module.exports = Plain;
 `
 
 // typesBad are statements that each must be refused.
@@ -126,6 +149,8 @@ var typesBad = []string{
 	`await dataRepo.saveItem('person@t', null, { born: true })`,
 	`await dataRepo.transaction((tx) => tx.createItem('person@t', { nam: 'x' }))`,
 	`metaRepo.getMeta('persn@t')`,
+	`metaRepo.getNods('main')`,
+	`metaRepo.getListViewModel('person@t')!.columms.length && metaRepo.getNode('x').children`,
 }
 
 // typesGlobals are what scripts have besides the language.
@@ -166,6 +191,23 @@ func TestTypes(t *testing.T) {
 		c.save("scripts/bad.js", `module.exports = {'GET /': async () => (await dataRepo.getItem('note@sample', 'x')).titel};`)
 		if out := tsc(t, compiler, c.dir); !strings.Contains(out, "Property 'titel' does not exist") || !strings.Contains(out, "bad.js(1,") {
 			t.Errorf("a misspelt attribute in JavaScript passes:\n%s", out)
+		}
+	})
+
+	t.Run("JavaScript without types", func(t *testing.T) {
+		c := &caseRun{T: t, dir: t.TempDir()}
+		c.save("deploy.json", typesApplication)
+		mustRun(t, "types", "-init", "-config", filepath.Join(c.dir, "deploy.json"))
+		c.save("node_modules/pkg/package.json", `{"name": "pkg", "main": "index.js"}`)
+		c.save("node_modules/pkg/index.js", "function Big(n) { this.c = n; }\nBig.prototype.add = function (n) { return new this.constructor(this.c ^ n.c); };\nmodule.exports = (n) => new Big(n);\n")
+		c.save("lib/text.js", "exports.upper = (s) => s.toUpperCase();\nexports.parse = (s) => { try { return JSON.parse(s); } catch (e) { return e.message; } };\n")
+		c.save("scripts/plain.js", typesPlain)
+		if out := tsc(t, compiler, c.dir); out != "" {
+			t.Errorf("what is right does not pass:\n%s", out)
+		}
+		c.save("scripts/null.js", `module.exports = {'GET /': async () => (await dataRepo.getItem('town@t', 'x')).name};`)
+		if out := tsc(t, compiler, c.dir); !strings.Contains(out, "null.js(1,") || !strings.Contains(out, "possibly 'null'") {
+			t.Errorf("an item that may not be there passes:\n%s", out)
 		}
 	})
 

@@ -1,25 +1,33 @@
 package deploy
 
 import (
+	"slices"
+
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 )
 
+// wiring is what the file says of how the server is put together rather than of
+// the application: where the database is, and the options of services, plugins
+// and gateways. There may be passwords and secrets of clients in it.
+var wiring = []string{"db", "di", "plugins"}
+
 // values collects what the file says by name, for scripts: members of globals
 // go by their names, those of modules.m.globals have m and a dot before them.
-// Where the database is, which may have a password in it, is left out.
+// The wiring is left out.
 func (l *loader) values(globals, modules jsonfile.Object) {
-	for _, f := range globals.Fields {
-		if f.Name != "db" {
-			l.config.Values = append(l.config.Values, f)
+	add := func(before string, fields engine.Fields) {
+		for _, f := range fields {
+			if !slices.Contains(wiring, f.Name) {
+				l.config.Values = append(l.config.Values, engine.Field{Name: before + f.Name, Value: f.Value})
+			}
 		}
 	}
+	add("", globals.Fields)
 	for _, m := range modules.Fields {
 		module, _ := m.Value.(engine.Fields)
 		inner, _ := module.Get("globals")
 		fields, _ := inner.(engine.Fields)
-		for _, f := range fields {
-			l.config.Values = append(l.config.Values, engine.Field{Name: m.Name + "." + f.Name, Value: f.Value})
-		}
+		add(m.Name+".", fields)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -52,11 +51,10 @@ func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 	var faults engine.Faults
 	for _, e := range entries {
 		file := path.Join(dir, e.Name())
-		ext := strings.TrimPrefix(path.Ext(file), ".")
-		if e.IsDir() || !strings.HasSuffix(strings.TrimSuffix(file, "."+ext), kind) || !slices.Contains([]string{"json", "yml", "yaml"}, ext) {
+		if e.IsDir() || !written(file) || !strings.HasSuffix(strings.TrimSuffix(file, path.Ext(file)), kind) {
 			continue
 		}
-		s, fault := readFile(root, file, ext)
+		s, fault := readFile(root, file, "a class")
 		if fault != nil {
 			faults = append(faults, *fault)
 			continue
@@ -91,20 +89,30 @@ func Names(sources []Source, namespace string) (names []string, complete bool) {
 	return names, complete
 }
 
-func readFile(root fs.FS, file, ext string) (Source, *engine.Fault) {
+// readFile decodes a file that describes a class, or what else is said.
+func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
 	s := Source{File: file}
 	data, err := fs.ReadFile(root, file)
 	if err != nil {
-		return s, &engine.Fault{File: file, Found: "a file that cannot be read", Expected: "a class file"}
+		return s, &engine.Fault{File: file, Found: "a file that cannot be read", Expected: "a file that describes " + what}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	if ext == "json" {
+	if path.Ext(file) == ".json" {
 		s.Value, err = wire.Decode(data)
 	} else {
 		s.Value, s.Places, err = jsonfile.DecodeYAML(data)
 	}
 	if err != nil {
-		return s, &engine.Fault{File: file, Found: err.Error(), Expected: "an object, in JSON or YAML as the file is named, that describes a class"}
+		return s, &engine.Fault{File: file, Found: err.Error(), Expected: "an object, in JSON or YAML as the file is named, that describes " + what}
 	}
 	return s, nil
+}
+
+// written are the names that JSON and YAML files end with.
+func written(file string) bool {
+	switch path.Ext(file) {
+	case ".json", ".yml", ".yaml":
+		return true
+	}
+	return false
 }

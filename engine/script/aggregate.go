@@ -19,7 +19,7 @@ func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 	if err != nil {
 		return operation{}, err
 	}
-	decoded, err := r.h.toDecoded(call.Argument(1))
+	decoded, err := r.h.toCondition(call.Argument(1), 1)
 	if err != nil {
 		return operation{}, err
 	}

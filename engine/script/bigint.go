@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// maxBits bounds what one operator makes of two BigInts: about 1.2 million
+	// maxBits bounds what one operator makes of two BigInts: about 300,000
 	// digits. What is longer takes seconds in which no interrupt reaches it.
-	maxBits   = 4 << 20
+	maxBits   = 1 << 20
 	maxDigits = 200_000 // of a text that becomes a BigInt
 )
 
@@ -28,10 +28,10 @@ var bigintGrowth = regexp.MustCompile(`\*\*|<<|>>`)
 // bigintOperators are those whose result can be far longer than their
 // operands. Their guards are global functions of that name, which no variable
 // of a script can have.
-var bigintOperators = map[token.Token]string{token.EXPONENT: "**", token.SHIFT_LEFT: "<<", token.SHIFT_RIGHT: ">>"}
+var bigintOperators = map[token.Token]string{token.EXPONENT: "**", token.SHIFT_LEFT: "<<", token.SHIFT_RIGHT: ">>", token.MULTIPLY: "*"}
 
 // preludeOperators are the operators themselves.
-const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], ['>>', (a, b) => a >> b]]"
+const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], ['>>', (a, b) => a >> b], ['*', (a, b) => a * b]]"
 
 // operatorRewriter puts calls of the guards in the place of the operators.
 type operatorRewriter struct {
@@ -70,7 +70,9 @@ func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
 			return nil
 		}
 		if !repeatable(e.Left) {
-			w.bad = e
+			if e.Operator != token.MULTIPLY { // which takes many steps to become long
+				w.bad = e
+			}
 			return nil
 		}
 		return &ast.AssignExpression{Operator: token.ASSIGN, Left: e.Left, Right: guardCall(name, e.Left, e.Right)}
@@ -150,6 +152,8 @@ func (h *host) checkOperator(name string, x, y *big.Int) {
 		bits += n
 	case ">>":
 		bits -= n
+	case "*":
+		bits += float64(y.BitLen())
 	}
 	h.tooMuch(bits, maxBits, "bits of a BigInt")
 }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"context"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -12,13 +13,17 @@ import (
 // body is the body of a request, parsed before the handler runs.
 type body struct {
 	kind    bodyKind
-	decoded any // of JSON and forms
-	raw     []byte
+	decoded any     // of JSON and forms
+	raw     []byte  // as it came; nil of a form with files
 	parts   []*part // files of a form
+	leave   func()  // nil for none: see intake
 }
 
-// close removes what the body keeps on disk.
+// close removes what the body keeps on disk, and makes room for others.
 func (b body) close() {
+	if b.leave != nil {
+		b.leave()
+	}
 	for _, p := range b.parts {
 		p.close()
 	}
@@ -35,35 +40,54 @@ const (
 )
 
 // readBody reads the whole body. Errors: TooLarge; Invalid when it is not the
-// JSON or form that it says it is, deeper than depth, or a JSON scalar. The body is to be closed in
-// either case.
-func readBody(r *engine.Request, depth int) (body, error) {
+// JSON or form that it says it is, deeper than the limit, or a JSON scalar;
+// Unavailable when too many have large ones. The body is to be closed in either
+// case.
+func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, error) {
 	t := r.MediaType()
 	if r.Body != nil && t == "multipart/form-data" {
 		form, parts, err := readForm(r)
-		return body{kind: formBody, decoded: form, parts: parts}, err
+		b := body{kind: formBody, decoded: form, parts: parts}
+		if err == nil {
+			b.leave, err = g.rt.intake.enter(ctx, sizeOfForm(form))
+		}
+		return b, err
 	}
 	raw, err := r.ReadBody()
 	if err != nil || len(raw) == 0 {
 		return body{}, err
 	}
+	leave, err := g.rt.intake.enter(ctx, len(raw))
+	if err != nil {
+		return body{}, err
+	}
+	b := body{kind: rawBody, raw: raw, leave: leave}
 	switch {
 	case t == "application/json" || strings.HasSuffix(t, "+json"):
-		v, err := wire.DecodeTo(depth, raw)
-		if err != nil {
-			return body{}, err
-		}
-		switch v.(type) {
-		case []any, engine.Fields:
-			return body{kind: decodedBody, decoded: v}, nil
-		}
-		return body{}, engine.Errorf(engine.Invalid, "json", "the body must be a JSON object or array")
+		b.kind = decodedBody
+		b.decoded, err = decodeBody(raw, &g.limits)
 	case t == "application/x-www-form-urlencoded":
-		return body{kind: decodedBody, decoded: parseQuery(string(raw))}, nil
+		b.kind, b.decoded = decodedBody, parseQuery(string(raw))
 	case strings.HasPrefix(t, "text/"):
-		return body{kind: textBody, raw: raw}, nil
+		b.kind = textBody
 	}
-	return body{kind: rawBody, raw: raw}, nil
+	return b, err
+}
+
+// decodeBody reads JSON that is an object or an array.
+func decodeBody(raw []byte, limits *Limits) (any, error) {
+	if tooManyValues(raw, limits.Elements) {
+		return nil, engine.Errorf(engine.TooLarge, "too-many-values", "the body has more than %d values", limits.Elements)
+	}
+	v, err := wire.DecodeTo(limits.Depth, raw)
+	if err != nil {
+		return nil, err
+	}
+	switch v.(type) {
+	case []any, engine.Fields:
+		return v, nil
+	}
+	return nil, engine.Errorf(engine.Invalid, "json", "the body must be a JSON object or array")
 }
 
 // bodyValue makes req.body.
@@ -79,6 +103,14 @@ func (h *host) bodyValue(b body) goja.Value {
 		return h.newBytes(append([]byte(nil), b.raw...))
 	}
 	return h.js.NewObject()
+}
+
+// rawBodyValue makes req.rawBody, which signatures are computed of.
+func (h *host) rawBodyValue(b body) goja.Value {
+	if b.kind == formBody {
+		return goja.Undefined()
+	}
+	return h.newBytes(append([]byte(nil), b.raw...))
 }
 
 // form makes the object of a multipart form.

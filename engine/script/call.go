@@ -65,7 +65,7 @@ type call struct {
 
 // serve runs a request of one route. It is the engine.Handler of that route.
 func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
-	body, err := readBody(r, g.limits.Depth)
+	body, err := g.readBody(ctx, r)
 	defer body.close()
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func (h *host) decoded(v any, as conversion) goja.Value {
 		return h.js.NewArray(values...)
 	case engine.Fields:
 		o := h.js.NewObject()
-		for _, f := range v {
+		for _, f := range indexesFirst(v) {
 			if as.plainNames && f.Name == "__proto__" {
 				continue
 			}
@@ -143,6 +143,7 @@ func (h *host) fromValue(v any) goja.Value {
 type decoder struct {
 	h          *host
 	attributes bool // the outermost object is no file, whatever its attributes are called
+	defined    int  // what is deeper must not be undefined, 0 if it may be
 	depth      int
 	err        error
 	patience
@@ -157,6 +158,20 @@ func (h *host) toDecoded(v goja.Value) (any, error) {
 // toAttributes is toDecoded for the data of an item.
 func (h *host) toAttributes(v goja.Value) (any, error) {
 	return (&decoder{h: h, attributes: true}).decoded(v)
+}
+
+// toCondition is toDecoded for what narrows a query. There undefined is a mistake:
+// the condition left out would find more than was asked for. outer counts the
+// levels around the conditions, whose members may be undefined.
+func (h *host) toCondition(v goja.Value, outer int) (any, error) {
+	return (&decoder{h: h, defined: outer + 1}).decoded(v)
+}
+
+// missing refuses an undefined member of conditions.
+func (c *decoder) missing(v goja.Value, name string) {
+	if c.defined > 0 && c.depth >= c.defined && (v == nil || goja.IsUndefined(v)) {
+		c.fail("%q is undefined, which is no condition: leave it out, or write null for what has no value", name)
+	}
 }
 
 func (c *decoder) decoded(v goja.Value) (any, error) {
@@ -304,7 +319,9 @@ func (c *decoder) array(o *goja.Object) any {
 	}
 	list := make([]any, 0, min(n, 1024))
 	for i := range n {
-		list = append(list, c.value(o.Get(c.h.index(i))))
+		v := o.Get(c.h.index(i))
+		c.missing(v, c.h.index(i))
+		list = append(list, c.value(v))
 	}
 	return list
 }
@@ -315,6 +332,7 @@ func (c *decoder) fields(o *goja.Object) any {
 	for _, k := range keys {
 		v := o.Get(k)
 		if v == nil || goja.IsUndefined(v) {
+			c.missing(v, k)
 			continue
 		}
 		fields = append(fields, engine.Field{Name: k, Value: c.value(v)})

@@ -9,7 +9,6 @@ import (
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
-	"restsrv/engine/wire"
 )
 
 // The functions that the script of a converter exports.
@@ -64,9 +63,13 @@ func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any
 
 // Respond is engine.Converter's.
 func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
-	b, err := readBody(r, wire.MaxDepth)
-	if err != nil {
-		b = body{} // it was good enough for parse
+	var b body
+	if g := c.live.Load(); g != nil {
+		read, err := g.readBody(ctx, r)
+		defer read.close()
+		if err == nil { // else it was good enough for parse
+			b = read
+		}
 	}
 	o, done, err := c.call(ctx, r, b, &job{
 		function: respondFunction,

@@ -24,7 +24,7 @@ type Events struct {
 
 	mu       sync.Mutex
 	services map[string]*Generation // that want to hear of something
-	order    []string               // of their first registration
+	order    []string               // of the services, as they were added
 	table    atomic.Pointer[listeners]
 }
 
@@ -63,6 +63,20 @@ func (e *Events) admit(g *Generation) error {
 	return nil
 }
 
+// expect has services hear in this order, whichever is loaded first.
+func (e *Events) expect(services []*managed) {
+	if e == nil {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, one := range services {
+		if !slices.Contains(e.order, one.Name) {
+			e.order = append(e.order, one.Name)
+		}
+	}
+}
+
 // hear has a version of a service hear of events from now on, in the place of the
 // one before.
 func (e *Events) hear(service string, g *Generation) {
@@ -71,17 +85,16 @@ func (e *Events) hear(service string, g *Generation) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	_, known := e.services[service]
-	switch {
-	case len(g.events) == 0 && !known:
+	if _, known := e.services[service]; !known && len(g.events) == 0 {
 		return
-	case !known:
-		e.order = append(e.order, service)
 	}
 	e.services[service] = g
 	t := listeners{}
 	for _, name := range e.order {
 		g := e.services[name]
+		if g == nil {
+			continue
+		}
 		for i, ev := range g.events {
 			for _, typ := range ev.types {
 				t[typ] = append(t[typ], listener{gen: g, index: i})

@@ -56,6 +56,23 @@ func TestEventsReload(t *testing.T) {
 	}
 }
 
+// Handlers are called in the order of the services, whichever is loaded first.
+func TestEventsInOrder(t *testing.T) {
+	a, m, _ := newListening(t, Limits{})
+	var services []Service
+	for i, name := range []string{"slow", "quick"} {
+		a.write(name+".js", fmt.Sprintf(`const end = Date.now() + %d; while (Date.now() < end);
+			dataRepo.on('note.pre-create', e => ({title: e.data.title + ' %s'})); module.exports = {'GET /': () => 1}`, 60*(1-i), name))
+		s := a.service(name + ".js")
+		s.Name = name
+		services = append(services, s)
+	}
+	if err := m.Add(services...); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, writeNote(t, a, "a"), "a slow quick")
+}
+
 func TestEventsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`dataRepo.on('note.created', () => 0)`:        "there is no such event",

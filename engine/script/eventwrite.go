@@ -20,6 +20,7 @@ type (
 type writing struct {
 	events *Events
 	table  *listeners
+	asked  context.Context // of the write
 	ctx    context.Context // of the handlers
 	class  *engine.Class
 	id     string
@@ -31,8 +32,8 @@ type writing struct {
 // says.
 func (e *Events) writing(ctx context.Context, t *listeners, c *engine.Class, id string) *writing {
 	depth, _ := ctx.Value(depthKey{}).(int)
-	ctx = context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth+1)
-	return &writing{events: e, table: t, ctx: ctx, class: c, id: id}
+	own := context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth+1)
+	return &writing{events: e, table: t, asked: ctx, ctx: own, class: c, id: id}
 }
 
 // repository is the one that a handler was registered on.
@@ -159,7 +160,13 @@ func (w *writing) afterOne(l listener, it *engine.Item) (changed *engine.Item, e
 	if _, err := l.repository().Update(silent, it.Class.Base(), it.ID, v, engine.WriteOptions{}); err != nil {
 		return nil, err
 	}
-	return w.events.Repository.Get(w.ctx, it.Class.Base(), it.ID)
+	// Who wrote hears no more of the item than before: what is loaded with it may
+	// be nothing for them.
+	changed, err = w.events.Repository.Get(w.asked, it.Class.Base(), it.ID)
+	if code := engine.CodeOf(err); err != nil && (code == engine.NotFound || code == engine.Forbidden) {
+		return nil, nil
+	}
+	return changed, err
 }
 
 // shown is an item that was written, as the repository of a handler shows it.

@@ -132,16 +132,22 @@ func (f *Failure) frame(v *vm, name string, p file.Position) {
 	if f.File == "" {
 		f.File, f.Line, f.Column = file, line, column
 	}
-	if len(f.Stack) < maxFrames {
-		f.Stack = append(f.Stack, "at "+name+" ("+file+":"+strconv.Itoa(line)+":"+strconv.Itoa(column)+")")
+	text := "at " + name + " (" + file + ":" + strconv.Itoa(line) + ":" + strconv.Itoa(column) + ")"
+	if n := len(f.Stack); n < maxFrames && !(n > 1 && f.Stack[n-1] == text && f.Stack[n-2] == text) {
+		f.Stack = append(f.Stack, text) // of a recursion the first frames are enough
 	}
 }
 
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
+// maxStack is how much of a stack is read: before it stands the message, which
+// may be anything.
+const maxStack = 64 << 10
+
 // locateText reads the stack property of an Error.
 func (f *Failure) locateText(v *vm, stack string) {
-	for _, m := range stackLine.FindAllStringSubmatch(stack, maxFrames) {
+	stack = stack[max(0, len(stack)-maxStack):]
+	for _, m := range stackLine.FindAllStringSubmatch(stack, 10*maxFrames) {
 		name := m[1]
 		if name == "" {
 			name = "<anonymous>"
@@ -172,7 +178,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	o, ok := thrown.(*goja.Object)
 	if !ok {
 		if thrown != nil {
-			f.Message = thrown.String()
+			f.Message = engine.Cut(thrown.String(), maxLogText)
 		}
 		return
 	}
@@ -181,10 +187,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if message != nil && goja.IsString(message) {
 		f.text = message.String()
 	}
-	f.Message = o.String()
-	if f.Message == "[object Object]" && f.text != "" {
-		f.Message = f.text
-	}
+	f.Message = engine.Cut(v.thrownText(o), maxLogText)
 	var failed *engine.Error
 	if errors.As(f.cause, &failed) && failed.Err != nil {
 		f.Message += ": " + failed.Err.Error() // for the log, where it is needed
@@ -196,6 +199,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	if f.File == "" && errors.As(f.cause, &placed) {
 		f.locate(v, placed.where)
 	}
+	f.causes(v, o, maxCauses)
 	f.status = clientStatus(o.Get("code"))
 	if f.status == 0 {
 		f.status = clientStatus(o.Get("status"))

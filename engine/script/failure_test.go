@@ -56,6 +56,23 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// What a script throws may hold all that a stranger has sent: the log has the
+// beginning of it, and the place.
+func TestFailureIsBounded(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	for _, thrown := range []string{"new Error(long)", "long", "{message: long}"} {
+		g := a.load("const long = 'я'.repeat(1e6); module.exports = {'GET /': () => { throw " + thrown + " }}")
+		_, err := send(t, g, request{})
+		var f *Failure
+		if !errors.As(err, &f) || len(f.Error()) > 4*maxLogText {
+			t.Errorf("%s: the failure has %d bytes", thrown, len(err.Error()))
+		}
+		if thrown == "new Error(long)" {
+			expect(t, f.place(), "svc.js:1:72")
+		}
+	}
+}
+
 func TestFailurePlace(t *testing.T) {
 	text := "function inner() {\n  throw new TypeError('secret detail');\n}\nmodule.exports = {'GET /': async () => { await null; inner() }};"
 	a := newApp(t, Limits{}, false)
@@ -256,5 +273,33 @@ func TestNoEffectAfterCPULimit(t *testing.T) {
 	expect(t, answer(send(t, g, request{method: "POST", account: bob})), "error internal Internal server error")
 	if n := len(a.repo.who); n != 0 {
 		t.Errorf("the repository was called %d times", n)
+	}
+}
+
+// TestFailureBehind are errors that say little themselves: the log has what is
+// behind them.
+func TestFailureBehind(t *testing.T) {
+	for _, c := range []struct {
+		thrown string
+		want   []string
+	}{
+		{`new Error('outer', {cause: new TypeError('inner', {cause: 'text'})})`,
+			[]string{`Error: outer\n\tat GET / (svc.js:1:`, `caused by: TypeError: inner\n\tat GET / (svc.js:1:`, `caused by: text"`}},
+		{`new AggregateError([new Error('one'), {two: 2}], 'both')`, []string{"AggregateError: both", "one of its errors: Error: one", "one of its errors: { two: 2 }"}},
+		{`{error: 'no message', at: [1]}`, []string{"{ error: 'no message', at: [ 1 ] }"}},
+		{`{long: 'x'.repeat(9999)}`, []string{`xxx…`}},
+		{`(() => { const e = new Error('itself'); e.cause = e; return e })()`, []string{"Error: itself"}},
+		{`{get message() { throw 1 }}`, []string{"something was thrown that cannot be read"}},
+		{`(function f(n) { return n ? f(n - 1) : new Error('deep') })(50)`, []string{`Error: deep\n\tat f (svc.js:1:`, `\n\tat GET / (svc.js:1:`}},
+	} {
+		a := newApp(t, Limits{}, false)
+		a.rt.dev = true
+		g := a.load("module.exports = {'GET /': async () => { throw " + c.thrown + " }}")
+		get(t, g)
+		expectIn(t, a.log.String(), c.want...)
+		if n := strings.Count(a.log.String(), "at f ("); n > 3 {
+			t.Errorf("a recursion takes %d lines", n)
+		}
+		g.Close()
 	}
 }

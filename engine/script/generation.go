@@ -38,6 +38,7 @@ type Generation struct {
 	legacy    bool   // built on the ancestor's base: other rules for text and numbers
 	closed    atomic.Bool
 	warnOnce  sync.Map // texts of warnings given
+	warnings  atomic.Int64
 }
 
 var _ engine.Service = (*Generation)(nil)
@@ -201,9 +202,15 @@ func sameRoutes(routes []engine.Route, other []jsRoute) bool {
 	return true
 }
 
+// maxWarnings bounds the warnings of one load: what they name may come from clients.
+const maxWarnings = 200
+
 // warn logs a warning once per load.
-func (g *Generation) warn(text string, args ...any) {
-	if _, given := g.warnOnce.LoadOrStore(text, true); !given {
+func (g *Generation) warn(text string, args ...any) { g.warnOf(text, text, args...) }
+
+// warnOf logs a warning about something once per load.
+func (g *Generation) warnOf(what, text string, args ...any) {
+	if _, given := g.warnOnce.LoadOrStore(what, true); !given && g.warnings.Add(1) <= maxWarnings {
 		g.log.Warn(text, args...)
 	}
 }

@@ -19,17 +19,18 @@ const exclusiveVMs = 64
 type group struct {
 	gen *Generation
 
-	mu        sync.Mutex
-	limit     int  // VMs at most
-	perVM     int  // calls that share a VM
-	exclusive bool // perVM is 1, by option or by quarantine
-	vms       []*vm
-	spawning  int
-	failed    time.Time // when a VM could not be made last
-	inflight  int
-	waiting   []*waiter // calls that wait for a slot, oldest first
-	ended     []time.Time
-	closed    bool
+	mu         sync.Mutex
+	limit      int  // VMs at most
+	perVM      int  // calls that share a VM
+	exclusive  bool // perVM is 1, by option or by quarantine
+	quarantine bool // that is why
+	vms        []*vm
+	spawning   int
+	failed     time.Time // when a VM could not be made last
+	inflight   int
+	waiting    []*waiter // calls that wait for a slot, oldest first
+	ended      []time.Time
+	closed     bool
 }
 
 func newGroup(g *Generation, exclusive bool) *group {
@@ -273,11 +274,14 @@ func (g *group) retire(v *vm) {
 	}
 }
 
-// A group whose turns had to be ended so often in so short a time runs one
-// call a VM until it is loaded anew: what goes wrong harms no other call.
+// A group whose turns had to be ended so often in so short a time runs one call
+// a VM, so that what goes wrong harms no other call: until it is loaded anew, or
+// none had to be ended for long. A stranger may have sent what a script could not
+// bear, and must not slow it down for good.
 const (
 	quarantineEnds = 3
 	quarantineTime = time.Minute
+	quarantineCalm = 5 * time.Minute
 )
 
 // interrupted notes that a turn had to be ended.
@@ -291,18 +295,30 @@ func (g *group) interrupted(now time.Time) {
 	begins := often && !g.exclusive
 	if begins {
 		g.isolate()
+		g.quarantine = true
 	}
 	g.mu.Unlock()
 	if begins {
 		g.gen.lasting.counters.quarantines.Add(1)
-		g.gen.log.Error("turns of the service had to be ended again and again: each VM takes one request at a time until the service is loaded anew",
-			"ended", quarantineEnds, "within", quarantineTime)
+		g.gen.log.Error("turns of the service had to be ended again and again: each VM takes one request at a time until the service is loaded anew, or goes well for a while",
+			"ended", quarantineEnds, "within", quarantineTime, "until", quarantineCalm)
 	}
 }
 
-// reap drops idle VMs, all but one.
+// relax ends a quarantine after a calm time. It needs g.mu.
+func (g *group) relax(now time.Time) {
+	if !g.quarantine || now.Sub(g.ended[len(g.ended)-1]) < quarantineCalm {
+		return
+	}
+	g.quarantine, g.exclusive, g.ended = false, false, nil
+	g.limit, g.perVM = g.gen.limits.VMs, g.gen.limits.InFlight
+	g.serve()
+}
+
+// reap drops idle VMs, all but one. It is called now and then.
 func (g *group) reap(now time.Time) {
 	g.mu.Lock()
+	g.relax(now)
 	var keep, drop []*vm
 	for i, v := range g.vms {
 		spare := len(keep)+len(g.vms)-i > 1

@@ -135,7 +135,7 @@ func TestExclusive(t *testing.T) {
 }
 
 // Three interrupts in a minute leave the service one request a VM, until it is
-// loaded anew.
+// loaded anew or none came for long.
 func TestQuarantine(t *testing.T) {
 	a := newApp(t, Limits{CPU: 60 * time.Millisecond, Load: time.Second, VMs: 2}, false)
 	a.repo.delay = func() { time.Sleep(time.Millisecond) }
@@ -155,6 +155,14 @@ func TestQuarantine(t *testing.T) {
 	}
 	if n := strings.Count(a.log.String(), "each VM takes one request at a time"); n != 1 {
 		t.Errorf("it was logged %d times", n)
+	}
+	g.group.reap(time.Now().Add(quarantineCalm - time.Minute))
+	if !g.group.exclusive {
+		t.Error("the quarantine ended early")
+	}
+	g.group.reap(time.Now().Add(quarantineCalm))
+	if g.group.exclusive || g.group.perVM != g.limits.InFlight || g.group.limit != 2 {
+		t.Error("the quarantine did not end")
 	}
 	g.Close()
 	a.load(code)

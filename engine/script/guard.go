@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -30,6 +31,7 @@ type needs struct {
 	delegates                                bool  // it has a yield*
 	prototypes                               bool  // of a VM only: guardPrototypes was here
 	base                                     bool  // see base.go
+	matches                                  bool  // it may use regular expressions
 }
 
 var (
@@ -52,8 +54,12 @@ func findNeeds(text string) needs {
 	n.delegates = delegation.MatchString(text)
 	n.words, n.syntax = findWords(text), holds(text, rewritten, "...", "Array", "RegExp", "Set", "Map")
 	n.base = baseNames.MatchString(text)
+	n.matches = n.code || slices.ContainsFunc(matching, func(name string) bool { return strings.Contains(text, name) })
 	return n
 }
+
+// matching are the names without one of which no regular expression is tried.
+var matching = []string{"test", "exec", "match", "replace", "search", "split", "RegExp"}
 
 // holds reports whether a text matches an expression, every match of which has
 // one of the words: most texts have none, and words are found far faster.
@@ -74,6 +80,9 @@ func (h *host) provide(n needs) {
 	}
 	if n.platform != (platform.Needs{}) {
 		h.world().Patch(n.platform)
+	}
+	if n.matches {
+		h.v.clock.mayMatch()
 	}
 	h.guardWords(n.words)
 	h.provided.base = h.provided.base || n.base
@@ -323,9 +332,11 @@ func (h *host) replaceConstructor(name string, original *goja.Object, construct 
 func (h *host) guardJSON() {
 	json := h.js.Get("JSON").(*goja.Object)
 	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
-		text := call.Argument(0).String()
-		h.tooMuch(float64(strings.Count(text, ",")), h.v.gen.limits.Elements, "JSON.parse: values")
-		decoded, err := wire.DecodeTo(h.v.gen.limits.Depth, []byte(text))
+		text, limits := []byte(call.Argument(0).String()), &h.v.gen.limits
+		if tooManyValues(text, limits.Elements) {
+			panic(h.rangeError("JSON.parse: more than %d values", limits.Elements))
+		}
+		decoded, err := wire.DecodeTo(limits.Depth, text)
 		if err != nil {
 			o, e := h.js.New(h.js.Get("SyntaxError"), h.js.ToValue(err.Error()))
 			must(e)

@@ -34,6 +34,7 @@ type host struct {
 	propertyProto *goja.Object
 	classes       map[*engine.Class]*goja.Object
 	views         int // of classes, so many made
+	presented     map[presentedKey]*goja.Object
 	repositories  map[engine.Repository]*goja.Object
 	indexes       []string // of arrays, as text
 	provided      needs
@@ -246,6 +247,9 @@ func (h *host) addRoute(method, path string, handler, this goja.Value) error {
 	f, ok := goja.AssertFunction(handler)
 	if !ok {
 		return &routeError{method + " " + path}
+	}
+	if n := handler.(*goja.Object).Get("length"); n != nil && n.ToInteger() > 1 {
+		h.v.gen.warn("a handler takes more than the request, and gets nothing more: there is no res and no next; return the answer, or throw an error with a status", "route", r.method+" "+r.path)
 	}
 	r.handler, r.this = f, this
 	l.routes = append(l.routes, r)

@@ -20,7 +20,7 @@ func TestLateInterrupts(t *testing.T) {
 	for i := range 2 {
 		all.Go(func() {
 			for n := 0; time.Now().Before(stop); n++ {
-				got := answer(send(t, g, request{query: fmt.Sprint("ms=", 296+(n+i)%6)}))
+				got := answer(send(t, g, request{query: fmt.Sprint("ms=", 294+4*((n+i)%6))}))
 				if got != jsonType+`"slow"` && got != "error internal Internal server error" {
 					t.Errorf("slow: %s", got)
 				}

@@ -12,7 +12,7 @@ import (
 type Limits struct {
 	CPU         time.Duration // of one turn, default 1 s; the service answers 500
 	Wall        time.Duration // of one call, default 30 s; the service answers 504
-	Load        time.Duration // CPU of loading, default 2 s; an async _route may wait five times that
+	Load        time.Duration // CPU of loading, default 1 s; an async _route may wait five times that
 	CallStack   int           // nested calls, default 1000
 	VMs         int           // per service, default twice the processors, at least 4; 64 when VMs take one call each
 	InFlight    int           // calls that share a VM, default 128
@@ -33,7 +33,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	return l.over(Limits{
-		CPU: time.Second, Wall: 30 * time.Second, Load: 2 * time.Second, Transaction: 5 * time.Second, Idle: time.Minute,
+		CPU: time.Second, Wall: 30 * time.Second, Load: time.Second, Transaction: 5 * time.Second, Idle: time.Minute,
 		CallStack: 1000, VMs: max(4, 2*runtime.GOMAXPROCS(0)), InFlight: 128, Queue: 1024, Timers: 1000,
 		Source: 512 << 10, Response: 64 << 20, Depth: 512, Rows: 50_000, Text: 64 << 20, Elements: 1_000_000,
 		Body: engine.DefaultMaxBody, Shared: 16 << 20, Calls: 10_000,

@@ -116,6 +116,7 @@ func TestLoadErrors(t *testing.T) {
 		{"import", "// x\n  import a from 'b'; a();", `svc.js:2:17: Error: cannot find module "b": it is no built-in module`, "import a from 'b'; a();"},
 		{"syntax in a module", "export default {\n  'GET /': () => { let x = ; }\n};", `svc.js:2:28: syntax error: Unexpected ";"`, "'GET /': () => { let x = ; }"},
 		{"syntax beside for await", "async () => {\n  for await (const x of y) {}\n  let z = ;\n}", `svc.js:3:11: syntax error: Unexpected ";"`, "let z = ;"},
+		{"await outside, first", "const x = await fetch('x');\nexport default {'GET /': () => x};", "svc.js:1:11: await outside of functions is not supported", "const x = await fetch('x');"},
 		{"await outside", "import a from './svc.js';\nconst x = await a;", "svc.js:2:11: await outside of functions is not supported", "const x = await a;"},
 		{"column after letters beyond ASCII", "const я = 'ёж'; let x = ;", "svc.js:1:25: syntax error: Unexpected token ;", ""},
 		{"throw after letters beyond ASCII", "\nconst я = 'ёж🙂'; throw new Error('x');", "svc.js:2:25: Error: x", ""},
@@ -226,3 +227,31 @@ func TestOptions(t *testing.T) {
 
 // repo2 is the repository of the app as an option that is a Repository only.
 func (a *app) repo2() engine.Repository { return struct{ engine.Repository }{a.repo} }
+
+// TestHandlersOfExpress: who writes (req, res) is told at load what to do instead.
+func TestHandlersOfExpress(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load("module.exports = {'GET /': (req, res) => res.json({a: 1}), 'PUT /': (req, extra = 1) => extra};")
+	defer g.Close()
+	expectIn(t, a.log.String(), "level=WARN", "there is no res and no next; return the answer", `route="GET /"`)
+	if strings.Contains(a.log.String(), "PUT") {
+		t.Errorf("a default is no second parameter:\n%s", a.log)
+	}
+}
+
+// TestServiceOptions: the base keeps what its constructor got.
+func TestServiceOptions(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.opts = map[string]any{"word": "tea"}
+	for name, class := range map[string]string{
+		"no constructor": `class S extends Service { _route(r) { this.addHandler(r, '/', 'GET', () => this.options.word) } }`,
+		"own":            `class S extends Service { constructor(o) { super(); this.options = {word: o.word} } _route(r) { this.addHandler(r, '/', 'GET', () => this.options.word) } }`,
+		"getter":         `class S extends Service { get options() { return {word: 'tea'} } _route(r) { this.addHandler(r, '/', 'GET', () => this.options.word) } }`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := a.load("const { Service } = require('restsrv');\nmodule.exports = " + class)
+			defer g.Close()
+			expect(t, get(t, g), jsonType+`"tea"`)
+		})
+	}
+}

@@ -108,6 +108,7 @@ func (m *Manager) Add(services ...Service) error {
 func (m *Manager) add(services ...*managed) {
 	m.mu.Lock()
 	m.services = append(m.services, services...)
+	m.events.expect(services)
 	m.mu.Unlock()
 	m.each(services, m.load)
 }

@@ -202,6 +202,25 @@ func TestTooManyTimers(t *testing.T) {
 	expectIn(t, err.Error(), "too many timers")
 }
 
+// TestTimersLeftBehind has more requests leave a timer behind than there may be
+// timers, as Promise.race with a timeout does.
+func TestTimersLeftBehind(t *testing.T) {
+	a := newApp(t, Limits{Timers: 10, VMs: 1}, false)
+	g := a.load(`let ticks = 0; setInterval(() => ticks++, 1);
+		module.exports = {
+			'GET /': async () => await Promise.race([Promise.resolve(1), new Promise((_, no) => setTimeout(no, 1e6))]),
+			'PUT /': () => ticks,
+		}`)
+	for range 35 {
+		expect(t, get(t, g), jsonType+"1")
+	}
+	before := answer(send(t, g, request{method: "PUT"}))
+	eventually(t, "the timer of the module goes on", func() bool { return answer(send(t, g, request{method: "PUT"})) != before })
+	if n := strings.Count(a.log.String(), "left behind"); n != 1 {
+		t.Errorf("it is told %d times", n)
+	}
+}
+
 func TestCPULimitOfOneService(t *testing.T) {
 	a := newApp(t, Limits{CPU: time.Second}, false)
 	a.write("svc.js", "module.exports = {'GET /': () => { for (;;) {} }}")

@@ -81,9 +81,7 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	add("propertyMetas", func(call goja.FunctionCall) goja.Value {
 		return h.class(class(call.Argument(0), goja.Undefined())).Get("plain").(*goja.Object).Get("properties")
 	})
-	h.refuse(methods, "metaRepo", "navigation, views, workflows, masks and validators are not read yet",
-		"getNavigationSections", "getNavigationSection", "getNode", "getNodes", "getNodeForClassname", "getListViewModel", "getCollectionViewModel",
-		"getItemViewModel", "getCreationViewModel", "getDetailViewModel", "getWorkflows", "getWorkflow", "getWorkflowView", "getMask", "getValidators")
+	h.presentation(methods, add, class)
 	add("listMeta", func(call goja.FunctionCall) goja.Value {
 		if v := call.Argument(0); v.ToBoolean() {
 			return h.descendants(class(v, call.Argument(3)), call.Argument(2).ToBoolean())

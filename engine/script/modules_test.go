@@ -2,6 +2,7 @@ package script
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -234,4 +235,20 @@ func TestBecomesTypeScript(t *testing.T) {
 		t.Error("the files that went are not missed")
 	}
 	a.answers("svc.js", "2")
+}
+
+// A Runtime made of another one has the namespace that it is given: applications
+// are renamed while the server runs.
+func TestWithNamespace(t *testing.T) {
+	a := startApp(t, Config{Namespace: "one"})
+	a.write("lib/x.js", "module.exports = 7")
+	text := "module.exports = {'GET /': () => require('applications/%s/lib/x')}"
+	expect(t, get(t, a.load(fmt.Sprintf(text, "one"))), jsonType+"7")
+	rt, err := a.rt.With(Config{Dir: a.dir, Namespace: "two"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.rt = rt
+	expect(t, get(t, a.load(fmt.Sprintf(text, "two"))), jsonType+"7")
+	expect(t, get(t, a.load(fmt.Sprintf(text, "one"))), "error internal Internal server error")
 }

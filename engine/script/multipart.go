@@ -80,6 +80,19 @@ func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) 
 	}
 }
 
+// sizeOfForm is what a form holds in memory, in bytes.
+func sizeOfForm(form engine.Fields) (n int) {
+	for _, f := range form {
+		switch v := f.Value.(type) {
+		case string:
+			n += len(v)
+		case *part:
+			n += len(v.head)
+		}
+	}
+	return n
+}
+
 func setField(form engine.Fields, name string, value any) engine.Fields {
 	for i, f := range form {
 		if f.Name == name {

@@ -17,11 +17,17 @@ func (h *host) active(what string) *call {
 	if c == nil || c.over.Load() {
 		panic(h.newError(what+" acts for the account of a request: it cannot be called while the service loads, nor after the request was answered", "no-request"))
 	}
+	h.inTime()
+	return c
+}
+
+// inTime ends a turn that must have no effect any more: it may act on what a
+// regular expression told that had given up.
+func (h *host) inTime() {
 	if why := h.v.clock.expired(); why != nil {
 		h.js.Interrupt(why) // not to be caught, unlike the error
 		panic(h.newError(why.Error(), nil))
 	}
-	return c
 }
 
 // operation is a repository call: its arguments are checked and copied before
@@ -97,14 +103,22 @@ func (p *pending) settle(build func() goja.Value, err error) error {
 	return p.resolve(value)
 }
 
-// runOperation keeps a panic of the repository from ending the process.
 func runOperation(ctx context.Context, op operation) (build func() goja.Value, err error) {
+	err = contained(func() (err error) {
+		build, err = op.do(ctx)
+		return err
+	})
+	return build, err
+}
+
+// contained keeps a panic of the repository from ending the process.
+func contained(do func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			err = &panicError{value: x, stack: string(debug.Stack())}
 		}
 	}()
-	return op.do(ctx)
+	return do()
 }
 
 // where captures the lines of the script that call.

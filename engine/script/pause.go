@@ -14,7 +14,8 @@ func (k *clock) pause() (resume func()) {
 	return func() {
 		k.mu.Lock()
 		k.paused, k.seen = false, false
-		k.start = k.start.Add(time.Since(began))
+		now := time.Now()
+		k.start, k.looked = k.start.Add(now.Sub(began)), now
 		k.mu.Unlock()
 	}
 }

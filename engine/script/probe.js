@@ -4,7 +4,9 @@
   'use strict';
   const { getOwnPropertyDescriptor, getPrototypeOf, keys, is } = Object;
   const most = 1000;
+  const own = [Object, Array, Map, Set, Date].map((c) => c.prototype);
   const watched = [];
+  const ours = new WeakSet(); // classes of the modules
 
   // inside lists what is in an object, without running anything of it.
   function inside(v) {
@@ -33,14 +35,22 @@
     return found;
   }
 
+  // foreign is what classes of packages make: what they keep in it is their matter.
+  function foreign(v) {
+    const proto = getPrototypeOf(v);
+    if (typeof v === 'function' || proto === null || own.includes(proto)) return false;
+    const made = getOwnPropertyDescriptor(proto, 'constructor');
+    return !(made && typeof made.value === 'function' && ours.has(made.value));
+  }
+
   function look(v) {
-    if (typeof v !== 'object' && typeof v !== 'function' || v === null) return { v };
+    if (typeof v !== 'object' && typeof v !== 'function' || v === null || foreign(v)) return { v };
     return { v, inside: inside(v) };
   }
 
   function same(a, b) {
     if (!is(a.v, b.v)) return false;
-    if (!a.inside) return true;
+    if (!a.inside || !b.inside) return true;
     return a.inside.length === b.inside.length && a.inside.every((x, i) => is(x, b.inside[i]));
   }
 
@@ -50,7 +60,11 @@
     compare(report) {
       for (const module of watched) {
         let now;
-        try { now = module.read().map(look); } catch { continue; }
+        try {
+          now = module.read();
+          for (const v of now) if (typeof v === 'function') ours.add(v);
+          now = now.map(look);
+        } catch { continue; }
         const { was } = module;
         module.was = now;
         if (!was || !report) continue;

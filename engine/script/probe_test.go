@@ -79,7 +79,21 @@ func TestModuleVariablesOfOthers(t *testing.T) {
 		get(t, g)
 	}
 	expect(t, changedVariables(a), "n lib.js:1")
-	expectIn(t, a.log.String(), "level=WARN", "service=svc", "request=r1", "> 1 | let n = 0;\\n    |     ^", "belongs into shared")
+	expectIn(t, a.log.String(), "level=WARN", "service=svc", "request=r1", "> 1 | let n = 0;\\n    |     ^", "belongs in shared")
+}
+
+// TestModuleVariablesOfPackages: what classes of packages keep in themselves is
+// not the script's to change, what its own classes do is.
+func TestModuleVariablesOfPackages(t *testing.T) {
+	a := newApp(t, Limits{}, true)
+	a.rt.nodeModules = true
+	a.write("node_modules/schema/index.js", "module.exports = class Schema { parse(x) { this.compiled = true; return x } };")
+	a.write("lib.js", "class Counter { n = 0; next() { return ++this.n } }\nconst counter = new Counter();\nmodule.exports = () => counter.next();")
+	g := a.load("const Schema = require('schema');\nconst body = new Schema();\nmodule.exports = {'GET /': () => body.parse(require('./lib')())};")
+	for range 3 {
+		get(t, g)
+	}
+	expect(t, changedVariables(a), "counter lib.js:2")
 }
 
 // TestModuleVariablesExclusive: who asks for VMs with one request at a time has

@@ -57,7 +57,7 @@ func (r *jsRepository) filter(c *engine.Class, o *goja.Object) (*engine.Filter, 
 	if v == nil {
 		return nil, nil
 	}
-	decoded, err := r.h.toDecoded(v)
+	decoded, err := r.h.toCondition(v, 0)
 	if err != nil {
 		return nil, err
 	}

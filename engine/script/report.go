@@ -41,9 +41,12 @@ func (m *Manager) logFault(text string, one *managed) {
 	if m.reloaded != nil {
 		return
 	}
-	args := []any{"service", one.Name, "error", one.err.Error(), "source", one.err.Source}
-	if m.rt.dev && one.err.Excerpt != "" {
-		args = []any{"service", one.Name, "error", one.err.Error(), ExcerptKey, one.err.Excerpt}
+	args := []any{"service", one.Name, "error", one.err.Error()}
+	switch e := one.err; {
+	case m.rt.dev && e.Excerpt != "":
+		args = append(args, ExcerptKey, e.Excerpt)
+	case e.Source != "":
+		args = append(args, "source", e.Source)
 	}
 	m.log.Error(text, args...)
 }

@@ -38,7 +38,7 @@ func (r *jsRepository) options(method string, v goja.Value, known []string) *goj
 
 // passedOver tells once of an option that means nothing.
 func (r *jsRepository) passedOver(method, option string) {
-	r.h.v.gen.warn("dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.line())
+	r.h.v.gen.warnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.line())
 }
 
 // line is where the script is.

@@ -25,7 +25,7 @@ type requestPart struct {
 type requestFields struct{ c *call }
 
 var requestKeys = []string{
-	"method", "url", "originalUrl", "baseUrl", "path", "params", "query", "body", "headers", "user",
+	"method", "url", "originalUrl", "baseUrl", "path", "params", "query", "body", "rawBody", "headers", "user",
 	"ip", "hostname", "protocol", "secure", "id",
 }
 
@@ -86,6 +86,8 @@ func (f *requestFields) read(name string) goja.Value {
 		return h.fromDecoded(parseQuery(r.RawQuery))
 	case "body":
 		return h.bodyValue(f.c.body)
+	case "rawBody":
+		return h.rawBodyValue(f.c.body)
 	case "headers":
 		o := h.headerObject(r.Header)
 		h.put(o, "host", text(r.Host))

@@ -46,6 +46,10 @@ func TestRequest(t *testing.T) {
 		{"req.body", request{contentType: "text/plain", body: "hé\xff"}, `["hé�"]`},
 		{"Buffer.isBuffer(req.body), req.body.length, req.body[1]", request{contentType: "image/png", body: "\x01\xff"}, `[true,2,255]`},
 		{"req.body.length", request{body: "abc"}, `[3]`},
+		{"Buffer.isBuffer(req.rawBody), `${req.rawBody}`, req.rawBody === req.rawBody, req.body", request{contentType: "application/json", body: `{ "a": 1.0 }`}, `[true,"{ \"a\": 1.0 }",true,{"a":1}]`},
+		{"`${req.rawBody}`", request{contentType: "application/x-www-form-urlencoded", body: `a=1&a=%2b`}, `["a=1&a=%2b"]`},
+		{"`${req.rawBody}`, req.rawBody[2] === 0xff", request{contentType: "text/plain", body: "hi\xff"}, `["hi�",true]`},
+		{"req.rawBody.length", request{}, `[0]`},
 	} {
 		expect(t, show(c.expression, c.q), c.want)
 	}

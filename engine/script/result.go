@@ -45,8 +45,17 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 	return nil
 }
 
-// response builds the answer. It runs inside Try.
+// response builds the answer, which is no larger than the limit. It runs inside
+// Try.
 func (v *vm) response(result goja.Value) *engine.Response {
+	r := v.responseOf(result)
+	if limit := v.gen.limits.Response; len(r.Body) > limit {
+		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", limit)))
+	}
+	return r
+}
+
+func (v *vm) responseOf(result goja.Value) *engine.Response {
 	if result == nil || goja.IsUndefined(result) {
 		return &engine.Response{}
 	}
@@ -58,6 +67,9 @@ func (v *vm) response(result goja.Value) *engine.Response {
 	o, ok := result.(*goja.Object)
 	if !ok {
 		return v.jsonResponse(result)
+	}
+	if o.ClassName() == "Function" && !v.gen.legacy {
+		panic(errResult("the handler returned a function: call it, or return its name"))
 	}
 	if b, ok := bytesOf(o); ok {
 		return &engine.Response{ContentType: octetStream, Body: append([]byte(nil), b...)}
@@ -153,9 +165,11 @@ func (v *vm) envelope(o *goja.Object, data goja.Value) *engine.Response {
 		case "status":
 			if s := o.Get(k); goja.IsNumber(s) {
 				r.Status = statusOf(s)
+			} else if !goja.IsUndefined(s) {
+				v.gen.warn("a handler returned an object with data and a status that is no number: the status is dropped; return {data: object} to send it whole")
 			}
 		default:
-			v.gen.warn("a handler returned an object with data and other keys; they are dropped", "key", k)
+			v.gen.warn("a handler returned an object with data and other keys: they are dropped; return {data: object} to send it whole", "key", k)
 		}
 	}
 	if goja.IsString(data) && strings.HasPrefix(r.ContentType, "text/") && !strings.Contains(r.ContentType, "charset") {

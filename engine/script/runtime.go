@@ -40,6 +40,7 @@ type Runtime struct {
 	now    func() time.Time
 	dog    *watchdog
 	cache  *cache
+	intake *intake
 
 	settings    platform.Settings
 	nodeModules bool
@@ -55,9 +56,10 @@ func New(c Config) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
+	watermark := heapLimit(c.Heap)
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(heapLimit(c.Heap))), cache: newCache(), registry: newRegistry(),
+		dog: newWatchdog(newHeap(watermark)), cache: newCache(), intake: newIntake(watermark), registry: newRegistry(),
 		settings: c.Platform, nodeModules: c.NodeModules, namespace: c.Namespace,
 	}
 	if r.settings.Text <= 0 {
@@ -86,8 +88,8 @@ func directory(dir string) (abs, real string, err error) {
 	return abs, real, err
 }
 
-// With returns a Runtime whose scripts reach what c says: Platform and
-// NodeModules count, and Dir is looked up anew, because it may be a link that
+// With returns a Runtime whose scripts reach what c says: Platform, NodeModules
+// and Namespace count, and Dir is looked up anew, because it may be a link that
 // leads elsewhere now. It shares everything else with r, also what outlives
 // versions of services, and ends with it.
 func (r *Runtime) With(c Config) (*Runtime, error) {
@@ -96,7 +98,7 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 	if n.dir, n.root, err = directory(c.Dir); err != nil {
 		return nil, err
 	}
-	n.settings, n.nodeModules = c.Platform, c.NodeModules
+	n.settings, n.nodeModules, n.namespace = c.Platform, c.NodeModules, c.Namespace
 	if n.settings.Text <= 0 {
 		n.settings.Text = n.limits.Text
 	}
@@ -105,14 +107,14 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 
 const (
 	defaultMaxCPU = 10 * time.Second
-	// regexpSlack is how much later than a turn a regular expression gives up.
-	// It is long because the clock of the expressions may lag behind on a busy
-	// machine, and they would give up early by as much.
-	regexpSlack = time.Second
+	// regexpSlack is how much later than a turn a regular expression gives up,
+	// and regexpTick how often its clock moves.
+	regexpSlack = 70 * time.Millisecond
+	regexpTick  = 10 * time.Millisecond
 )
 
-// regexpBound guards the one setting of the regular expressions: it is read
-// without a lock, so that it can be written only before the first VM.
+// regexpBound guards the settings of the regular expressions: they are read
+// without a lock, so that they can be written only before the first VM.
 var regexpBound sync.Once
 
 // boundRegexps ends backtracking expressions soon after the CPU limit of the
@@ -120,7 +122,10 @@ var regexpBound sync.Once
 // Runtime. The engine takes the timeout for "no match": it must be longer than
 // any turn may be, so that such a turn is over when the expression returns.
 func boundRegexps(limit time.Duration) time.Duration {
-	regexpBound.Do(func() { regexp2.DefaultMatchTimeout = limit + regexpSlack })
+	regexpBound.Do(func() {
+		regexp2.SetTimeoutCheckPeriod(regexpTick)
+		regexp2.DefaultMatchTimeout = limit + regexpSlack
+	})
 	return regexp2.DefaultMatchTimeout - regexpSlack
 }
 

@@ -11,7 +11,7 @@ type gate struct {
 type contender struct {
 	call   *call
 	vm     *vm
-	forget func()                 // its call's ending no longer matters
+	forget func()                 // its call's ending no longer matters; guarded by the store
 	begin  func() error           // a turn of vm: its time has come
 	settle func(result any) error // a turn of vm: somebody else did what it was to do
 }
@@ -19,8 +19,8 @@ type contender struct {
 // join has c wait at a gate, or pass when nobody is there. When its call ends
 // it leaves.
 func (s *store) join(name string, c *contender) {
+	s.mu.Lock() // its call may end at any moment: leave is to find it here
 	c.forget = c.call.atEnd(func() { s.leave(name, c) })
-	s.mu.Lock()
 	g := s.gates[name]
 	if g == nil {
 		s.gates[name] = &gate{holder: c}
@@ -39,9 +39,9 @@ func (s *store) join(name string, c *contender) {
 // leave takes c from a gate; when it held it, the next one passes. It reports
 // whether c was there.
 func (s *store) leave(name string, c *contender) bool {
-	c.forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.forget()
 	g := s.gates[name]
 	if g == nil || g.holder != c {
 		return g.drop(c)
@@ -80,9 +80,9 @@ func (g *gate) drop(c *contender) bool {
 // settleAll ends what c did at a gate for all who wait there. It reports
 // whether c still held it.
 func (s *store) settleAll(name string, c *contender, result any) bool {
-	c.forget()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	c.forget()
 	g := s.gates[name]
 	if g == nil || g.holder != c {
 		return false

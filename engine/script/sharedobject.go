@@ -16,7 +16,13 @@ const maxSharedKey = 512
 func (h *host) shared() goja.Value {
 	o := h.js.NewObject()
 	s := h.v.gen.lasting.store
-	method := h.methodsOf(o).add
+	methods := h.methodsOf(o)
+	method := func(name string, f func(goja.FunctionCall) goja.Value) {
+		methods.add(name, func(call goja.FunctionCall) goja.Value {
+			h.inTime()
+			return f(call)
+		})
+	}
 	method("get", func(call goja.FunctionCall) goja.Value {
 		v, ok := s.get(h.sharedKey(call))
 		if !ok {

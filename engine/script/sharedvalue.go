@@ -184,7 +184,7 @@ func (h *host) unshare(v any) goja.Value {
 		return h.js.NewArray(values...)
 	case engine.Fields:
 		o := h.js.NewObject()
-		for _, f := range v {
+		for _, f := range v { // as the object listed them that was shared
 			h.put(o, f.Name, h.unshare(f.Value))
 		}
 		return o

@@ -186,8 +186,8 @@ func (s *source) transform(text string, refused *LoadError) error {
 	var f *transpile.Fault
 	if errors.As(err, &f) {
 		// What comes no later than what the engine refused was not understood
-		// better by the compiler.
-		if refused != nil && (strings.HasSuffix(refused.Message, endsEarly) || f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
+		// better by the compiler, unless it says so in words of ours.
+		if refused != nil && strings.HasPrefix(f.Message, "syntax error") && (strings.HasSuffix(refused.Message, endsEarly) || f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
 			return refused
 		}
 		return s.fault(f.Line, f.Column, f.Message)
@@ -249,7 +249,8 @@ func (s *source) decode() (err error) {
 		errors.As(err, &e)
 		var line, column int
 		_, _ = fmt.Sscanf(e.Message, "malformed JSON at line %d, column %d", &line, &column)
-		return s.fault(line, column, e.Message)
+		_, why, _ := strings.Cut(e.Message, ": ")
+		return s.fault(line, column, "malformed JSON: "+why)
 	}
 	return nil
 }

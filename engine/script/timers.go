@@ -13,8 +13,14 @@ type timers struct {
 	vm   *vm
 	mu   sync.Mutex
 	last int64
-	live map[int64]*time.Timer // nil timer: an immediate
+	live map[int64]liveTimer
 	off  bool
+}
+
+// liveTimer is a timer that has not fired.
+type liveTimer struct {
+	clock *time.Timer // nil of an immediate
+	call  *call       // that set it, nil for none
 }
 
 const (
@@ -97,23 +103,48 @@ type timer struct {
 func (t *timers) start(m *timer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.off || len(t.live) >= t.vm.gen.limits.Timers {
+	if t.off || len(t.live) >= t.vm.gen.limits.Timers && !t.makeRoom() {
 		return 0
 	}
 	if t.live == nil {
-		t.live = map[int64]*time.Timer{}
+		t.live = map[int64]liveTimer{}
 	}
 	t.last++
 	m.id = t.last
 	if m.delay == 0 {
-		t.live[m.id] = nil
+		t.live[m.id] = liveTimer{nil, m.call}
 		go t.vm.do(task{m.call, func() error { return t.fire(m) }}, true)
 		return m.id
 	}
-	t.live[m.id] = time.AfterFunc(m.delay, func() {
+	t.live[m.id] = liveTimer{time.AfterFunc(m.delay, func() {
 		t.vm.do(task{m.call, func() error { return t.fire(m) }}, true)
-	})
+	}), m.call}
 	return m.id
+}
+
+// makeRoom drops the timers that requests have left behind when they ended, such
+// as the timeout that lost a Promise.race: many requests, one after the other,
+// must not use up what the next one may have. It needs t.mu.
+func (t *timers) makeRoom() bool {
+	dropped := false
+	for id, l := range t.live {
+		if l.call != nil && l.call.over.Load() {
+			t.drop(id)
+			dropped = true
+		}
+	}
+	if dropped {
+		t.vm.gen.warn("the timers that ended requests have left behind are dropped, because there are too many: clear them", "limit", t.vm.gen.limits.Timers)
+	}
+	return dropped
+}
+
+// drop needs t.mu.
+func (t *timers) drop(id int64) {
+	if l := t.live[id]; l.clock != nil {
+		l.clock.Stop()
+	}
+	delete(t.live, id)
 }
 
 // fire is the turn of a timer.
@@ -125,7 +156,7 @@ func (t *timers) fire(m *timer) error {
 		t.mu.Unlock()
 		return nil
 	case m.repeat:
-		running.Reset(m.delay)
+		running.clock.Reset(m.delay)
 	default:
 		delete(t.live, m.id)
 	}
@@ -147,20 +178,14 @@ func (t *timers) fire(m *timer) error {
 func (t *timers) stop(id int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if running := t.live[id]; running != nil {
-		running.Stop()
-	}
-	delete(t.live, id)
+	t.drop(id)
 }
 
 func (t *timers) stopAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.off = true
-	for _, running := range t.live {
-		if running != nil {
-			running.Stop()
-		}
+	for id := range t.live {
+		t.drop(id)
 	}
-	t.live = nil
 }

@@ -110,11 +110,14 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	}
 	t := &transaction{r: r, call: c, work: work, ended: make(chan error, 1)}
 	go func() {
-		err := engine.InTransaction(ctx, r.repo, t.run)
+		err := contained(func() error { return engine.InTransaction(ctx, r.repo, t.run) })
 		h.v.do(task{c, func() error {
 			t.over = true
 			switch {
 			case c.over.Load():
+				if err != nil {
+					t.lost(where)
+				}
 				return nil
 			case err == nil:
 				return resolve(t.result)
@@ -125,6 +128,15 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 		}}, true)
 	}()
 	return h.js.ToValue(p)
+}
+
+// lost tells of a transaction that nobody hears of any more: what was to be
+// stored is not.
+func (t *transaction) lost(where []goja.StackFrame) {
+	v := t.r.h.v
+	f := &Failure{Message: "the request was answered before its transaction ended: await it"}
+	f.locate(v, where)
+	v.gen.log.Error("a transaction was undone", v.gen.failureArgs(f, "request", t.call.req.ID)...)
 }
 
 // run has the function called, and waits for its end.

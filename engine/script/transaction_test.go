@@ -167,6 +167,8 @@ func TestTransactionEnds(t *testing.T) {
 		})}`)
 		expect(t, answer(send(t, g, request{account: ann})), jsonType+"1")
 		eventually(t, "it is undone", func() bool { return stored(t, a) == "" })
+		eventually(t, "it is told", func() bool { return strings.Contains(a.log.String(), "a transaction was undone") })
+		expectIn(t, a.log.String(), "level=ERROR", "request=r1", "the request was answered before its transaction ended: await it", "svc.js:2:")
 		if _, err := a.data.Create(as(ann), a.repo.class, engine.NewValues(a.repo.class), engine.WriteOptions{}); err != nil {
 			t.Error(err)
 		}
@@ -221,4 +223,19 @@ func TestTransactionOfOthers(t *testing.T) {
 		expect(t, answer(send(t, g, request{method: "POST", account: &engine.Account{ID: "bob@local"}})), jsonType+`"the transaction is that of another request"`)
 	})
 	wg.Wait()
+}
+
+// failing is a repository whose transactions panic, as a faulty one may.
+type failing struct{ engine.Repository }
+
+func (failing) Transaction(context.Context, func(context.Context) error) error { panic("faulty") }
+
+func TestTransactionOfFaultyRepository(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.data = failing{a.repo}
+	g := a.load("module.exports = {'GET /': async () => await dataRepo.transaction(async () => 1), 'PUT /': () => 1}")
+	r, err := send(t, g, request{account: ann})
+	expect(t, answer(r, err), "error internal Internal server error")
+	expectIn(t, err.Error(), "panic: faulty")
+	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 }

@@ -34,12 +34,15 @@ type clock struct {
 	used    time.Duration
 	limit   time.Duration
 	start   time.Time
+	looked  time.Time     // when the watchdog last looked, or start
+	lag     time.Duration // how late it was at most, in this turn
+	matches bool          // the VM may use regular expressions; for good
 }
 
 func (k *clock) begin(limit time.Duration) {
 	now := time.Now()
 	k.mu.Lock()
-	k.running, k.seen, k.hit, k.used, k.limit, k.start = true, false, nil, 0, limit, now
+	k.running, k.seen, k.hit, k.used, k.limit, k.start, k.looked, k.lag = true, false, nil, 0, limit, now, now, 0
 	k.mu.Unlock()
 }
 
@@ -49,11 +52,17 @@ func (k *clock) begin(limit time.Duration) {
 func (k *clock) end() (took time.Duration, late error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	took, k.running = time.Since(k.start), false
-	if k.hit == nil && took >= k.limit {
-		return took, errCPU{k.limit}
-	}
-	return took, k.hit
+	now := time.Now()
+	late = k.over(now)
+	k.running = false
+	return now.Sub(k.start), late
+}
+
+// mayMatch notes that scripts of the VM use regular expressions.
+func (k *clock) mayMatch() {
+	k.mu.Lock()
+	k.matches = true
+	k.mu.Unlock()
 }
 
 // expired returns why the turn must end, even if the watchdog has not seen
@@ -62,10 +71,20 @@ func (k *clock) end() (took time.Duration, late error) {
 func (k *clock) expired() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.hit == nil && time.Since(k.start) >= k.limit {
+	return k.over(time.Now())
+}
+
+// over is expired with k.mu held. A regular expression may give up early by as
+// much as its clock lags behind, and that lags about as much as the watchdog.
+func (k *clock) over(now time.Time) error {
+	if k.hit != nil || !k.matches {
+		return k.hit
+	}
+	took, lag := now.Sub(k.start), max(k.lag, now.Sub(k.looked)-watchTick)
+	if took >= k.limit || took+lag >= k.limit+regexpSlack {
 		return errCPU{k.limit}
 	}
-	return k.hit
+	return nil
 }
 
 // turnState is what the watchdog saw of a clock.
@@ -81,6 +100,8 @@ func (k *clock) charge(js *goja.Runtime, d time.Duration) turnState {
 	if !k.running || k.paused {
 		return turnState{}
 	}
+	now := time.Now()
+	k.lag, k.looked = max(k.lag, now.Sub(k.looked)-watchTick), now
 	if k.seen {
 		k.used += min(d, maxCharge)
 	}

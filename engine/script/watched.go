@@ -43,7 +43,7 @@ func (v *vm) compareModules(c *call) error {
 
 // moduleChanged reports a variable, once for each load.
 func (g *Generation) moduleChanged(c *call, src *source, d declared) {
-	text := fmt.Sprintf("module variable %s of %s:%d was changed during a request: each VM has its own copy, and a reload loses it; what all requests share belongs into shared", d.name, src.file, d.line)
+	text := fmt.Sprintf("module variable %s of %s:%d was changed during a request: each VM has its own copy, and a reload loses it; what all requests share belongs in shared", d.name, src.file, d.line)
 	if _, given := g.warnOnce.LoadOrStore(text, true); given {
 		return
 	}

@@ -15,7 +15,7 @@ type probe struct{ code, want string }
 // runProbes evaluates each in a VM of its own.
 func runProbes(t *testing.T, settings platform.Settings, probes []probe) {
 	t.Helper()
-	a := startApp(t, Config{Platform: settings})
+	a := startApp(t, Config{Platform: settings, Limits: Limits{CPU: longestCPU}})
 	for _, p := range probes {
 		script := "module.exports = {'GET /': async () => {\n try { return {data: [await (" + p.code + ")]} }" +
 			" catch (e) { return {data: ['!' + e.name + ': ' + e.message]} } }}"

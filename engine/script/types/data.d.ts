@@ -13,7 +13,7 @@ declare namespace restsrv {
   /** Whole number that does not fit a number comes as a bigint. */
   type Int = number;
   /** Decimals that no number shows exactly come as text. */
-  type Decimal = number | string;
+  type Decimal = number | NumericText;
   type NumericText = `${number}`;
   type Bytes = Uint8Array | ArrayBuffer;
 
@@ -179,6 +179,69 @@ declare namespace restsrv {
     listMeta(ancestor?: string | null, version?: string | null, direct?: boolean, namespace?: string): ClassMeta[];
     ancestor(name: string): ClassMeta | null;
     propertyMetas(name: string): PropertyMeta[];
-    readonly [method: string]: any;
+    /** The navigation, by name of section. Codes of sections and nodes are written namespace@code, or code. */
+    getNavigationSections(namespace?: string): { readonly [name: string]: NavigationSection };
+    getNavigationSection(code: string, namespace?: string): NavigationSection | null;
+    getNode(code: string, namespace?: string): NavigationNode | null;
+    /** The nodes of a section that are below no other, or those below a node; null stands for all sections. */
+    getNodes(section?: string | null, parent?: string | null, namespace?: string): NavigationNode[];
+    /** The code of the node that lists a class. */
+    getNodeForClassname(name: string, namespace?: string): string | null;
+    getListViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
+    /** How items of a class are listed in a collection: its own view, else the list. */
+    getCollectionViewModel(name: string, collection: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
+    getItemViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
+    /** The view for creating items, else that of items. */
+    getCreationViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
+    /** The view for details, else that of items. */
+    getDetailViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
+    getWorkflows(name: string, namespace?: string, version?: string | null): Workflow[];
+    getWorkflow(name: string, workflow: string, namespace?: string, version?: string | null): Workflow | null;
+    getWorkflowView(name: string, workflow: string, state: string, namespace?: string, version?: string | null): ViewModel | null;
+    /** The input mask of that name, {} when there is none. */
+    getMask(name: string): { readonly [field: string]: any };
+    getValidators(): Validator[];
+  }
+  interface NavigationSection {
+    readonly name: string;
+    readonly namespace: string;
+    readonly itemType: "section";
+    readonly nodes: { readonly [code: string]: NavigationNode };
+    readonly [field: string]: any;
+  }
+  interface NavigationNode {
+    readonly code: string;
+    readonly namespace: string;
+    readonly section: string;
+    readonly itemType: "node";
+    readonly children: NavigationNode[];
+    readonly [field: string]: any;
+  }
+  interface ViewModel {
+    readonly type: "list" | "collection" | "item" | "create" | "detail";
+    readonly className: string;
+    readonly path: string;
+    readonly [field: string]: any;
+  }
+  interface Workflow {
+    readonly name: string;
+    readonly namespace: string;
+    readonly wfClass: string;
+    readonly states: WorkflowPart[];
+    readonly transitions: WorkflowPart[];
+    readonly statesByName: { readonly [name: string]: WorkflowPart };
+    readonly transitionsByName: { readonly [name: string]: WorkflowPart };
+    readonly transitionsBySrc: { readonly [state: string]: WorkflowPart[] };
+    readonly transitionsByDest: { readonly [state: string]: WorkflowPart[] };
+    readonly [field: string]: any;
+  }
+  interface WorkflowPart {
+    readonly name: string;
+    readonly [field: string]: any;
+  }
+  interface Validator {
+    readonly name: string;
+    readonly validationExpression?: string;
+    readonly [field: string]: any;
   }
 }

@@ -2,6 +2,8 @@ declare module "restsrv" {
   /** The base of services that register their routes in _route(router). */
   class Service {
     constructor(...options: any[]);
+    /** What the constructor got: the options in deploy.json. */
+    options: any;
     addHandler(router: any, path: string, method: restsrv.Method, handler: (this: any, req: restsrv.Request) => unknown): Promise<void>;
     route(router: any): Promise<unknown>;
   }

@@ -29,6 +29,8 @@ declare namespace restsrv {
     readonly secure: boolean;
     /** JSON, a form, text or bytes. */
     body: any;
+    /** The body as it came, for signatures; undefined of a form with files. */
+    readonly rawBody: Buffer;
     get(header: string): string | undefined;
     header(header: string): string | undefined;
     [added: string]: any;

@@ -143,11 +143,16 @@ function settled(work, signal, place) {
   });
 }
 
+const connection = ['connection', 'content-length', 'date', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
+
 // answer makes of a Response what a handler returns; undefined of anything else.
+// What belongs to the connection of a fetched one is not passed on.
 function answer(value) {
   if (!(value instanceof Response)) return undefined;
   const headers = [];
-  for (const [name, text] of value.headers) headers.push(name + ': ' + text);
+  for (const [name, text] of value.headers) {
+    if (!connection.includes(name)) headers.push(name + ': ' + text);
+  }
   return { data: take(value), headers, status: value.status };
 }
 

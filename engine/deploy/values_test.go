@@ -1,0 +1,31 @@
+package deploy
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// What scripts hear of by settings.get is what the file says of the application,
+// never the secrets that the server is put together with, wherever they stand.
+func TestValuesHaveNoSecrets(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, `-- deploy.json --
+{"namespace": "app", "globals": {"vat": 20, "db": "sqlite:s3cret", "plugins": {"mail": {"module": "x", "options": {"password": "s3cret"}}}},
+ "modules": {"rest": {"globals": {"db": "sqlite:s3cret", "mail": {"from": "a@b.c"}, "di": {"x": {"module": "scripts/x", "options": {"key": "s3cret"}}}}},
+  "portal": {"globals": {"di": {"gateway": {"options": {"clientSecret": "s3cret"}}}}}}}
+-- scripts/x.js --
+`)
+	c, _ := Load(filepath.Join(dir, "deploy.json"), known)
+	if text := string(engine.AppendValue(nil, c.Values)); strings.Contains(text, "s3cret") {
+		t.Errorf("scripts hear %s", text)
+	}
+	for name, want := range map[string]string{"vat": `20`, "rest.mail": `{"from":"a@b.c"}`} {
+		v, _ := engine.Settings(c.Values).Get(name)
+		if got := string(engine.AppendValue(nil, v)); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}

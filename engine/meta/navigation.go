@@ -1,0 +1,182 @@
+package meta
+
+import (
+	"cmp"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// navigationDir holds a file <name>.section.json for each section, and in a
+// folder of the name of each section a file for each of its nodes.
+const navigationDir = "navigation"
+
+// navigation is the tree of what an application shows.
+type navigation struct {
+	sections []*engine.NavigationSection
+	nodes    map[string]*engine.NavigationNode   // by namespace@code
+	roots    map[string][]*engine.NavigationNode // by section, "" for all
+	lists    map[string]*engine.NavigationNode   // by class
+}
+
+// classNode is the type of nodes that list the items of a class.
+const classNode = json.Number("1")
+
+func readNavigation(r *presentationReader) *navigation {
+	n := &navigation{nodes: map[string]*engine.NavigationNode{}, roots: map[string][]*engine.NavigationNode{}, lists: map[string]*engine.NavigationNode{}}
+	objects := map[*engine.NavigationNode]jsonfile.Object{}
+	var nodes []*engine.NavigationNode
+	r.walk(navigationDir, func(file string, folders []string) {
+		if strings.HasSuffix(base(file), ".section") {
+			n.section(r, file)
+			return
+		}
+		o, ok := r.object(file, "a node of the navigation")
+		if !ok {
+			return
+		}
+		node := readNode(r, o, strings.Join(folders, "/"))
+		if node == nil {
+			return
+		}
+		key := nodeKey(node.Namespace, node.Code)
+		if other := n.nodes[key]; other != nil {
+			objects[other].Warn("code", "the code "+engine.Quote(node.Code)+", which "+file+" has, too", "each code once: that one is shown")
+			nodes = slices.DeleteFunc(nodes, func(n *engine.NavigationNode) bool { return n == other })
+		}
+		n.nodes[key], objects[node] = node, o
+		nodes = append(nodes, node)
+	})
+	slices.SortStableFunc(nodes, func(a, b *engine.NavigationNode) int { return cmp.Compare(orderNumber(a.Said), orderNumber(b.Said)) })
+	for _, node := range nodes {
+		if node.Class != "" {
+			n.lists[node.Class] = node
+		}
+		dot := strings.LastIndexByte(node.Code, '.')
+		if dot < 0 {
+			n.roots[""] = append(n.roots[""], node)
+			n.roots[node.Section] = append(n.roots[node.Section], node)
+			continue
+		}
+		if parent := n.nodes[nodeKey(node.Namespace, node.Code[:dot])]; parent != nil {
+			parent.Children = append(parent.Children, node)
+		} else {
+			objects[node].Warn("code", "a node below "+engine.Quote(node.Code[:dot])+", which is not there", "a node of that code, without which this one is shown nowhere")
+		}
+	}
+	slices.SortStableFunc(n.sections, func(a, b *engine.NavigationSection) int { return cmp.Compare(a.Name, b.Name) })
+	for _, s := range n.sections {
+		s.Roots = n.roots[nodeKey(s.Namespace, s.Name)]
+	}
+	return n
+}
+
+// nodeKey names a section or a node in full.
+func nodeKey(namespace, name string) string { return namespace + "@" + name }
+
+func (n *navigation) section(r *presentationReader, file string) {
+	o, ok := r.object(file, "a section of the navigation")
+	if !ok {
+		return
+	}
+	s := &engine.NavigationSection{Name: r.name(o, "name"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
+	if s.Name == "" {
+		return
+	}
+	s.Said = with(with(o.Fields, "itemType", "section"), "namespace", s.Namespace)
+	for i, other := range n.sections {
+		if other.Name == s.Name && other.Namespace == s.Namespace {
+			o.Warn("name", "the section "+engine.Quote(s.Name)+" again", "each section once: this one is shown")
+			n.sections[i] = s
+			return
+		}
+	}
+	n.sections = append(n.sections, s)
+}
+
+// readNode reads a node in the folder of a section; nil when it has no code.
+func readNode(r *presentationReader, o jsonfile.Object, folder string) *engine.NavigationNode {
+	node := &engine.NavigationNode{Code: r.name(o, "code"), Namespace: textOr(o.Fields, "namespace", r.namespace)}
+	if node.Code == "" {
+		return nil
+	}
+	section := folder
+	if section == "" {
+		if section = textOr(o.Fields, "section", ""); section == "" {
+			o.Warn("", "a node in no section", "a file in the folder of a section, such as "+path.Join(navigationDir, "main", path.Base(o.File)))
+		}
+	}
+	if section != "" {
+		node.Section = fullNode(section, node.Namespace, r.namespace)
+	}
+	if o.Value("type") == classNode {
+		node.Class = r.className(o, "classname", o.Text("classname"), node.Namespace)
+	}
+	for _, name := range []string{"sorting", "pathChains"} {
+		o.List(name)
+	}
+	node.Said = with(with(with(o.Fields, "itemType", "node"), "section", node.Section), "namespace", node.Namespace)
+	return node
+}
+
+// fullNode completes the name of a section or a node. The namespace stands
+// first; where it is the application's it may also stand last, as in the names
+// of classes.
+func fullNode(name, namespace, own string) string {
+	first, last, ok := strings.Cut(name, "@")
+	switch {
+	case !ok:
+		return nodeKey(namespace, name)
+	case last == own && first != own:
+		return nodeKey(last, first)
+	}
+	return name
+}
+
+func (p *Presentation) navigate() (*navigation, error) {
+	return p.navigation.get(p, "the navigation of the application", readNavigation)
+}
+
+// Sections returns the sections of the navigation, ordered by name. The caller
+// must not change what it gets; so for the other methods.
+func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
+	n, err := p.navigate()
+	if err != nil {
+		return nil, err
+	}
+	return n.sections, nil
+}
+
+// Roots is engine.Presentation's.
+func (p *Presentation) Roots(section string) ([]*engine.NavigationNode, error) {
+	n, err := p.navigate()
+	if err != nil {
+		return nil, err
+	}
+	if section != "" {
+		section = fullNode(section, p.namespace, p.namespace)
+	}
+	return n.roots[section], nil
+}
+
+// Node is engine.Presentation's.
+func (p *Presentation) Node(code string) (*engine.NavigationNode, error) {
+	n, err := p.navigate()
+	if err != nil {
+		return nil, err
+	}
+	return n.nodes[fullNode(code, p.namespace, p.namespace)], nil
+}
+
+// NodeOf returns the last node of a class in the order of the navigation.
+func (p *Presentation) NodeOf(c *engine.Class) (*engine.NavigationNode, error) {
+	n, err := p.navigate()
+	if err != nil {
+		return nil, err
+	}
+	return n.lists[c.FullName], nil
+}

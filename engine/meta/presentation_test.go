@@ -1,0 +1,225 @@
+package meta
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	"restsrv/engine"
+)
+
+// presented loads the classes and the presentation of files.
+func presented(t *testing.T, root fs.FS, namespace string) (*Repository, *Presentation) {
+	t.Helper()
+	sources, faults := ReadDir(root, "meta")
+	r, more := Load(sources, namespace)
+	if errs, _ := append(faults, more...).Split(); len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	return r, NewPresentation(root, namespace)
+}
+
+func files(named map[string]string) fstest.MapFS {
+	root := fstest.MapFS{
+		"meta/note.class.json": {Data: []byte(`{"name": "note", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "title", "type": "string"}, {"name": "in", "type": "reference", "refClass": "book"}]}`)},
+		"meta/book.class.json": {Data: []byte(`{"name": "book", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "isbn", "type": "string"}]}`)},
+	}
+	for name, text := range named {
+		root[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return root
+}
+
+// TestRealPresentation reads all that a real application says of how it is
+// shown.
+func TestRealPresentation(t *testing.T) {
+	r, p := presented(t, application(t, "develop-and-test"), "develop-and-test")
+	class := func(name string) *engine.Class {
+		c, err := r.Class(name + "@develop-and-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	value := func(fields engine.Fields, name string) string {
+		v, _ := fields.Get(name)
+		return string(engine.AppendValue(nil, v))
+	}
+	n, err := p.navigate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := p.models.get(p, "", indexModels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(len(n.sections), len(n.nodes), len(n.roots[""]), len(models.all)); got != "12 212 77 423" {
+		t.Errorf("sections, nodes, roots, views: %s", got)
+	}
+	node, _ := p.Node("class_string")
+	if got := string(engine.AppendValue(nil, node.Said)); got != `{"namespace":"develop-and-test","code":"class_string","orderNumber":10,"type":1,"caption":"Class \"String [0]\"",`+
+		`"classname":"class_string@develop-and-test","container":null,"collection":null,"url":null,"hint":null,"conditions":null,"sorting":[],"pathChains":[],"title":"",`+
+		`"metaVersion":"2.0.0","itemType":"node","section":"develop-and-test@simpleTypes"}` {
+		t.Errorf("node: %s", got)
+	}
+	sections, _ := p.Sections()
+	if first := sections[0]; first.Name != "classProperties" || first.Roots[0].Code != "compositeIndexes" || len(first.Roots[0].Children) != 3 {
+		t.Errorf("first section %s, its first node %s with %d below it", first.Name, first.Roots[0].Code, len(first.Roots[0].Children))
+	}
+	list, _ := p.ViewModel(engine.ListView, class("class_string"), "develop-and-test@class_string")
+	if columns, _ := list.Said.Get("columns"); len(columns.([]any)) != 4 || value(list.Said, "type") != `"list"` || value(list.Said, "path") != `""` {
+		t.Errorf("list of class_string: %s", engine.AppendValue(nil, list.Said))
+	}
+	if v, err := p.ViewModel(engine.DetailView, class("class_string"), ""); v != nil || err != nil {
+		t.Errorf("a view that there is not: %v, %v", v, err)
+	}
+	if v, _ := p.ViewModel(engine.ItemView, class("serviceAttribute"), "serviceAttribute"); v == nil || value(v.Said, "path") != `"develop-and-test@serviceAttribute"` {
+		t.Errorf("a view at a node: %v", v)
+	}
+	flows, _ := p.Workflows(class("workflowBase"))
+	if len(flows) != 1 || flows[0].Name != "simpleWorkflow" || value(flows[0].Said, "namespace") != `"develop-and-test"` {
+		t.Errorf("workflows: %v", flows)
+	}
+	state, _ := p.StateViewModel(class("workflowBase"), "simpleWorkflow@develop-and-test", "canStart")
+	if state == nil || value(state.Said, "overrideMode") != "1" {
+		t.Errorf("view of a state: %v", state)
+	}
+	if errs, warnings := p.Check(r).Split(); len(errs) > 0 || len(warnings) != 5 {
+		t.Errorf("%d warnings, expected 5:\n%v\n%v", len(warnings), errs, warnings)
+	}
+}
+
+// Every mistake is named with its file and path; those without ! keep nothing
+// from being shown.
+func TestPresentationFaults(t *testing.T) {
+	for _, c := range []struct{ file, text, want string }{
+		{"navigation/a.section.json", `{"nam": "a"}`, "!navigation/a.section.json: name: expected a name"},
+		{"navigation/a.section.json", `[]`, "!navigation/a.section.json: found an array: expected an object that describes a section of the navigation"},
+		{"navigation/a.section.yml", "name: a\nb: [", "!navigation/a.section.yml: found malformed YAML at line 3, column 1: "},
+		{"navigation/a/n.json", `{"code": 5}`, "!navigation/a/n.json: code: found 5: expected text"},
+		{"navigation/a/n.json", `{"code": "n", "sorting": {}}`, "!navigation/a/n.json: sorting: found an object: expected an array"},
+		{"navigation/a/n.json", `{"code": "n", "type": 1, "classname": "notes"}`, `navigation/a/n.json: classname: found class "notes@app", which is not there: expected "note@app"`},
+		{"navigation/a/n.yaml", "code: m.n", `navigation/a/n.yaml:1:1: code: found a node below "m", which is not there`},
+		{"navigation/n.json", `{"code": "n"}`, "navigation/n.json: found a node in no section: expected a file in the folder of a section, such as navigation/main/n.json"},
+		{"views/list.json", `{}`, "views/list.json: found a view of no class"},
+		{"views/note/lists.json", `{}`, `views/note/lists.json: found "lists", which is no kind of view: expected "list"`},
+		{"views/nte/list.json", `{}`, `views/nte/list.json: found class "nte@app", which is not there: expected "note@app"`},
+		{"views/note/list.json", `{"columns": [{"property": "title"}, 5]}`, "!views/note/list.json: columns[1]: found 5: expected an object"},
+		{"views/note/item.json", `{"tabs": [{"fullFields": [{"property": "in", "fields": [{"property": "isbm"}]}]}]}`,
+			`views/note/item.json: tabs[0].fullFields[0].fields[0].property: found "isbm", which is no attribute of class book@app: expected "isbn"`},
+		{"views/note/item.json", `{"tabs": [{"fullFields": [{"property": "in.isbm"}]}]}`, `views/note/item.json: tabs[0].fullFields[0].property: found "in.isbm"`},
+		{"wfviews/w/note.json", `{}`, "wfviews/w/note.json: found a view of no state"},
+		{"workflows/w.wf.json", `{"name": "w"}`, "!workflows/w.wf.json: wfClass: expected a name"},
+		{"workflows/w.wf.json", `{"name": "w", "wfClass": "note", "states": [{"name": "a"}, {"caption": "b"}]}`, "!workflows/w.wf.json: states[1].name: expected a name"},
+		{"workflows/w.wf.json", `{"name": "w", "wfClass": "note", "states": [{"name": "a"}], "transitions": [{"name": "t", "startState": "b"}]}`,
+			`workflows/w.wf.json: transitions[0].startState: found "b", which is no state of the workflow: expected one of a`},
+		{"workflows/w@other.wf.yml", "name: w\nwfClass: note\n", `workflows/w@other.wf.yml:2:1: wfClass: found class "note@other", which is not there`},
+		{"masks/m.json", `{"mask": "9"}`, "!masks/m.json: name: expected a name"},
+		{"validators/v.valid.json", `{`, "!validators/v.valid.json: found malformed JSON"},
+	} {
+		r, p := presented(t, files(map[string]string{c.file: c.text}), "app")
+		faults := p.Check(r)
+		want, stops := strings.CutPrefix(c.want, "!")
+		if len(faults) == 0 || !strings.HasPrefix(faults[0].String(), want) || faults[0].Warning == stops {
+			t.Errorf("%s %s\ngot  %v\nwant %s", c.file, c.text, faults, c.want)
+		}
+	}
+}
+
+// The later of two files for one thing counts, by the order of their names.
+func TestPresentedTwice(t *testing.T) {
+	r, p := presented(t, files(map[string]string{
+		"navigation/a/n.json": `{"code": "n", "own": 1}`, "navigation/b/n.json": `{"code": "n", "own": 2}`,
+		"navigation/a.section.json": `{"name": "a", "own": 1}`, "navigation/b.section.json": `{"name": "a", "own": 2}`,
+		"views/note/list.json": `{"own": 1}`, "views/note/list.yml": `own: 2`,
+		"workflows/a.wf.json": `{"name": "w", "wfClass": "note", "own": 1}`, "workflows/b.wf.json": `{"name": "w", "wfClass": "note", "own": 2}`,
+		"masks/a.json": `{"name": "m", "own": 1}`, "masks/b.json": `{"name": "m", "own": 2}`,
+		"views/.old/note/list.json": `{`, "views/note/..data.json": `{`,
+	}), "app")
+	faults := p.Check(r)
+	if errs, warnings := faults.Split(); len(errs) > 0 || len(warnings) != 5 {
+		t.Errorf("expected 5 warnings: %v", faults)
+	}
+	note, _ := r.Class("note@app")
+	node, _ := p.Node("app@n")
+	sections, _ := p.Sections()
+	list, _ := p.ViewModel(engine.ListView, note, "")
+	flows, _ := p.Workflows(note)
+	mask, _ := p.Mask("m")
+	if len(sections) != 1 || len(flows) != 1 || node.Section != "app@b" {
+		t.Fatalf("%d sections, %d workflows, node in %s", len(sections), len(flows), node.Section)
+	}
+	for i, said := range []engine.Fields{node.Said, sections[0].Said, list.Said, flows[0].Said, mask} {
+		if own, _ := said.Get("own"); string(engine.AppendValue(nil, own)) != "2" {
+			t.Errorf("%d: the first one counts: %v", i, said)
+		}
+	}
+}
+
+// counting counts how often each file is opened.
+type counting struct {
+	fs.FS
+	mu     sync.Mutex
+	opened map[string]int
+}
+
+func (c *counting) Open(name string) (fs.File, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if strings.Contains(name, ".") && name != "." {
+		c.opened[name]++
+	}
+	return c.FS.Open(name)
+}
+
+// Files are read when they are asked for, once, by however many ask; what is
+// broken fails alone, with its place for the log and nothing of it for clients,
+// and is read again.
+func TestPresentationIsReadLate(t *testing.T) {
+	root := files(map[string]string{"views/note/list.json": `{"columns": []}`, "views/note/item.json": `{`, "views/book/list.json": `{}`, "navigation/a/n.json": `{`})
+	r, _ := presented(t, root, "app")
+	c := &counting{FS: root, opened: map[string]int{}}
+	p := NewPresentation(c, "app")
+	note, _ := r.Class("note@app")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if v, err := p.ViewModel(engine.ListView, note, ""); v == nil || err != nil {
+				t.Errorf("%v, %v", v, err)
+			}
+		})
+	}
+	all.Wait()
+	if got := fmt.Sprint(c.opened); got != "map[views/note/list.json:1]" {
+		t.Errorf("opened: %s", got)
+	}
+	_, err := p.ViewModel(engine.ItemView, note, "")
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Code != engine.Internal || strings.Contains(e.Message, "json") || !strings.Contains(err.Error(), "views/note/item.json: found malformed JSON") {
+		t.Errorf("a broken view: %v", err)
+	}
+	if _, err := p.Roots(""); err == nil {
+		t.Error("the navigation is not all there, and nobody says so")
+	}
+	root["views/note/item.json"].Data = []byte(`{"tabs": null}`)
+	if v, err := p.ViewModel(engine.ItemView, note, ""); v == nil || err != nil {
+		t.Errorf("mended: %v, %v", v, err)
+	}
+}
+
+// Without the folders there is nothing but the built-in validators.
+func TestNothingPresented(t *testing.T) {
+	r, p := presented(t, files(nil), "app")
+	note, _ := r.Class("note@app")
+	sections, err := p.Sections()
+	node, err2 := p.NodeOf(note)
+	mask, err3 := p.Mask("m")
+	validators, err4 := p.Validators()
+	if err := errors.Join(err, err2, err3, err4); err != nil || len(sections) > 0 || node != nil || mask != nil || len(validators) != 4 || len(p.Check(r)) > 0 {
+		t.Errorf("%v %v %v %v %v", err, sections, node, mask, validators)
+	}
+}

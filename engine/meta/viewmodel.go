@@ -1,0 +1,209 @@
+package meta
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// viewsDir holds <class>/<kind>.json, and <node>/<class>/<kind>.json for a class
+// at a node of the navigation; stateViewsDir <workflow>/<state>/<class>.json.
+// oldStateViews is where the latter stood before, within viewsDir.
+const (
+	viewsDir      = "views"
+	stateViewsDir = "wfviews"
+	oldStateViews = "workflows"
+)
+
+// models are the view models of an application. Which there are, the names of
+// the files say; each is read when it is asked for.
+type models struct {
+	all   []*model // in the order of the files
+	byKey map[modelKey]*model
+}
+
+// modelKey is what a view model is for.
+type modelKey struct {
+	kind  engine.ViewKind
+	class string // full name
+	path  string // namespace@code of a node, "workflows:name@namespace.state", or ""
+}
+
+type model struct {
+	key  modelKey
+	file string
+	lazy lazy[*engine.ViewModel]
+}
+
+var viewKinds = []string{string(engine.ListView), string(engine.CollectionView), string(engine.ItemView), string(engine.CreateView), string(engine.DetailView)}
+
+func indexModels(r *presentationReader) *models {
+	m := &models{byKey: map[modelKey]*model{}}
+	r.walk(viewsDir, func(file string, folders []string) {
+		kind := base(file)
+		switch known := slices.Contains(viewKinds, kind); {
+		case !known && len(folders) == 3 && folders[0] == oldStateViews:
+			m.addState(r, file, folders[1:])
+		case !known:
+			r.warn(file, engine.Quote(kind)+", which is no kind of view", jsonfile.Choice(kind, viewKinds))
+		case len(folders) == 0:
+			r.warn(file, "a view of no class", "a file in the folder of a class")
+		default:
+			last := len(folders) - 1
+			key := modelKey{kind: engine.ViewKind(kind), class: folders[last]}
+			if last > 0 {
+				key.path = fullNode(strings.Join(folders[:last], "."), r.namespace, r.namespace)
+			}
+			m.add(r, file, key)
+		}
+	})
+	r.walk(stateViewsDir, func(file string, folders []string) {
+		if len(folders) != 2 {
+			r.warn(file, "a view of no state", "a file in the folders of a workflow and a state, such as "+stateViewsDir+"/order@shop/new/order@shop.json")
+			return
+		}
+		m.addState(r, file, folders)
+	})
+	return m
+}
+
+func (r *presentationReader) warn(file, found, expected string) {
+	jsonfile.Object{File: file, Faults: &r.faults}.Warn("", found, expected)
+}
+
+func (m *models) addState(r *presentationReader, file string, folders []string) {
+	m.add(r, file, modelKey{kind: engine.ItemView, class: base(file), path: statePath(folders[0], folders[1], r.namespace)})
+}
+
+// statePath is the path of the view models of a state.
+func statePath(workflow, state, namespace string) string {
+	if !strings.Contains(workflow, "@") {
+		workflow = engine.FullName(workflow, namespace)
+	}
+	return "workflows:" + workflow + "." + state
+}
+
+func (m *models) add(r *presentationReader, file string, key modelKey) {
+	if !strings.Contains(key.class, "@") {
+		key.class = engine.FullName(key.class, r.namespace)
+	}
+	one := &model{key: key, file: file}
+	if other := m.byKey[key]; other != nil {
+		r.warn(other.file, "a view that "+file+" describes, too", "one file for a view: that one is shown")
+		m.all = slices.DeleteFunc(m.all, func(m *model) bool { return m == other })
+	}
+	m.byKey[key] = one
+	m.all = append(m.all, one)
+}
+
+// read reads the file of a view model, nil when it is none.
+func (m *model) read(r *presentationReader) *engine.ViewModel {
+	o, ok := r.object(m.file, "a view of a class")
+	if !ok {
+		return nil
+	}
+	r.className(o, "", m.key.class, "")
+	var class *engine.Class
+	if r.classes != nil {
+		class, _ = r.classes.Class(m.key.class) // its absence was told
+	}
+	said := arrangeParts(o, class)
+	said = with(with(with(said, "type", string(m.key.kind)), "className", m.key.class), "path", m.key.path)
+	return &engine.ViewModel{Class: m.key.class, Said: said}
+}
+
+// arrangeParts orders the parts of a view, and of parts of it, by orderNumber,
+// and looks whether they are what they should be. class is what they show, nil
+// when that is not looked at.
+func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
+	for i, f := range o.Fields {
+		ordered := f.Name == "columns" || f.Name == "fields" || f.Name == "fullFields" || f.Name == "shortFields"
+		if !ordered && f.Name != "tabs" {
+			continue
+		}
+		list := o.List(f.Name)
+		parts := make([]any, 0, len(list))
+		for j, v := range list {
+			part := jsonfile.Object{File: o.File, Path: jsonfile.Element(o.At(f.Name), j), Faults: o.Faults}
+			fields, ok := v.(engine.Fields)
+			if !ok {
+				part.Fault(part.Path, jsonfile.Describe(v), "an object")
+				continue
+			}
+			part.Fields = fields
+			parts = append(parts, arrangeParts(part, shownBy(part, class)))
+		}
+		if ordered {
+			slices.SortStableFunc(parts, func(a, b any) int {
+				return cmp.Compare(orderNumber(a.(engine.Fields)), orderNumber(b.(engine.Fields)))
+			})
+		}
+		if f.Value != nil {
+			o.Fields[i].Value = parts
+		}
+	}
+	return o.Fields
+}
+
+// shownBy is the class whose attributes the parts of a part show: the one that
+// its attribute leads to, else the same. It tells of an attribute that is not
+// there.
+func shownBy(part jsonfile.Object, class *engine.Class) *engine.Class {
+	name := part.Text("property")
+	if name == "" || class == nil {
+		return class
+	}
+	way := class.Path(name)
+	if way == nil && isStructure(class, name) {
+		return class
+	}
+	if way == nil {
+		part.Warn(part.At("property"), engine.Quote(name)+", which is no attribute of class "+class.FullName, jsonfile.Choice(name, attributeNames(class)))
+		return nil
+	}
+	if target := way[len(way)-1].Target; target != nil {
+		return target
+	}
+	return class
+}
+
+// isStructure reports whether a class has parts of a struct attribute of that
+// name, which views show as a whole.
+func isStructure(c *engine.Class, name string) bool {
+	return slices.ContainsFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, name+partSeparator) })
+}
+
+func (p *Presentation) viewModel(key modelKey) (*engine.ViewModel, error) {
+	all, err := p.models.get(p, "the views of the application", indexModels)
+	if err != nil {
+		return nil, err
+	}
+	m := all.byKey[key]
+	if m == nil {
+		return nil, nil
+	}
+	return m.lazy.get(p, "a view of class "+key.class, m.read)
+}
+
+// ViewModel is engine.Presentation's.
+func (p *Presentation) ViewModel(kind engine.ViewKind, c *engine.Class, node string) (*engine.ViewModel, error) {
+	if node != "" {
+		node = fullNode(node, p.namespace, p.namespace)
+	}
+	for ; c != nil; c = c.Ancestor {
+		for _, path := range []string{node, ""} {
+			if v, err := p.viewModel(modelKey{kind, c.FullName, path}); v != nil || err != nil {
+				return v, err
+			}
+		}
+	}
+	return nil, nil
+}
+
+// StateViewModel is engine.Presentation's.
+func (p *Presentation) StateViewModel(c *engine.Class, workflow, state string) (*engine.ViewModel, error) {
+	return p.viewModel(modelKey{engine.ItemView, c.FullName, statePath(workflow, state, p.namespace)})
+}

@@ -1,0 +1,61 @@
+package script
+
+import (
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// What a view lacks is missing in forms and lists, too; everything else of them
+// stays as it is written.
+func TestTold(t *testing.T) {
+	town := &engine.Class{Name: "town", Namespace: "t", FullName: "town@t", Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Type: engine.Int}, {Name: "name", Type: engine.String, Nullable: true}, {Name: "tax", Type: engine.Int, Nullable: true}}}
+	person := &engine.Class{Name: "person", Namespace: "t", FullName: "person@t", Key: []string{"id"}, Properties: []*engine.Property{
+		{Name: "id", Type: engine.Int}, {Name: "name", Type: engine.String, Nullable: true}, {Name: "salary", Type: engine.Int, Nullable: true},
+		{Name: "town", Type: engine.Reference, Target: town, Nullable: true}, {Name: "towns", Type: engine.Collection, Target: town},
+		{Name: "adr$street", Type: engine.String, Nullable: true}, {Name: "adr$door", Type: engine.String, Nullable: true},
+		{Name: "pass$number", Type: engine.String, Nullable: true}}}
+	for _, c := range []*engine.Class{town, person} {
+		if err := c.Init(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	town.Link()
+	person.Link()
+	hidden := map[string]bool{"salary": true, "tax": true, "adr$door": true, "pass$number": true}
+	view := engine.NewViews(func(p *engine.Property) bool { return hidden[p.Name] }).Of(person)
+	for in, want := range map[string]string{
+		`{"columns":[{"property":"name"},{"property":"salary"}]}`:                                                                                    `{"columns":[{"property":"name"}]}`,
+		`{"columns":[{"property":"town.name"},{"property":"town.tax"}]}`:                                                                             `{"columns":[{"property":"town.name"}]}`,
+		`{"columns":[{"property":"towns.tax"},{"property":"towns.name"}]}`:                                                                           `{"columns":[{"property":"towns.name"}]}`,
+		`{"columns":[{"property":"adr"},{"property":"adr$door"},{"property":"adr$street"}]}`:                                                         `{"columns":[{"property":"adr"},{"property":"adr$street"}]}`,
+		`{"columns":[{"property":"pass"}]}`:                                                                                                          `{"columns":[]}`,
+		`{"columns":[{"property":"nothing"},{"caption":"x"},5]}`:                                                                                     `{"columns":[{"property":"nothing"},{"caption":"x"}]}`,
+		`{"tabs":[{"caption":"salary","fullFields":[{"property":"town","fields":[{"property":"tax"},{"property":"name"},{"property":"salary"}]}]}]}`: `{"tabs":[{"caption":"salary","fullFields":[{"property":"town","fields":[{"property":"name"}]}]}]}`,
+		`{"tabs":[{"fullFields":[{"type":0,"fields":[{"property":"salary"},{"property":"id"}]}]}]}`:                                                  `{"tabs":[{"fullFields":[{"type":0,"fields":[{"property":"id"}]}]}]}`,
+		`{"columns":[{"property":"name","visibility":".salary > 5","hint":"no salary","own":{"a":"b"}}]}`:                                            `{"columns":[{"property":"name","visibility":null,"hint":"no salary","own":{"a":"b"}}]}`,
+		`{"styles":{"red":{"gt":["$town.tax",5]}},"groupBy":["name","salary"],"conditions":[{"property":"salary"},{"property":"name"}]}`:             `{"styles":null,"groupBy":["name"],"conditions":[{"property":"name"}]}`,
+		`{"commands":[{"id":"EDIT","enableCondition":{"eq":["$salary",1]}}],"columns":null}`:                                                         `{"commands":[{"id":"EDIT","enableCondition":null}],"columns":null}`,
+	} {
+		v, err := wire.Decode([]byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := v.(engine.Fields)
+		if got := string(engine.AppendValue(nil, toldOf(view, said))); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
+		}
+		if got := string(engine.AppendValue(nil, toldOf(person, said))); got != in {
+			t.Errorf("to those who may know all:\n%s\n%s", in, got)
+		}
+	}
+}
+
+// Where no presentation is known, what would tell of it says so.
+func TestNoPresentation(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	expect(t, a.as("bob@local", `try { metaRepo.getNodes() } catch (e) { return [e.code, e.message] }`),
+		`["not-supported","metaRepo.getNodes is not supported: there is no application here whose presentation is known"]`)
+}

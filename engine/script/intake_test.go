@@ -1,0 +1,141 @@
+package script
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+// TestBodyOfIndexes sends an object whose names are numbers, the largest first:
+// the engine took minutes to list them, and no limit could end it.
+func TestBodyOfIndexes(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	g := a.load("module.exports = {'POST /': (req) => [Object.keys(req.body).length, Object.keys(req.body)[1], Object.keys(JSON.parse(req.query.x))]}")
+	const n = 100_000
+	var b strings.Builder
+	b.WriteString(`{"x":0`)
+	for i := n; i > 0; i-- {
+		b.WriteString(`,"` + strconv.Itoa(i) + `":0`)
+	}
+	began := time.Now()
+	got := answer(send(t, g, request{method: "POST", contentType: "application/json", body: b.String() + "}", query: `x={"b":1,"12":1,"4294967295":1,"4294967294":1,"2":1,"a":1,"2":2,"02":1,"0":1}`}))
+	expect(t, got, jsonType+`[100001,"2",["0","2","12","4294967294","b","4294967295","a","02"]]`)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestJSONParseOfManyArrays has values that no comma stands before.
+func TestJSONParseOfManyArrays(t *testing.T) {
+	a := newApp(t, Limits{Elements: 2000}, false)
+	g := a.load("module.exports = {'GET /': () => { const deep = '['.repeat(100) + ']'.repeat(100); try { return JSON.parse('[' + Array(30).fill(deep).join() + ']').length } catch (e) { return String(e) } }}")
+	expect(t, get(t, g), jsonType+`"RangeError: JSON.parse: more than 2000 values"`)
+}
+
+func TestTooManyValues(t *testing.T) {
+	for json, n := range map[string]int{
+		`{}`: 1, `[1,2,3]`: 3, `{"a":{"b":[]}}`: 3, `["a,b,[{","\",,\\",1]`: 3, `[[[]]]`: 3,
+	} {
+		if tooManyValues([]byte(json), n) || !tooManyValues([]byte(json), n-1) {
+			t.Errorf("%s has not %d values", json, n)
+		}
+	}
+	a := newApp(t, Limits{Elements: 10}, false)
+	g := a.load("module.exports = {'POST /': (req) => req.body}")
+	for body, want := range map[string]string{
+		`[1,2,3,4,5,6,7,8,9,10]`:    jsonType + `[1,2,3,4,5,6,7,8,9,10]`,
+		`[1,2,3,4,5,6,7,8,9,10,11]`: "error too large the body has more than 10 values",
+	} {
+		expect(t, answer(send(t, g, request{method: "POST", contentType: "application/json", body: body})), want)
+	}
+}
+
+// TestIntake has bodies come in while others are inside.
+func TestIntake(t *testing.T) {
+	const mb = 1 << 20
+	in := newIntake(32 * 10 * mb) // 10 MiB at once, 80 MiB wait
+	ctx := t.Context()
+	enter := func(n int) func() {
+		leave, err := in.enter(ctx, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return leave
+	}
+	first, second := enter(6*mb), enter(4*mb)
+	order := make(chan int, 3)
+	var leaves [3]func()
+	wait := func(i, n int) {
+		go func() {
+			leaves[i] = enter(n)
+			order <- i
+		}()
+		for len(in.queued()) != i+1 {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	wait(0, 20*mb) // larger than all: alone
+	wait(1, mb)
+	wait(2, 59*mb)
+	if _, err := in.enter(ctx, mb); engine.CodeOf(err) != engine.Unavailable {
+		t.Errorf("one too many: %v", err)
+	}
+	enter(smallBody)() // waits for nobody
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := in.enter(gone, smallBody+1); engine.CodeOf(err) != engine.Unavailable {
+		t.Errorf("a client that has gone: %v", err)
+	}
+	second()
+	second()
+	if got := in.queued(); !slices.Equal(got, []int{20 * mb, mb, 59 * mb}) {
+		t.Errorf("waiting %v", got)
+	}
+	first()
+	for i := range 3 {
+		if got := <-order; got != i {
+			t.Errorf("%d came in as number %d", got, i)
+		}
+		leaves[i]()
+	}
+	if in.inside != 0 || in.outside != 0 {
+		t.Errorf("%d inside, %d outside", in.inside, in.outside)
+	}
+}
+
+func (in *intake) queued() (all []int) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, e := range in.waiting {
+		all = append(all, e.bytes)
+	}
+	return all
+}
+
+// TestLargeBodiesLeave has requests with large bodies end in all ways: the next
+// one gets in.
+func TestLargeBodiesLeave(t *testing.T) {
+	a := newApp(t, Limits{}, false)
+	a.rt.intake.most = smallBody + 1
+	g := a.load(`module.exports = {
+		'POST /': (req) => req.body.length,
+		'PUT /': () => { throw new Error('x') },
+	}`)
+	large := strings.Repeat(" ", smallBody) + "[1]"
+	for _, q := range []request{
+		{method: "POST", body: large}, {method: "PUT", body: large}, {method: "POST", body: large + "]"},
+	} {
+		q.contentType = "application/json"
+		for range 2 {
+			_, _ = send(t, g, q)
+			if n := a.rt.intake.inside; n != 0 {
+				t.Fatalf("%s: %d bytes are still inside", q.method, n)
+			}
+		}
+	}
+}

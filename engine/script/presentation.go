@@ -1,0 +1,319 @@
+package script
+
+import (
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// presentedKey names an object of the presentation in a VM: what it is, and the
+// view of a class that it is shown in.
+type presentedKey struct {
+	what any
+	view *engine.Class
+}
+
+// maxPresented is how many objects of the presentation a VM keeps: views come
+// and go with accounts and permissions.
+const maxPresented = 5000
+
+// presentationMethods are those of metaRepo that presentation makes.
+var presentationMethods = [...]string{
+	"getNavigationSections", "getNavigationSection", "getNode", "getNodes", "getNodeForClassname",
+	"getListViewModel", "getCollectionViewModel", "getItemViewModel", "getCreationViewModel", "getDetailViewModel",
+	"getWorkflows", "getWorkflow", "getWorkflowView", "getMask", "getValidators",
+}
+
+// presenter makes what metaRepo tells of the presentation. In it, what the
+// account of the call may not know is missing as in the classes.
+type presenter struct {
+	*host
+	engine.Presentation
+	class func(name, namespace goja.Value) *engine.Class // throws when there is none
+}
+
+// method is a method of metaRepo.
+type method = func(goja.FunctionCall) goja.Value
+
+// presentation adds the methods for navigation, views, workflows, masks and
+// validators to metaRepo.
+func (h *host) presentation(methods *methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
+	said := h.v.gen.env.Presentation
+	if said == nil {
+		h.refuse(methods, "metaRepo", "there is no application here whose presentation is known", presentationMethods[:]...)
+		return
+	}
+	p := &presenter{h, said, class}
+	p.navigation(add)
+	add("getListViewModel", p.viewModel(1, engine.ListView))
+	add("getCollectionViewModel", p.viewModel(2, engine.CollectionView, engine.ListView))
+	add("getItemViewModel", p.viewModel(1, engine.ItemView))
+	add("getCreationViewModel", p.viewModel(1, engine.CreateView, engine.ItemView))
+	add("getDetailViewModel", p.viewModel(1, engine.DetailView, engine.ItemView))
+	p.workflows(add)
+	add("getMask", func(call goja.FunctionCall) goja.Value {
+		mask, err := p.Mask(textOf(call.Argument(0)))
+		p.check(err)
+		return p.fromDecoded(mask)
+	})
+	add("getValidators", func(goja.FunctionCall) goja.Value {
+		validators, err := p.Validators()
+		p.check(err)
+		list := make([]any, len(validators))
+		for i, v := range validators {
+			list[i] = p.fromDecoded(v)
+		}
+		return p.js.NewArray(list...)
+	})
+}
+
+// textOf is an argument that is text, "" for none.
+func textOf(v goja.Value) string {
+	text, _ := v.Export().(string)
+	return text
+}
+
+// nodeName is a section or a node in the namespace that another argument names.
+func nodeName(name, namespace goja.Value) string {
+	n, ns := textOf(name), textOf(namespace)
+	if n == "" || ns == "" || strings.Contains(n, "@") {
+		return n
+	}
+	return ns + "@" + n
+}
+
+func (p *presenter) check(err error) {
+	if err != nil {
+		panic(p.errorOf(err, p.where()))
+	}
+}
+
+// once makes an object of the presentation, once for each view.
+func (p *presenter) once(what any, view *engine.Class, build func(*goja.Object)) *goja.Object {
+	key := presentedKey{what, view}
+	if o := p.presented[key]; o != nil {
+		return o
+	}
+	if p.presented == nil || len(p.presented) >= maxPresented {
+		p.presented = map[presentedKey]*goja.Object{}
+	}
+	o := p.js.NewObject()
+	build(o)
+	p.presented[key] = o
+	return o
+}
+
+func (p *presenter) fill(o *goja.Object, said engine.Fields) {
+	for _, f := range said {
+		p.put(o, f.Name, p.fromDecoded(f.Value))
+	}
+}
+
+func (p *presenter) navigation(add func(string, method)) {
+	add("getNavigationSections", func(call goja.FunctionCall) goja.Value {
+		sections, err := p.Sections()
+		p.check(err)
+		namespace, o := textOf(call.Argument(0)), p.js.NewObject()
+		for _, s := range sections {
+			if namespace == "" || namespace == s.Namespace {
+				p.put(o, s.Name, p.section(s))
+			}
+		}
+		return o
+	})
+	add("getNavigationSection", func(call goja.FunctionCall) goja.Value {
+		sections, err := p.Sections()
+		p.check(err)
+		name := nodeName(call.Argument(0), call.Argument(1))
+		for _, s := range sections {
+			if name == s.Name || name == s.Namespace+"@"+s.Name || name == engine.FullName(s.Name, s.Namespace) {
+				return p.section(s)
+			}
+		}
+		return goja.Null()
+	})
+	add("getNode", func(call goja.FunctionCall) goja.Value {
+		n, err := p.Node(nodeName(call.Argument(0), call.Argument(1)))
+		p.check(err)
+		if n == nil {
+			return goja.Null()
+		}
+		return p.node(n, p.anyView())
+	})
+	add("getNodes", func(call goja.FunctionCall) goja.Value {
+		section, parent := nodeName(call.Argument(0), call.Argument(2)), nodeName(call.Argument(1), call.Argument(2))
+		nodes, err := p.Roots(section)
+		if parent != "" && err == nil {
+			var n *engine.NavigationNode
+			if n, err = p.Node(parent); n == nil || !inSection(n, section) {
+				nodes = nil
+			} else {
+				nodes = n.Children
+			}
+		}
+		p.check(err)
+		return p.js.NewArray(p.nodes(nodes, p.anyView())...)
+	})
+	add("getNodeForClassname", func(call goja.FunctionCall) goja.Value {
+		n, err := p.NodeOf(p.class(call.Argument(0), call.Argument(1)))
+		p.check(err)
+		if n == nil {
+			return goja.Null()
+		}
+		return p.js.ToValue(n.Code)
+	})
+}
+
+func inSection(n *engine.NavigationNode, section string) bool {
+	return section == "" || n.Section == section || strings.HasSuffix(n.Section, "@"+section)
+}
+
+// anyView is the view of some class: all views of an account come and go
+// together.
+func (p *presenter) anyView() *engine.Class {
+	if all := p.v.gen.env.Meta.Classes(); len(all) > 0 {
+		return p.shown(all[0])
+	}
+	return nil
+}
+
+func (p *presenter) section(s *engine.NavigationSection) goja.Value {
+	view := p.anyView()
+	return p.once(s, view, func(o *goja.Object) {
+		p.fill(o, s.Said)
+		nodes := p.js.NewObject()
+		for _, n := range s.Roots {
+			p.put(nodes, n.Code, p.node(n, view))
+		}
+		p.put(o, "nodes", nodes)
+	})
+}
+
+func (p *presenter) nodes(nodes []*engine.NavigationNode, view *engine.Class) []any {
+	list := make([]any, len(nodes))
+	for i, n := range nodes {
+		list[i] = p.node(n, view)
+	}
+	return list
+}
+
+func (p *presenter) node(n *engine.NavigationNode, view *engine.Class) goja.Value {
+	return p.once(n, view, func(o *goja.Object) {
+		said := n.Said
+		if c, err := p.v.gen.env.Meta.Class(n.Class); err == nil {
+			said = toldOf(p.shown(c), said)
+		}
+		p.fill(o, said)
+		p.put(o, "children", p.js.NewArray(p.nodes(n.Children, view)...))
+	})
+}
+
+// viewModel is the method for the first of the kinds that there is. The node of
+// the navigation is the argument at that place, after the name of a collection
+// if any, which has no view of its own.
+func (p *presenter) viewModel(at int, kinds ...engine.ViewKind) method {
+	return func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(at+1))
+		for _, kind := range kinds {
+			m, err := p.ViewModel(kind, c, textOf(call.Argument(at)))
+			p.check(err)
+			if m != nil {
+				return p.model(m, c)
+			}
+		}
+		return goja.Null()
+	}
+}
+
+func (p *presenter) model(m *engine.ViewModel, c *engine.Class) goja.Value {
+	return p.once(m, c, func(o *goja.Object) { p.fill(o, toldOf(c, m.Said)) })
+}
+
+func (p *presenter) workflows(add func(string, method)) {
+	add("getWorkflows", func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(1))
+		found, err := p.Workflows(c)
+		p.check(err)
+		list := make([]any, len(found))
+		for i, w := range found {
+			list[i] = p.workflow(w, c)
+		}
+		return p.js.NewArray(list...)
+	})
+	add("getWorkflow", func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(2))
+		found, err := p.Workflows(c)
+		p.check(err)
+		name := p.workflowName(call.Argument(1), c)
+		for _, w := range found {
+			if engine.FullName(w.Name, w.Namespace) == name {
+				return p.workflow(w, c)
+			}
+		}
+		return goja.Null()
+	})
+	add("getWorkflowView", func(call goja.FunctionCall) goja.Value {
+		c := p.class(call.Argument(0), call.Argument(3))
+		m, err := p.StateViewModel(c, p.workflowName(call.Argument(1), c), textOf(call.Argument(2)))
+		p.check(err)
+		if m == nil {
+			return goja.Null()
+		}
+		return p.model(m, c)
+	})
+}
+
+// workflowName completes the name of a workflow by the namespace of a class.
+func (p *presenter) workflowName(v goja.Value, c *engine.Class) string {
+	name := textOf(v)
+	if strings.Contains(name, "@") {
+		return name
+	}
+	return engine.FullName(name, c.Namespace)
+}
+
+// workflow makes the object of a workflow, with what finds its parts by name
+// beside what was written.
+func (p *presenter) workflow(w *engine.Workflow, c *engine.Class) goja.Value {
+	return p.once(w, c, func(o *goja.Object) {
+		p.fill(o, toldOf(c, w.Said))
+		p.index(o, "statesByName", "states", "name", false)
+		p.index(o, "transitionsByName", "transitions", "name", false)
+		p.index(o, "transitionsBySrc", "transitions", "startState", true)
+		p.index(o, "transitionsByDest", "transitions", "finishState", true)
+	})
+}
+
+// index adds an object that has the elements of a list by one of their members,
+// or arrays of those that share it. Loops and JSON do not see it.
+func (p *presenter) index(o *goja.Object, name, list, by string, many bool) {
+	index := p.js.NewObject()
+	_ = o.DefineDataProperty(name, index, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	elements, ok := o.Get(list).(*goja.Object)
+	if !ok {
+		return
+	}
+	keys := map[string]bool{}
+	grouped := map[string][]any{}
+	var order []string
+	for i := range int(elements.Get("length").ToInteger()) {
+		e := elements.Get(p.host.index(i)).(*goja.Object)
+		key := ""
+		if v := e.Get(by); v != nil {
+			key = textOf(v)
+		}
+		if !many {
+			p.put(index, key, e)
+			continue
+		}
+		if !keys[key] {
+			keys[key], order = true, append(order, key)
+		}
+		grouped[key] = append(grouped[key], e)
+	}
+	for _, key := range order {
+		p.put(index, key, p.js.NewArray(grouped[key]...))
+	}
+}
