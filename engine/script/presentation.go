@@ -39,10 +39,10 @@ type method = func(goja.FunctionCall) goja.Value
 
 // presentation adds the methods for navigation, views, workflows, masks and
 // validators to metaRepo.
-func (h *host) presentation(o *methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
+func (h *host) presentation(methods *methods, add func(string, method), class func(name, namespace goja.Value) *engine.Class) {
 	said := h.v.gen.env.Presentation
 	if said == nil {
-		h.refuse(o, "metaRepo", "there is no application here whose presentation is known", presentationMethods[:]...)
+		h.refuse(methods, "metaRepo", "there is no application here whose presentation is known", presentationMethods[:]...)
 		return
 	}
 	p := &presenter{h, said, class}
