@@ -201,11 +201,8 @@ func (t *transaction) close() (broken error) {
 	return t.broken
 }
 
-// maxRepeats is how often a call of a transaction is made that another
-// transaction was in the way of: what came before it cannot be made again.
-const maxRepeats = 4
-
-// write is a job that is a part of the transaction.
+// write is a job that is a part of the transaction. It is made again when another
+// transaction was in its way: what came before it cannot be.
 func (t *transaction) write(j *job) error {
 	if err := t.enter(j.ctx); err != nil {
 		return err
@@ -213,7 +210,7 @@ func (t *transaction) write(j *job) error {
 	defer t.leave()
 	for attempt := 1; ; attempt++ {
 		err, repeat := t.part(j.ctx, true, j.work)
-		if err == nil || !repeat || attempt == maxRepeats || !pause(j.ctx, attempt) {
+		if err == nil || !repeat || attempt == maxAttempts || !pause(j.ctx, attempt) {
 			return err
 		}
 	}
