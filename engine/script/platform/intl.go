@@ -18,7 +18,7 @@ func intlModules() map[string]module {
 		"#intl-number": {file: "intl-number", native: defineNative},
 		"#intl-date":   {file: "intl-date", native: zoneNative},
 	}
-	for _, name := range []string{"en", "en-gb", "ru", "de", "fr", "es", "it", "pt", "zh", "ja"} {
+	for _, name := range []string{"derive", "en", "en-gb", "ru", "de", "fr", "es", "it", "pt", "zh", "ja"} {
 		all["#intl/"+name] = module{file: "intl/" + name}
 	}
 	return all
