@@ -64,6 +64,18 @@ func Wrap(err error, doing string) *Error {
 	return &Error{Reason: "internal", Message: doing, Err: err}
 }
 
+// AtRecord says of which record of a bulk request an Error is; any other error
+// is left as it is.
+func AtRecord(err error, i int) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	c := *e
+	c.Bulk, c.Index = true, i
+	return &c
+}
+
 // CodeOf returns the code of the first Error in err's chain, Internal if none.
 func CodeOf(err error) Code {
 	var e *Error

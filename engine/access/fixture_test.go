@@ -290,7 +290,7 @@ func (m *memory) Save(ctx context.Context, records []engine.Record) (all []*engi
 	for i, r := range records {
 		it, err := m.one(g, engine.MayWrite, r.Class, r.ID)
 		if err != nil {
-			return nil, at(err, i)
+			return nil, engine.AtRecord(err, i)
 		}
 		all = append(all, it)
 	}

@@ -92,7 +92,7 @@ func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engi
 	records = baseRecords(records)
 	for i := range records {
 		if err := p.record(&records[i]); err != nil {
-			return nil, at(err, i)
+			return nil, engine.AtRecord(err, i)
 		}
 	}
 	items, err := r.inner.Save(ctx, records)
@@ -112,17 +112,6 @@ func failedClass(err error, records []engine.Record) *engine.Class {
 		return records[e.Index].Class
 	}
 	return records[0].Class
-}
-
-// at says of which record an error is.
-func at(err error, i int) error {
-	var e *engine.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	c := *e
-	c.Bulk, c.Index = true, i
-	return &c
 }
 
 // record refuses a record that may be neither inserted nor updated, or that gives

@@ -255,7 +255,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 		w := e.writing(ctx, t, r.Class, r.ID)
 		w.values = r.Values
 		if err := w.before(preSave); err != nil {
-			return nil, atRecord(i, err)
+			return nil, engine.AtRecord(err, i)
 		}
 		r.Values, writes[i], given[i] = w.values, w, slices.Clone(w.values)
 	}

@@ -278,14 +278,3 @@ func (r *eventRun) blamed(err error) error {
 	}
 	return &c
 }
-
-// atRecord says of which record an error is.
-func atRecord(i int, err error) error {
-	var e *engine.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	c := *e
-	c.Bulk, c.Index = true, i
-	return &c
-}
