@@ -356,7 +356,10 @@ func TestMemoryIsBounded(t *testing.T) {
 	for i := range maxEntries + 5000 {
 		k.Failed(context.Background(), fmt.Sprintf("nobody%d@local", i), from(fmt.Sprintf("2001:db8:%x:%x::1", i>>16, i&0xffff)))
 	}
-	for name, n := range map[string]int{"pairs": len(k.pairs.counters), "networks": len(k.networks.counters), "accounts": len(k.accounts.counters), "pending": len(k.pending)} {
+	k.mu.Lock()
+	sizes := map[string]int{"pairs": len(k.pairs.counters), "networks": len(k.networks.counters), "accounts": len(k.accounts.counters), "pending": len(k.pending)}
+	k.mu.Unlock()
+	for name, n := range sizes {
 		if n > maxEntries {
 			t.Errorf("%d %s", n, name)
 		}
@@ -369,11 +372,11 @@ func TestMemoryIsBounded(t *testing.T) {
 		k.Succeeded(context.Background(), "ann@local", from(fmt.Sprintf("10.0.1.%d", i)))
 		f.Advance(time.Second)
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if n := len(k.known[accountKey("ann@local")]); n != maxNetworks {
 		t.Errorf("an account is known at %d networks", n)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	for i := range maxEntries + 10 {
 		k.known.put(pair{accountKey(fmt.Sprint(i)), key{}}, f.Now())
 	}

@@ -148,7 +148,8 @@ func (w *writer) serve(s *session, j *job) (next *job) {
 }
 
 // batch runs first and whatever waits behind it, as one commit, up to a job that
-// must be by itself.
+// must be by itself. What is refused is told so after the commit: it may have
+// been for what another job of the batch has written, which nobody sees before.
 func (w *writer) batch(s *session, first *job) (next *job) {
 	if err := s.exec(w.traits.Begin); err != nil {
 		first.result <- w.store.failed(first.ctx, s, err)
@@ -159,8 +160,8 @@ func (w *writer) batch(s *session, first *job) (next *job) {
 		first.result <- err
 		return nil
 	}
-	batch := []*job{first}
-	for since := time.Now(); len(batch) < w.traits.Batch && time.Since(since) < batchTime; {
+	batch, refused := []*job{first}, []refusal(nil)
+	for since := time.Now(); len(batch)+len(refused) < w.traits.Batch && time.Since(since) < batchTime; {
 		j := w.next()
 		if j == nil {
 			break
@@ -172,11 +173,11 @@ func (w *writer) batch(s *session, first *job) (next *job) {
 		lost, err := w.join(s, j)
 		if lost {
 			w.rollback(s)
-			answer(append(batch, j), err)
+			answer(append(batch, j), refused, err)
 			return nil
 		}
 		if err != nil {
-			j.result <- err
+			refused = append(refused, refusal{j, err})
 			continue
 		}
 		batch = append(batch, j)
@@ -186,13 +187,26 @@ func (w *writer) batch(s *session, first *job) (next *job) {
 		w.rollback(s)
 		err = w.store.failed(context.Background(), s, err)
 	}
-	answer(batch, err)
+	answer(batch, refused, err)
 	return next
 }
 
-func answer(jobs []*job, err error) {
+// refusal is a job of a batch that failed by itself.
+type refusal struct {
+	*job
+	err error
+}
+
+// answer tells the jobs of a batch how it ended.
+func answer(jobs []*job, refused []refusal, err error) {
 	for _, j := range jobs {
 		j.result <- err
+	}
+	for _, r := range refused {
+		if err != nil {
+			r.err = err // what it was refused for may be gone, too
+		}
+		r.result <- r.err
 	}
 }
 

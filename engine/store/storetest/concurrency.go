@@ -17,10 +17,43 @@ var concurrencyTests = []test{
 	{"readers see whole transactions", wholeTransactions},
 	{"a failing write spoils no other", failingNeighbours},
 	{"lost updates", lostUpdates},
+	{"a refused write sees why", refusedWrites},
 	{"changes of all share nothing", changesOfAll},
 	{"members added together", membersTogether},
 	{"nested saves in each other's way", crossedSaves},
 	{"a long query ends with its context", longQuery},
+}
+
+// refusedWrites changes one item from many sides: who is refused because of its
+// revision finds another one at once.
+func refusedWrites(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	ctx := t.Context()
+	if _, err := r.Create(ctx, c, values(c, "id", "n"), engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	together(t, 8, func(i int) error {
+		for j := range 40 {
+			for {
+				it, err := r.Get(ctx, c, "n")
+				if err != nil {
+					return err
+				}
+				o := engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{it.Revision}}}
+				_, err = r.Update(ctx, c, "n", values(c, "title", fmt.Sprint(i, "-", j)), o)
+				if err == nil {
+					break
+				}
+				if engine.CodeOf(err) != engine.Unmatched {
+					return err
+				}
+				if now, err := r.Get(ctx, c, "n"); err != nil || now.Revision == it.Revision {
+					return fmt.Errorf("refused, and the revision is %d still: %v", it.Revision, err)
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // together runs n goroutines and reports their errors.
