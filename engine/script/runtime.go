@@ -76,6 +76,7 @@ func New(c Config) (*Runtime, error) {
 		c.MaxCPU = defaultMaxCPU
 	}
 	r.maxCPU = boundRegexps(max(c.MaxCPU, r.limits.CPU, r.limits.Load))
+	r.dog.probe = regexp2.MustCompile("a", regexp2.ECMAScript)
 	go r.dog.run(r.reap)
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dlclark/regexp2/v2"
 	"github.com/dop251/goja"
 )
 
@@ -133,6 +134,8 @@ type watchdog struct {
 	stop    chan struct{}
 	once    sync.Once
 	stopped chan struct{}
+	probe   *regexp2.Regexp // see wind; nil until New has bounded the expressions
+	wound   time.Time
 }
 
 func newWatchdog(h *heap) *watchdog {
@@ -154,9 +157,18 @@ func (w *watchdog) remove(v *vm) {
 	w.mu.Unlock()
 }
 
-// started is called after a turn has begun.
+// windEvery is how often the clock of the expressions is wound while turns run.
+const windEvery = 50 * time.Millisecond
+
+// wind keeps the clock of the regular expressions going. It stands still when
+// none was tried for a while: of two that are tried at once then, one may find
+// its time over before it has begun, and tell "no match".
+func (w *watchdog) wind() { _, _ = w.probe.MatchString("a") }
+
+// started is called when a turn begins.
 func (w *watchdog) started() {
 	if w.parked.Load() {
+		w.wind()
 		select {
 		case w.wake <- struct{}{}:
 		default:
@@ -174,6 +186,10 @@ func (w *watchdog) run(reap func()) {
 		now := time.Now()
 		if w.look(now.Sub(last)) {
 			idle = 0
+			if now.Sub(w.wound) >= windEvery {
+				w.wound = now
+				w.wind()
+			}
 		} else {
 			idle++
 		}
