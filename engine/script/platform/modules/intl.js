@@ -24,10 +24,10 @@ class RelativeTimeFormat {
     const n = Number(value), name = String(unit).replace(/s$/, '');
     if (!units.includes(name)) throw new RangeError('Invalid unit argument for format() ' + "'" + unit + "'");
     if (!Number.isFinite(n)) throw new RangeError('Invalid time value');
-    const words = data(this.#locale).relative[name], whole = words.auto[Object.is(n, -0) ? '0' : String(n)];
+    const [past, future, words] = data(this.#locale).relative[name], whole = words[Object.is(n, -0) ? '0' : String(n)];
     if (this.#numeric === 'auto' && whole !== undefined) return [{ type: 'literal', value: whole }];
-    const form = (n < 0 || Object.is(n, -0) ? words.past : words.future), amount = Math.abs(n);
-    return fill(form[this.#plural.select(amount)] ?? form.other, () => this.#number.formatToParts(amount).map((p) => ({ ...p, unit: name })));
+    const form = n < 0 || Object.is(n, -0) ? past : future, amount = Math.abs(n);
+    return fill(typeof form === 'string' ? form : form[this.#plural.select(amount)] ?? form.other, () => this.#number.formatToParts(amount).map((p) => ({ ...p, unit: name })));
   }
   format(value, unit) { return text(this.formatToParts(value, unit)); }
   resolvedOptions() { return { locale: this.#locale, style: 'long', numeric: this.#numeric, numberingSystem: 'latn' }; }

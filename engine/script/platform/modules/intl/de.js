@@ -70,46 +70,14 @@ module.exports = require('#intl/derive')(require('#intl/en'), {
   },
   symbols: { AUD: 'AU$', THB: '฿' },
   relative: {
-    second: {
-      past: { one: 'vor {0} Sekunde', other: 'vor {0} Sekunden' },
-      future: { one: 'in {0} Sekunde', other: 'in {0} Sekunden' },
-      auto: { '0': 'jetzt' },
-    },
-    minute: {
-      past: { one: 'vor {0} Minute', other: 'vor {0} Minuten' },
-      future: { one: 'in {0} Minute', other: 'in {0} Minuten' },
-      auto: { '0': 'in dieser Minute' },
-    },
-    hour: {
-      past: { one: 'vor {0} Stunde', other: 'vor {0} Stunden' },
-      future: { one: 'in {0} Stunde', other: 'in {0} Stunden' },
-      auto: { '0': 'in dieser Stunde' },
-    },
-    day: {
-      past: { one: 'vor {0} Tag', other: 'vor {0} Tagen' },
-      future: { one: 'in {0} Tag', other: 'in {0} Tagen' },
-      auto: { '0': 'heute', '1': 'morgen', '2': 'übermorgen', '-2': 'vorgestern', '-1': 'gestern' },
-    },
-    week: {
-      past: { one: 'vor {0} Woche', other: 'vor {0} Wochen' },
-      future: { one: 'in {0} Woche', other: 'in {0} Wochen' },
-      auto: { '0': 'diese Woche', '1': 'nächste Woche', '-1': 'letzte Woche' },
-    },
-    month: {
-      past: { one: 'vor {0} Monat', other: 'vor {0} Monaten' },
-      future: { one: 'in {0} Monat', other: 'in {0} Monaten' },
-      auto: { '0': 'diesen Monat', '1': 'nächsten Monat', '-1': 'letzten Monat' },
-    },
-    quarter: {
-      past: { one: 'vor {0} Quartal', other: 'vor {0} Quartalen' },
-      future: { one: 'in {0} Quartal', other: 'in {0} Quartalen' },
-      auto: { '0': 'dieses Quartal', '1': 'nächstes Quartal', '-1': 'letztes Quartal' },
-    },
-    year: {
-      past: { one: 'vor {0} Jahr', other: 'vor {0} Jahren' },
-      future: { one: 'in {0} Jahr', other: 'in {0} Jahren' },
-      auto: { '0': 'dieses Jahr', '1': 'nächstes Jahr', '-1': 'letztes Jahr' },
-    },
+    second: [{ one: 'vor {0} Sekunde', other: 'vor {0} Sekunden' }, { one: 'in {0} Sekunde', other: 'in {0} Sekunden' }, { '0': 'jetzt' }],
+    minute: [{ one: 'vor {0} Minute', other: 'vor {0} Minuten' }, { one: 'in {0} Minute', other: 'in {0} Minuten' }, { '0': 'in dieser Minute' }],
+    hour: [{ one: 'vor {0} Stunde', other: 'vor {0} Stunden' }, { one: 'in {0} Stunde', other: 'in {0} Stunden' }, { '0': 'in dieser Stunde' }],
+    day: [{ one: 'vor {0} Tag', other: 'vor {0} Tagen' }, { one: 'in {0} Tag', other: 'in {0} Tagen' }, { '0': 'heute', '1': 'morgen', '2': 'übermorgen', '-2': 'vorgestern', '-1': 'gestern' }],
+    week: [{ one: 'vor {0} Woche', other: 'vor {0} Wochen' }, { one: 'in {0} Woche', other: 'in {0} Wochen' }, { '0': 'diese Woche', '1': 'nächste Woche', '-1': 'letzte Woche' }],
+    month: [{ one: 'vor {0} Monat', other: 'vor {0} Monaten' }, { one: 'in {0} Monat', other: 'in {0} Monaten' }, { '0': 'diesen Monat', '1': 'nächsten Monat', '-1': 'letzten Monat' }],
+    quarter: [{ one: 'vor {0} Quartal', other: 'vor {0} Quartalen' }, { one: 'in {0} Quartal', other: 'in {0} Quartalen' }, { '0': 'dieses Quartal', '1': 'nächstes Quartal', '-1': 'letztes Quartal' }],
+    year: [{ one: 'vor {0} Jahr', other: 'vor {0} Jahren' }, { one: 'in {0} Jahr', other: 'in {0} Jahren' }, { '0': 'dieses Jahr', '1': 'nächstes Jahr', '-1': 'letztes Jahr' }],
   },
   lists: {
     'conjunction long': [' und ', ', ', ' und '],

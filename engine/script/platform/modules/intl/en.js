@@ -67,8 +67,18 @@ module.exports = {
     zone: '{0} {z}',
   },
   styles: {
-    date: { full: '{EEEE}, {MMMM} {d}, {y}', long: '{MMMM} {d}, {y}', medium: '{MMM} {d}, {y}', short: '{M}/{d}/{yy}' },
-    time: { full: '{h}:{mm}:{ss} {a} {zzzz}', long: '{h}:{mm}:{ss} {a} {z}', medium: '{h}:{mm}:{ss} {a}', short: '{h}:{mm} {a}' },
+    date: {
+      full: '{EEEE}, {MMMM} {d}, {y}',
+      long: '{MMMM} {d}, {y}',
+      medium: '{MMM} {d}, {y}',
+      short: '{M}/{d}/{yy}',
+    },
+    time: {
+      full: '{h}:{mm}:{ss} {a} {zzzz}',
+      long: '{h}:{mm}:{ss} {a} {z}',
+      medium: '{h}:{mm}:{ss} {a}',
+      short: '{h}:{mm} {a}',
+    },
   },
   glue: {
     full: '{1} at {0}',
@@ -114,46 +124,14 @@ module.exports = {
     TWD: 'NT$',
   },
   relative: {
-    second: {
-      past: { one: '{0} second ago', other: '{0} seconds ago' },
-      future: { one: 'in {0} second', other: 'in {0} seconds' },
-      auto: { '0': 'now' },
-    },
-    minute: {
-      past: { one: '{0} minute ago', other: '{0} minutes ago' },
-      future: { one: 'in {0} minute', other: 'in {0} minutes' },
-      auto: { '0': 'this minute' },
-    },
-    hour: {
-      past: { one: '{0} hour ago', other: '{0} hours ago' },
-      future: { one: 'in {0} hour', other: 'in {0} hours' },
-      auto: { '0': 'this hour' },
-    },
-    day: {
-      past: { one: '{0} day ago', other: '{0} days ago' },
-      future: { one: 'in {0} day', other: 'in {0} days' },
-      auto: { '0': 'today', '1': 'tomorrow', '-1': 'yesterday' },
-    },
-    week: {
-      past: { one: '{0} week ago', other: '{0} weeks ago' },
-      future: { one: 'in {0} week', other: 'in {0} weeks' },
-      auto: { '0': 'this week', '1': 'next week', '-1': 'last week' },
-    },
-    month: {
-      past: { one: '{0} month ago', other: '{0} months ago' },
-      future: { one: 'in {0} month', other: 'in {0} months' },
-      auto: { '0': 'this month', '1': 'next month', '-1': 'last month' },
-    },
-    quarter: {
-      past: { one: '{0} quarter ago', other: '{0} quarters ago' },
-      future: { one: 'in {0} quarter', other: 'in {0} quarters' },
-      auto: { '0': 'this quarter', '1': 'next quarter', '-1': 'last quarter' },
-    },
-    year: {
-      past: { one: '{0} year ago', other: '{0} years ago' },
-      future: { one: 'in {0} year', other: 'in {0} years' },
-      auto: { '0': 'this year', '1': 'next year', '-1': 'last year' },
-    },
+    second: [{ one: '{0} second ago', other: '{0} seconds ago' }, { one: 'in {0} second', other: 'in {0} seconds' }, { '0': 'now' }],
+    minute: [{ one: '{0} minute ago', other: '{0} minutes ago' }, { one: 'in {0} minute', other: 'in {0} minutes' }, { '0': 'this minute' }],
+    hour: [{ one: '{0} hour ago', other: '{0} hours ago' }, { one: 'in {0} hour', other: 'in {0} hours' }, { '0': 'this hour' }],
+    day: [{ one: '{0} day ago', other: '{0} days ago' }, { one: 'in {0} day', other: 'in {0} days' }, { '0': 'today', '1': 'tomorrow', '-1': 'yesterday' }],
+    week: [{ one: '{0} week ago', other: '{0} weeks ago' }, { one: 'in {0} week', other: 'in {0} weeks' }, { '0': 'this week', '1': 'next week', '-1': 'last week' }],
+    month: [{ one: '{0} month ago', other: '{0} months ago' }, { one: 'in {0} month', other: 'in {0} months' }, { '0': 'this month', '1': 'next month', '-1': 'last month' }],
+    quarter: [{ one: '{0} quarter ago', other: '{0} quarters ago' }, { one: 'in {0} quarter', other: 'in {0} quarters' }, { '0': 'this quarter', '1': 'next quarter', '-1': 'last quarter' }],
+    year: [{ one: '{0} year ago', other: '{0} years ago' }, { one: 'in {0} year', other: 'in {0} years' }, { '0': 'this year', '1': 'next year', '-1': 'last year' }],
   },
   lists: {
     'conjunction long': [' and ', ', ', ', and '],

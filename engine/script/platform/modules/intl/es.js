@@ -90,46 +90,14 @@ module.exports = require('#intl/derive')(require('#intl/en'), {
     TWD: undefined,
   },
   relative: {
-    second: {
-      past: { one: 'hace {0} segundo', other: 'hace {0} segundos' },
-      future: { one: 'dentro de {0} segundo', other: 'dentro de {0} segundos' },
-      auto: { '0': 'ahora' },
-    },
-    minute: {
-      past: { one: 'hace {0} minuto', other: 'hace {0} minutos' },
-      future: { one: 'dentro de {0} minuto', other: 'dentro de {0} minutos' },
-      auto: { '0': 'este minuto' },
-    },
-    hour: {
-      past: { one: 'hace {0} hora', other: 'hace {0} horas' },
-      future: { one: 'dentro de {0} hora', other: 'dentro de {0} horas' },
-      auto: { '0': 'esta hora' },
-    },
-    day: {
-      past: { one: 'hace {0} día', other: 'hace {0} días' },
-      future: { one: 'dentro de {0} día', other: 'dentro de {0} días' },
-      auto: { '0': 'hoy', '1': 'mañana', '2': 'pasado mañana', '-2': 'anteayer', '-1': 'ayer' },
-    },
-    week: {
-      past: { one: 'hace {0} semana', other: 'hace {0} semanas' },
-      future: { one: 'dentro de {0} semana', other: 'dentro de {0} semanas' },
-      auto: { '0': 'esta semana', '1': 'la próxima semana', '-1': 'la semana pasada' },
-    },
-    month: {
-      past: { one: 'hace {0} mes', other: 'hace {0} meses' },
-      future: { one: 'dentro de {0} mes', other: 'dentro de {0} meses' },
-      auto: { '0': 'este mes', '1': 'el próximo mes', '-1': 'el mes pasado' },
-    },
-    quarter: {
-      past: { one: 'hace {0} trimestre', other: 'hace {0} trimestres' },
-      future: { one: 'dentro de {0} trimestre', other: 'dentro de {0} trimestres' },
-      auto: { '0': 'este trimestre', '1': 'el próximo trimestre', '-1': 'el trimestre pasado' },
-    },
-    year: {
-      past: { one: 'hace {0} año', other: 'hace {0} años' },
-      future: { one: 'dentro de {0} año', other: 'dentro de {0} años' },
-      auto: { '0': 'este año', '1': 'el próximo año', '-1': 'el año pasado' },
-    },
+    second: [{ one: 'hace {0} segundo', other: 'hace {0} segundos' }, { one: 'dentro de {0} segundo', other: 'dentro de {0} segundos' }, { '0': 'ahora' }],
+    minute: [{ one: 'hace {0} minuto', other: 'hace {0} minutos' }, { one: 'dentro de {0} minuto', other: 'dentro de {0} minutos' }, { '0': 'este minuto' }],
+    hour: [{ one: 'hace {0} hora', other: 'hace {0} horas' }, { one: 'dentro de {0} hora', other: 'dentro de {0} horas' }, { '0': 'esta hora' }],
+    day: [{ one: 'hace {0} día', other: 'hace {0} días' }, { one: 'dentro de {0} día', other: 'dentro de {0} días' }, { '0': 'hoy', '1': 'mañana', '2': 'pasado mañana', '-2': 'anteayer', '-1': 'ayer' }],
+    week: [{ one: 'hace {0} semana', other: 'hace {0} semanas' }, { one: 'dentro de {0} semana', other: 'dentro de {0} semanas' }, { '0': 'esta semana', '1': 'la próxima semana', '-1': 'la semana pasada' }],
+    month: [{ one: 'hace {0} mes', other: 'hace {0} meses' }, { one: 'dentro de {0} mes', other: 'dentro de {0} meses' }, { '0': 'este mes', '1': 'el próximo mes', '-1': 'el mes pasado' }],
+    quarter: [{ one: 'hace {0} trimestre', other: 'hace {0} trimestres' }, { one: 'dentro de {0} trimestre', other: 'dentro de {0} trimestres' }, { '0': 'este trimestre', '1': 'el próximo trimestre', '-1': 'el trimestre pasado' }],
+    year: [{ one: 'hace {0} año', other: 'hace {0} años' }, { one: 'dentro de {0} año', other: 'dentro de {0} años' }, { '0': 'este año', '1': 'el próximo año', '-1': 'el año pasado' }],
   },
   lists: {
     'conjunction long': [' y ', ', ', ' y '],

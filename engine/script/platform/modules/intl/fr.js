@@ -82,46 +82,14 @@ module.exports = require('#intl/derive')(require('#intl/en'), {
     TWD: undefined,
   },
   relative: {
-    second: {
-      past: { one: 'il y a {0} seconde', other: 'il y a {0} secondes' },
-      future: { one: 'dans {0} seconde', other: 'dans {0} secondes' },
-      auto: { '0': 'maintenant' },
-    },
-    minute: {
-      past: { one: 'il y a {0} minute', other: 'il y a {0} minutes' },
-      future: { one: 'dans {0} minute', other: 'dans {0} minutes' },
-      auto: { '0': 'cette minute-ci' },
-    },
-    hour: {
-      past: { one: 'il y a {0} heure', other: 'il y a {0} heures' },
-      future: { one: 'dans {0} heure', other: 'dans {0} heures' },
-      auto: { '0': 'cette heure-ci' },
-    },
-    day: {
-      past: { one: 'il y a {0} jour', other: 'il y a {0} jours' },
-      future: { one: 'dans {0} jour', other: 'dans {0} jours' },
-      auto: { '0': 'aujourd’hui', '1': 'demain', '2': 'après-demain', '-2': 'avant-hier', '-1': 'hier' },
-    },
-    week: {
-      past: { one: 'il y a {0} semaine', other: 'il y a {0} semaines' },
-      future: { one: 'dans {0} semaine', other: 'dans {0} semaines' },
-      auto: { '0': 'cette semaine', '1': 'la semaine prochaine', '-1': 'la semaine dernière' },
-    },
-    month: {
-      past: { other: 'il y a {0} mois', one: undefined },
-      future: { other: 'dans {0} mois', one: undefined },
-      auto: { '0': 'ce mois-ci', '1': 'le mois prochain', '-1': 'le mois dernier' },
-    },
-    quarter: {
-      past: { one: 'il y a {0} trimestre', other: 'il y a {0} trimestres' },
-      future: { one: 'dans {0} trimestre', other: 'dans {0} trimestres' },
-      auto: { '0': 'ce trimestre', '1': 'le trimestre prochain', '-1': 'le trimestre dernier' },
-    },
-    year: {
-      past: { one: 'il y a {0} an', other: 'il y a {0} ans' },
-      future: { one: 'dans {0} an', other: 'dans {0} ans' },
-      auto: { '0': 'cette année', '1': 'l’année prochaine', '-1': 'l’année dernière' },
-    },
+    second: [{ one: 'il y a {0} seconde', other: 'il y a {0} secondes' }, { one: 'dans {0} seconde', other: 'dans {0} secondes' }, { '0': 'maintenant' }],
+    minute: [{ one: 'il y a {0} minute', other: 'il y a {0} minutes' }, { one: 'dans {0} minute', other: 'dans {0} minutes' }, { '0': 'cette minute-ci' }],
+    hour: [{ one: 'il y a {0} heure', other: 'il y a {0} heures' }, { one: 'dans {0} heure', other: 'dans {0} heures' }, { '0': 'cette heure-ci' }],
+    day: [{ one: 'il y a {0} jour', other: 'il y a {0} jours' }, { one: 'dans {0} jour', other: 'dans {0} jours' }, { '0': 'aujourd’hui', '1': 'demain', '2': 'après-demain', '-2': 'avant-hier', '-1': 'hier' }],
+    week: [{ one: 'il y a {0} semaine', other: 'il y a {0} semaines' }, { one: 'dans {0} semaine', other: 'dans {0} semaines' }, { '0': 'cette semaine', '1': 'la semaine prochaine', '-1': 'la semaine dernière' }],
+    month: ['il y a {0} mois', 'dans {0} mois', { '0': 'ce mois-ci', '1': 'le mois prochain', '-1': 'le mois dernier' }],
+    quarter: [{ one: 'il y a {0} trimestre', other: 'il y a {0} trimestres' }, { one: 'dans {0} trimestre', other: 'dans {0} trimestres' }, { '0': 'ce trimestre', '1': 'le trimestre prochain', '-1': 'le trimestre dernier' }],
+    year: [{ one: 'il y a {0} an', other: 'il y a {0} ans' }, { one: 'dans {0} an', other: 'dans {0} ans' }, { '0': 'cette année', '1': 'l’année prochaine', '-1': 'l’année dernière' }],
   },
   lists: {
     'conjunction long': [' et ', ', ', ' et '],

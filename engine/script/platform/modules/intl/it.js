@@ -80,46 +80,14 @@ module.exports = require('#intl/derive')(require('#intl/en'), {
     TWD: undefined,
   },
   relative: {
-    second: {
-      past: { one: '{0} secondo fa', other: '{0} secondi fa' },
-      future: { one: 'tra {0} secondo', other: 'tra {0} secondi' },
-      auto: { '0': 'ora' },
-    },
-    minute: {
-      past: { one: '{0} minuto fa', other: '{0} minuti fa' },
-      future: { one: 'tra {0} minuto', other: 'tra {0} minuti' },
-      auto: { '0': 'questo minuto' },
-    },
-    hour: {
-      past: { one: '{0} ora fa', other: '{0} ore fa' },
-      future: { one: 'tra {0} ora', other: 'tra {0} ore' },
-      auto: { '0': 'quest’ora' },
-    },
-    day: {
-      past: { one: '{0} giorno fa', other: '{0} giorni fa' },
-      future: { one: 'tra {0} giorno', other: 'tra {0} giorni' },
-      auto: { '0': 'oggi', '1': 'domani', '2': 'dopodomani', '-2': 'l’altro ieri', '-1': 'ieri' },
-    },
-    week: {
-      past: { one: '{0} settimana fa', other: '{0} settimane fa' },
-      future: { one: 'tra {0} settimana', other: 'tra {0} settimane' },
-      auto: { '0': 'questa settimana', '1': 'settimana prossima', '-1': 'settimana scorsa' },
-    },
-    month: {
-      past: { one: '{0} mese fa', other: '{0} mesi fa' },
-      future: { one: 'tra {0} mese', other: 'tra {0} mesi' },
-      auto: { '0': 'questo mese', '1': 'mese prossimo', '-1': 'mese scorso' },
-    },
-    quarter: {
-      past: { one: '{0} trimestre fa', other: '{0} trimestri fa' },
-      future: { one: 'tra {0} trimestre', other: 'tra {0} trimestri' },
-      auto: { '0': 'questo trimestre', '1': 'trimestre prossimo', '-1': 'trimestre scorso' },
-    },
-    year: {
-      past: { one: '{0} anno fa', other: '{0} anni fa' },
-      future: { one: 'tra {0} anno', other: 'tra {0} anni' },
-      auto: { '0': 'quest’anno', '1': 'anno prossimo', '-1': 'anno scorso' },
-    },
+    second: [{ one: '{0} secondo fa', other: '{0} secondi fa' }, { one: 'tra {0} secondo', other: 'tra {0} secondi' }, { '0': 'ora' }],
+    minute: [{ one: '{0} minuto fa', other: '{0} minuti fa' }, { one: 'tra {0} minuto', other: 'tra {0} minuti' }, { '0': 'questo minuto' }],
+    hour: [{ one: '{0} ora fa', other: '{0} ore fa' }, { one: 'tra {0} ora', other: 'tra {0} ore' }, { '0': 'quest’ora' }],
+    day: [{ one: '{0} giorno fa', other: '{0} giorni fa' }, { one: 'tra {0} giorno', other: 'tra {0} giorni' }, { '0': 'oggi', '1': 'domani', '2': 'dopodomani', '-2': 'l’altro ieri', '-1': 'ieri' }],
+    week: [{ one: '{0} settimana fa', other: '{0} settimane fa' }, { one: 'tra {0} settimana', other: 'tra {0} settimane' }, { '0': 'questa settimana', '1': 'settimana prossima', '-1': 'settimana scorsa' }],
+    month: [{ one: '{0} mese fa', other: '{0} mesi fa' }, { one: 'tra {0} mese', other: 'tra {0} mesi' }, { '0': 'questo mese', '1': 'mese prossimo', '-1': 'mese scorso' }],
+    quarter: [{ one: '{0} trimestre fa', other: '{0} trimestri fa' }, { one: 'tra {0} trimestre', other: 'tra {0} trimestri' }, { '0': 'questo trimestre', '1': 'trimestre prossimo', '-1': 'trimestre scorso' }],
+    year: [{ one: '{0} anno fa', other: '{0} anni fa' }, { one: 'tra {0} anno', other: 'tra {0} anni' }, { '0': 'quest’anno', '1': 'anno prossimo', '-1': 'anno scorso' }],
   },
   lists: {
     'conjunction long': [' e ', ', ', ' e '],

@@ -96,46 +96,14 @@ module.exports = require('#intl/derive')(require('#intl/en'), {
   zones: { utc: '協定世界時' },
   symbols: { JPY: '￥', CNY: '元' },
   relative: {
-    second: {
-      past: { other: '{0} 秒前', one: undefined },
-      future: { other: '{0} 秒後', one: undefined },
-      auto: { '0': '今' },
-    },
-    minute: {
-      past: { other: '{0} 分前', one: undefined },
-      future: { other: '{0} 分後', one: undefined },
-      auto: { '0': '1 分以内' },
-    },
-    hour: {
-      past: { other: '{0} 時間前', one: undefined },
-      future: { other: '{0} 時間後', one: undefined },
-      auto: { '0': '1 時間以内' },
-    },
-    day: {
-      past: { other: '{0} 日前', one: undefined },
-      future: { other: '{0} 日後', one: undefined },
-      auto: { '0': '今日', '1': '明日', '2': '明後日', '-2': '一昨日', '-1': '昨日' },
-    },
-    week: {
-      past: { other: '{0} 週間前', one: undefined },
-      future: { other: '{0} 週間後', one: undefined },
-      auto: { '0': '今週', '1': '来週', '-1': '先週' },
-    },
-    month: {
-      past: { other: '{0} か月前', one: undefined },
-      future: { other: '{0} か月後', one: undefined },
-      auto: { '0': '今月', '1': '来月', '-1': '先月' },
-    },
-    quarter: {
-      past: { other: '{0} 四半期前', one: undefined },
-      future: { other: '{0} 四半期後', one: undefined },
-      auto: { '0': '今四半期', '1': '翌四半期', '-1': '前四半期' },
-    },
-    year: {
-      past: { other: '{0} 年前', one: undefined },
-      future: { other: '{0} 年後', one: undefined },
-      auto: { '0': '今年', '1': '来年', '-1': '昨年' },
-    },
+    second: ['{0} 秒前', '{0} 秒後', { '0': '今' }],
+    minute: ['{0} 分前', '{0} 分後', { '0': '1 分以内' }],
+    hour: ['{0} 時間前', '{0} 時間後', { '0': '1 時間以内' }],
+    day: ['{0} 日前', '{0} 日後', { '0': '今日', '1': '明日', '2': '明後日', '-2': '一昨日', '-1': '昨日' }],
+    week: ['{0} 週間前', '{0} 週間後', { '0': '今週', '1': '来週', '-1': '先週' }],
+    month: ['{0} か月前', '{0} か月後', { '0': '今月', '1': '来月', '-1': '先月' }],
+    quarter: ['{0} 四半期前', '{0} 四半期後', { '0': '今四半期', '1': '翌四半期', '-1': '前四半期' }],
+    year: ['{0} 年前', '{0} 年後', { '0': '今年', '1': '来年', '-1': '昨年' }],
   },
   lists: {
     'conjunction long': ['、', '、', '、'],

@@ -72,46 +72,14 @@ module.exports = require('#intl/derive')(require('#intl/en'), {
   },
   symbols: { USD: 'US$', JPY: 'JP¥', AUD: 'AU$', THB: '฿' },
   relative: {
-    second: {
-      past: { one: 'há {0} segundo', other: 'há {0} segundos' },
-      future: { one: 'em {0} segundo', other: 'em {0} segundos' },
-      auto: { '0': 'agora' },
-    },
-    minute: {
-      past: { one: 'há {0} minuto', other: 'há {0} minutos' },
-      future: { one: 'em {0} minuto', other: 'em {0} minutos' },
-      auto: { '0': 'este minuto' },
-    },
-    hour: {
-      past: { one: 'há {0} hora', other: 'há {0} horas' },
-      future: { one: 'em {0} hora', other: 'em {0} horas' },
-      auto: { '0': 'esta hora' },
-    },
-    day: {
-      past: { one: 'há {0} dia', other: 'há {0} dias' },
-      future: { one: 'em {0} dia', other: 'em {0} dias' },
-      auto: { '0': 'hoje', '1': 'amanhã', '2': 'depois de amanhã', '-2': 'anteontem', '-1': 'ontem' },
-    },
-    week: {
-      past: { one: 'há {0} semana', other: 'há {0} semanas' },
-      future: { one: 'em {0} semana', other: 'em {0} semanas' },
-      auto: { '0': 'esta semana', '1': 'próxima semana', '-1': 'semana passada' },
-    },
-    month: {
-      past: { one: 'há {0} mês', other: 'há {0} meses' },
-      future: { one: 'em {0} mês', other: 'em {0} meses' },
-      auto: { '0': 'este mês', '1': 'próximo mês', '-1': 'mês passado' },
-    },
-    quarter: {
-      past: { one: 'há {0} trimestre', other: 'há {0} trimestres' },
-      future: { one: 'em {0} trimestre', other: 'em {0} trimestres' },
-      auto: { '0': 'este trimestre', '1': 'próximo trimestre', '-1': 'último trimestre' },
-    },
-    year: {
-      past: { one: 'há {0} ano', other: 'há {0} anos' },
-      future: { one: 'em {0} ano', other: 'em {0} anos' },
-      auto: { '0': 'este ano', '1': 'próximo ano', '-1': 'ano passado' },
-    },
+    second: [{ one: 'há {0} segundo', other: 'há {0} segundos' }, { one: 'em {0} segundo', other: 'em {0} segundos' }, { '0': 'agora' }],
+    minute: [{ one: 'há {0} minuto', other: 'há {0} minutos' }, { one: 'em {0} minuto', other: 'em {0} minutos' }, { '0': 'este minuto' }],
+    hour: [{ one: 'há {0} hora', other: 'há {0} horas' }, { one: 'em {0} hora', other: 'em {0} horas' }, { '0': 'esta hora' }],
+    day: [{ one: 'há {0} dia', other: 'há {0} dias' }, { one: 'em {0} dia', other: 'em {0} dias' }, { '0': 'hoje', '1': 'amanhã', '2': 'depois de amanhã', '-2': 'anteontem', '-1': 'ontem' }],
+    week: [{ one: 'há {0} semana', other: 'há {0} semanas' }, { one: 'em {0} semana', other: 'em {0} semanas' }, { '0': 'esta semana', '1': 'próxima semana', '-1': 'semana passada' }],
+    month: [{ one: 'há {0} mês', other: 'há {0} meses' }, { one: 'em {0} mês', other: 'em {0} meses' }, { '0': 'este mês', '1': 'próximo mês', '-1': 'mês passado' }],
+    quarter: [{ one: 'há {0} trimestre', other: 'há {0} trimestres' }, { one: 'em {0} trimestre', other: 'em {0} trimestres' }, { '0': 'este trimestre', '1': 'próximo trimestre', '-1': 'último trimestre' }],
+    year: [{ one: 'há {0} ano', other: 'há {0} anos' }, { one: 'em {0} ano', other: 'em {0} anos' }, { '0': 'este ano', '1': 'próximo ano', '-1': 'ano passado' }],
   },
   lists: {
     'conjunction long': [' e ', ', ', ' e '],

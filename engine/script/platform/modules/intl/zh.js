@@ -83,46 +83,14 @@ module.exports = require('#intl/derive')(require('#intl/en'), {
   zones: { utc: '协调世界时' },
   symbols: { USD: 'US$', JPY: 'JP¥', CNY: '¥', AUD: 'AU$' },
   relative: {
-    second: {
-      past: { other: '{0}秒钟前', one: undefined },
-      future: { other: '{0}秒钟后', one: undefined },
-      auto: { '0': '现在' },
-    },
-    minute: {
-      past: { other: '{0}分钟前', one: undefined },
-      future: { other: '{0}分钟后', one: undefined },
-      auto: { '0': '此刻' },
-    },
-    hour: {
-      past: { other: '{0}小时前', one: undefined },
-      future: { other: '{0}小时后', one: undefined },
-      auto: { '0': '这一时间 / 此时' },
-    },
-    day: {
-      past: { other: '{0}天前', one: undefined },
-      future: { other: '{0}天后', one: undefined },
-      auto: { '0': '今天', '1': '明天', '2': '后天', '-2': '前天', '-1': '昨天' },
-    },
-    week: {
-      past: { other: '{0}周前', one: undefined },
-      future: { other: '{0}周后', one: undefined },
-      auto: { '0': '本周', '1': '下周', '-1': '上周' },
-    },
-    month: {
-      past: { other: '{0}个月前', one: undefined },
-      future: { other: '{0}个月后', one: undefined },
-      auto: { '0': '本月', '1': '下个月', '-1': '上个月' },
-    },
-    quarter: {
-      past: { other: '{0}个季度前', one: undefined },
-      future: { other: '{0}个季度后', one: undefined },
-      auto: { '0': '本季度', '1': '下季度', '-1': '上季度' },
-    },
-    year: {
-      past: { other: '{0}年前', one: undefined },
-      future: { other: '{0}年后', one: undefined },
-      auto: { '0': '今年', '1': '明年', '-1': '去年' },
-    },
+    second: ['{0}秒钟前', '{0}秒钟后', { '0': '现在' }],
+    minute: ['{0}分钟前', '{0}分钟后', { '0': '此刻' }],
+    hour: ['{0}小时前', '{0}小时后', { '0': '这一时间 / 此时' }],
+    day: ['{0}天前', '{0}天后', { '0': '今天', '1': '明天', '2': '后天', '-2': '前天', '-1': '昨天' }],
+    week: ['{0}周前', '{0}周后', { '0': '本周', '1': '下周', '-1': '上周' }],
+    month: ['{0}个月前', '{0}个月后', { '0': '本月', '1': '下个月', '-1': '上个月' }],
+    quarter: ['{0}个季度前', '{0}个季度后', { '0': '本季度', '1': '下季度', '-1': '上季度' }],
+    year: ['{0}年前', '{0}年后', { '0': '今年', '1': '明年', '-1': '去年' }],
   },
   lists: {
     'conjunction long': ['和', '、', '和'],
