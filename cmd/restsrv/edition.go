@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strings"
 	"time"
 
 	"restsrv/builtin"
@@ -221,7 +220,7 @@ func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Op
 	plain := maps.Clone(options)
 	for name, value := range plain {
 		file, ok := value.(string)
-		if !ok || !strings.HasSuffix(file, ".js") && !strings.HasSuffix(file, ".mjs") {
+		if !ok || !deploy.IsScript(file) {
 			continue
 		}
 		converter, err := e.scripts.AddConverter(script.Service{

@@ -22,6 +22,9 @@ var laterBuiltins = []string{"meta", "workflows"}
 // extensions of scripts, in the order in which they are tried.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
+// IsScript reports whether a path is that of a script, by its extension.
+func IsScript(file string) bool { return slices.Contains(extensions, path.Ext(file)) }
+
 // module resolves the module of a service (decisions.md section 1): a builtin,
 // else a file in the application directory. It reports whether it could.
 func (l *loader) module(s *Service, e jsonfile.Object) bool {
@@ -83,7 +86,7 @@ func findScript(dir, file string) (script string, ok bool) {
 			return c, true
 		}
 	}
-	if slices.Contains(extensions, path.Ext(file)) {
+	if IsScript(file) {
 		return file, false
 	}
 	return file + extensions[0], false
