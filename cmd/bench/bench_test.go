@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -93,7 +94,7 @@ func TestRequests(t *testing.T) {
 func TestBulkIsHalfNew(t *testing.T) {
 	n := &counters{rows: 2000}
 	n.fresh.Store(2000)
-	body := records(oldBlock, newBlock)
+	body := records(bulkNew, oldBlock, newBlock)
 	var values [numbers]int
 	n.draw(body, &values)
 	body.fill(&values)
@@ -288,6 +289,41 @@ func TestParentOf(t *testing.T) {
 	for _, bad := range []string{"", "42 (a) S", "42 (a) S x 1"} {
 		if got, err := parentOf([]byte(bad)); err == nil {
 			t.Errorf("%q: got %d, expected an error", bad, got)
+		}
+	}
+}
+
+func TestDurableTable(t *testing.T) {
+	took := func(cpu time.Duration, n int) sample {
+		return sample{answered: n, cpu: cpu, rates: []float64{float64(n)}, latencies: []time.Duration{time.Millisecond}}
+	}
+	g := &program{name: "restsrv", dir: t.TempDir()}
+	trace := "7 fdatasync(4) = 0\n8 fdatasync(5 <unfinished ...>\n7 fsync(4)  = 0\n8 <... fdatasync resumed>) = 0\n7 +++ exited with 0 +++\n"
+	log := "level=DEBUG msg=statement sql=\"BEGIN IMMEDIATE\"\nlevel=DEBUG msg=statement sql=COMMIT\n"
+	for file, text := range map[string]string{g.traceFile(): trace, g.logFile(): log} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := g.flushes(); err != nil || n != 3 {
+		t.Errorf("%d flushes, %v; expected 3", n, err)
+	}
+	if n, err := g.commits(); err != nil || n != 1 {
+		t.Errorf("%d commits, %v; expected 1", n, err)
+	}
+	var out bytes.Buffer
+	printDurable(&out, []*durable{
+		{name: "few", connections: 16, pair: pair{left: took(time.Second, 10_000), right: took(time.Second, 8_000)}, answered: 70, flushed: 10},
+		{name: "many", connections: shareAt, pair: pair{left: took(time.Second, 10_000), right: took(time.Second, 9_500)}, answered: 79, flushed: 10},
+	}, "so counted")
+	got := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{
+		"| few | 100 | 125 | 1.25 | 1.1 | no | 7.0 | | | 10000 | 8000 |",
+		"| many | 100 | 105 | 1.05 | 1.1 | yes | 7.9 | 8 | no | 10000 | 9500 |",
+		"Flushes are so counted.",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the table lacks %q:\n%s", want, out.String())
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 )
 
 const (
+	footprintName = "start, memory and size" // what -only chooses it by
+
 	startups = 10 // starts whose median counts
 	settle   = 3 * time.Second
 	crowd    = 64 // connections under which memory is looked at
@@ -37,7 +39,7 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 		{"stripped binary"},
 	}
 	for _, g := range programs {
-		fmt.Fprintln(os.Stderr, "start, memory and size of", g.name)
+		fmt.Fprintln(os.Stderr, footprintName, "of", g.name)
 		start, err := medianStart(ctx, g)
 		if err != nil {
 			return nil, err

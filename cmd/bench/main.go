@@ -47,7 +47,7 @@ func main() {
 	flag.IntVar(&s.connections, "connections", 16, "keep-alive connections of a round")
 	flag.IntVar(&s.rows, "rows", 100_000, "rows in both databases before measuring")
 	flag.IntVar(&s.bulks, "bulks", 40, "bulk requests per round at most")
-	only := flag.String("only", "", "measure only scenarios whose name matches this regular `expression`")
+	only := flag.String("only", "", "measure only what has a name that matches this regular `expression`")
 	flag.StringVar(&s.restsrv, "restsrv", "", "measure this prebuilt `binary` instead of building one")
 	flag.BoolVar(&s.self, "self", false, "measure the floor against itself: what the ratios then differ from 1 is noise")
 	flag.BoolVar(&s.growth, "growth", false, "measure instead what changes from a thousand to a million objects")
@@ -86,8 +86,8 @@ func (s *settings) check(only string) error {
 	if s.rounds < 1 || s.connections < 1 || s.bulks < 1 || s.duration <= 0 {
 		return errors.New("-rounds, -connections, -bulks and -duration must be positive")
 	}
-	if s.rows < bulkSize || s.rows%bulkSize != 0 {
-		return fmt.Errorf("-rows must be a multiple of %d", bulkSize)
+	if s.rows < largeSize || s.rows%largeSize != 0 {
+		return fmt.Errorf("-rows must be a multiple of %d", largeSize)
 	}
 	return nil
 }
@@ -164,17 +164,45 @@ func compare(ctx context.Context, s *settings, db *database, o pairOf) error {
 	if err != nil {
 		return err
 	}
-	prints, err := footprints(ctx, s, o.dir, []*program{left, right})
-	if err != nil {
-		return err
+	var tables [][][]string
+	programs := []*program{left, right}
+	if s.only.MatchString(footprintName) {
+		t, err := footprints(ctx, s, o.dir, programs)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, t)
+	}
+	if s.only.MatchString(swellName) {
+		t, err := swells(ctx, programs)
+		if err != nil {
+			return err
+		}
+		tables = append(tables, t)
+	}
+	kept := durables(s)
+	if s.self || isPostgres(right.address) {
+		kept = nil
+	}
+	counted := ""
+	if len(kept) > 0 {
+		if counted, err = measureDurable(ctx, s, o.dir, right, kept); err != nil {
+			return err
+		}
 	}
 	fmt.Printf("%s%d rows, %d connections.\n\n", db.columns, s.rows, s.connections)
 	printRows(os.Stdout, rows, db.cpu != nil)
 	for _, n := range notes {
 		fmt.Println(n)
 	}
-	fmt.Println()
-	printTable(os.Stdout, prints)
+	for _, t := range tables {
+		fmt.Println()
+		printTable(os.Stdout, t)
+	}
+	if len(kept) > 0 {
+		fmt.Println()
+		printDurable(os.Stdout, kept, counted)
+	}
 	return nil
 }
 

@@ -18,7 +18,7 @@ const warmUp = 250 * time.Millisecond
 func measureAll(ctx context.Context, s *settings, left, right *program) (rows []row, notes []string, err error) {
 	for _, sc := range scenarios(authLine(), s.bulks) {
 		if s.only.MatchString(sc.name) && !(s.self && sc.own) {
-			if sc.limit > 0 {
+			if sc.limit > 0 && sc.write {
 				sc.must.ratio = right.db.bulk
 			}
 			rows = append(rows, row{scenario: sc})
@@ -29,7 +29,7 @@ func measureAll(ctx context.Context, s *settings, left, right *program) (rows []
 		modes = modes[:1]
 	}
 	for _, sync := range modes {
-		servers, err := startBoth(ctx, sync, left, right)
+		servers, err := startEach(ctx, []string{sync, sync}, left, right)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -94,19 +94,20 @@ func measure(ctx context.Context, s *settings, sc scenario, servers []*process) 
 		}
 		sides[1].ask = found
 	}
+	connections := cmp.Or(sc.connections, s.connections)
 	for i := range sides {
 		d := &sides[i]
 		if err := probe(ctx, d.server, d.ask, sc.items); err != nil {
 			return pair{problem: d.server.name + ": " + err.Error()}
 		}
-		warm := round{connections: s.connections, duration: cmp.Or(sc.warm, warmUp), limit: sc.limit}
+		warm := round{connections: connections, duration: cmp.Or(sc.warm, warmUp), limit: sc.limit}
 		if _, err := drive(ctx, d.server, d.ask, warm); err != nil {
 			return pair{problem: d.server.name + ": " + err.Error()}
 		}
 	}
 	for n := range 2 * s.rounds {
 		d := &sides[(n+n/2)%2] // 0 1 1 0 0 1 1 0
-		one, err := drive(ctx, d.server, d.ask, round{connections: s.connections, duration: s.duration, limit: sc.limit})
+		one, err := drive(ctx, d.server, d.ask, round{connections: connections, duration: s.duration, limit: sc.limit})
 		if err != nil {
 			return pair{problem: d.server.name + ": " + err.Error()}
 		}
@@ -115,10 +116,11 @@ func measure(ctx context.Context, s *settings, sc scenario, servers []*process) 
 	return pair{left: sides[0].total, right: sides[1].total}
 }
 
-func startBoth(ctx context.Context, sync string, programs ...*program) ([]*process, error) {
+// startEach starts programs, each with its synchronous mode.
+func startEach(ctx context.Context, sync []string, programs ...*program) ([]*process, error) {
 	var servers []*process
-	for _, g := range programs {
-		p, err := g.start(ctx, sync)
+	for i, g := range programs {
+		p, err := g.start(ctx, sync[i])
 		if err != nil {
 			stopAll(servers)
 			return nil, err

@@ -31,6 +31,7 @@ type program struct {
 	address string // of its database, as the floor takes it
 	classes bool   // it has the classes of entries
 	verbose bool   // its log names every statement
+	strace  string // the binary under which it runs, "" for none; see traceFile
 
 	// prepare gives accounts and rights to a server that has just made its
 	// database; nil without any.
@@ -64,6 +65,11 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	defer log.Close()
 	p := &process{program: g, addr: addr, gone: make(chan struct{})}
 	p.cmd = exec.Command(g.path, args...)
+	if g.strace != "" { // only what is traced is stopped for
+		watch := []string{"-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-o", g.traceFile(), g.path}
+		p.cmd = exec.Command(g.strace, append(watch, args...)...)
+	}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = g.dir, log, log
 	p.cmd.Env = env
 	for _, v := range os.Environ() {
@@ -114,13 +120,15 @@ func (p *process) await(ctx context.Context) error {
 	return fmt.Errorf("GET %s did not answer 200 within 30 s: %s", p.ready, last)
 }
 
-// stop asks the process to end and waits; after 15 s it is killed.
+// stop asks the process to end and waits; after 15 s it is killed. So is what it
+// runs under, which ends with it.
 func (p *process) stop() {
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	group := -p.cmd.Process.Pid
+	syscall.Kill(group, syscall.SIGTERM)
 	select {
 	case <-p.gone:
 	case <-time.After(15 * time.Second):
-		p.cmd.Process.Kill()
+		syscall.Kill(group, syscall.SIGKILL)
 		<-p.gone
 	}
 }
@@ -187,6 +195,9 @@ func (p *process) proc(file string) string {
 }
 
 func (g *program) logFile() string { return filepath.Join(g.dir, g.name+".log") }
+
+// traceFile has a line for every flush of a program that strace watches.
+func (g *program) traceFile() string { return filepath.Join(g.dir, g.name+".strace") }
 
 // logTail is the end of what the program last printed.
 func (g *program) logTail() string {

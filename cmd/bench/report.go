@@ -92,7 +92,7 @@ func (p *pair) compare(must target) (got, wanted, held string) {
 		return fmt.Sprintf("%+.1f µs", float64(right-left)/1e3), wanted, yesNo(right-left <= must.extra)
 	}
 	if must.ratio > 0 {
-		wanted = fmt.Sprintf("%.1f", must.ratio)
+		wanted = strings.TrimSuffix(fmt.Sprintf("%.2f", must.ratio), "0")
 	}
 	if left == 0 || right == 0 {
 		return "-", wanted, "-"

@@ -11,8 +11,8 @@ import (
 type number int
 
 // The numbers of one sending: a seeded row, a seeded group, a count that rises
-// with every sending, the first of bulkNew consecutive seeded rows with its
-// group, and the first of bulkNew rows that do not exist yet with its group.
+// with every sending, the first of a block of consecutive seeded rows with its
+// group, and the first of a block of rows that do not exist yet with its group.
 const (
 	anyRow number = iota
 	anyGroup
@@ -29,14 +29,14 @@ const (
 const digits = 12
 
 // groupSize is how many consecutive rows share a value of the indexed
-// attribute. It divides bulkNew.
+// attribute. It divides every block.
 const groupSize = 100
 
 // template is a request with places for numbers. The zero value is empty.
 type template struct {
-	raw    []byte
-	slots  []slot
-	blocks bool // a slot wants oldBlock or newBlock
+	raw   []byte
+	slots []slot
+	block int // rows of a block, when a slot wants oldBlock or newBlock
 }
 
 type slot struct {
@@ -54,7 +54,6 @@ func (t *template) text(s string) *template {
 // number appends a place for a number, to which plus is added.
 func (t *template) number(n number, plus int) *template {
 	t.slots = append(t.slots, slot{at: len(t.raw), what: n, plus: plus})
-	t.blocks = t.blocks || n == oldBlock || n == newBlock
 	t.raw = append(t.raw, bytes.Repeat([]byte{'0'}, digits)...)
 	return t
 }
@@ -66,7 +65,7 @@ func (t *template) join(o *template) *template {
 		t.slots = append(t.slots, s)
 	}
 	t.raw = append(t.raw, o.raw...)
-	t.blocks = t.blocks || o.blocks
+	t.block = max(t.block, o.block)
 	return t
 }
 
@@ -83,7 +82,7 @@ func ask(method string, path *template, header string, body *template) *template
 
 // copy is a template of its own bytes, for one connection to fill.
 func (t *template) copy() *template {
-	return &template{raw: bytes.Clone(t.raw), slots: t.slots, blocks: t.blocks}
+	return &template{raw: bytes.Clone(t.raw), slots: t.slots, block: t.block}
 }
 
 // fill writes the numbers of one sending.
@@ -106,10 +105,10 @@ type counters struct {
 
 // draw returns the numbers of the next sending of t.
 func (c *counters) draw(t *template, values *[numbers]int) {
-	if t.blocks {
-		values[newBlock] = int(c.fresh.Add(bulkNew)) - bulkNew
+	if n := t.block; n > 0 {
+		values[newBlock] = int(c.fresh.Add(int64(n))) - n
 		values[newGroup] = values[newBlock] / groupSize
-		values[oldBlock] = rand.IntN(c.rows/bulkNew) * bulkNew
+		values[oldBlock] = rand.IntN(c.rows/n) * n
 		values[oldGroup] = values[oldBlock] / groupSize
 	}
 	values[serial] = int(c.serial.Add(1))

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// The shape of a bulk save: half of the records exist.
+// The shape of a bulk save, half of whose records exist, and of a large one.
 const (
-	bulkSize = 1000
-	bulkNew  = bulkSize / 2
+	bulkSize  = 1000
+	bulkNew   = bulkSize / 2
+	largeSize = 10_000
 )
 
 // The attributes of a record, of a length that titles and remarks have.
@@ -44,6 +45,8 @@ type scenario struct {
 	warm  time.Duration // driven so long before it counts, 0 for warmUp
 	count bool          // its SQL statements are counted as well
 
+	connections int // that drive it, 0 for as many as were asked for
+
 	// find makes right when that depends on what the server has; nil otherwise.
 	find func(ctx context.Context, p *process) (*template, error)
 }
@@ -55,6 +58,9 @@ func item(service string) *template {
 }
 func group(s string) *template  { return path(s+"group="+groupPrefix).number(anyGroup, 0) }
 func get(p *template) *template { return ask("GET", p, "", nil) }
+func patchOne() *template {
+	return ask("PATCH", item("crud"), "", new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`))
+}
 
 // scenarios lists what is measured, in the order of the table. The bulk comes
 // last, because it makes the tables grow. auth is the header line of an account.
@@ -62,10 +68,9 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	both := func(name string, ratio float64, t *template, items int) scenario {
 		return scenario{name: name, must: target{ratio: ratio}, left: t, right: t, items: items}
 	}
-	patch := both("PATCH one, re-read answer", 1.4, ask("PATCH", item("crud"), "",
-		new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`)), 0)
+	patch := both("PATCH one, re-read answer", 1.4, patchOne(), 0)
 	patch.write = true
-	bulk := both("bulk of 1000, half new", 1.5, ask("POST", path("acceptor"), auth, records(oldBlock, newBlock)), bulkSize)
+	bulk := both("bulk of 1000, half new", 1.5, ask("POST", path("acceptor"), auth, records(bulkNew, oldBlock, newBlock)), bulkSize)
 	bulk.write, bulk.limit = true, bulkLimit
 	one := both("GET one", 1.5, get(item("crud")), 0)
 	one.warm = 2 * time.Second // until most pages of the table are in the caches
@@ -81,7 +86,14 @@ func scenarios(auth string, bulkLimit int) []scenario {
 			left: get(item("crud")), right: ask("GET", item("signed"), auth, nil)},
 	}
 	all = slices.Concat(all, scriptScenarios(), ownScenarios(), accessScenarios(auth))
-	return append(all, patch, bulk)
+	return append(all, patch, bulk, large("updates", auth, oldBlock), large("new", auth, newBlock))
+}
+
+// large is a save of so many records that memory matters (memory.go), all of
+// which exist, or none.
+func large(which, auth string, block number) scenario {
+	t := ask("POST", path("acceptor"), auth, records(largeSize, block))
+	return scenario{name: "acceptor of 10,000, " + which, must: target{ratio: 1.5}, left: t, right: t, items: largeSize, limit: 4, connections: 1}
 }
 
 // ownScenarios compare restsrv with itself: the floor has nothing like them.
@@ -105,12 +117,13 @@ func ownScenarios() []scenario {
 	}
 }
 
-// records is the body of a bulk save: bulkNew records from each of two blocks.
-func records(blocks ...number) *template {
+// records is the body of a bulk save: so many records from each block.
+func records(size int, blocks ...number) *template {
 	t := new(template).text("[")
+	t.block = size
 	group := map[number]number{oldBlock: oldGroup, newBlock: newGroup}
 	for i, block := range blocks {
-		for j := range bulkNew {
+		for j := range size {
 			if i+j > 0 {
 				t.text(",")
 			}

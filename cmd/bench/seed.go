@@ -72,7 +72,7 @@ func seed(ctx context.Context, p *process, progress func(done int)) error {
 			return err
 		}
 	}
-	t := ask("POST", path("acceptor"), authLine(), records(newBlock))
+	t := ask("POST", path("acceptor"), authLine(), records(bulkNew, newBlock))
 	for done := 0; done < p.numbers.rows; done += bulkNew {
 		if err := save(t); err != nil {
 			return err
