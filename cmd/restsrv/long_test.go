@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"sort"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -18,62 +16,6 @@ const batchApp = `{
     "crud": {"module": "builtin/crud", "options": {"dataRepo": "ion://dataRepo"}},
     "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}}}}}}
 }`
-
-// TestCrash kills the server in the middle of concurrent acceptor requests, 20
-// times. After each restart every answered batch must be complete and no other
-// batch partly there.
-func TestCrash(t *testing.T) {
-	long(t)
-	const kills, writers, size = 20, 8, 50
-	dir := application(t, map[string]string{"deploy.json": batchApp})
-	var mu sync.Mutex
-	answered := map[string]bool{} // batch: false when sent, true when answered 200
-	for round := range kills {
-		p := start(t, dir)
-		var wg sync.WaitGroup
-		for w := range writers {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				for n := 0; ; n++ {
-					batch := fmt.Sprintf("%d-%d-%d", round, w, n)
-					mu.Lock()
-					answered[batch] = false
-					mu.Unlock()
-					status, _, err := p.request("POST", "/rest/acceptor", "application/json", records(batch, size))
-					if err != nil {
-						return // killed
-					}
-					if status == 200 {
-						mu.Lock()
-						answered[batch] = true
-						mu.Unlock()
-					}
-				}
-			}()
-		}
-		time.Sleep(time.Duration(100+rand.IntN(400)) * time.Millisecond)
-		p.kill()
-		wg.Wait()
-	}
-	p := start(t, dir)
-	complete, absent := 0, 0
-	for batch, ok := range answered {
-		_, body, err := p.request("GET", "/rest/crud/part@crash?_count=1000&batch="+batch, "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch n := strings.Count(body, `"_id"`); {
-		case n == size:
-			complete++
-		case n == 0 && !ok:
-			absent++
-		default:
-			t.Errorf("batch %s, answered %v, has %d of %d records", batch, ok, n, size)
-		}
-	}
-	t.Logf("%d kills, %d batches of %d sent: %d complete, %d wholly absent and never answered", kills, len(answered), size, complete, absent)
-}
 
 func records(batch string, n int) string {
 	var b strings.Builder

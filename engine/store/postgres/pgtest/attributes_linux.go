@@ -1,8 +1,54 @@
 package pgtest
 
-import "syscall"
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
 
 // attributes has the system end a child when this process is gone.
 func attributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGQUIT}
+}
+
+// killAll kills a process and its children, none of which learns of the death of
+// another, and waits until the children are gone.
+func killAll(p *os.Process) {
+	_ = p.Signal(syscall.SIGSTOP) // from now on it makes no more of them
+	children := childrenOf(p.Pid)
+	for _, pid := range append(children, p.Pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	for _, pid := range children {
+		for parent, state := parentOf(pid); parent != 0 && state != 'Z'; parent, state = parentOf(pid) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func childrenOf(parent int) (children []int) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range all {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
+			if of, _ := parentOf(pid); of == parent {
+				children = append(children, pid)
+			}
+		}
+	}
+	return children
+}
+
+// parentOf is the parent of a process and its state; 0 when it is gone.
+func parentOf(pid int) (parent int, state byte) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, 0
+	}
+	_, rest, _ := bytes.Cut(stat, []byte(") ")) // behind the name of the program
+	_, _ = fmt.Sscanf(string(rest), "%c %d", &state, &parent)
+	return parent, state
 }

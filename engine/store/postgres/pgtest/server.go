@@ -205,8 +205,15 @@ func (s *Server) await() error {
 // are closed, what is not committed is undone.
 func (s *Server) Stop() { s.signal(syscall.SIGINT) }
 
-// Kill ends the server as a crash does.
-func (s *Server) Kill() { s.signal(syscall.SIGQUIT) }
+// Kill ends all processes of the server at once, as a power cut would.
+func (s *Server) Kill() {
+	if s.process == nil {
+		return
+	}
+	killAll(s.process)
+	<-s.running
+	s.process = nil
+}
 
 func (s *Server) signal(sig os.Signal) {
 	if s.process == nil {
@@ -219,6 +226,6 @@ func (s *Server) signal(sig os.Signal) {
 
 // Remove ends the server and removes its folder.
 func (s *Server) Remove() {
-	s.Kill()
+	s.signal(syscall.SIGQUIT)
 	_ = os.RemoveAll(s.dir)
 }

@@ -1,0 +1,268 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// TestCrash kills the server again and again while writers send it everything
+// that changes something, and on PostgreSQL all processes of the database, too.
+// After each kill the whole database is compared with what the writers know: an
+// answered write is there, one that was not answered is there as a whole or not
+// at all, and nothing leads nowhere. RESTSRV_LONG=1 kills fifty times.
+func TestCrash(t *testing.T) {
+	kills := 2
+	if os.Getenv("RESTSRV_LONG") != "" {
+		kills = 50
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		c := newCrash(t)
+		for range kills {
+			c.round(c.killServer, c.startServer)
+		}
+		c.end()
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		database := pgtest.NewServer(t)
+		c := newCrash(t, "-db", database.URL)
+		for range kills {
+			c.round(c.killServer, c.startServer)
+			c.round(database.Kill, func() {
+				if err := database.Start(); err != nil {
+					c.Fatal(err)
+				}
+			})
+		}
+		c.end()
+	})
+}
+
+// crash is an application under a load that kills end.
+type crash struct {
+	*testing.T
+	dir     string
+	args    []string // of every command
+	server  *process
+	token   string
+	client  *http.Client
+	writers []*writer
+	kills   int
+	down    atomic.Bool // the server was killed: connections may break
+}
+
+const crashWriters = 8
+
+func newCrash(t *testing.T, args ...string) *crash {
+	transport := &http.Transport{MaxIdleConnsPerHost: crashWriters}
+	t.Cleanup(transport.CloseIdleConnections)
+	c := &crash{T: t, dir: application(t, map[string]string{"deploy.json": crashApp}), args: args,
+		client: &http.Client{Transport: transport, Timeout: 15 * time.Second}}
+	for i := range crashWriters {
+		w := newWriter(fmt.Sprintf("w%d", i), rand.Uint64())
+		w.get = c.get
+		c.writers = append(c.writers, w)
+	}
+	// The first starts do not come far: the database is made by bits.
+	for i := range 5 {
+		c.killStart(time.Duration(10*i) * time.Millisecond)
+	}
+	c.startServer()
+	status, token, err := c.server.request("GET", "/rest/token", "", "")
+	if err != nil || status != 200 {
+		t.Fatal(status, token, err)
+	}
+	c.token = token
+	return c
+}
+
+func (c *crash) startServer() {
+	c.server = start(c.T, c.dir, c.args...)
+	c.down.Store(false)
+}
+
+// killStart starts a server and kills it after a while.
+func (c *crash) killStart(after time.Duration) {
+	p := launch(c.T, c.dir, c.args...)
+	time.Sleep(after)
+	p.kill()
+}
+
+// killServer kills the server, and sometimes the next one before it serves.
+func (c *crash) killServer() {
+	c.down.Store(true)
+	c.server.kill()
+	if rand.IntN(4) == 0 {
+		c.killStart(time.Duration(rand.IntN(40)) * time.Millisecond)
+	}
+}
+
+// round lets the writers write until something is killed, and looks what is
+// there when it is up again.
+func (c *crash) round(kill, start func()) {
+	var writing sync.WaitGroup
+	for _, w := range c.writers {
+		writing.Go(func() { c.load(w) })
+	}
+	time.Sleep(time.Duration(50+rand.IntN(300)) * time.Millisecond)
+	kill()
+	writing.Wait()
+	c.kills++
+	start()
+	c.check()
+}
+
+// load sends the writes of one writer up to the first that fails.
+func (c *crash) load(w *writer) {
+	for {
+		x, kind := w.next()
+		w.pending = x
+		status, answer, err := c.send(x.method, x.path, x.contentType, x.body)
+		switch {
+		case status == 200: // what follows the head of the answer may be cut off
+			w.pending = nil
+			w.done(x)
+			w.answered++
+			w.counts[kind]++
+			continue
+		case status == 0 && c.down.Load() && !timeout(err):
+		case status == 503 && !c.down.Load() && strings.HasPrefix(answer, "Retry-After: "):
+		default:
+			c.Errorf("%s %s %.300s was answered %d %.300s, %v", x.method, x.path, x.body, status, answer, err)
+		}
+		return
+	}
+}
+
+func timeout(err error) bool {
+	var e net.Error
+	return errors.As(err, &e) && e.Timeout()
+}
+
+// send sends a request. A status of 0 says that there was no answer. The text
+// of one that may be tried again begins with when.
+func (c *crash) send(method, path, contentType, body string) (status int, text string, err error) {
+	r, err := http.NewRequest(method, c.server.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header.Set("auth-token", c.token)
+	if contentType != "" {
+		r.Header.Set("Content-Type", contentType)
+	}
+	resp, err := c.client.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if after := resp.Header.Get("Retry-After"); after != "" {
+		return resp.StatusCode, "Retry-After: " + after + "\n" + string(b), err
+	}
+	return resp.StatusCode, string(b), err
+}
+
+func (c *crash) get(path string) (string, bool) {
+	status, body, err := c.send("GET", path, "", "")
+	if status != 200 && status != 503 && !c.down.Load() {
+		c.Errorf("GET %s was answered %d %.300s, %v", path, status, body, err)
+	}
+	return body, status == 200 && err == nil
+}
+
+// check compares an export with what the writers know.
+func (c *crash) check() {
+	c.Helper()
+	file := filepath.Join(c.dir, "all.ndjson")
+	mustRun(c.T, c.command("export", "-files", "-o", file)...)
+	f, err := os.Open(file)
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer f.Close()
+	found := readArchive(f)
+	faults := found.faults
+	for _, w := range c.writers {
+		faults = append(faults, w.check(found.items)...)
+	}
+	if len(faults) > 0 {
+		c.Fatalf("after %d kills, %d faults:\n%s", c.kills, len(faults), strings.Join(faults[:min(len(faults), 20)], "\n"))
+	}
+}
+
+// command are the arguments of a command for the application.
+func (c *crash) command(name string, args ...string) []string {
+	return slices.Concat([]string{name, "-config", filepath.Join(c.dir, "deploy.json")}, c.args, args)
+}
+
+// end looks for what only shows in the end: contents that nothing holds are the
+// only remains, all is there without them, and SQLite finds its file sound.
+func (c *crash) end() {
+	c.age(2 * time.Hour)
+	remains := mustRun(c.T, c.command("files", "-remove")...)
+	if strings.Contains(remains, "entry") {
+		c.Errorf("rows of files that are gone:\n%s", remains)
+	}
+	c.check()
+	if len(c.args) == 0 {
+		c.integrity()
+	}
+	kinds, answered, whole, none := make([]int, len(operations)), 0, 0, 0
+	for _, w := range c.writers {
+		answered, whole, none = answered+w.answered, whole+w.whole, none+w.none
+		for i, n := range w.counts {
+			kinds[i] += n
+		}
+	}
+	var mix []string
+	for i, n := range kinds {
+		if mix = append(mix, fmt.Sprintf("%s %d", operations[i].name, n)); n == 0 && c.kills >= 50 {
+			c.Errorf("no %s was answered: the load is not mixed", operations[i].name)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(remains), "\n")
+	c.Logf("%d kills; %d writes answered, all of them there; %d not answered: %d there as a whole, %d not at all", c.kills, answered, whole+none, whole, none)
+	c.Logf("answered: %s; %s", strings.Join(mix, ", "), lines[len(lines)-1])
+}
+
+// age makes all that is in the file storage older.
+func (c *crash) age(by time.Duration) {
+	old := time.Now().Add(-by)
+	err := filepath.WalkDir(filepath.Join(c.dir, "files"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, old, old)
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+}
+
+func (c *crash) integrity() {
+	db, err := sql.Open("sqlite", filepath.Join(c.dir, "restsrv.db"))
+	if err != nil {
+		c.Fatal(err)
+	}
+	defer db.Close()
+	var result string
+	if err := db.QueryRow("PRAGMA integrity_check").Scan(&result); err != nil || result != "ok" {
+		c.Errorf("integrity_check: %s, %v", result, err)
+	}
+}
