@@ -13,7 +13,7 @@ import (
 // a browser that signed in reads /registry-ajax-api/rest/echo-token.
 func TestRealApplicationGateway(t *testing.T) {
 	t.Parallel()
-	dir := realOverlay(t)
+	dir := realOverlay(t, "transcripts", "real")
 	mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), dir)
 	p := start(t, dir)
 	defer p.kill()

@@ -36,7 +36,7 @@ func TestRealApplicationAccess(t *testing.T) {
 }
 
 func realAccess(t *testing.T, db string) string {
-	dir := realOverlay(t)
+	dir := realOverlay(t, "transcripts", "real")
 	s := &realServer{t: t, dir: dir, db: db, client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir)
 	s.process = start(t, dir, "-db", db)
@@ -270,7 +270,7 @@ func TestRealApplicationWarnings(t *testing.T) {
 	for _, service := range []string{"simple", "echo-pwd", "echo-errtype", "echo-oauth", "echo-token", "echo", "string-list"} {
 		lacking = append(lacking, "script cannot be loaded; the service answers 503\" service="+service+" ")
 	}
-	for dir, want := range map[string][]string{realApplication(t): lacking, realOverlay(t): always} {
+	for dir, want := range map[string][]string{realApplication(t): lacking, realOverlay(t, "transcripts", "real"): always} {
 		db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
 		mustRun(t, "import", "-config", filepath.Join(dir, "deploy.json"), "-db", db, dir)
 		p := start(t, dir, "-db", db)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -15,36 +16,63 @@ import (
 )
 
 // realOverlay is a copy of the real application with what its repository lacks,
-// from testdata/real: our own scripts of its services, values of placeholders,
-// and services on the secured repository beside its own, which are on the other.
-func realOverlay(t *testing.T) string {
+// from folders of testdata: our own scripts of its services, values of
+// placeholders, and services on the secured repository beside its own, which are
+// on the other. Later folders replace files of earlier ones.
+func realOverlay(t *testing.T, folders ...string) string {
 	t.Helper()
-	app, dir := realApplication(t), t.TempDir()
+	dir := t.TempDir()
 	check := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, part := range []string{"acl", "meta", "data"} {
-		check(os.CopyFS(filepath.Join(dir, part), os.DirFS(filepath.Join(app, part))))
-	}
-	check(os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "real"))))
 	read := func(file string) (v map[string]any) {
 		data, err := os.ReadFile(file)
 		check(err)
 		check(json.Unmarshal(data, &v))
 		return v
 	}
+	app := realApplication(t)
+	lay(t, app, dir)
 	deployed := read(filepath.Join(app, "deploy.json"))
 	services := deployed["modules"].(map[string]any)["rest"].(map[string]any)["globals"].(map[string]any)
-	for part, added := range read(filepath.Join(dir, "services.json")) {
-		maps.Copy(services[part].(map[string]any), added.(map[string]any))
+	for _, folder := range folders {
+		lay(t, filepath.Join("testdata", folder), dir)
+		for part, added := range read(filepath.Join(dir, "services.json")) {
+			maps.Copy(services[part].(map[string]any), added.(map[string]any))
+		}
 	}
 	text, err := json.MarshalIndent(deployed, "", "  ")
 	check(err)
 	check(os.WriteFile(filepath.Join(dir, "deploy.json"), text, 0o600))
 	return dir
+}
+
+// lay copies the files of one folder over those of another.
+func lay(t *testing.T, from, to string) {
+	t.Helper()
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return os.MkdirAll(filepath.Join(to, name), 0o700)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, name), data, 0o600)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // actor is an account of the application, with what it has got so far.

@@ -1,0 +1,321 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// What is another one each time, and how the record and we write it: ids that
+// were generated while it was recorded, ids of files, times of that day, and
+// tokens, which the record shortens.
+var passing = []struct{ theirs, ours string }{
+	{`[0-9a-f]{8}-[0-9a-f]{4}-11f1-[0-9a-f]{4}-[0-9a-f]{12}`, `[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`},
+	{`\bcm[0-9a-z]{23}\b`, `\b[a-z2-7]{26}\b`},
+	{`\b2026-11-\d\dT[\d:.]+Z`, `\b20(?:2[6-9]|[3-9]\d)-\d\d-\d\dT[\d:.]+Z`},
+	{`<[0-9a-f]{6}…>`, `\b[0-9a-f]{40}\b`},
+}
+
+var passingOurs, passingTheirs = anyOf(func(i int) string { return passing[i].ours }), anyOf(func(i int) string { return passing[i].theirs })
+
+func anyOf(pattern func(i int) string) *regexp.Regexp {
+	var all []string
+	for i := range passing {
+		all = append(all, "("+pattern(i)+")")
+	}
+	return regexp.MustCompile(strings.Join(all, "|"))
+}
+
+// masked writes a text of ours without what is another one each time.
+func masked(s string) string {
+	return passingOurs.ReplaceAllString(oursAlone.ReplaceAllString(s, "${1}…"), "…")
+}
+
+// oursAlone are ids of requests and of tokens, which the ancestor does not tell.
+var oursAlone = regexp.MustCompile(`("requestId":")[^"]*|(\b)[0-9a-f]{16}\b`)
+
+// counterparts are what a text of the record that is another one each time is in ours.
+type counterparts map[string]string
+
+// same reports whether a text of ours is the recorded one. What is another one
+// each time may be anything of its kind first, and the same afterwards; … is
+// what the record leaves out. With prefix more may follow.
+func (k counterparts) same(theirs, ours string, prefix bool) bool {
+	var pattern strings.Builder
+	var names []string
+	at := 0
+	literally := func(s string) {
+		pattern.WriteString(leftOut.ReplaceAllString(regexp.QuoteMeta(s), `(?s:.*)`))
+	}
+	for _, m := range passingTheirs.FindAllStringSubmatchIndex(theirs, -1) {
+		literally(theirs[at:m[0]])
+		kind := 0
+		for m[2+2*kind] < 0 {
+			kind++
+		}
+		pattern.WriteString("(" + passing[kind].ours + ")")
+		names, at = append(names, theirs[m[0]:m[1]]), m[1]
+	}
+	literally(theirs[at:])
+	end := "$"
+	if prefix {
+		end = ""
+	}
+	found := regexp.MustCompile("^" + pattern.String() + end).FindStringSubmatch(ours)
+	if found == nil {
+		return false
+	}
+	for i, name := range names {
+		if k[name] == "" {
+			k[name] = found[i+1]
+		}
+		if k[name] != found[i+1] {
+			return false
+		}
+	}
+	return true
+}
+
+var leftOut = regexp.MustCompile(` ?… ?`)
+
+// replied is what came back.
+type replied struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// problem is the code of problem+json, "" for other answers.
+func (r replied) problem() string {
+	var p struct{ Code string }
+	if r.header.Get("Content-Type") == "application/problem+json" {
+		_ = json.Unmarshal([]byte(r.body), &p) // no code is a finding
+	}
+	return p.Code
+}
+
+// brief says in a few words what a body is.
+func (r replied) brief() string {
+	var any json.RawMessage
+	switch {
+	case r.problem() != "":
+		return "problem " + r.problem()
+	case r.body == "":
+		return "nothing"
+	case len(r.body) > 60 && json.Unmarshal([]byte(r.body), &any) == nil:
+		return "JSON"
+	}
+	return quoted(masked(r.body))
+}
+
+// whole pins an answer: status, type and body, a long one by its checksum.
+func (r replied) whole() string {
+	body := masked(r.body)
+	if len(body) > 400 {
+		body = fmt.Sprintf("%d bytes, sha256 %.8x", len(body), sha256.Sum256([]byte(body)))
+	}
+	return strings.TrimRight(fmt.Sprintf("%d %s %s", r.status, typeOf(r.header.Get("Content-Type")), strings.ReplaceAll(body, "\n", `\n`)), " ")
+}
+
+func typeOf(contentType string) string {
+	if contentType == "" {
+		return "(no type)"
+	}
+	return contentType
+}
+
+func quoted(s string) string {
+	if len(s) > 60 {
+		s = strings.ToValidUTF8(s[:60], "") + "…"
+	}
+	return fmt.Sprintf("%q", s)
+}
+
+// compared are the headers that are compared beside the type where the record
+// has them. Of ETag only that it is there: the record leaves out most.
+var compared = []string{"allow", "location"}
+
+// differences lists how an answer differs from the recorded one, one line each,
+// sorted: what differs, what was recorded -> what came.
+func (k counterparts) differences(e *recorded, r replied) []string {
+	found := map[string]bool{}
+	tell := func(format string, args ...any) { found[fmt.Sprintf(format, args...)] = true }
+	if r.status != e.status {
+		tell("%s", strings.TrimSpace(fmt.Sprintf("status: %d -> %d %s", e.status, r.status, r.problem())))
+	}
+	if theirs, ours := typeOf(e.answered["content-type"]), typeOf(r.header.Get("Content-Type")); theirs != ours && !e.broken {
+		tell("type: %s -> %s", theirs, ours)
+	}
+	for _, name := range compared {
+		if theirs, ours := e.answered[name], r.header.Get(name); theirs != "" && !k.same(theirs, ours, false) {
+			tell("%s: %s -> %s", name, theirs, cmp.Or(masked(ours), "none"))
+		}
+	}
+	if e.status == http.StatusOK && r.status == http.StatusOK && e.want != "" && r.header.Get("ETag") == "" {
+		tell("etag: weak -> none")
+	}
+	switch {
+	case k.same(e.want, r.body, e.total > 0):
+		if e.total > 0 && !passingTheirs.MatchString(e.want) && len(r.body) != e.total {
+			tell("length: %d -> %d", e.total, len(r.body))
+		}
+	case e.method == http.MethodHead && r.body == "":
+	default:
+		theirs, one := decode(e.want)
+		ours, two := decode(r.body)
+		if !one || !two || r.problem() != "" {
+			tell("body: %s -> %s", replied{body: e.want}.brief(), r.brief())
+			break
+		}
+		k.compare("", theirs, ours, tell)
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// decode reads JSON that may be cut short: a member that is not there as a whole
+// is left out, and its objects have the member unread.
+func decode(s string) (v any, ok bool) {
+	if !strings.HasPrefix(s, "{") && !strings.HasPrefix(s, "[") {
+		return nil, false
+	}
+	d := json.NewDecoder(strings.NewReader(s))
+	d.UseNumber()
+	v, err := decodeNext(d)
+	return v, err == nil || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// unread marks objects and lists that were cut.
+type unread struct{}
+
+func decodeNext(d *json.Decoder) (any, error) {
+	token, err := d.Token()
+	if err != nil {
+		return unread{}, err
+	}
+	switch token {
+	case json.Delim('['):
+		list := []any{}
+		for d.More() {
+			v, err := decodeNext(d)
+			if err != nil {
+				return append(list, v), err
+			}
+			list = append(list, v)
+		}
+		_, err = d.Token()
+		return list, err
+	case json.Delim('{'):
+		object := map[string]any{}
+		for d.More() {
+			name, err := d.Token()
+			if err != nil {
+				object[""] = unread{}
+				return object, err
+			}
+			v, err := decodeNext(d)
+			object[name.(string)] = v
+			if err != nil {
+				object[""] = unread{}
+				return object, err
+			}
+		}
+		_, err = d.Token()
+		if err != nil {
+			object[""] = unread{}
+		}
+		return object, err
+	}
+	return token, nil
+}
+
+// compare tells how two decoded values differ, by the path to them.
+func (k counterparts) compare(path string, theirs, ours any, tell func(string, ...any)) {
+	switch t := theirs.(type) {
+	case unread:
+		return
+	case map[string]any:
+		if o, ok := ours.(map[string]any); ok {
+			k.compareObjects(path, t, o, tell)
+			return
+		}
+	case []any:
+		if o, ok := ours.([]any); ok {
+			cut := len(t) > 0 && t[len(t)-1] == unread{}
+			if len(t) != len(o) && !(cut && len(o) >= len(t)-1) {
+				tell("%s[]: %d elements -> %d", path, len(t), len(o))
+				return
+			}
+			for i := range min(len(t), len(o)) {
+				k.compare(path+"[]", t[i], o[i], tell)
+			}
+			return
+		}
+	case string:
+		if o, ok := ours.(string); ok && k.same(t, o, false) {
+			return
+		}
+	default:
+		if t == ours {
+			return
+		}
+	}
+	tell("%s: %s -> %s", path, scalar(theirs), scalar(ours))
+}
+
+func (k counterparts) compareObjects(path string, theirs, ours map[string]any, tell func(string, ...any)) {
+	for name, v := range theirs {
+		if o, there := ours[name]; there {
+			k.compare(path+"."+name, v, o, tell)
+		} else if name != "" {
+			tell("%s.%s: %s -> absent", path, name, kind(v))
+		}
+	}
+	if _, cut := theirs[""]; cut {
+		return
+	}
+	for name, v := range ours {
+		if _, there := theirs[name]; !there {
+			tell("%s.%s: absent -> %s", path, name, kind(v))
+		}
+	}
+}
+
+// kind is what sort of value it is.
+func kind(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "text"
+	case map[string]any:
+		return "object"
+	case []any:
+		return "list"
+	}
+	return "value"
+}
+
+func scalar(v any) string {
+	switch kind(v) {
+	case "text", "value":
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		_ = e.Encode(v) // a decoded scalar
+		s := masked(strings.TrimSpace(b.String()))
+		if len(s) > 60 {
+			s = strings.ToValidUTF8(s[:60], "") + "…"
+		}
+		return s
+	}
+	return kind(v)
+}

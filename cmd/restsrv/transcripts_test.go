@@ -1,0 +1,183 @@
+package main
+
+import (
+	"cmp"
+	"encoding/base64"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+var updateTranscripts = flag.Bool("update", false, "write testdata/transcripts.txt")
+
+// TestTranscripts asks restsrv all that the ancestor was once asked, with the
+// same application and in the same order, and reports of each exchange whether
+// the answer is the recorded one, or differs by a decision: see
+// testdata/transcripts/decisions.txt. The report is testdata/transcripts.txt,
+// the same on both databases; -update writes it anew.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	realApplication(t)
+	golden := filepath.Join("testdata", "transcripts.txt")
+	for _, database := range []struct {
+		kind string
+		open func() string
+	}{
+		{"sqlite", func() string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") }},
+		{"postgres", func() string { return pgtest.Database(t) }},
+	} {
+		t.Run(database.kind, func(t *testing.T) {
+			got := replayAll(t, database.open)
+			if *updateTranscripts && database.kind == "sqlite" {
+				write(t, golden, got)
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("the report differs from %s (-update writes it anew):\n%s", golden, firstDifference(got, string(want)))
+			}
+		})
+	}
+}
+
+// firstDifference shows where two texts part.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range min(len(g), len(w)) {
+		if g[i] != w[i] {
+			return strings.Join(g[max(0, i-8):min(len(g), i+8)], "\n") + "\n\nexpected\n" + strings.Join(w[max(0, i-8):min(len(w), i+8)], "\n")
+		}
+	}
+	return "one is longer"
+}
+
+// replayed is a server being asked what is recorded.
+type replayed struct {
+	*testing.T
+	*realServer
+	known   counterparts
+	session string // the header Cookie of whoever signed in last
+}
+
+// replayAll asks everything and returns the report.
+func replayAll(t *testing.T, database func() string) string {
+	shared := filepath.Join(root, "..", "shared")
+	record, err := readRecord(filepath.Join(shared, "reference", "iondv-transcripts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := report{rules: readDecisions(t, shared)}
+	var r *replayed
+	for i, e := range record {
+		secured := strings.HasPrefix(e.section, "CRUD over the secured repository")
+		if i == 0 || secured && record[i-1].section != e.section { // recorded with a database of its own
+			r = newReplay(t, database())
+		}
+		if secured && record[i-1].section != e.section {
+			r.secured()
+		}
+		got := r.ask(e)
+		out.add(e, got, r.known.differences(e, got))
+	}
+	for _, rule := range out.idle() {
+		t.Errorf("this explains nothing: %s", rule)
+	}
+	return out.String()
+}
+
+func newReplay(t *testing.T, db string) *replayed {
+	dir := realOverlay(t, "transcripts")
+	config := filepath.Join(dir, "deploy.json")
+	mustRun(t, "import", "-config", config, "-db", db, dir)
+	r := &replayed{T: t, known: counterparts{}, realServer: &realServer{t: t, dir: dir, db: db,
+		process: start(t, dir, "-db", db), client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
+	return r
+}
+
+// secured is what the record says of the database of its last section: there
+// operator@local has a role more, and what workflows do had been done.
+func (r *replayed) secured() {
+	demo := func(q *http.Request) { q.SetBasicAuth("demo@local", realPassword) }
+	if a := r.call("PATCH", "/rest/crud-sec/workflowBase@develop-and-test/1", `{"person":"demo@local","result":"Done"}`, demo); a.status != http.StatusOK {
+		r.Fatal(a, a.body)
+	}
+	r.restsrv("acl", "role", "add", "reader")
+	r.restsrv("acl", "grant", "reader", "c:::reportCity@develop-and-test", "read")
+	r.restsrv("user", "role", "add", "operator@local", "reader")
+	r.eventually("the role", func() bool {
+		return r.call("GET", "/rest/crud-sec/reportCity@develop-and-test/1", "", func(q *http.Request) { q.SetBasicAuth("operator@local", realPassword) }).status == 200
+	})
+}
+
+// ask sends a request of the record.
+func (r *replayed) ask(e *recorded) replied {
+	r.Helper()
+	path, body := r.here(e, e.path), r.here(e, e.body)
+	q, err := http.NewRequestWithContext(r.Context(), e.method, r.url+path, strings.NewReader(body))
+	if err != nil {
+		r.Fatal(err)
+	}
+	for _, h := range e.header {
+		q.Header.Set(h[0], cmp.Or(r.known[h[1]], r.here(e, h[1])))
+	}
+	if q.Header.Get("Cookie") != "" {
+		q.Header.Set("Cookie", r.session)
+	}
+	q.Header.Set("Accept-Encoding", "identity")
+	resp, err := r.client.Do(q)
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		r.Fatal(err)
+	}
+	if c := resp.Cookies(); len(c) > 0 && e.path == "/auth" {
+		r.session = c[0].Name + "=" + c[0].Value
+	}
+	got := replied{resp.StatusCode, resp.Header, string(text)}
+	if tag := e.answered["etag"]; tag != "" {
+		r.known[tag] = got.header.Get("ETag")
+	}
+	return got
+}
+
+var stood = regexp.MustCompile(`<[^<>\s]+>`)
+
+// here writes what the record abbreviates: <user:password> in base64, and tokens
+// that were told before. A token that was issued by an exchange that was not
+// recorded is issued now: a code to the client, any other to demo@local.
+func (r *replayed) here(e *recorded, s string) string {
+	return stood.ReplaceAllStringFunc(s, func(name string) string {
+		switch inner := strings.Trim(name, "<>"); {
+		case r.known[name] != "":
+			return r.known[name]
+		case strings.Contains(inner, ":"):
+			return base64.StdEncoding.EncodeToString([]byte(inner))
+		case inner == "session":
+			return name
+		case strings.HasSuffix(s, "code="+name):
+			to := r.call("POST", "/oauth2/grant?client_id=ext@system&response_type=code&state=123", "", func(q *http.Request) { q.Header.Set("Cookie", r.session) }).to
+			u, err := url.Parse(to)
+			if err != nil || u.Query().Get("code") == "" {
+				r.Fatalf("line %d: no code for %s in %q", e.line, name, to)
+			}
+			r.known[name] = u.Query().Get("code")
+		default:
+			r.known[name] = r.token(r.T)
+		}
+		return r.known[name]
+	})
+}

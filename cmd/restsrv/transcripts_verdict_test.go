@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// rule is a decision to answer otherwise than the ancestor.
+type rule struct {
+	name, document, sentence string
+	differences              []*regexp.Regexp // which it explains
+	exchanges                []*regexp.Regexp // in which; none is all
+	used                     []bool           // of differences and exchanges: whether they were met
+}
+
+// The documents that decide, beside the repository.
+var documents = map[string]string{
+	"decisions":  "spec/decisions.md",
+	"interface":  "spec/interface.md",
+	"data":       "reference/iondv-data.md",
+	"services":   "reference/iondv-services.md",
+	"behaviour":  "reference/iondv-behaviour.md",
+	"transcript": "reference/iondv-transcripts.md",
+}
+
+// readDecisions reads testdata/transcripts/decisions.txt: paragraphs of "rule NAME",
+// "says DOCUMENT: SENTENCE", which must stand there, and lines "when DIFFERENCE"
+// and "in SECTION: EXCHANGE", in both of which * is any text.
+func readDecisions(t *testing.T, shared string) (rules []*rule) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "transcripts", "decisions.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		word, rest, _ := strings.Cut(line, " ")
+		rest = strings.TrimSpace(rest)
+		switch {
+		case line == "" || word == "#":
+		case word == "rule":
+			rules = append(rules, &rule{name: rest})
+		case len(rules) == 0:
+			t.Fatalf("decisions.txt: %q stands before the first rule", line)
+		case word == "says":
+			r := rules[len(rules)-1]
+			r.document, r.sentence, _ = strings.Cut(rest, ": ")
+			stands(t, filepath.Join(shared, documents[r.document]), r)
+		case word == "when":
+			r := rules[len(rules)-1]
+			r.differences = append(r.differences, glob(rest))
+		case word == "in":
+			r := rules[len(rules)-1]
+			r.exchanges = append(r.exchanges, glob(rest))
+		default:
+			t.Fatalf("decisions.txt: %q: expected rule, says, when or in", line)
+		}
+	}
+	for _, r := range rules {
+		r.used = make([]bool, len(r.differences)+len(r.exchanges))
+	}
+	return rules
+}
+
+func glob(s string) *regexp.Regexp {
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(s), `\*`, "(?s:.*)") + "$")
+}
+
+// stands holds that what a rule quotes is said.
+func stands(t *testing.T, file string, r *rule) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.sentence) < 20 || !strings.Contains(spaced(string(text)), spaced(r.sentence)) {
+		t.Errorf("rule %s: %s does not say %q", r.name, filepath.Base(file), r.sentence)
+	}
+}
+
+func spaced(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// explains reports whether the rule is why an exchange differs so.
+func (r *rule) explains(exchange, difference string) bool {
+	in := len(r.exchanges) == 0
+	for i, e := range r.exchanges {
+		if e.MatchString(exchange) {
+			in = true
+			defer func() { r.used[len(r.differences)+i] = true }()
+		}
+	}
+	for i, d := range r.differences {
+		if in && d.MatchString(difference) {
+			r.used[i] = true
+			return true
+		}
+	}
+	return false
+}
+
+// report is what is said of each exchange.
+type report struct {
+	rules                  []*rule
+	text                   strings.Builder
+	section                string
+	equal, decided, wrongs int
+}
+
+// add judges an exchange: it is equal, or a rule explains each difference, or it
+// is wrong.
+func (r *report) add(e *recorded, got replied, differences []string) {
+	if e.section != r.section {
+		fmt.Fprintf(&r.text, "\n%s\n", e.section)
+		r.section = e.section
+	}
+	if len(differences) == 0 {
+		r.equal++
+		fmt.Fprintf(&r.text, "\n  equal    %s\n", e.name)
+		return
+	}
+	verdict, lines := "decided", ""
+	for _, d := range differences {
+		why := r.why(e.section+": "+e.name, d)
+		if why == "" {
+			verdict, why = "WRONG", "WRONG"
+		}
+		lines += fmt.Sprintf("           %s  (%s)\n", d, why)
+	}
+	if verdict == "WRONG" {
+		r.wrongs++
+	} else {
+		r.decided++
+	}
+	fmt.Fprintf(&r.text, "\n  %-8s %s\n%s           %s\n", verdict, e.name, lines, got.whole())
+}
+
+func (r *report) why(exchange, difference string) string {
+	for _, rule := range r.rules {
+		if rule.explains(exchange, difference) {
+			return rule.name
+		}
+	}
+	return ""
+}
+
+// String is the report as a whole.
+func (r *report) String() string {
+	return fmt.Sprintf("%d exchanges: %d equal, %d different by decision, %d WRONG\n%s", r.equal+r.decided+r.wrongs, r.equal, r.decided, r.wrongs, r.text.String())
+}
+
+// idle lists what of the rules explained nothing.
+func (r *report) idle() (all []string) {
+	for _, rule := range r.rules {
+		for i, used := range rule.used {
+			if used {
+				continue
+			}
+			if i < len(rule.differences) {
+				all = append(all, rule.name+": when "+rule.differences[i].String())
+			} else {
+				all = append(all, rule.name+": in "+rule.exchanges[i-len(rule.differences)].String())
+			}
+		}
+	}
+	return all
+}
