@@ -33,7 +33,7 @@ var siblings = map[string]map[string]string{
 		"engine/jsonfile":        "names the nearest known module in its errors",
 		"engine/script/platform": "lends scripts what browsers and Node have", "engine/script/transpile": "compiles TypeScript and ES modules"},
 	"engine/transfer":        {"engine/wire": "decodes what it reads"},
-	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate"},
+	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate", "engine/journal": "makes the records of its cases"},
 	"engine/store/dbtest":    {"engine/store": "opens databases", "engine/store/sqlite": "of this kind", "engine/store/postgres": "and of this", "engine/store/postgres/pgtest": "has a server"},
 	"engine/store/sqlite":    {"engine/store": "is a dialect of it"},
 	"engine/store/postgres":  {"engine/store": "is a dialect of it"},

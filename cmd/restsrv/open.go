@@ -21,6 +21,7 @@ import (
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/guess"
+	"restsrv/engine/journal"
 	"restsrv/engine/oauth"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
@@ -59,6 +60,7 @@ type system struct {
 	sessions *engine.Class
 	guesses  *engine.Class
 	events   *engine.Class
+	changes  *engine.Class
 }
 
 func newSystem() *system {
@@ -73,11 +75,12 @@ func newSystem() *system {
 		sessions: session.Class(),
 		guesses:  guess.Class(),
 		events:   audit.Class(),
+		changes:  journal.Class(),
 	}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events})
+	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events, s.changes})
 }
 
 // opening says how a database is opened.
@@ -106,7 +109,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		readTime = c.QueryTimeout
 	}
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
 	})
 	var changed *store.SchemaError
 	if errors.As(err, &changed) {

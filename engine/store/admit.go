@@ -188,17 +188,11 @@ func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) e
 		return nil
 	}
 	keys := map[string][]any{}
-	var pointing []any
 	for i := range group {
 		e := &group[i]
-		class := existing[keyText(e.key)]
-		if class == "" {
-			continue
-		}
-		e.admitted = true
-		keys[class] = append(keys[class], e.key[0])
-		if sv.points(e) {
-			pointing = append(pointing, e.key[0])
+		if class := existing[keyText(e.key)]; class != "" {
+			e.admitted = true
+			keys[class] = append(keys[class], e.key[0])
 		}
 	}
 	for _, c := range p.table.classes {
@@ -206,26 +200,24 @@ func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) e
 			return err
 		}
 	}
-	if len(pointing) == 0 {
-		return nil
-	}
-	return sv.recall(p, group, pointing)
+	return nil
 }
 
-// upsertAdmitted writes upserts of one class of which it matters whether the items
+// upsertMet writes upserts of one class of which it matters whether the items
 // exist: first those that do, then the others.
-func (sv *save) upsertAdmitted(p *plan, group []entry) error {
+func (sv *save) upsertMet(p *plan, group []entry) error {
 	for chunk := range slices.Chunk(group, min(bulkRows, sv.store.traits.MaxVariables)) {
 		existing, err := sv.existing(p, chunk)
 		if err != nil {
 			return err
 		}
-		if err := sv.admitGroup(p, chunk, existing); err != nil {
+		if err := sv.meet(p, chunk, existing); err != nil {
 			return err
 		}
 		var old, fresh []entry
 		for _, e := range chunk {
-			if e.admitted {
+			if existing[keyText(e.key)] != "" {
+				e.admitted = true
 				old = append(old, e)
 				continue
 			}

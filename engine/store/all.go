@@ -46,11 +46,6 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
 		sv.begin(w)
-		if p.caching.any {
-			if sv.former, err = s.affected(w, g, p, q); err != nil {
-				return err
-			}
-		}
 		if n, err = sv.updateAll(p, q, written); err != nil || n == 0 {
 			return err
 		}
@@ -60,17 +55,29 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	return n, err
 }
 
-func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, error) {
+func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
+	var before []*engine.Item
+	if p.caching.any || p.duties.journaled {
+		if before, err = sv.store.affected(sv.w, sv.guard, p, q); err != nil || len(before) == 0 {
+			return 0, err
+		}
+	}
+	if p.caching.any {
+		sv.former = before
+	}
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
 	b := sv.store.guarded(sv.guard)
 	b.may = engine.MayRead | engine.MayWrite
 	sv.setAll(b, p, v)
-	if err := sv.store.among(b, p, q); err != nil {
+	if p.duties.journaled { // those and no others, of which it would not be known what they were
+		b.add(" WHERE ")
+		sv.store.in(b, p.table.id.quoted, p.table.id.typ, keysOf(before))
+	} else if err := sv.store.among(b, p, q); err != nil {
 		return 0, err
 	}
-	n, err := sv.changeAll(b, p, v)
+	n, err = sv.changeAll(b, p, v, before)
 	if err != nil {
 		return 0, sv.store.refused(p, err, func(name string) any { return v[p.class.Property(name).Index] })
 	}
@@ -78,11 +85,12 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (int64, err
 }
 
 // changeAll runs the statement of an UpdateAll, and keeps the words by which
-// the items are found when they may have changed.
-func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
+// the items are found when they may have changed. before is what these were, as
+// far as that matters.
+func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
 	owes := sv.guard.rows(engine.MayWrite, p.class) != nil
-	if !words && !p.caching.any && !owes {
+	if !words && !p.caching.any && !owes && !p.duties.journaled {
 		return sv.w.execute(b)
 	}
 	items, err := sv.w.returned(b, p)
@@ -93,6 +101,9 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values) (int64, error) {
 		sv.written = items
 	}
 	sv.owe(engine.MayWrite, items...)
+	if err := sv.tellAll(before, items); err != nil {
+		return 0, err
+	}
 	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
 }
 
@@ -191,7 +202,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 		if err := s.among(b, p, q); err != nil {
 			return err
 		}
-		if !p.table.remembered() && !p.caching.any {
+		if !p.table.remembered() && !p.caching.any && !p.duties.journaled {
 			n, err = w.execute(b)
 			return err
 		}
@@ -200,14 +211,10 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 			return err
 		}
 		n = int64(len(items))
-		keys := make([]any, len(items))
-		for i, it := range items {
-			keys[i] = keyOf(it)
-		}
-		if err := s.forget(w, p.table, keys); err != nil || !p.caching.any {
+		if err := s.forget(w, p.table, keysOf(items)); err != nil {
 			return err
 		}
-		return s.recache(w, nil, items)
+		return s.gone(ctx, w, p, items)
 	})
 	return n, err
 }

@@ -71,7 +71,7 @@ func (sv *save) lockAll(entries []entry) error {
 // begin makes sv ready to write in a transaction.
 func (sv *save) begin(w *session) {
 	sv.attempts++
-	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed = w, nil, nil, nil, nil, nil
+	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed, sv.records = w, nil, nil, nil, nil, nil, nil
 }
 
 // one writes an entry by itself. Another key ends the collections that wait:
@@ -138,8 +138,8 @@ func (sv *save) insertAll(group []entry) error {
 		return nil
 	}
 	p := group[0].plan
-	if group[0].how == upsert && !group[0].admitted && !sv.guard.free(p) {
-		return sv.upsertAdmitted(p, group)
+	if group[0].how == upsert && !group[0].admitted && (p.duties.journaled || !sv.guard.free(p)) {
+		return sv.upsertMet(p, group)
 	}
 	if group[0].how == insert {
 		if sv.guard.never(engine.MayUse, p.class) {

@@ -22,7 +22,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		return g.noItem(p.class, id)
 	}
 	do := s.writer.do
-	if g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any {
+	if g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any && !p.duties.journaled {
 		do = s.writer.statement
 	}
 	err = do(ctx, func(w *session) error {
@@ -56,15 +56,29 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		if err := s.forget(w, p.table, key); err != nil || len(before) == 0 {
 			return err
 		}
-		return s.recache(w, nil, before)
+		return s.gone(ctx, w, p, before)
 	})
 	return g.veiled(p.class, err)
 }
 
+// gone does what follows when items were deleted in the transaction of w, of
+// which something depends on what they were.
+func (s *Store) gone(ctx context.Context, w *session, p *plan, items []*engine.Item) error {
+	if p.duties.journaled {
+		if err := s.tellGone(ctx, w, items); err != nil {
+			return err
+		}
+	}
+	if !p.caching.any {
+		return nil
+	}
+	return s.recache(w, nil, items)
+}
+
 // watched is the item with a key when cached attributes of others depend on
-// it: what it is before it is changed.
+// it, or a journal is kept: what it is before it is changed.
 func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) {
-	if !p.caching.watched {
+	if !p.caching.watched && !p.duties.journaled {
 		return nil, nil
 	}
 	it := &engine.Item{}

@@ -24,6 +24,7 @@ type duties struct {
 	editor      *engine.Property
 	readonly    bool
 	words       bool // words of items of the table are kept
+	journaled   bool // a journal of items of the class, or of one below it, is kept
 }
 
 // pointer is a column whose values are ids of items of a table: a reference,
@@ -71,7 +72,7 @@ func declared(p *engine.Property) string { return p.Definition + "#" + p.Name }
 // all of it is known before the transaction.
 func (d *duties) plain() bool {
 	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 &&
-		!d.watched && !d.late && !d.stamped() && !d.words
+		!d.watched && !d.late && !d.stamped() && !d.words && !d.journaled
 }
 
 // stamped reports whether the class has trackers.

@@ -104,10 +104,7 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 
 // there tells which ids the table of a plan has.
 func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, error) {
-	keys := make([]any, len(items))
-	for i, it := range items {
-		keys[i] = keyOf(it)
-	}
+	keys := keysOf(items)
 	found := map[string]bool{}
 	b := newBuilder(im.store.traits)
 	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ")
@@ -193,7 +190,7 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 		if err := im.clear(l, p.table.id.typ, cleared); err != nil {
 			return err
 		}
-		if err := im.linkPairs(l, pairs); err != nil {
+		if err := im.linkPairs(l, property, pairs, nil); err != nil {
 			return err
 		}
 	}
@@ -255,7 +252,7 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 	return s.writer.do(ctx, func(w *session) error {
 		sv := s.newWrite(ctx, nil, 0)
 		sv.begin(w)
-		return sv.linkPairs(linksOf(p), keys)
+		return sv.linkPairs(linksOf(p), p, keys, nil)
 	})
 }
 

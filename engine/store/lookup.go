@@ -18,7 +18,7 @@ func (sv *save) lookup(group []entry) error {
 		if err != nil {
 			return err
 		}
-		if err := sv.admitGroup(p, group[:n], existing); err != nil {
+		if err := sv.meet(p, group[:n], existing); err != nil {
 			return err
 		}
 		if err := sv.divide(group[:n], existing); err != nil {

@@ -256,6 +256,14 @@ func keyOf(it *engine.Item) any {
 	return it.ID
 }
 
+func keysOf(items []*engine.Item) []any {
+	keys := make([]any, len(items))
+	for i, it := range items {
+		keys[i] = keyOf(it)
+	}
+	return keys
+}
+
 // before reads the stored item of a record as far as that decides what to do:
 // nil when there is none that the record could change.
 func (sv *save) before(e *entry) (*engine.Item, error) {
@@ -286,7 +294,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must look at the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || sv.points(e) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || sv.points(e) {
 		return true
 	}
 	if e.deep == nil {

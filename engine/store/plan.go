@@ -102,6 +102,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 	}
 	s.layOutLinks(byRoot)
 	s.layOutDuties()
+	s.layOutJournal()
 	s.layOutCaching()
 	checkNames(s.tables, problem)
 	return problem.orNil()

@@ -6,6 +6,26 @@ import (
 	"restsrv/engine"
 )
 
+// meet refuses entries of one class that the account may not write to the items
+// that exist, and gives them what is stored as far as that matters. existing are
+// the classes of the items, by id.
+func (sv *save) meet(p *plan, group []entry, existing map[string]string) error {
+	if err := sv.admitGroup(p, group, existing); err != nil {
+		return err
+	}
+	var keys []any
+	for i := range group {
+		e := &group[i]
+		if existing[keyText(e.key)] != "" && (p.duties.journaled || sv.points(e)) {
+			keys = append(keys, e.key[0])
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	return sv.recall(p, group, keys)
+}
+
 // recall gives the entries what is stored of their items.
 func (sv *save) recall(p *plan, group []entry, keys []any) error {
 	items, err := sv.store.locked(sv.w, p.table, keys)

@@ -172,5 +172,8 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	if err := sv.file(e.plan, given, it); err != nil {
 		return err
 	}
+	if err := sv.tell(e.was, it); err != nil {
+		return err
+	}
 	return sv.store.keepWords(sv.w, e.plan, it)
 }

@@ -48,6 +48,35 @@ func (sv *save) follow(t *table, from, to any, depth int) error {
 // followReference moves references. The items that have them are others to
 // whoever has read them: their revision changes.
 func (sv *save) followReference(p pointer, from, to any) error {
+	if p.plan.duties.journaled {
+		if err := sv.followTold(p, from, to); err != nil {
+			return err
+		}
+	}
+	_, err := sv.w.execute(sv.following(p, from, to))
+	return err
+}
+
+// followTold is followReference for items of which a journal is kept.
+func (sv *save) followTold(p pointer, from, to any) error {
+	b := sv.following(p, from, to)
+	b.add(and(p.plan.condition))
+	items, err := sv.w.returned(b, p.plan)
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		was := it.Clone()
+		was.Values[it.Class.Property(p.name()).Index] = from
+		if err := sv.tell(was, it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// following is the statement of followReference.
+func (sv *save) following(p pointer, from, to any) *builder {
 	b := newBuilder(sv.store.traits)
 	b.add("UPDATE ", p.table, " SET ", p.column, " = ")
 	b.bind(to)
@@ -56,8 +85,13 @@ func (sv *save) followReference(p pointer, from, to any) error {
 	b.add(" WHERE ", p.column, " = ")
 	b.bind(from)
 	b.add(p.classes)
-	_, err := sv.w.execute(b)
-	return err
+	return b
+}
+
+// name is that of the property of a reference.
+func (p pointer) name() string {
+	columns := p.plan.table.columns
+	return columns[slices.IndexFunc(columns, func(c *column) bool { return c.quoted == p.column })].name
 }
 
 // followLink moves links. A link that dangled from the new key already is the
@@ -96,11 +130,14 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 	if err := sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, read(t.id.typ, row[0])) }); err != nil {
 		return err
 	}
-	name := slices.IndexFunc(t.columns, func(c *column) bool { return c.quoted == p.column })
 	for _, key := range keys {
+		before, err := sv.store.watched(sv.w, p.plan, []any{key})
+		if err != nil {
+			return err
+		}
 		it := &engine.Item{}
 		v := engine.NewValues(p.plan.class)
-		v[p.plan.class.Property(t.columns[name].name).Index] = to
+		v[p.plan.class.Property(p.name()).Index] = to
 		c := change{key: []any{key}, values: v, editor: sv.editor(p.plan)}
 		found, err := sv.store.updateOne(sv.w, p.plan, it, c)
 		if err != nil {
@@ -108,6 +145,11 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 		}
 		if !found || it.ID == engine.ValueText(key) {
 			continue
+		}
+		for _, was := range before {
+			if err := sv.tell(was, it); err != nil {
+				return err
+			}
 		}
 		if err := sv.store.keepWords(sv.w, p.plan, it); err != nil {
 			return err

@@ -83,6 +83,7 @@ type save struct {
 	written  []*engine.Item              // whose cached attributes, or those of others, are to be made anew
 	owed     map[check][]any             // keys of items that the account must have been allowed to make what they are
 	former   []*engine.Item              // what they were before, as far as others depend on it
+	records  []engine.Values             // of the journal, not stored yet
 	defaults map[*engine.Property]string // hashes of default passwords
 	args     []any
 	mask     []byte // room for one

@@ -23,6 +23,9 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
+	// Journal keeps what writes of items of classes with Journaling do, in their
+	// transactions; its class is one of Classes. Nil when nobody asks.
+	Journal engine.Journal
 	// ReadTime is how long a reading may take, waiting for a connection
 	// included; 0 means for ever. Whoever asks for more holds up all others.
 	ReadTime  time.Duration
@@ -83,13 +86,13 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 // done tells whether it was now. A database is new from the Open that makes its
 // first table until a Seed succeeds, even if the process ends between them.
 // System classes, whose names begin with #, do not count: the command line may
-// have made their tables first. Call it before the store is shared. Errors:
-// those of Save.
+// have made their tables first. No journal is kept of them. Call it before the
+// store is shared. Errors: those of Save.
 func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, err error) {
 	if !s.fresh {
 		return false, nil
 	}
-	sv, entries, err := s.newSave(engine.WithGuard(ctx, nil), records)
+	sv, entries, err := s.newSave(engine.WithGuard(engine.Unjournaled(ctx), nil), records)
 	if err != nil {
 		return false, err
 	}

@@ -105,7 +105,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || e.handling == engine.Strict && len(d.references) > 0 {
+	if !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()

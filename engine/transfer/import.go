@@ -43,8 +43,9 @@ type Config struct {
 // Import saves the objects of a source. Objects may refer to others that come
 // later. Those that are there are changed where they differ. What cannot be
 // saved is in the report and keeps nothing else from being saved; the error is
-// that of a database that is away, or of ctx.
+// that of a database that is away, or of ctx. No journal is kept of it.
 func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
+	ctx = engine.Unjournaled(ctx)
 	if s.Exact {
 		return restore(ctx, cfg, s)
 	}

@@ -23,7 +23,7 @@ func TestRepository(t *testing.T) {
 func TestInTransactions(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return storetest.Whole{Repository: openAt(t, pgtest.Database(t), classes...)}
-	}, "create", "update", "save", "loading", "nested records", "collections", "all that a filter finds", "numbers", "concurrency")
+	}, "create", "update", "save", "loading", "nested records", "collections", "all that a filter finds", "numbers", "journal", "concurrency")
 }
 
 // openAt opens a store for the rest of the test.
@@ -47,5 +47,5 @@ func tryOpen(t testing.TB, url string, classes ...*engine.Class) (*store.Store, 
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes)})
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), Journal: storetest.Journal(classes)})
 }

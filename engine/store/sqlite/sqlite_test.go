@@ -21,7 +21,7 @@ func TestInTransactions(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return storetest.Whole{Repository: openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)}
 	}, "values", "create", "list", "update", "save", "inheritance", "loading", "nested records", "collections", "changed keys",
-		"all that a filter finds", "numbers", "trackers", "files", "aggregation", "formulas", "guard", "concurrency")
+		"all that a filter finds", "numbers", "trackers", "files", "aggregation", "formulas", "guard", "journal", "concurrency")
 }
 
 // openAt opens a store for the rest of the test.
@@ -45,7 +45,7 @@ func tryOpen(t testing.TB, path string, classes ...*engine.Class) (*store.Store,
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes)})
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), Journal: storetest.Journal(classes)})
 }
 
 func mustOpen(t *testing.T, path string, classes ...*engine.Class) *store.Store {

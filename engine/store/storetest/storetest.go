@@ -58,6 +58,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"trackers", trackerTests},
 		{"archive", archiveTests},
 		{"files", fileTests},
+		{"journal", journalTests},
 		{"paths", pathTests},
 		{"expressions", expressionTests},
 		{"keysets", keysetTests},

@@ -28,6 +28,9 @@ var transactionTests = []test{
 
 // within does work in a transaction.
 func within(ctx context.Context, r engine.Repository, work func(ctx context.Context) error) error {
+	if w, ok := r.(Whole); ok {
+		r = w.Repository
+	}
 	return r.(engine.Transactor).Transaction(ctx, work)
 }
 

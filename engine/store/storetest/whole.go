@@ -89,5 +89,5 @@ func (w Whole) Save(ctx context.Context, records []engine.Record) (items []*engi
 }
 
 func (w Whole) within(ctx context.Context, work func(ctx context.Context) error) error {
-	return within(ctx, w.Repository, work)
+	return within(ctx, w, work)
 }

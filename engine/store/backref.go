@@ -1,0 +1,196 @@
+package store
+
+import (
+	"maps"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// relateBack changes who points at the owner: that is where such a collection
+// is kept.
+func (sv *save) relateBack(owner pending, m memberChange) error {
+	p := m.property
+	value := keyOf(owner.item)
+	if p.Binding != nil {
+		value = owner.item.Values[owner.item.Class.Property(p.Binding.Name).Index]
+	}
+	if value == nil {
+		if len(m.add) == 0 {
+			return nil // nothing can point here
+		}
+		e := engine.Errorf(engine.Invalid, "required", "attribute %s must have a value before %s can have members", engine.Quote(p.Binding.Name), engine.Quote(p.Name))
+		e.Class, e.Attribute = owner.entry.plan.class.FullName, p.Binding.Name
+		return e
+	}
+	known, ids, remove := knownKeys(m)
+	pointing, err := sv.pointing(p, value, append(slices.Clone(known), remove...), m.replace)
+	if err != nil {
+		return err
+	}
+	// Who leaves does so first: the reference may be unique.
+	left, err := sv.clearBack(p, value, pointing, known, remove, m.replace)
+	if err != nil {
+		return err
+	}
+	members, err := sv.members(owner.entry, m, func(v engine.Values, c *engine.Class) {
+		v[c.Property(p.Back.Name).Index] = value
+	})
+	if err != nil {
+		return err
+	}
+	var joining, staying []any
+	for _, key := range distinct(ids) {
+		switch here, there := pointing[engine.ValueText(key)]; {
+		case !there:
+			return sv.noMember(p, engine.ValueText(key)) // it has no place to keep that
+		case here:
+			staying = append(staying, key)
+		default:
+			joining = append(joining, key)
+		}
+	}
+	if err := sv.admitStaying(p, staying); err != nil {
+		return err
+	}
+	if err := sv.setBack(p, value, joining); err != nil || !owner.item.Class.Journaling {
+		return err
+	}
+	joined := slices.DeleteFunc(distinct(members), func(key any) bool { return pointing[engine.ValueText(key)] })
+	return sv.tellMembers(owner.item, p, &membership{joined, left})
+}
+
+// knownKeys are the keys of members as far as they are known before these are
+// written, those of them that were given as ids, and those of who leaves.
+func knownKeys(m memberChange) (known, ids, remove []any) {
+	target := m.property.Target
+	for _, member := range m.add {
+		switch member := member.(type) {
+		case string:
+			if key, ok := target.KeyValues(member); ok {
+				known, ids = append(known, key[0]), append(ids, key[0])
+			}
+		case *entry:
+			if member.key != nil {
+				known = append(known, member.key[0])
+			}
+		}
+	}
+	for _, id := range m.remove {
+		if key, ok := target.KeyValues(id); ok {
+			remove = append(remove, key[0])
+		}
+	}
+	return known, ids, remove
+}
+
+// pointing tells of items of p's target class whether they point at value:
+// of those asked for, and, if all is set, of all that do.
+func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
+	target := sv.store.plans[p.Target]
+	back := target.table.byName[p.Back.Name]
+	found := map[string]bool{}
+	look := func(where func(b *builder)) error {
+		b := newBuilder(sv.store.traits)
+		b.add("SELECT ", target.table.id.quoted, ", ", back.quoted, " FROM ", target.table.quoted, " WHERE ")
+		where(b)
+		if target.condition != "" {
+			b.add(" AND ", target.condition)
+		}
+		return sv.w.visitRows(b, 2, func(row []any) {
+			here := row[1] != nil && engine.ValueText(read(back.typ, row[1])) == engine.ValueText(value)
+			found[engine.ValueText(read(target.table.id.typ, row[0]))] = here
+		})
+	}
+	if all {
+		if err := look(func(b *builder) { b.add(back.quoted, " = "); b.bind(value) }); err != nil {
+			return nil, err
+		}
+	}
+	for chunk := range slices.Chunk(asked, bulkRows) {
+		if err := look(func(b *builder) { sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk) }); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// clearBack makes items that are members no longer point nowhere, and returns
+// their keys.
+func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) (gone []any, err error) {
+	leaving := map[string]bool{}
+	for _, key := range remove {
+		leaving[engine.ValueText(key)] = true
+	}
+	if replace {
+		for id := range pointing {
+			leaving[id] = true
+		}
+	}
+	for _, key := range members {
+		delete(leaving, engine.ValueText(key))
+	}
+	for _, id := range slices.Sorted(maps.Keys(leaving)) {
+		if key, ok := p.Target.KeyValues(id); ok && pointing[id] {
+			gone = append(gone, key[0])
+		}
+	}
+	gone, err = sv.leaving(sv.store.plans[p.Target], gone, engine.MayRead)
+	if err != nil || len(gone) == 0 {
+		return nil, err
+	}
+	if !p.Back.Nullable {
+		id := engine.ValueText(gone[0])
+		e := engine.Errorf(engine.Invalid, "required", "object %s cannot leave %s: its attribute %s must have a value",
+			engine.Quote(id), engine.Quote(p.Name), engine.Quote(p.Back.Name))
+		e.Class, e.ID, e.Attribute = p.Target.FullName, id, p.Name
+		return nil, e
+	}
+	return gone, sv.setBack(p, nil, gone)
+}
+
+// setBack makes items point at value.
+func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
+	target := sv.store.plans[p.Target]
+	v := engine.NewValues(p.Target)
+	v[p.Target.Property(p.Back.Name).Index] = value
+	p.Target.Stamp(v, sv.generate(), false)
+	if err := sv.admitMembers(p, ids); err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(ids, bulkRows) {
+		before, err := sv.note(target, chunk, &sv.former)
+		if err != nil {
+			return err
+		}
+		b := newBuilder(sv.store.traits)
+		sv.setAll(b, target, v)
+		b.add(" WHERE ")
+		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
+		if _, err := sv.w.execute(b); err != nil {
+			given := func(name string) any { return v[p.Target.Property(name).Index] }
+			return within(p.Name, sv.store.refused(target, err, given))
+		}
+		after, err := sv.note(target, chunk, &sv.written)
+		if err != nil {
+			return err
+		}
+		if err := sv.tellAll(before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// note reads the items that have the keys when it matters what they are, and
+// adds them to others when something is cached of them or depends on them.
+func (sv *save) note(p *plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
+	if !p.caching.any && !p.duties.journaled {
+		return nil, nil
+	}
+	found, err := sv.store.locked(sv.w, p.table, keys)
+	if p.caching.any {
+		*items = append(*items, found...)
+	}
+	return found, err
+}

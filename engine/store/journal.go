@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// journalRows is how many records of a journal are kept in memory before they
+// are stored.
+const journalRows = bulkRows
+
+// layOutJournal finds out which writes must know what items were before.
+func (s *Store) layOutJournal() {
+	for c, p := range s.plans {
+		classes := append([]*engine.Class{c}, c.Descendants...)
+		p.duties.journaled = s.cfg.Journal != nil && slices.ContainsFunc(classes, func(c *engine.Class) bool { return c.Journaling })
+	}
+}
+
+// tell has the journal know what an item was before the write, nil for a new
+// one, and what it is now, nil for one that is gone. It is called for every
+// item written of a class that keeps a journal, or of one above or beside it.
+func (sv *save) tell(was, is *engine.Item) error {
+	if is != nil && is.Class.Journaling || was != nil && was.Class.Journaling {
+		return sv.journal(engine.Change{Was: was, Is: is})
+	}
+	return nil
+}
+
+// tellAll is tell for items that have kept their keys.
+func (sv *save) tellAll(was, is []*engine.Item) error {
+	before := make(map[string]*engine.Item, len(was))
+	for _, it := range was {
+		before[it.ID] = it
+	}
+	for _, it := range is {
+		if err := sv.tell(before[it.ID], it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellGone has the journal know of items that were deleted in the transaction
+// of w.
+func (s *Store) tellGone(ctx context.Context, w *session, items []*engine.Item) error {
+	sv := s.newWrite(ctx, nil, 0)
+	sv.begin(w)
+	for _, it := range items {
+		if err := sv.tell(it, nil); err != nil {
+			return err
+		}
+	}
+	return sv.keepRecords()
+}
+
+func (sv *save) journal(c engine.Change) error {
+	j := sv.store.cfg.Journal
+	if j == nil || !engine.Journaled(sv.ctx) {
+		return nil
+	}
+	c.At = sv.now
+	v := j.Record(sv.ctx, c)
+	if v == nil {
+		return nil
+	}
+	if sv.records = append(sv.records, v); len(sv.records) < journalRows {
+		return nil
+	}
+	return sv.keepRecords()
+}
+
+// keepRecords stores the records that wait for it.
+func (sv *save) keepRecords() error {
+	if len(sv.records) == 0 {
+		return nil
+	}
+	p := sv.store.plans[sv.store.cfg.Journal.Class()]
+	key := p.class.KeyProperties()[0].Index
+	entries := make([]entry, len(sv.records))
+	for i, v := range sv.records {
+		v[key] = sv.store.cfg.NewID()
+		entries[i] = entry{plan: p, index: i, given: v, full: v, how: insert}
+	}
+	sv.records = nil
+	own := sv.store.newWrite(engine.AsServer(sv.ctx), nil, len(entries))
+	own.begin(sv.w)
+	return own.insertAll(entries)
+}
+
+// membership collects who joins a collection and who leaves it; nil where nobody
+// wants to know.
+type membership struct {
+	joined, left []any // keys
+}
+
+func (m *membership) joining() *[]any {
+	if m == nil {
+		return nil
+	}
+	return &m.joined
+}
+
+func (m *membership) leaving() *[]any {
+	if m == nil {
+		return nil
+	}
+	return &m.left
+}
+
+// watchMembers is the membership of a collection that is about to change, nil
+// when no journal is kept on either side of it.
+func (sv *save) watchMembers(owner *engine.Item, p *engine.Property) *membership {
+	if owner.Class.Journaling || p.Mirror != nil && sv.store.plans[p.Target].duties.journaled {
+		return &membership{}
+	}
+	return nil
+}
+
+// tellMembers has the journal know how a collection has changed, on its side
+// and on that of its mirror.
+func (sv *save) tellMembers(owner *engine.Item, p *engine.Property, m *membership) error {
+	if m == nil {
+		return nil
+	}
+	for i, keys := range [][]any{m.left, m.joined} {
+		if len(keys) == 0 {
+			continue
+		}
+		change := engine.Change{Is: owner, Collection: p, Left: i == 0}
+		for _, key := range keys {
+			change.Members = append(change.Members, engine.ValueText(key))
+		}
+		if owner.Class.Journaling {
+			if err := sv.journal(change); err != nil {
+				return err
+			}
+		}
+		if err := sv.tellMirror(change, keys); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellMirror has the journal know of a change as the members see it.
+func (sv *save) tellMirror(c engine.Change, keys []any) error {
+	p := c.Collection
+	if p.Mirror == nil || !sv.store.plans[p.Target].duties.journaled {
+		return nil
+	}
+	t := sv.store.plans[p.Target].table
+	names, err := sv.classesOf(t, keys)
+	if err != nil {
+		return err
+	}
+	for _, id := range c.Members {
+		for _, class := range t.classes {
+			if class.FullName != names[id] || !class.Journaling {
+				continue
+			}
+			seen := engine.Change{Is: &engine.Item{Class: class, ID: id}, Collection: p.Mirror, Members: []string{c.Is.ID}, Left: c.Left}
+			if err := sv.journal(seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// membersOf runs a statement on a table of links, and collects the members that
+// it returns when somebody wants to know them.
+func (sv *save) membersOf(b *builder, l *links, typ engine.PropertyType, keys *[]any) error {
+	if keys == nil {
+		_, err := sv.w.execute(b)
+		return err
+	}
+	b.add(" RETURNING ", l.item)
+	return sv.w.visitRows(b, 1, func(row []any) { *keys = append(*keys, read(typ, row[0])) })
+}

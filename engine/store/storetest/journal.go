@@ -1,0 +1,208 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/journal"
+)
+
+var journalTests = []test{
+	{"what a record has", journalRecord},
+	{"values of all types", journalTypes},
+	{"a write that changes nothing", journalNothing},
+	{"passwords", journalPasswords},
+	{"files", journalFiles},
+	{"a save", journalSave},
+	{"nested records", journalNested},
+	{"links", journalLinks},
+	{"back references", journalBack},
+	{"all that a filter finds", journalAll},
+	{"a changed key", journalKey},
+	{"keys that are references", journalKeys},
+	{"classes of a tree", journalTree},
+	{"refused and undone", journalUndone},
+	{"imports", journalImports},
+	{"many at the same time", journalCrowd},
+}
+
+// Journal is what an implementation is told to keep a journal with: that whose
+// class is among the classes, nil for none.
+func Journal(classes []*engine.Class) engine.Journal {
+	for _, c := range classes {
+		if c.FullName == "#change" {
+			return journal.New(c)
+		}
+	}
+	return nil
+}
+
+// diary is a repository that keeps a journal.
+type diary struct {
+	engine.Repository
+	changes *engine.Class
+	read    int // records that told has returned
+}
+
+// keeps opens a repository of the classes in which those that are named keep a
+// journal.
+func keeps(t *testing.T, open Open, classes []*engine.Class, journaled ...*engine.Class) *diary {
+	for _, c := range journaled {
+		c.Journaling = true
+	}
+	d := &diary{changes: journal.Class()}
+	d.Repository = open(t, append(classes, d.changes))
+	return d
+}
+
+// told returns the records since the last call: type, class, id and what is not
+// null of base and data.
+func (d *diary) told(t *testing.T) []string {
+	t.Helper()
+	all := []string{}
+	for _, it := range d.records(t)[d.read:] {
+		line := fmt.Sprint(it.Get("type"), " ", strings.TrimSuffix(it.Text("className"), "@test"), " ", it.Get("id"))
+		for _, name := range []string{"base", "data"} {
+			if v := it.Get(name); v != nil {
+				line += fmt.Sprint(" ", v)
+			}
+		}
+		all = append(all, line)
+	}
+	d.read += len(all)
+	return all
+}
+
+func (d *diary) records(t *testing.T) (all []*engine.Item) {
+	t.Helper()
+	err := d.List(context.Background(), &engine.Query{Class: d.changes, Count: -1}, func(it *engine.Item) error {
+		all = append(all, it.Clone())
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (d *diary) tells(t *testing.T, what string, want ...string) {
+	t.Helper()
+	same(t, what, d.told(t), append([]string{}, want...))
+}
+
+// tellsAll is tells for records of any order.
+func (d *diary) tellsAll(t *testing.T, what string, want ...string) {
+	t.Helper()
+	told := d.told(t)
+	slices.Sort(told)
+	same(t, what, told, want)
+}
+
+func journalNotes(t *testing.T, open Open) (*diary, *engine.Class) {
+	c := note()
+	return keeps(t, open, []*engine.Class{c}, c), c
+}
+
+func journalRecord(t *testing.T, open Open) {
+	d, c := journalNotes(t, open)
+	ctx := engine.WithRequest(t.Context(), &engine.Account{ID: "ann@local", Name: "Ann"}, &engine.Caller{Address: netip.MustParseAddr("192.0.2.7")})
+	start := time.Now().Add(-time.Second)
+	_, err := d.Create(ctx, c, values(c, "id", "1", "title", "Tea", "rank", int64(3)), engine.WriteOptions{})
+	if err == nil {
+		_, err = d.Update(ctx, c, "1", values(c, "title", "Milk", "rank", nil), engine.WriteOptions{})
+	}
+	if err == nil {
+		err = d.Delete(ctx, c, "1", nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	records := d.records(t)
+	d.tells(t, "told", `CREATE note 1 {"id":"1","title":"Tea","rank":3}`, `UPDATE note 1 {"title":"Tea","rank":3} {"title":"Milk","rank":null}`,
+		`DELETE note 1 {"id":"1","title":"Milk"}`)
+	for _, it := range records {
+		same(t, "who", []string{it.Text("author"), it.Text("authorName"), it.Text("authorIp"), it.Text("classVersion")}, []string{"ann@local", "Ann", "192.0.2.7", "1"})
+		if at := it.When("timestamp"); at.Before(start) || at.After(time.Now()) {
+			t.Errorf("a record of %s, written since %s", at, start)
+		}
+	}
+	create(t, d, c, "id", "2")
+	it := d.records(t)[3]
+	same(t, "the server itself", []any{it.Get("author"), it.Get("authorName"), it.Get("authorIp")}, []any{nil, nil, nil})
+}
+
+func journalTypes(t *testing.T, open Open) {
+	c := NewClass("all", Prop("id", engine.String), Prop("int", engine.Int), Prop("real", engine.Real), Prop("decimal", engine.DecimalNum),
+		Prop("when", engine.DateTime), Prop("flag", engine.Boolean), Prop("html", engine.HTML), Prop("geo", engine.Geo), Ref("ref", note()))
+	d := keeps(t, open, []*engine.Class{c, c.Property("ref").Target}, c)
+	create(t, d, c, "id", "1", "int", int64(9007199254740993), "real", 2.0, "decimal", engine.Decimal("0.10000000000000000000001"),
+		"when", engine.Instant(0), "flag", false, "html", "<b>\n", "geo", engine.JSONText(`{"b":1,"a":2}`), "ref", "n1")
+	had := `{"id":"1","int":9007199254740993,"real":2,"decimal":0.10000000000000000000001,"when":"1970-01-01T00:00:00.000Z","flag":false,"html":"<b>\n","geo":{"b":1,"a":2},"ref":"n1"}`
+	d.tells(t, "new", "CREATE all 1 "+had)
+	it := get(t, d, c, "1")
+	if _, err := d.Update(t.Context(), c, "1", slices.Clone(it.Values), engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d.tells(t, "as it is")
+	if err := d.Delete(t.Context(), c, "1", nil); err != nil {
+		t.Fatal(err)
+	}
+	d.tells(t, "gone", "DELETE all 1 "+had)
+}
+
+func journalNothing(t *testing.T, open Open) {
+	c := tracked()
+	d := keeps(t, open, []*engine.Class{c}, c)
+	create(t, d, c, "id", "1", "name", "x", "made", long, "changed", long)
+	d.told(t)
+	update(t, d, c, "1")
+	update(t, d, c, "1", "name", "x") // but when it was changed
+	save(t, d, record(c, "1", "name", "x"), record(c, "1", "name", "x"))
+	if _, err := d.UpdateAll(as(t, "ann@local"), all(c), values(c, "name", "x")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.UpdateAll(t.Context(), where(c, engine.OpEq, "name", "y"), values(c, "name", "z")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.DeleteAll(t.Context(), where(c, engine.OpEq, "name", "y")); err != nil {
+		t.Fatal(err)
+	}
+	d.tells(t, "nothing")
+	update(t, d, c, "1", "name", "y")
+	if told := d.told(t); len(told) != 1 || !strings.Contains(told[0], `{"name":"x","changed":"`) || !strings.Contains(told[0], `{"name":"y","changed":"`) {
+		t.Errorf("with something else the time of the change is told, too: %q", told)
+	}
+}
+
+func journalPasswords(t *testing.T, open Open) {
+	c := NewClass("user", Prop("id", engine.String), Prop("name", engine.String), Prop("pin", engine.Password))
+	d := keeps(t, open, []*engine.Class{c}, c)
+	create(t, d, c, "id", "1", "pin", "canary")
+	update(t, d, c, "1", "pin", "canary2")
+	update(t, d, c, "1", "pin", "canary3", "name", "Ann")
+	save(t, d, record(c, "1", "pin", "canary4"))
+	if err := d.Delete(t.Context(), c, "1", nil); err != nil {
+		t.Fatal(err)
+	}
+	d.tells(t, "that it changed, and no more", `CREATE user 1 {"id":"1"}`, `UPDATE user 1 {} {}`, `UPDATE user 1 {"name":null} {"name":"Ann"}`,
+		`UPDATE user 1 {} {}`, `DELETE user 1 {"id":"1","name":"Ann"}`)
+}
+
+func journalFiles(t *testing.T, open Open) {
+	var d *diary
+	a := openAlbum(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		d = keeps(t, open, classes, classes[1])
+		return d
+	})
+	create(t, a, a.photo, "id", int64(1), "image", file("x"), "more", files("y", "z"))
+	update(t, a, a.photo, "1", "image", file("w"), "more", files())
+	update(t, a, a.photo, "1", "image", nil, "more", nil)
+	d.tells(t, "ids", `CREATE photo 1 {"id":1,"image":"x","more":["y","z"]}`, `UPDATE photo 1 {"image":"x","more":["y","z"]} {"image":"w","more":[]}`,
+		`UPDATE photo 1 {"image":"w","more":[]} {"image":null,"more":null}`)
+}

@@ -1,0 +1,251 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+func journalSave(t *testing.T, open Open) {
+	d, c := journalNotes(t, open)
+	// Whole records can be inserted or updated by one statement; others not.
+	whole := func(id, title string) engine.Record {
+		return record(c, id, "id", id, "title", title, "body", nil, "rank", int64(1), "code", nil)
+	}
+	save(t, d, whole("1", "a"), record(c, "2", "title", "b"), record(c, "", "id", "3"))
+	d.tells(t, "new", `CREATE note 1 {"id":"1","title":"a","rank":1}`, `CREATE note 2 {"id":"2","title":"b"}`, `CREATE note 3 {"id":"3"}`)
+	save(t, d, whole("1", "c"), whole("4", "d"), record(c, "2", "title", "b"), record(c, "3", "rank", int64(7)), record(c, "3", "rank", int64(8)), record(c, "3", "id", "5"))
+	d.tells(t, "changed", `UPDATE note 1 {"title":"a"} {"title":"c"}`, `CREATE note 4 {"id":"4","title":"d","rank":1}`,
+		`UPDATE note 3 {"rank":null} {"rank":7}`, `UPDATE note 3 {"rank":7} {"rank":8}`, `UPDATE note 5 {"id":"3"} {"id":"5"}`)
+	var many []engine.Record
+	var want []string
+	for i := range 3 * 512 {
+		id := fmt.Sprint("n", i)
+		many = append(many, whole(id, "new"))
+		want = append(want, fmt.Sprintf(`CREATE note %s {"id":%[1]q,"title":"new","rank":1}`, id))
+	}
+	save(t, d, many...)
+	slices.Sort(want)
+	d.tellsAll(t, "many", want...)
+}
+
+func journalNested(t *testing.T, open Open) {
+	w := newWorld()
+	d := keeps(t, open, []*engine.Class{w.region, w.town, w.person}, w.town, w.person)
+	create(t, d, w.person, "id", "ann", "town", sub(w.town, "id", "t", "name", "Oslo"))
+	d.tells(t, "new", `CREATE town t {"id":"t","name":"Oslo"}`, `CREATE person ann {"id":"ann","town":"t"}`)
+	update(t, d, w.person, "ann", "town", sub(w.town, "id", "t", "name", "Bergen", "region", sub(w.region, "code", int64(1))))
+	d.tells(t, "in a reference that stays", `UPDATE town t {"name":"Oslo","region":null} {"name":"Bergen","region":"1"}`)
+	follow := sub(w.town, "name", "Voss")
+	follow.Follow = true
+	update(t, d, w.person, "ann", "name", "Ann", "town", follow)
+	d.tells(t, "followed", `UPDATE town t {"name":"Bergen"} {"name":"Voss"}`, `UPDATE person ann {"name":null} {"name":"Ann"}`)
+}
+
+func journalLinks(t *testing.T, open Open) {
+	var d *diary
+	c := openClub(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		d = keeps(t, open, classes, classes[1], classes[2])
+		return d
+	})
+	for i := range int64(4) {
+		create(t, c, c.tag, "code", i)
+	}
+	create(t, c, c.person, "id", "ann", "tags", put("3", "1"))
+	create(t, c, c.group, "id", "g", "people", put("ann"))
+	d.tells(t, "new", `CREATE person ann {"id":"ann"}`, `PUT person ann {"tags":["3","1"]}`,
+		`CREATE group g {"id":"g"}`, `PUT group g {"people":["ann"]}`, `PUT person ann {"groups":["g"]}`)
+	update(t, c, c.person, "ann", "tags", put("1", "2"))
+	update(t, c, c.person, "ann", "tags", eject("1", "0"))
+	d.tells(t, "one", `PUT person ann {"tags":["2"]}`, `EJECT person ann {"tags":["1"]}`)
+	update(t, c, c.person, "ann", "tags", replaced("2", "0"), "groups", replaced())
+	d.tells(t, "a new value", `EJECT person ann {"tags":["3"]}`, `PUT person ann {"tags":["0"]}`,
+		`EJECT person ann {"groups":["g"]}`, `EJECT group g {"people":["ann"]}`)
+	update(t, c, c.person, "ann", "tags", replaced("2", "0"), "groups", eject("g"))
+	save(t, c, record(c.person, "ann", "tags", put("2")))
+	d.tells(t, "as it is")
+	update(t, c, c.person, "ann", "name", "Ann", "tags", put(sub(c.tag, "code", int64(9))))
+	d.tells(t, "a new member", `UPDATE person ann {"name":null} {"name":"Ann"}`, `PUT person ann {"tags":["9"]}`)
+}
+
+func journalBack(t *testing.T, open Open) {
+	var d *diary
+	c := openClub(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		d = keeps(t, open, classes, classes[1], classes[3])
+		return d
+	})
+	create(t, c, c.task, "id", "1")
+	create(t, c, c.person, "id", "ann", "tasks", put("1", sub(c.task, "id", "2")))
+	d.tells(t, "new", `CREATE task 1 {"id":"1"}`, `CREATE person ann {"id":"ann"}`, `CREATE task 2 {"id":"2","who":"ann"}`,
+		`UPDATE task 1 {"who":null} {"who":"ann"}`, `PUT person ann {"tasks":["1","2"]}`)
+	update(t, c, c.person, "ann", "tasks", replaced("2", sub(c.task, "id", "3")))
+	d.tells(t, "a new value", `UPDATE task 1 {"who":"ann"} {"who":null}`, `CREATE task 3 {"id":"3","who":"ann"}`,
+		`EJECT person ann {"tasks":["1"]}`, `PUT person ann {"tasks":["3"]}`)
+	update(t, c, c.person, "ann", "tasks", change([]any{"2"}, "1"))
+	d.tells(t, "as it is")
+}
+
+func journalAll(t *testing.T, open Open) {
+	d, c := journalNotes(t, open)
+	for i, id := range []string{"a", "b", "c", "d"} {
+		create(t, d, c, "id", id, "rank", int64(i))
+	}
+	d.told(t)
+	n, err := d.UpdateAll(t.Context(), where(c, engine.OpGt, "rank", int64(1)), values(c, "rank", int64(3)))
+	if err != nil || n != 2 {
+		t.Fatal(n, err)
+	}
+	d.tells(t, "what differs", `UPDATE note c {"rank":2} {"rank":3}`)
+	n, err = d.DeleteAll(t.Context(), where(c, engine.OpLt, "rank", int64(3)))
+	if err != nil || n != 2 {
+		t.Fatal(n, err)
+	}
+	d.tellsAll(t, "gone", `DELETE note a {"id":"a","rank":0}`, `DELETE note b {"id":"b","rank":1}`)
+	same(t, "left", ids(t, d, all(c)), []string{"c", "d"})
+}
+
+func journalKey(t *testing.T, open Open) {
+	w := newWorld()
+	d := keeps(t, open, []*engine.Class{w.region, w.town, w.person}, w.town, w.person)
+	create(t, d, w.town, "id", "t")
+	create(t, d, w.person, "id", "ann", "town", "t")
+	create(t, d, w.person, "id", "bob", "town", "u")
+	d.told(t)
+	update(t, d, w.town, "t", "id", "s", "name", "Oslo")
+	d.tellsAll(t, "what points at it follows", `UPDATE person ann {"town":"t"} {"town":"s"}`, `UPDATE town s {"id":"t","name":null} {"id":"s","name":"Oslo"}`)
+}
+
+// journalKeys changes a key that is a part of other keys.
+func journalKeys(t *testing.T, open Open) {
+	house := NewClass("house", Prop("no", engine.Int))
+	flat := NewClass("flat", Ref("house", house), Prop("no", engine.Int, required), Prop("name", engine.String))
+	flat.Key = []string{"house", "no"}
+	if err := flat.Init(); err != nil {
+		t.Fatal(err)
+	}
+	Link(house, flat)
+	d := keeps(t, open, []*engine.Class{house, flat}, flat)
+	create(t, d, house, "no", int64(1))
+	create(t, d, flat, "house", int64(1), "no", int64(7))
+	update(t, d, house, "1", "no", int64(2))
+	d.tells(t, "both", `CREATE flat 1_7 {"house":"1","no":7}`, `UPDATE flat 2_7 {"house":"1"} {"house":"2"}`)
+}
+
+func journalTree(t *testing.T, open Open) {
+	var d *diary
+	f := openFamily(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
+		d = keeps(t, open, classes, classes[1], classes[3]) // cars and houses
+		return d
+	})
+	d.tells(t, "not inherited", `CREATE car c {"id":"c","wheels":4,"price":9.5}`, `CREATE house h {"id":"h","floors":2,"price":100}`)
+	update(t, f, f.thing, "c", "name", "Beetle")
+	update(t, f, f.thing, "b", "name", "Bus")
+	if _, err := f.UpdateAll(t.Context(), all(f.thing), values(f.thing, "name", "x")); err != nil {
+		t.Fatal(err)
+	}
+	d.tellsAll(t, "through ancestors", `UPDATE car c {"name":"Beetle"} {"name":"x"}`, `UPDATE car c {"name":null} {"name":"Beetle"}`, `UPDATE house h {"name":null} {"name":"x"}`)
+	save(t, f, record(f.thing, "c", "name", "y"))
+	d.tells(t, "no longer one", `UPDATE thing c {"_class":"car@test","wheels":4,"price":9.5,"name":"x"} {"_class":"thing@test","wheels":null,"price":null,"name":"y"}`)
+	save(t, f, record(f.house, "c", "floors", int64(1)))
+	d.tells(t, "another", `UPDATE house c {"_class":"thing@test","floors":null} {"_class":"house@test","floors":1}`)
+	if _, err := f.DeleteAll(t.Context(), all(f.thing)); err != nil {
+		t.Fatal(err)
+	}
+	d.tellsAll(t, "gone", `DELETE house c {"id":"c","name":"y","floors":1}`, `DELETE house h {"id":"h","name":"x","floors":2,"price":100}`)
+}
+
+func journalUndone(t *testing.T, open Open) {
+	d, c := journalNotes(t, open)
+	create(t, d, c, "id", "1", "code", "x", "rank", int64(1))
+	d.told(t)
+	_, err := d.Save(t.Context(), []engine.Record{record(c, "2"), record(c, "1", "rank", int64(2)), record(c, "3", "code", "x")})
+	fails(t, err, engine.Invalid, "duplicate")
+	_, err = d.Create(t.Context(), c, values(c, "id", "1"), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "duplicate")
+	_, err = d.Update(t.Context(), c, "1", values(c, "rank", int64(5)), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{1}}})
+	fails(t, err, engine.Unmatched, "")
+	fails(t, d.Delete(t.Context(), c, "1", &engine.Match{Revisions: []uint64{1}}), engine.Unmatched, "")
+	fails(t, d.Delete(t.Context(), c, "9", nil), engine.NotFound, "")
+	sorry := errors.New("sorry")
+	err = within(t.Context(), d.Repository, func(ctx context.Context) error {
+		if err := makes(ctx, d, c, "id", "4"); err != nil {
+			return err
+		}
+		return sorry
+	})
+	same(t, "undone", err, sorry)
+	d.tells(t, "nothing")
+	err = within(t.Context(), d.Repository, func(ctx context.Context) error {
+		if err := makes(ctx, d, c, "id", "5"); err != nil {
+			return err
+		}
+		if err := makes(ctx, d, c, "id", "6", "code", "x"); err == nil {
+			return errors.New("a duplicate is taken")
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.tells(t, "what stands", `CREATE note 5 {"id":"5"}`)
+}
+
+func journalImports(t *testing.T, open Open) {
+	d, c := journalNotes(t, open)
+	ctx := engine.Unjournaled(t.Context())
+	if _, err := d.Save(ctx, []engine.Record{record(c, "1"), record(c, "2")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Update(ctx, c, "1", values(c, "title", "x"), engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	d.tells(t, "none")
+	if into, ok := d.Repository.(archive); ok {
+		if err := into.Import(t.Context(), []*engine.Item{{Class: c, Values: values(c, "id", "3")}}); err != nil {
+			t.Fatal(err)
+		}
+		d.tells(t, "none")
+	}
+}
+
+// journalCrowd counts up from many sides: each record goes on where another has
+// ended, and none is missing.
+func journalCrowd(t *testing.T, open Open) {
+	d, c := journalNotes(t, open)
+	create(t, d, c, "id", "n", "rank", int64(0))
+	d.told(t)
+	const writers, writes = 8, 15
+	together(t, writers, func(i int) error {
+		for j := range writes {
+			var err error
+			switch rank := int64(1 + i*writes + j); j % 3 {
+			case 0:
+				_, err = d.Update(t.Context(), c, "n", values(c, "rank", rank), engine.WriteOptions{})
+			case 1:
+				_, err = d.Save(t.Context(), []engine.Record{record(c, "n", "rank", rank)})
+			default:
+				_, err = d.UpdateAll(t.Context(), all(c), values(c, "rank", rank))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	at := `{"rank":0}`
+	told := d.told(t)
+	for _, line := range told {
+		base, data, _ := strings.Cut(strings.TrimPrefix(line, "UPDATE note n "), " ")
+		if base != at {
+			t.Errorf("%s: it was %s before", line, at)
+		}
+		at = data
+	}
+	same(t, "records", len(told), writers*writes)
+	same(t, "the last", at, fmt.Sprintf(`{"rank":%d}`, get(t, d, c, "n").Get("rank")))
+}
