@@ -79,6 +79,7 @@ type Traits struct {
 	Begin        string // opens a transaction that will write
 	Writers      int    // connections that write at the same time
 	Batch        int    // transactions that one commit may carry; with 1 each is alone and heeds its context
+	Flushes      bool   // with a Batch above 1: each commit waits for the disk, so large batches are worth waiting for
 	Copy         int    // rows of one class, surely new, from which COPY pays; 0 where there is no COPY
 	MaxName      int    // bytes of the name of a table, column or index; 0 for any
 	Lock         string // ends a SELECT of rows that the transaction is about to change

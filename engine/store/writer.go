@@ -19,15 +19,16 @@ const (
 // writer is the one queue of writes. Each of its goroutines owns a connection.
 //
 // Where transactions share a commit, it commits together what waits at the
-// same time: the first job of a batch runs plainly, the others behind a
-// savepoint each, then one commit, then all are answered. A lone job pays for
-// nothing of this. Elsewhere each job is alone in its transaction (alone.go). A
+// same time (gather.go): the first job of a batch runs plainly, as do those of a
+// single statement, the others behind a savepoint each, then one commit, then
+// all are answered. A lone job pays for nothing of this. Elsewhere each job is alone in its transaction (alone.go). A
 // transaction of several calls has the goroutine and its connection to itself
 // until it ends (transaction.go).
 type writer struct {
 	store  *Store
 	jobs   chan *job
 	traits Traits
+	crowd  crowd
 
 	mu     sync.RWMutex // held for reading while a job is handed in
 	closed bool
@@ -53,7 +54,7 @@ const (
 )
 
 func newWriter(s *Store) *writer {
-	w := &writer{store: s, jobs: make(chan *job, queueLength), traits: s.traits}
+	w := &writer{store: s, jobs: make(chan *job, queueLength), traits: s.traits, crowd: newCrowd()}
 	for range s.traits.Writers {
 		w.done.Go(func() {
 			w.run(newSession(s.db.Write, s.db.Dialect, s.trace()))
@@ -103,6 +104,7 @@ func (w *writer) hand(j *job) error {
 	}
 	select {
 	case w.jobs <- j:
+		w.crowd.came(len(w.jobs))
 		return nil
 	default:
 		return &engine.Error{Code: engine.Unavailable, Reason: "queue", RetryAfter: time.Second,
@@ -151,6 +153,9 @@ func (w *writer) serve(s *session, j *job) (next *job) {
 // must be by itself. What is refused is told so after the commit: it may have
 // been for what another job of the batch has written, which nobody sees before.
 func (w *writer) batch(s *session, first *job) (next *job) {
+	if w.traits.Flushes {
+		w.crowd.gather(w.jobs)
+	}
 	if err := s.exec(w.traits.Begin); err != nil {
 		first.result <- w.store.failed(first.ctx, s, err)
 		return nil
@@ -182,6 +187,7 @@ func (w *writer) batch(s *session, first *job) (next *job) {
 		}
 		batch = append(batch, j)
 	}
+	w.crowd.expected = len(batch) + len(refused)
 	err := s.exec("COMMIT")
 	if err != nil {
 		w.rollback(s)
@@ -227,9 +233,13 @@ func (w *writer) next() *job {
 	}
 }
 
-// join runs j behind a savepoint. lost means that the transaction is gone with
-// everything in it.
+// join runs j in a batch, so that nothing is left of it when it fails. lost
+// means that the transaction is gone with everything in it.
 func (w *writer) join(s *session, j *job) (lost bool, err error) {
+	if j.single {
+		err := w.store.failed(j.ctx, s, w.together(s, j))
+		return err != nil && !w.stands(s), err
+	}
 	if err := s.exec("SAVEPOINT job"); err != nil {
 		return true, w.store.failed(j.ctx, s, err)
 	}
@@ -247,6 +257,9 @@ func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	}
 	return false, failure
 }
+
+// stands reports whether a transaction is still open: then no other can begin.
+func (w *writer) stands(s *session) bool { return s.conn != nil && s.exec(w.traits.Begin) != nil }
 
 // together is attempt in a batch: the work knows who acts, but its statements do
 // not end with its request, because one that is interrupted ends the

@@ -3,10 +3,12 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/store"
 	"restsrv/engine/store/storetest"
 )
 
@@ -153,5 +155,53 @@ func TestGivenUp(t *testing.T) {
 	}
 	if _, err := st.Get(t.Context(), c, "a"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestFlushesAreShared has many clients write at once, each coming again as soon
+// as it is answered: a commit, which waits for the disk, serves eight of them at
+// least. A lone client that comes after them is served, too.
+func TestFlushesAreShared(t *testing.T) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
+	db, err := sqlitePlace(t).open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &statementLog{}
+	st, err := store.Open(t.Context(), db, store.Config{Classes: []*engine.Class{c}, Log: slog.New(log)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeStore(t, st)
+	const clients, each = 64, 30
+	statements := log.of(func() {
+		var wg sync.WaitGroup
+		for i := range clients {
+			wg.Go(func() {
+				for j := range each {
+					if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint(i, "-", j), int64(j)}, engine.WriteOptions{}); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	})
+	commits := 0
+	for _, text := range statements {
+		if text == "COMMIT" {
+			commits++
+		}
+	}
+	if commits == 0 || commits*8 > clients*each {
+		t.Errorf("%d writes took %d commits, want an eighth of them at most", clients*each, commits)
+	}
+	for i := range 3 {
+		if _, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint("late", i), int64(i)}, engine.WriteOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if n, err := st.Count(t.Context(), &engine.Query{Class: c, Count: -1}); err != nil || n != clients*each+3 {
+		t.Errorf("%d objects, %v; want %d", n, err, clients*each+3)
 	}
 }

@@ -16,19 +16,22 @@ import (
 	"restsrv/engine/store"
 )
 
-type dialect struct{}
+// dialect says how SQLite differs; flushes tells whether a commit waits for the
+// disk (synchronous=FULL).
+type dialect struct{ flushes bool }
 
 // Dialect returns how SQLite differs from other databases.
 func Dialect() store.Dialect { return dialect{} }
 
 // Traits is store.Dialect's.
-func (dialect) Traits() store.Traits {
+func (d dialect) Traits() store.Traits {
 	return store.Traits{
 		Sequence:     "INTEGER PRIMARY KEY",
 		MaxVariables: 32766,
 		Begin:        "BEGIN IMMEDIATE",
 		Writers:      1,
 		Batch:        64,
+		Flushes:      d.flushes,
 		// The driver asks for name and declared type of each result column
 		// and copies both, for every query. An expression has no declared
 		// type, and a name of one character costs nothing.

@@ -70,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	}
 	name := dsn(path) + settings + "&_pragma=synchronous(" + synchronous + ")"
 	db := &store.Database{
-		Dialect: dialect{},
+		Dialect: dialect{flushes: synchronous == "full"},
 		Write:   open(d, name, 1),
 		Readers: 2 * runtime.GOMAXPROCS(0),
 		Release: release,
