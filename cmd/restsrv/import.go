@@ -11,9 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"restsrv/engine"
 	"restsrv/engine/transfer"
-	"restsrv/engine/workflow"
 )
 
 const importUsage = `restsrv import takes objects into a database, also while its server runs.
@@ -117,14 +115,7 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	case f.name == "-":
 		return transfer.NDJSON(c.io.In, "standard input", -1), nil
 	case f.data != "":
-		if _, err := os.Stat(f.data); errors.Is(err, fs.ErrNotExist) {
-			return transfer.Source{Objects: func(func(transfer.Object) bool) {}}, nil // an application without data
-		}
-		s, err := transfer.Directory(os.DirFS(f.data), c.app.config.Namespace)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", f.data, unwrapPath(err))
-		}
-		return s, err
+		return dataFolder(f.data, c.app.config.Namespace)
 	}
 	file, err := os.Open(f.name)
 	if err != nil {
@@ -138,58 +129,53 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	return transfer.NDJSON(file, f.name, size), nil
 }
 
-// take imports everything and tells what became of it.
-func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, source transfer.Source) error {
-	seeded := 0
-	var err error
-	if source.Exact {
-		_, err = d.store.Seed(ctx, nil) // what was exported is all that there is to be
-	} else {
-		seeded, err = c.app.seed(ctx, d)
-	}
-	if err != nil {
-		return err
-	}
-	var access importedACL
-	if from.acl != "" {
-		if access, err = importACL(ctx, d, from.acl); err != nil {
-			return fmt.Errorf("%s: %w", from.acl, err)
+// take imports everything and tells what became of it. What is no application
+// directory comes after the inline objects, or, when it was exported, instead of
+// them.
+func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, source transfer.Source) (err error) {
+	f := &filling{app: c.app, db: d, acl: from.acl, data: source}
+	var end func()
+	f.add, end = progress(c.io, "importing", source.Total, from.data == "")
+	var done filled
+	switch {
+	case from.acl != "":
+		done, err = c.fill(ctx, f)
+	case source.Exact:
+		if _, err = d.store.Seed(ctx, nil); err == nil {
+			done.report, err = f.objects(ctx)
+		}
+	default:
+		if done.seeded, err = c.app.seed(ctx, d); err == nil {
+			done.report, err = f.objects(ctx)
 		}
 	}
-	add, done := progress(c.io, "importing", source.Total, from.data == "")
-	config := c.importConfig(ctx, d)
-	config.Progress = add
-	report, err := transfer.Import(ctx, config, source)
-	done()
+	end()
 	if err != nil {
-		fmt.Fprintf(c.io.Err, "restsrv import: ended after %d objects\n", report.Count())
+		if done.report != nil {
+			fmt.Fprintf(c.io.Err, "restsrv import: ended after %d objects\n", done.report.Count())
+		}
 		return plain(err)
 	}
-	if err := touchPolicy(ctx, d, report); err != nil {
-		return err
-	}
-	summary := importSummary{c.app, report, access, seeded}
-	return summary.write(c.io.Out)
+	return importSummary{c.app, done}.write(c.io.Out)
 }
 
-func (c *dataCommand) importConfig(ctx context.Context, d *database) transfer.Config {
-	files := engine.Files{Storage: d.files, Data: d.store, Meta: c.app.meta}
-	return transfer.Config{
-		Data: d.store, Meta: c.app.meta, System: d.system.all(),
-		Stage: func(c *engine.Class, id, name, stage string) *engine.Item {
-			return workflow.Stage(d.system.stages, c, id, name, stage)
-		},
-		Accept: files.Accept, Content: contents{d.files},
-		Hash: d.hasher.Hash, Matches: d.hasher.Matches, Generate: d.store.Generate(ctx),
+// fill fills the database, a new one while no server does so.
+func (c *dataCommand) fill(ctx context.Context, f *filling) (done filled, err error) {
+	fresh, err := f.db.store.Fresh(ctx)
+	if err != nil || !fresh {
+		return f.fill(ctx)
 	}
+	err = holdFirstStart(ctx, f.db, nil, func(ctx context.Context) error {
+		done, err = f.fill(ctx)
+		return err
+	})
+	return done, err
 }
 
 // importSummary is what an import tells at its end.
 type importSummary struct {
-	app    *app
-	report *transfer.Report
-	access importedACL
-	seeded int
+	app *app
+	filled
 }
 
 // write tells what was taken and what not; the error says that something was
@@ -210,7 +196,7 @@ func (s importSummary) write(out io.Writer) error {
 	if a.accounts+a.roles+a.resources+a.known > 0 {
 		fmt.Fprintf(out, "%8d  accounts and %d roles taken, %d accounts and roles known before, %d resources declared\n", a.accounts, a.roles, a.known, a.resources)
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Ignored)) {
+	for _, name := range r.IgnoredNames() {
 		fmt.Fprintf(out, "%8d  values passed over: there is no attribute %s\n", r.Ignored[name], name)
 	}
 	for _, f := range r.Refused {

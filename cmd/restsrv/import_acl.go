@@ -37,12 +37,11 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 		return done, unwrapPath(err)
 	}
 	for _, e := range entries {
-		ext := path.Ext(e.Name())
-		if e.IsDir() || !slices.Contains([]string{".yml", ".yaml", ".json"}, ext) {
+		if e.IsDir() || !isACLFile(e.Name()) {
 			continue
 		}
 		name := path.Join(filepath.Base(dir), e.Name())
-		fields, err := readACLFile(filepath.Join(dir, e.Name()), ext)
+		fields, err := readACLFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			faults = append(faults, engine.Fault{File: name, Found: err.Error(), Expected: "roles, resources, users or one user"})
 			continue
@@ -69,13 +68,17 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 	return done, err
 }
 
-func readACLFile(name, ext string) (engine.Fields, error) {
+func isACLFile(name string) bool {
+	return slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(name))
+}
+
+func readACLFile(name string) (engine.Fields, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return nil, unwrapPath(err)
 	}
 	var v any
-	if ext == ".json" {
+	if path.Ext(name) == ".json" {
 		v, err = wire.Decode(text)
 	} else {
 		v, _, err = jsonfile.DecodeYAML(text)

@@ -22,6 +22,7 @@ import (
 	"restsrv/engine/file"
 	"restsrv/engine/guess"
 	"restsrv/engine/journal"
+	"restsrv/engine/lease"
 	"restsrv/engine/oauth"
 	"restsrv/engine/replay"
 	"restsrv/engine/secret"
@@ -61,6 +62,7 @@ type system struct {
 	guesses  *engine.Class
 	events   *engine.Class
 	changes  *engine.Class
+	leases   *engine.Class
 }
 
 func newSystem() *system {
@@ -76,11 +78,12 @@ func newSystem() *system {
 		guesses:  guess.Class(),
 		events:   audit.Class(),
 		changes:  journal.Class(),
+		leases:   lease.Class(),
 	}
 }
 
 func (s *system) all() []*engine.Class {
-	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events, s.changes})
+	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events, s.changes, s.leases})
 }
 
 // opening says how a database is opened.
@@ -236,7 +239,10 @@ func writePassword(database, password string) (string, error) {
 
 func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *slog.Logger) {
 	differs, err := d.accounts.AdminPasswordDiffers(ctx, given)
-	if err == nil && differs {
+	switch {
+	case engine.CodeOf(err) == engine.NotFound:
+		log.Warn("RESTSRV_ADMIN_PASSWORD changes nothing: there are other accounts, and no such one", "account", account.AdminID, "to add it", "restsrv user add -roles admin "+account.AdminID)
+	case err == nil && differs:
 		log.Warn("RESTSRV_ADMIN_PASSWORD is not the stored password and changes nothing", "account", account.AdminID, "to change it", "restsrv user passwd "+account.AdminID)
 	}
 }

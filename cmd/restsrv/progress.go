@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
@@ -25,4 +26,20 @@ func progress(s stdio, what string, total int64, bytes bool) (add func(int64), d
 	)
 	// What a terminal cannot show is no failure of the command.
 	return func(n int64) { _ = bar.Add64(n) }, func() { _ = bar.Finish() }
+}
+
+// progressLog is progress for a log: a line when it begins, and one every ten
+// seconds.
+func progressLog(log *slog.Logger, what string, total int64) (add func(int64)) {
+	if total > 0 {
+		log.Info(what, "objects", total)
+	}
+	var done int64
+	told := time.Now()
+	return func(n int64) {
+		if done += n; time.Since(told) >= 10*time.Second {
+			told = time.Now()
+			log.Info(what, "done", done, "of", total)
+		}
+	}
 }

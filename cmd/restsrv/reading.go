@@ -33,7 +33,7 @@ func readingOf(file string, config *deploy.Config) reading {
 	dir := filepath.Dir(file)
 	r["directory"], _ = filepath.EvalSymlinks(dir)
 	r.add(file)
-	for _, folder := range []string{dir, filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir)} {
+	for _, folder := range []string{dir, filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir), filepath.Join(dir, aclDir)} {
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
 			if path := filepath.Join(folder, e.Name()); ofApplication(dir, path) {
@@ -114,6 +114,8 @@ func ofApplication(dir, path string) bool {
 		return filepath.Ext(name) == ".ini"
 	case filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir):
 		return strings.Contains(name, ".class.") || strings.Contains(name, ".type.")
+	case filepath.Join(dir, aclDir):
+		return isACLFile(name)
 	}
 	return false
 }

@@ -69,7 +69,18 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 		s.failed = false
 	}
 	s.missed = nil
+	s.tellData(changed)
 	return func() { e.scripts.Reload(changed) }
+}
+
+// tellData says what becomes of objects whose files have changed: the database
+// has others by now.
+func (s *server) tellData(changed []string) {
+	folder := s.started.Abs(dataDir)
+	data := slices.DeleteFunc(slices.Clone(changed), func(path string) bool { return !above(folder, path) })
+	if len(data) > 0 {
+		s.log.Info("objects of data are taken by the first start alone; restsrv import takes them now", "changed", shownPaths(s.started.Dir, data))
+	}
 }
 
 // renew reads the application and has a new edition answer.
@@ -91,6 +102,9 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 		s.log.Warn("settings that have changed take effect when the server is started again", "settings", strings.Join(names, ", "))
 	}
 	s.use(e)
+	if err := s.takeAccess(ctx, a); err != nil {
+		s.log.Error("accounts and roles cannot be taken", "error", err)
+	}
 	return nil
 }
 

@@ -67,10 +67,10 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	s.db.cursors = engine.CursorKey(cursors)
-	if err := s.db.ensureAdmin(ctx, io, s.log); err != nil {
+	if err := s.begin(ctx, a); err != nil {
 		return err
 	}
-	if err := s.createObjects(ctx, a); err != nil {
+	if err := s.db.ensureAdmin(ctx, io, s.log); err != nil {
 		return err
 	}
 	if s.scripts, err = script.New(scriptConfig(c, f.watch, s.log)); err != nil {
@@ -129,15 +129,6 @@ func maxCPU(c *deploy.Config) time.Duration {
 		longest = max(longest, svc.Limits.CPUTime, svc.Limits.LoadTime)
 	}
 	return longest
-}
-
-// createObjects puts the inline objects into a new database.
-func (s *server) createObjects(ctx context.Context, a *app) error {
-	n, err := a.seed(ctx, s.db)
-	if err == nil && n > 0 {
-		s.log.Info("objects created", "file", a.config.File, "count", n)
-	}
-	return err
 }
 
 // listen answers requests until ctx ends, then lets those under way finish.

@@ -47,17 +47,21 @@ func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error)
 	return Admin{Created: true, Generated: generated}, nil
 }
 
-// AdminPasswordDiffers reports whether the administrator exists with another
-// password than the given one: a start with RESTSRV_ADMIN_PASSWORD set then
-// warns, because the variable changes nothing (restsrv user passwd does). It
-// hashes, so call it when the server already answers.
+// AdminPasswordDiffers reports whether the administrator has another password
+// than the given one: a start with RESTSRV_ADMIN_PASSWORD set then warns,
+// because the variable changes nothing (restsrv user passwd does). It hashes, so
+// call it when the server already answers. Errors: NotFound when there is no
+// such account.
 func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool, error) {
 	if password == "" {
 		return false, nil
 	}
 	item, err := s.find(ctx, s.classes.account, AdminID)
-	if err != nil || item == nil {
+	if err != nil {
 		return false, err
+	}
+	if item == nil {
+		return false, engine.Errorf(engine.NotFound, "no-account", "there is no account %s", AdminID)
 	}
 	if len(password) > MaxPassword {
 		return true, nil

@@ -44,6 +44,7 @@ const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + memoryTable + ` ("class" TEXT 
 const (
 	freshMark   = "##fresh"
 	forgetFresh = `DELETE FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
+	countFresh  = `SELECT COUNT(*) FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
 )
 
 // kept is a row of memoryTable.

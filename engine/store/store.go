@@ -110,6 +110,25 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 	return done, nil
 }
 
+// Fresh reports whether the database is new: no Seed of any process has
+// succeeded yet.
+func (s *Store) Fresh(ctx context.Context) (fresh bool, err error) {
+	if !s.fresh {
+		return false, nil
+	}
+	err = s.read(ctx, func(r *session) error {
+		st, err := r.prepare(countFresh)
+		if err != nil {
+			return err
+		}
+		var n int64
+		err = st.QueryRowContext(r.ctx).Scan(&n)
+		fresh = n > 0
+		return err
+	})
+	return fresh, err
+}
+
 // forgetFresh takes the mark of a new database away, and reports whether it
 // was there.
 func (s *session) forgetFresh() (bool, error) {

@@ -15,6 +15,8 @@ package transfer
 import (
 	"context"
 	"iter"
+	"maps"
+	"slices"
 
 	"restsrv/engine"
 )
@@ -79,6 +81,9 @@ func (r *Report) Count() (n int) {
 	}
 	return n
 }
+
+// IgnoredNames are the names in Ignored, sorted.
+func (r *Report) IgnoredNames() []string { return slices.Sorted(maps.Keys(r.Ignored)) }
 
 func (r *Report) refuse(where string, err error) {
 	r.Refused = append(r.Refused, Refusal{where, reasonOf(err)})

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/lease"
+	"restsrv/engine/transfer"
+	"restsrv/engine/workflow"
+)
+
+// filling is what an application directory brings into a database: the
+// accounts and roles of the folder acl, which are taken when they come for the
+// first time, the objects of the folder data, and in a new database the inline
+// objects. These come last: the database is new until they are there, so that
+// what is cut off before is done again by the next start.
+type filling struct {
+	app  *app
+	db   *database
+	acl  string          // folder, "" for none
+	data transfer.Source // objects
+	add  func(int64)     // told of progress in units of data.Total; nil for nobody
+}
+
+// filled is what became of it.
+type filled struct {
+	access importedACL
+	report *transfer.Report
+	seeded int
+}
+
+// fill does it. What cannot be taken is in the reports; the error is that of a
+// database that is away, of inline objects that cannot be created, or of ctx.
+func (f *filling) fill(ctx context.Context) (done filled, err error) {
+	if f.acl != "" {
+		if done.access, err = importACL(ctx, f.db, f.acl); err != nil {
+			return done, fmt.Errorf("%s: %w", f.acl, err)
+		}
+	}
+	if done.report, err = f.objects(ctx); err == nil {
+		done.seeded, err = f.app.seed(ctx, f.db)
+	}
+	return done, err
+}
+
+// objects imports the objects alone.
+func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
+	d, meta := f.db, f.app.meta
+	files := engine.Files{Storage: d.files, Data: d.store, Meta: meta}
+	report, err := transfer.Import(ctx, transfer.Config{
+		Data: d.store, Meta: meta, System: d.system.all(),
+		Stage: func(c *engine.Class, id, name, stage string) *engine.Item {
+			return workflow.Stage(d.system.stages, c, id, name, stage)
+		},
+		Accept: files.Accept, Content: contents{d.files},
+		Hash: d.hasher.Hash, Matches: d.hasher.Matches, Generate: d.store.Generate(ctx), Progress: f.add,
+	}, f.data)
+	if err != nil {
+		return report, err
+	}
+	return report, touchPolicy(ctx, d, report)
+}
+
+// dataFolder are the objects of a folder, none when it is not there.
+func dataFolder(dir, namespace string) (transfer.Source, error) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return transfer.Source{Objects: func(func(transfer.Object) bool) {}}, nil
+	}
+	s, err := transfer.Directory(os.DirFS(dir), namespace)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", dir, unwrapPath(err))
+	}
+	return s, err
+}
+
+// applicationFolders are where an application directory has accounts and roles,
+// and objects.
+const (
+	aclDir  = "acl"
+	dataDir = "data"
+)
+
+// begin fills the database before anything is served: a new one with all that
+// the application brings, any other one with accounts and roles that were not
+// there yet. Of several servers that start on a new database one does it while
+// the others wait.
+func (s *server) begin(ctx context.Context, a *app) error {
+	fresh, err := s.db.store.Fresh(ctx)
+	if err != nil {
+		return err
+	}
+	if !fresh {
+		return s.takeAccess(ctx, a)
+	}
+	wait := func() { s.log.Info("another process fills the new database: waiting for it") }
+	return holdFirstStart(ctx, s.db, wait, func(ctx context.Context) error {
+		fresh, err := s.db.store.Fresh(ctx)
+		if err != nil || !fresh {
+			return err
+		}
+		return s.firstStart(ctx, a)
+	})
+}
+
+// holdFirstStart has work done while no other process fills the database.
+func holdFirstStart(ctx context.Context, d *database, wait func(), work func(context.Context) error) error {
+	return lease.Hold(ctx, d.store, d.system.leases, "first start", wait, work)
+}
+
+func (s *server) firstStart(ctx context.Context, a *app) error {
+	source, err := dataFolder(a.config.Abs(dataDir), a.config.Namespace)
+	if err != nil {
+		return err
+	}
+	started := time.Now()
+	f := &filling{app: a, db: s.db, acl: a.config.Abs(aclDir), data: source}
+	var end func()
+	if f.add, end = progress(s.io, "importing", source.Total, false); !s.io.Terminal {
+		f.add = progressLog(s.log, "importing", source.Total)
+	}
+	done, err := f.fill(ctx)
+	end()
+	s.tellAccess(done.access)
+	if done.report != nil && source.Total > 0 {
+		s.tellObjects(done.report, time.Since(started))
+	}
+	if err != nil {
+		return fmt.Errorf("the new database is not filled, the next start goes on with it: %w", plain(err))
+	}
+	if done.seeded > 0 {
+		s.log.Info("objects created", "file", a.config.File, "count", done.seeded)
+	}
+	return nil
+}
+
+// takeAccess takes the accounts and roles of the folder acl that have never
+// been there.
+func (s *server) takeAccess(ctx context.Context, a *app) error {
+	done, err := importACL(ctx, s.db, a.config.Abs(aclDir))
+	if err != nil {
+		return fmt.Errorf("%s: %w", aclDir, plain(err))
+	}
+	s.tellAccess(done)
+	return nil
+}
+
+// tellAccess names what of the folder acl was not taken, and counts what was.
+func (s *server) tellAccess(done importedACL) {
+	for _, line := range done.refused {
+		s.log.Warn("not taken: " + line)
+	}
+	if done.accounts+done.roles+done.resources+len(done.refused) > 0 {
+		s.log.Info("accounts and roles taken", "accounts", done.accounts, "roles", done.roles, "resources", done.resources, "known", done.known, "not taken", len(done.refused))
+	}
+}
+
+// tellObjects does so for the folder data.
+func (s *server) tellObjects(r *transfer.Report, took time.Duration) {
+	for _, f := range r.Refused {
+		s.log.Warn("not taken: " + filepath.Join(dataDir, f.Where) + ": " + f.Reason)
+	}
+	for _, name := range r.IgnoredNames() {
+		s.log.Warn("values passed over: there is no such attribute", "attribute", name, "count", r.Ignored[name])
+	}
+	s.log.Info("objects taken", "count", r.Count(), "not taken", len(r.Refused), "took", took.Round(time.Millisecond))
+}

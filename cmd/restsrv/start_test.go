@@ -1,0 +1,116 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// manyTowns is an application whose data folder takes a while to import; the
+// towns point at each other, and files of acl and inline objects go with them.
+func manyTowns(t *testing.T, n int) string {
+	t.Helper()
+	files := map[string]string{
+		"deploy.json": `{"namespace": "sample", "objects": [{"_class": "town", "id": "inline", "name": "Oslo"}],
+			"modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}}}}}`,
+		"meta/town.class.json": `{"name": "town", "key": ["id"], "properties": [{"name": "id", "type": 12}, {"name": "name", "type": 0}, {"name": "next", "type": 13, "refClass": "town", "nullable": true}]}`,
+		"acl/all.yml":          "users: [{id: demo, pwd: ion-demo, roles: [admin]}]\nroles: [{id: admin, permissions: {'*': [full]}}]\n",
+	}
+	for i := range n {
+		files[fmt.Sprintf("data/town@sample@t%d.json", i)] = fmt.Sprintf(`{"id": "t%d", "name": "Town %d", "next": "t%d"}`, i, i, (i+1)%n)
+	}
+	dir := t.TempDir()
+	for _, folder := range []string{"meta", "acl", "data"} {
+		if err := os.Mkdir(filepath.Join(dir, folder), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+// towns counts the towns that a server has.
+func (p *process) towns(t *testing.T) int64 {
+	t.Helper()
+	status, token := p.get(t, "/rest/token", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
+	if status != http.StatusOK {
+		t.Fatalf("no token: %d %s\n%s", status, token, p.log())
+	}
+	_, body := p.get(t, "/rest/crud/town@sample?_count=1000", func(r *http.Request) { r.SetBasicAuth("demo@local", "ion-demo") })
+	var list []map[string]any
+	if err := json.Unmarshal([]byte(body), &list); err != nil {
+		t.Fatal(err, body)
+	}
+	return int64(len(list))
+}
+
+// TestFirstStartCutOff kills servers in the middle of their first start: none
+// of them answers before everything is there, and one that is left alone ends
+// what the others began.
+func TestFirstStartCutOff(t *testing.T) {
+	t.Parallel()
+	const n = 900
+	app := manyTowns(t, n)
+	for name, db := range map[string]string{"sqlite": "sqlite:" + filepath.Join(t.TempDir(), "test.db"), "postgres": ""} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if db == "" {
+				db = pgtest.Database(t)
+			}
+			for attempt := range 2 {
+				p := launch(t, app, "-db", db)
+				for !strings.Contains(p.log(), "msg=importing") {
+					select {
+					case <-p.done:
+						t.Fatalf("it ended:\n%s", p.log())
+					case <-time.After(time.Millisecond):
+					}
+				}
+				time.Sleep(time.Duration(50+attempt*50) * time.Millisecond)
+				p.kill()
+				there := strings.Count(mustRun(t, "export", "-config", filepath.Join(app, "deploy.json"), "-db", db), `"_class":"town@sample"`)
+				t.Logf("killed when %d of %d objects were there", there, n+1)
+				if strings.Contains(p.log(), "msg=listening") && there != n+1 {
+					t.Errorf("it listens when %d of %d objects are there", there, n+1)
+				}
+			}
+			p := start(t, app, "-db", db)
+			if got := p.towns(t); got != n+1 {
+				t.Errorf("%d towns, want %d\n%s", got, n+1, p.log())
+			}
+			p.kill()
+		})
+	}
+}
+
+// TestFirstStartTogether starts servers on one new database: one fills it while
+// the others wait, and all have the same.
+func TestFirstStartTogether(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	app, db := manyTowns(t, n), pgtest.Database(t)
+	var servers []*process
+	for range 3 {
+		servers = append(servers, launch(t, app, "-db", db))
+	}
+	filled := 0
+	for _, p := range servers {
+		p.await(t)
+		if got := p.towns(t); got != n+1 {
+			t.Errorf("%d towns, want %d\n%s", got, n+1, p.log())
+		}
+		filled += strings.Count(p.log(), `msg="objects taken" count=300`)
+	}
+	if filled != 1 {
+		t.Errorf("%d servers filled the database", filled)
+	}
+}

@@ -1,0 +1,159 @@
+// Package lease lets one of the processes on a database do something while the
+// others wait. It is for work that does no harm when it is done again: a process
+// that was stopped for a while notices only then that another one has taken
+// over.
+//
+// A lease is a row. Who holds it writes the row anew every second; who waits
+// takes it over when the row has stayed the same for a while, by its own clock,
+// so that clocks need not agree.
+package lease
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"restsrv/engine"
+)
+
+const (
+	renewal = time.Second     // between two writes of who holds a lease
+	lost    = 5 * time.Second // without a write, after which the holder is taken for gone
+	look    = 100 * time.Millisecond
+)
+
+// ErrTaken ends work whose lease another process has taken over.
+var ErrTaken = errors.New("another process has taken over")
+
+// className is no name that a class of an application can have.
+const className = "#lease"
+
+// Class builds the system class of the leases that are held. Open the store
+// with it, and show it to nobody else.
+func Class() *engine.Class {
+	return engine.SystemClass(className, engine.SystemProperty("id", engine.String), engine.SystemProperty("holder", engine.String),
+		engine.SystemProperty("renewed", engine.Int)) // how often
+}
+
+// Hold waits until nobody else holds the lease of that name, and has work done
+// while it holds it. The context of work ends with ErrTaken as its cause when
+// the lease is lost. waiting is called once if it has to wait; nil is nobody.
+func Hold(ctx context.Context, data engine.Repository, c *engine.Class, name string, waiting func(), work func(context.Context) error) error {
+	h := &holder{data: data, class: c, name: name, id: rand.Text()}
+	if err := h.take(engine.AsServer(ctx), waiting); err != nil {
+		return err
+	}
+	held, end := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		h.keep(held, end)
+	}()
+	err := work(held)
+	if taken := context.Cause(held); err != nil && errors.Is(taken, ErrTaken) {
+		err = errors.Join(taken, err)
+	}
+	end(nil)
+	<-done
+	h.release(engine.AsServer(context.WithoutCancel(ctx)))
+	return err
+}
+
+type holder struct {
+	data     engine.Repository
+	class    *engine.Class
+	name, id string
+	renewed  int64
+	revision uint64
+}
+
+// take waits until the row is this holder's.
+func (h *holder) take(ctx context.Context, waiting func()) error {
+	var seen uint64
+	var since time.Time
+	for {
+		it, err := h.data.Get(ctx, h.class, h.name)
+		switch {
+		case engine.CodeOf(err) == engine.NotFound:
+			it, err = h.data.Create(ctx, h.class, h.row(), engine.WriteOptions{})
+		case err != nil:
+		case since.IsZero() || it.Revision != seen:
+			seen, since = it.Revision, time.Now()
+			err = errTryAgain
+		case time.Since(since) < lost:
+			err = errTryAgain
+		default:
+			it, err = h.write(ctx, seen)
+		}
+		switch {
+		case err == nil:
+			h.revision = it.Revision
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case !again(err):
+			return err
+		}
+		if waiting != nil {
+			waiting()
+			waiting = nil
+		}
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+var errTryAgain = errors.New("somebody holds it")
+
+// again reports whether an error says that another one was faster.
+func again(err error) bool {
+	code := engine.CodeOf(err)
+	return errors.Is(err, errTryAgain) || code == engine.Unmatched || code == engine.NotFound || code == engine.Invalid
+}
+
+func (h *holder) row() engine.Values {
+	return engine.ValuesOf(h.class, engine.Named("id", h.name), engine.Named("holder", h.id), engine.Named("renewed", h.renewed))
+}
+
+// write writes the row if it is still the one of that revision.
+func (h *holder) write(ctx context.Context, revision uint64) (*engine.Item, error) {
+	h.renewed++
+	return h.data.Update(ctx, h.class, h.name, h.row(), engine.WriteOptions{Match: &engine.Match{Revisions: []uint64{revision}}})
+}
+
+// keep renews the lease until ctx ends. What fails otherwise than because it was
+// taken over is tried again, for as long as nobody can have done so.
+func (h *holder) keep(ctx context.Context, end context.CancelCauseFunc) {
+	tick := time.NewTicker(renewal)
+	defer tick.Stop()
+	renewed := time.Now()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		at := time.Now()
+		limited, cancel := context.WithDeadline(engine.AsServer(ctx), renewed.Add(lost))
+		it, err := h.write(limited, h.revision)
+		cancel()
+		switch {
+		case err == nil:
+			renewed, h.revision = at, it.Revision
+		case again(err), time.Since(renewed) >= lost:
+			end(ErrTaken)
+			return
+		}
+	}
+}
+
+// release gives the lease back. When that fails it ends by itself.
+func (h *holder) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lost)
+	defer cancel()
+	_ = h.data.Delete(ctx, h.class, h.name, &engine.Match{Revisions: []uint64{h.revision}})
+}
