@@ -29,11 +29,7 @@ The server keeps events when deploy.json has "audit": true, or
 func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("audit", auditUsage, s)
 	selection := audit.Selection{Since: time.Now().Add(-24 * time.Hour)}
-	c.set.Func("since", "first `time`: 30m, 24h, 7d, or 2024-05-01, or 2024-05-01T12:00:00Z (default 24h)", func(text string) error {
-		t, err := sinceTime(text, time.Now())
-		selection.Since = t
-		return err
-	})
+	c.timeFlag(&selection.Since, "since", "first `time`: 30m, 24h, 7d, or 2024-05-01, or 2024-05-01T12:00:00Z (default 24h)")
 	c.set.StringVar(&selection.Account, "account", "", "only of `<user>@<type>`")
 	kinds := eventKinds()
 	c.set.Func("kind", "only of that `kind`: "+kinds, func(text string) error {
@@ -73,6 +69,14 @@ func eventKinds() string {
 		all = append(all, string(k))
 	}
 	return strings.Join(all, ", ")
+}
+
+// timeFlag is a flag that says how long ago, or when.
+func (c *commandLine) timeFlag(at *time.Time, name, usage string) {
+	c.set.Func(name, usage, func(text string) (err error) {
+		*at, err = sinceTime(text, time.Now())
+		return err
+	})
 }
 
 // sinceTime reads how long ago, or when.

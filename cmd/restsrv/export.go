@@ -16,9 +16,10 @@ import (
 
 const exportUsage = `restsrv export writes everything as NDJSON, also while the server runs: objects
 with who created and changed them and the hashes of their passwords, members of
-collections, accounts, roles, resources, permissions, stages of workflows, counters. Tokens,
-remembered answers and keys of the server are not in it. restsrv import restores
-it into any database; exported again it is the same, byte by byte.
+collections, accounts, roles, resources, permissions, stages of workflows, the
+journal of changes, counters. Tokens, events of the audit, remembered answers and
+keys of the server are not in it. restsrv import restores it into any database;
+exported again it is the same, byte by byte.
 
   restsrv export > all.ndjson
   restsrv export -o all.ndjson -files
@@ -64,11 +65,12 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return nil
 }
 
-// exported are the server's own classes that exports have: tokens, remembered
+// exported are the server's own classes that exports have, what belongs to the
+// objects among them: their files, stages and history. Tokens, events, remembered
 // answers and keys end with the database that they belong to.
 func (s *system) exported() []*engine.Class {
 	accounts := slices.DeleteFunc(slices.Clone(s.accounts), func(c *engine.Class) bool { return c.Name == "#token" })
-	return slices.Concat(accounts, s.policy, []*engine.Class{s.files, s.stages})
+	return slices.Concat(accounts, s.policy, []*engine.Class{s.files, s.stages, s.changes})
 }
 
 // writeAside writes a file so that it is there as a whole or not at all, and for

@@ -40,6 +40,7 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv test         run the tests beside the scripts
   restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests
+  restsrv changes      list what writes have changed of objects with a journal
 
 Each command explains itself with -h.
 
@@ -49,7 +50,7 @@ Flags:
 // commands are what the first argument may be.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
-		"acl": aclCommand, "audit": auditCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
+		"acl": aclCommand, "audit": auditCommand, "changes": changesCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
 		"files": filesCommand, "import": importCommand, "migrate": migrateCommand, "test": testCommand, "types": typesCommand, "user": user,
 	}
 }

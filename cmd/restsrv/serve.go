@@ -82,6 +82,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	s.use(e)
+	defer s.forgetChanges()()
 	stop, err := s.reloads(ctx)
 	if err != nil {
 		return err

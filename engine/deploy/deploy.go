@@ -60,6 +60,7 @@ type Config struct {
 	SessionLifetime time.Duration  // after which any ends; default 12 hours
 	SignIn          SignIn         // what failed sign-ins lead to
 	Audit           Audit          // where events are kept
+	ChangesKept     time.Duration  // for how long records of the journal are kept; 0, the default, for ever
 }
 
 // Service is one routed service of modules.rest.globals.di.

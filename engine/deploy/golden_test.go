@@ -106,6 +106,9 @@ func report(c *Config, faults engine.Faults) string {
 	if c.SignIn != defaultSignIn() || c.Audit != (Audit{Keep: 90 * day}) {
 		fmt.Fprintf(&b, "signIn %v audit %v\n", c.SignIn, c.Audit)
 	}
+	if c.ChangesKept != 0 {
+		fmt.Fprintf(&b, "changes %v\n", c.ChangesKept)
+	}
 	if c.HeapBytes != 0 {
 		fmt.Fprintf(&b, "heapBytes %d\n", c.HeapBytes)
 	}

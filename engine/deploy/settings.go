@@ -18,7 +18,7 @@ import (
 // taken for a misspelt one only when it is near.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits", "scripts",
-		"publicURL", "trustedProxies", "session", "signIn", "audit"}
+		"publicURL", "trustedProxies", "session", "signIn", "audit", "changes"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
@@ -55,6 +55,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	l.session(in("session"))
 	l.signIn(in("signIn"))
 	l.audit(in("audit"))
+	l.changes(in("changes"))
 }
 
 // maxSeconds is what no time in the configuration exceeds: 100 years.

@@ -21,7 +21,10 @@ type Audit struct {
 	Keep time.Duration // for how long; default 90 days
 }
 
-const day = 24 * time.Hour
+const (
+	day     = 24 * time.Hour
+	maxDays = 36_600
+)
 
 func defaultSignIn() SignIn {
 	return SignIn{PerAccount: 20, PerAddress: 100, DelayFrom: 10, MaxDelay: 5 * time.Second}
@@ -58,7 +61,20 @@ func (l *loader) audit(o jsonfile.Object) {
 	in.WarnRepeated()
 	in.WarnUnknown([]string{"keep"})
 	a.On = true
-	if n, ok := in.Whole("keep", 1, 36_600); ok {
+	if n, ok := in.Whole("keep", 1, maxDays); ok {
 		a.Keep = time.Duration(n) * day
+	}
+}
+
+// changes reads {"keep": days}.
+func (l *loader) changes(o jsonfile.Object) {
+	in, ok := o.Child("changes")
+	if !ok {
+		return
+	}
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"keep"})
+	if n, ok := in.Whole("keep", 1, maxDays); ok {
+		l.config.ChangesKept = time.Duration(n) * day
 	}
 }

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"restsrv/engine/journal"
+)
+
+const changesUsage = `restsrv changes lists what writes have changed of the objects of classes with
+"journaling": true, oldest first, one a line: time, type, class, id, account,
+address, values before -> values after. It works beside a running server. Of
+passwords nothing is kept; references and files are ids.
+
+  restsrv changes                                  the last 24 hours
+  restsrv changes -class note@sample -id n1        all that became of one object
+  restsrv changes -since 2024-05-01 -until 2024-06-01 -author ann@local -type DELETE
+  restsrv changes -since 7d -json > week.ndjson
+
+Types are CREATE, UPDATE, DELETE, and PUT and EJECT when members join a
+collection of the object and when they leave it. Whoever reads this reads
+attributes that may be hidden in services. "changes": {"keep": 90} in globals of
+deploy.json has the server remove what is older than so many days.
+`
+
+// changesCommand is restsrv changes.
+func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
+	c := newDataCommand("changes", changesUsage, s)
+	var selection journal.Selection
+	c.timeFlag(&selection.Since, "since", "first `time`: 30m, 24h, 7d, or 2024-05-01, or 2024-05-01T12:00:00Z (default 24h; with -id, the beginning)")
+	c.timeFlag(&selection.Until, "until", "`time` at which to end, as for -since (default now)")
+	c.set.StringVar(&selection.Class, "class", "", "only of objects of `class@namespace`")
+	c.set.StringVar(&selection.ID, "id", "", "only of objects with that `id`")
+	c.set.StringVar(&selection.Author, "author", "", "only by `<user>@<type>`")
+	c.set.Func("type", "only of that `type`: "+strings.Join(journal.Types(), ", "), func(text string) error {
+		if selection.Type = strings.ToUpper(text); !slices.Contains(journal.Types(), selection.Type) {
+			return errors.New("expected " + strings.Join(journal.Types(), ", "))
+		}
+		return nil
+	})
+	asJSON := c.set.Bool("json", false, "write NDJSON: one JSON object a line")
+	d, err := c.reading(ctx, args)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close()) }()
+	if selection.Since.IsZero() && selection.ID == "" {
+		selection.Since = time.Now().Add(-24 * time.Hour)
+	}
+	write := appendChange
+	if *asJSON {
+		write = func(b []byte, r journal.Record) []byte { return r.AppendJSON(b) }
+	}
+	out, n := bufio.NewWriter(s.Out), 0
+	var line []byte
+	err = journal.List(ctx, d.store, d.system.changes, selection, func(r journal.Record) error {
+		n++
+		line = append(write(line[:0], r), '\n')
+		_, err := out.Write(line)
+		return err
+	})
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return plain(err)
+	}
+	if n == 0 && !c.app.journaled() {
+		fmt.Fprintf(s.Err, "no class of %s has \"journaling\": true\n", c.app.config.File)
+	}
+	return nil
+}
+
+// journaled reports whether some class keeps a journal.
+func (a *app) journaled() bool {
+	for _, c := range a.meta.Classes() {
+		if c.Journaling {
+			return true
+		}
+	}
+	return false
+}
+
+// appendChange appends a record for people.
+func appendChange(b []byte, r journal.Record) []byte {
+	what := r.Base + r.Data
+	if r.Base != "" && r.Data != "" {
+		what = r.Base + " -> " + r.Data
+	}
+	return append(b, strings.Join([]string{
+		r.Timestamp.Format("2006-01-02T15:04:05.000Z"), r.Type, r.Class, visible(r.ID), dash(visible(r.Author)), dash(r.Remote), what,
+	}, "  ")...)
+}
+
+// visible is a text that was given by anybody: in quotes unless it is one that
+// people can read as it is.
+func visible(s string) string {
+	if strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsGraphic(c) || c == '"' || unicode.Is(unicode.Cf, c) }) {
+		return strconv.Quote(s)
+	}
+	return s
+}
+
+// forgetEvery is how often old records of the journal are removed.
+const forgetEvery = time.Hour
+
+// forgetChanges removes records of the journal when they are too old, until the
+// function returned is called. How long they are kept is what deploy.json says
+// at the moment.
+func (s *server) forgetChanges() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		hourly := time.NewTicker(forgetEvery)
+		defer hourly.Stop()
+		for {
+			if keep := s.current.Load().config.ChangesKept; keep > 0 {
+				forget(ctx, s.db, time.Now().Add(-keep), s.log)
+			}
+			select {
+			case <-hourly.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
+
+func forget(ctx context.Context, d *database, before time.Time, log *slog.Logger) {
+	n, err := journal.Forget(ctx, d.store, d.system.changes, before)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		log.Warn("old records of changes stay until the next time", "error", err)
+	case n > 0:
+		log.Info("old records of changes removed", "count", n, "before", before.UTC().Format(time.RFC3339))
+	}
+}

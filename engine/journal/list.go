@@ -1,0 +1,98 @@
+package journal
+
+import (
+	"context"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Record is a stored record.
+type Record struct {
+	Timestamp            time.Time
+	Type                 string
+	Class, Version       string // of what was changed
+	ID                   string
+	Base, Data           string // JSON objects of values before and after; "" for none
+	Author, Name, Remote string // account, its name and its address; "" for the server itself
+}
+
+func recordOf(it *engine.Item) Record {
+	json := func(name string) string { return engine.ValueText(it.Get(name)) }
+	return Record{
+		Timestamp: it.When("timestamp"), Type: it.Text("type"), Class: it.Text("className"), Version: it.Text("classVersion"), ID: it.Text("id"),
+		Base: json("base"), Data: json("data"), Author: it.Text("author"), Name: it.Text("authorName"), Remote: it.Text("authorIp"),
+	}
+}
+
+// AppendJSON appends the record as iondv-data.md section 4.4 has it.
+func (r Record) AppendJSON(b []byte) []byte {
+	object := func(json string) any {
+		if json == "" {
+			return nil
+		}
+		return engine.JSONText(json)
+	}
+	text := func(s string) any {
+		if s == "" {
+			return nil
+		}
+		return s
+	}
+	return engine.AppendValue(b, engine.Fields{
+		{Name: "timestamp", Value: engine.InstantOf(r.Timestamp)}, {Name: "type", Value: r.Type}, {Name: "className", Value: r.Class},
+		{Name: "classVersion", Value: r.Version}, {Name: "id", Value: r.ID}, {Name: "base", Value: object(r.Base)}, {Name: "data", Value: object(r.Data)},
+		{Name: "author", Value: text(r.Author)}, {Name: "authorName", Value: text(r.Name)}, {Name: "authorIp", Value: text(r.Remote)},
+	})
+}
+
+// Selection says which records List visits; "" and the zero time stand for any.
+type Selection struct {
+	Since, Until time.Time // Until is excluded
+	Type         string
+	Class, ID    string
+	Author       string
+}
+
+func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
+	f, err := timed(c, "$gte", s.Since)
+	if err == nil && !s.Until.IsZero() {
+		var end *engine.Filter
+		end, err = timed(c, "$lt", s.Until)
+		f = engine.And(f, end)
+	}
+	for _, only := range []struct{ name, value string }{{"type", s.Type}, {"className", s.Class}, {"id", s.ID}, {"author", s.Author}} {
+		if only.value == "" || err != nil {
+			continue
+		}
+		var one *engine.Filter
+		one, err = engine.Equal(c.Property(only.name), only.value)
+		f = engine.And(f, one)
+	}
+	return f, err
+}
+
+func timed(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
+	return engine.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
+}
+
+// List visits stored records, oldest first, those of one write in the order in
+// which it was done. The class is that which data keeps. An error of visit ends
+// the list and is returned.
+func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Record) error) error {
+	f, err := s.filter(c)
+	if err != nil {
+		return err
+	}
+	q := &engine.Query{Class: c, Filter: f, Sort: []engine.Sort{{Property: c.Property("timestamp")}}, Count: -1}
+	return data.List(ctx, q, func(it *engine.Item) error { return visit(recordOf(it)) })
+}
+
+// Forget removes the records from before a time and returns how many these were.
+func Forget(ctx context.Context, data engine.Repository, c *engine.Class, before time.Time) (int64, error) {
+	f, err := timed(c, "$lt", before)
+	if err != nil {
+		return 0, err
+	}
+	return data.DeleteAll(engine.AsServer(ctx), &engine.Query{Class: c, Filter: f, Count: -1})
+}
