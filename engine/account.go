@@ -30,6 +30,18 @@ func (a *Account) Subjects() []string {
 	return append(append(all, a.Coactors...), Everyone)
 }
 
+// Names are the Subjects, each once, that count where data are concerned: what is
+// granted to everyone does not.
+func (a *Account) Names() []string {
+	var all []string
+	for _, s := range a.Subjects() {
+		if s != Everyone && s != "" && !slices.Contains(all, s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
 // Is reports whether a name means the account: its own, or that of a role or of
 // whatever else it is.
 func (a *Account) Is(subject string) bool {

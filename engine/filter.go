@@ -62,6 +62,47 @@ func Not(filters ...*Filter) *Filter { return &Filter{Op: OpNot, Args: filters} 
 // Never is the filter that no item passes.
 func Never() *Filter { return &Filter{Op: OpConst} }
 
+// Never reports that no item passes, as far as that can be told without looking.
+func (f *Filter) Never() bool { return f != nil && f.Op == OpConst && !f.Value }
+
+// Always reports that every item passes, so too; nil is such a filter.
+func (f *Filter) Always() bool { return f == nil || f.Op == OpConst && f.Value }
+
+// Either holds when any of the conditions does; never for none. What is decided
+// without looking is left out.
+func Either(conditions ...*Filter) *Filter {
+	var args []*Filter
+	for _, f := range conditions {
+		switch {
+		case f.Always():
+			return nil
+		case !f.Never():
+			args = append(args, f)
+		}
+	}
+	switch len(args) {
+	case 0:
+		return Never()
+	case 1:
+		return args[0]
+	}
+	return &Filter{Op: OpOr, Args: args}
+}
+
+// Both holds when all of the conditions do; so too.
+func Both(conditions ...*Filter) *Filter {
+	var args []*Filter
+	for _, f := range conditions {
+		switch {
+		case f.Never():
+			return f
+		case !f.Always():
+			args = append(args, f)
+		}
+	}
+	return And(args...)
+}
+
 func always(value bool) *Filter { return &Filter{Op: OpConst, Value: value} }
 
 // Equal finds items whose property is the value, cast to its type; for a set

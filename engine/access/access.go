@@ -136,7 +136,7 @@ func (r *Repository) Allow(ctx context.Context, c *engine.Class, may engine.Perm
 
 // allow refuses what the account may do with no item of the class.
 func (p *profile) allow(c *engine.Class, may engine.Permission) error {
-	if p != nil && never(p.Rows(may, c)) {
+	if p != nil && p.Rows(may, c).Never() {
 		return engine.Denied()
 	}
 	return nil

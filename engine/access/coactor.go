@@ -84,7 +84,7 @@ func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
 	s := &stop{class: c}
 	entry := o.Flag("isEntry", false)
 	if name := o.Text("sidAttribute"); name != "" {
-		if _, err := names(c, name, nil); err != nil || c.Property(name) == nil {
+		if _, err := engine.NamesOneOf(c, name, nil); err != nil || c.Property(name) == nil {
 			o.Fault(o.At("sidAttribute"), engine.Quote(name), "an attribute of class "+c.FullName+" that names an account or a role")
 		} else {
 			s.sid = c.Property(name)
@@ -135,7 +135,7 @@ func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string,
 	}
 	w := &tour{finder: f, account: account, seen: map[visit]bool{}, next: map[*stop][]string{}}
 	for _, s := range f.entries {
-		is, err := names(s.class, s.sid.Name, []any{account})
+		is, err := engine.NamesOneOf(s.class, s.sid.Name, []any{account})
 		if err != nil {
 			continue // no value of that type
 		}

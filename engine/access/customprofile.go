@@ -66,7 +66,7 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	o.WarnRepeated()
 	o.WarnUnknown([]string{"filter", "properties", "recursion"})
 	of := &profileClass{class: c, filter: o.Text("filter")}
-	if _, err := names(c, of.filter, nil); of.filter == "" || err != nil {
+	if _, err := engine.NamesOneOf(c, of.filter, nil); of.filter == "" || err != nil {
 		o.Fault(o.At("filter"), engine.Quote(of.filter), "an attribute of class "+c.FullName+" that names an account")
 		return nil
 	}
@@ -78,7 +78,7 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	}
 	if of.recursion = of.paths(o, "recursion"); len(of.recursion) > 0 {
 		for _, r := range of.recursion {
-			if _, err := names(c, r.name, nil); err != nil {
+			if _, err := engine.NamesOneOf(c, r.name, nil); err != nil {
 				o.Fault(jsonfile.Member(o.At("recursion"), r.name), engine.Quote(r.name), "an attribute of class "+c.FullName)
 				of.recursion = nil
 			}
@@ -176,7 +176,7 @@ type profileReading struct {
 }
 
 func (r *profileReading) read(ctx context.Context, account string) error {
-	is, err := names(r.of.class, r.of.filter, []any{account})
+	is, err := engine.NamesOneOf(r.of.class, r.of.filter, []any{account})
 	if err != nil {
 		return nil // no value of that type
 	}
@@ -184,7 +184,7 @@ func (r *profileReading) read(ctx context.Context, account string) error {
 		return err
 	}
 	for level := 0; len(r.next) > 0 && level < maxJumps; level++ {
-		next := either(r.next...)
+		next := engine.Either(r.next...)
 		r.next = nil
 		if err := r.list(ctx, next, maxAsked); err != nil {
 			return err
@@ -227,7 +227,7 @@ func (r *profileReading) take(name string, v any, first bool) {
 // follow notes which items come next: those that have, in each attribute of the
 // recursion, what this one has at the end of a path.
 func (r *profileReading) follow(it *engine.Item) {
-	if len(r.of.recursion) == 0 || len(r.next) >= maxNames {
+	if len(r.of.recursion) == 0 || len(r.next) >= engine.MaxNames {
 		return
 	}
 	var all []*engine.Filter
@@ -238,13 +238,13 @@ func (r *profileReading) follow(it *engine.Item) {
 			list = []any{v}
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
-		f, err := names(r.of.class, by.name, list)
-		if err != nil || len(list) == 0 || len(list) > maxNames {
+		f, err := engine.NamesOneOf(r.of.class, by.name, list)
+		if err != nil || len(list) == 0 || len(list) > engine.MaxNames {
 			return // leads nowhere
 		}
 		all = append(all, f)
 	}
-	r.next = append(r.next, both(all...))
+	r.next = append(r.next, engine.Both(all...))
 }
 
 // valueAt is the value at the end of a path as decoded JSON: a list when the path

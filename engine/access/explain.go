@@ -145,10 +145,10 @@ func (x *explaining) class(name, resource string) {
 	if len(c.Descendants) > 0 {
 		x.Notes = append(x.Notes, "it counts for objects of exactly this class; those of its descendants need grants of their own")
 	}
-	subjects := subjectsOf(x.account)
+	subjects := x.account.Names()
 	for _, r := range g.cfg.RoleMap.of(c) {
 		f := r.applies(subjects)
-		given := GivenRole{Role: r.name, Resource: r.on(c), Permission: r.holds(x.grants, c), When: r.String(), Never: never(f)}
+		given := GivenRole{Role: r.name, Resource: r.on(c), Permission: r.holds(x.grants, c), When: r.String(), Never: f.Never()}
 		x.Roles = append(x.Roles, given)
 		x.given(given, f)
 	}
@@ -158,7 +158,7 @@ func (x *explaining) class(name, resource string) {
 // given counts what a role or a stage gives under a condition.
 func (x *explaining) given(r GivenRole, f *engine.Filter) {
 	switch {
-	case always(f):
+	case f.Always():
 		x.May |= r.Permission & x.Limit
 	case !r.Never:
 		x.some |= r.Permission & x.Limit
@@ -172,7 +172,7 @@ func (x *explaining) stages(c *engine.Class) {
 	}
 	given := GivenRole{Role: "stage of the workflow", Resource: engine.ClassResource + c.FullName, When: "the stage of the object gives it"}
 	for _, p := range permissions {
-		if f := stages.Rows(p, c, x.account); f != nil && !never(f) {
+		if f := stages.Rows(p, c, x.account); f != nil && !f.Never() {
 			given.Permission |= p
 		}
 	}

@@ -138,7 +138,7 @@ func TestNoRightAtAll(t *testing.T) {
 	if e.Reason != "denied" || !e.Bulk || e.Index != 1 || len(m.calls) > 0 {
 		t.Errorf("got %+v after %v", e, m.calls)
 	}
-	if err := r.Aggregate(as(t, account("ann")), &engine.Aggregation{Class: w.memo}, nil); err != nil || !never(m.guards[0].Rows(engine.MayRead, w.memo)) {
+	if err := r.Aggregate(as(t, account("ann")), &engine.Aggregation{Class: w.memo}, nil); err != nil || !m.guards[0].Rows(engine.MayRead, w.memo).Never() {
 		t.Errorf("an aggregation of nothing: %v, %v", err, m.guards)
 	}
 }

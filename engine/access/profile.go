@@ -49,21 +49,9 @@ func limitOf(a *engine.Account) engine.Permission {
 	return a.Limit
 }
 
-// subjectsOf are those that count here: what is granted to everyone counts in
-// checkAccess only, as in the ancestor.
-func subjectsOf(a *engine.Account) []string {
-	var all []string
-	for _, s := range a.Subjects() {
-		if s != engine.Everyone && s != "" && !slices.Contains(all, s) {
-			all = append(all, s)
-		}
-	}
-	return all
-}
-
 // newProfile computes one.
 func newProfile(g *gate, known *generation, a *engine.Account) *profile {
-	p := &profile{gate: g, grants: known.grants, subjects: subjectsOf(a), limit: limitOf(a),
+	p := &profile{gate: g, grants: known.grants, subjects: a.Names(), limit: limitOf(a),
 		account: &engine.Account{ID: a.ID, Name: a.Name, Roles: slices.Clone(a.Roles), Coactors: slices.Clone(a.Coactors)},
 		classes: map[string]engine.Permission{}, items: map[string][]itemGrant{}}
 	for _, s := range p.subjects {

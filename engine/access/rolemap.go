@@ -47,7 +47,7 @@ func (r *role) holds(g *engine.Grants, c *engine.Class) engine.Permission {
 
 // applies is the condition under which somebody who is the subjects has it.
 func (r *role) applies(subjects []string) *engine.Filter {
-	return both(r.who.filter(r.class, subjects), r.when)
+	return engine.Both(r.who.filter(r.class, subjects), r.when)
 }
 
 var roleNames = []string{"caption", "resource", "sids", "attribute", "conditions"}
@@ -197,21 +197,12 @@ func otherOp(op engine.Op) engine.Op {
 
 // parsePath reads the path of an attribute that names subjects.
 func parsePath(c *engine.Class, path string, at place) (term, bool) {
-	if _, err := names(c, path, nil); err != nil {
+	if _, err := engine.NamesOneOf(c, path, nil); err != nil {
 		at.Fault(at.path, engine.Quote(path), "an attribute that names accounts or roles: "+err.Error())
 		return term{}, false
 	}
 	return term{op: engine.OpPath, text: path}, true
 }
-
-// names is the condition that an attribute is one of the subjects, or refers to
-// an item whose id one is.
-func names(c *engine.Class, path string, subjects []any) (*engine.Filter, error) {
-	return engine.ParseFilter(c, engine.Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, now)
-}
-
-// maxNames is how many subjects one condition compares with.
-const maxNames = 500
 
 // filter is the condition under which the term holds for somebody who is the
 // subjects.
@@ -223,7 +214,8 @@ func (t term) filter(c *engine.Class, subjects []string) *engine.Filter {
 		}
 		return engine.Never()
 	case engine.OpPath:
-		return t.named(c, subjects)
+		f, _ := engine.Naming(c, t.text, subjects) // that it can be told was found out when it was read
+		return f
 	}
 	all := make([]*engine.Filter, len(t.terms))
 	for i, inner := range t.terms {
@@ -231,27 +223,9 @@ func (t term) filter(c *engine.Class, subjects []string) *engine.Filter {
 	}
 	switch {
 	case t.op == engine.OpOr:
-		return either(all...)
+		return engine.Either(all...)
 	case len(all) == 0:
 		return engine.Never()
 	}
-	return both(all...)
-}
-
-// named is the condition that the attribute names one of the subjects. What is
-// no value of its type cannot be named.
-func (t term) named(c *engine.Class, subjects []string) *engine.Filter {
-	var fit []any
-	for _, s := range subjects {
-		if _, err := names(c, t.text, []any{s}); err == nil {
-			fit = append(fit, s)
-		}
-	}
-	var all []*engine.Filter
-	for part := range slices.Chunk(fit, maxNames) {
-		if f, err := names(c, t.text, part); err == nil {
-			all = append(all, f)
-		}
-	}
-	return either(all...)
+	return engine.Both(all...)
 }

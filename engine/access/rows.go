@@ -2,46 +2,6 @@ package access
 
 import "restsrv/engine"
 
-// Conditions on rows, as engine.Guard has them: nil is always.
-
-func never(f *engine.Filter) bool { return f != nil && f.Op == engine.OpConst && !f.Value }
-
-func always(f *engine.Filter) bool { return f == nil || f.Op == engine.OpConst && f.Value }
-
-// either holds when any of the conditions does; never for none.
-func either(conditions ...*engine.Filter) *engine.Filter {
-	var args []*engine.Filter
-	for _, f := range conditions {
-		switch {
-		case always(f):
-			return nil
-		case !never(f):
-			args = append(args, f)
-		}
-	}
-	switch len(args) {
-	case 0:
-		return engine.Never()
-	case 1:
-		return args[0]
-	}
-	return &engine.Filter{Op: engine.OpOr, Args: args}
-}
-
-// both holds when all of the conditions do.
-func both(conditions ...*engine.Filter) *engine.Filter {
-	var args []*engine.Filter
-	for _, f := range conditions {
-		switch {
-		case never(f):
-			return f
-		case !always(f):
-			args = append(args, f)
-		}
-	}
-	return engine.And(args...)
-}
-
 // ofClasses is the condition that an item is of exactly one of the classes.
 func ofClasses(classes []*engine.Class) *engine.Filter {
 	names := make([]any, len(classes))
@@ -110,7 +70,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filt
 				all = append(all, p.Rows(one, c))
 			}
 		}
-		return both(all...)
+		return engine.Both(all...)
 	case !p.limit.Has(may):
 		return engine.Never()
 	}
@@ -123,13 +83,13 @@ func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filt
 		}
 		classes++
 		switch f := p.exactly(may, d); {
-		case always(f):
+		case f.Always():
 			whole = append(whole, d)
-		case never(f):
+		case f.Never():
 		case d == c && len(c.Descendants) == 0:
 			parts = append(parts, f)
 		default:
-			parts = append(parts, both(ofClasses([]*engine.Class{d}), f))
+			parts = append(parts, engine.Both(ofClasses([]*engine.Class{d}), f))
 		}
 	}
 	switch {
@@ -140,7 +100,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filt
 	case len(whole) > 0:
 		parts = append([]*engine.Filter{ofClasses(whole)}, parts...)
 	}
-	return either(parts...)
+	return engine.Either(parts...)
 }
 
 // exactly is the condition for items of exactly class c.
@@ -154,7 +114,7 @@ func (p *profile) exactly(may engine.Permission, c *engine.Class) *engine.Filter
 			ids = append(ids, g.id)
 		}
 	}
-	return either(ofIDs(c, ids), p.dynamic(may, c))
+	return engine.Either(ofIDs(c, ids), p.dynamic(may, c))
 }
 
 // dynamic is the part of the condition that depends on what the items hold.
@@ -173,7 +133,7 @@ func (p *profile) dynamic(may engine.Permission, c *engine.Class) *engine.Filter
 			all = append(all, f)
 		}
 	}
-	return either(all...)
+	return engine.Either(all...)
 }
 
 // onClass is what the account may do with all items of exactly class c.
@@ -185,7 +145,7 @@ func (p *profile) onClass(c *engine.Class) engine.Permission {
 // class, or in a role that the new item gives.
 func (p *profile) creates(c *engine.Class) bool {
 	c = c.Base()
-	return p.onClass(c).Has(engine.MayUse) || !never(p.dynamic(engine.MayUse, c))
+	return p.onClass(c).Has(engine.MayUse) || !p.dynamic(engine.MayUse, c).Never()
 }
 
 // Hides is engine.Guard's.

@@ -165,7 +165,7 @@ func describeRows(f *engine.Filter) string {
 	switch {
 	case f == nil:
 		return "always"
-	case never(f):
+	case f.Never():
 		return "never"
 	case f.Op == engine.OpIn:
 		return fmt.Sprintf("%s in %v", f.Left.Path[len(f.Left.Path)-1].Name, f.List)

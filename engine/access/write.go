@@ -120,7 +120,7 @@ func (p *profile) record(r *engine.Record) error {
 	switch {
 	case r.Make != nil:
 		return nil
-	case p != nil && never(p.Rows(engine.MayWrite, r.Class)) && !p.creates(r.Class):
+	case p != nil && p.Rows(engine.MayWrite, r.Class).Never() && !p.creates(r.Class):
 		return engine.Denied()
 	}
 	return p.values(r.Class, r.Values)
@@ -236,7 +236,7 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 			shown[i] = it
 		case f == nil:
 			shown[i] = p.shown(it)
-		case never(f):
+		case f.Never():
 			shown[i] = p.nothingOf(it)
 		default:
 			doubtful[it.Class.Base()] = append(doubtful[it.Class.Base()], it)

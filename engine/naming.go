@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"slices"
+	"time"
+)
+
+// MaxNames is how many subjects one condition compares with.
+const MaxNames = 500
+
+// NamesOneOf is the condition that an attribute of items of c is one of the
+// subjects, or refers to an item whose id one is. The path may lead through
+// references and collections. The error is Invalid.
+func NamesOneOf(c *Class, path string, subjects []any) (*Filter, error) {
+	return ParseFilter(c, Fields{{Name: "in", Value: []any{"$" + path, subjects}}}, time.Time{})
+}
+
+// Naming is NamesOneOf for any number of subjects: what is no value of the
+// attribute's type cannot be named by it. The error is that of the path.
+func Naming(c *Class, path string, subjects []string) (*Filter, error) {
+	if _, err := NamesOneOf(c, path, nil); err != nil {
+		return Never(), err
+	}
+	var fit []any
+	for _, s := range subjects {
+		if _, err := NamesOneOf(c, path, []any{s}); err == nil {
+			fit = append(fit, s)
+		}
+	}
+	var all []*Filter
+	for part := range slices.Chunk(fit, MaxNames) {
+		if f, err := NamesOneOf(c, path, part); err == nil {
+			all = append(all, f)
+		}
+	}
+	return Either(all...), nil
+}
