@@ -7,15 +7,17 @@ import (
 	"restsrv/builtin/crud"
 	"restsrv/builtin/echo"
 	"restsrv/builtin/token"
+	"restsrv/builtin/workflows"
 	"restsrv/engine"
 )
 
 // Modules maps the name that deploy.json gives after "builtin/" to the module.
 func Modules() map[string]engine.Module {
 	return map[string]engine.Module{
-		"acceptor": acceptor.New,
-		"crud":     crud.New,
-		"echo":     echo.New,
-		"token":    token.New,
+		"acceptor":  acceptor.New,
+		"crud":      crud.New,
+		"echo":      echo.New,
+		"token":     token.New,
+		"workflows": workflows.New,
 	}
 }

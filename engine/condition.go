@@ -25,10 +25,20 @@ const (
 // stands for "now" and "today"; when it is zero, they mean the time of each
 // query. The error is Invalid.
 func ParseFilter(c *Class, v any, now time.Time) (*Filter, error) {
+	return filterParser{class: c, now: now, nodes: new(int), patterns: new(int)}.parse(v)
+}
+
+// ParseOwnFilter is ParseFilter with the time of each query, for conditions that
+// files have on the item itself: a value $attribute in a list of conditions is
+// one of its own.
+func ParseOwnFilter(c *Class, v any) (*Filter, error) {
+	return filterParser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
+}
+
+func (p filterParser) parse(v any) (*Filter, error) {
 	if v == nil {
 		return nil, nil
 	}
-	p := filterParser{class: c, now: now, nodes: new(int), patterns: new(int)}
 	if list, ok := v.([]any); ok {
 		return p.conditionList(list, 0)
 	}
@@ -37,6 +47,7 @@ func ParseFilter(c *Class, v any, now time.Time) (*Filter, error) {
 
 type filterParser struct {
 	class *Class
+	own   *Class // whose attributes $attribute stands for in lists of conditions; nil for none
 	now   time.Time
 	nodes *int // conditions and functions so far
 

@@ -12,8 +12,9 @@ var expressionOps = []string{"date", "dateAdd", "dateDiff", "add", "sub", "mul",
 // {"property", "operation", "value", "nestedConditions"}, all of which must
 // hold. With a property the operation is one of conditionOps; without one it
 // joins the nested conditions (0 and, 1 or, 2 not). Values are cast; $$now and
-// $$today stand for the time. $attribute, which stands for one of the object
-// whose form is shown, cannot be told here and is refused.
+// $$today stand for the time. $attribute stands for one of the object whose form
+// is shown: it cannot be told here and is refused, unless that is the item itself
+// (see ParseOwnFilter).
 func (p filterParser) conditionList(list []any, depth int) (*Filter, error) {
 	if len(list) == 0 && depth > 0 {
 		return nil, badFilter("an empty list of conditions inside a filter matches nothing and everything: leave it out")
@@ -192,6 +193,8 @@ func (p filterParser) listedValue(v any) (operand, error) {
 	switch {
 	case s == "$$now" || s == "$$today":
 		return p.operand(s, 0)
+	case ok && len(s) > 1 && s[0] == '$' && p.own == p.class:
+		return p.class.find(s[1:])
 	case ok && len(s) > 1 && s[0] == '$':
 		return operand{}, badFilter("%s stands for a value of another object, which a filter cannot know", Quote(s))
 	}
@@ -219,7 +222,7 @@ func (p filterParser) listedExpr(v any, depth int) (any, error) {
 	}
 	args := append([]any(nil), c.values...)
 	for i, a := range args {
-		if s, ok := a.(string); ok && len(s) > 1 && s[0] == '$' && s != "$$now" && s != "$$today" {
+		if s, ok := a.(string); ok && len(s) > 1 && s[0] == '$' && s != "$$now" && s != "$$today" && p.own != p.class {
 			return nil, badFilter("%s stands for a value of another object, which a filter cannot know", Quote(s))
 		}
 		if _, ok := a.(Fields); ok {

@@ -36,6 +36,7 @@ type Error struct {
 	Class      string        // class the failure is about, or ""
 	ID         string        // item the failure is about, or ""
 	Attribute  string        // property the failure is about, or ""
+	Params     Fields        // of moves in workflows: what Message is made of
 	Index      int           // 0-based record of a bulk request; meaningful when Bulk
 	Bulk       bool          // Index is set
 	RetryAfter time.Duration // for TooMany and Unavailable; 0 means 1 s

@@ -61,6 +61,17 @@ func (p Permission) String() string {
 	return strings.Join(names, ",")
 }
 
+// Fields are the names of p, each true, as scripts and clients know permissions.
+func (p Permission) Fields() Fields {
+	fields := Fields{}
+	for _, n := range permissionNames {
+		if p.Has(n.bits) {
+			fields = append(fields, Field{n.name, true})
+		}
+	}
+	return fields
+}
+
 // Resources are named as in acl files: Everything, or one of these prefixes and
 // what it is about.
 const (

@@ -75,5 +75,6 @@ type Workflow struct {
 	Name      string
 	Namespace string
 	Class     string // full name
+	File      string // that describes it
 	Said      Fields // as written, completed by namespace
 }

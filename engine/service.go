@@ -244,6 +244,7 @@ type Env struct {
 	Access  Access
 	Log     *slog.Logger
 
+	Workflows    Workflows
 	Settings     Settings     // what deploy.json says, for scripts
 	Presentation Presentation // how the application is shown, for scripts; nil when it is not known
 }

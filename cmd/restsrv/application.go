@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"restsrv/engine/file"
 	"restsrv/engine/meta"
 	"restsrv/engine/oauth"
+	"restsrv/engine/workflow"
 )
 
 // app is what an application directory says.
@@ -23,6 +25,7 @@ type app struct {
 	told     map[string]bool // the warnings as lines, for the server
 
 	presentation *meta.Presentation // read when it is asked for
+	workflows    *workflow.Definitions
 }
 
 // loadApplication reads deploy.json and the class files; all their faults come
@@ -48,12 +51,30 @@ func loadApplication(config string) (*app, error) {
 		_, wrong := oauth.ParseOptions(c.File, c.OAuth.Path+".options", c.OAuth.Options)
 		faults = append(faults, wrong...)
 	}
+	shown := meta.NewPresentation(os.DirFS(c.Dir), c.Namespace)
+	var flows *workflow.Definitions
+	if repository != nil {
+		flows, wrong = readWorkflows(repository, shown)
+		faults = append(faults, wrong...)
+	}
 	errs, warnings := deploy.Locate(c.Dir, faults).Split()
-	a := &app{config: c, meta: repository, warnings: warnings, presentation: meta.NewPresentation(os.DirFS(c.Dir), c.Namespace)}
+	a := &app{config: c, meta: repository, warnings: warnings, presentation: shown, workflows: flows}
 	if len(errs) > 0 {
 		return a, errs
 	}
 	return a, nil
+}
+
+// readWorkflows compiles the workflows of an application. What the files lack is
+// an error, as of classes; what they name that is not there a warning.
+func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation) (*workflow.Definitions, engine.Faults) {
+	all, err := shown.AllWorkflows()
+	var faults engine.Faults
+	if err != nil && !errors.As(err, &faults) {
+		faults = engine.Faults{{File: "workflows", Found: "something that cannot be read", Expected: "a folder"}}
+	}
+	flows, wrong := workflow.Load(classes, all)
+	return flows, append(faults, wrong...)
 }
 
 // checkPresentation reads navigation, views, workflows and what else the server

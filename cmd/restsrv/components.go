@@ -16,7 +16,7 @@ import (
 var lacking = []string{
 	"accessLogger", "accounts", "application", "authLogger", "background", "calculator", "dataSources", "Db", "dbSync",
 	"module", "notifier", "queryParser", "roleAccessManager", "rtEvents",
-	"scheduler", "server", "sessionHandler", "workflows",
+	"scheduler", "server", "sessionHandler",
 }
 
 // caches are components of the ancestor that keep values by key.
@@ -30,6 +30,7 @@ func (e *edition) components() map[string]any {
 		"auth": engine.Auth{Accounts: e.accounts}, "wsAuth": engine.ServiceAuth{Accounts: e.accounts},
 		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": engine.KeyProvider{},
 		"sequenceProvider": engine.Counters{Sequences: e.store},
+		"workflows":        e.workflows,
 		"settings":         engine.Settings(e.config.Values), "sysLog": engine.SysLog{},
 	}
 	for _, name := range lacking {
@@ -63,7 +64,7 @@ func known() deploy.Known {
 	}
 	sort.Strings(k.Builtins)
 	k.Components = append(slices.Concat(lacking, caches), "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
-		"metaRepo", "securedDataRepo", "sequenceProvider", "settings", "sysLog", "wsAuth")
+		"metaRepo", "securedDataRepo", "sequenceProvider", "settings", "sysLog", "workflows", "wsAuth")
 	sort.Strings(k.Components)
 	return k
 }

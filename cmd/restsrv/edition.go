@@ -20,6 +20,7 @@ import (
 	"restsrv/engine/script"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
+	"restsrv/engine/workflow"
 )
 
 // edition is what is made of one reading of the application. The next one is
@@ -33,21 +34,23 @@ type edition struct {
 	config   *deploy.Config
 	meta     *meta.Repository
 	shown    *meta.Presentation
+	defined  *workflow.Definitions
 	reading  reading
 	warnings map[string]bool
 
-	store    *store.Store
-	accounts *account.Store
-	rules    rules
-	events   *script.Events     // the store, telling scripts of writes
-	gate     *access.Repository // the store behind the gate
-	checker  *access.Checker
-	sessions *session.Sessions
-	oauth    *provider         // nil without one
-	gateways *gateway.Gateways // nil without any
-	runtime  *script.Runtime
-	scripts  *script.Manager
-	rest     *rest.Server
+	store     *store.Store
+	accounts  *account.Store
+	rules     rules
+	events    *script.Events     // the store, telling scripts of writes
+	gate      *access.Repository // the store behind the gate
+	workflows *workflow.Set
+	checker   *access.Checker
+	sessions  *session.Sessions
+	oauth     *provider         // nil without one
+	gateways  *gateway.Gateways // nil without any
+	runtime   *script.Runtime
+	scripts   *script.Manager
+	rest      *rest.Server
 }
 
 // newEdition makes the edition of an application, in the order of its parts.
@@ -55,7 +58,7 @@ type edition struct {
 // from outside has changed when it fails, nor when it succeeds but for the
 // tables, which are brought up to the classes last.
 func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edition, error) {
-	e := &edition{server: s, config: a.config, meta: a.meta, shown: a.presentation, reading: a.reading, warnings: a.told}
+	e := &edition{server: s, config: a.config, meta: a.meta, shown: a.presentation, defined: a.workflows, reading: a.reading, warnings: a.told}
 	parts := []func(context.Context, *edition) error{
 		e.openStore, e.openAccounts, e.openGate, e.openSessions, e.openOAuth, e.openGateways, e.openScripts, e.openRest, e.mount, e.upgrade,
 	}
@@ -185,7 +188,8 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
 		}
 		env := &engine.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
-			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Settings: engine.Settings(e.config.Values), Presentation: e.shown}
+			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Workflows: e.workflows,
+			Settings: engine.Settings(e.config.Values), Presentation: e.shown}
 		if svc.Builtin == "" {
 			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scope(components), Limits: scriptLimits(svc.Limits)})
 			continue

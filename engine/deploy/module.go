@@ -17,7 +17,7 @@ var builtinPrefixes = []string{"builtin/", "modules/rest/lib/impl/", "@iondv/res
 
 // laterBuiltins are modules of the ancestor that applications name and that are
 // not there yet.
-var laterBuiltins = []string{"meta", "workflows"}
+var laterBuiltins = []string{"meta"}
 
 // extensions of scripts, in the order in which they are tried.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}

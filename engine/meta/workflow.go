@@ -2,6 +2,7 @@ package meta
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,13 +25,16 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 		if namespace == "" {
 			namespace = r.namespace
 		}
-		w := &engine.Workflow{Name: r.name(o, "name"), Namespace: textOr(o.Fields, "namespace", namespace)}
+		w := &engine.Workflow{Name: r.name(o, "name"), Namespace: textOr(o.Fields, "namespace", namespace), File: file}
 		class := r.name(o, "wfClass")
 		if w.Name == "" || class == "" {
 			return
 		}
-		checkStates(o)
-		w.Class = r.className(o, "wfClass", class, w.Namespace)
+		namesOf(o, "states")
+		namesOf(o, "transitions")
+		if w.Class = class; !strings.Contains(class, "@") {
+			w.Class = engine.FullName(class, w.Namespace)
+		}
 		w.Said = with(o.Fields, "namespace", w.Namespace)
 		key := w.Class + " " + engine.FullName(w.Name, w.Namespace)
 		if other, ok := files[key]; ok {
@@ -46,42 +50,23 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 	return all
 }
 
-// checkStates looks whether states and transitions have names, and lead to
-// states that there are.
-func checkStates(o jsonfile.Object) {
-	states := namesOf(o, "states")
-	named := func(o jsonfile.Object, field string) {
-		if name := o.Text(field); name != "" && !slices.Contains(states, name) {
-			o.Warn(o.At(field), engine.Quote(name)+", which is no state of the workflow", jsonfile.Choice(name, states))
+// namesOf refuses elements of an array that are no objects with names.
+func namesOf(o jsonfile.Object, field string) {
+	for i := range o.List(field) {
+		if one, ok := o.Element(field, i); ok && one.Text("name") == "" {
+			one.Fault(one.At("name"), found(one.Value("name")), "a name")
 		}
-	}
-	named(o, "startState")
-	namesOf(o, "transitions")
-	for i, v := range o.List("transitions") {
-		fields, _ := v.(engine.Fields)
-		transition := jsonfile.Object{File: o.File, Path: jsonfile.Element(o.At("transitions"), i), Fields: fields, Faults: o.Faults}
-		named(transition, "startState")
-		named(transition, "finishState")
 	}
 }
 
-// namesOf reads the names of the objects in an array.
-func namesOf(o jsonfile.Object, field string) (names []string) {
-	for i, v := range o.List(field) {
-		one := jsonfile.Object{File: o.File, Path: jsonfile.Element(o.At(field), i), Faults: o.Faults}
-		var ok bool
-		if one.Fields, ok = v.(engine.Fields); !ok {
-			one.Fault(one.Path, jsonfile.Describe(v), "an object")
-			continue
-		}
-		name := one.Text("name")
-		if name == "" {
-			one.Fault(one.At("name"), found(one.Value("name")), "a name")
-			continue
-		}
-		names = append(names, name)
+// AllWorkflows returns those of all classes, ordered by these. What they name, in
+// the classes and in themselves, has not been looked at.
+func (p *Presentation) AllWorkflows() (found []*engine.Workflow, err error) {
+	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
+	for _, class := range slices.Sorted(maps.Keys(all)) {
+		found = append(found, all[class]...)
 	}
-	return names
+	return found, err
 }
 
 // Workflows is engine.Presentation's.

@@ -113,22 +113,11 @@ func (p *jsAccess) getPermissions(call goja.FunctionCall) (operation, error) {
 				held |= grants.On(engine.Everything, subjects...)
 			}
 			if held != 0 {
-				all = append(all, engine.Field{Name: resource, Value: permissionFields(held)})
+				all = append(all, engine.Field{Name: resource, Value: held.Fields()})
 			}
 		}
 		return func() goja.Value { return p.h.fromDecoded(all) }, nil
 	}}, nil
-}
-
-// permissionFields are the names of permissions, each true.
-func permissionFields(held engine.Permission) engine.Fields {
-	fields := engine.Fields{}
-	for _, name := range engine.PermissionNames() {
-		if one, _ := engine.ParsePermission(name); held.Has(one) {
-			fields = append(fields, engine.Field{Name: name, Value: true})
-		}
-	}
-	return fields
 }
 
 // subjects are those of users and names, one or an array of them.

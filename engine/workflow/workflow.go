@@ -1,12 +1,12 @@
-// Package workflow keeps the stages that objects have reached in workflows, as
-// items of a system class. It is not yet for moving objects between stages.
+// Package workflow moves items between the states of workflows (iondv-data.md
+// section 6.3): it compiles the files of workflows (Load), keeps the stages that
+// items have reached as items of a system class, says what can be done next, and
+// does it (Set). An item that has no stage is in the first state. What the stages
+// let accounts do with items is said here, and enforced by engine/access. It is
+// not for HTTP, which is builtin/workflows.
 package workflow
 
-import (
-	"fmt"
-
-	"restsrv/engine"
-)
+import "restsrv/engine"
 
 // Class returns the system class of stages: one item for each object and
 // workflow. Open the store with it beside the classes of the application. Each
@@ -25,7 +25,12 @@ func Class() *engine.Class {
 
 // Stage is the item that says that another has reached a stage of a workflow.
 func Stage(stages, c *engine.Class, item, workflow, stage string) *engine.Item {
-	v := engine.ValuesOf(stages, engine.Named("id", fmt.Sprintf("%s\t%s\t%s", c.Root().FullName, item, workflow)),
+	v := engine.ValuesOf(stages, engine.Named("id", stageID(c, item, workflow)),
 		engine.Named("class", c.FullName), engine.Named("item", item), engine.Named("workflow", workflow), engine.Named("stage", stage))
 	return &engine.Item{Class: stages, Values: v}
+}
+
+// stageID is the id of the stage of an item in a workflow.
+func stageID(c *engine.Class, item, workflow string) string {
+	return c.Root().FullName + "\t" + item + "\t" + workflow
 }

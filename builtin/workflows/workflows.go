@@ -1,0 +1,198 @@
+// Package workflows is the service under /rest/workflows: where an object is in
+// its workflows, and moves by transitions or into states (iondv-data.md section
+// 6.3). It turns requests into calls of engine.Workflows: what may be done, and
+// doing it, is engine/workflow's business.
+package workflows
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/wire"
+)
+
+// Limits of a request: each move is a transaction.
+const (
+	maxBody  = 1 << 20
+	maxMoves = 100
+)
+
+type service struct {
+	meta      engine.MetaRepository
+	data      engine.Repository
+	workflows engine.Workflows
+}
+
+// known are the options; auth and log are the ancestor's, accepted and without
+// effect here.
+var known = []string{"metaRepo", "dataRepo", "workflow", "auth", "log"}
+
+// New is the module "builtin/workflows". Options, all optional: metaRepo,
+// dataRepo (default: the secured repository), workflow (ion://workflows).
+func New(env *engine.Env, o engine.Options) (engine.Service, error) {
+	s := &service{workflows: env.Workflows}
+	var err error
+	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
+		return nil, err
+	}
+	if s.data, err = o.Repository("dataRepo", env.Data); err != nil {
+		return nil, err
+	}
+	if given := o["workflow"]; given != nil {
+		var ok bool
+		if s.workflows, ok = given.(engine.Workflows); !ok {
+			return nil, errors.New(`option "workflow" takes ion://workflows`)
+		}
+	}
+	if names := o.Unknown(known...); len(names) > 0 {
+		return nil, fmt.Errorf("unknown option %q: workflows takes metaRepo, dataRepo and workflow", names[0])
+	}
+	return s, nil
+}
+
+// Routes is engine.Service's.
+func (s *service) Routes() []engine.Route {
+	return []engine.Route{
+		{Method: http.MethodGet, Path: "/:class/:id", Handler: s.status},
+		{Method: http.MethodPut, Path: "/:class/:id", MaxBody: maxBody, Handler: s.transitions},
+		{Method: http.MethodPatch, Path: "/:class/:id", MaxBody: maxBody, Handler: s.states},
+	}
+}
+
+// Errors is engine.Service's. Moves that are refused are no failures: they are
+// answered with 200.
+func (s *service) Errors() engine.ErrorForm { return engine.ProblemErrors }
+
+// status answers GET /:class/:id.
+func (s *service) status(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	c, err := s.meta.Class(r.Param("class"))
+	if err != nil {
+		return nil, err
+	}
+	status, err := s.workflows.Status(ctx, s.data, c, r.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	return engine.JSON(engine.AppendValue(nil, status)), nil
+}
+
+// transitions answers PUT /:class/:id, whose body is ["workflow.transition", ...]
+// or {"workflow": ["transition", ...]}, where one transition may stand alone.
+func (s *service) transitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	var moves []engine.Move
+	if fields, ok := body.(engine.Fields); ok {
+		moves, err = byWorkflow(fields)
+	} else {
+		moves, err = listed(body, "transition", func(m *engine.Move, name string) { m.Transition = name })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.perform(ctx, r, moves)
+}
+
+// states answers PATCH /:class/:id, whose body is ["workflow.state", ...].
+func (s *service) states(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	body, err := readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := listed(body, "state", func(m *engine.Move, name string) { m.State = name })
+	if err != nil {
+		return nil, err
+	}
+	return s.perform(ctx, r, moves)
+}
+
+func badBody(format string, args ...any) error {
+	return engine.Errorf(engine.Invalid, "body", format, args...)
+}
+
+func readBody(r *engine.Request) (any, error) {
+	body, err := r.ReadBody()
+	if err != nil {
+		return nil, err
+	}
+	if t := r.MediaType(); t != "application/json" && !strings.HasSuffix(t, "+json") {
+		return nil, engine.Errorf(engine.Invalid, "media-type", "the body is sent as application/json, found Content-Type %s", engine.Quote(r.Header.Get("Content-Type")))
+	}
+	return wire.Decode(body)
+}
+
+// listed reads moves that are named workflow.name; what says what the name is of.
+func listed(body any, what string, set func(*engine.Move, string)) ([]engine.Move, error) {
+	list, ok := body.([]any)
+	if !ok {
+		return nil, badBody("the body is an array of texts such as %s", engine.Quote("workflow@namespace."+what))
+	}
+	moves := make([]engine.Move, len(list))
+	for i, v := range list {
+		text, _ := v.(string)
+		at := strings.LastIndexByte(text, '.')
+		if at < 1 || at == len(text)-1 {
+			return nil, badBody("element %d of the body is no text such as %s: found %s", i, engine.Quote("workflow@namespace."+what), engine.Cut(string(engine.AppendValue(nil, v)), 80))
+		}
+		moves[i].Workflow = text[:at]
+		set(&moves[i], text[at+1:])
+	}
+	return moves, nil
+}
+
+// byWorkflow reads moves that stand under the name of their workflow.
+func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
+	for _, f := range fields {
+		list, ok := f.Value.([]any)
+		if !ok {
+			list = []any{f.Value}
+		}
+		for _, v := range list {
+			name, _ := v.(string)
+			if name == "" {
+				return nil, badBody("under %s the body has the name of a transition, or an array of such: found %s", engine.Quote(f.Name), engine.Cut(string(engine.AppendValue(nil, v)), 80))
+			}
+			moves = append(moves, engine.Move{Workflow: f.Name, Transition: name})
+		}
+	}
+	return moves, nil
+}
+
+// perform makes the moves, one after the other, each whole by itself: those
+// before one that is refused stay, and those after it are tried. The answer is an
+// array of what was refused.
+func (s *service) perform(ctx context.Context, r *engine.Request, moves []engine.Move) (*engine.Response, error) {
+	if len(moves) > maxMoves {
+		return nil, badBody("a request makes at most %d moves, found %d", maxMoves, len(moves))
+	}
+	c, err := s.meta.Class(r.Param("class"))
+	if err != nil {
+		return nil, err
+	}
+	it, err := s.data.Get(ctx, c, r.Param("id"))
+	if err != nil {
+		return nil, err
+	}
+	refused := []any{}
+	id := it.ID
+	for _, m := range moves {
+		m.Class, m.ID = c, id
+		now, err := s.workflows.Move(ctx, s.data, m)
+		var e *engine.Error
+		switch {
+		case err == nil:
+			id = now
+		case errors.As(err, &e) && strings.HasPrefix(e.Reason, "workflow."):
+			refused = append(refused, engine.Fields{engine.Named("code", e.Reason), engine.Named("params", e.Params)})
+		default:
+			return nil, err
+		}
+	}
+	return engine.JSON(engine.AppendValue(nil, refused)), nil
+}

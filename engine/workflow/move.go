@@ -1,0 +1,255 @@
+package workflow
+
+import (
+	"context"
+	"errors"
+
+	"restsrv/engine"
+)
+
+// maxAttempts is how often a move is begun that others were in the way of.
+const maxAttempts = 5
+
+// Move is engine.Workflows'. Of moves of one item at once the later ones see what
+// those before them did: reading the item in the transaction has them wait.
+func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
+	for attempt := 1; ; attempt++ {
+		err := engine.InTransaction(ctx, r, func(ctx context.Context) error {
+			now, err = s.move(ctx, r, m)
+			return err
+		})
+		var e *engine.Error
+		if errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy" && attempt < maxAttempts {
+			continue
+		}
+		return now, err
+	}
+}
+
+// moving is one move of an item.
+type moving struct {
+	set  *Set
+	data engine.Repository // that of whoever asks
+	item *engine.Item
+	flow *flow
+	way  *transition // nil for a move wherever the item is
+	to   *state
+}
+
+func (s *Set) move(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
+	it, err := r.Get(ctx, m.Class, m.ID)
+	if err != nil {
+		return "", err
+	}
+	g := &moving{set: s, data: r, item: it}
+	if g.flow = s.Definitions.named(it.Class, m.Workflow); g.flow == nil {
+		return "", refused(engine.NoWorkflow, "there is no such workflow", engine.Named("workflow", m.Workflow))
+	}
+	caption := engine.Named("workflow", g.flow.caption)
+	if m.Transition == "" {
+		if g.to = g.flow.state(m.State); g.to == nil {
+			return "", refused(engine.NoState, "the workflow has no such state", engine.Named("state", m.State), caption)
+		}
+		err = g.push(ctx)
+		return g.item.ID, err
+	}
+	if g.way = g.flow.transition(m.Transition); g.way == nil {
+		return "", refused(engine.NoTransition, "the workflow has no such transition", caption, engine.Named("trans", m.Transition))
+	}
+	g.to = g.way.to
+	err = g.pass(ctx)
+	return g.item.ID, err
+}
+
+// refused is the error for a move that is refused.
+func refused(reason, why string, params ...engine.Field) error {
+	e := engine.Errorf(engine.Invalid, reason, "%s", why)
+	e.Params = params
+	for _, p := range params {
+		text, _ := p.Value.(string)
+		e.Message += ", " + p.Name + " " + engine.Quote(text)
+	}
+	return e
+}
+
+// refuse is the error for a move of a workflow that there is.
+func (g *moving) refuse(reason, why string, params ...engine.Field) error {
+	all := []engine.Field{engine.Named("workflow", g.flow.caption)}
+	if len(params) > 0 {
+		return refused(reason, why, append(all, params...)...)
+	}
+	if g.way != nil {
+		return refused(reason, why, append(all, engine.Named("trans", g.way.caption))...)
+	}
+	return refused(reason, why, append(all, engine.Named("state", g.to.caption))...)
+}
+
+func (g *moving) info() engine.Field {
+	return engine.Named("info", g.item.Class.FullName+"@"+g.item.ID)
+}
+
+// push has the item be in a state, wherever it is now. That takes write.
+func (g *moving) push(ctx context.Context) error {
+	if err := g.write(ctx, g.data, engine.NewValues(g.item.Class.Base())); err != nil {
+		return err
+	}
+	if err := g.fits(ctx); err != nil {
+		return err
+	}
+	to := g.to
+	if to == g.flow.start {
+		to = nil
+	}
+	return g.set.put(ctx, g.item, g.flow, to)
+}
+
+// fits refuses the state whose conditions do not hold.
+func (g *moving) fits(ctx context.Context) error {
+	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{g.to.when})
+	if err == nil && !holds[0] {
+		err = g.refuse(engine.WrongState, "the conditions of the state do not hold", g.info(), engine.Named("state", g.to.caption))
+	}
+	return err
+}
+
+// pass has the item go the transition. Roles open it to whom they mean, whatever
+// else these may do; one without roles takes write.
+func (g *moving) pass(ctx context.Context) error {
+	all, err := g.set.reached(ctx, g.item, []*flow{g.flow})
+	if err != nil {
+		return err
+	}
+	at := all[0].state
+	if at == nil {
+		return g.refuse(engine.NotInWorkflow, "the object is not in the workflow", g.info())
+	}
+	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{at.when, g.way.when, g.way.allowed(whoAsks(ctx))})
+	switch {
+	case err != nil:
+		return err
+	case !holds[0]:
+		return g.refuse(engine.NotInWorkflow, "the object is not in the workflow", g.info())
+	case at != g.way.from || !holds[1]:
+		return g.refuse(engine.NotPossible, "the transition is not possible now")
+	case !holds[2] || !writes(ctx):
+		return g.refuse(engine.NotAllowed, "the account may not do this")
+	}
+	values, err := g.assign(ctx)
+	if err != nil {
+		return err
+	}
+	if len(g.way.roles) > 0 {
+		err = g.write(engine.WithGuard(ctx, nil), g.set.Data, values)
+	} else {
+		err = g.write(ctx, g.data, values)
+	}
+	if err != nil {
+		return err
+	}
+	if err := g.fits(ctx); err != nil {
+		return err
+	}
+	return g.set.put(ctx, g.item, g.flow, g.to)
+}
+
+// writes reports whether the token of the account of ctx, if it has a scope,
+// leaves it to write.
+func writes(ctx context.Context) bool {
+	a := engine.AccountFrom(ctx)
+	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
+}
+
+// assign makes the values that the transition gives the item. Later assignments
+// know of those before them.
+func (g *moving) assign(ctx context.Context) (engine.Values, error) {
+	c := g.item.Class.Base()
+	values := engine.NewValues(c)
+	data := lookups{g.set, engine.InstantOf(g.set.Now())}
+	for _, a := range g.way.assignments {
+		it := g.item
+		if a.formula != nil {
+			var err error
+			if it, err = g.set.Store.Get(engine.AsServer(ctx), c, g.item.ID, engine.Loads(a.formula)...); err != nil {
+				return nil, err
+			}
+			for i, v := range values {
+				if v != engine.Absent && c.Properties[i].Type != engine.Collection {
+					it.Values[i] = v
+				}
+			}
+		}
+		p := c.Property(a.property.Name)
+		v, err := a.value(ctx, it, data)
+		if err != nil {
+			return nil, g.failed(err)
+		}
+		values[p.Index] = v
+	}
+	return values, nil
+}
+
+// write changes the item, which may get another key by it. An account that may
+// not change it is refused.
+func (g *moving) write(ctx context.Context, data engine.Repository, v engine.Values) error {
+	if !writes(ctx) {
+		return g.refuse(engine.NotAllowed, "the account may not do this")
+	}
+	it, err := data.Update(ctx, g.item.Class.Base(), g.item.ID, v, engine.WriteOptions{})
+	if err != nil {
+		return g.failed(err)
+	}
+	g.item = &engine.Item{Class: g.item.Class, ID: it.ID}
+	return nil
+}
+
+// failed says of an error of the assignments, which the client may mend, that it
+// is one of the move.
+func (g *moving) failed(err error) error {
+	var e *engine.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	var told error
+	switch e.Code {
+	case engine.Forbidden:
+		told = g.refuse(engine.NotAllowed, "the account may not do this")
+	case engine.Invalid, engine.Conflict:
+		told = g.refuse(engine.NotTransferred, "the values of the transition cannot be stored")
+	default:
+		return err
+	}
+	g.set.Log.Debug("a move failed", "class", g.item.Class.FullName, "id", g.item.ID, "workflow", g.flow.name, "error", err)
+	told.(*engine.Error).Err = err
+	return told
+}
+
+// lookups is engine.FormulaData over the store, for the server.
+type lookups struct {
+	set *Set
+	now engine.Instant
+}
+
+// Find is engine.FormulaData's.
+func (l lookups) Find(ctx context.Context, q *engine.Query) (found []*engine.Item, err error) {
+	err = l.set.Store.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
+		found = append(found, it.Clone())
+		return nil
+	})
+	return found, err
+}
+
+// Count is engine.FormulaData's.
+func (l lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
+	return l.set.Store.Count(engine.AsServer(ctx), q)
+}
+
+// Next is engine.FormulaData's.
+func (l lookups) Next(ctx context.Context, counter string) (int64, error) {
+	return l.set.Sequences.NextNumber(ctx, counter)
+}
+
+// Class is engine.FormulaData's.
+func (l lookups) Class(name string) (*engine.Class, error) { return l.set.Definitions.find(name) }
+
+// Now is engine.FormulaData's.
+func (l lookups) Now() engine.Instant { return l.now }

@@ -1,0 +1,56 @@
+package workflow
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// period is a time by the calendar, in UTC.
+type period struct {
+	years, months, days int
+	rest                time.Duration
+}
+
+var (
+	periodText = regexp.MustCompile(`^\s*(\d{1,6}\s*[yMwdhmsгМндчмс][\s,]*)+$`)
+	periodPart = regexp.MustCompile(`(\d+)\s*([yMwdhmsгМндчмс])`)
+)
+
+// parsePeriod reads numbers with y, M (months), w, d, h, m (minutes) or s behind
+// each, or the letters of the ancestor's Russian files.
+func parsePeriod(text string) (*period, bool) {
+	if !periodText.MatchString(text) {
+		return nil, false
+	}
+	var p period
+	for _, part := range periodPart.FindAllStringSubmatch(text, -1) {
+		n, _ := strconv.Atoi(part[1])
+		switch part[2] {
+		case "y", "г":
+			p.years += n
+		case "M", "М":
+			p.months += n
+		case "w", "н":
+			p.days += 7 * n
+		case "d", "д":
+			p.days += n
+		case "h", "ч":
+			p.rest += time.Duration(n) * time.Hour
+		case "m", "м":
+			p.rest += time.Duration(n) * time.Minute
+		default:
+			p.rest += time.Duration(n) * time.Second
+		}
+	}
+	return &p, true
+}
+
+// after is the time that far behind another. The last day of a month stands for
+// days that the month does not have.
+func (p *period) after(t time.Time) time.Time {
+	t = t.UTC()
+	first := time.Date(t.Year()+p.years, t.Month()+time.Month(p.months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), last)-1+p.days).Add(p.rest)
+}

@@ -1,0 +1,144 @@
+package workflow
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Config is what a Set works with.
+type Config struct {
+	Definitions *Definitions
+	Store       engine.Repository // where items and stages are kept; it has transactions
+	Data        engine.Repository // the same for writes of items, telling whoever hears of these
+	Sequences   engine.Sequences  // of formulas
+	Stages      *engine.Class     // what Class returned, one of those that Store keeps
+	Now         func() time.Time  // nil means time.Now
+	Log         *slog.Logger      // nil means none
+}
+
+// Set moves items in the workflows of an application. It knows their stages on
+// the server's account, and answers and does what that of the context may.
+type Set struct {
+	Config
+}
+
+var _ engine.Workflows = (*Set)(nil)
+
+// New makes one.
+func New(c Config) *Set {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Set{c}
+}
+
+// reached is the stage of an item in one workflow.
+type reached struct {
+	flow  *flow
+	state *state    // nil when the item is in none
+	since time.Time // zero for an item that was never moved there
+}
+
+// reached finds where an item is in workflows. It is one statement.
+func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]reached, error) {
+	ids := make([]any, len(flows))
+	for i, f := range flows {
+		ids[i] = stageID(it.Class, it.ID, f.name)
+	}
+	q := &engine.Query{Class: s.Stages, Filter: &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(s.Stages.Property("id")), List: ids}, Count: -1}
+	found := map[any]reached{}
+	err := s.Store.List(engine.AsServer(ctx), q, func(stage *engine.Item) error {
+		found[stage.ID] = reached{state: &state{name: stage.Text("stage")}, since: stage.When("since")}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all := make([]reached, len(flows))
+	for i, f := range flows {
+		all[i] = reached{flow: f, state: f.start}
+		if stored, ok := found[ids[i]]; ok {
+			if known := f.state(stored.state.name); known != nil {
+				all[i].state, all[i].since = known, stored.since
+			}
+		}
+	}
+	return all, nil
+}
+
+// put stores that an item is in a state from now on; nil for what is not stored.
+func (s *Set) put(ctx context.Context, it *engine.Item, f *flow, to *state) error {
+	ctx = engine.AsServer(ctx)
+	stage := Stage(s.Stages, it.Class.Base(), it.ID, f.name, "")
+	if to == nil {
+		err := s.Store.Delete(ctx, s.Stages, s.Stages.ID(stage.Values), nil)
+		if engine.CodeOf(err) == engine.NotFound {
+			err = nil
+		}
+		return err
+	}
+	stage.Values[s.Stages.Property("stage").Index] = to.name
+	stage.Values[s.Stages.Property("since").Index] = engine.InstantOf(s.Now())
+	_, err := s.Store.Save(ctx, []engine.Record{{Class: s.Stages, Values: stage.Values}})
+	return err
+}
+
+// maxAsked is how many conditions one statement asks: what they join counts
+// together there.
+const maxAsked = 8
+
+// hold finds out which conditions hold for an item; nil ones do. What can be told
+// without looking takes no statement.
+func (s *Set) hold(ctx context.Context, it *engine.Item, conditions []*engine.Filter) ([]bool, error) {
+	holds := make([]bool, len(conditions))
+	var asked []int
+	for i, f := range conditions {
+		if holds[i] = f.Always(); !holds[i] && !f.Never() {
+			asked = append(asked, i)
+		}
+	}
+	for len(asked) > 0 {
+		n := min(len(asked), maxAsked)
+		if err := s.ask(ctx, it, conditions, asked[:n], holds); err != nil {
+			return nil, err
+		}
+		asked = asked[n:]
+	}
+	return holds, nil
+}
+
+func (s *Set) ask(ctx context.Context, it *engine.Item, conditions []*engine.Filter, asked []int, holds []bool) error {
+	c := it.Class.Base()
+	a := &engine.Aggregation{Class: c, Exact: true, Count: 1}
+	key, ok := c.KeyValues(it.ID)
+	if !ok {
+		return engine.NoItem(c, it.ID)
+	}
+	id := engine.ItemID
+	if of := c.KeyProperties(); len(of) == 1 {
+		id = of[0]
+	}
+	a.Filter = &engine.Filter{Op: engine.OpEq, Left: engine.Attribute(id), Right: engine.Constant(id.ValueType(), key[0])}
+	for _, i := range asked {
+		a.Columns = append(a.Columns, engine.Column{Expr: &engine.Expr{Op: engine.OpCase, Type: engine.Int,
+			Conds: []*engine.Filter{conditions[i]}, Args: []*engine.Expr{engine.Constant(engine.Int, int64(1)), engine.Constant(engine.Int, int64(0))}}})
+	}
+	found := false
+	err := s.Store.Aggregate(engine.AsServer(ctx), a, func(row []any) error {
+		found = true
+		for n, i := range asked {
+			holds[i] = row[n] == int64(1)
+		}
+		return nil
+	})
+	if err == nil && !found {
+		return engine.NoItem(c, it.ID)
+	}
+	return err
+}

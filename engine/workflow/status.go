@@ -1,0 +1,174 @@
+package workflow
+
+import (
+	"context"
+	"time"
+
+	"restsrv/engine"
+)
+
+// question collects conditions on one item, to be asked together.
+type questions struct {
+	conditions []*engine.Filter
+	holds      []bool
+}
+
+// ask adds the condition that all of these hold, and returns its number.
+func (q *questions) ask(all ...*engine.Filter) int {
+	q.conditions = append(q.conditions, engine.Both(all...))
+	return len(q.conditions) - 1
+}
+
+// whoAsks are the subjects that the account of ctx is.
+func whoAsks(ctx context.Context) []string {
+	if a := engine.AccountFrom(ctx); a != nil {
+		return a.Names()
+	}
+	return nil
+}
+
+// Status is engine.Workflows'. It takes two statements besides the reading of the
+// item, however many workflows there are, as long as their conditions are few.
+func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, id string) (engine.Fields, error) {
+	it, err := r.Get(ctx, c, id)
+	if err != nil {
+		return nil, err
+	}
+	stages, permissions, properties, selections := engine.Fields{}, engine.Permission(0), engine.Fields{}, engine.Fields{}
+	if flows := s.Definitions.of[it.Class.Base()]; len(flows) > 0 {
+		all, err := s.reached(ctx, it, flows)
+		if err != nil {
+			return nil, err
+		}
+		q := &questions{}
+		asked := make([]asking, len(all))
+		for i, at := range all {
+			asked[i] = at.ask(q, whoAsks(ctx))
+		}
+		if q.holds, err = s.hold(ctx, it, q.conditions); err != nil {
+			return nil, err
+		}
+		for i, at := range all {
+			if at.state == nil || !q.holds[asked[i].state] {
+				continue
+			}
+			stages = append(stages, engine.Named(at.flow.name, at.fields(s.Now(), asked[i].next(q))))
+			permissions |= given(at.state.items, asked[i].items, q)
+			for n, of := range at.state.properties {
+				properties = addPermission(properties, of.property.Name, given(of.given, asked[i].properties[n], q))
+			}
+			for n, of := range at.state.selections {
+				if q.holds[asked[i].selections[n]] {
+					selections = append(selections, engine.Named(of.property, of.said))
+				}
+			}
+		}
+	}
+	for i := range properties {
+		properties[i].Value = properties[i].Value.(engine.Permission).Fields()
+	}
+	return engine.Fields{engine.Named("stages", stages), engine.Named("itemPermissions", permissions.Fields()),
+		engine.Named("propertyPermissions", properties), engine.Named("selectionProviders", selections)}, nil
+}
+
+// asking are the numbers of the questions about a state.
+type asking struct {
+	at          reached
+	state       int
+	transitions []int // those of the workflow that begin there, in their order
+	items       []int
+	properties  [][]int
+	selections  []int
+}
+
+func (r reached) ask(q *questions, subjects []string) (a asking) {
+	a.at = r
+	if r.state == nil {
+		return a
+	}
+	a.state = q.ask(r.state.when)
+	for _, t := range r.flow.transitions {
+		if t.from == r.state {
+			a.transitions = append(a.transitions, q.ask(t.when, t.allowed(subjects)))
+		}
+	}
+	roles := func(all []permission) (asked []int) {
+		for _, p := range all {
+			asked = append(asked, q.ask(p.role.is(subjects)))
+		}
+		return asked
+	}
+	a.items = roles(r.state.items)
+	for _, p := range r.state.properties {
+		a.properties = append(a.properties, roles(p.given))
+	}
+	for _, one := range r.state.selections {
+		if one.role == nil {
+			a.selections = append(a.selections, q.ask())
+		} else {
+			a.selections = append(a.selections, q.ask(one.role.is(subjects)))
+		}
+	}
+	return a
+}
+
+// allowed is the condition on items under which the roles let somebody go the
+// transition.
+func (t *transition) allowed(subjects []string) *engine.Filter {
+	if len(t.roles) == 0 {
+		return nil
+	}
+	return anyOf(t.roles, subjects)
+}
+
+// next are the transitions that can be gone.
+func (a asking) next(q *questions) engine.Fields {
+	next := engine.Fields{}
+	n := 0
+	for _, t := range a.at.flow.transitions {
+		if t.from != a.at.state {
+			continue
+		}
+		if q.holds[a.transitions[n]] {
+			next = append(next, engine.Named(t.name, t.shown))
+		}
+		n++
+	}
+	return next
+}
+
+// given is what is given to whoever asks.
+func given(all []permission, asked []int, q *questions) (may engine.Permission) {
+	for i, p := range all {
+		if q.holds[asked[i]] {
+			may |= p.may
+		}
+	}
+	return may
+}
+
+func addPermission(all engine.Fields, name string, may engine.Permission) engine.Fields {
+	for i := range all {
+		if all[i].Name == name {
+			all[i].Value = all[i].Value.(engine.Permission) | may
+			return all
+		}
+	}
+	if may == 0 {
+		return all
+	}
+	return append(all, engine.Named(name, may))
+}
+
+// fields are what clients are told of a stage.
+func (r reached) fields(now time.Time, next engine.Fields) engine.Fields {
+	f := engine.Fields{engine.Named("stage", r.state.name)}
+	if !r.since.IsZero() {
+		f = append(f, engine.Named("since", engine.InstantOf(r.since)))
+		if p := r.state.period; p != nil {
+			expires := p.after(r.since)
+			f = append(f, engine.Named("expires", engine.InstantOf(expires)), engine.Named("expired", expires.Before(now)))
+		}
+	}
+	return append(f, engine.Named("next", next), engine.Named("workflowCaption", r.flow.caption), engine.Named("stageCaption", r.state.caption))
+}
