@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -354,7 +355,7 @@ func TestS12FailuresCostTheSame(t *testing.T) {
 	} {
 		_, a0, p0 := f.hasher.Spent()
 		err := signIn(s, c[0], c[1])
-		if e, ok := err.(*engine.Error); !ok || *e != *want.(*engine.Error) {
+		if !reflect.DeepEqual(err, want) {
 			t.Errorf("%.20s: %#v, want %#v", c[0], err, want)
 		}
 		if _, a, p := f.hasher.Spent(); a-a0 != argon || p-p0 != pbkdf2 {

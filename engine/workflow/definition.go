@@ -171,15 +171,6 @@ func (f *flow) state(name string) *state {
 	return nil
 }
 
-// at is the state that a stored stage means: one that is there no more means
-// none.
-func (f *flow) at(stage string) *state {
-	if s := f.state(stage); s != nil {
-		return s
-	}
-	return f.start
-}
-
 func (f *flow) transition(name string) *transition {
 	for _, t := range f.transitions {
 		if t.name == name {

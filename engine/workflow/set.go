@@ -64,6 +64,7 @@ func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]re
 	for i, f := range flows {
 		all[i] = reached{flow: f, state: f.start}
 		if stored, ok := found[ids[i]]; ok {
+			// A stage that is there no more means none.
 			if known := f.state(stored.state.name); known != nil {
 				all[i].state, all[i].since = known, stored.since
 			}
