@@ -57,7 +57,7 @@ func loadApplication(config string) (*app, error) {
 		flows, wrong = readWorkflows(repository, shown)
 		faults = append(faults, wrong...)
 	}
-	errs, warnings := deploy.Locate(c.Dir, faults).Split()
+	errs, warnings := c.Locate(faults).Split()
 	a := &app{config: c, meta: repository, warnings: warnings, presentation: shown, workflows: flows}
 	if len(errs) > 0 {
 		return a, errs
@@ -80,7 +80,7 @@ func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation) (*wo
 // checkPresentation reads navigation, views, workflows and what else the server
 // reads late, and returns what is wrong with it.
 func (a *app) checkPresentation() engine.Faults {
-	return deploy.Locate(a.config.Dir, a.presentation.Check(a.meta))
+	return a.config.Locate(a.presentation.Check(a.meta))
 }
 
 // seed puts the inline objects into a new database, as the first start of the

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"restsrv/engine/deploy"
 	"restsrv/engine/transfer"
 )
 
@@ -89,11 +90,11 @@ func findImport(name string) (*importFrom, error) {
 		return err == nil
 	}
 	f.data = name
-	if has(name, "deploy.json") || has(name, "meta") || has(name, "data") || has(name, "acl") {
+	if len(deploy.Sources(filepath.Join(name, "deploy.json"))) > 0 || has(name, "meta") || has(name, "data") || has(name, "acl") {
 		f.data, f.acl = filepath.Join(name, "data"), filepath.Join(name, "acl")
 	}
 	for _, dir := range []string{name, filepath.Join(name, "..")} {
-		if f.config == "" && has(dir, "deploy.json") {
+		if f.config == "" && len(deploy.Sources(filepath.Join(dir, "deploy.json"))) > 0 {
 			f.config = filepath.Join(dir, "deploy.json")
 		}
 	}

@@ -32,7 +32,9 @@ func readingOf(file string, config *deploy.Config) reading {
 	file, _ = filepath.Abs(file)
 	dir := filepath.Dir(file)
 	r["directory"], _ = filepath.EvalSymlinks(dir)
-	r.add(file)
+	for _, source := range deploy.Sources(file) {
+		r.add(filepath.Join(dir, filepath.FromSlash(source)))
+	}
 	for _, folder := range []string{dir, filepath.Join(dir, metaDir), filepath.Join(dir, metaDir, typesDir), filepath.Join(dir, aclDir)} {
 		entries, _ := os.ReadDir(folder)
 		for _, e := range entries {
@@ -109,6 +111,9 @@ func (r reading) same(other reading) bool { return maps.Equal(r, other) }
 // by its name and place, besides deploy.json and what that names.
 func ofApplication(dir, path string) bool {
 	name := filepath.Base(path)
+	if rel, err := filepath.Rel(dir, path); err == nil && deploy.IsSource(filepath.ToSlash(rel)) {
+		return true
+	}
 	switch filepath.Dir(path) {
 	case dir:
 		return filepath.Ext(name) == ".ini"

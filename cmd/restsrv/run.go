@@ -85,7 +85,7 @@ type flags struct {
 func parseFlags(args []string, s stdio) (flags, error) {
 	var f flags
 	c := newCommandLine("", "", usage, s)
-	c.set.StringVar(&f.config, "config", "deploy.json", "the deploy.json; its folder is the application directory")
+	c.set.StringVar(&f.config, "config", "deploy.json", "the deploy.json or deploy.yml; its folder is the application directory")
 	c.set.StringVar(&f.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
 	c.set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
 	c.set.BoolVar(&f.watch, "watch", false, "development: reload scripts, deploy.json and class files when they are saved, and show where scripts fail")

@@ -6,21 +6,20 @@
 package deploy
 
 import (
-	"bytes"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
-	"restsrv/engine/wire"
 )
 
 // Config is everything that one deploy.json says, with defaults filled in.
 type Config struct {
 	Dir       string // the application directory, absolute; every relative path starts there
-	File      string // name of the file within Dir, as faults give it
+	File      string // name of the file within Dir, as faults give it; what other files add goes by its name, too
 	Namespace string // of classes without their own, "" for none
 
 	Services []Service // in the order of the file; token is always among them
@@ -32,7 +31,7 @@ type Config struct {
 	Profiles []Plugin      // customProfile: what is added to the properties of accounts
 	RoleMap  engine.Fields // of securedDataRepo: classes with their roles
 	Gateways []Gateway
-	Read     []string // files besides File and *.ini that are read with it, absolute; also those that cannot be
+	Read     []string // files besides *.ini that are read for it, absolute; also those that cannot be
 
 	RoleMapPath          string            // JSON path of RoleMap in File
 	CaseInsensitiveLogin bool              // names of accounts compare without regard to letter case
@@ -61,6 +60,9 @@ type Config struct {
 	SignIn          SignIn         // what failed sign-ins lead to
 	Audit           Audit          // where events are kept
 	ChangesKept     time.Duration  // for how long records of the journal are kept; 0, the default, for ever
+
+	first  string  // the file in which is what merged does not say otherwise
+	merged *merger // of the files of the configuration; nil before they are read
 }
 
 // Service is one routed service of modules.rest.globals.di.
@@ -120,15 +122,18 @@ func Load(file string, known Known) (*Config, engine.Faults) {
 	}
 	c.Dir, c.File = filepath.Split(abs)
 	c.Dir = filepath.Clean(c.Dir)
-	data, err := os.ReadFile(abs)
-	if err != nil {
+	sources := Sources(abs)
+	if len(sources) == 0 {
 		found := "a file that cannot be read"
-		if os.IsNotExist(err) {
+		if _, err := os.Stat(abs); os.IsNotExist(err) {
 			found = "no such file"
 		}
 		return c, engine.Faults{{File: file, Found: found, Expected: "a deploy.json"}}
 	}
-	return c, c.parse(data, known)
+	if !slices.Contains(sources, c.File) {
+		c.File = sources[0]
+	}
+	return c, c.read(sources, known)
 }
 
 func defaults() *Config {
@@ -152,21 +157,58 @@ func defaults() *Config {
 	}
 }
 
-func (c *Config) parse(data []byte, known Known) engine.Faults {
-	data = bytes.TrimPrefix(data, byteOrderMark)
-	v, err := wire.Decode(data)
-	if err != nil {
-		return engine.Faults{{File: c.File, Found: err.Error(), Expected: "a JSON object"}}
-	}
-	fields, ok := v.(engine.Fields)
-	if !ok {
-		return engine.Faults{{File: c.File, Found: jsonfile.Describe(v), Expected: "a JSON object"}}
-	}
+// read reads the sources of the configuration and what they say together.
+func (c *Config) read(files []string, known Known) engine.Faults {
 	var faults engine.Faults
-	l := loader{config: c, known: known, faults: &faults}
-	l.load(jsonfile.Object{File: c.File, Fields: fields, Faults: &faults})
-	arrange(faults, map[string]positions{c.File: locate(data)})
+	places := map[string]jsonfile.Places{}
+	m := &merger{origins: map[string]origin{}}
+	var whole engine.Fields
+	add := func(file string) {
+		s, fault := readSource(c.Dir, file)
+		if fault != nil {
+			faults = append(faults, *fault)
+			return
+		}
+		jsonfile.Object{File: file, Fields: s.fields, Faults: &faults}.WarnRepeated()
+		places[file] = s.places
+		if whole == nil {
+			whole, c.first = slices.Clone(s.fields), file
+			return
+		}
+		whole = m.add(whole, s)
+	}
+	for _, file := range files {
+		if m.replace = isOverride(file); m.replace {
+			if parametrised, _ := whole.Get("parametrised"); parametrised != true {
+				continue
+			}
+		}
+		add(file)
+		c.Read = append(c.Read, filepath.Join(c.Dir, filepath.FromSlash(file)))
+	}
+	if errs, _ := faults.Split(); len(errs) == 0 {
+		c.merged = m
+		l := loader{config: c, known: known, faults: &faults}
+		l.load(jsonfile.Object{File: c.File, Fields: whole, Faults: &faults})
+	}
+	c.trace(faults)
+	arrange(faults, places)
 	return faults
+}
+
+// trace has faults of the configuration name the file, of several, that they are
+// in.
+func (c *Config) trace(faults engine.Faults) {
+	for i, f := range faults {
+		if f.File != c.File || f.Path == "" || f.Line > 0 || c.merged == nil {
+			continue
+		}
+		if o, ok := c.merged.of(f.Path); ok {
+			faults[i].File, faults[i].Path = o.file, o.path
+		} else {
+			faults[i].File = c.first
+		}
+	}
 }
 
 // Abs returns the path that a relative one of the configuration stands for.
@@ -194,7 +236,6 @@ var (
 )
 
 func (l *loader) load(top jsonfile.Object) {
-	top.WarnRepeated()
 	top.WarnUnknown(topNames)
 	if top.Flag("parametrised", false) {
 		l.parametrise(&top)

@@ -267,7 +267,8 @@ meta/a.class.json:1:2: k: expected 6
 broken.json: k: expected 7
 gone.json: k: expected 8
 ../outside.json: k: expected 9`
-	if got := Locate(dir, in).Error(); got != want {
+	c := &Config{Dir: dir, File: "deploy.json"}
+	if got := c.Locate(in).Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if in[0].Line != 0 || in[0].Expected != "5" {
@@ -312,9 +313,11 @@ func FuzzLoad(f *testing.F) {
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := defaults()
-		c.Dir, c.File = dir, "deploy.json"
-		faults := c.parse(data, known)
+		file := filepath.Join(dir, "deploy.json")
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, faults := Load(file, known)
 		_, err := wire.Decode(bytes.TrimPrefix(data, byteOrderMark))
 		for i, fault := range faults {
 			if fault.File != "deploy.json" || fault.Expected == "" || strings.ContainsAny(fault.String(), "\n\x00") {

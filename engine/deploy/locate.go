@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
-	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
@@ -16,19 +15,20 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// Locate fills in line and column of faults that have a JSON path only, and
-// puts the faults of each file in its order. It reads the files again, below
-// dir; one that has changed or gone leaves its faults as they are.
-func Locate(dir string, faults engine.Faults) engine.Faults {
+// Locate fills in file, line and column of faults that have a JSON path only,
+// and puts the faults of each file in its order. It reads the files again, below
+// Dir; one that has changed or gone leaves its faults as they are.
+func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	located := append(engine.Faults(nil), faults...)
-	files := make(map[string]positions)
-	for _, f := range faults {
+	c.trace(located)
+	files := make(map[string]jsonfile.Places)
+	for _, f := range located {
 		if _, ok := files[f.File]; ok || !filepath.IsLocal(filepath.FromSlash(f.File)) {
 			continue
 		}
 		files[f.File] = nil
-		if data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.File))); err == nil {
-			files[f.File] = locate(bytes.TrimPrefix(data, byteOrderMark))
+		if data, err := os.ReadFile(filepath.Join(c.Dir, filepath.FromSlash(f.File))); err == nil {
+			_, files[f.File], _ = decode(f.File, data) // malformed files have no places
 		}
 	}
 	arrange(located, files)
@@ -37,14 +37,15 @@ func Locate(dir string, faults engine.Faults) engine.Faults {
 
 // arrange gives faults their place and sorts them by it, files in the order in
 // which they come up.
-func arrange(faults engine.Faults, files map[string]positions) {
+func arrange(faults engine.Faults, files map[string]jsonfile.Places) {
 	rank := make(map[string]int)
 	for i, f := range faults {
 		if _, ok := rank[f.File]; !ok {
 			rank[f.File] = len(rank)
 		}
 		if p := files[f.File]; f.Line == 0 && f.Path != "" && p != nil {
-			faults[i].Line, faults[i].Column = p.of(f.Path)
+			at := p.Of(f.Path)
+			faults[i].Line, faults[i].Column = at.Line, at.Column
 		}
 	}
 	sort.SliceStable(faults, func(i, j int) bool {
@@ -59,28 +60,9 @@ func arrange(faults engine.Faults, files map[string]positions) {
 	})
 }
 
-// positions are the places of a JSON document by JSON path: of a member where
-// its name stands, of an element where it begins.
-type positions map[string]position
-
-type position struct{ line, column int }
-
-// of returns the place of a path, or of the nearest thing around it.
-func (p positions) of(path string) (line, column int) {
-	for {
-		if at, ok := p[path]; ok {
-			return at.line, at.column
-		}
-		if path == "" {
-			return 0, 0
-		}
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
-	}
-}
-
 // locate returns the places of a JSON document, nil when it is malformed.
-func locate(data []byte) positions {
-	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), places: make(positions), line: 1}
+func locate(data []byte) jsonfile.Places {
+	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), places: make(jsonfile.Places), line: 1}
 	w.src.UseNumber()
 	w.places[""] = w.next()
 	if err := w.value("", 0); err != nil {
@@ -92,14 +74,14 @@ func locate(data []byte) positions {
 type walker struct {
 	data   []byte
 	src    *json.Decoder
-	places positions
+	places jsonfile.Places
 	offset int // what was counted in line and start
 	line   int
 	start  int // offset at which the line begins
 }
 
 // next returns the place of the next token.
-func (w *walker) next() position {
+func (w *walker) next() jsonfile.Place {
 	at := int(w.src.InputOffset())
 	for at < len(w.data) && bytes.IndexByte([]byte(" \t\r\n,:"), w.data[at]) >= 0 {
 		at++
@@ -110,7 +92,7 @@ func (w *walker) next() position {
 			w.start = w.offset + 1
 		}
 	}
-	return position{w.line, at - w.start + 1}
+	return jsonfile.Place{Line: w.line, Column: at - w.start + 1}
 }
 
 var errTooDeep = errors.New("nested too deep")
