@@ -36,7 +36,7 @@ func (sv *save) follow(t *table, from, to any, depth int) error {
 		case pointer.key:
 			err = sv.followKey(pointer, from, to, depth)
 		default:
-			err = sv.followReference(pointer, from, to)
+			err = sv.followReference(t, pointer, from, to)
 		}
 		if err != nil {
 			return err
@@ -47,9 +47,9 @@ func (sv *save) follow(t *table, from, to any, depth int) error {
 
 // followReference moves references. The items that have them are others to
 // whoever has read them: their revision changes.
-func (sv *save) followReference(p pointer, from, to any) error {
+func (sv *save) followReference(t *table, p pointer, from, to any) error {
 	if p.plan.duties.journaled {
-		if err := sv.followTold(p, from, to); err != nil {
+		if err := sv.followTold(t, p, from, to); err != nil {
 			return err
 		}
 	}
@@ -57,8 +57,9 @@ func (sv *save) followReference(p pointer, from, to any) error {
 	return err
 }
 
-// followTold is followReference for items of which a journal is kept.
-func (sv *save) followTold(p pointer, from, to any) error {
+// followTold is followReference for items of which a journal is kept. Of one that
+// points at itself that is told with its key.
+func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	b := sv.following(p, from, to)
 	b.add(and(p.plan.condition))
 	items, err := sv.w.returned(b, p.plan)
@@ -66,6 +67,9 @@ func (sv *save) followTold(p pointer, from, to any) error {
 		return err
 	}
 	for _, it := range items {
+		if p.plan.table == t && it.ID == engine.ValueText(to) {
+			continue
+		}
 		was := it.Clone()
 		was.Values[it.Class.Property(p.name()).Index] = from
 		if err := sv.tell(was, it); err != nil {
@@ -131,32 +135,40 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 		return err
 	}
 	for _, key := range keys {
-		before, err := sv.store.watched(sv.w, p.plan, []any{key})
-		if err != nil {
-			return err
-		}
-		it := &engine.Item{}
-		v := engine.NewValues(p.plan.class)
-		v[p.plan.class.Property(p.name()).Index] = to
-		c := change{key: []any{key}, values: v, editor: sv.editor(p.plan)}
-		found, err := sv.store.updateOne(sv.w, p.plan, it, c)
-		if err != nil {
-			return err
-		}
-		if !found || it.ID == engine.ValueText(key) {
-			continue
-		}
-		for _, was := range before {
-			if err := sv.tell(was, it); err != nil {
-				return err
-			}
-		}
-		if err := sv.store.keepWords(sv.w, p.plan, it); err != nil {
-			return err
-		}
-		if err := sv.follow(t, key, keyOf(it), depth-1); err != nil {
+		if err := sv.followOne(p, key, to, depth); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// followOne is followKey for the item that has a key.
+func (sv *save) followOne(p pointer, key, to any, depth int) error {
+	t := p.plan.table
+	var before []*engine.Item
+	if p.plan.duties.journaled {
+		var err error
+		if before, err = sv.store.locked(sv.w, t, []any{key}); err != nil {
+			return err
+		}
+	}
+	it := &engine.Item{}
+	v := engine.NewValues(p.plan.class)
+	v[p.plan.class.Property(p.name()).Index] = to
+	c := change{key: []any{key}, values: v, editor: sv.editor(p.plan)}
+	found, err := sv.store.updateOne(sv.w, p.plan, it, c)
+	if err != nil || !found || it.ID == engine.ValueText(key) {
+		return err
+	}
+	if err := sv.store.keepWords(sv.w, p.plan, it); err != nil {
+		return err
+	}
+	if err := sv.follow(t, key, keyOf(it), depth-1); err != nil || len(before) == 0 {
+		return err
+	}
+	after, err := sv.store.locked(sv.w, t, []any{keyOf(it)}) // it may point at itself
+	if err != nil || len(after) == 0 {
+		return err
+	}
+	return sv.tell(before[0], after[0])
 }

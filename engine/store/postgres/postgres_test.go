@@ -26,6 +26,14 @@ func TestInTransactions(t *testing.T) {
 	}, "create", "update", "save", "loading", "nested records", "collections", "all that a filter finds", "numbers", "journal", "concurrency")
 }
 
+// TestJournaled shows that a journal tells all that is written, and changes
+// nothing of it.
+func TestJournaled(t *testing.T) {
+	storetest.Run(t, storetest.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
+		return openAt(t, pgtest.Database(t), classes...)
+	}), "save", "collections", "changed keys", "all that a filter finds", "concurrency", "transactions")
+}
+
 // openAt opens a store for the rest of the test.
 func openAt(t testing.TB, url string, classes ...*engine.Class) *store.Store {
 	t.Helper()

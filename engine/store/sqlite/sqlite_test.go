@@ -24,6 +24,15 @@ func TestInTransactions(t *testing.T) {
 		"all that a filter finds", "numbers", "trackers", "files", "aggregation", "formulas", "guard", "journal", "concurrency")
 }
 
+// TestJournaled shows that a journal tells all that is written, and changes
+// nothing of it.
+func TestJournaled(t *testing.T) {
+	storetest.Run(t, storetest.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
+		return openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)
+	}), "values", "create", "update", "save", "inheritance", "nested records", "collections", "changed keys", "all that a filter finds",
+		"numbers", "trackers", "files", "formulas", "guard", "concurrency", "transactions")
+}
+
 // openAt opens a store for the rest of the test.
 func openAt(t testing.TB, path string, classes ...*engine.Class) *store.Store {
 	t.Helper()
