@@ -215,7 +215,8 @@ func (sv *save) upsertMet(p *plan, group []entry) error {
 			return err
 		}
 		var old, fresh []entry
-		for _, e := range chunk {
+		for i, e := range chunk {
+			chunk[i].was = nil // it would stay in memory until the last record is written
 			if existing[keyText(e.key)] != "" {
 				e.admitted = true
 				old = append(old, e)

@@ -50,6 +50,7 @@ func (sv *save) divide(group []entry, existing map[string]string) error {
 		if err := write(e); err != nil {
 			return err
 		}
+		e.was = nil // it would stay in memory until the last record is written
 		from = i + 1
 	}
 	return sv.insertAll(group[from:])
