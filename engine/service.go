@@ -108,20 +108,44 @@ func (r *Request) ReadBody() ([]byte, error) {
 	// What the client announces is believed up to a megabyte only.
 	n, _ := strconv.Atoi(r.Header.Get("Content-Length"))
 	b := bytes.NewBuffer(make([]byte, 0, min(max(n, 0), 1<<20)+bytes.MinRead))
-	if _, err := b.ReadFrom(r.Body); err != nil {
-		var e *Error
-		if errors.As(err, &e) {
-			return nil, e
-		}
-		return nil, &Error{Code: Invalid, Reason: "body", Message: "the body could not be read", Err: err}
-	}
-	if b.Len() > 0 {
-		if err := r.checkCharset(); err != nil {
-			return nil, err
-		}
+	if _, err := b.ReadFrom(&stream{r: r}); err != nil {
+		return nil, err
 	}
 	r.read, r.done = b.Bytes(), true
 	return r.read, nil
+}
+
+// Stream returns the body for who needs no more than a part of it at a time. It
+// is read once, unless ReadBody has it. Errors of reading are those of ReadBody.
+func (r *Request) Stream() io.Reader {
+	if r.done || r.Body == nil {
+		return bytes.NewReader(r.read)
+	}
+	return &stream{r: r}
+}
+
+type stream struct {
+	r     *Request
+	begun bool
+}
+
+// Read is io.Reader's.
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.r.Body.Read(p)
+	if n > 0 && !s.begun {
+		s.begun = true
+		if err := s.r.checkCharset(); err != nil {
+			return 0, err
+		}
+	}
+	if err == nil || err == io.EOF {
+		return n, err
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return n, e
+	}
+	return n, &Error{Code: Invalid, Reason: "body", Message: "the body could not be read", Err: err}
 }
 
 // checkCharset refuses JSON in another encoding than UTF-8, which is the only

@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -139,15 +140,14 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 		}
 		return s.respond(ctx, r, c, items)
 	}
-	elements, err := readElements(ctx, r, c)
+	in, err := elements(ctx, r, c)
 	if err != nil {
 		return nil, err
 	}
-	if len(elements) > s.maxRecords {
-		return nil, engine.Errorf(engine.TooLarge, "too-large", "a request has at most %d records, found %d", s.maxRecords, len(elements))
-	}
-	records, unknown, err := s.records(ctx, elements, r.Handling(s.handling))
+	records, unknown, err := s.records(ctx, in, r.Handling(s.handling))
 	if err != nil {
+		// Who still sends would not read the answer.
+		_, _ = io.Copy(io.Discard, r.Stream())
 		return nil, err
 	}
 	if attempt != nil {
@@ -214,14 +214,24 @@ func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Conve
 	return engine.JSON(append(b, ']')), nil
 }
 
-// records checks every element against its class. unknown names each ignored
-// attribute once.
-func (s *service) records(ctx context.Context, elements []any, h engine.Handling) (records []engine.Record, unknown []string, err error) {
-	records = make([]engine.Record, len(elements), len(elements)+1)
+// records reads every element and checks it against its class. unknown names
+// each ignored attribute once.
+func (s *service) records(ctx context.Context, in source, h engine.Handling) (records []engine.Record, unknown []string, err error) {
 	seen := map[string]bool{}
 	known := map[string]*engine.Class{}
 	passwords, files := 0, 0
-	for i, e := range elements {
+	for i := 0; ; i++ {
+		e, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if i == s.maxRecords {
+			return nil, nil, engine.Errorf(engine.TooLarge, "too-large", "a request has at most %d records", s.maxRecords)
+		}
+		records = append(records, engine.Record{})
 		names, err := s.record(ctx, &records[i], e, known, h)
 		if err != nil {
 			return nil, nil, at(i, err)

@@ -2,6 +2,7 @@ package acceptor
 
 import (
 	"context"
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -34,46 +35,78 @@ func (s *service) converter(r *engine.Request) (engine.Converter, error) {
 	return c, nil
 }
 
-// readElements reads an array of objects, or a single one: the body, or what
-// the converter makes of it.
-func readElements(ctx context.Context, r *engine.Request, c engine.Converter) ([]any, error) {
-	v, err := decode(r, c != nil)
-	if err == nil && c != nil {
-		v, err = c.Parse(ctx, r, v)
+// source hands out the elements of a request one after the other, then io.EOF.
+// What it hands out is valid until the next one.
+type source interface {
+	Next() (any, error)
+}
+
+// elements are those of an array of objects, or a single object: of the body,
+// which is read while they are asked for, or of what the converter makes of it.
+func elements(ctx context.Context, r *engine.Request, c engine.Converter) (source, error) {
+	t := r.MediaType()
+	isJSON := t == "application/json"
+	if c != nil {
+		return converted(ctx, r, c, t, isJSON)
 	}
+	if !isJSON {
+		return nil, engine.Errorf(engine.Invalid, "media-type", "the body is sent as application/json, found Content-Type %s", engine.Quote(r.Header.Get("Content-Type")))
+	}
+	return &streamed{wire.NewElements(r.Stream())}, nil
+}
+
+// streamed is a body of JSON.
+type streamed struct{ *wire.Elements }
+
+// Next is source's.
+func (s *streamed) Next() (any, error) {
+	v, err := s.Elements.Next()
+	if _, object := v.(engine.Fields); err == nil && s.Alone && !object {
+		return nil, engine.Errorf(engine.Invalid, "json", "the body is a JSON array of objects")
+	}
+	return v, err
+}
+
+// listed is what a converter made.
+type listed []any
+
+// Next is source's.
+func (l *listed) Next() (any, error) {
+	if len(*l) == 0 {
+		return nil, io.EOF
+	}
+	first := (*l)[0]
+	*l = (*l)[1:]
+	return first, nil
+}
+
+// converted has a converter make the elements: of JSON, or any other body, as
+// text when it is text.
+func converted(ctx context.Context, r *engine.Request, c engine.Converter, mediaType string, isJSON bool) (source, error) {
+	body, err := r.ReadBody()
 	if err != nil {
+		return nil, err
+	}
+	var v any = body
+	switch {
+	case isJSON:
+		if v, err = wire.Decode(body); err != nil {
+			return nil, err
+		}
+	case textual(mediaType) && utf8.Valid(body):
+		v = string(body)
+	}
+	if v, err = c.Parse(ctx, r, v); err != nil {
 		return nil, err
 	}
 	switch v := v.(type) {
 	case []any:
-		return v, nil
+		list := listed(v)
+		return &list, nil
 	case engine.Fields:
-		return []any{v}, nil
+		return &listed{v}, nil
 	}
-	if c != nil {
-		return nil, engine.Errorf(engine.Invalid, "converter", "converter %s made no array of records", engine.Quote(converterName(r)))
-	}
-	return nil, engine.Errorf(engine.Invalid, "json", "the body is a JSON array of objects")
-}
-
-// decode reads the body as JSON; a converter takes any other too, as text when
-// it is text.
-func decode(r *engine.Request, any bool) (any, error) {
-	t := r.MediaType()
-	isJSON := t == "application/json"
-	if !isJSON && !any {
-		return nil, engine.Errorf(engine.Invalid, "media-type", "the body is sent as application/json, found Content-Type %s", engine.Quote(r.Header.Get("Content-Type")))
-	}
-	body, err := r.ReadBody()
-	switch {
-	case err != nil:
-		return nil, err
-	case isJSON:
-		return wire.Decode(body)
-	case textual(t) && utf8.Valid(body):
-		return string(body), nil
-	}
-	return body, nil
+	return nil, engine.Errorf(engine.Invalid, "converter", "converter %s made no array of records", engine.Quote(converterName(r)))
 }
 
 func textual(t string) bool {

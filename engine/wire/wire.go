@@ -33,18 +33,10 @@ func DecodeTo(depth int, data []byte) (any, error) {
 		if _, err = d.src.ReadToken(); err == io.EOF {
 			return v, nil
 		} else if err == nil {
-			err = errors.New("there is more after the value")
+			err = errMore
 		}
 	}
-	if e := (*engine.Error)(nil); errors.As(err, &e) {
-		return nil, e
-	}
-	line, column := Position(data, int(d.src.InputOffset()))
-	if s := (*jsontext.SyntacticError)(nil); errors.As(err, &s) {
-		line, column = Position(data, int(s.ByteOffset))
-		err = s.Err
-	}
-	return nil, engine.Errorf(engine.Invalid, "json", "malformed JSON at line %d, column %d: %s", line, column, cause(err))
+	return nil, malformed(err, d.src.InputOffset(), func(offset int64) (line, column int) { return Position(data, int(offset)) })
 }
 
 // cause words a decoder's error without naming the library.
@@ -69,6 +61,7 @@ type decoder struct {
 	src   *jsontext.Decoder
 	last  engine.Fields // the object read last: its neighbour often has the same names
 	depth int           // of last
+	room  engine.Fields // taken by the next object; nil for none
 }
 
 func (d *decoder) value(depth int) (any, error) {
@@ -125,7 +118,10 @@ func (d *decoder) object(depth int) (any, error) {
 	if d.depth == depth { // only a neighbour: room made for each level of a deep nest would add up
 		last = d.last
 	}
-	fields := make(engine.Fields, 0, len(last))
+	fields := d.room
+	if d.room = nil; fields == nil {
+		fields = make(engine.Fields, 0, len(last))
+	}
 	for d.src.PeekKind() != '}' {
 		known := ""
 		if len(fields) < len(last) {

@@ -1,0 +1,151 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"restsrv/engine"
+)
+
+// Elements reads the elements of a JSON array one after the other, so that
+// neither the text nor what it says is in memory as a whole. A value that is no
+// array is taken for the only element of one.
+type Elements struct {
+	// Alone says, once an element has been read, that it stood in no array.
+	Alone bool
+
+	d       decoder
+	text    *text
+	started bool
+	over    bool
+}
+
+// NewElements reads from r, as Decode reads its text. An error of r that is an
+// *engine.Error is Next's.
+func NewElements(r io.Reader) *Elements {
+	t := &text{src: r, line: 1}
+	return &Elements{text: t, d: decoder{most: MaxDepth, src: jsontext.NewDecoder(t, jsontext.AllowDuplicateNames(true))}}
+}
+
+// Next returns the next element, as Decode would, or io.EOF behind the last one.
+// An object's Fields are overwritten by the next call. The error is as Decode's.
+func (e *Elements) Next() (any, error) {
+	v, err := e.next()
+	if err == nil {
+		e.text.passed(e.d.src.InputOffset())
+		return v, nil
+	}
+	if err == io.EOF && e.over {
+		return nil, io.EOF
+	}
+	return nil, malformed(err, e.d.src.InputOffset(), e.text.position)
+}
+
+func (e *Elements) next() (any, error) {
+	if !e.started {
+		e.started = true
+		e.Alone = e.d.src.PeekKind() != '['
+		if !e.Alone {
+			if _, err := e.d.src.ReadToken(); err != nil {
+				return nil, err
+			}
+		}
+		return e.element()
+	}
+	if e.Alone {
+		return nil, e.end()
+	}
+	return e.element()
+}
+
+func (e *Elements) element() (any, error) {
+	switch kind := e.d.src.PeekKind(); {
+	case kind == ']' && !e.Alone:
+		if _, err := e.d.src.ReadToken(); err != nil {
+			return nil, err
+		}
+		return nil, e.end()
+	case kind == '{' && e.d.depth == 1:
+		e.d.room = e.d.last[:0] // its names are read before they are overwritten
+	}
+	return e.d.value(1)
+}
+
+// end makes sure that nothing follows, and is io.EOF then.
+func (e *Elements) end() error {
+	e.over = true
+	if _, err := e.d.src.ReadToken(); err != nil {
+		return err
+	}
+	e.over = false
+	return errMore
+}
+
+var errMore = errors.New("there is more after the value")
+
+// text is what a decoder reads. It keeps what was not passed yet, to tell where a
+// fault is: about as much as the decoder itself keeps.
+type text struct {
+	src    io.Reader
+	begun  bool
+	kept   []byte
+	at     int64 // the offset of kept
+	line   int   // of at, from 1
+	column int   // bytes before at on its line
+}
+
+// Read is io.Reader's. A byte order mark at the beginning is passed over.
+func (t *text) Read(p []byte) (int, error) {
+	n, err := t.src.Read(p)
+	if !t.begun {
+		mark := []byte("\ufeff")
+		for n > 0 && n < len(mark) && bytes.HasPrefix(mark, p[:n]) && err == nil && len(p) >= len(mark) {
+			var more int
+			more, err = t.src.Read(p[n:])
+			n += more
+		}
+		t.begun = n > 0
+		if bytes.HasPrefix(p[:n], mark) {
+			n = copy(p, p[len(mark):n])
+		}
+	}
+	t.kept = append(t.kept, p[:n]...)
+	return n, err
+}
+
+// passed forgets what comes before an offset.
+func (t *text) passed(offset int64) {
+	n := int(offset - t.at)
+	if n < len(t.kept)/2 {
+		return
+	}
+	t.line, t.column = t.position(offset)
+	t.column--
+	t.at = offset
+	t.kept = t.kept[:copy(t.kept, t.kept[n:])]
+}
+
+// position is Position for an offset that has not been passed.
+func (t *text) position(offset int64) (line, column int) {
+	line, column = Position(t.kept, int(offset-t.at))
+	if line == 1 {
+		column += t.column
+	}
+	return t.line + line - 1, column
+}
+
+// malformed is the error for what a decoder met at an offset. position tells
+// line and column of one.
+func malformed(err error, offset int64, position func(offset int64) (line, column int)) error {
+	if e := (*engine.Error)(nil); errors.As(err, &e) {
+		return e
+	}
+	if s := (*jsontext.SyntacticError)(nil); errors.As(err, &s) {
+		offset, err = s.ByteOffset, s.Err
+	}
+	line, column := position(offset)
+	return engine.Errorf(engine.Invalid, "json", "malformed JSON at line %d, column %d: %s", line, column, cause(err))
+}
