@@ -1,29 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"sort"
-	"strings"
 	"testing"
 	"time"
 )
-
-const batchApp = `{
-  "namespace": "crash",
-  "classes": [{"name": "part", "key": ["id"], "properties": [
-    {"name": "id", "type": "guid"}, {"name": "batch", "type": "string", "indexed": true}, {"name": "text", "type": "text"}]}],
-  "modules": {"rest": {"globals": {"authMode": {"crud": "none", "acceptor": "none"}, "di": {
-    "crud": {"module": "builtin/crud", "options": {"dataRepo": "ion://dataRepo"}},
-    "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}}}}}}
-}`
-
-func records(batch string, n int) string {
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, `,{"_class":"part@crash","_id":"%s-%d","batch":%q,"text":"x"}`, batch, i, batch)
-	}
-	return "[" + b.String()[1:] + "]"
-}
 
 func waitFor(t *testing.T, p *process, want string) time.Duration {
 	t.Helper()

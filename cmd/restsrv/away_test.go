@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+const awayApplication = `{"namespace": "s",
+ "globals": {"plugins": {"oauth": {"module": "builtin/oauth", "options": {"clients": [{"id": "app", "public": true, "redirectUris": ["http://127.0.0.1/cb"]}]}}}},
+ "classes": [{"name": "note", "key": ["id"], "properties": [{"name": "id", "type": "guid", "autoassigned": true}, {"name": "title", "type": "string"}, {"name": "scan", "type": "file"}]}],
+ "objects": [{"_class": "note@s", "id": "n1", "title": "Tea"}],
+ "modules": {"rest": {"globals": {"di": {
+   "open": {"module": "builtin/crud"}, "pwd": {"module": "builtin/crud"}, "mine": {"module": "builtin/crud"}, "bearer": {"module": "builtin/crud"}, "script": {"module": "script.js"},
+   "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}},
+   "api": {"module": "builtin/gateway", "options": {"base": "/api", "clientId": "admin@local", "clientSecret": "secret", "tokenPath": "/rest/token",
+     "definition": {"paths": {"/rest/mine/{class}/{id}": {"get": {}}}}}}},
+   "authMode": {"open": "none", "mine": "token", "bearer": "oauth", "acceptor": "none", "script": "none"}}}}}`
+
+const awayScript = `module.exports = {
+  'GET /': () => dataRepo.getCount('note@s'),
+  'POST /': async () => { await dataRepo.createItem('note@s', {title: 'one'}); },
+  'POST /whole': () => dataRepo.transaction(async (tx) => { await tx.createItem('note@s', {title: 'two'}); }),
+};`
+
+// awayRequests are requests that need the database, one of each kind. NAME in
+// braces stands for what proves an account, or for a file.
+var awayRequests = []struct{ request, body, header string }{
+	{"GET /rest/open/note@s/n1", "", ""},
+	{"GET /rest/open/note@s?title=Tea&_total=1", "", ""},
+	{"POST /rest/open/note@s", `{"title":"new"}`, ""},
+	{"PATCH /rest/open/note@s/n1", `{"title":"Tea"}`, ""},
+	{"POST /rest/open/note@s", `{"title":"new","scan":"ZmlsZQ=="}`, ""},
+	{"POST /rest/acceptor", `[{"_class":"note@s","title":"new"}]`, ""},
+	{"GET /rest/pwd/note@s/n1", "", "Authorization: {basic}"},
+	{"GET /rest/mine/note@s/n1", "", "auth-token: {token}"},
+	{"GET /rest/bearer/note@s/n1", "", "Authorization: Bearer {bearer}"},
+	{"GET /api/rest/mine/note@s/n1", "", "Cookie: {session}"},
+	{"GET /files/{file}", "", "auth-token: {token}"},
+	{"GET /rest/token", "", "Authorization: {basic}"},
+	{"POST /auth", "username=admin&password=secret", "Accept: application/json"},
+	{"GET /oauth2/grant?client_id=app&response_type=code&redirect_uri=http%3A%2F%2F127.0.0.1%2Fcb&code_challenge=0123456789012345678901234567890123456789012&code_challenge_method=S256", "", "Cookie: {session}"},
+	{"POST /oauth2/token", "{exchange}", ""},
+	{"GET /rest/script", "", ""},
+	{"POST /rest/script", "", ""},
+	{"POST /rest/script/whole", "", ""},
+}
+
+// TestDatabaseAway takes PostgreSQL away from a server, by command and by
+// killing it, before anybody has proven who he is and after that. What needs the
+// database is answered 503 with Retry-After meanwhile, at once, and is answered
+// well as soon as the database is back.
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	database := pgtest.NewServer(t)
+	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), db: database.URL, vars: vars{}, open: true}
+	c.save("deploy.json", awayApplication)
+	c.save("script.js", awayScript)
+	t.Cleanup(c.stopServer)
+	c.startServer()
+	marks := c.proofs()
+	c.stopServer() // the next one remembers nobody
+	c.startServer()
+	for i, end := range []func(){database.Kill, database.Stop, database.Kill} {
+		end()
+		c.expectReady(503, "the database is not available")
+		c.everyKind(marks, func(what string, resp *http.Response, body string) {
+			if resp.StatusCode != 503 || resp.Header.Get("Retry-After") == "" {
+				t.Errorf("absence %d: %s was answered %d, Retry-After %q: %.200s", i, what, resp.StatusCode, resp.Header.Get("Retry-After"), body)
+			}
+		})
+		if err := database.Start(); err != nil {
+			t.Fatal(err)
+		}
+		c.everyKind(marks, func(what string, resp *http.Response, body string) {
+			if resp.StatusCode != 200 && !(strings.Contains(what, "/oauth2/token") && resp.StatusCode == 400) { // the code was used
+				t.Errorf("after absence %d: %s was answered %d: %.200s", i, what, resp.StatusCode, body)
+			}
+		})
+		c.expectReady(200, "ok")
+	}
+}
+
+// proofs get everything that proves an account.
+func (c *caseRun) proofs() *strings.Replacer {
+	basic := basicAuth("admin@local")
+	_, token := c.ask("GET", "/rest/token", "", "Authorization", basic)
+	signed, _ := c.ask("POST", "/auth", "username=admin&password=secret")
+	_, tokens := c.ask("POST", "/oauth2/token", c.code().Encode())
+	c.ask("PATCH", "/rest/open/note@s/n1", `{"scan":{"name":"a.txt","body":"ZmlsZQ=="}}`)
+	_, note := c.ask("GET", "/rest/open/note@s/n1", "")
+	_, file, _ := strings.Cut(note, `"link":"/files/`)
+	file, _, _ = strings.Cut(file, `"`)
+	cookie := signed.Cookies()[0]
+	return strings.NewReplacer("{basic}", basic, "{token}", token, "{session}", cookie.Name+"="+cookie.Value,
+		"{bearer}", member(c.T, tokens, "access_token"), "{file}", file, "{exchange}", c.code().Encode())
+}
+
+// everyKind sends a request of every kind. None may take long.
+func (c *caseRun) everyKind(marks *strings.Replacer, judge func(what string, resp *http.Response, body string)) {
+	c.Helper()
+	for _, r := range awayRequests {
+		method, target, _ := strings.Cut(marks.Replace(r.request), " ")
+		name, value, _ := strings.Cut(cmp.Or(marks.Replace(r.header), "Accept: */*"), ": ")
+		begin := time.Now()
+		resp, body := c.ask(method, target, marks.Replace(r.body), name, value)
+		what := fmt.Sprintf("%s %s %.20s", method, target, name+" "+value)
+		judge(what, resp, body)
+		if took := time.Since(begin); took > 2*time.Second {
+			c.Errorf("%s took %v", what, took)
+		}
+	}
+}
+
+// expectReady waits until /readyz says so.
+func (c *caseRun) expectReady(status int, text string) {
+	c.Helper()
+	c.wait(fmt.Sprintf("/readyz answers %d", status), func() error {
+		resp, body := c.ask("GET", "/readyz", "")
+		if resp.StatusCode != status || !strings.Contains(body, text) {
+			return fmt.Errorf("it answers %d %s", resp.StatusCode, body)
+		}
+		return nil
+	})
+	if resp, _ := c.ask("GET", "/livez", ""); resp.StatusCode != 200 {
+		c.Errorf("/livez answers %d", resp.StatusCode)
+	}
+}
