@@ -68,6 +68,7 @@ func (w *writer) next() (x *mutation, kind int) {
 		kind = w.random.IntN(len(operations))
 		x = operations[kind].next(w)
 	}
+	x.id = w.fresh()
 	return x, kind
 }
 
@@ -150,11 +151,11 @@ func (f fields) String() string {
 const jsonType = "application/json"
 
 func post(class string, body fields, after state) *mutation {
-	return &mutation{"POST", "/rest/crud/" + class, jsonType, body.String(), after}
+	return &mutation{method: "POST", path: "/rest/crud/" + class, contentType: jsonType, body: body.String(), after: after}
 }
 
 func patch(name itemName, body fields, after state) *mutation {
-	return &mutation{"PATCH", "/rest/crud/" + name.class + "/" + name.id, jsonType, body.String(), after}
+	return &mutation{method: "PATCH", path: "/rest/crud/" + name.class + "/" + name.id, contentType: jsonType, body: body.String(), after: after}
 }
 
 func (w *writer) create() *mutation {
@@ -191,7 +192,7 @@ func (w *writer) remove() *mutation {
 	}
 	after := w.retag(name, "")
 	after[name] = nil
-	return &mutation{"DELETE", "/rest/crud/" + name.class + "/" + name.id, "", "", after}
+	return &mutation{method: "DELETE", path: "/rest/crud/" + name.class + "/" + name.id, after: after}
 }
 
 // retag are the boxes of a tag once that has another id, or none.
@@ -256,7 +257,7 @@ func (w *writer) batch() *mutation {
 	if err != nil {
 		panic(err)
 	}
-	return &mutation{"POST", "/rest/acceptor", jsonType, string(body), after}
+	return &mutation{method: "POST", path: "/rest/acceptor", contentType: jsonType, body: string(body), after: after}
 }
 
 // batched are the ids of a batch: all parts, and a few new ones.
@@ -360,11 +361,12 @@ func (u upload) encoded() fields {
 	return fields{"name": u.name, "mimeType": "text/plain", "body": base64.StdEncoding.EncodeToString([]byte(u.content))}
 }
 
-// file is a new one. Every fourth has a content that others have, too.
+// file is a new one. Many have a content that other writers send at about the
+// same time.
 func (w *writer) file() upload {
 	name, of := w.fresh(), w.name
-	if w.random.IntN(4) == 0 {
-		return upload{name, fmt.Sprint("shared-", w.random.IntN(3))}
+	if w.random.IntN(3) == 0 {
+		return upload{name, fmt.Sprint("shared-", w.number/32)}
 	}
 	return upload{name, strings.Repeat(fmt.Sprint(of, "-", name, ";"), 1+w.random.IntN(300))}
 }

@@ -53,6 +53,7 @@ type mutation struct {
 	method, path, contentType, body string
 
 	after state
+	id    string // of the request
 }
 
 // model is what a writer knows for certain of the items that are its own: those

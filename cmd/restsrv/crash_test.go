@@ -70,6 +70,18 @@ type crash struct {
 const crashWriters = 8
 
 func newCrash(t *testing.T, args ...string) *crash {
+	c := newLoad(t, args...)
+	// The first starts do not come far: the database is made by bits.
+	for i := range 5 {
+		c.killStart(time.Duration(10*i) * time.Millisecond)
+	}
+	c.startServer()
+	c.signIn()
+	return c
+}
+
+// newLoad is an application with writers, and no server yet.
+func newLoad(t *testing.T, args ...string) *crash {
 	transport := &http.Transport{MaxIdleConnsPerHost: crashWriters}
 	t.Cleanup(transport.CloseIdleConnections)
 	c := &crash{T: t, dir: application(t, map[string]string{"deploy.json": crashApp}), args: args,
@@ -79,17 +91,16 @@ func newCrash(t *testing.T, args ...string) *crash {
 		w.get = c.get
 		c.writers = append(c.writers, w)
 	}
-	// The first starts do not come far: the database is made by bits.
-	for i := range 5 {
-		c.killStart(time.Duration(10*i) * time.Millisecond)
-	}
-	c.startServer()
+	return c
+}
+
+func (c *crash) signIn() {
+	c.Helper()
 	status, token, err := c.server.request("GET", "/rest/token", "", "")
 	if err != nil || status != 200 {
-		t.Fatal(status, token, err)
+		c.Fatal(status, token, err)
 	}
 	c.token = token
-	return c
 }
 
 func (c *crash) startServer() {
@@ -133,7 +144,7 @@ func (c *crash) load(w *writer) {
 	for {
 		x, kind := w.next()
 		w.pending = x
-		status, answer, err := c.send(x.method, x.path, x.contentType, x.body)
+		status, answer, err := c.send(x)
 		switch {
 		case status == 200: // what follows the head of the answer may be cut off
 			w.pending = nil
@@ -157,14 +168,15 @@ func timeout(err error) bool {
 
 // send sends a request. A status of 0 says that there was no answer. The text
 // of one that may be tried again begins with when.
-func (c *crash) send(method, path, contentType, body string) (status int, text string, err error) {
-	r, err := http.NewRequest(method, c.server.url+path, strings.NewReader(body))
+func (c *crash) send(x *mutation) (status int, text string, err error) {
+	r, err := http.NewRequest(x.method, c.server.url+x.path, strings.NewReader(x.body))
 	if err != nil {
 		return 0, "", err
 	}
-	r.Header.Set("auth-token", c.token)
-	if contentType != "" {
-		r.Header.Set("Content-Type", contentType)
+	for name, value := range map[string]string{"auth-token": c.token, "Content-Type": x.contentType, "X-Request-Id": x.id} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
 	}
 	resp, err := c.client.Do(r)
 	if err != nil {
@@ -179,7 +191,7 @@ func (c *crash) send(method, path, contentType, body string) (status int, text s
 }
 
 func (c *crash) get(path string) (string, bool) {
-	status, body, err := c.send("GET", path, "", "")
+	status, body, err := c.send(&mutation{method: "GET", path: path})
 	if status != 200 && status != 503 && !c.down.Load() {
 		c.Errorf("GET %s was answered %d %.300s, %v", path, status, body, err)
 	}
@@ -189,6 +201,18 @@ func (c *crash) get(path string) (string, bool) {
 // check compares an export with what the writers know.
 func (c *crash) check() {
 	c.Helper()
+	var models []*model
+	for _, w := range c.writers {
+		models = append(models, &w.model)
+	}
+	if faults := c.compare(models); len(faults) > 0 {
+		c.Fatalf("after %d kills, %d faults:\n%s", c.kills, len(faults), strings.Join(faults[:min(len(faults), 20)], "\n"))
+	}
+}
+
+// compare returns in what an export differs from models.
+func (c *crash) compare(models []*model) (faults []string) {
+	c.Helper()
 	file := filepath.Join(c.dir, "all.ndjson")
 	mustRun(c.T, c.command("export", "-files", "-o", file)...)
 	f, err := os.Open(file)
@@ -197,13 +221,11 @@ func (c *crash) check() {
 	}
 	defer f.Close()
 	found := readArchive(f)
-	faults := found.faults
-	for _, w := range c.writers {
-		faults = append(faults, w.check(found.items)...)
+	faults = found.faults
+	for _, m := range models {
+		faults = append(faults, m.check(found.items)...)
 	}
-	if len(faults) > 0 {
-		c.Fatalf("after %d kills, %d faults:\n%s", c.kills, len(faults), strings.Join(faults[:min(len(faults), 20)], "\n"))
-	}
+	return faults
 }
 
 // command are the arguments of a command for the application.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -90,7 +91,14 @@ func start(t *testing.T, dir string, args ...string) *process {
 // launch runs the built binary in an application directory.
 func launch(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary(t), append([]string{"-addr", "127.0.0.1:0"}, args...)...), addr: make(chan string, 1), done: make(chan struct{})}
+	return launchBy(t, dir, nil, args...)
+}
+
+// launchBy is launch by another program, which becomes the binary.
+func launchBy(t *testing.T, dir string, by []string, args ...string) *process {
+	t.Helper()
+	words := slices.Concat(by, []string{binary(t), "-addr", "127.0.0.1:0"}, args)
+	p := &process{cmd: exec.Command(words[0], words[1:]...), addr: make(chan string, 1), done: make(chan struct{})}
 	p.cmd.Dir = dir
 	p.cmd.Env = append(os.Environ(), "RESTSRV_ADMIN_PASSWORD="+adminPassword)
 	stderr, err := p.cmd.StderrPipe()

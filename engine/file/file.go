@@ -22,6 +22,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode"
@@ -43,7 +44,10 @@ type Config struct {
 
 // Storage is the engine.FileStorage on a directory. Several processes may share
 // one directory.
-type Storage struct{ cfg Config }
+type Storage struct {
+	cfg  Config
+	sure sync.Map // folders of objects whose names are known to be durable
+}
 
 var _ engine.FileStorage = (*Storage)(nil)
 
@@ -56,7 +60,7 @@ func New(cfg Config) *Storage {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Storage{cfg}
+	return &Storage{cfg: cfg}
 }
 
 // The folders of the directory.
@@ -148,39 +152,47 @@ func (s *source) Read(p []byte) (int, error) {
 func (s *Storage) keep(aside, hash string) error {
 	path := s.path(hash)
 	now := s.cfg.Now()
-	// Content that is there already counts as new again, before anyone finds
-	// that nothing holds it; see remove.
-	if err := os.Chtimes(path, now, now); err == nil {
-		if _, err := os.Stat(path); err == nil {
-			return os.Remove(aside)
-		}
-	}
-	if err := os.Chtimes(aside, now, now); err != nil {
-		return err
-	}
 	dir := filepath.Dir(path)
 	if err := s.makeFolder(dir); err != nil {
 		return err
 	}
-	if err := os.Rename(aside, path); err != nil {
+	var err error
+	if renewed(path, now) {
+		err = os.Remove(aside)
+	} else if err = os.Chtimes(aside, now, now); err == nil {
+		err = os.Rename(aside, path)
+	}
+	if err != nil {
 		return err
 	}
-	return syncFolder(dir)
+	return syncFolder(dir) // whoever put it there may not have come to that yet
 }
 
-// makeFolder makes a folder of objects, durably.
-func (s *Storage) makeFolder(dir string) error {
-	if _, err := os.Stat(dir); err == nil {
-		return nil
+// renewed reports whether content is there already. It counts as new again
+// then, before anyone finds that nothing holds it; see removeContent.
+func renewed(path string, now time.Time) bool {
+	if os.Chtimes(path, now, now) != nil {
+		return false
 	}
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// makeFolder makes a folder of objects, durably. One that is there may be so
+// new that whoever made it is not done.
+func (s *Storage) makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
+	}
+	if _, sure := s.sure.Load(dir); sure {
+		return nil
 	}
 	for _, d := range []string{filepath.Dir(dir), s.cfg.Dir, filepath.Dir(s.cfg.Dir)} {
 		if err := syncFolder(d); err != nil {
 			return err
 		}
 	}
+	s.sure.Store(dir, true)
 	return nil
 }
 
@@ -197,6 +209,9 @@ func (s *Storage) path(hash string) string {
 	return filepath.Join(s.cfg.Dir, objects, hash[:2], hash[2:])
 }
 
+// aside is where the content is while it is being removed.
+func (s *Storage) aside(hash string) string { return filepath.Join(s.cfg.Dir, leaving, hash) }
+
 // isHash keeps paths inside of the directory, whatever a database says.
 func isHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
@@ -207,7 +222,7 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 	if !isHash(f.Hash) {
 		return nil, engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(f.ID))
 	}
-	content, err := os.Open(s.path(f.Hash))
+	content, err := s.open(f.Hash)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e := engine.Errorf(engine.NotFound, "lost-file", "the content of file %s is lost", engine.Quote(f.ID))
@@ -217,6 +232,17 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 		return nil, engine.Wrap(err, "the file could not be read")
 	}
 	return content, nil
+}
+
+// open opens a content. One whose removal has begun, or broke off, is still one:
+// it is put back if something holds it; see removeContent.
+func (s *Storage) open(hash string) (content *os.File, err error) {
+	for _, path := range []string{s.path(hash), s.aside(hash), s.path(hash)} {
+		if content, err = os.Open(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return content, err
 }
 
 // Copy is engine.FileStorage's.

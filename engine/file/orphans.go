@@ -210,11 +210,10 @@ func (s *Storage) removeContent(hash string) error {
 	if !isHash(hash) {
 		return nil
 	}
-	dir := filepath.Join(s.cfg.Dir, leaving)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	aside := s.aside(hash)
+	if err := os.MkdirAll(filepath.Dir(aside), 0o700); err != nil {
 		return err
 	}
-	aside := filepath.Join(dir, hash)
 	if err := os.Rename(s.path(hash), aside); err != nil {
 		return gone(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -140,8 +141,8 @@ func TestOrphanComesBack(t *testing.T) {
 	}
 }
 
-// TestRemovalBrokeOff holds that content whose removal was cut off is back in
-// its place.
+// TestRemovalBrokeOff holds that content whose removal was cut off is read, and
+// back in its place when somebody looks for orphans.
 func TestRemovalBrokeOff(t *testing.T) {
 	c := &clock{now: time.Now()}
 	s, _, _, dir := open(t, c)
@@ -152,9 +153,12 @@ func TestRemovalBrokeOff(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "objects", f.Hash[:2], f.Hash[2:]), filepath.Join(dir, "leaving", f.Hash)); err != nil {
 		t.Fatal(err)
 	}
-	orphans(t, s)
 	if read(t, s, f) != "tea" {
 		t.Error("content is lost")
+	}
+	orphans(t, s)
+	if left := files(t, dir); len(left) != 1 || !strings.HasPrefix(left[0], "objects/") || read(t, s, f) != "tea" {
+		t.Errorf("the directory holds %v", left)
 	}
 }
 

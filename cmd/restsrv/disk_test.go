@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// disk is a directory as a disk knows it: what processes have written, and what
+// of that is sure to be there after a power cut. Contents of a file are sure
+// from its fsync on, names in a folder from that of the folder on.
+type disk struct {
+	root  *node
+	names []naming // that no fsync has made sure, in their order
+	named int      // how many there were, ever
+}
+
+// node is a file or a folder.
+type node struct {
+	names map[string]*node // as processes see them; nil for a file
+	sure  map[string]*node // after a power cut
+
+	content []byte    // after a power cut
+	writes  []writing // that no fsync has made sure
+	synced  int       // how many are in content
+}
+
+// naming gives a name in a folder to a node, or takes it away: nil.
+type naming struct {
+	folder *node
+	name   string
+	node   *node
+	number int
+}
+
+// writing is data at a place of a file, or, with none, another size.
+type writing struct {
+	at   int64
+	data []byte
+}
+
+func folder() *node { return &node{names: map[string]*node{}, sure: map[string]*node{}} }
+
+// find returns what has a path, nil when there is nothing.
+func (d *disk) find(path string) *node {
+	n := d.root
+	for _, name := range strings.Split(path, "/") {
+		if name == "" || n == nil {
+			continue
+		}
+		n = n.names[name]
+	}
+	return n
+}
+
+// name gives a path to a node, or takes it away.
+func (d *disk) name(path string, n *node) error {
+	parent := d.find(filepath.Dir(path))
+	if parent == nil || parent.names == nil {
+		return fmt.Errorf("%s is in no folder", path)
+	}
+	name := filepath.Base(path)
+	if n == nil {
+		delete(parent.names, name)
+	} else {
+		parent.names[name] = n
+	}
+	d.named++
+	d.names = append(d.names, naming{parent, name, n, d.named})
+	return nil
+}
+
+func (m naming) apply(sure map[string]*node) {
+	if m.node == nil {
+		delete(sure, m.name)
+	} else {
+		sure[m.name] = m.node
+	}
+}
+
+// now is what sync takes to make sure of all that was done up to here.
+func (d *disk) now(n *node) int {
+	if n.names == nil {
+		return n.synced + len(n.writes)
+	}
+	return d.named
+}
+
+// sync makes sure of the writes to a file, or of the names in a folder, up to
+// that moment.
+func (d *disk) sync(n *node, moment int) {
+	if n.names == nil {
+		for ; n.synced < moment; n.synced++ {
+			n.content = n.writes[0].apply(n.content)
+			n.writes = n.writes[1:]
+		}
+		return
+	}
+	d.names = slices.DeleteFunc(d.names, func(m naming) bool {
+		if m.folder != n || m.number > moment {
+			return false
+		}
+		m.apply(n.sure)
+		return true
+	})
+}
+
+func (w writing) apply(content []byte) []byte {
+	if w.data == nil {
+		if w.at <= int64(len(content)) {
+			return content[:w.at]
+		}
+		return append(content, make([]byte, w.at-int64(len(content)))...)
+	}
+	if end := w.at + int64(len(w.data)); end > int64(len(content)) {
+		content = append(content, make([]byte, end-int64(len(content)))...)
+	}
+	copy(content[w.at:], w.data)
+	return content
+}
+
+// sector is what a disk writes as a whole.
+const sector = 512
+
+// cut puts into a directory what a power cut leaves: what is sure, and of the
+// rest what chance says: the first so many names, and any sectors of any write.
+func (d *disk) cut(t *testing.T, dir string, some func(n int) int) {
+	t.Helper()
+	extra := map[*node][]naming{}
+	for _, m := range d.names[:some(len(d.names))] {
+		extra[m.folder] = append(extra[m.folder], m)
+	}
+	d.root.leave(t, dir, extra, some)
+}
+
+func (n *node) leave(t *testing.T, path string, extra map[*node][]naming, some func(int) int) {
+	t.Helper()
+	if n.names == nil {
+		content := slices.Clone(n.content)
+		for _, w := range n.writes {
+			content = w.tear(content, some)
+		}
+		write(t, path, string(content))
+		return
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	names := maps.Clone(n.sure)
+	for _, m := range extra[n] {
+		m.apply(names)
+	}
+	for name, child := range names {
+		child.leave(t, filepath.Join(path, name), extra, some)
+	}
+}
+
+// tear applies some of the sectors of a write.
+func (w writing) tear(content []byte, some func(int) int) []byte {
+	if w.data == nil {
+		if some(1) == 1 {
+			content = w.apply(content)
+		}
+		return content
+	}
+	for at := 0; at < len(w.data); at += sector {
+		if some(1) == 1 {
+			piece := writing{w.at + int64(at), w.data[at:min(at+sector, len(w.data))]}
+			content = piece.apply(content)
+		}
+	}
+	return content
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// TestPowerCut cuts the power of a server with SQLite many times over: strace
+// tells what it has the system do, and a disk that keeps no more than what was
+// made sure of is what is left, then one that keeps any part of the rest. What
+// was answered by then is there on both. With "synchronous": "normal" something
+// is not: that is how one knows that the test would find it.
+func TestPowerCut(t *testing.T) {
+	cuts, writes := 6, 15
+	if os.Getenv("RESTSRV_LONG") != "" {
+		cuts, writes = 60, 150
+	}
+	t.Run("full", func(t *testing.T) {
+		t.Parallel()
+		p := newPowerCut(t, "full", writes)
+		p.replay(cuts)
+		t.Logf("%d answered writes, the power cut %d times after one: all that was answered by then is there", p.answered, p.cuts)
+		for _, fault := range p.faults {
+			t.Error(fault)
+		}
+	})
+	t.Run("normal", func(t *testing.T) {
+		t.Parallel()
+		p := newPowerCut(t, "normal", 5)
+		if p.replay(5); len(p.faults) == 0 {
+			t.Errorf("no cut of %d lost anything, and fsync is not called for each commit: the test shows nothing", p.cuts)
+		}
+	})
+}
+
+// powerCut is a trace of a server under load, and what the writers know at each
+// moment of it.
+type powerCut struct {
+	*crash
+	trace    string
+	sent     [][]*mutation // by writer
+	at       []int         // how many of them were answered
+	models   []*model      // as of then
+	disk     *disk
+	answered int
+	cuts     int
+	faults   []string
+}
+
+// newPowerCut traces a server while each writer does so many writes.
+func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
+	if out, err := exec.Command("strace", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
+		t.Skipf("no strace that works, nothing tells what reaches the disk: %v %s", err, out)
+	}
+	p := &powerCut{crash: newLoad(t), trace: filepath.Join(t.TempDir(), "trace"), disk: &disk{root: folder()}}
+	deploy := strings.Replace(crashApp, "{", `{"globals": {"db": {"url": "sqlite:restsrv.db", "synchronous": "`+synchronous+`"}},`, 1)
+	write(t, filepath.Join(p.dir, "deploy.json"), deploy)
+	p.server = launchBy(t, p.dir, []string{"strace", "-D", "-f", "--seccomp-bpf", "-y", "-x", "-s", "10000000", "-e", "trace=" + traced, "-o", p.trace})
+	p.server.await(t)
+	p.signIn()
+	p.sent = make([][]*mutation, len(p.writers))
+	var writing sync.WaitGroup
+	for i, w := range p.writers {
+		writing.Go(func() {
+			for range writes {
+				x, _ := w.next()
+				if status, text, err := p.send(x); status != 200 {
+					t.Errorf("%s %s was answered %d %s, %v", x.method, x.path, status, text, err)
+					return
+				}
+				w.done(x)
+				p.sent[i] = append(p.sent[i], x)
+			}
+		})
+	}
+	writing.Wait()
+	_ = p.server.cmd.Process.Signal(syscall.SIGTERM) // what it did is in the trace when both have ended
+	<-p.server.done
+	for _, w := range p.writers {
+		p.models, p.at = append(p.models, &model{name: w.name, items: state{}}), append(p.at, 0)
+	}
+	return p
+}
+
+var answeredRequest = regexp.MustCompile(`^HTTP/1\.1 200 (?s:.*)\r\nX-Request-Id: (w\d+-\d+)\r\n`)
+
+// replay follows the trace and cuts the power after some of the answers, the
+// last one included.
+func (p *powerCut) replay(cuts int) {
+	p.Helper()
+	all := 0
+	for _, sent := range p.sent {
+		all += len(sent)
+	}
+	trace, err := os.Open(p.trace)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer trace.Close()
+	err = replayTrace(trace, p.dir, p.disk, func(text string) {
+		if m := answeredRequest.FindStringSubmatch(text); m != nil && p.advance(m[1]) && (p.answered == all || rand.IntN(all) < cuts) {
+			p.cut()
+		}
+	})
+	if err != nil {
+		p.Fatal(err)
+	}
+	if p.answered != all {
+		p.Fatalf("the trace has %d of %d answers: %v", p.answered, all, p.at)
+	}
+}
+
+// advance has the models know of an answer; false for one to no write.
+func (p *powerCut) advance(id string) bool {
+	for i, sent := range p.sent {
+		if p.at[i] < len(sent) && sent[p.at[i]].id == id {
+			p.models[i].done(sent[p.at[i]])
+			p.at[i]++
+			p.answered++
+			return true
+		}
+	}
+	return false
+}
+
+// cut looks what is left on the disk of the moment, twice.
+func (p *powerCut) cut() {
+	p.Helper()
+	p.cuts++
+	for _, kept := range []func(int) int{
+		func(int) int { return 0 },
+		func(n int) int { return rand.IntN(n + 1) },
+	} {
+		left := &crash{T: p.T, dir: p.TempDir()}
+		p.disk.cut(p.T, left.dir, kept)
+		deploy, err := os.ReadFile(filepath.Join(p.dir, "deploy.json"))
+		if err != nil {
+			p.Fatal(err)
+		}
+		write(p.T, filepath.Join(left.dir, "deploy.json"), string(deploy))
+		var models []*model
+		for i, m := range p.models {
+			now := &model{name: m.name, items: maps.Clone(m.items)}
+			if p.at[i] < len(p.sent[i]) {
+				now.pending = p.sent[i][p.at[i]]
+			}
+			models = append(models, now)
+		}
+		p.faults = append(p.faults, left.compare(models)...)
+	}
+}
