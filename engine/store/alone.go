@@ -29,11 +29,23 @@ func (w *writer) alone(s *session, j *job) error {
 		case kind == Lost && pause(j.ctx, attempt):
 			continue
 		case s.conn != nil && (kind == Away || kind == Stale) && pause(j.ctx, attempt):
-			s.disconnect()
+			w.store.lose(s)
 			continue
 		}
 		return w.store.failed(j.ctx, s, err)
 	}
+}
+
+// trusts reports whether the connection of a writer is believed to stand: it was
+// used a moment ago, and none was found gone since.
+func (s *Store) trusts(w *session) bool {
+	return time.Since(w.used) < idleTrust && w.used.UnixNano() > s.lost.Load()
+}
+
+// lose gives up a connection that is gone. The others may be, too.
+func (s *Store) lose(r *session) {
+	s.lost.Store(time.Now().UnixNano())
+	r.disconnect()
 }
 
 // transact runs j once. redo means that nothing of it is in the database for
@@ -41,7 +53,7 @@ func (w *writer) alone(s *session, j *job) error {
 func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 	s.ctx = j.ctx
 	defer func() { s.ctx = context.Background() }()
-	if j.single && s.conn != nil && time.Since(s.used) < idleTrust {
+	if j.single && s.conn != nil && w.store.trusts(s) {
 		err := w.attempt(s, j)
 		kind := w.store.kind(err)
 		return w.unknown(err), kind == Lost || kind == Stale

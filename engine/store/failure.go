@@ -77,7 +77,7 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	}
 	switch {
 	case away:
-		r.disconnect()
+		s.lose(r)
 		s.cfg.Log.Error("the database is not available", "error", err)
 		return &engine.Error{Code: engine.Unavailable, Reason: "database", RetryAfter: retryAfter,
 			Message: "the database is not available", Err: err}

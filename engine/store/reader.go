@@ -99,7 +99,7 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 			return s.failed(ctx, r, err)
 		}
 		if renew {
-			r.disconnect()
+			s.lose(r)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,8 +45,9 @@ type Store struct {
 	tables    []*table
 	readers   *readers
 	writer    *writer
-	computing bool // some class has something that is computed when read
-	fresh     bool // no Seed has succeeded yet; changed by Open and Seed alone
+	computing bool         // some class has something that is computed when read
+	fresh     bool         // no Seed has succeeded yet; changed by Open and Seed alone
+	lost      atomic.Int64 // when a connection was last found gone, in ns since 1970
 }
 
 var _ engine.Repository = (*Store)(nil)

@@ -149,7 +149,7 @@ func (w *writer) open(s *session, j *job) (commit, rollback func() error, err er
 		if err == nil || attempt == maxAttempts || s.conn == nil || kind != Away && kind != Stale || !pause(j.ctx, attempt) {
 			return commit, rollback, err
 		}
-		s.disconnect()
+		w.store.lose(s)
 	}
 }
 

@@ -153,25 +153,33 @@ func TestConnectionsKilled(t *testing.T) {
 }
 
 // TestIdleConnectionsKilled ends all connections while nothing runs: nobody
-// notices.
+// notices, whether the connections have not been used for a while, or one of
+// them was found gone.
 func TestIdleConnectionsKilled(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
-	if err := together(32, func(i int) error { // every connection is opened
-		_, err := st.Create(t.Context(), c, engine.Values{fmt.Sprint(i), nil}, engine.WriteOptions{})
-		return errors.Join(err, st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { return nil }))
-	}); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(1100 * time.Millisecond)
-	pgtest.Execute(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-	for i := range 16 {
-		id := fmt.Sprint("after", i)
-		if _, err := st.Create(t.Context(), c, engine.Values{id, nil}, engine.WriteOptions{}); err != nil {
-			t.Errorf("create: %v", err)
+	for name, notice := range map[string]func() error{
+		"unused": func() error { time.Sleep(1100 * time.Millisecond); return nil },
+		"found":  func() error { _, err := st.Get(t.Context(), c, "0"); return err },
+	} {
+		if err := together(32, func(i int) error { // every connection is opened
+			_, err := st.Save(t.Context(), []engine.Record{{Class: c, ID: fmt.Sprint(i), Values: engine.NewValues(c)}})
+			return errors.Join(err, st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { return nil }))
+		}); err != nil {
+			t.Fatal(err)
 		}
-		if _, err := st.Get(t.Context(), c, id); err != nil {
-			t.Errorf("get: %v", err)
+		pgtest.Execute(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if err := notice(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i := range 16 {
+			id := fmt.Sprint(name, i)
+			if _, err := st.Create(t.Context(), c, engine.Values{id, nil}, engine.WriteOptions{}); err != nil {
+				t.Errorf("%s: create: %v", name, err)
+			}
+			if _, err := st.Get(t.Context(), c, id); err != nil {
+				t.Errorf("%s: get: %v", name, err)
+			}
 		}
 	}
 }
