@@ -83,7 +83,7 @@ func (sv *save) relate(owner pending, m memberChange) error {
 				return err
 			}
 		}
-		if err := sv.unlink(l, self, target.table.id.typ, ids, change); err != nil {
+		if err := sv.unlink(l, self, m.property, ids, change); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	if gone, err = sv.leaving(sv.store.plans[p.Target], gone, engine.MayRead); err != nil {
 		return nil, err
 	}
-	return members, sv.unlink(l, owner, typ, gone, change)
+	return members, sv.unlink(l, owner, p, gone, change)
 }
 
 // distinct leaves out what is there already.
@@ -171,14 +171,15 @@ func distinct(members []any) []any {
 	})
 }
 
-func (sv *save) unlink(l *links, owner any, typ engine.PropertyType, members []any, change *membership) error {
+func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, change *membership) error {
+	typ := sv.store.plans[p.Target].table.id.typ
 	for chunk := range slices.Chunk(members, bulkRows) {
 		b := newBuilder(sv.store.traits)
 		b.add("DELETE FROM ", l.quoted, " WHERE ", l.owner, " = ")
 		b.bind(owner)
 		b.add(" AND ")
 		sv.store.in(b, l.item, typ, chunk)
-		if err := sv.membersOf(b, l, typ, change.leaving()); err != nil {
+		if err := sv.membersOf(b, l, p, change.leaving()); err != nil {
 			return err
 		}
 	}
@@ -196,7 +197,6 @@ func (sv *save) link(l *links, owner any, p *engine.Property, members []any, cha
 
 // linkPairs adds pairs of owner and member of a collection.
 func (sv *save) linkPairs(l *links, p *engine.Property, pairs [][2]any, change *membership) error {
-	typ := sv.store.plans[p.Target].table.id.typ
 	for len(pairs) > 0 {
 		n := powerOfTwo(min(len(pairs), bulkRows))
 		b := newBuilder(sv.store.traits)
@@ -209,7 +209,7 @@ func (sv *save) linkPairs(l *links, p *engine.Property, pairs [][2]any, change *
 			b.add(")")
 		}
 		b.add(" ON CONFLICT (", ownerColumn, ", ", itemColumn, ") DO NOTHING")
-		if err := sv.membersOf(b, l, typ, change.joining()); err != nil {
+		if err := sv.membersOf(b, l, p, change.joining()); err != nil {
 			return err
 		}
 		pairs = pairs[n:]

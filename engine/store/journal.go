@@ -172,11 +172,12 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 
 // membersOf runs a statement on a table of links, and collects the members that
 // it returns when somebody wants to know them.
-func (sv *save) membersOf(b *builder, l *links, typ engine.PropertyType, keys *[]any) error {
+func (sv *save) membersOf(b *builder, l *links, p *engine.Property, keys *[]any) error {
 	if keys == nil {
 		_, err := sv.w.execute(b)
 		return err
 	}
+	typ := sv.store.plans[p.Target].table.id.typ
 	b.add(" RETURNING ", l.item)
 	return sv.w.visitRows(b, 1, func(row []any) { *keys = append(*keys, read(typ, row[0])) })
 }
