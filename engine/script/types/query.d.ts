@@ -124,7 +124,7 @@ declare namespace restsrv {
   }
   type Id = string | number | bigint;
 
-  /** What a transaction can do: the same, all or nothing. */
+  /** What a transaction can do: the same, all or nothing. log is passed over: classes with "journaling" keep a journal by themselves. */
   interface Transaction {
     getList<S extends string>(className: Dynamic<S>, options?: AnyOptions): Promise<List<AnyItem>>;
     getList<K extends ClassName>(className: K | Item<K>, options?: ListOptions<K>): Promise<List<ItemOf<K>>>;
