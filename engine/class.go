@@ -223,6 +223,15 @@ func FullName(name, namespace string) string {
 	return name + "@" + namespace
 }
 
+// InNamespace completes the name of a workflow, or of another class, by the
+// namespace of c if it has none itself.
+func (c *Class) InNamespace(name string) string {
+	if strings.Contains(name, "@") {
+		return name
+	}
+	return FullName(name, c.Namespace)
+}
+
 // Init orders the properties and finds the key. It must run once, before the
 // class is used; Link follows when all classes have been through it.
 func (c *Class) Init() error {

@@ -71,6 +71,27 @@ func (f Fields) Get(name string) (any, bool) {
 	return nil, false
 }
 
+// With returns the fields with one set, in its place if it is there; f is
+// changed.
+func (f Fields) With(name string, value any) Fields {
+	for i := len(f) - 1; i >= 0; i-- {
+		if f[i].Name == name {
+			f[i].Value = value
+			return f
+		}
+	}
+	return append(f, Field{name, value})
+}
+
+// Texts are texts as decoded JSON.
+func Texts(list []string) []any {
+	all := make([]any, len(list))
+	for i, s := range list {
+		all[i] = s
+	}
+	return all
+}
+
 // Decimal is an exact decimal number in canonical text: no exponent, no
 // leading or trailing zeros beyond the needed ones, "-0" never.
 type Decimal string

@@ -80,7 +80,7 @@ func (p *Presentation) Mask(name string) (engine.Fields, error) {
 			return m.said, err
 		}
 	}
-	return nil, err
+	return engine.Fields{}, err
 }
 
 // Validators is engine.Presentation's.

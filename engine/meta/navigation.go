@@ -87,7 +87,7 @@ func (n *navigation) section(r *presentationReader, file string) {
 	if s.Name == "" {
 		return
 	}
-	s.Said = with(with(o.Fields, "itemType", "section"), "namespace", s.Namespace)
+	s.Said = o.Fields.With("itemType", "section").With("namespace", s.Namespace)
 	for i, other := range n.sections {
 		if other.Name == s.Name && other.Namespace == s.Namespace {
 			o.Warn("name", "the section "+engine.Quote(s.Name)+" again", "each section once: this one is shown")
@@ -119,7 +119,7 @@ func readNode(r *presentationReader, o jsonfile.Object, folder string) *engine.N
 	for _, name := range []string{"sorting", "pathChains"} {
 		o.List(name)
 	}
-	node.Said = with(with(with(o.Fields, "itemType", "node"), "section", node.Section), "namespace", node.Namespace)
+	node.Said = o.Fields.With("itemType", "node").With("section", node.Section).With("namespace", node.Namespace)
 	return node
 }
 
@@ -151,8 +151,23 @@ func (p *Presentation) Sections() ([]*engine.NavigationSection, error) {
 	return n.sections, nil
 }
 
-// Roots is engine.Presentation's.
-func (p *Presentation) Roots(section string) ([]*engine.NavigationNode, error) {
+// Section is engine.Presentation's.
+func (p *Presentation) Section(code string) (*engine.NavigationSection, error) {
+	n, err := p.navigate()
+	if err != nil {
+		return nil, err
+	}
+	code = fullNode(code, p.namespace, p.namespace)
+	for _, s := range n.sections {
+		if nodeKey(s.Namespace, s.Name) == code {
+			return s, nil
+		}
+	}
+	return nil, nil
+}
+
+// Nodes is engine.Presentation's.
+func (p *Presentation) Nodes(section, parent string) ([]*engine.NavigationNode, error) {
 	n, err := p.navigate()
 	if err != nil {
 		return nil, err
@@ -160,7 +175,14 @@ func (p *Presentation) Roots(section string) ([]*engine.NavigationNode, error) {
 	if section != "" {
 		section = fullNode(section, p.namespace, p.namespace)
 	}
-	return n.roots[section], nil
+	if parent == "" {
+		return n.roots[section], nil
+	}
+	node := n.nodes[fullNode(parent, p.namespace, p.namespace)]
+	if node == nil || section != "" && section != node.Section {
+		return nil, nil
+	}
+	return node.Children, nil
 }
 
 // Node is engine.Presentation's.

@@ -167,17 +167,6 @@ func (r *presentationReader) className(o jsonfile.Object, at, name, namespace st
 	return name
 }
 
-// with returns the fields with one set, in its place if it is there.
-func with(fields engine.Fields, name string, value any) engine.Fields {
-	for i := len(fields) - 1; i >= 0; i-- {
-		if fields[i].Name == name {
-			fields[i].Value = value
-			return fields
-		}
-	}
-	return append(fields, engine.Field{Name: name, Value: value})
-}
-
 // textOr is a text field, or def without one.
 func textOr(fields engine.Fields, name, def string) string {
 	v, _ := fields.Get(name)

@@ -74,8 +74,8 @@ func TestRealPresentation(t *testing.T) {
 	if columns, _ := list.Said.Get("columns"); len(columns.([]any)) != 4 || value(list.Said, "type") != `"list"` || value(list.Said, "path") != `""` {
 		t.Errorf("list of class_string: %s", engine.AppendValue(nil, list.Said))
 	}
-	if v, err := p.ViewModel(engine.DetailView, class("class_string"), ""); v != nil || err != nil {
-		t.Errorf("a view that there is not: %v, %v", v, err)
+	if v, err := p.ViewModel(engine.DetailView, class("class_string"), ""); err != nil || value(v.Said, "type") != `"item"` {
+		t.Errorf("details as an item: %v, %v", v, err)
 	}
 	if v, _ := p.ViewModel(engine.ItemView, class("serviceAttribute"), "serviceAttribute"); v == nil || value(v.Said, "path") != `"develop-and-test@serviceAttribute"` {
 		t.Errorf("a view at a node: %v", v)
@@ -199,7 +199,7 @@ func TestPresentationIsReadLate(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != engine.Internal || strings.Contains(e.Message, "json") || !strings.Contains(err.Error(), "views/note/item.json: found malformed JSON") {
 		t.Errorf("a broken view: %v", err)
 	}
-	if _, err := p.Roots(""); err == nil {
+	if _, err := p.Nodes("", ""); err == nil {
 		t.Error("the navigation is not all there, and nobody says so")
 	}
 	root["views/note/item.json"].Data = []byte(`{"tabs": null}`)
@@ -216,7 +216,7 @@ func TestNothingPresented(t *testing.T) {
 	node, err2 := p.NodeOf(note)
 	mask, err3 := p.Mask("m")
 	validators, err4 := p.Validators()
-	if err := errors.Join(err, err2, err3, err4); err != nil || len(sections) > 0 || node != nil || mask != nil || len(validators) != 4 || len(p.Check(r)) > 0 {
+	if err := errors.Join(err, err2, err3, err4); err != nil || len(sections) > 0 || node != nil || len(mask) > 0 || len(validators) != 4 || len(p.Check(r)) > 0 {
 		t.Errorf("%v %v %v %v %v", err, sections, node, mask, validators)
 	}
 }

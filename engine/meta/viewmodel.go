@@ -111,7 +111,7 @@ func (m *model) read(r *presentationReader) *engine.ViewModel {
 		class, _ = r.classes.Class(m.key.class) // its absence was told
 	}
 	said := arrangeParts(o, class)
-	said = with(with(with(said, "type", string(m.key.kind)), "className", m.key.class), "path", m.key.path)
+	said = said.With("type", string(m.key.kind)).With("className", m.key.class).With("path", m.key.path)
 	return &engine.ViewModel{Class: m.key.class, Said: said}
 }
 
@@ -188,22 +188,30 @@ func (p *Presentation) viewModel(key modelKey) (*engine.ViewModel, error) {
 	return m.lazy.get(p, "a view of class "+key.class, m.read)
 }
 
+// instead is the kind of view that serves where there is none of a kind.
+var instead = map[engine.ViewKind]engine.ViewKind{
+	engine.CollectionView: engine.ListView, engine.CreateView: engine.ItemView, engine.DetailView: engine.ItemView,
+}
+
 // ViewModel is engine.Presentation's.
 func (p *Presentation) ViewModel(kind engine.ViewKind, c *engine.Class, node string) (*engine.ViewModel, error) {
 	if node != "" {
 		node = fullNode(node, p.namespace, p.namespace)
 	}
-	for ; c != nil; c = c.Ancestor {
+	for at := c; at != nil; at = at.Ancestor {
 		for _, path := range []string{node, ""} {
-			if v, err := p.viewModel(modelKey{kind, c.FullName, path}); v != nil || err != nil {
+			if v, err := p.viewModel(modelKey{kind, at.FullName, path}); v != nil || err != nil {
 				return v, err
 			}
 		}
+	}
+	if other, ok := instead[kind]; ok {
+		return p.ViewModel(other, c, node)
 	}
 	return nil, nil
 }
 
 // StateViewModel is engine.Presentation's.
 func (p *Presentation) StateViewModel(c *engine.Class, workflow, state string) (*engine.ViewModel, error) {
-	return p.viewModel(modelKey{engine.ItemView, c.FullName, statePath(workflow, state, p.namespace)})
+	return p.viewModel(modelKey{engine.ItemView, c.FullName, statePath(c.InNamespace(workflow), state, p.namespace)})
 }

@@ -35,7 +35,7 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 		if w.Class = class; !strings.Contains(class, "@") {
 			w.Class = engine.FullName(class, w.Namespace)
 		}
-		w.Said = with(o.Fields, "namespace", w.Namespace)
+		w.Said = o.Fields.With("namespace", w.Namespace)
 		key := w.Class + " " + engine.FullName(w.Name, w.Namespace)
 		if other, ok := files[key]; ok {
 			other.Warn("name", "the workflow "+engine.Quote(w.Name)+", which "+file+" describes, too", "one file for a workflow: that one is shown")

@@ -187,10 +187,14 @@ func (h *host) given(v any) (goja.Value, bool) {
 		}
 		o := h.js.NewObject()
 		h.put(o, "add", h.js.NewArray(members...))
-		h.put(o, "remove", h.fromDecoded(texts(v.Remove)))
+		h.put(o, "remove", h.fromDecoded(engine.Texts(v.Remove)))
 		return o, true
 	case *engine.Upload:
-		return h.fromDecoded(engine.Fields{{Name: "id", Value: textOrNil(v.File.ID)}, {Name: "name", Value: v.File.Name}, {Name: "mimeType", Value: v.File.MimeType}}), true
+		var id any
+		if v.File.ID != "" {
+			id = v.File.ID
+		}
+		return h.fromDecoded(engine.Fields{{Name: "id", Value: id}, {Name: "name", Value: v.File.Name}, {Name: "mimeType", Value: v.File.MimeType}}), true
 	case []*engine.Upload:
 		all := make([]any, len(v))
 		for i, u := range v {

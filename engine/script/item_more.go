@@ -75,20 +75,3 @@ func (it *jsItem) calculate() error {
 	it.item, it.base, it.links = fresh, nil, nil
 	return nil
 }
-
-// targets lets the descriptions of references and collections have _refClass, the
-// class that they lead to. Loops and JSON do not see it.
-func (h *host) targets(c *engine.Class, metas *goja.Object) {
-	for _, p := range c.Properties {
-		if p.Target == nil || c.Lacks(p) {
-			continue
-		}
-		meta, ok := metas.Get(p.Name).(*goja.Object)
-		if !ok {
-			continue
-		}
-		target := c.Leads(p)
-		getter := h.native("_refClass", func(goja.FunctionCall) goja.Value { return h.classOrNull(target) })
-		_ = meta.DefineAccessorProperty("_refClass", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	}
-}

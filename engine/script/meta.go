@@ -79,7 +79,7 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 		return h.classOrNull(class(call.Argument(0), goja.Undefined()).Ancestor)
 	})
 	add("propertyMetas", func(call goja.FunctionCall) goja.Value {
-		return h.class(class(call.Argument(0), goja.Undefined())).Get("plain").(*goja.Object).Get("properties")
+		return h.values(h.class(class(call.Argument(0), goja.Undefined())).Get("propertyMetas").(*goja.Object))
 	})
 	h.presentation(methods, add, class)
 	add("listMeta", func(call goja.FunctionCall) goja.Value {
@@ -130,29 +130,21 @@ func (h *host) class(c *engine.Class) *goja.Object {
 	}
 	o := h.js.NewObject()
 	h.classes[c] = o
-	plain := h.fromDecoded(plainClass(c)).(*goja.Object)
-	_ = o.Set("plain", plain)
-	metas := plain.Get("properties").(*goja.Object)
-	byName := h.js.NewObject()
-	n := 0
-	for _, p := range c.Properties {
-		if !c.Lacks(p) {
-			h.put(byName, p.Name, metas.Get(h.index(n)))
-			n++
-		}
-	}
-	h.targets(c, byName)
+	_ = o.Set("plain", h.fromDecoded(c.Describe()))
+	byName := h.propertyMetas(c)
+	metas := h.values(byName)
 	_ = o.Set("propertyMetas", byName)
+	semanticCached, _ := c.Source.Get("semanticCached")
 	for _, m := range []struct {
 		name  string
 		value any
 	}{
 		{"getName", c.Name}, {"getCaption", c.Caption}, {"getNamespace", c.Namespace}, {"getCanonicalName", c.FullName},
-		{"getVersion", c.Version}, {"isAbstract", c.Abstract}, {"isJournaling", c.Journaling}, {"isSemanticCached", written(c.Source, "semanticCached", false)},
-		{"getPropertyMetas", metas}, {"getKeyProperties", plain.Get("key")}, {"getContainerReference", c.Container},
+		{"getVersion", c.Version}, {"isAbstract", c.Abstract}, {"isJournaling", c.Journaling}, {"isSemanticCached", semanticCached == true},
+		{"getPropertyMetas", metas}, {"getKeyProperties", h.fromDecoded(engine.Texts(c.Key))}, {"getContainerReference", c.Container},
 		{"getCreationTracker", c.CreationTracker}, {"getChangeTracker", c.ChangeTracker},
 		{"getCreatorTracker", c.CreatorTracker}, {"getEditorTracker", c.EditorTracker},
-		{"getCacheDependencies", plain.Get("cacheDependencies")}, {"getForcedEnrichment", h.fromDecoded(neededPaths(c, nil, c.Needs()))},
+		{"getCacheDependencies", h.fromDecoded(dependencies(c))}, {"getForcedEnrichment", h.fromDecoded(neededPaths(c, nil, c.Needs()))},
 		{"getSemanticAttrs", h.fromDecoded(semanticNames(c))},
 	} {
 		v := h.js.ToValue(m.value)
@@ -199,7 +191,54 @@ func (h *host) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 	if v := h.class(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
 		return v
 	}
-	return h.fromDecoded(plainProperty(c, p)) // one that every class has
+	return h.fromDecoded(p.Describe()) // one that every class has
+}
+
+// propertyMetas makes the descriptions of the attributes of a class, by name.
+// Those of references and collections name the class that they lead to in full,
+// so that getMeta finds it, and have it as _refClass, which loops and JSON do not
+// see.
+func (h *host) propertyMetas(c *engine.Class) *goja.Object {
+	byName := h.js.NewObject()
+	for _, said := range c.DescribeProperties() {
+		meta := h.fromDecoded(said).(*goja.Object)
+		name := meta.Get("name").String()
+		h.put(byName, name, meta)
+		p := c.Property(name)
+		if p == nil || p.Target == nil {
+			continue
+		}
+		target := c.Leads(p)
+		field := "refClass"
+		if p.Type == engine.Collection {
+			field = "itemsClass"
+		}
+		h.put(meta, field, h.js.ToValue(target.FullName))
+		getter := h.native("_refClass", func(goja.FunctionCall) goja.Value { return h.classOrNull(target) })
+		_ = meta.DefineAccessorProperty("_refClass", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	}
+	return byName
+}
+
+// values is the array of what an object has, in its order.
+func (h *host) values(o *goja.Object) goja.Value {
+	var list []any
+	for _, name := range o.Keys() {
+		list = append(list, o.Get(name))
+	}
+	return h.js.NewArray(list...)
+}
+
+// dependencies are the paths to the items whose cached values change with those
+// of a class.
+func dependencies(c *engine.Class) []any {
+	paths := []any{}
+	for _, d := range c.Dependencies {
+		if path := engine.Texts(d); !c.Conceals(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // neededPaths lists the ways to what must be loaded, as forceEnrichment has

@@ -1,8 +1,6 @@
 package script
 
 import (
-	"strings"
-
 	"github.com/dop251/goja"
 
 	"restsrv/engine"
@@ -48,10 +46,10 @@ func (h *host) presentation(methods *methods, add func(string, method), class fu
 	p := &presenter{h, said, class}
 	p.navigation(add)
 	add("getListViewModel", p.viewModel(1, engine.ListView))
-	add("getCollectionViewModel", p.viewModel(2, engine.CollectionView, engine.ListView))
+	add("getCollectionViewModel", p.viewModel(2, engine.CollectionView))
 	add("getItemViewModel", p.viewModel(1, engine.ItemView))
-	add("getCreationViewModel", p.viewModel(1, engine.CreateView, engine.ItemView))
-	add("getDetailViewModel", p.viewModel(1, engine.DetailView, engine.ItemView))
+	add("getCreationViewModel", p.viewModel(1, engine.CreateView))
+	add("getDetailViewModel", p.viewModel(1, engine.DetailView))
 	p.workflows(add)
 	add("getMask", func(call goja.FunctionCall) goja.Value {
 		mask, err := p.Mask(textOf(call.Argument(0)))
@@ -75,13 +73,9 @@ func textOf(v goja.Value) string {
 	return text
 }
 
-// nodeName is a section or a node in the namespace that another argument names.
-func nodeName(name, namespace goja.Value) string {
-	n, ns := textOf(name), textOf(namespace)
-	if n == "" || ns == "" || strings.Contains(n, "@") {
-		return n
-	}
-	return ns + "@" + n
+// codeOf is a section or a node in the namespace that another argument names.
+func codeOf(code, namespace goja.Value) string {
+	return engine.NodeCode(textOf(code), textOf(namespace))
 }
 
 func (p *presenter) check(err error) {
@@ -124,18 +118,15 @@ func (p *presenter) navigation(add func(string, method)) {
 		return o
 	})
 	add("getNavigationSection", func(call goja.FunctionCall) goja.Value {
-		sections, err := p.Sections()
+		section, err := p.Section(codeOf(call.Argument(0), call.Argument(1)))
 		p.check(err)
-		name := nodeName(call.Argument(0), call.Argument(1))
-		for _, s := range sections {
-			if name == s.Name || name == s.Namespace+"@"+s.Name || name == engine.FullName(s.Name, s.Namespace) {
-				return p.section(s)
-			}
+		if section == nil {
+			return goja.Null()
 		}
-		return goja.Null()
+		return p.section(section)
 	})
 	add("getNode", func(call goja.FunctionCall) goja.Value {
-		n, err := p.Node(nodeName(call.Argument(0), call.Argument(1)))
+		n, err := p.Node(codeOf(call.Argument(0), call.Argument(1)))
 		p.check(err)
 		if n == nil {
 			return goja.Null()
@@ -143,16 +134,7 @@ func (p *presenter) navigation(add func(string, method)) {
 		return p.node(n, p.anyView())
 	})
 	add("getNodes", func(call goja.FunctionCall) goja.Value {
-		section, parent := nodeName(call.Argument(0), call.Argument(2)), nodeName(call.Argument(1), call.Argument(2))
-		nodes, err := p.Roots(section)
-		if parent != "" && err == nil {
-			var n *engine.NavigationNode
-			if n, err = p.Node(parent); n == nil || !inSection(n, section) {
-				nodes = nil
-			} else {
-				nodes = n.Children
-			}
-		}
+		nodes, err := p.Nodes(codeOf(call.Argument(0), call.Argument(2)), codeOf(call.Argument(1), call.Argument(2)))
 		p.check(err)
 		return p.js.NewArray(p.nodes(nodes, p.anyView())...)
 	})
@@ -164,10 +146,6 @@ func (p *presenter) navigation(add func(string, method)) {
 		}
 		return p.js.ToValue(n.Code)
 	})
-}
-
-func inSection(n *engine.NavigationNode, section string) bool {
-	return section == "" || n.Section == section || strings.HasSuffix(n.Section, "@"+section)
 }
 
 // anyView is the view of some class: all views of an account come and go
@@ -203,32 +181,30 @@ func (p *presenter) node(n *engine.NavigationNode, view *engine.Class) goja.Valu
 	return p.once(n, view, func(o *goja.Object) {
 		said := n.Said
 		if c, err := p.v.gen.env.Meta.Class(n.Class); err == nil {
-			said = toldOf(p.shown(c), said)
+			said = p.shown(c).Told(said)
 		}
 		p.fill(o, said)
 		p.put(o, "children", p.js.NewArray(p.nodes(n.Children, view)...))
 	})
 }
 
-// viewModel is the method for the first of the kinds that there is. The node of
-// the navigation is the argument at that place, after the name of a collection
-// if any, which has no view of its own.
-func (p *presenter) viewModel(at int, kinds ...engine.ViewKind) method {
+// viewModel is the method for a kind of view. The node of the navigation is the
+// argument at that place, after the name of a collection if any, which has no
+// view of its own.
+func (p *presenter) viewModel(at int, kind engine.ViewKind) method {
 	return func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(at+1))
-		for _, kind := range kinds {
-			m, err := p.ViewModel(kind, c, textOf(call.Argument(at)))
-			p.check(err)
-			if m != nil {
-				return p.model(m, c)
-			}
+		m, err := p.ViewModel(kind, c, textOf(call.Argument(at)))
+		p.check(err)
+		if m == nil {
+			return goja.Null()
 		}
-		return goja.Null()
+		return p.model(m, c)
 	}
 }
 
 func (p *presenter) model(m *engine.ViewModel, c *engine.Class) goja.Value {
-	return p.once(m, c, func(o *goja.Object) { p.fill(o, toldOf(c, m.Said)) })
+	return p.once(m, c, func(o *goja.Object) { p.fill(o, c.Told(m.Said)) })
 }
 
 func (p *presenter) workflows(add func(string, method)) {
@@ -244,19 +220,16 @@ func (p *presenter) workflows(add func(string, method)) {
 	})
 	add("getWorkflow", func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(2))
-		found, err := p.Workflows(c)
+		w, err := engine.WorkflowOf(p, c, textOf(call.Argument(1)))
 		p.check(err)
-		name := p.workflowName(call.Argument(1), c)
-		for _, w := range found {
-			if engine.FullName(w.Name, w.Namespace) == name {
-				return p.workflow(w, c)
-			}
+		if w == nil {
+			return goja.Null()
 		}
-		return goja.Null()
+		return p.workflow(w, c)
 	})
 	add("getWorkflowView", func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(3))
-		m, err := p.StateViewModel(c, p.workflowName(call.Argument(1), c), textOf(call.Argument(2)))
+		m, err := p.StateViewModel(c, textOf(call.Argument(1)), textOf(call.Argument(2)))
 		p.check(err)
 		if m == nil {
 			return goja.Null()
@@ -265,20 +238,11 @@ func (p *presenter) workflows(add func(string, method)) {
 	})
 }
 
-// workflowName completes the name of a workflow by the namespace of a class.
-func (p *presenter) workflowName(v goja.Value, c *engine.Class) string {
-	name := textOf(v)
-	if strings.Contains(name, "@") {
-		return name
-	}
-	return engine.FullName(name, c.Namespace)
-}
-
 // workflow makes the object of a workflow, with what finds its parts by name
 // beside what was written.
 func (p *presenter) workflow(w *engine.Workflow, c *engine.Class) goja.Value {
 	return p.once(w, c, func(o *goja.Object) {
-		p.fill(o, toldOf(c, w.Said))
+		p.fill(o, c.Told(w.Said))
 		p.index(o, "statesByName", "states", "name", false)
 		p.index(o, "transitionsByName", "transitions", "name", false)
 		p.index(o, "transitionsBySrc", "transitions", "startState", true)

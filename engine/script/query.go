@@ -137,10 +137,10 @@ func (n *node) value() any {
 		if len(n.texts) == 1 {
 			return n.texts[0]
 		}
-		return textList(n.texts)
+		return engine.Texts(n.texts)
 	}
 	if n.isList() {
-		list := textList(n.texts)
+		list := engine.Texts(n.texts)
 		for _, name := range n.names {
 			list = append(list, n.below[name].value())
 		}
@@ -155,14 +155,6 @@ func (n *node) fields() engine.Fields {
 		fields = append(fields, engine.Field{Name: name, Value: n.below[name].value()})
 	}
 	return fields
-}
-
-func textList(texts []string) []any {
-	list := make([]any, len(texts))
-	for i, t := range texts {
-		list[i] = t
-	}
-	return list
 }
 
 // isList reports whether all names are small indexes.

@@ -50,7 +50,7 @@ func (h *host) shared() goja.Value {
 		h.fits(failed)
 		return h.js.ToValue(done)
 	})
-	method("keys", func(goja.FunctionCall) goja.Value { return h.js.ToValue(h.js.NewArray(anys(s.keys())...)) })
+	method("keys", func(goja.FunctionCall) goja.Value { return h.js.ToValue(h.js.NewArray(engine.Texts(s.keys())...)) })
 	method("size", func(goja.FunctionCall) goja.Value { return h.js.ToValue(len(s.keys())) })
 	method("clear", func(goja.FunctionCall) goja.Value {
 		s.clear()
@@ -70,14 +70,6 @@ func (h *host) shared() goja.Value {
 
 // onceKeys begins the keys of what once keeps; no script can write such a key.
 const onceKeys = "\x00once\x00"
-
-func anys(texts []string) []any {
-	all := make([]any, len(texts))
-	for i, t := range texts {
-		all[i] = t
-	}
-	return all
-}
 
 func (h *host) sharedKey(call goja.FunctionCall) string {
 	v := call.Argument(0)

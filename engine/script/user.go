@@ -44,7 +44,7 @@ func (h *host) user(a *engine.Account) goja.Value {
 	text("toString", a.ID)
 	methods.add("isDisabled", func(goja.FunctionCall) goja.Value { return h.js.ToValue(false) })
 	methods.add("coactors", func(goja.FunctionCall) goja.Value {
-		return h.fromDecoded(append(texts(a.Roles), texts(a.Coactors)...))
+		return h.fromDecoded(append(engine.Texts(a.Roles), engine.Texts(a.Coactors)...))
 	})
 	var properties goja.Value
 	known := func() *goja.Object {

@@ -1,4 +1,4 @@
-package script
+package engine_test
 
 import (
 	"testing"
@@ -44,18 +44,11 @@ func TestTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		said := v.(engine.Fields)
-		if got := string(engine.AppendValue(nil, toldOf(view, said))); got != want {
+		if got := string(engine.AppendValue(nil, view.Told(said))); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
 		}
-		if got := string(engine.AppendValue(nil, toldOf(person, said))); got != in {
+		if got := string(engine.AppendValue(nil, person.Told(said))); got != in {
 			t.Errorf("to those who may know all:\n%s\n%s", in, got)
 		}
 	}
-}
-
-// Where no presentation is known, what would tell of it says so.
-func TestNoPresentation(t *testing.T) {
-	a := newApp(t, Limits{}, false)
-	expect(t, a.as("bob@local", `try { metaRepo.getNodes() } catch (e) { return [e.code, e.message] }`),
-		`["not-supported","metaRepo.getNodes is not supported: there is no application here whose presentation is known"]`)
 }

@@ -1,15 +1,11 @@
-package script
+package engine
 
-import (
-	"strings"
+import "strings"
 
-	"restsrv/engine"
-)
-
-// The presentation names attributes as class files do, and more freely. To those
-// who see a view of a class it does not show what shows an attribute that the
-// view lacks: such parts of forms and lists are left out, and whatever else
-// mentions the attribute.
+// Class files and the presentation name attributes freely. To those who see a
+// view of a class they do not show what shows an attribute that the view lacks:
+// such parts of forms and lists are left out, and whatever else mentions the
+// attribute.
 
 // partLists are the members of view models and workflows that are lists of
 // objects, each told for itself.
@@ -24,24 +20,26 @@ var plainMembers = map[string]bool{
 	"type": true, "itemType": true, "section": true, "namespace": true, "classname": true, "className": true, "path": true, "url": true,
 	"wfClass": true, "startState": true, "finishState": true, "property": true, "mask": true, "maskName": true, "validators": true,
 	"version": true, "metaVersion": true,
+	"key": true, "ancestor": true, "refClass": true, "itemsClass": true, "allowedSubclasses": true, "allowedFileTypes": true,
 }
 
-// toldOf is what a file says to those who know a class as c.
-func toldOf(c *engine.Class, said engine.Fields) engine.Fields {
+// Told is what a file says, which is about c, to those who know the class as c.
+// The caller must not change it: where nothing is left out it is said itself.
+func (c *Class) Told(said Fields) Fields {
 	if c == nil || c.Base() == c {
 		return said
 	}
-	return told(c, c, said)
+	return tell(c, c, said)
 }
 
-// told is toldOf for a part of it, whose own parts show attributes of inner.
-func told(c, inner *engine.Class, said engine.Fields) engine.Fields {
-	kept := make(engine.Fields, len(said))
+// tell is Told for a part of it, whose own parts show attributes of inner.
+func tell(c, inner *Class, said Fields) Fields {
+	kept := make(Fields, len(said))
 	for i, f := range said {
 		list, isList := f.Value.([]any)
 		switch {
 		case isList && partLists[f.Name]:
-			f.Value = toldParts(c, inner, list)
+			f.Value = tellParts(c, inner, list)
 		case plainMembers[f.Name]:
 		case isList:
 			some := []any{}
@@ -59,10 +57,10 @@ func told(c, inner *engine.Class, said engine.Fields) engine.Fields {
 	return kept
 }
 
-func toldParts(c, inner *engine.Class, list []any) []any {
+func tellParts(c, inner *Class, list []any) []any {
 	kept := []any{}
 	for _, e := range list {
-		part, ok := e.(engine.Fields)
+		part, ok := e.(Fields)
 		if !ok {
 			continue
 		}
@@ -73,7 +71,7 @@ func toldParts(c, inner *engine.Class, list []any) []any {
 			owner = c
 		}
 		if next, knows := leadsBy(owner, name); knows {
-			kept = append(kept, told(c, next, part))
+			kept = append(kept, tell(c, next, part))
 		}
 	}
 	return kept
@@ -81,8 +79,8 @@ func toldParts(c, inner *engine.Class, list []any) []any {
 
 // has reports whether a class has an attribute of that name, or the parts of a
 // struct, known or not.
-func has(c *engine.Class, name string) bool {
-	parts, _ := structure(c, name)
+func has(c *Class, name string) bool {
+	parts, _ := c.structure(name)
 	return parts > 0 || c.Base().Path(name) != nil
 }
 
@@ -90,11 +88,11 @@ func has(c *engine.Class, name string) bool {
 // attributes the parts of that show: those of the class that it leads to, else
 // of the same. A name that no class has is known unless it mentions a hidden
 // one.
-func leadsBy(c *engine.Class, name string) (next *engine.Class, knows bool) {
+func leadsBy(c *Class, name string) (next *Class, knows bool) {
 	if name == "" {
 		return c, true
 	}
-	if parts, known := structure(c, name); parts > 0 {
+	if parts, known := c.structure(name); parts > 0 {
 		return c, known > 0
 	}
 	if c.Base().Path(name) == nil {
@@ -111,7 +109,7 @@ func leadsBy(c *engine.Class, name string) (next *engine.Class, knows bool) {
 }
 
 // structure counts the parts of a struct attribute, and those that a view knows.
-func structure(c *engine.Class, name string) (parts, known int) {
+func (c *Class) structure(name string) (parts, known int) {
 	for _, p := range c.Properties {
 		if strings.HasPrefix(p.Name, name+"$") {
 			if parts++; !c.Lacks(p) {
