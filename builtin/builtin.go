@@ -6,6 +6,7 @@ import (
 	"restsrv/builtin/acceptor"
 	"restsrv/builtin/crud"
 	"restsrv/builtin/echo"
+	"restsrv/builtin/meta"
 	"restsrv/builtin/token"
 	"restsrv/builtin/workflows"
 	"restsrv/engine"
@@ -17,6 +18,7 @@ func Modules() map[string]engine.Module {
 		"acceptor":  acceptor.New,
 		"crud":      crud.New,
 		"echo":      echo.New,
+		"meta":      meta.New,
 		"token":     token.New,
 		"workflows": workflows.New,
 	}

@@ -46,7 +46,7 @@ func TestCheckTouchesNothing(t *testing.T) {
 	c.copyFromRepository([]string{"deploy.json", "scripts"})
 	c.save("restsrv.db", "a database")
 	before := contentsOf(t, c.dir)
-	if out := mustRun(t, "check", "-config", filepath.Join(c.dir, "deploy.json")); out != "ok: 1 class, 9 services, 2 scripts\n" {
+	if out := mustRun(t, "check", "-config", filepath.Join(c.dir, "deploy.json")); out != "ok: 1 class, 10 services, 2 scripts\n" {
 		t.Error(out)
 	}
 	sameContents(t, before, contentsOf(t, c.dir))

@@ -39,7 +39,7 @@ var siblings = map[string]map[string]string{
 	"engine/store/dbtest":    {"engine/store": "opens databases", "engine/store/sqlite": "of this kind", "engine/store/postgres": "and of this", "engine/store/postgres/pgtest": "has a server"},
 	"engine/store/sqlite":    {"engine/store": "is a dialect of it"},
 	"engine/store/postgres":  {"engine/store": "is a dialect of it"},
-	"builtin":                {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/token": "lists it", "builtin/workflows": "lists it"},
+	"builtin":                {"builtin/acceptor": "lists it", "builtin/crud": "lists it", "builtin/echo": "lists it", "builtin/meta": "lists it", "builtin/token": "lists it", "builtin/workflows": "lists it"},
 }
 
 // owners names the one package that may import an outside library.

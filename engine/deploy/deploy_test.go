@@ -283,7 +283,7 @@ func TestSample(t *testing.T) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	want := map[string]engine.AuthMode{"crud": engine.AuthPwd, "acceptor": engine.AuthPwd, "string-list": engine.AuthPwd, "token": engine.AuthPwd,
+	want := map[string]engine.AuthMode{"crud": engine.AuthPwd, "acceptor": engine.AuthPwd, "string-list": engine.AuthPwd, "token": engine.AuthPwd, "meta": engine.AuthPwd,
 		"echo": engine.AuthNone, "simple": engine.AuthPwd, "echo-pwd": engine.AuthPwd, "echo-token": engine.AuthToken, "echo-oauth": engine.AuthOAuth}
 	for _, s := range c.Services {
 		if mode, ok := want[s.Name]; !ok || mode != s.Mode {

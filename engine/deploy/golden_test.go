@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected part of testdata")
 
 var known = Known{
-	Builtins: []string{"acceptor", "crud", "echo", "token"},
+	Builtins: []string{"acceptor", "crud", "echo", "meta", "token"},
 	Components: []string{"dataRepo", "securedDataRepo", "metaRepo", "auth", "sysLog", "settings", "keyProvider",
 		"cachedDataRepo", "aclProvider", "wsAuth", "fileStorage"},
 	Env: func(name string) (string, bool) {

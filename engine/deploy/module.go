@@ -15,10 +15,6 @@ import (
 // then the ancestor's in both spellings.
 var builtinPrefixes = []string{"builtin/", "modules/rest/lib/impl/", "@iondv/rest/lib/impl/"}
 
-// laterBuiltins are modules of the ancestor that applications name and that are
-// not there yet.
-var laterBuiltins = []string{"meta"}
-
 // extensions of scripts, in the order in which they are tried.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
@@ -38,10 +34,6 @@ func (l *loader) module(s *Service, e jsonfile.Object) bool {
 			s.Builtin = strings.TrimSuffix(name, ".js")
 			if slices.Contains(l.known.Builtins, s.Builtin) {
 				return true
-			}
-			if slices.Contains(laterBuiltins, s.Builtin) {
-				e.Warn(e.At("module"), engine.Quote(written), "another module: this one is not supported yet, the service is not registered")
-				return false
 			}
 			e.Fault(e.At("module"), engine.Quote(written), choiceOf(prefix, s.Builtin, l.known.Builtins))
 			return false

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -80,9 +79,6 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 	if !pathSegment(name) {
 		e.Fault(e.Path, "service name "+engine.Quote(name), "a name of letters A-Z and a-z, digits and -._~!$&'()*+,;=:@")
 		usable = false
-	}
-	if slices.Contains(laterBuiltins, s.Builtin) && !usable {
-		return // what it refers to may be not there yet, too
 	}
 	l.checkReferences(e, options.Path, options.Fields)
 	if s.Builtin == "acceptor" {

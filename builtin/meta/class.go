@@ -1,0 +1,106 @@
+package meta
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// class is that of the path, as the account knows it.
+func (s *service) class(ctx context.Context, r *engine.Request, q url.Values) (*engine.Class, error) {
+	return s.find(ctx, r.Param("class"), q)
+}
+
+// find returns the class name@namespace, or name in ?namespace, as the account
+// knows it.
+func (s *service) find(ctx context.Context, name string, q url.Values) (*engine.Class, error) {
+	if !strings.Contains(name, "@") {
+		name = engine.FullName(name, q.Get("namespace"))
+	}
+	c, err := s.meta.Class(name)
+	if err != nil {
+		return nil, err
+	}
+	return engine.ViewOf(ctx, s.data, c)
+}
+
+// describe is a class as JSON, made once for those who may know all of it.
+func (s *service) describe(c *engine.Class) any {
+	if made, ok := s.described.Load(c); ok {
+		return made
+	}
+	said := public(c.Describe())
+	if c.Base() != c {
+		return said // views come and go with accounts and permissions
+	}
+	made, _ := s.described.LoadOrStore(c, engine.JSONText(engine.AppendValue(nil, said)))
+	return made
+}
+
+// getMeta answers GET /getMeta/:class.
+func (s *service) getMeta(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.class(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	return s.describe(c), nil
+}
+
+// listMeta answers GET /listMeta: all classes, those of ?namespace, or those
+// below ?ancestor, which are all levels unless ?direct.
+func (s *service) listMeta(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
+	all := []any{}
+	if name := q.Get("ancestor"); name != "" {
+		c, err := s.find(ctx, name, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range c.Descendants {
+			if !set(q, "direct") || d.Ancestor == c {
+				all = append(all, s.describe(d))
+			}
+		}
+		return all, nil
+	}
+	namespace := q.Get("namespace")
+	for _, c := range s.meta.Classes() {
+		if namespace != "" && namespace != c.Namespace {
+			continue
+		}
+		view, err := engine.ViewOf(ctx, s.data, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s.describe(view))
+	}
+	return all, nil
+}
+
+// set reports whether a flag of the query says yes.
+func set(q url.Values, name string) bool {
+	switch strings.ToLower(q.Get(name)) {
+	case "", "0", "false":
+		return false
+	}
+	return true
+}
+
+// ancestor answers GET /ancestor/:class, with nothing where there is none.
+func (s *service) ancestor(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.class(ctx, r, q)
+	if err != nil || c.Ancestor == nil {
+		return nil, err
+	}
+	return s.describe(c.Ancestor), nil
+}
+
+// propertyMetas answers GET /propertyMetas/:class.
+func (s *service) propertyMetas(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.class(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	return c.DescribeProperties(), nil
+}

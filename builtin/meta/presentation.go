@@ -1,0 +1,184 @@
+package meta
+
+import (
+	"context"
+	"net/url"
+
+	"restsrv/engine"
+)
+
+// sections answers GET /getNavigationSections: those of ?namespace, or all, by
+// their names.
+func (s *service) sections(ctx context.Context, _ *engine.Request, q url.Values) (any, error) {
+	sections, err := s.shown.Sections()
+	if err != nil {
+		return nil, err
+	}
+	namespace, byName := q.Get("namespace"), engine.Fields{}
+	for _, one := range sections {
+		if namespace != "" && namespace != one.Namespace {
+			continue
+		}
+		said, err := s.describeSection(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		byName = byName.With(one.Name, said)
+	}
+	return byName, nil
+}
+
+// section answers GET /getNavigationSection/:code, with nothing where there is
+// none.
+func (s *service) section(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	section, err := s.shown.Section(engine.NodeCode(r.Param("code"), q.Get("namespace")))
+	if err != nil || section == nil {
+		return nil, err
+	}
+	return s.describeSection(ctx, section)
+}
+
+func (s *service) describeSection(ctx context.Context, section *engine.NavigationSection) (any, error) {
+	nodes := make(engine.Fields, len(section.Roots))
+	for i, n := range section.Roots {
+		said, err := s.describeNode(ctx, n)
+		if err != nil {
+			return nil, err
+		}
+		nodes[i] = engine.Field{Name: n.Code, Value: said}
+	}
+	return append(section.Said[:len(section.Said):len(section.Said)], engine.Field{Name: "nodes", Value: nodes}), nil
+}
+
+// node answers GET /getNode/:code, with nothing where there is none.
+func (s *service) node(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	n, err := s.shown.Node(engine.NodeCode(r.Param("code"), q.Get("namespace")))
+	if err != nil || n == nil {
+		return nil, err
+	}
+	return s.describeNode(ctx, n)
+}
+
+// nodes answers GET /getNodes/:section: those below no other, or below ?parent.
+func (s *service) nodes(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	namespace := q.Get("namespace")
+	nodes, err := s.shown.Nodes(engine.NodeCode(r.Param("section"), namespace), engine.NodeCode(q.Get("parent"), namespace))
+	if err != nil {
+		return nil, err
+	}
+	return s.describeNodes(ctx, nodes)
+}
+
+func (s *service) describeNodes(ctx context.Context, nodes []*engine.NavigationNode) ([]any, error) {
+	list := make([]any, len(nodes))
+	for i, n := range nodes {
+		var err error
+		if list[i], err = s.describeNode(ctx, n); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+func (s *service) describeNode(ctx context.Context, n *engine.NavigationNode) (any, error) {
+	said := n.Said
+	if c, err := s.meta.Class(n.Class); err == nil {
+		view, err := engine.ViewOf(ctx, s.data, c)
+		if err != nil {
+			return nil, err
+		}
+		said = view.Told(said)
+	}
+	children, err := s.describeNodes(ctx, n.Children)
+	if err != nil {
+		return nil, err
+	}
+	return append(said[:len(said):len(said)], engine.Field{Name: "children", Value: children}), nil
+}
+
+// viewModel answers GET /get...ViewModel/:class, at ?node of the navigation.
+func (s *service) viewModel(kind engine.ViewKind) method {
+	return func(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+		c, err := s.class(ctx, r, q)
+		if err != nil {
+			return nil, err
+		}
+		m, err := s.shown.ViewModel(kind, c, engine.NodeCode(q.Get("node"), q.Get("namespace")))
+		if err == nil && m == nil {
+			err = noView(c, string(kind))
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c.Told(m.Said), nil
+	}
+}
+
+// noView is the error for a view that there is not.
+func noView(c *engine.Class, what string) *engine.Error {
+	e := engine.Errorf(engine.NotFound, "unknown-view", "class %s has no view %s", c.FullName, engine.Quote(what))
+	e.Class = c.FullName
+	return e
+}
+
+// workflows answers GET /getWorkflows/:class.
+func (s *service) workflows(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.class(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.shown.Workflows(c)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]any, len(found))
+	for i, w := range found {
+		list[i] = c.Told(w.Said)
+	}
+	return list, nil
+}
+
+// workflow answers GET /getWorkflow/:class/:workflow, with nothing where there is
+// none.
+func (s *service) workflow(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.class(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	w, err := engine.WorkflowOf(s.shown, c, r.Param("workflow"))
+	if err != nil || w == nil {
+		return nil, err
+	}
+	return c.Told(w.Said), nil
+}
+
+// stateViewModel answers GET /getWorkflowView/:class/:workflow/:state.
+func (s *service) stateViewModel(ctx context.Context, r *engine.Request, q url.Values) (any, error) {
+	c, err := s.class(ctx, r, q)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.shown.StateViewModel(c, r.Param("workflow"), r.Param("state"))
+	if err == nil && m == nil {
+		err = noView(c, r.Param("workflow")+"."+r.Param("state"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.Told(m.Said), nil
+}
+
+// mask answers GET /getMask/:name, with {} where there is none.
+func (s *service) mask(_ context.Context, r *engine.Request, _ url.Values) (any, error) {
+	return s.shown.Mask(r.Param("name"))
+}
+
+// validators answers GET /getValidators.
+func (s *service) validators(context.Context, *engine.Request, url.Values) (any, error) {
+	all, err := s.shown.Validators()
+	list := make([]any, len(all))
+	for i, v := range all {
+		list[i] = v
+	}
+	return list, err
+}
