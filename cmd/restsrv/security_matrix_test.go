@@ -86,6 +86,9 @@ func newSecretWorld(t *testing.T, db string) *secretWorld {
 	for _, name := range []string{"deploy.json", "probe.js"} {
 		c.save(name, readText(t, filepath.Join("testdata/security", name)))
 	}
+	for name, text := range shownFiles {
+		c.save(name, text)
+	}
 	w := &secretWorld{caseRun: c, marks: map[string]string{}, client: &http.Client{
 		Transport:     &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 8},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
@@ -352,6 +355,7 @@ func TestS1MatrixOfAllRows(t *testing.T) {
 		reads := slices.DeleteFunc(readingProbes(db != ""), func(p probe) bool { return p.blind || strings.HasPrefix(p.target, "/files/{photo}") })
 		before := w.all(reads, "eve@local")
 		w.unknownAlike(reads, before, "eve@local")
+		w.metaTells("eve@local")
 		w.changeHidden()
 		w.same(reads, before, w.all(reads, "eve@local"))
 		count(t, reads)
@@ -398,6 +402,7 @@ func playMatrix(t *testing.T, db string) {
 		return told, seen
 	}
 	before, seenBefore := pass()
+	w.metaTells("ann@local")
 	w.change()
 	after, seenAfter := pass()
 	w.same(both, before, after)

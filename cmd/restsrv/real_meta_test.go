@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// askedMeta asks the service meta of the real application, and counts.
+type askedMeta struct {
+	*testing.T
+	*process
+	token   string
+	classes engine.MetaRepository
+	shown   engine.Presentation
+	answers int
+	missing int // views that there are not
+}
+
+// ask gets the answer of a method, which is JSON, or nothing when that is right.
+func (m *askedMeta) ask(method string, params ...string) string {
+	m.Helper()
+	path := "/rest/meta/" + method
+	for _, p := range params {
+		path += "/" + url.PathEscape(p)
+	}
+	return m.get(path)
+}
+
+func (m *askedMeta) get(path string) string {
+	m.Helper()
+	status, body := m.process.get(m.T, path, func(r *http.Request) { r.Header.Set("auth-token", m.token) })
+	if status != http.StatusOK || body != "" && !json.Valid([]byte(body)) {
+		m.Errorf("GET %s: %d %.300s", path, status, body)
+	}
+	m.answers++
+	return body
+}
+
+// view asks for a view, which may be one that there is not.
+func (m *askedMeta) view(path string, expected *engine.ViewModel) {
+	m.Helper()
+	if expected != nil {
+		m.get(path)
+		return
+	}
+	m.missing++
+	if status, body := m.process.get(m.T, path, func(r *http.Request) { r.Header.Set("auth-token", m.token) }); status != http.StatusNotFound {
+		m.Errorf("GET %s: %d %.300s, but there is no such view", path, status, body)
+	}
+}
+
+var viewMethods = map[engine.ViewKind]string{
+	engine.ListView: "getListViewModel", engine.CollectionView: "getCollectionViewModel", engine.ItemView: "getItemViewModel",
+	engine.CreateView: "getCreationViewModel", engine.DetailView: "getDetailViewModel",
+}
+
+// class asks all there is about a class.
+func (m *askedMeta) class(c *engine.Class) {
+	m.Helper()
+	for _, method := range []string{"getMeta", "propertyMetas"} {
+		if m.ask(method, c.FullName) == "" {
+			m.Errorf("%s of %s is empty", method, c.FullName)
+		}
+	}
+	if said := m.ask("ancestor", c.FullName); (said == "") != (c.Ancestor == nil) {
+		m.Errorf("ancestor of %s: %.100s", c.FullName, said)
+	}
+	for kind, method := range viewMethods {
+		v, err := m.shown.ViewModel(kind, c, "")
+		if err != nil {
+			m.Error(err)
+		}
+		m.view("/rest/meta/"+method+"/"+c.FullName, v)
+	}
+	all, err := m.shown.Workflows(c)
+	if err != nil {
+		m.Error(err)
+	}
+	m.ask("getWorkflows", c.FullName)
+	for _, w := range all {
+		name := engine.FullName(w.Name, w.Namespace)
+		m.ask("getWorkflow", c.FullName, name)
+		states, _ := w.Said.Get("states")
+		for _, s := range states.([]any) {
+			state, _ := s.(engine.Fields).Get("name")
+			v, err := m.shown.StateViewModel(c, name, state.(string))
+			if err != nil {
+				m.Error(err)
+			}
+			m.view("/rest/meta/getWorkflowView/"+c.FullName+"/"+name+"/"+url.PathEscape(state.(string)), v)
+		}
+	}
+}
+
+func (m *askedMeta) node(n *engine.NavigationNode) {
+	m.Helper()
+	if m.ask("getNode", n.Namespace+"@"+n.Code) == "" {
+		m.Errorf("there is no node %s", n.Code)
+	}
+	if n.Class != "" {
+		c, err := m.classes.Class(n.Class)
+		if err != nil {
+			m.Fatal(err)
+		}
+		v, err := m.shown.ViewModel(engine.ListView, c, n.Code)
+		if err != nil {
+			m.Error(err)
+		}
+		m.view("/rest/meta/getListViewModel/"+n.Class+"?node="+n.Namespace+"@"+n.Code, v)
+	}
+	for _, child := range n.Children {
+		m.node(child)
+	}
+}
+
+// TestRealApplicationMeta asks an application as its authors left it for all it
+// has: every class, section, node, view and workflow. Lengths are those of what
+// the ancestor answers.
+func TestRealApplicationMeta(t *testing.T) {
+	t.Parallel()
+	dir := realApplication(t)
+	a, err := loadApplication(filepath.Join(dir, "deploy.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := "sqlite:" + filepath.Join(t.TempDir(), "test.db")
+	mustRun(t, "import", "-db", db, dir)
+	p := start(t, dir, "-db", db)
+	m := &askedMeta{T: t, process: p, token: p.token(t), classes: a.meta, shown: a.presentation}
+	for _, c := range a.meta.Classes() {
+		m.class(c)
+	}
+	sections, err := m.shown.Sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sections {
+		code := s.Namespace + "@" + s.Name
+		if m.ask("getNavigationSection", code) == "" || m.ask("getNodes", code) == "[]" {
+			t.Errorf("section %s is empty", code)
+		}
+		for _, n := range s.Roots {
+			m.node(n)
+		}
+	}
+	for path, length := range map[string]int{
+		"getMeta/class_string@develop-and-test": 2170, "listMeta": 357016, "listMeta?ancestor=basicObj@develop-and-test": 8276, "ancestor/event@develop-and-test": 8514,
+		"propertyMetas/class_string@develop-and-test": 2087, "getNavigationSections": 80719, "getNavigationSection/simpleTypes?namespace=develop-and-test": 8587,
+		"getNodes/simpleTypes?namespace=develop-and-test": 8130, "getItemViewModel/class_string@develop-and-test": 2196,
+		"getWorkflows/workflowBase@develop-and-test": 2424, "getWorkflow/workflowBase@develop-and-test/simpleWorkflow@develop-and-test": 2422,
+	} {
+		if body := m.get("/rest/meta/" + path); len(body) != length {
+			t.Errorf("%s: %d bytes, expected %d", path, len(body), length)
+		}
+	}
+	if m.answers < 1000 || m.missing == 0 {
+		t.Errorf("%d answers, %d views that there are not", m.answers, m.missing)
+	}
+	t.Logf("%d answers, %d views that there are not", m.answers, m.missing)
+}

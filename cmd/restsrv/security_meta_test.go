@@ -1,0 +1,50 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+)
+
+// shownFiles are what the matrix's application says of how it is shown: they
+// mention every hidden attribute.
+var shownFiles = map[string]string{
+	"navigation/main.section.json": `{"name": "main", "caption": "Main"}`,
+	"navigation/main/rich.json":    `{"code": "rich", "type": 1, "classname": "person", "conditions": {"gt": ["$salary", 5]}, "sorting": [{"property": "remark"}, {"property": "name"}]}`,
+	"navigation/main/rich.up.json": `{"code": "rich.up", "type": 1, "classname": "manager", "conditions": {"gt": ["$boss.reward", 5]}}`,
+	"views/person/list.json":       `{"columns": [{"property": "name"}, {"property": "salary"}, {"property": "passport$number"}, {"property": "team.budget"}, {"property": "staff", "columns": [{"property": "income"}]}], "styles": {"red": "$salary > 5"}}`,
+	"views/person/item.json":       `{"tabs": [{"caption": "", "fullFields": [{"property": "report"}, {"property": "name", "visibility": {"nempty": ["$remark"]}}, {"property": "notes", "fields": [{"property": "cipher"}]}]}]}`,
+	"views/manager/create.json":    `{"tabs": [{"fullFields": [{"property": "reward"}, {"property": "grants"}, {"property": "car"}]}]}`,
+	"workflows/raise.wf.json": `{"name": "raise", "wfClass": "person", "startState": "low", "states": [{"name": "low", "conditions": {"lt": ["$salary", 5]}, "propertyPermissions": [{"property": "salary", "permissions": 1}]}],
+		"transitions": [{"name": "up", "startState": "low", "finishState": "low", "assignments": [{"key": "salary", "value": "$team.budget"}]}]}`,
+	"wfviews/raise/low/person.json": `{"tabs": [{"fullFields": [{"property": "passport.number"}, {"property": "rank"}]}]}`,
+}
+
+var hiddenWords = regexp.MustCompile(`\b(salary|remark|income|report|number|grants|reward|budget|cipher)\b`)
+
+// metaTells holds that no answer of the service meta mentions what an account
+// may not know, and that each is what there is to tell.
+func (w *secretWorld) metaTells(account string) {
+	targets := []string{"listMeta", "listMeta?ancestor=person@m", "ancestor/manager@m", "getNavigationSections", "getNavigationSection/main", "getNode/rich", "getNodes/main",
+		"getWorkflow/person@m/raise", "getWorkflowView/person@m/raise/low", "getDetailViewModel/manager@m", "getCreationViewModel/manager@m", "getWorkflows/manager@m"}
+	for _, s := range subjects[:4] {
+		targets = append(targets, "getMeta/"+s.class, "propertyMetas/"+s.class)
+	}
+	for _, method := range []string{"getListViewModel", "getCollectionViewModel", "getItemViewModel"} {
+		targets = append(targets, method+"/person@m?node=rich&collection=grants", method+"/manager@m")
+	}
+	for _, target := range targets {
+		p := probe{method: "GET", target: "/rest/meta/" + target}
+		resp, told := w.do(w.request(p, account))
+		_, all := w.do(w.request(p, "admin@local"))
+		if resp.StatusCode != http.StatusOK || !json.Valid([]byte(told)) {
+			w.Errorf("%v as %s: %d %s", p, account, resp.StatusCode, told)
+		}
+		if said := hiddenWords.FindAllString(told, -1); said != nil {
+			w.Errorf("LEAK: %v as %s tells of %v:\n%s", p, account, said, told)
+		}
+		if !hiddenWords.MatchString(all) {
+			w.Errorf("%v has nothing to hide: %s", p, all)
+		}
+	}
+}
