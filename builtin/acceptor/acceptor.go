@@ -144,7 +144,7 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 	if err != nil {
 		return nil, err
 	}
-	records, unknown, err := s.records(ctx, in, r.Handling(s.handling))
+	records, unknown, err := s.records(ctx, in, engine.Record{Handling: r.Handling(s.handling), Brief: c == nil})
 	if err != nil {
 		// Who still sends would not read the answer.
 		_, _ = io.Copy(io.Discard, r.Stream())
@@ -214,9 +214,9 @@ func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Conve
 	return engine.JSON(append(b, ']')), nil
 }
 
-// records reads every element and checks it against its class. unknown names
-// each ignored attribute once.
-func (s *service) records(ctx context.Context, in source, h engine.Handling) (records []engine.Record, unknown []string, err error) {
+// records reads every element and checks it against its class. each is what all
+// records are besides; unknown names each ignored attribute once.
+func (s *service) records(ctx context.Context, in source, each engine.Record) (records []engine.Record, unknown []string, err error) {
 	seen := map[string]bool{}
 	known := map[string]*engine.Class{}
 	passwords, files := 0, 0
@@ -231,8 +231,8 @@ func (s *service) records(ctx context.Context, in source, h engine.Handling) (re
 		if i == s.maxRecords {
 			return nil, nil, engine.Errorf(engine.TooLarge, "too-large", "a request has at most %d records", s.maxRecords)
 		}
-		records = append(records, engine.Record{})
-		names, err := s.record(ctx, &records[i], e, known, h)
+		records = append(records, each)
+		names, err := s.record(ctx, &records[i], e, known)
 		if err != nil {
 			return nil, nil, at(i, err)
 		}
@@ -281,7 +281,7 @@ func (s *service) writable(ctx context.Context, name string) (*engine.Class, err
 
 // record reads one element (interface.md, "Acceptor record"); known are the
 // classes found so far.
-func (s *service) record(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class, h engine.Handling) (unknown []string, err error) {
+func (s *service) record(ctx context.Context, rec *engine.Record, element any, known map[string]*engine.Class) (unknown []string, err error) {
 	fields, ok := element.(engine.Fields)
 	if !ok {
 		return nil, engine.Errorf(engine.Invalid, "json", "a record is a JSON object")
@@ -305,8 +305,7 @@ func (s *service) record(ctx context.Context, rec *engine.Record, element any, k
 	if rec.Version, err = text(fields, "_classVer"); err != nil {
 		return nil, err
 	}
-	rec.Handling = h
-	if rec.Values, unknown, err = rec.Class.Bind(fields, h); err != nil {
+	if rec.Values, unknown, err = rec.Class.Bind(fields, rec.Handling); err != nil {
 		return nil, err
 	}
 	return unknown, checkID(rec)

@@ -104,6 +104,7 @@ type entry struct {
 
 	handling engine.Handling
 	alone    bool  // is written by itself, not together with others
+	brief    bool  // its item need not have what an update leaves as it is (engine.Record)
 	nest     *nest // nil for a record of the call, not nested in another
 	deep     *deep // nil when there is nothing but the row
 
@@ -175,7 +176,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if r.Class.Abstract {
 		return entry{}, abstract(r.Class)
 	}
-	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner}
+	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.needy && !p.caches() && !p.duties.journaled}
 	if inner {
 		e.nest = &nest{}
 	}

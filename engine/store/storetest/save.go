@@ -10,6 +10,7 @@ import (
 var saveTests = []test{
 	{"insert and update", saveMixed},
 	{"accounts and versions", saveAccounts},
+	{"brief", saveBrief},
 	{"ids and keys", saveKeys},
 	{"one id twice", saveTwice},
 	{"required properties", saveRequired},
@@ -80,6 +81,37 @@ func saveAccounts(t *testing.T, open Open) {
 		if first.Revision == second.Revision {
 			t.Error("the revision did not change")
 		}
+	}
+}
+
+// saveBrief saves what need not come back whole: all that is stored is the same.
+func saveBrief(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	for _, account := range []string{"ann@local", "bob@local"} {
+		var records []engine.Record
+		for i := range 5 {
+			rec := record(c, fmt.Sprint(i), "title", "by "+account, "body", "b", "rank", int64(i), "code", fmt.Sprint("c", i))
+			rec.Brief = i > 0
+			records = append(records, rec)
+		}
+		records = append(records, record(c, "4", "title", "last"))
+		items, err := r.Save(as(t, account), records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, "title", items[1].Get("title"), "by "+account)
+		if items[1].Creator != "" && items[1].Creator != "ann@local" {
+			t.Errorf("the creator is %q", items[1].Creator)
+		}
+		stands(t, r, items[:1])
+		for _, it := range items[1:4] {
+			now := get(t, r, c, it.ID)
+			same(t, "stored "+it.ID, []any{now.Values, now.Revision}, []any{it.Values, it.Revision})
+		}
+	}
+	for i, title := range []string{"by bob@local", "by bob@local", "by bob@local", "by bob@local", "last"} {
+		it := get(t, r, c, fmt.Sprint(i))
+		same(t, "stored", []any{it.Get("title"), it.Creator, it.Editor}, []any{title, "ann@local", "bob@local"})
 	}
 }
 
