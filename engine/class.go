@@ -184,6 +184,7 @@ type Class struct {
 	Properties []*Property // own and inherited; those of a struct attribute stand in its place as "attribute$name"
 	Container  string      // reference that makes a tree of the items, "" for none
 	Journaling bool
+	Staged     bool // its items move in workflows: set by who reads these, before the class is used
 
 	// Names of the properties that the server stamps, "" for none.
 	CreationTracker, ChangeTracker, CreatorTracker, EditorTracker string

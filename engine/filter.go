@@ -25,6 +25,7 @@ const (
 	OpContains Op = "contains" // Left, a collection, has a member that passes Args[0]; any at all without Args
 	OpEmpty    Op = "empty"    // Left is null, "" or a set without elements
 	OpSearch   Op = "match"    // the item is found by the words of Pattern, as Query.Search has it
+	OpReached  Op = "reached"  // the item has one of the stages of List in the workflow Pattern; of classes that are Staged
 	OpConst    Op = "const"    // Value, for every item
 )
 

@@ -112,7 +112,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		readTime = c.QueryTimeout
 	}
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, StageClass: sys.stages, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
 	})
 	var changed *store.SchemaError
 	if errors.As(err, &changed) {

@@ -219,15 +219,15 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	return n, err
 }
 
-// remembered reports whether other tables know of the items: of their links or
-// their files.
+// remembered reports whether other tables know of the items: of their
+// links, files or stages.
 func (t *table) remembered() bool {
 	for _, p := range t.pointers {
 		if p.other != "" {
 			return true
 		}
 	}
-	return t.filed
+	return t.filed || t.staged
 }
 
 // setAll writes the head of an UPDATE that gives several rows the values that

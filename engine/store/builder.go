@@ -20,6 +20,7 @@ type builder struct {
 	// For statements with filters (see Store.builder).
 	dialect Dialect
 	plans   map[*engine.Class]*plan
+	stages  *engine.Class // Config.StageClass
 	now     engine.Instant
 	aliases int   // given out
 	sources int   // tables read, besides the first

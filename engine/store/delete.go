@@ -105,8 +105,8 @@ func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 	return nil
 }
 
-// forget deletes what belonged to deleted items: links on both sides, and what
-// is known of their files. References to them stay as they are.
+// forget deletes what belonged to deleted items: links on both sides, their
+// stages, and what is known of their files. References to them stay as they are.
 func (s *Store) forget(w *session, t *table, keys []any) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		for _, p := range t.pointers {
@@ -120,6 +120,9 @@ func (s *Store) forget(w *session, t *table, keys []any) error {
 				return err
 			}
 		}
+	}
+	if err := s.forgetStages(w, t, keys); err != nil {
+		return err
 	}
 	return s.forgetFiles(w, t, keys)
 }

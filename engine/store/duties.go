@@ -93,6 +93,7 @@ func (s *Store) layOutDuties() {
 	for c, p := range s.plans {
 		p.duties = newDuties(c, bound)
 		p.duties.words = p.table.searched()
+		p.table.staged = p.table.staged || c.Staged && s.plans[s.cfg.StageClass] != nil
 		p.table.filed = p.table.filed || len(p.duties.files) > 0 && s.plans[s.cfg.FileClass] != nil
 	}
 	for _, t := range s.tables {

@@ -86,6 +86,8 @@ func (b *builder) condition(src *source, f *engine.Filter) {
 	case engine.OpIncludes:
 		left := b.expr(src, f.Left)
 		b.add(b.dialect.Function(Includes, left, b.expr(src, f.Right)))
+	case engine.OpReached:
+		b.add(b.reached(src, f))
 	case engine.OpContains:
 		var inner *engine.Filter
 		if len(f.Args) > 0 {

@@ -42,6 +42,9 @@ func (sv *save) follow(t *table, from, to any, depth int) error {
 			return err
 		}
 	}
+	if err := sv.followStages(t, from, to); err != nil {
+		return err
+	}
 	return sv.followFiles(t, from, to)
 }
 

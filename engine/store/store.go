@@ -24,6 +24,9 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
+	// StageClass, one of Classes, says which stages items of classes that are
+	// Staged have reached; its rows go and move with these. Nil when nobody asks.
+	StageClass *engine.Class
 	// Journal keeps what writes of items of classes with Journaling do, in their
 	// transactions; its class is one of Classes. Nil when nobody asks.
 	Journal engine.Journal

@@ -94,7 +94,8 @@ func anyOf(roles []role, subjects []string) *engine.Filter {
 
 // Load compiles workflows. What one names and what is not there is a warning, and
 // takes effect for nobody: a condition that cannot be told never holds, and a
-// transition that cannot be gone is not there.
+// transition that cannot be gone is not there. The classes that have some are
+// Staged from now on, and not to be used before.
 func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, engine.Faults) {
 	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}}
 	var faults engine.Faults
@@ -111,7 +112,7 @@ func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, eng
 	}
 	for _, c := range meta.Classes() {
 		if flows := inherited(own, c); len(flows) > 0 {
-			d.of[c] = flows
+			d.of[c], c.Staged = flows, true
 		}
 	}
 	for i := range faults {

@@ -36,6 +36,16 @@ func FileClass(classes []*engine.Class) *engine.Class {
 	return nil
 }
 
+// StageClass is so too what stages are kept in: the class #stage.
+func StageClass(classes []*engine.Class) *engine.Class {
+	for _, c := range classes {
+		if c.FullName == "#stage" {
+			return c
+		}
+	}
+	return nil
+}
+
 // Run runs the suite, or only the groups of tests that are named.
 func Run(t *testing.T, open Open, only ...string) {
 	groups := []struct {
@@ -59,6 +69,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"archive", archiveTests},
 		{"files", fileTests},
 		{"journal", journalTests},
+		{"stages", stageTests},
 		{"paths", pathTests},
 		{"expressions", expressionTests},
 		{"keysets", keysetTests},

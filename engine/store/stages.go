@@ -1,0 +1,88 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Rows of StageClass say which stages items have reached in workflows. Their id is
+// made of the root class of the item, its id and the name of the workflow, with
+// tabs between them (see engine/workflow.Stage): so a condition finds one by it.
+
+// stagesOf is the condition for the rows of stages of items of the table.
+func (t *table) stagesOf() string {
+	names := make([]string, len(t.classes))
+	for i, c := range t.classes {
+		names[i] = quoteText(c.FullName)
+	}
+	return ` WHERE "class" IN (` + strings.Join(names, ", ") + ")"
+}
+
+// forgetStages deletes the stages of items.
+func (s *Store) forgetStages(w *session, t *table, keys []any) error {
+	if !t.staged {
+		return nil
+	}
+	for chunk := range slices.Chunk(keys, bulkRows) {
+		ids := make([]any, len(chunk))
+		for i, key := range chunk {
+			ids[i] = engine.ValueText(key)
+		}
+		b := newBuilder(s.traits)
+		b.add("DELETE FROM ", s.plans[s.cfg.StageClass].table.quoted, t.stagesOf(), " AND ")
+		s.in(b, `"item"`, engine.String, ids)
+		if _, err := w.execute(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// followStages moves the stages of an item when its key changes. Those of another
+// one that had that key before classes had workflows go.
+func (sv *save) followStages(t *table, from, to any) error {
+	if !t.staged {
+		return nil
+	}
+	if err := sv.store.forgetStages(sv.w, t, []any{to}); err != nil {
+		return err
+	}
+	p := sv.store.plans[sv.store.cfg.StageClass]
+	b := newBuilder(sv.store.traits)
+	b.add("UPDATE ", p.table.quoted, ` SET "item" = `)
+	b.bind(engine.ValueText(to))
+	b.add(", ", p.table.id.quoted, " = ")
+	b.bind(t.classes[0].FullName + "\t" + engine.ValueText(to) + "\t")
+	b.add(` || "workflow", `, revColumn, " = ")
+	b.bind(revision())
+	b.add(t.stagesOf(), ` AND "item" = `)
+	b.bind(engine.ValueText(from))
+	_, err := sv.w.execute(b)
+	return err
+}
+
+// reached writes the condition that the item of a row has one of the stages of
+// f.List in the workflow f.Pattern. It is found by its id,
+// which a real that its JSON shows with an exponent does not make.
+func (b *builder) reached(src *source, f *engine.Filter) string {
+	p := b.plans[b.stages]
+	if p == nil {
+		b.fail(engine.Errorf(engine.Internal, "internal", "no stages are kept"))
+		return "1 = 0"
+	}
+	c := src.plan.class
+	id := src.id()
+	if key := c.KeyProperties(); len(key) == 1 {
+		if id = b.expr(src, asText(key[0])); key[0].ValueType() == engine.Boolean {
+			id = "coalesce(nullif(" + id + ", ''), 'false')"
+		}
+	}
+	alias := b.alias()
+	b.countSource()
+	name := func(text string) string { return b.dialect.Function(TextValue, b.placeholder(text)) }
+	text := "EXISTS (SELECT 1 FROM " + p.table.quoted + " AS " + alias + " WHERE " + alias + "." + p.table.id.quoted + " = " +
+		b.dialect.Function(Concat, name(c.Root().FullName+"\t"), id, name("\t"+f.Pattern))
+	return text + " AND " + b.dialect.In(alias+`."stage"`, engine.String, f.List, b.placeholder) + ")"
+}

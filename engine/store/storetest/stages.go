@@ -1,0 +1,153 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+
+	"restsrv/engine"
+)
+
+var stageTests = []test{
+	{"rows follow items", stageItems},
+	{"rows follow keys that are references", stageKeys},
+	{"a condition on stages", stageCondition},
+	{"a condition, whatever the key", stageOfKeys},
+}
+
+// newStages makes the class of stages.
+func newStages(t *testing.T) *engine.Class {
+	c := &engine.Class{Name: "#stage", Key: []string{"id"}, Properties: []*engine.Property{
+		Prop("id", engine.String, required), Prop("class", engine.String), Prop("item", engine.String), Prop("workflow", engine.String), Prop("stage", engine.String)}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// reach stores that an item has reached a stage of the workflow w.
+func reach(t *testing.T, r engine.Repository, stages, c *engine.Class, id, stage string) {
+	t.Helper()
+	create(t, r, stages, "id", c.Root().FullName+"\t"+id+"\tw", "class", c.FullName, "item", id, "workflow", "w", "stage", stage)
+}
+
+// stagesOf lists the ids of the stages that are kept.
+func stagesOf(t *testing.T, r engine.Repository, stages *engine.Class) []string {
+	t.Helper()
+	found := ids(t, r, all(stages))
+	slices.Sort(found)
+	return found
+}
+
+func stageItems(t *testing.T, open Open) {
+	stages := newStages(t)
+	doc, other := NewClass("doc", Prop("id", engine.Int), Prop("title", engine.String)), NewClass("other", Prop("id", engine.Int))
+	memo := Extend(doc, "memo")
+	memo.Staged = true // the workflow is of this one alone: the table is the same
+	r := open(t, []*engine.Class{stages, doc, memo, other})
+	for id := range int64(5) {
+		create(t, r, memo, "id", id)
+	}
+	create(t, r, other, "id", int64(1))
+	for _, id := range []string{"0", "1", "2", "3"} {
+		reach(t, r, stages, memo, id, "new")
+	}
+	reach(t, r, stages, other, "1", "new")
+	update(t, r, doc, "1", "title", "x")
+	same(t, "made", stagesOf(t, r, stages), []string{"doc@test\t0\tw", "doc@test\t1\tw", "doc@test\t2\tw", "doc@test\t3\tw", "other@test\t1\tw"})
+	update(t, r, doc, "1", "id", int64(7))
+	same(t, "another key", stagesOf(t, r, stages), []string{"doc@test\t0\tw", "doc@test\t2\tw", "doc@test\t3\tw", "doc@test\t7\tw", "other@test\t1\tw"})
+	moved := get(t, r, stages, "doc@test\t7\tw")
+	same(t, "of the item", []any{moved.Get("item"), moved.Get("stage")}, []any{"7", "new"})
+	save(t, r, record(memo, "4", "id", int64(9)))
+	if err := r.Delete(t.Context(), doc, "7", nil); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "deleted", stagesOf(t, r, stages), []string{"doc@test\t0\tw", "doc@test\t2\tw", "doc@test\t3\tw", "other@test\t1\tw"})
+	some := all(doc)
+	some.Filter = &engine.Filter{Op: engine.OpGt, Left: engine.Attribute(doc.Property("id")), Right: engine.Constant(engine.Int, int64(1))}
+	if _, err := r.DeleteAll(t.Context(), some); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "all deleted", stagesOf(t, r, stages), []string{"doc@test\t0\tw", "other@test\t1\tw"})
+}
+
+func stageKeys(t *testing.T, open Open) {
+	stages, master := newStages(t), NewClass("master", Prop("id", engine.String))
+	detail := NewClass("detail", Ref("master", master), Prop("no", engine.Int))
+	detail.Key = []string{"master", "no"}
+	if err := detail.Init(); err != nil {
+		t.Fatal(err)
+	}
+	detail.Staged = true
+	r := open(t, []*engine.Class{stages, master, detail})
+	create(t, r, master, "id", "m")
+	create(t, r, detail, "master", "m", "no", int64(1))
+	reach(t, r, stages, detail, "m_1", "new")
+	reach(t, r, stages, detail, "x_1", "old") // of an item that went before classes had workflows
+	update(t, r, master, "m", "id", "x")
+	same(t, "followed", stagesOf(t, r, stages), []string{"detail@test\tx_1\tw"})
+	same(t, "its own", get(t, r, stages, "detail@test\tx_1\tw").Get("stage"), "new")
+}
+
+func stageCondition(t *testing.T, open Open) {
+	stages, doc := newStages(t), NewClass("doc", Prop("id", engine.String))
+	memo := Extend(doc, "memo")
+	doc.Staged = true
+	r := open(t, []*engine.Class{stages, doc, memo})
+	for _, id := range []string{"a", "b", "c", "d"} {
+		create(t, r, []*engine.Class{doc, memo}[len(id)-1], "id", id)
+	}
+	create(t, r, memo, "id", "e")
+	reach(t, r, stages, doc, "a", "new")
+	reach(t, r, stages, doc, "b", "done")
+	reach(t, r, stages, memo, "e", "done")
+	create(t, r, stages, "id", "doc@test\tc\tv", "class", "doc@test", "item", "c", "workflow", "v", "stage", "done")
+	reached := func(names ...any) *engine.Filter {
+		return &engine.Filter{Op: engine.OpReached, Pattern: "w", List: names}
+	}
+	for _, c := range []struct {
+		filter *engine.Filter
+		want   []string
+	}{
+		{reached("done"), []string{"b", "e"}},
+		{reached("new", "done"), []string{"a", "b", "e"}},
+		{reached("nosuch"), []string{}},
+		{engine.Not(reached("done")), []string{"a", "c", "d"}},
+		{engine.Either(reached("new"), &engine.Filter{Op: engine.OpEq, Left: engine.Attribute(doc.Property("id")), Right: engine.Constant(engine.String, "c")}), []string{"a", "c"}},
+	} {
+		q := all(doc)
+		q.Filter = c.filter
+		same(t, "found", ids(t, r, q), c.want)
+		n, err := r.Count(t.Context(), q)
+		same(t, "counted", []any{n, err}, []any{int64(len(c.want)), error(nil)})
+	}
+	var told []any
+	a := &engine.Aggregation{Class: doc, Count: -1, Columns: []engine.Column{{Name: "is", Expr: &engine.Expr{Op: engine.OpCase, Type: engine.Int,
+		Conds: []*engine.Filter{reached("done")}, Args: []*engine.Expr{engine.Constant(engine.Int, int64(1)), engine.Constant(engine.Int, int64(0))}}}}}
+	if err := r.Aggregate(t.Context(), a, func(row []any) error { told = append(told, row[0]); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "as a value", told, []any{int64(0), int64(1), int64(0), int64(0), int64(1)})
+}
+
+// stageOfKeys finds stages by the ids of items, which are made of keys of many
+// types.
+func stageOfKeys(t *testing.T, open Open) {
+	moment, _ := engine.ParseInstant("2020-02-03T04:05:06.007Z")
+	for _, key := range []struct {
+		typ   engine.PropertyType
+		value any
+	}{
+		{engine.Int, int64(-12)}, {engine.DecimalNum, engine.Decimal("0.5")}, {engine.DateTime, moment}, {engine.String, "a\tb'ü"}, {engine.GUID, "x"},
+		{engine.Boolean, true}, {engine.Boolean, false}, {engine.Real, 1.5},
+	} {
+		stages, c := newStages(t), NewClass("c", Prop("id", key.typ))
+		c.Staged = true
+		r := open(t, []*engine.Class{stages, c})
+		it := create(t, r, c, "id", key.value)
+		reach(t, r, stages, c, it.ID, "new")
+		q := all(c)
+		q.Filter = &engine.Filter{Op: engine.OpReached, Pattern: "w", List: []any{"new"}}
+		same(t, "key "+it.ID, ids(t, r, q), []string{it.ID})
+	}
+}

@@ -1,0 +1,293 @@
+package workflow_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/dbtest"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/storetest"
+	"restsrv/engine/wire"
+	"restsrv/engine/workflow"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
+
+// classes is an engine.MetaRepository.
+type classes []*engine.Class
+
+func (cs classes) Classes() []*engine.Class { return cs }
+
+func (cs classes) Class(name string) (*engine.Class, error) {
+	for _, c := range cs {
+		if c.FullName == name {
+			return c, nil
+		}
+	}
+	return nil, engine.NoClass(name)
+}
+
+// newOrder makes a class of orders and one below it.
+func newOrder() (order, rush *engine.Class) {
+	order = storetest.NewClass("order", storetest.Prop("id", engine.String), storetest.Prop("items", engine.Int), storetest.Prop("note", engine.String),
+		storetest.Prop("owner", engine.User), storetest.Prop("sent", engine.DateTime), storetest.Prop("done", engine.Boolean))
+	return order, storetest.Extend(order, "rush")
+}
+
+// load compiles workflows of the file a.wf.json and so on, and returns what is
+// wrong with them.
+func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []string) {
+	t.Helper()
+	var all []*engine.Workflow
+	for i, text := range files {
+		v, err := wire.Decode([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := v.(engine.Fields)
+		name, _ := said.Get("name")
+		class, _ := said.Get("wfClass")
+		all = append(all, &engine.Workflow{Name: name.(string), Namespace: "test", Class: class.(string), File: string(rune('a'+i)) + ".wf.json", Said: said})
+	}
+	d, faults := workflow.Load(cs, all)
+	var lines []string
+	for _, f := range faults {
+		if !f.Warning {
+			t.Errorf("%s keeps the server from starting", f)
+		}
+		lines = append(lines, f.String())
+	}
+	return d, lines
+}
+
+// TestLoadNamesWhatIsWrong holds what is told of a workflow that speaks of what is
+// not there, with the file and the place in it.
+func TestLoadNamesWhatIsWrong(t *testing.T) {
+	order, rush := newOrder()
+	const states = `"name": "w", "wfClass": "order@test", "startState": "a", "states": [{"name": "a"}, {"name": "b"}]`
+	state := func(more string) string {
+		return `{"name": "w", "wfClass": "order@test", "states": [{"name": "a", ` + more + `}]}`
+	}
+	transition := func(more string) string {
+		return `{` + states + `, "transitions": [{"name": "t", "startState": "a", "finishState": "b", ` + more + `}]}`
+	}
+	for _, c := range []struct{ file, want string }{
+		{transition(`"conditions": {"gt": ["$items", 1]}, "roles": ["owner", "clerk"], "assignments": [{"key": "note", "value": "$items"}, {"key": "owner", "value": "$$uid"}, {"key": "sent", "value": "$$now"}, {"key": "items", "value": "7"}, {"key": "note", "value": "concat(a, $id)"}, {"key": "items", "value": {"add": ["$items", 1]}}]`), ""},
+		{`{"name": "w", "wfClass": "ordre@test", "startState": "z", "states": []}`, `wfClass: found class "ordre@test", which is not there: expected "order@test"`},
+		{`{"name": "w", "wfClass": "ordre@test", "startState": "z", "states": []}`, `startState: found "z", which is no state of the workflow`},
+		{`{"name": "w", "wfClass": "order@test", "startState": "z", "states": [{"name": "a"}]}`, `startState: found "z", which is no state of the workflow: expected one of a`},
+		{`{` + states + `, "transitions": [{"name": "t", "startState": "c", "finishState": "b"}]}`, `transitions[0].startState: found "c", which is no state of the workflow: expected one of a, b`},
+		{`{` + states + `, "transitions": [{"name": "t", "startState": "a"}]}`, `transitions[0].finishState: expected a state of the workflow`},
+		{state(`"conditions": {"gt": ["$itms", 1]}`), `states[0].conditions: found an object: expected a condition that can be told as a filter: class order@test has no attribute "itms"`},
+		{state(`"conditions": {"greater": ["$items", 1]}`), `unknown operator "greater"`},
+		{state(`"conditions": [{"property": "items", "operation": 99, "value": [1]}]`), `states[0].conditions: found an array: expected a condition that can be told as a filter: unknown operation 99`},
+		{state(`"maxPeriod": "soon"`), `states[0].maxPeriod: found "soon": expected a period`},
+		{state(`"itemPermissions": [{"role": "clerk", "permissions": 32}]`), `states[0].itemPermissions[0].permissions: found 32: expected a whole number from 0 to 31`},
+		{state(`"itemPermissions": [{"permissions": 1}]`), `states[0].itemPermissions[0].role: expected a role, an account, or an attribute`},
+		{state(`"propertyPermissions": [{"property": "itms", "permissions": []}]`), `states[0].propertyPermissions[0].property: found "itms", which is no attribute of class order@test: expected "items"`},
+		{state(`"selectionProviders": [{"property": "x"}, {"property": null}]`), `states[0].selectionProviders[0].property: found "x", which is no attribute of class order@test`},
+		{transition(`"conditions": {"eq": ["$items", "many"]}`), `transitions[0].conditions: found an object: expected a condition`},
+		{transition(`"roles": [1]`), `transitions[0].roles[0]: found 1: expected a role, an account, or an attribute`},
+		{transition(`"assignments": [{"key": "itms", "value": "1"}]`), `transitions[0].assignments[0].key: found "itms", which is no attribute of class order@test: expected "items"`},
+		{transition(`"assignments": [{"key": "items", "value": "many"}]`), `transitions[0].assignments[0].value: found "many": expected a value of type int`},
+		{transition(`"assignments": [{"key": "items", "value": "$itms"}]`), `transitions[0].assignments[0].value: found "$itms": expected a formula`},
+		{transition(`"assignments": [{"key": "items", "value": "$$uix"}]`), `transitions[0].assignments[0].value: found "$$uix": expected "$$uid"`},
+		{transition(`"assignments": [{"key": "items", "value": {"addd": ["$items", 1]}}]`), `transitions[0].assignments[0].value: found an object: expected a formula`},
+		{transition(`"assignments": [{"key": "note", "value": {"get": ["nosuch@test", "1"]}}]`), `there is no class "nosuch@test"`},
+	} {
+		_, faults := load(t, classes{order, rush}, c.file)
+		got := strings.Join(faults, "\n")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) || c.want != "" && !strings.HasPrefix(got, "a.wf.json: ") {
+			t.Errorf("%s\n got %s\nwant %s", c.file, got, c.want)
+		}
+	}
+}
+
+// sale is a workflow of orders.
+const sale = `{"name": "sale", "caption": "Sale", "wfClass": "order@test", "startState": "new",
+ "states": [{"name": "new"}, {"name": "paid", "maxPeriod": "1M 2d"}, {"name": "sent", "conditions": {"gt": ["$items", 0]}}, {"name": "lost"}],
+ "transitions": [
+  {"name": "pay", "startState": "new", "finishState": "paid", "assignments": [{"key": "note", "value": {"concat": ["$note", "+"]}}]},
+  {"name": "lose", "startState": "new", "finishState": "lost", "assignments": [{"key": "note", "value": {"concat": ["$note", "-"]}}]},
+  {"name": "send", "startState": "paid", "finishState": "sent", "assignments": [{"key": "items", "value": {"sub": ["$items", 1]}}, {"key": "note", "value": "$items"}]},
+  {"name": "rename", "startState": "paid", "finishState": "new", "assignments": [{"key": "id", "value": {"concat": ["$id", "2"]}}]}]}`
+
+// shop is a store of orders in the workflow sale.
+type shop struct {
+	*workflow.Set
+	store       *store.Store
+	order, rush *engine.Class
+	clock       *dbtest.Clock
+}
+
+func openShop(t *testing.T, db dbtest.DB) *shop {
+	s := &shop{clock: dbtest.NewClock()}
+	s.order, s.rush = newOrder()
+	d, faults := load(t, classes{s.order, s.rush}, sale)
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	stages := workflow.Class()
+	s.store = db.OpenWith(t, store.Config{Classes: []*engine.Class{s.order, s.rush, stages}, StageClass: stages, Now: s.clock.Now})
+	s.Set = workflow.New(workflow.Config{Definitions: d, Store: s.store, Data: s.store, Sequences: s.store, Stages: stages, Now: s.clock.Now})
+	return s
+}
+
+func (s *shop) create(t *testing.T, c *engine.Class, id string, items int64) {
+	t.Helper()
+	v := engine.NewValues(c)
+	v[c.Property("id").Index], v[c.Property("items").Index] = id, items
+	if _, err := s.store.Create(t.Context(), c, v, engine.WriteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// stage is the state that an order is in, "" for none.
+func (s *shop) stage(t *testing.T, id string) string {
+	t.Helper()
+	status, err := s.Status(t.Context(), s.store, s.order, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(engine.AppendValue(nil, status))
+	_, text, _ = strings.Cut(text, `"stage":"`)
+	text, _, _ = strings.Cut(text, `"`)
+	return text
+}
+
+func (s *shop) get(t *testing.T, id string) *engine.Item {
+	t.Helper()
+	it, err := s.store.Get(t.Context(), s.order, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return it
+}
+
+func reason(err error) string {
+	var e *engine.Error
+	if errors.As(err, &e) {
+		return e.Reason
+	}
+	return ""
+}
+
+// TestMovesAtOnce has many move one order at once, in two processes: one of them
+// does, and the others are told that it is not possible any more.
+func TestMovesAtOnce(t *testing.T) {
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
+		shops := []*shop{openShop(t, db), openShop(t, db)}
+		for _, transitions := range [][]string{{"pay"}, {"pay", "lose"}} {
+			for _, id := range []string{"a" + transitions[len(transitions)-1], "b" + transitions[len(transitions)-1]} {
+				shops[0].create(t, shops[0].rush, id, 5)
+				var wait sync.WaitGroup
+				errs := make([]error, 12)
+				for i := range errs {
+					wait.Go(func() {
+						s := shops[i%2]
+						_, errs[i] = s.Move(t.Context(), s.store, engine.Move{Class: s.order, ID: id, Workflow: "sale@test", Transition: transitions[i/2%len(transitions)]})
+					})
+				}
+				wait.Wait()
+				moved := 0
+				for _, err := range errs {
+					if err == nil {
+						moved++
+					} else if reason(err) != engine.NotPossible {
+						t.Errorf("a move that came late: %v", err)
+					}
+				}
+				if note := shops[1].get(t, id).Text("note"); moved != 1 || len(note) != 1 || (note == "+") != (shops[1].stage(t, id) == "paid") {
+					t.Errorf("%d moves were done; the order says %q and is %s", moved, note, shops[1].stage(t, id))
+				}
+			}
+		}
+	})
+}
+
+// TestMoveIsWhole holds that a move is all or nothing, and a part of the
+// transaction that it is made in.
+func TestMoveIsWhole(t *testing.T) {
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
+		s := openShop(t, db)
+		s.create(t, s.order, "o", 1)
+		move := func(ctx context.Context, id, transition string) error {
+			_, err := s.Move(ctx, s.store, engine.Move{Class: s.order, ID: id, Workflow: "sale", Transition: transition})
+			return err
+		}
+		undone := errors.New("undone")
+		err := s.store.Transaction(t.Context(), func(ctx context.Context) error {
+			if err := move(ctx, "o", "pay"); err != nil {
+				return err
+			}
+			if err := move(ctx, "o", "pay"); reason(err) != engine.NotPossible {
+				t.Errorf("within: %v", err)
+			}
+			return undone
+		})
+		if !errors.Is(err, undone) || s.stage(t, "o") != "new" || s.get(t, "o").Text("note") != "" {
+			t.Errorf("after %v it is %s", err, s.stage(t, "o"))
+		}
+		if err := move(t.Context(), "o", "pay"); err != nil {
+			t.Fatal(err)
+		}
+		// What is assigned breaks the conditions of the state: it is undone.
+		err = move(t.Context(), "o", "send")
+		if reason(err) != engine.WrongState || s.stage(t, "o") != "paid" || s.get(t, "o").Get("items") != int64(1) {
+			t.Errorf("%v: it is %s, %v", err, s.stage(t, "o"), s.get(t, "o").Get("items"))
+		}
+		now, err := s.Move(t.Context(), s.store, engine.Move{Class: s.order, ID: "o", Workflow: "sale", Transition: "rename"})
+		if err != nil || now != "o2" || s.stage(t, "o2") != "new" {
+			t.Errorf("another key: %q, %v", now, err)
+		}
+		if err := move(t.Context(), "o", "pay"); engine.CodeOf(err) != engine.NotFound {
+			t.Errorf("under the old key: %v", err)
+		}
+		if err := move(t.Context(), "o2", "pay"); err != nil {
+			t.Errorf("under the new key: %v", err)
+		}
+	})
+}
+
+// TestStagesEndWithItems deletes an order that was moved: the next one of its id
+// is a new one.
+func TestStagesEndWithItems(t *testing.T) {
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
+		s := openShop(t, db)
+		for range 2 {
+			s.create(t, s.rush, "o", 1)
+			if _, err := s.Move(t.Context(), s.store, engine.Move{Class: s.order, ID: "o", Workflow: "sale", Transition: "pay"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.store.Delete(t.Context(), s.order, "o", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestStatusOfPeriods holds since when an object is in a state, and until when it
+// may be: by the calendar.
+func TestStatusOfPeriods(t *testing.T) {
+	s := openShop(t, dbtest.New(t))
+	s.clock.Advance(-24 * time.Hour * 92) // 30 January 2024
+	s.create(t, s.order, "o", 1)
+	if _, err := s.Move(t.Context(), s.store, engine.Move{Class: s.order, ID: "o", Workflow: "sale", State: "paid"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, expired := range []string{"false", "true"} {
+		status, err := s.Status(t.Context(), s.store, s.order, "o")
+		want := `"since":"2024-01-30T12:00:00.000Z","expires":"2024-03-02T12:00:00.000Z","expired":` + expired
+		if got := string(engine.AppendValue(nil, status)); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%v, got %s, want %s", err, got, want)
+		}
+		s.clock.Advance(24 * time.Hour * 40)
+	}
+}
