@@ -45,11 +45,12 @@ type state map[string]string
 type history struct {
 	classes map[string]*engine.Class
 	items   map[[2]string]state
+	members map[[2]string]map[collection][]string // of collections that are kept as links
 }
 
 // agrees compares what the journal tells with what is stored.
 func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
-	told := history{map[string]*engine.Class{}, map[[2]string]state{}}
+	told := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
 	for _, c := range classes {
 		told.classes[c.FullName] = c
 	}
@@ -75,6 +76,7 @@ func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
 		}
 	}
 	same(t, "what the journal tells", told.items, stored)
+	told.agree(t, d)
 }
 
 func classOf(c *engine.Class) string { return string(engine.AppendString(nil, c.FullName)) }
@@ -108,6 +110,8 @@ func (h history) follow(t *testing.T, record *engine.Item) error {
 	at := [2]string{c.Root().FullName, record.Text("id")}
 	has, there := h.items[at]
 	switch record.Text("type") {
+	case journal.Put, journal.Eject:
+		return h.link(t, record, at, c)
 	case journal.Create:
 		if there {
 			return fmt.Errorf("it is there")
@@ -121,12 +125,14 @@ func (h history) follow(t *testing.T, record *engine.Item) error {
 		}
 		delete(h.items, before)
 		h.items[at] = has
+		h.rename(before, at)
 		return has.change(base, data)
 	case journal.Delete:
 		if base["_class"] = classOf(c); !maps.Equal(has, base) {
 			return fmt.Errorf("it was %v", has)
 		}
 		delete(h.items, at)
+		h.rename(at, [2]string{})
 	}
 	return nil
 }
