@@ -23,3 +23,17 @@ func Modules() map[string]engine.Module {
 		"workflows": workflows.New,
 	}
 }
+
+// Options are the options that modules take, and those of the ancestor's modules
+// of their names that need not be said here; acceptor takes converters of any
+// name.
+func Options() map[string][]string {
+	components := []string{"auth", "metaRepo", "dataRepo", "keyProvider", "fileStorage", "log"}
+	return map[string][]string{
+		"crud":      append([]string{"handling", "maxCount", "maxBody"}, components...),
+		"echo":      {},
+		"meta":      components,
+		"token":     append([]string{"tokenLifetime"}, components...),
+		"workflows": append([]string{"workflow"}, components...),
+	}
+}

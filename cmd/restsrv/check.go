@@ -15,15 +15,21 @@ import (
 )
 
 const checkUsage = `restsrv check looks at everything that a server would read, and starts nothing: the
-deploy.json, the classes, the inline objects, plug-ins and gateways, navigation,
-views and workflows, and every script, which it loads against a database that it
-throws away. It tells each
-finding with its place, misspelt names and what the server only warns of, too,
-and fails when there is one. The database and the files of the application are
-not touched.
+deploy.json, the classes, navigation, views and workflows, plug-ins and gateways,
+the accounts and roles of the folder acl, the objects, and every script, which it
+loads against a database that it throws away. A line for each finding tells
+where it is, and what happens instead: mistakes, misspelt names, what the server
+only warns of, and what the application uses that restsrv does not have. The
+database and the files of the application are not touched.
+
+The last line says "runs as is", "runs with the N listed differences", or "does
+not run". The command succeeds with the first of them alone.
 
   restsrv check
 `
+
+// errDiffers ends check when it has found something, which it has told.
+var errDiffers = errors.New("it does not run as it is")
 
 // checkCommand is restsrv check.
 func checkCommand(ctx context.Context, args []string, s stdio) error {
@@ -32,66 +38,73 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	if _, err := c.takes(args, 0); err != nil {
 		return err
 	}
-	defer noteAfter(2*time.Second, s.Err, "restsrv check: loading the scripts ...")()
+	defer noteAfter(2*time.Second, s.Err, "restsrv check: loading objects and scripts ...")()
 	found, a, err := check(ctx, first(c.config, "deploy.json"), s)
 	if err != nil {
 		return err
 	}
-	for _, f := range found.texts {
-		fmt.Fprintln(s.Out, f)
+	texts := found.sorted(a.config)
+	for _, text := range texts {
+		fmt.Fprintln(s.Out, text)
 	}
-	if n := len(found.texts); n > 0 {
-		return fmt.Errorf("%s found", counted(n, "mistake"))
+	if a.meta != nil {
+		fmt.Fprintf(s.Out, "%s, %s, %s\n", counted(len(a.meta.Classes()), "class"), counted(len(a.config.Services), "service"), counted(found.scripts, "script"))
 	}
-	fmt.Fprintf(s.Out, "ok: %s, %s, %s\n", counted(len(a.meta.Classes()), "class"), counted(len(a.config.Services), "service"), counted(found.scripts, "script"))
-	return nil
-}
-
-// findings are what check finds.
-type findings struct {
-	texts   []string
-	scripts int // files that services are made of
+	switch {
+	case found.stops:
+		fmt.Fprintln(s.Out, "does not run")
+	case len(texts) > 0:
+		fmt.Fprintf(s.Out, "runs with the %s\n", counted(len(texts), "listed difference"))
+	default:
+		fmt.Fprintln(s.Out, "runs as is")
+		return nil
+	}
+	return errDiffers
 }
 
 // check looks at an application. The error is one of ours, not of the
 // application.
 func check(ctx context.Context, config string, s stdio) (found findings, a *app, err error) {
 	a, err = loadApplication(config)
+	found.stop(err)
+	found.faults(a.warnings)
 	if err != nil {
-		found.texts = strings.Split(err.Error(), "\n")
-	}
-	for _, w := range a.warnings {
-		found.texts = append(found.texts, w.String())
-	}
-	if err != nil {
+		found.faults(a.unused(a.scripts()))
 		return found, a, nil
 	}
-	for _, f := range a.checkPresentation() {
-		found.texts = append(found.texts, f.String())
-	}
+	found.faults(a.checkPresentation())
 	b, err := openSandbox(ctx, a, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		return found, a, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
-	if err := b.fill(ctx); err != nil {
-		found.texts = append(found.texts, err.Error())
+	done, err := b.fill(ctx, true)
+	found.stop(err)
+	found.filling(done)
+	found.stop(b.load(ctx))
+	found.faults(a.missingScripts())
+	e := b.current.Load()
+	if e == nil {
+		found.faults(a.unused(a.scripts()))
+		return found, a, nil
 	}
-	if err := b.load(ctx); err != nil {
-		found.texts = append(found.texts, err.Error())
+	found.faults(a.unused(e.scripts.Files()))
+	found.texts = append(found.texts, scriptFaults(e.scripts, a.withoutScripts(), colours(s, s.Out))...)
+	for _, missing := range e.scripts.MissingModules() {
+		found.texts = append(found.texts, missing.Error())
 	}
-	if e := b.current.Load(); e != nil {
-		found.texts = append(found.texts, scriptFaults(e.scripts, colours(s, s.Out))...)
-		found.scripts = e.scripts.Sources()
-	}
+	found.scripts = e.scripts.Sources()
 	return found, a, nil
 }
 
-// scriptFaults tells which scripts cannot be loaded and why; services of one
-// mistake together.
-func scriptFaults(m *script.Manager, colour bool) (texts []string) {
+// scriptFaults tells which scripts cannot be loaded and why, services of one
+// mistake together; those of other services are told already.
+func scriptFaults(m *script.Manager, others []string, colour bool) (texts []string) {
 	services := map[string][]string{}
 	for name, err := range m.Faults() {
+		if slices.Contains(others, name) {
+			continue
+		}
 		text := err.Error()
 		var e *script.LoadError
 		if errors.As(err, &e) && e.Excerpt != "" {

@@ -1,9 +1,14 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -46,11 +51,52 @@ func TestCheckTouchesNothing(t *testing.T) {
 	c.copyFromRepository([]string{"deploy.json", "scripts"})
 	c.save("restsrv.db", "a database")
 	before := contentsOf(t, c.dir)
-	if out := mustRun(t, "check", "-config", filepath.Join(c.dir, "deploy.json")); out != "ok: 1 class, 10 services, 2 scripts\n" {
+	if out := mustRun(t, "check", "-config", filepath.Join(c.dir, "deploy.json")); out != "1 class, 10 services, 2 scripts\nruns as is\n" {
 		t.Error(out)
 	}
 	sameContents(t, before, contentsOf(t, c.dir))
 	if left, _ := os.ReadDir(temporary); len(left) != 0 {
 		t.Errorf("it left %v", left)
+	}
+}
+
+// TestCheckRealApplication reports on an application as its authors left it.
+func TestCheckRealApplication(t *testing.T) {
+	t.Parallel()
+	app := realApplication(t)
+	out, stderr, err := command(t, "check", "-config", filepath.Join(app, "deploy.json"))
+	if !errors.Is(err, errDiffers) {
+		t.Fatal(err, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	differences, last := lines[:len(lines)-2], lines[len(lines)-1]
+	if want := fmt.Sprintf("runs with the %d listed differences", len(differences)); last != want {
+		t.Errorf("it ends with %q, want %q", last, want)
+	}
+	if counted := lines[len(lines)-2]; !strings.HasPrefix(counted, "162 classes, ") || !strings.HasSuffix(counted, " services, 0 scripts") {
+		t.Error(counted)
+	}
+	placed := regexp.MustCompile(`^[^ :]+(:\d+:\d+)?: \S`)
+	for i, line := range differences {
+		if !placed.MatchString(line) || slices.Contains(differences[:i], line) {
+			t.Errorf("told twice, or not where it is: %s", line)
+		}
+	}
+	for _, want := range []string{
+		`deploy.json:96:7: globals.plugins.fileStorage: found module "core/impl/resource/OwnCloudStorage"`,
+		`deploy.json:200:5: globals.jobs: found jobs: `,
+		`deploy.json:338:5: modules.geomap: found module "geomap", which restsrv does not have`,
+		`deploy.json:513:11: modules.rest.globals.authMode.echo-errtype: found "a7b4e07d"`,
+		`deploy.json:526:13: modules.rest.globals.di.echo-pwd.module: found "service/EchoRest.js", which is not there: expected a script: services echo-pwd, echo-errtype, echo-oauth, echo-token, echo answer 503`,
+		`meta/adress.class.json:8:3: name: found class "adress@develop-and-test"`,
+		`navigation/functional/reportMeta.json:2:3: code: `,
+		`views/person@develop-and-test/item.json:90:11: tabs[0].fullFields[3].property: found "uid"`,
+	} {
+		if n := countLines(differences, want); n != 1 {
+			t.Errorf("told %d times: %s\n%s", n, want, out)
+		}
+	}
+	if n := countLines(differences, ": modules."); n < 12 || len(differences) > 70 {
+		t.Errorf("%d of %d differences are of modules", n, len(differences))
 	}
 }

@@ -63,6 +63,7 @@ func known() deploy.Known {
 		k.Builtins = append(k.Builtins, name)
 	}
 	sort.Strings(k.Builtins)
+	k.Lacking, k.Options = lacking, builtin.Options()
 	k.Components = append(slices.Concat(lacking, caches), "aclProvider", "auth", "cachedDataRepo", "dataRepo", "fileStorage", "imageStorage", "keyProvider",
 		"metaRepo", "securedDataRepo", "sequenceProvider", "settings", "sysLog", "workflows", "wsAuth")
 	sort.Strings(k.Components)

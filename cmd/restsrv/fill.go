@@ -166,7 +166,7 @@ func (s *server) tellObjects(r *transfer.Report, took time.Duration) {
 		s.log.Warn("not taken: " + filepath.Join(dataDir, f.Where) + ": " + f.Reason)
 	}
 	for _, name := range r.IgnoredNames() {
-		s.log.Warn("values passed over: there is no such attribute", "attribute", name, "count", r.Ignored[name])
+		s.log.Warn("values passed over: there is no such attribute", "attribute", name, "count", r.Ignored[name], "first", filepath.Join(dataDir, r.IgnoredIn[name]))
 	}
 	s.log.Info("objects taken", "count", r.Count(), "not taken", len(r.Refused), "took", took.Round(time.Millisecond))
 }

@@ -12,6 +12,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/account"
 	"restsrv/engine/acl"
+	"restsrv/engine/deploy"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/transfer"
 	"restsrv/engine/wire"
@@ -62,7 +63,7 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 	for _, r := range users.Refused {
 		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
 	}
-	for _, f := range faults {
+	for _, f := range (&deploy.Config{Dir: filepath.Dir(dir)}).Locate(faults) {
 		done.refused = append(done.refused, f.String())
 	}
 	return done, err

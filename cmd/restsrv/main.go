@@ -37,6 +37,8 @@ func main() {
 	case errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errUsage):
 		os.Exit(2) // the flag package has said what is wrong
+	case errors.Is(err, errDiffers):
+		os.Exit(1) // so did the command
 	default:
 		fmt.Fprintln(os.Stderr, "restsrv:", err)
 		os.Exit(1)

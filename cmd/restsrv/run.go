@@ -36,7 +36,7 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv export       write everything as NDJSON
   restsrv migrate ...  copy everything into another database
   restsrv files        find and remove files that nothing holds
-  restsrv check        find every mistake in the application without starting it
+  restsrv check        tell whether the application runs, and every mistake and difference
   restsrv test         run the tests beside the scripts
   restsrv types        write TypeScript declarations for scripts
   restsrv audit        list sign-ins, changes of access and denied requests

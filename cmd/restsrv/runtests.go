@@ -137,7 +137,10 @@ func (r *testRun) all(ctx context.Context, files []string) (err error) {
 	if err != nil {
 		return err
 	}
-	err = template.fill(ctx)
+	done, err := template.fill(ctx, false)
+	if err == nil && len(done.access.refused) > 0 {
+		err = errors.New(strings.Join(done.access.refused, "\n"))
+	}
 	if closed := template.db.close(); err == nil {
 		err = closed
 	}
@@ -168,7 +171,7 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 	e := b.current.Load()
 	if !r.told {
 		r.told = true
-		for _, text := range scriptFaults(e.scripts, r.report.colour) {
+		for _, text := range scriptFaults(e.scripts, nil, r.report.colour) {
 			r.report.service(text)
 		}
 	}

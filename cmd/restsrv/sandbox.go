@@ -14,6 +14,7 @@ import (
 	"restsrv/engine/file"
 	"restsrv/engine/script"
 	"restsrv/engine/secret"
+	"restsrv/engine/transfer"
 )
 
 // sandbox is the server of an application on a database of its own, in a
@@ -63,21 +64,20 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 	return b, nil
 }
 
-// fill does what the first start of a server does: the inline objects, the
-// accounts and roles of the folder acl, the administrator.
-func (b *sandbox) fill(ctx context.Context) error {
-	if _, err := b.app.seed(ctx, b.db); err != nil {
-		return err
+// fill does what the first start of a server does, with the objects of data if
+// they are asked for.
+func (b *sandbox) fill(ctx context.Context, data bool) (done filled, err error) {
+	f := &filling{app: b.app, db: b.db, acl: b.started.Abs(aclDir), data: transfer.Source{Objects: func(func(transfer.Object) bool) {}}}
+	if data {
+		if f.data, err = dataFolder(b.started.Abs(dataDir), b.started.Namespace); err != nil {
+			return done, err
+		}
 	}
-	done, err := importACL(ctx, b.db, b.started.Abs("acl"))
-	if err != nil {
-		return err
-	}
-	if len(done.refused) > 0 {
-		return errors.New(strings.Join(done.refused, "\n"))
+	if done, err = f.fill(ctx); err != nil {
+		return done, err
 	}
 	_, err = b.db.accounts.EnsureAdmin(ctx, b.secret)
-	return err
+	return done, err
 }
 
 // load loads the scripts and mounts all services. Scripts that cannot be loaded

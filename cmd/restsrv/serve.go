@@ -57,6 +57,9 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if s.console != nil {
 		s.console.dir = c.Dir
 	}
+	if len(c.Skipped) > 0 {
+		s.log.Info("restsrv does not have all modules of the application; restsrv check tells what it lacks", "skipped", strings.Join(c.Skipped, ", "))
+	}
 	s.db, err = openDatabase(ctx, c, s.database(c), opening{classes: a.meta.Classes(), server: true, log: s.log})
 	if err != nil {
 		return err

@@ -61,6 +61,9 @@ type Config struct {
 	Audit           Audit          // where events are kept
 	ChangesKept     time.Duration  // for how long records of the journal are kept; 0, the default, for ever
 
+	Unused  []Unused // what has no effect here, which restsrv check tells
+	Skipped []string // modules that are not here
+
 	first  string  // the file in which is what merged does not say otherwise
 	merged *merger // of the files of the configuration; nil before they are read
 }
@@ -105,8 +108,10 @@ type Object struct {
 
 // Known are the names that the server can resolve.
 type Known struct {
-	Builtins   []string // modules written in Go
-	Components []string // what ion://name and lazy://name may name
+	Builtins   []string            // modules written in Go
+	Components []string            // what ion://name and lazy://name may name
+	Lacking    []string            // of these, those that are known by name alone
+	Options    map[string][]string // what builtins take, of those whose options are known
 	// Env looks placeholders up; nil means the environment of the process.
 	Env func(name string) (value string, ok bool)
 }
@@ -261,6 +266,7 @@ func (l *loader) load(top jsonfile.Object) {
 	l.aliases(inner)
 	l.services(inner)
 	l.gateways(modules)
+	l.usage(top, globals, modules, rest)
 	l.warnUnsecured(top)
 	l.warnLacking(top, globals)
 	for i, v := range top.List("classes") {

@@ -19,7 +19,9 @@ var update = flag.Bool("update", false, "rewrite the expected part of testdata")
 var known = Known{
 	Builtins: []string{"acceptor", "crud", "echo", "meta", "token"},
 	Components: []string{"dataRepo", "securedDataRepo", "metaRepo", "auth", "sysLog", "settings", "keyProvider",
-		"cachedDataRepo", "aclProvider", "wsAuth", "fileStorage"},
+		"cachedDataRepo", "aclProvider", "wsAuth", "fileStorage", "notifier"},
+	Lacking: []string{"notifier"},
+	Options: map[string][]string{"crud": {"auth", "dataRepo", "metaRepo", "maxCount"}, "echo": nil},
 	Env: func(name string) (string, bool) {
 		v, ok := map[string]string{"exact.name": "of its name", "REST_PORT": "8080", "DEEP_FLAG": "true"}[name]
 		return v, ok
@@ -96,6 +98,13 @@ func report(c *Config, faults engine.Faults) string {
 	}
 	if errs, _ := faults.Split(); len(errs) > 0 {
 		return b.String()
+	}
+	var unused engine.Faults
+	for _, u := range c.Unused {
+		unused = append(unused, u.Fault)
+	}
+	for _, f := range c.Locate(unused) {
+		b.WriteString("unused: " + f.String() + "\n")
 	}
 	fmt.Fprintf(&b, "namespace %q db %s synchronous %s pool %d addr %s\n", c.Namespace, c.DB, c.Synchronous, c.Pool, c.Addr)
 	fmt.Fprintf(&b, "token %v shutdown %v header %v idle %v query %v headers %d body %d/s\n", c.TokenLifetime, c.ShutdownTimeout,

@@ -105,6 +105,7 @@ func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plug
 			}
 			e.Warn(e.Path, "a plug-in without a module", expected+": the entry is ignored")
 		}
+		l.optionsWithoutEffect(e, name)
 		return // its options are of a component that is here in another form, or nowhere
 	case !here && builtin:
 		e.Warn(e.Path, pluginName(e), "a module that restsrv has: the entry is skipped and the server's own "+name+" stays")
@@ -120,6 +121,7 @@ func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plug
 	if m.path != gatewayModule {
 		l.read(e.Path)
 	}
+	l.optionsWithoutEffect(e, m.path)
 	p := Plugin{Name: name, Path: e.Path, Options: options.Fields}
 	switch m.path {
 	case oauthModule:

@@ -88,6 +88,7 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 			}
 		}
 	}
+	l.serviceUsage(e, s)
 	if usable {
 		l.config.Services = append(l.config.Services, s)
 	}

@@ -47,7 +47,10 @@ func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 		}
 	}
 	for _, name := range unknown {
-		im.report.Ignored[c.FullName+"."+name]++
+		if name = c.FullName + "." + name; im.report.Ignored[name] == 0 {
+			im.report.IgnoredIn[name] = in.Where
+		}
+		im.report.Ignored[name]++
 	}
 	if err := o.identify(); err != nil {
 		return nil, err

@@ -67,11 +67,12 @@ type Report struct {
 	Taken     map[string]int // objects by class, whether or not they changed anything
 	Unchanged int            // of them those that were there as they are
 	Refused   []Refusal
-	Ignored   map[string]int // attributes that their classes do not have, "class.attribute"
+	Ignored   map[string]int    // attributes that their classes do not have, "class.attribute"
+	IgnoredIn map[string]string // the first object that has a value of them
 }
 
 func newReport() *Report {
-	return &Report{Taken: map[string]int{}, Ignored: map[string]int{}}
+	return &Report{Taken: map[string]int{}, Ignored: map[string]int{}, IgnoredIn: map[string]string{}}
 }
 
 // Count is how many objects were taken.

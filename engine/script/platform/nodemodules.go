@@ -1,6 +1,8 @@
 package platform
 
 import (
+	"strings"
+
 	"github.com/dop251/goja"
 )
 
@@ -72,3 +74,7 @@ func refuse(name, why string) builder {
 		panic(o)
 	}
 }
+
+// Refusal says what to use instead of a module of Node that scripts cannot have,
+// "" of any other module.
+func Refusal(name string) string { return refusals()[strings.TrimPrefix(name, "node:")] }

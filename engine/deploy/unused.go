@@ -1,0 +1,139 @@
+package deploy
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+)
+
+// Unused is something that the file says and that has no effect here. It is no
+// mistake: the ancestor, or another module of it, has a use for it.
+type Unused struct {
+	engine.Fault
+	Setting string // by which scripts may ask for it all the same, "" when they cannot
+}
+
+// unused adds one.
+func (l *loader) unused(o jsonfile.Object, path, found, expected string) {
+	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Warning: true}})
+}
+
+// effective names of options of components that an application sets up. The
+// rest of them, if it is more than references to other components, has no
+// effect; of modules that are not listed somebody else says so.
+var effectiveOptions = map[string][]string{
+	"accounts": {"caseInsensitiveLogin", "plugins"}, "securedDataRepo": {"roleMap"}, profileModule: {"propertyMap"},
+	"core/impl/access/DsAcl": nil, "core/impl/access/DsRoleAccessManager": nil, "core/impl/LocalAccountStorage": {"caseInsensitiveLogin", "plugins"},
+	"lib/auth": nil, "lib/wsAuth": {"tokenLifetime"}, "lib/session": nil, "core/impl/resource/FsStorage": nil,
+	"core/impl/meta/DsMetaRepository": nil, "core/impl/meta/keyProvider": nil,
+	"core/impl/datarepository/ionDataRepository": nil, "core/impl/datarepository/CachedDataRepository": nil,
+	"core/impl/datarepository/SecuredDataRepository": {"roleMap"},
+	"cachedDataRepo": nil, "auth": nil, "metaRepo": nil, "keyProvider": nil, "dataRepo": nil, "aclProvider": nil,
+	"sessionHandler": nil, "notifier": nil, "authLogger": nil, "accessLogger": nil, "background": nil, "scheduler": nil,
+}
+
+// optionsWithoutEffect finds the options of a plug-in that do nothing here.
+func (l *loader) optionsWithoutEffect(e jsonfile.Object, is string) {
+	effective, listed := effectiveOptions[is]
+	options, _ := e.Value("options").(engine.Fields)
+	if !listed {
+		return
+	}
+	for _, f := range options {
+		if f.Value == nil || slices.Contains(effective, f.Name) || wired(f.Value) {
+			continue
+		}
+		at := jsonfile.Member(e.At("options"), f.Name)
+		l.unused(e, at, "option "+engine.Quote(f.Name)+", which has no effect", "options that restsrv knows: it is ignored")
+	}
+}
+
+// wired reports whether a value is no more than references to components.
+func wired(v any) bool {
+	switch v := v.(type) {
+	case string:
+		_, ok := reference(v)
+		return ok
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !wired(e) })
+	case engine.Fields:
+		return !slices.ContainsFunc(v, func(f engine.Field) bool { return !wired(f.Value) })
+	}
+	return false
+}
+
+// usage finds what of the file has no effect: modules that are not here, and
+// settings of theirs.
+func (l *loader) usage(top, globals, modules, rest jsonfile.Object) {
+	for i, f := range globals.Fields {
+		ours := slices.Contains(settingNames, f.Name) || f.Name == "plugins" || f.Name == "di-alias"
+		if f.Value == nil || ours || given(globals.Fields[i+1:], f.Name) || jsonfile.Nearest(f.Name, settingNames) != "" {
+			continue
+		}
+		if f.Name == "jobs" {
+			l.unused(globals, globals.At(f.Name), "jobs", "services, which are called: restsrv runs no jobs")
+			continue
+		}
+		l.unused(globals, globals.At(f.Name), "setting "+engine.Quote(f.Name)+", of which restsrv knows nothing", "settings that it has: this one is there for scripts that ask for it, and does nothing else")
+		l.config.Unused[len(l.config.Unused)-1].Setting = f.Name
+	}
+	for i, f := range modules.Fields {
+		if f.Value == nil || f.Name == "rest" || given(modules.Fields[i+1:], f.Name) {
+			continue
+		}
+		does := "its pages and services are not there"
+		if l.hasGateway(modules.At(f.Name)) {
+			does += ", but for its gateways"
+		}
+		l.config.Skipped = append(l.config.Skipped, f.Name)
+		l.unused(modules, modules.At(f.Name), "module "+engine.Quote(f.Name)+", which restsrv does not have", "the module rest: "+does)
+	}
+	for _, name := range []string{"import", "statics"} {
+		if rest.Value(name) != nil {
+			l.unused(rest, rest.At(name), engine.Quote(name)+" of the module rest", "no such section: restsrv has no use for it, and it is ignored")
+		}
+	}
+	if d := top.Value("deployer"); d != nil && d != "built-in" {
+		l.unused(top, top.At("deployer"), "deployer "+jsonfile.Describe(d), `"built-in": no other one is run`)
+	}
+}
+
+func (l *loader) hasGateway(path string) bool {
+	return slices.ContainsFunc(l.config.Gateways, func(g Gateway) bool { return strings.HasPrefix(g.Path, path+".") })
+}
+
+// serviceUsage finds what a service is given and has no use for.
+func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
+	options := e.At("options")
+	l.lackingComponents(e, options, s.Options)
+	known, listed := l.known.Options[s.Builtin]
+	if !listed {
+		return
+	}
+	for _, f := range s.Options {
+		if f.Value == nil || slices.Contains(known, f.Name) {
+			continue
+		}
+		l.unused(e, jsonfile.Member(options, f.Name), "option "+engine.Quote(f.Name)+", which builtin/"+s.Builtin+" does not have", jsonfile.Choice(f.Name, known)+": it is ignored")
+	}
+}
+
+// lackingComponents finds references to components that are known by name alone.
+func (l *loader) lackingComponents(o jsonfile.Object, path string, v any) {
+	switch v := v.(type) {
+	case string:
+		if name, ok := reference(v); ok && slices.Contains(l.known.Lacking, name) {
+			l.unused(o, path, engine.Quote(v)+", a component that restsrv does not have", "a component that it has: whatever calls this one fails")
+		}
+	case []any:
+		for i, e := range v {
+			l.lackingComponents(o, jsonfile.Element(path, i), e)
+		}
+	case engine.Fields:
+		for _, f := range v {
+			l.lackingComponents(o, jsonfile.Member(path, f.Name), f.Value)
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package script
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strings"
+
+	"restsrv/engine/script/platform"
+)
+
+// required finds calls of require with a name that is written out, outside of
+// comments of whole lines.
+var required = regexp.MustCompile("(?m)^(?:[^/*\n]|/[^/*\n])*?\\brequire\\(\\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`$\n]+)`)\\s*\\)")
+
+// MissingModules finds the calls of require in the files of the services that
+// name modules which are not there; also those that wait for a request. A line
+// tells its first one.
+func (m *Manager) MissingModules() []*LoadError {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var missing []*LoadError
+	seen := map[string]bool{}
+	for _, one := range m.services {
+		if one.live == nil {
+			continue
+		}
+		var sources []*source
+		one.live.files.each(func(s *source) { sources = append(sources, s) })
+		for _, s := range sources {
+			if s.program != nil && !seen[s.path] && !strings.Contains(s.file, nodeModules+"/") {
+				seen[s.path] = true
+				missing = append(missing, one.live.files.missing(s)...)
+			}
+		}
+	}
+	return missing
+}
+
+// missing finds those of one file.
+func (f *files) missing(s *source) (all []*LoadError) {
+	for _, at := range required.FindAllSubmatchIndex(s.text, -1) {
+		start, end := at[2], at[3]
+		for i := 4; start < 0; i += 2 {
+			start, end = at[i], at[i+1]
+		}
+		name, why := string(s.text[start:end]), ""
+		_, builtin, err := f.find(name, s)
+		var e *LoadError
+		switch {
+		case errors.As(err, &e):
+			why = e.Message
+		case err == nil && builtin != "":
+			if refusal := platform.Refusal(builtin); refusal != "" {
+				why = notFound + quoted(name) + ": " + refusal
+			}
+		}
+		if why != "" {
+			line := bytes.Count(s.text[:start], []byte("\n")) + 1
+			column := start - (bytes.LastIndexByte(s.text[:start], '\n') + 1) + 1
+			all = append(all, &LoadError{File: s.file, Line: line, Column: column, Message: why})
+		}
+	}
+	return all
+}
