@@ -122,6 +122,7 @@ type Property struct {
 	Selection    *Selection // values offered, with their labels; nil for none
 	FileTypes    []string   // extensions of files offered by forms
 	MaxFileCount int
+	Thumbnails   []ThumbnailKind // what answers show of an image; see ImageStorage.Kinds
 
 	Source Fields // the property as it was written, nil when no file describes it
 

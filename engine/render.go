@@ -132,7 +132,9 @@ func (it *Item) appendJSON(b []byte, only *Projection, up *trail) []byte {
 		switch p.Type {
 		case Reference, Collection:
 			b = it.appendLink(b, p, next, up)
-		case File, Image, FileList:
+		case Image:
+			b = appendImage(b, it.Values[i], p.Thumbnails)
+		case File, FileList:
 			b = appendFiles(b, it.Values[i])
 		default:
 			b = AppendValue(b, it.Values[i])
@@ -229,6 +231,15 @@ func appendFiles(b []byte, v any) []byte {
 // have it: what is stored, and what clients need to fetch the content.
 func FileAnswer(v any) JSONText { return JSONText(appendFiles(nil, v)) }
 
+// FileAnswer is the value of the property as answers have it; it is a file, an
+// image or a list of files.
+func (p *Property) FileAnswer(v any) JSONText {
+	if p.Type == Image {
+		return ImageAnswer(v, p.Thumbnails)
+	}
+	return FileAnswer(v)
+}
+
 // title is what the file is called: its id for want of a name.
 func (f StoredFile) title() string {
 	if f.Name == "" {
@@ -241,17 +252,22 @@ func (f StoredFile) appendJSON(b []byte) []byte {
 	b = AppendString(append(b, `{"id":`...), f.ID)
 	b = AppendString(append(b, `,"name":`...), f.title())
 	b = AppendString(append(b, `,"link":`...), filePath+url.PathEscape(f.ID))
-	b = append(b, `,"options":{`...)
+	b = append(f.appendOptions(append(b, `,"options":{`...)), '}')
+	return append(AppendValue(append(b, `,"size":`...), f.Size), '}')
+}
+
+// appendOptions appends the members of the options of a file.
+func (f StoredFile) appendOptions(b []byte) []byte {
 	if f.Name != "" {
 		b = AppendString(append(b, `"name":`...), f.Name)
-		if f.MimeType != "" {
-			b = append(b, ',')
-		}
+	}
+	if f.Name != "" && f.MimeType != "" {
+		b = append(b, ',')
 	}
 	if f.MimeType != "" {
 		b = AppendString(append(b, `"mimeType":`...), f.MimeType)
 	}
-	return append(AppendValue(append(b, `},"size":`...), f.Size), '}')
+	return b
 }
 
 // AppendRecord appends the item as the acceptor answers it: _id, _class,
@@ -283,7 +299,9 @@ func (it *Item) AppendRecord(b []byte) []byte {
 		switch p.Type {
 		case Reference:
 			b = appendID(b, v)
-		case File, Image, FileList:
+		case Image:
+			b = appendImage(b, v, p.Thumbnails)
+		case File, FileList:
 			b = appendFiles(b, v)
 		default:
 			b = AppendValue(b, v)

@@ -40,6 +40,7 @@ func loadApplication(config string) (*app, error) {
 	repository, wrong := meta.Load(sources, c.Namespace)
 	faults = append(faults, wrong...)
 	if repository != nil {
+		repository.ShowThumbnails(c.Images.Thumbnails)
 		_, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
 		_, wrong = readRules(c, repository, ruleData{})

@@ -26,7 +26,7 @@ var caches = []string{"innerCache", "kvRepo", "memcached", "redis"}
 func (e *edition) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
-		"fileStorage": e.db.files, "imageStorage": e.db.files,
+		"fileStorage": e.db.files, "imageStorage": e.images(),
 		"auth": engine.Auth{Accounts: e.accounts}, "wsAuth": engine.ServiceAuth{Accounts: e.accounts},
 		"aclProvider": rights{e.checker, e.db.policy}, "keyProvider": engine.KeyProvider{},
 		"sequenceProvider": engine.Counters{Sequences: e.store},

@@ -15,6 +15,7 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/deploy"
 	"restsrv/engine/gateway"
+	"restsrv/engine/image"
 	"restsrv/engine/meta"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
@@ -163,10 +164,13 @@ func (e *edition) openRest(context.Context, *edition) error {
 	e.rest = rest.New(rest.Config{
 		Auth: e.proves(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate,
 		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.proves(bearers), TrustedProxies: e.config.TrustedProxies,
-		Files: engine.Files{Storage: e.db.files, Data: e.gate, Meta: e.meta},
+		Files: engine.Files{Storage: e.db.files, Data: e.gate, Meta: e.meta}, Images: e.images(),
 	})
 	return nil
 }
+
+// images is the image storage with the thumbnails of the application.
+func (e *edition) images() *image.Storage { return e.db.images.With(e.config.Images.Thumbnails) }
 
 // mount builds every service. A script that cannot be loaded answers 503, or
 // what was last good of it in the edition before, and with -strict fails; a
@@ -188,7 +192,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
 		}
 		env := &engine.Env{Service: svc.Name, Meta: e.meta, Data: e.gate, Access: e.checker,
-			Tokens: e.accounts, Files: e.db.files, Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Workflows: e.workflows,
+			Tokens: e.accounts, Files: e.images(), Replays: e.db.replays, Cursors: e.db.cursors, Audit: e.db.guards.audit, Log: e.log, Workflows: e.workflows,
 			Settings: engine.Settings(e.config.Values), Presentation: e.shown}
 		if svc.Builtin == "" {
 			scripts = append(scripts, script.Service{Name: svc.Name, File: svc.Script, Env: env, Options: options, Scope: e.scope(components), Limits: scriptLimits(svc.Limits)})

@@ -9,7 +9,8 @@ import (
 )
 
 const filesUsage = `restsrv files finds what the file storage keeps for nobody: contents that no
-object holds, what uploads that broke off left, entries of objects that are gone.
+object holds, with their thumbnails, what uploads that broke off left, entries of
+objects that are gone.
 Nothing is taken for such before it is an hour old. It works beside a running
 server.
 
@@ -60,7 +61,7 @@ func orphanText(o file.Orphan) string {
 	case o.Row != nil:
 		return fmt.Sprintf("entry    %s %q of %s %s, attribute %s", o.Row.ID, o.Row.Name, o.Row.Class, o.Row.Item, o.Row.Attribute)
 	case o.Path != "":
-		return fmt.Sprintf("upload   %s, %d bytes", o.Path, o.Size)
+		return fmt.Sprintf("remains  %s, %d bytes", o.Path, o.Size)
 	}
 	return fmt.Sprintf("content  %s, %d bytes", o.Hash, o.Size)
 }

@@ -57,6 +57,8 @@ var owners = map[string]string{
 	"modernc.org/sqlite":                 "engine/store/sqlite",
 	"github.com/lib/pq":                  "engine/store/postgres",
 	"golang.org/x/crypto":                "engine/account",
+	"golang.org/x/image":                 "engine/image",
+	"golang.org/x/sync":                  "engine/image",
 	"golang.org/x/term":                  "cmd/restsrv",
 	"github.com/schollz/progressbar":     "cmd/restsrv",
 	"go.yaml.in/yaml/v4":                 "engine/jsonfile",

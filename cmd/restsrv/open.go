@@ -21,6 +21,7 @@ import (
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/guess"
+	"restsrv/engine/image"
 	"restsrv/engine/journal"
 	"restsrv/engine/lease"
 	"restsrv/engine/oauth"
@@ -39,6 +40,7 @@ type database struct {
 	accounts *account.Store
 	policy   *acl.Store
 	files    *file.Storage
+	images   *image.Storage // of the contents of files; editions have its thumbnails
 	replays  *replay.Keeper
 	cursors  engine.CursorKey // the server's alone
 	hasher   *account.Hasher
@@ -129,6 +131,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		return nil, errors.Join(err, s.Close())
 	}
 	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
+	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil
 }

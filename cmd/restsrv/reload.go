@@ -126,6 +126,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},
 		{"signIn", c.SignIn != was.SignIn},
 		{"audit", c.Audit != was.Audit},
+		{"imageStorage.memory", c.Images.Memory != was.Images.Memory},
 	} {
 		if setting.changed {
 			names = append(names, setting.name)

@@ -181,7 +181,7 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 		return err
 	}
 	suite, err := e.runtime.LoadTests(script.Service{Name: file, File: file, Env: &engine.Env{
-		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: b.db.files,
+		Service: file, Meta: e.meta, Data: e.store, Access: e.checker, Tokens: e.accounts, Files: e.images(),
 		Replays: b.db.replays, Cursors: b.db.cursors, Audit: b.db.guards.audit, Log: b.log, Presentation: e.shown,
 	}}, testHost{b})
 	r.report.begin(file)

@@ -60,6 +60,7 @@ type Config struct {
 	SignIn          SignIn         // what failed sign-ins lead to
 	Audit           Audit          // where events are kept
 	ChangesKept     time.Duration  // for how long records of the journal are kept; 0, the default, for ever
+	Images          Images         // thumbnails
 
 	Unused  []Unused // what has no effect here, which restsrv check tells
 	Skipped []string // modules that are not here
@@ -159,6 +160,7 @@ func defaults() *Config {
 		SessionLifetime: 12 * time.Hour,
 		SignIn:          defaultSignIn(),
 		Audit:           Audit{Keep: 90 * day},
+		Images:          defaultImages(),
 	}
 }
 

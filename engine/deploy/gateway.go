@@ -85,7 +85,7 @@ func (l *loader) gateway(e jsonfile.Object, name string) {
 	g.TokenPath = l.localPath(o, "tokenPath")
 	g.Endpoint = endpoint(o)
 	g.Routes = l.definition(o)
-	for _, reserved := range []string{"/rest", "/auth", "/oauth2", "/files", "/livez", "/readyz", "/.well-known"} {
+	for _, reserved := range []string{"/rest", "/auth", "/oauth2", "/files", "/images", "/livez", "/readyz", "/.well-known"} {
 		if g.Base == reserved || strings.HasPrefix(g.Base, reserved+"/") {
 			o.Fault(o.At("base"), engine.Quote(g.Base), "a path that is not the server's own")
 		}

@@ -90,6 +90,7 @@ func (l *loader) plugins(globals jsonfile.Object) {
 	}
 	l.accounts(entries, profiles)
 	l.roleMap(entries)
+	l.images(entries)
 }
 
 func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plugin) {

@@ -6,7 +6,8 @@
 // read them engine's (Files).
 //
 // A file of the directory is objects/ab/cdef..., the hash in hex. What is being
-// written is in incoming/, what is being removed in leaving/.
+// written is in incoming/, what is being removed in leaving/. What is made of a
+// content, such as thumbnails, is kept beside it, in derived/ab/cdef.../.
 package file
 
 import (
@@ -220,7 +221,7 @@ func isHash(s string) bool {
 // Open is engine.FileStorage's.
 func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekCloser, error) {
 	if !isHash(f.Hash) {
-		return nil, engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(f.ID))
+		return nil, noContent(f)
 	}
 	content, err := s.open(f.Hash)
 	switch {
@@ -243,6 +244,10 @@ func (s *Storage) open(hash string) (content *os.File, err error) {
 		}
 	}
 	return content, err
+}
+
+func noContent(f engine.StoredFile) error {
+	return engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(f.ID))
 }
 
 // Copy is engine.FileStorage's.

@@ -20,7 +20,7 @@ const Grace = time.Hour
 // Orphan is something that serves nothing, older than Grace.
 type Orphan struct {
 	Hash string           // content that no row names
-	Path string           // what an upload that broke off left, relative to the directory
+	Path string           // what an upload that broke off left, or what was made of content that is gone, relative to the directory
 	Row  *engine.HeldFile // a row whose item does not hold the file
 	Size int64            // bytes on the disk
 
@@ -61,7 +61,10 @@ func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit
 	if err := s.contents(named, visit); err != nil {
 		return err
 	}
-	return s.remains(visit)
+	if err := s.remains(visit); err != nil {
+		return err
+	}
+	return s.leftovers(visit)
 }
 
 // rowsAtOnce is how many rows are read before their items are.
@@ -203,7 +206,8 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	return err
 }
 
-// removeContent moves the content out of the way first: an upload of the same
+// removeContent removes content and what was made of it. It moves the content
+// out of the way first: an upload of the same
 // content that comes meanwhile either made it young, which is seen then, or no
 // longer finds it.
 func (s *Storage) removeContent(hash string) error {
@@ -224,7 +228,10 @@ func (s *Storage) removeContent(hash string) error {
 	if s.young(info) {
 		return errors.Join(os.Rename(aside, s.path(hash)), syncFolder(filepath.Dir(s.path(hash))))
 	}
-	return gone(os.Remove(aside))
+	if err := gone(os.Remove(aside)); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.derivedFrom(hash))
 }
 
 // digest is a hash as a set of many holds it.

@@ -66,6 +66,18 @@ func Load(sources []Source, namespace string) (*Repository, engine.Faults) {
 	return r, placed(faults, sources)
 }
 
+// ShowThumbnails has answers show thumbnails of these kinds beside images. Call
+// it before the classes are used.
+func (r *Repository) ShowThumbnails(kinds []engine.ThumbnailKind) {
+	for _, c := range r.all {
+		for _, p := range c.Properties {
+			if p.Type == engine.Image {
+				p.Thumbnails = kinds
+			}
+		}
+	}
+}
+
 // read parses the sources and chooses one for each class.
 func read(sources []Source, namespace string, faults *engine.Faults) []*draft {
 	types := make(userTypes)

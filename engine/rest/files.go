@@ -3,9 +3,12 @@ package rest
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,25 +24,79 @@ var inert = map[string]bool{
 	"text/plain": true, "application/pdf": true,
 }
 
+// stored is content as it is served.
+type stored struct {
+	engine.StoredFile        // its name and type are those that are told
+	tag               string // of the ETag
+	content           io.ReadSeekCloser
+}
+
 // serveFile answers GET /files/{id} (decisions.md section 2): the content, for
 // whoever may read the item that holds it.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+	s.serveStored(w, r, "files", func(ctx context.Context, path string) (*stored, error) {
+		held, err := s.readable(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		content, err := s.cfg.Files.Storage.Open(ctx, held.StoredFile)
+		return &stored{held.StoredFile, held.Hash, content}, err
+	})
+}
+
+// serveImage answers GET /images/{kind}/{id}: a thumbnail of the file of that
+// id, for whoever may read the file.
+func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
+	s.serveStored(w, r, "images", func(ctx context.Context, path string) (*stored, error) {
+		escaped, file, _ := strings.Cut(path, "/")
+		kind, err := url.PathUnescape(escaped)
+		if err != nil || s.cfg.Images == nil || !slices.ContainsFunc(s.cfg.Images.Kinds(), func(k engine.ThumbnailKind) bool { return k.Name == kind }) {
+			return nil, engine.UnknownThumbnail(escaped)
+		}
+		held, err := s.readable(ctx, file)
+		if err != nil {
+			return nil, err
+		}
+		t, err := s.cfg.Images.Thumbnail(ctx, held.StoredFile, kind)
+		if err != nil {
+			return nil, err
+		}
+		held.Name, held.MimeType = thumbnailName(held.Name, t.MimeType), t.MimeType
+		return &stored{held.StoredFile, t.Tag, t.Content}, nil
+	})
+}
+
+// thumbnailName is the name of a file with the extension of its thumbnail.
+func thumbnailName(name, mimeType string) string {
+	if name == "" {
+		return ""
+	}
+	extension := ".png"
+	if mimeType == "image/jpeg" {
+		extension = ".jpg"
+	}
+	return strings.TrimSuffix(name, path.Ext(name)) + extension
+}
+
+// serveStored answers with stored content, which open finds by what follows the
+// name in the path.
+func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string, open func(ctx context.Context, path string) (*stored, error)) {
 	x := s.exchange(w, r)
-	x.req.Service, x.req.Path = "files", strings.TrimPrefix(r.URL.EscapedPath(), "/files")
+	x.req.Service, x.req.Path = name, strings.TrimPrefix(r.URL.EscapedPath(), "/"+name)
 	x.out.mode = engine.AuthPwd
-	if err := s.sendFile(w, r, x); err != nil {
+	if err := s.sendStored(w, r, x, open); err != nil {
 		x.out.fail(err)
 	}
 }
 
-// sendFile returns an error as long as nothing is written.
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, x *exchange) error {
+// sendStored returns an error as long as nothing is written.
+func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange, open func(ctx context.Context, path string) (*stored, error)) error {
 	req := &x.req
 	account, err := s.anyAccount(r, x)
 	if err != nil {
 		return err
 	}
-	if account, err = x.limited(account, req.Service); err != nil {
+	if account, err = x.limited(account, "files"); err != nil {
 		return err
 	}
 	req.Account = account
@@ -56,20 +113,15 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, x *exchange) e
 	if err != nil {
 		return err
 	}
-	ctx := engine.WithRequest(r.Context(), account, &x.caller)
-	held, err := s.readable(ctx, strings.TrimPrefix(req.Path, "/"))
+	found, err := open(engine.WithRequest(r.Context(), account, &x.caller), strings.TrimPrefix(req.Path, "/"))
 	if err != nil {
 		return err
 	}
-	content, err := s.cfg.Files.Storage.Open(ctx, held.StoredFile)
-	if err != nil {
-		return err
-	}
-	defer content.Close()
+	defer found.content.Close()
 	download := query.Get("dwnld") != "" && query.Get("dwnld") != "0"
-	fileHeaders(w.Header(), held.StoredFile, download)
+	fileHeaders(w.Header(), found, download)
 	// It knows ranges, If-Range and the other conditions of RFC 9110.
-	http.ServeContent(w, r, "", time.Time{}, content)
+	http.ServeContent(w, r, "", time.Time{}, found.content)
 	return nil
 }
 
@@ -87,7 +139,7 @@ func (s *Server) readable(ctx context.Context, escaped string) (held engine.Held
 	return s.cfg.Files.Readable(ctx, id)
 }
 
-func fileHeaders(h http.Header, f engine.StoredFile, download bool) {
+func fileHeaders(h http.Header, f *stored, download bool) {
 	kind, disposition := f.MimeType, "inline"
 	if !inert[kind] {
 		kind, download = "application/octet-stream", true
@@ -103,7 +155,7 @@ func fileHeaders(h http.Header, f engine.StoredFile, download bool) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Etag", `"`+f.Hash+`"`)
+	h.Set("Etag", `"`+f.tag+`"`)
 }
 
 // fileName is the parameter of Content-Disposition (RFC 6266): plain when it

@@ -51,6 +51,8 @@ type Config struct {
 	Ready func() []string
 	// Files are what GET /files/{id} answers.
 	Files engine.Files
+	// Images makes what GET /images/{kind}/{id} answers; nil for nothing.
+	Images engine.ImageStorage
 	// MinBodyRate is what a request's body must arrive with, in bytes a
 	// second; 0 means 1 KiB.
 	MinBodyRate int
@@ -95,6 +97,7 @@ func New(cfg Config) *Server {
 	s.outer = mux.NewRouter().SkipClean(true).UseEncodedPath()
 	s.outer.PathPrefix("/rest/").HandlerFunc(s.serveService)
 	s.outer.PathPrefix("/files/").HandlerFunc(s.serveFile)
+	s.outer.PathPrefix("/images/").HandlerFunc(s.serveImage)
 	s.outer.HandleFunc("/livez", s.live).Methods(http.MethodGet, http.MethodHead)
 	s.outer.HandleFunc("/readyz", s.ready).Methods(http.MethodGet, http.MethodHead)
 	s.mountHandlers()

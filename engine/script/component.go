@@ -16,6 +16,8 @@ func (h *host) option(name string, value any) goja.Value {
 		return h.repository(value)
 	case engine.MetaRepository:
 		return h.metaRepository(value)
+	case engine.ImageStorage: // is a FileStorage, too
+		return h.imageStorage(value)
 	case engine.FileStorage:
 		return h.fileStorage(value)
 	case engine.Auth:

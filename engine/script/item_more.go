@@ -13,10 +13,16 @@ import (
 // getContents().
 func (it *jsItem) files() goja.Value {
 	o := it.h.js.NewObject()
-	s := &jsStorage{h: it.h, storage: it.h.v.gen.storage}
+	plain := &jsStorage{h: it.h, storage: it.h.v.gen.storage}
+	images := *plain
+	images.images, _ = plain.storage.(engine.ImageStorage)
 	for i, p := range it.item.Class.Properties {
 		if !p.Type.IsFile() || it.item.Class.Lacks(p) {
 			continue
+		}
+		s := plain
+		if p.Type == engine.Image {
+			s = &images
 		}
 		held := engine.FilesIn(it.item.Values[i])
 		all := make([]any, len(held))

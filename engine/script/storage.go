@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -84,26 +85,41 @@ func (c *call) claimOne(u *engine.Upload, storage engine.FileStorage) {
 
 // fileStorage makes the object fileStorage of a storage.
 func (h *host) fileStorage(storage engine.FileStorage) goja.Value {
+	return h.storage(&jsStorage{h: h, name: "fileStorage", storage: storage})
+}
+
+// imageStorage makes the object imageStorage: a storage whose files have
+// thumbnails.
+func (h *host) imageStorage(storage engine.ImageStorage) goja.Value {
+	return h.storage(&jsStorage{h: h, name: "imageStorage", storage: storage, images: storage})
+}
+
+func (h *host) storage(s *jsStorage) goja.Value {
 	o := h.js.NewObject()
-	s := &jsStorage{h: h, storage: storage}
-	h.method(o, "accept", h.async("fileStorage.accept", s.accept))
-	h.method(o, "fetch", h.async("fileStorage.fetch", s.fetch))
-	h.method(o, "remove", h.async("fileStorage.remove", s.remove))
+	h.method(o, "accept", h.async(s.name+".accept", s.accept))
+	h.method(o, "fetch", h.async(s.name+".fetch", s.fetch))
+	h.method(o, "remove", h.async(s.name+".remove", s.remove))
 	return o
 }
 
 // jsStorage is a file storage as scripts call it.
 type jsStorage struct {
 	h       *host
+	name    string
 	storage engine.FileStorage
+	images  engine.ImageStorage // the same; nil for one of files
 }
 
 // accept(content, folder, {name, mimeType}) stores content: bytes, {buffer,
-// name, mimeType}, {name, mime, body: base64} or base64 text. Folders are the
-// storage's own business. The file is held by the item that the call then writes
+// name, mimeType}, {name, mime, body: base64} or base64 text; one of images
+// nothing that is said to be something else. Folders are the storage's own
+// business. The file is held by the item that the call then writes
 // it to; else it is removed some time later.
 func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
 	u, err := s.h.upload(call.Argument(0))
+	if err == nil && s.images != nil {
+		err = imageType(call.Argument(2), call.Argument(0))
+	}
 	if err != nil {
 		return operation{}, err
 	}
@@ -119,6 +135,27 @@ func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
 		c.claims.add(f)
 		return func() goja.Value { return s.file(f) }, nil
 	}}, nil
+}
+
+// imageType refuses what the first of the arguments that says so calls no image.
+func imageType(arguments ...goja.Value) error {
+	for _, v := range arguments {
+		o, ok := v.(*goja.Object)
+		if !ok {
+			continue
+		}
+		for _, name := range []string{"mimetype", "mimeType"} {
+			t := o.Get(name)
+			if t == nil || !goja.IsString(t) || t.String() == "" {
+				continue
+			}
+			if !strings.HasPrefix(t.String(), "image/") {
+				return engine.Errorf(engine.Invalid, "file", "imageStorage takes images, found %s", engine.Quote(t.String()))
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // upload reads content that a script passes.
@@ -209,19 +246,50 @@ func (s *jsStorage) fetch(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// file is a stored file: its description, and getContents().
+// file is a stored file: its description, and getContents(). One of images has
+// thumbnails, which have the same.
 func (s *jsStorage) file(f engine.StoredFile) goja.Value {
-	o := s.h.fromValue(engine.FileAnswer(f.JSON())).(*goja.Object)
-	text := s.h.js.ToValue(f.ID)
+	open := func(ctx context.Context) (io.ReadCloser, string, error) {
+		if limit := int64(s.h.v.gen.limits.Text); f.Size > limit {
+			return nil, "", engine.Errorf(engine.Invalid, "too-large", "file %s has %d bytes: a script reads at most %d", engine.Quote(f.ID), f.Size, limit)
+		}
+		content, err := s.storage.Open(ctx, f)
+		return content, f.MimeType, err
+	}
+	if s.images == nil {
+		return s.withContents(s.h.fromValue(engine.FileAnswer(f.JSON())), f, open)
+	}
+	o := s.h.fromValue(engine.ImageAnswer(f.JSON(), s.images.Kinds())).(*goja.Object)
+	s.withContents(o.Get("file"), f, open)
+	thumbnails := o.Get("thumbnails").(*goja.Object)
+	for _, kind := range s.images.Kinds() {
+		s.withContents(thumbnails.Get(kind.Name), f, func(ctx context.Context) (io.ReadCloser, string, error) {
+			t, err := s.images.Thumbnail(ctx, f, kind.Name)
+			if err != nil {
+				return nil, "", err
+			}
+			return t.Content, t.MimeType, nil
+		})
+	}
+	return s.withContents(o, f, open)
+}
+
+// opener gives content and its type; who asks closes it.
+type opener func(context.Context) (io.ReadCloser, string, error)
+
+// withContents adds the methods of a file to its description.
+func (s *jsStorage) withContents(described goja.Value, f engine.StoredFile, open opener) goja.Value {
+	o := described.(*goja.Object)
+	text := o.Get("id")
 	s.h.method(o, "toString", func(goja.FunctionCall) goja.Value { return text })
 	s.h.method(o, "getContents", s.h.async("file.getContents", func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-			content, err := s.content(ctx, f)
+			content, mimeType, err := s.content(ctx, open)
 			return func() goja.Value {
 				answer := s.h.js.NewObject()
 				s.h.put(answer, "name", s.h.js.ToValue(f.Name))
-				s.h.put(answer, "mimeType", s.h.js.ToValue(f.MimeType))
-				s.h.put(answer, "options", s.h.fromDecoded(engine.Fields{{Name: "name", Value: f.Name}, {Name: "mimeType", Value: f.MimeType}}))
+				s.h.put(answer, "mimeType", s.h.js.ToValue(mimeType))
+				s.h.put(answer, "options", s.h.fromDecoded(engine.Fields{{Name: "name", Value: f.Name}, {Name: "mimeType", Value: mimeType}}))
 				s.h.put(answer, "buffer", s.h.newBytes(content))
 				s.h.streamOf(answer, content)
 				return answer
@@ -232,18 +300,15 @@ func (s *jsStorage) file(f engine.StoredFile) goja.Value {
 }
 
 // content reads a file as far as a script may have it at once.
-func (s *jsStorage) content(ctx context.Context, f engine.StoredFile) ([]byte, error) {
-	if limit := int64(s.h.v.gen.limits.Text); f.Size > limit {
-		return nil, engine.Errorf(engine.Invalid, "too-large", "file %s has %d bytes: a script reads at most %d", engine.Quote(f.ID), f.Size, limit)
-	}
-	r, err := s.storage.Open(ctx, f)
+func (s *jsStorage) content(ctx context.Context, open opener) ([]byte, string, error) {
+	r, mimeType, err := open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer r.Close()
-	content, err := io.ReadAll(io.LimitReader(r, f.Size))
+	content, err := io.ReadAll(io.LimitReader(r, int64(s.h.v.gen.limits.Text)))
 	if err != nil {
-		return nil, engine.Wrap(err, "the file cannot be read")
+		return nil, "", engine.Wrap(err, "the file cannot be read")
 	}
-	return content, nil
+	return content, mimeType, nil
 }

@@ -19,7 +19,7 @@ func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
 	case p.Type == engine.Collection:
 		return it.members(p)
 	case p.Type.IsFile() && v != nil:
-		return it.h.fromValue(engine.FileAnswer(v))
+		return it.h.fromValue(p.FileAnswer(v))
 	}
 	return it.h.fromValue(v)
 }
@@ -178,7 +178,7 @@ func (h *host) answered(it *engine.Item, p *engine.Property, here *path) goja.Va
 	case p.Type == engine.Collection:
 		return goja.Null()
 	case p.Type.IsFile() && v != nil:
-		return h.fromValue(engine.FileAnswer(v))
+		return h.fromValue(p.FileAnswer(v))
 	}
 	if d, ok := v.(engine.Decimal); ok && !exactNumber(d) {
 		return h.rawNumber(string(d))

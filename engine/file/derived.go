@@ -1,0 +1,89 @@
+package file
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// derived is the folder of what is made of contents: derived/ab/cdef.../name
+// is made of objects/ab/cdef.... It can be made again, and goes with the content.
+const derived = "derived"
+
+func (s *Storage) derivedFrom(hash string) string {
+	return filepath.Join(s.cfg.Dir, derived, hash[:2], hash[2:])
+}
+
+// OpenDerived returns what Derive has kept of the content of a file under a
+// name, nil for nothing.
+func (s *Storage) OpenDerived(f engine.StoredFile, name string) (io.ReadSeekCloser, error) {
+	if !isHash(f.Hash) {
+		return nil, nil
+	}
+	content, err := os.Open(filepath.Join(s.derivedFrom(f.Hash), name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, engine.Wrap(err, "what is made of a file could not be read")
+	}
+	return content, nil
+}
+
+// Derive keeps what is made of the content of a file under a name. It is there
+// as a whole or not at all, also after a crash; the last one of several counts.
+func (s *Storage) Derive(f engine.StoredFile, name string, content []byte) error {
+	if !isHash(f.Hash) {
+		return noContent(f)
+	}
+	aside := filepath.Join(s.cfg.Dir, incoming, newID())
+	dir := s.derivedFrom(f.Hash)
+	err := os.MkdirAll(filepath.Dir(aside), 0o700)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = writeDurably(aside, content)
+	}
+	if err == nil {
+		err = os.Rename(aside, filepath.Join(dir, name))
+	}
+	if err != nil {
+		_ = os.Remove(aside) // else Orphans finds it
+		return failure(err)
+	}
+	return nil
+}
+
+func writeDurably(path string, content []byte) error {
+	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(content)
+	if err == nil {
+		err = out.Sync()
+	}
+	return errors.Join(err, out.Close())
+}
+
+// leftovers visits what was made of contents that are gone: the content went
+// while it was made, or the process ended before both were removed.
+func (s *Storage) leftovers(visit func(Orphan) error) error {
+	return walk(filepath.Join(s.cfg.Dir, derived), func(path string, info fs.FileInfo) error {
+		dir := filepath.Dir(path)
+		hash := filepath.Base(filepath.Dir(dir)) + filepath.Base(dir)
+		if !isHash(hash) || s.young(info) {
+			return nil
+		}
+		if _, err := os.Stat(s.path(hash)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return visit(Orphan{Path: strings.TrimPrefix(path, s.cfg.Dir+string(filepath.Separator)), Size: info.Size()})
+	})
+}

@@ -1,0 +1,144 @@
+package image
+
+import (
+	"bufio"
+	"encoding/binary"
+	"image/color"
+	"io"
+)
+
+// jpegHead is what the segments before the pixels of a JPEG say.
+type jpegHead struct {
+	orientation int     // of EXIF, 1 to 8; 0 for none
+	samples     float64 // per pixel
+	progressive bool    // all coefficients are held until the end
+}
+
+// jpegCost counts samples, four bytes for each coefficient, and the second
+// picture that is made of colours other than YCbCr.
+func jpegCost(p *picture) float64 {
+	cost := p.jpeg.samples
+	if cost == 0 {
+		cost = 4 // nothing says how many: the most there can be
+	}
+	if p.jpeg.progressive {
+		cost += 4 * cost
+	}
+	if p.model != color.YCbCrModel && p.model != color.GrayModel {
+		cost += 4
+	}
+	return cost
+}
+
+// Markers of JPEG (ITU-T T.81, B.1).
+const (
+	markSOF0  = 0xc0 // baseline; to 0xcf, without the three below, other ways
+	markSOF2  = 0xc2 // progressive
+	markDHT   = 0xc4
+	markJPG   = 0xc8
+	markDAC   = 0xcc
+	markSOF15 = 0xcf
+	markSOS   = 0xda
+	markAPP1  = 0xe1
+)
+
+// readJPEGHead reads the segments up to the one that says how large the picture
+// is. What is wrong ends it: the decoder will say so.
+func readJPEGHead(r *bufio.Reader) (h jpegHead) {
+	if _, err := r.Discard(2); err != nil {
+		return h
+	}
+	for {
+		mark, err := nextMark(r)
+		if err != nil || mark == markSOS {
+			return h
+		}
+		var length [2]byte
+		if _, err := io.ReadFull(r, length[:]); err != nil {
+			return h
+		}
+		n := int(binary.BigEndian.Uint16(length[:])) - 2
+		frame := mark >= markSOF0 && mark <= markSOF15 && mark != markDHT && mark != markJPG && mark != markDAC
+		switch {
+		case n < 0:
+			return h
+		case frame, mark == markAPP1 && h.orientation == 0:
+			segment := make([]byte, n)
+			if _, err := io.ReadFull(r, segment); err != nil {
+				return h
+			}
+			if frame {
+				h.progressive, h.samples = mark == markSOF2, samplesOf(segment)
+				continue // EXIF may come behind
+			}
+			h.orientation = orientationOf(segment)
+		default:
+			if _, err := r.Discard(n); err != nil {
+				return h
+			}
+		}
+	}
+}
+
+// nextMark is the next marker; any number of 0xff may come before it.
+func nextMark(r *bufio.Reader) (byte, error) {
+	b, err := r.ReadByte()
+	for err == nil && b != 0xff {
+		b, err = r.ReadByte()
+	}
+	for err == nil && b == 0xff {
+		b, err = r.ReadByte()
+	}
+	return b, err
+}
+
+// samplesOf counts the samples per pixel that a frame has: three without
+// subsampling, one and a half as most cameras do it.
+func samplesOf(frame []byte) float64 {
+	const first, each = 6, 3 // bytes before the components, and of one
+	var widest, highest, all float64
+	for at := first; at+each <= len(frame) && at < first+4*each; at += each {
+		w, h := float64(frame[at+1]>>4), float64(frame[at+1]&15)
+		widest, highest, all = max(widest, w), max(highest, h), all+w*h
+	}
+	if len(frame) == first+each || widest*highest == 0 {
+		return 1
+	}
+	return all / (widest * highest)
+}
+
+// orientationOf finds the orientation in a segment of EXIF; 0 for none.
+func orientationOf(segment []byte) int {
+	const (
+		head        = "Exif\x00\x00"
+		orientation = 0x0112
+		short       = 3
+		entry       = 12 // bytes
+	)
+	if len(segment) < len(head)+8 || string(segment[:len(head)]) != head {
+		return 0
+	}
+	tiff := segment[len(head):]
+	var order binary.ByteOrder = binary.LittleEndian
+	if string(tiff[:2]) == "MM" {
+		order = binary.BigEndian
+	}
+	at := int64(order.Uint32(tiff[4:]))
+	if at+2 > int64(len(tiff)) {
+		return 0
+	}
+	entries := tiff[at+2:]
+	for range order.Uint16(tiff[at:]) {
+		if len(entries) < entry {
+			return 0
+		}
+		if order.Uint16(entries) == orientation && order.Uint16(entries[2:]) == short {
+			if v := int(order.Uint16(entries[8:])); v >= 1 && v <= 8 {
+				return v
+			}
+			return 0
+		}
+		entries = entries[entry:]
+	}
+	return 0
+}

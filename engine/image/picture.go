@@ -1,0 +1,186 @@
+package image
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/webp"
+
+	"restsrv/engine"
+)
+
+// format is a kind of picture that can be read.
+type format struct {
+	magic  string // how it begins; ? is any byte
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+	cost   func(p *picture) float64 // bytes per pixel while it is unpacked
+}
+
+// formats are all of them.
+func formats() []format {
+	return []format{
+		{"\xff\xd8\xff", jpeg.DecodeConfig, jpeg.Decode, jpegCost},
+		{"\x89PNG\r\n\x1a\n", png.DecodeConfig, png.Decode, pngCost},
+		{"GIF8?a", gif.DecodeConfig, gif.Decode, func(*picture) float64 { return 2 }},
+		{"RIFF????WEBPVP8", webp.DecodeConfig, webp.Decode, func(*picture) float64 { return 8 }},
+	}
+}
+
+// headerBytes are what is read of a content to learn what it is: behind this
+// many no size is looked for.
+const headerBytes = 4 << 20
+
+// picture is what a content says of itself.
+type picture struct {
+	format        format
+	width, height int
+	model         color.Model
+	head          []byte // how it begins
+	jpeg          jpegHead
+}
+
+// look reads how a content begins. What is no picture is unusable.
+func look(content io.ReadSeeker) (*picture, error) {
+	head := make([]byte, 64)
+	n, err := io.ReadFull(content, head)
+	if err != nil && err != io.ErrUnexpectedEOF && err != io.EOF {
+		return nil, err
+	}
+	head = head[:n]
+	for _, f := range formats() {
+		if !begins(head, f.magic) {
+			continue
+		}
+		p := &picture{format: f, head: head}
+		if _, err := content.Seek(0, io.SeekStart); err != nil {
+			return nil, err
+		}
+		c, err := safely(func() (image.Config, error) { return f.config(io.LimitReader(content, headerBytes)) })
+		if err != nil || c.Width <= 0 || c.Height <= 0 {
+			return nil, fault("a picture that cannot be read")
+		}
+		p.width, p.height, p.model = c.Width, c.Height, c.ColorModel
+		if f.magic[0] == 0xff {
+			if _, err := content.Seek(0, io.SeekStart); err != nil {
+				return nil, err
+			}
+			p.jpeg = readJPEGHead(bufio.NewReader(io.LimitReader(content, headerBytes)))
+		}
+		return p, nil
+	}
+	return nil, fault("no JPEG, PNG, GIF or WebP")
+}
+
+func begins(head []byte, magic string) bool {
+	if len(head) < len(magic) {
+		return false
+	}
+	for i := range len(magic) {
+		if magic[i] != '?' && magic[i] != head[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// memory estimates how many bytes the picture takes while a thumbnail is made of
+// it: unpacked, and halved.
+func (p *picture) memory() int64 {
+	const block = 32 // what decoders round sizes up to
+	w, h := float64(p.width+block-1), float64(p.height+block-1)
+	return int64(w*h*(p.format.cost(p)+1.4)) + 1<<20
+}
+
+// pngCost counts the passes of an interlaced picture, too.
+func pngCost(p *picture) float64 {
+	const interlaceAt = 28 // in the chunk IHDR, which comes first
+	cost := bytesOf(p.model)
+	if len(p.head) > interlaceAt && p.head[interlaceAt] != 0 {
+		cost *= 2
+	}
+	return cost
+}
+
+func bytesOf(m color.Model) float64 {
+	switch m {
+	case color.GrayModel:
+		return 1
+	case color.Gray16Model:
+		return 2
+	case color.RGBA64Model, color.NRGBA64Model:
+		return 8
+	}
+	if _, ok := m.(color.Palette); ok {
+		return 1
+	}
+	return 4
+}
+
+// thumbnail makes the bytes of a thumbnail of the picture in content.
+func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine.ThumbnailKind) ([]byte, error) {
+	if _, err := content.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	full, err := safely(func() (image.Image, error) {
+		return p.format.decode(bufio.NewReaderSize(ended{ctx, content}, 64<<10))
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err != nil || full.Bounds().Empty() {
+		return nil, fault("a picture that cannot be read")
+	}
+	small, err := scale(ctx, full, k, p.jpeg.orientation)
+	if err != nil {
+		return nil, err
+	}
+	return encode(small, k.Format)
+}
+
+// ended ends reading with its context.
+type ended struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (e ended) Read(b []byte) (int, error) {
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return e.r.Read(b)
+}
+
+// safely takes a panic of a decoder for a picture that it cannot read.
+func safely[T any](decode func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the decoder panicked: %v", p)
+		}
+	}()
+	return decode()
+}
+
+// quality is that of JPEG thumbnails.
+const quality = 85
+
+func encode(small *image.RGBA, format string) ([]byte, error) {
+	var b bytes.Buffer
+	if format == "" && small.Opaque() {
+		format = "jpeg"
+	}
+	if format != "jpeg" {
+		err := png.Encode(&b, small)
+		return b.Bytes(), err
+	}
+	err := jpeg.Encode(&b, onWhite(small), &jpeg.Options{Quality: quality})
+	return b.Bytes(), err
+}
