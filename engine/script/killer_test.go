@@ -192,7 +192,8 @@ func kill(t *testing.T, name string) verdict {
 	if strings.HasPrefix(name, "nested") {
 		v.Budget = 2 * time.Second // they take long to make what is nested
 	}
-	a := startApp(t, Config{MaxCPU: v.Budget, Limits: Limits{CPU: v.Budget, Load: v.Budget}})
+	const load = 2 * time.Second // of what is no killer yet; others run beside it
+	a := startApp(t, Config{MaxCPU: load, Limits: Limits{CPU: v.Budget, Load: load}})
 	other := a.load("module.exports = {'GET /': async () => ({hello: 'world'})}")
 	g := a.load("module.exports = {'GET /': async () => " + killers[name] + ", 'PUT /': () => 1}")
 	stop, asked := make(chan struct{}), make(chan []time.Duration)
