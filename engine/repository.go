@@ -113,6 +113,9 @@ type Record struct {
 	// before it, in their transaction; it may be called again when that is
 	// retried. The record is the server's own: nobody's permission counts.
 	Make func(saved []*Item) (Values, error)
+	// Saved, of a record nested in another, learns of the item that it became, in
+	// the transaction; it is called again when that is retried.
+	Saved func(*Item)
 }
 
 // WriteOptions refine a write.

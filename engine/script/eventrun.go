@@ -70,14 +70,14 @@ func (h *host) eventType(name string) (string, error) {
 	class, what := name[:at], name[at+1:]
 	collection := ""
 	switch {
-	case slices.Contains(itemEvents, what):
+	case slices.Contains(classEvents, what):
 	case what == putIn || what == ejected:
 		if at = strings.LastIndexByte(class, '.'); at < 0 {
 			return "", refuse("it names no collection")
 		}
 		class, collection = class[:at], class[at+1:]
 	default:
-		return "", refuse("there is no such event: these are " + strings.Join(itemEvents, ", ") + ", and put and eject of a collection")
+		return "", refuse("there is no such event: these are " + strings.Join(classEvents, ", ") + ", and put and eject of a collection")
 	}
 	c, err := h.findClass(class)
 	if err != nil {
@@ -113,6 +113,8 @@ type eventRun struct {
 	collection string
 	details    []*engine.Item
 
+	query *engine.Query // that is about to be read; nil for a write
+
 	// Below: only inside a turn, until it has ended.
 	data      *goja.Object
 	given     map[string]goja.Value // what data had
@@ -130,6 +132,10 @@ func (r *eventRun) argument(c *call) goja.Value {
 		h.put(o, "id", h.js.ToValue(r.id))
 	}
 	h.put(o, "user", h.user(c.req.Account))
+	if r.query != nil {
+		h.put(o, "options", h.fromDecoded(queryOptions(r.query)))
+		return o
+	}
 	item := goja.Null()
 	if r.item != nil {
 		item = h.item(r.item)
@@ -160,6 +166,28 @@ func (r *eventRun) argument(c *call) goja.Value {
 		})
 	}
 	return o
+}
+
+// queryOptions are the options of getList that a query says again; its filter is
+// none of them.
+func queryOptions(q *engine.Query) engine.Fields {
+	sort := engine.Fields{}
+	for _, s := range q.Sort {
+		var path []string
+		for _, p := range s.Path() {
+			path = append(path, p.Name)
+		}
+		direction := int64(1)
+		if s.Descending {
+			direction = -1
+		}
+		sort = append(sort, engine.Field{Name: strings.Join(path, "."), Value: direction})
+	}
+	options := engine.Fields{{Name: "sort", Value: sort}, {Name: "offset", Value: int64(q.Offset)}, {Name: "skipSubClasses", Value: q.Exact}}
+	if q.Count >= 0 {
+		options = append(options, engine.Field{Name: "count", Value: int64(q.Count)})
+	}
+	return options
 }
 
 // given is a value that is written, as a script would give it; false for one that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -12,8 +13,9 @@ import (
 
 // Events is a Repository that tells the handlers of scripts (dataRepo.on) of
 // what is written through it, item by item. A handler before a write may change
-// what is written, or refuse it; one after it may add to it. UpdateAll and
-// DeleteAll tell nobody, nor do objects that are written nested in others.
+// what is written, or refuse it; one after it may add to it. Objects that are
+// written nested in others are told of as saves. Handlers may hear of lists, too,
+// before they are read. UpdateAll and DeleteAll tell nobody.
 //
 // A handler acts for the account of the write, and with the permissions of the
 // repository that it was registered on; what it writes itself is told, too, to a
@@ -30,8 +32,11 @@ type Events struct {
 
 var _ engine.Transactor = (*Events)(nil)
 
-// listeners are handlers by the type of the event.
-type listeners map[string][]listener
+// listeners are handlers.
+type listeners struct {
+	byType map[string][]listener // of the event
+	reads  bool                  // some hear of lists
+}
 
 // listener is a handler of one event.
 type listener struct {
@@ -89,7 +94,7 @@ func (e *Events) hear(service string, g *Generation) {
 		return
 	}
 	e.services[service] = g
-	t := listeners{}
+	t := listeners{byType: map[string][]listener{}}
 	for _, name := range e.order {
 		g := e.services[name]
 		if g == nil {
@@ -97,18 +102,19 @@ func (e *Events) hear(service string, g *Generation) {
 		}
 		for i, ev := range g.events {
 			for _, typ := range ev.types {
-				t[typ] = append(t[typ], listener{gen: g, index: i})
+				t.byType[typ] = append(t.byType[typ], listener{gen: g, index: i})
+				t.reads = t.reads || strings.HasSuffix(typ, "."+preFetch) || strings.HasSuffix(typ, "."+preIterate)
 			}
 		}
 	}
-	if len(t) == 0 {
+	if len(t.byType) == 0 {
 		e.table.Store(nil)
 		return
 	}
 	e.table.Store(&t)
 }
 
-// The events of an item.
+// The events of a class.
 const (
 	preCreate = "pre-create"
 	created   = "create"
@@ -126,7 +132,7 @@ const (
 	ejected = "eject"
 )
 
-var itemEvents = []string{preCreate, created, preEdit, edited, preSave, saved, preDelete, deleted}
+var classEvents = []string{preCreate, created, preEdit, edited, preSave, saved, preDelete, deleted, preFetch, preIterate}
 
 // heard is who may hear of a write; nil for nobody.
 func (e *Events) heard(ctx context.Context) *listeners {
@@ -142,7 +148,7 @@ func (e *Events) heard(ctx context.Context) *listeners {
 func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	for ; c != nil; c = c.Ancestor {
 		typ := c.FullName + "." + what
-		for _, l := range (*t)[typ] {
+		for _, l := range t.byType[typ] {
 			l.typ = typ
 			all = append(all, l)
 		}
@@ -166,11 +172,15 @@ func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o
 	if err := w.before(preCreate); err != nil {
 		return nil, err
 	}
+	if err := w.nested(); err != nil {
+		return nil, err
+	}
 	given := slices.Clone(w.values)
 	it, err := e.Repository.Create(ctx, c, w.values, o)
 	if err != nil {
 		return nil, err
 	}
+	w.saved()
 	it = w.after(created, it)
 	w.linked(it, given)
 	return it, nil
@@ -190,11 +200,15 @@ func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engin
 			return nil, err
 		}
 	}
+	if err := w.nested(); err != nil {
+		return nil, err
+	}
 	given := slices.Clone(w.values)
 	it, err := e.Repository.Update(ctx, c, id, w.values, o)
 	if err != nil {
 		return nil, err
 	}
+	w.saved()
 	if !links {
 		it = w.after(edited, it)
 	}
@@ -254,7 +268,11 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 		}
 		w := e.writing(ctx, t, r.Class, r.ID)
 		w.values = r.Values
-		if err := w.before(preSave); err != nil {
+		err := w.before(preSave)
+		if err == nil {
+			err = w.nested()
+		}
+		if err != nil {
 			return nil, engine.AtRecord(err, i)
 		}
 		r.Values, writes[i], given[i] = w.values, w, slices.Clone(w.values)
@@ -266,6 +284,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 	items = slices.Clone(items)
 	for i, it := range items {
 		if i < len(writes) && writes[i] != nil {
+			writes[i].saved()
 			items[i] = writes[i].after(saved, it)
 			writes[i].linked(items[i], given[i])
 		}

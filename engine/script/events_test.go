@@ -76,7 +76,7 @@ func TestEventsInOrder(t *testing.T) {
 func TestEventsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`dataRepo.on('note.created', () => 0)`:        "there is no such event",
-		`dataRepo.on('note@demo.pre-fetch', () => 0)`: "there is no such event",
+		`dataRepo.on('note@demo.fetch', () => 0)`:     "there is no such event",
 		`dataRepo.on('nothing@demo.create', () => 0)`: "does not exist",
 		`dataRepo.on('note@demo.title.put', () => 0)`: "has no collection",
 		`dataRepo.on('create', () => 0)`:              "the type of an event is",

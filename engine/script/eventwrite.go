@@ -26,6 +26,8 @@ type writing struct {
 	id     string
 	values engine.Values                      // that are given; nil for a deletion
 	was    map[engine.Repository]*engine.Item // what is deleted, as each repository shows it
+	inner  map[*engine.Record]*innerWrite     // of the records nested in values
+	order  []*innerWrite                      // the same, as they stand there
 }
 
 // writing takes the guard off the context: what a handler may do, its repository
@@ -185,25 +187,9 @@ func (w *writing) linked(it *engine.Item, given engine.Values) {
 			continue
 		}
 		p := w.class.Properties[i]
-		w.tellLinks(p, p.Name+"."+putIn, it, idsOf(links.Add))
+		w.tellLinks(p, p.Name+"."+putIn, it, w.idsOf(links.Add))
 		w.tellLinks(p, p.Name+"."+ejected, it, links.Remove)
 	}
-}
-
-// idsOf are the ids among members; objects that are saved with the master have
-// none yet.
-func idsOf(members []any) (ids []string) {
-	for _, m := range members {
-		switch m := m.(type) {
-		case string:
-			ids = append(ids, m)
-		case *engine.Record:
-			if m.ID != "" {
-				ids = append(ids, m.ID)
-			}
-		}
-	}
-	return ids
 }
 
 func (w *writing) tellLinks(p *engine.Property, what string, it *engine.Item, ids []string) {

@@ -238,6 +238,7 @@ type iterator struct {
 	mu    sync.Mutex // over turns: next may be called again before it is done
 	page  []*engine.Item
 	left  int // items still to give; negative for all
+	begun bool
 	ended bool
 }
 
@@ -302,10 +303,15 @@ func (it *iterator) fetch(ctx context.Context) error {
 	if it.left >= 0 {
 		page.Count = min(iteratorPage, it.left)
 	}
-	items, err := it.r.list(ctx, &page)
+	event := preIterate
+	if it.begun {
+		event = ""
+	}
+	items, err := it.r.list(context.WithValue(ctx, pageKey{}, event), &page)
 	if err != nil {
 		return err
 	}
+	it.begun = true
 	it.page, it.ended = items, len(items) < iteratorPage
 	if it.left >= 0 {
 		it.left -= len(items)

@@ -192,6 +192,9 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 		return nil, err
 	}
 	it, err := sv.put(e, v, before)
+	if err == nil && e.nest != nil && e.nest.saved != nil {
+		e.nest.saved(it)
+	}
 	return it, e.silenced(err)
 }
 

@@ -116,7 +116,8 @@ type entry struct {
 
 // nest is where a record is nested.
 type nest struct {
-	path string // to the attribute
+	path  string             // to the attribute
+	saved func(*engine.Item) // learns of what it became; nil for nobody
 }
 
 // path is where in the record of the call the entry is, "" for that itself.
@@ -178,7 +179,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	}
 	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.needy && !p.caches() && !p.duties.journaled}
 	if inner {
-		e.nest = &nest{}
+		e.nest = &nest{saved: r.Saved}
 	}
 	if err := sv.unfold(&e); err != nil {
 		return entry{}, err

@@ -1,0 +1,153 @@
+package script
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// innerWrite is the write of a record that is nested in what is written.
+type innerWrite struct {
+	*writing
+	given engine.Values // the values, which the write changes
+	item  *engine.Item  // what it became, as the transaction saw it
+}
+
+// nested has handlers hear of the records nested in what is written, as of saves
+// of their own.
+func (w *writing) nested() error {
+	for _, value := range w.values {
+		if err := w.nestedIn(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writing) nestedIn(value any) error {
+	switch v := value.(type) {
+	case *engine.Record:
+		return w.record(v)
+	case *engine.Links:
+		if v == nil {
+			return nil
+		}
+		for _, member := range v.Add {
+			if r, ok := member.(*engine.Record); ok {
+				if err := w.record(r); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (w *writing) record(r *engine.Record) error {
+	if r == nil {
+		return nil
+	}
+	in := &innerWrite{writing: w.events.writing(w.asked, w.table, r.Class, r.ID)}
+	in.values = r.Values
+	if err := in.before(preSave); err != nil {
+		return err
+	}
+	r.Saved = func(it *engine.Item) { in.item = it }
+	if w.inner == nil {
+		w.inner = map[*engine.Record]*innerWrite{}
+	}
+	w.inner[r] = in
+	w.order = append(w.order, in)
+	if err := in.nested(); err != nil {
+		return err
+	}
+	in.given = slices.Clone(in.values)
+	return nil
+}
+
+// saved tells what became of the nested records, the innermost first, and of
+// what their collections were given.
+func (w *writing) saved() {
+	for i := len(w.order) - 1; i >= 0; i-- {
+		in := w.order[i]
+		in.saved()
+		if in.item == nil || !w.table.any(in.class, saved) && !in.links(in.given) {
+			continue
+		}
+		it, err := w.events.Repository.Get(in.ctx, in.class.Base(), in.item.ID)
+		if err != nil {
+			w.events.log.Error("handlers were not told of a nested object, which is written", "class", in.class.FullName, "id", in.item.ID, "error", err)
+			continue
+		}
+		in.linked(in.after(saved, it), in.given)
+	}
+}
+
+// links reports whether somebody hears of what a collection is given.
+func (w *writing) links(given engine.Values) bool {
+	for i, value := range given {
+		if links, ok := value.(*engine.Links); ok && links != nil {
+			name := w.class.Properties[i].Name
+			if w.table.any(w.class, name+"."+putIn, name+"."+ejected) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// idsOf are the ids of members, also of those that were saved with the master.
+func (w *writing) idsOf(members []any) (ids []string) {
+	for _, m := range members {
+		switch m := m.(type) {
+		case string:
+			ids = append(ids, m)
+		case *engine.Record:
+			if in := w.inner[m]; in != nil && in.item != nil {
+				ids = append(ids, in.item.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// preFetch and preIterate come before a list is read, and before the first page of
+// an iterator.
+const (
+	preFetch   = "pre-fetch"
+	preIterate = "pre-iterate"
+)
+
+// pageKey is of a context whose list is a page of an iterator: the event that it
+// is told by, "" for a page behind the first.
+type pageKey struct{}
+
+// List is engine.Repository's.
+func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
+	if t := e.heard(ctx); t != nil && t.reads {
+		if err := e.reading(ctx, t, q); err != nil {
+			return err
+		}
+	}
+	return e.Repository.List(ctx, q, visit)
+}
+
+// reading has handlers hear of a list that is about to be read; they may refuse
+// it.
+func (e *Events) reading(ctx context.Context, t *listeners, q *engine.Query) error {
+	what, paged := ctx.Value(pageKey{}).(string)
+	if !paged {
+		what = preFetch
+	}
+	if what == "" {
+		return nil
+	}
+	w := e.writing(ctx, t, q.Class, "")
+	for _, l := range t.of(q.Class, what) {
+		if _, err := (&eventRun{listener: l, class: q.Class, query: q}).tell(w.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
