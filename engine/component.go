@@ -42,8 +42,9 @@ type Registration struct {
 type Sequences interface {
 	// NextNumber increments a counter and returns it; the first is 1.
 	NextNumber(ctx context.Context, name string) (int64, error)
-	// LastNumber returns the number that was given last, 0 for none.
-	LastNumber(ctx context.Context, name string) (int64, error)
+	// LastNumbers returns the number that was given last, by the name of its
+	// counter: of that one, or of all for "". One that gave none is not there.
+	LastNumbers(ctx context.Context, name string) (map[string]int64, error)
 	// SetNumber has the next number be the one after last.
 	SetNumber(ctx context.Context, name string, last int64) error
 }

@@ -8,9 +8,9 @@ import (
 )
 
 // wiring is what the file says of how the server is put together rather than of
-// the application: where the database is, and the options of services, plugins
-// and gateways. There may be passwords and secrets of clients in it.
-var wiring = []string{"db", "di", "plugins"}
+// the application: where the database is, and the options of services, plugins,
+// gateways and jobs. There may be passwords and secrets of clients in it.
+var wiring = []string{"db", "di", "jobs", "plugins"}
 
 // values collects what the file says by name, for scripts: members of globals
 // go by their names, those of modules.m.globals have m and a dot before them.

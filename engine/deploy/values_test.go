@@ -13,7 +13,8 @@ import (
 func TestValuesHaveNoSecrets(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, `-- deploy.json --
-{"namespace": "app", "globals": {"vat": 20, "db": "sqlite:s3cret", "plugins": {"mail": {"module": "x", "options": {"password": "s3cret"}}}},
+{"namespace": "app", "globals": {"vat": 20, "db": "sqlite:s3cret", "plugins": {"mail": {"module": "x", "options": {"password": "s3cret"}}},
+ "jobs": {"nightly": {"di": {"worker": {"options": {"password": "s3cret"}}}}}},
  "modules": {"rest": {"globals": {"db": "sqlite:s3cret", "mail": {"from": "a@b.c"}, "di": {"x": {"module": "scripts/x", "options": {"key": "s3cret"}}}}},
   "portal": {"globals": {"di": {"gateway": {"options": {"clientSecret": "s3cret"}}}}}}}
 -- scripts/x.js --

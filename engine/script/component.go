@@ -2,6 +2,9 @@ package script
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -95,11 +98,11 @@ func (h *host) settings(s engine.Settings) goja.Value {
 	h.method(o, "get", func(call goja.FunctionCall) goja.Value {
 		value, ok := s.Get(call.Argument(0).String())
 		if !ok {
-			return goja.Undefined()
+			return goja.Null() // as in the ancestor
 		}
 		return h.fromDecoded(value)
 	})
-	h.refuse(h.methodsOf(o), "settings", "they are what deploy.json says", "set", "apply")
+	h.refuse(h.methodsOf(o), "settings", "they are what deploy.json says", "set", "apply", "reset")
 	return o
 }
 
@@ -115,25 +118,47 @@ func (h *host) refuse(m *methods, object, why string, names ...string) {
 // sequences makes the object sequenceProvider.
 func (h *host) sequences(s engine.Sequences) goja.Value {
 	o := h.js.NewObject()
-	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (int64, error)) {
+	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
 		h.method(o, name, h.async("sequenceProvider."+name, func(call goja.FunctionCall) (operation, error) {
-			counter, ok := call.Argument(0).Export().(string)
-			if !ok || counter == "" {
-				return operation{}, engine.Errorf(engine.Invalid, "argument", "sequenceProvider.%s takes the name of a sequence, found %s", name, describeValue(call.Argument(0)))
-			}
+			counter, err := sequenceName(name, call.Argument(0))
 			n := call.Argument(1).ToInteger()
 			return operation{writes: writes, do: func(ctx context.Context) (func() goja.Value, error) {
-				n, err := do(ctx, counter, n)
-				return func() goja.Value { return h.fromValue(n) }, err
-			}}, nil
+				result, err := do(ctx, counter, n)
+				return func() goja.Value {
+					if result == nil {
+						return goja.Undefined()
+					}
+					return h.fromDecoded(result)
+				}, err
+			}}, err
 		}))
 	}
-	add("next", true, func(ctx context.Context, counter string, _ int64) (int64, error) { return s.NextNumber(ctx, counter) })
-	add("snapshot", false, func(ctx context.Context, counter string, _ int64) (int64, error) { return s.LastNumber(ctx, counter) })
-	add("reset", true, func(ctx context.Context, counter string, n int64) (int64, error) {
-		return n, s.SetNumber(ctx, counter, n)
+	add("next", true, func(ctx context.Context, counter string, _ int64) (any, error) { return s.NextNumber(ctx, counter) })
+	add("reset", true, func(ctx context.Context, counter string, n int64) (any, error) {
+		return nil, s.SetNumber(ctx, counter, n)
+	})
+	add("snapshot", false, func(ctx context.Context, counter string, _ int64) (any, error) {
+		all, err := s.LastNumbers(ctx, counter)
+		fields := engine.Fields{}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			fields = append(fields, engine.Field{Name: name, Value: all[name]})
+		}
+		return fields, err
 	})
 	return o
+}
+
+// sequenceName is the name of a counter, "" for all of them, which a snapshot may
+// be of. Counters with a "#" are those of keys.
+func sequenceName(method string, v goja.Value) (string, error) {
+	if method == "snapshot" && (goja.IsUndefined(v) || goja.IsNull(v)) {
+		return "", nil
+	}
+	counter, ok := v.Export().(string)
+	if !ok || counter == "" || strings.Contains(counter, "#") {
+		return "", engine.Errorf(engine.Invalid, "argument", `sequenceProvider.%s takes the name of a sequence, without "#", found %s`, method, describeValue(v))
+	}
+	return counter, nil
 }
 
 // keyProvider makes the object keyProvider.

@@ -1,6 +1,9 @@
 package store
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // NextNumber implements engine.Sequences: the counters are those of formulas.
 func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error) {
@@ -11,13 +14,26 @@ func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error
 	return n, err
 }
 
-// LastNumber implements engine.Sequences.
-func (s *Store) LastNumber(ctx context.Context, name string) (n int64, err error) {
+// LastNumbers implements engine.Sequences.
+func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64, error) {
 	b := newBuilder(s.traits)
-	b.add(`SELECT "value" FROM `, counterTable, ` WHERE "name" = `)
+	b.add(`SELECT "name", "value" FROM `, counterTable, ` WHERE `)
+	if name == "" {
+		b.add(`substr("name", 1, 1) = `)
+	} else {
+		b.add(`"name" = `)
+	}
 	b.bind(namedCounter(name))
-	err = s.dump(ctx, b, &result{}, []any{&n}, func(*session) error { return nil })
-	return n, err
+	all := map[string]int64{}
+	var counter string
+	var n int64
+	err := s.dump(ctx, b, &result{}, []any{&counter, &n}, func(*session) error {
+		if name := counter[len(namedCounter("")):]; !strings.Contains(name, "#") { // those of the server's own items have one
+			all[name] = n
+		}
+		return nil
+	})
+	return all, err
 }
 
 // SetNumber implements engine.Sequences.

@@ -25,6 +25,18 @@ declare namespace restsrv {
     readonly options: { readonly name: string; readonly mimeType: string };
     readonly size: number;
   }
+  /** An image as items have it: where its thumbnails are, by kind. */
+  interface ImageInfo extends FileInfo {
+    readonly file: FileInfo;
+    readonly thumbnails: {
+      readonly [kind: string]: {
+        readonly id: string;
+        readonly name: string;
+        readonly link: string;
+        readonly options: { readonly name: string; readonly mimeType: string; readonly thumbType: string };
+      };
+    };
+  }
   /** A file as it is written: new content, or the id of a file that is stored. */
   type FileInput =
     | string

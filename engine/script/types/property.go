@@ -41,7 +41,9 @@ func (w *writer) bare(p *engine.Property) string {
 			return "ItemOf<" + quoted(p.Target.FullName) + ">[]"
 		}
 		return "AnyItem[]"
-	case engine.Image, engine.File:
+	case engine.Image:
+		return "ImageInfo"
+	case engine.File:
 		return "FileInfo"
 	case engine.FileList:
 		return "FileInfo[]"

@@ -166,7 +166,7 @@ declare namespace restsrv {
   }
   /** A class and what happens to its items: put and eject are named after the collection. */
   type EventType =
-    | `${ClassName}.${"pre-create" | "create" | "pre-edit" | "edit" | "pre-save" | "save" | "pre-delete" | "delete"}`
+    | `${ClassName}.${"pre-create" | "create" | "pre-edit" | "edit" | "pre-save" | "save" | "pre-delete" | "delete" | "pre-fetch" | "pre-iterate"}`
     | { [K in ClassName]: `${K}.${Classes[K]["collections"]}.${"put" | "eject"}` }[ClassName];
   interface RepositoryEvent {
     readonly type: string;
@@ -180,6 +180,8 @@ declare namespace restsrv {
     readonly master?: AnyItem | null;
     readonly collection?: string;
     readonly details?: AnyItem[];
+    /** Of pre-fetch and pre-iterate: what is about to be read, without its filter. */
+    readonly options?: { sort: { [path: string]: 1 | -1 }; offset: number; count?: number; skipSubClasses: boolean };
     /** Refuses the write of a pre event. */
     cancel?(): void;
     [field: string]: any;

@@ -64,8 +64,28 @@ declare namespace restsrv {
     toString(): string;
   }
   interface FileStorage {
-    accept(file: any): Promise<StoredFile>;
+    /** Stores bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text; an item then holds the file. */
+    accept(file: any, folder?: string | null, described?: { name?: string; mimeType?: string }): Promise<StoredFile>;
     fetch(ids: string[]): Promise<StoredFile[]>;
+  }
+  /** An image with its thumbnails, by kind: tiny, small, medium, preview and those of deploy.json. */
+  interface StoredImage extends StoredFile {
+    readonly file: StoredFile;
+    readonly thumbnails: { readonly [kind: string]: StoredFile };
+  }
+  /** What ion://imageStorage is. */
+  interface ImageStorage {
+    accept(file: any, folder?: string | null, described?: { name?: string; mimeType?: string }): Promise<StoredImage>;
+    fetch(ids: string[]): Promise<StoredImage[]>;
+  }
+  /** What ion://sequenceProvider is: counters that all servers of a database share. */
+  interface SequenceProvider {
+    /** Counts, and gives the number; the first is 1. */
+    next(name: string): Promise<number>;
+    /** Has the next number be the one after value, which is 0 if nothing is said. */
+    reset(name: string, value?: number): Promise<void>;
+    /** The numbers that were given last, by name: of one sequence, or of all. */
+    snapshot(name?: string): Promise<{ [name: string]: number }>;
   }
   /** What all VMs of a service share, and what survives reloads; values are kept as JSON. */
   interface Shared {
@@ -86,8 +106,8 @@ declare namespace restsrv {
     lock<T>(key: string, work: () => T | Promise<T>, timeout?: number | { timeout?: number }): Promise<T>;
   }
   interface Settings {
+    /** Null for what deploy.json does not say, or does not tell scripts. */
     get(name: string): any;
-    set(name: string, value: unknown): any;
   }
   interface Log {
     log(...values: unknown[]): void;
