@@ -49,6 +49,9 @@ func (c *Class) hash() []byte {
 	for _, p := range c.Properties {
 		fmt.Fprintf(sum, "%s:%d:%d", p.Name, p.Type, p.Size)
 		_, _ = sum.Write(AppendValue(nil, p.Source)) // a formula, labels, a display string
+		for _, kind := range p.Thumbnails {
+			_, _ = sum.Write([]byte(kind.Name))
+		}
 	}
 	semantic, _ := c.Source.Get("semantic") // when it is a formula
 	_, _ = sum.Write(AppendValue(nil, semantic))

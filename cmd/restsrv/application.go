@@ -37,10 +37,9 @@ func loadApplication(config string) (*app, error) {
 	for _, class := range c.Classes {
 		sources = append(sources, meta.Source{File: class.File, Path: class.Path, Value: class.Value, Inline: true})
 	}
-	repository, wrong := meta.Load(sources, c.Namespace)
+	repository, wrong := meta.Load(sources, c.Namespace, c.Images.Thumbnails...)
 	faults = append(faults, wrong...)
 	if repository != nil {
-		repository.ShowThumbnails(c.Images.Thumbnails)
 		_, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
 		_, wrong = readRules(c, repository, ruleData{})

@@ -206,10 +206,9 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	return err
 }
 
-// removeContent removes content and what was made of it. It moves the content
-// out of the way first: an upload of the same
-// content that comes meanwhile either made it young, which is seen then, or no
-// longer finds it.
+// removeContent removes content and what was made of it. It moves the content out
+// of the way first: an upload of the same content that comes meanwhile either
+// made it young, which is seen then, or no longer finds it.
 func (s *Storage) removeContent(hash string) error {
 	if !isHash(hash) {
 		return nil

@@ -25,7 +25,7 @@ import (
 
 // The defaults of Config.
 const (
-	DefaultMemory  = 128 << 20
+	DefaultMemory  = 192 << 20
 	DefaultWaiting = 64
 	DefaultTime    = 20 * time.Second
 )
@@ -156,7 +156,7 @@ func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.Thumbn
 	if err != nil {
 		return err
 	}
-	need := p.memory()
+	need := p.memory(k)
 	if need > s.limits.most {
 		return fault("too large to be made smaller here: it has %d × %d pixels", p.width, p.height)
 	}

@@ -311,6 +311,13 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v bytes per pixel, want %v", name, c.got, c.want)
 		}
 	}
+	p, err := look(bytes.NewReader(photo))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if small, large := p.memory(square), p.memory(engine.ThumbnailKind{Width: 64}); large < small || small < 64*64*8 {
+		t.Errorf("a thumbnail as large as the picture takes %d bytes, a smaller one %d", large, small)
+	}
 	s := open(t, Config{Memory: 2 << 20}, square)
 	if _, err := s.Thumbnail(context.Background(), put(t, s, asPNG(t, image.NewGray(image.Rect(0, 0, 1000, 1000)))), "small"); engine.CodeOf(err) != engine.NotFound || err == nil {
 		t.Errorf("a picture beyond the memory: %v", err)
@@ -421,8 +428,9 @@ func FuzzThumbnail(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		r := bytes.NewReader(content)
 		p, err := look(r)
-		if err == nil && p.memory() <= 16<<20 {
-			_, err = p.thumbnail(context.Background(), r, engine.ThumbnailKind{Width: 5, Height: 5})
+		kind := engine.ThumbnailKind{Width: 5, Height: 5}
+		if err == nil && p.memory(kind) <= 16<<20 {
+			_, err = p.thumbnail(context.Background(), r, kind)
 		}
 		var u unusable
 		if err != nil && !errors.As(err, &u) {

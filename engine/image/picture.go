@@ -92,12 +92,21 @@ func begins(head []byte, magic string) bool {
 	return true
 }
 
-// memory estimates how many bytes the picture takes while a thumbnail is made of
-// it: unpacked, and halved.
-func (p *picture) memory() int64 {
-	const block = 32 // what decoders round sizes up to
+// memory estimates how many bytes are taken while a thumbnail of a kind is made of
+// the picture: it unpacked, and halved, and the thumbnail, which may be turned.
+func (p *picture) memory(k engine.ThumbnailKind) int64 {
+	const (
+		block  = 32  // what decoders round sizes up to
+		halved = 1.4 // bytes per pixel: a quarter of four, and what comes of that
+		turned = 8   // bytes per pixel of two thumbnails
+	)
 	w, h := float64(p.width+block-1), float64(p.height+block-1)
-	return int64(w*h*(p.format.cost(p)+1.4)) + 1<<20
+	area := func(k engine.ThumbnailKind) float64 {
+		w, h := fit(p.width, p.height, k)
+		return float64(w) * float64(h)
+	}
+	small := max(area(k), area(engine.ThumbnailKind{Width: k.Height, Height: k.Width})) // it may lie on its side
+	return int64(w*h*(p.format.cost(p)+halved)+small*turned) + 1<<20
 }
 
 // pngCost counts the passes of an interlaced picture, too.

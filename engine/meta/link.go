@@ -23,6 +23,8 @@ type linker struct {
 	byName map[string]*draft
 	names  []string
 	faults *engine.Faults
+
+	thumbnails []engine.ThumbnailKind // of images
 }
 
 func newLinker(drafts []*draft, faults *engine.Faults) *linker {

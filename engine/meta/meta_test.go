@@ -266,3 +266,39 @@ func TestConditionsOfCollections(t *testing.T) {
 		t.Errorf("got %+v, want %+v (%v)", a.Property("bs").Conditions, want, err)
 	}
 }
+
+// TestThumbnails holds that images know what answers show of them, also those
+// that are inherited, and that answers which show others are
+// others.
+func TestThumbnails(t *testing.T) {
+	classes := func(thumbnails ...engine.ThumbnailKind) *engine.Class {
+		var sources []Source
+		for i, text := range []string{
+			`{"name": "thing", "properties": [{"name": "photo", "type": "image"}, {"name": "scan", "type": "file"}]}`,
+			`{"name": "chair", "ancestor": "thing"}`,
+		} {
+			v, err := wire.Decode([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources = append(sources, Source{File: "deploy.json", Path: jsonfile.Element("classes", i), Value: v, Inline: true})
+		}
+		r, faults := Load(sources, "", thumbnails...)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		c, err := r.Class("chair")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	kinds := []engine.ThumbnailKind{{Name: "small", Width: 10}}
+	none, small := classes(), classes(kinds...)
+	if got := small.Property("photo").Thumbnails; !reflect.DeepEqual(got, kinds) || small.Property("scan").Thumbnails != nil {
+		t.Errorf("got %v", got)
+	}
+	if none.Fingerprint == small.Fingerprint {
+		t.Error("answers with other thumbnails have the same tag")
+	}
+}

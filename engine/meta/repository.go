@@ -40,12 +40,14 @@ func (r *Repository) Classes() []*engine.Class { return r.all }
 
 // Load makes the classes of the sources, ready for use: ancestors and relations
 // linked, structures flattened, keys and display strings inherited, formulas
-// compiled, Init and Link called. namespace is that of a class without its own.
+// compiled, Init and Link called. namespace is that of a class without its own,
+// thumbnails are what answers show of images.
 // Mistakes are found in one pass as far as they do not follow from others;
 // when one of them is more than a warning, the repository is nil.
-func Load(sources []Source, namespace string) (*Repository, engine.Faults) {
+func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind) (*Repository, engine.Faults) {
 	var faults engine.Faults
 	l := newLinker(read(sources, namespace, &faults), &faults)
+	l.thumbnails = thumbnails
 	for _, d := range l.drafts {
 		l.link(d, nil)
 	}
@@ -64,18 +66,6 @@ func Load(sources []Source, namespace string) (*Repository, engine.Faults) {
 	}
 	sort.Slice(r.all, func(i, j int) bool { return r.all[i].FullName < r.all[j].FullName })
 	return r, placed(faults, sources)
-}
-
-// ShowThumbnails has answers show thumbnails of these kinds beside images. Call
-// it before the classes are used.
-func (r *Repository) ShowThumbnails(kinds []engine.ThumbnailKind) {
-	for _, c := range r.all {
-		for _, p := range c.Properties {
-			if p.Type == engine.Image {
-				p.Thumbnails = kinds
-			}
-		}
-	}
 }
 
 // read parses the sources and chooses one for each class.
@@ -127,6 +117,11 @@ func (l *linker) initialise() []*draft {
 	for _, d := range l.drafts {
 		if d.faulty || d.keyless() {
 			continue
+		}
+		for _, p := range d.class.Properties {
+			if p.Type == engine.Image {
+				p.Thumbnails = l.thumbnails
+			}
 		}
 		if err := d.class.Init(); err != nil {
 			d.Fault(d.Path, err.Error(), "a class that can be used")
