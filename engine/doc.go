@@ -7,9 +7,11 @@
 // adds), item.go, compute.go and render.go (one stored thing, what is computed
 // from it and its JSON), query.go and filter.go (what to fetch), repository.go (the one
 // storage interface), service.go (the one service interface), account.go (who
-// asks), permission.go, scope.go and view.go (what it may do and know), audit.go
+// asks), permission.go, scope.go and view.go (what it may do and know), describe.go
+// and told.go (what class files and their like say, as it may know it), audit.go
 // (what is told of it), error.go (how things fail), web.go (what answers outside
-// /rest), presentation.go (how the application is shown), system.go (what the server keeps for itself).
+// /rest), presentation.go (how the application is shown), system.go (what the server
+// keeps for itself).
 //
 // Glossary, one word per thing:
 //

@@ -270,5 +270,5 @@ type Env struct {
 
 	Workflows    Workflows
 	Settings     Settings     // what deploy.json says, for scripts
-	Presentation Presentation // how the application is shown, for scripts; nil when it is not known
+	Presentation Presentation // how the application is shown; nil when it is not known
 }

@@ -1,0 +1,192 @@
+package meta
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// shop is an application of two classes of which some things are told; err
+// stands for files that cannot be read.
+type shop struct {
+	engine.Repository
+	engine.Presentation
+	classes []*engine.Class
+	views   *engine.Views // what the account sees, nil for everything
+	err     error
+}
+
+func newShop(t *testing.T) *shop {
+	t.Helper()
+	said := func(name string) engine.Fields {
+		return engine.Fields{{Name: "name", Value: name}, {Name: "_hidden", Value: true}}
+	}
+	goods := &engine.Class{Name: "goods", FullName: "goods@s", Namespace: "s", Key: []string{"id"}, Source: said("goods"), Properties: []*engine.Property{
+		{Name: "id", Type: engine.String, Definition: "goods@s"}, {Name: "cost", Type: engine.Int, Nullable: true, Definition: "goods@s"}}}
+	book := &engine.Class{Name: "book", FullName: "book@s", Namespace: "s", Key: []string{"id"}, Ancestor: goods, Source: said("book"), Properties: goods.Properties}
+	goods.Descendants = []*engine.Class{book}
+	for _, c := range []*engine.Class{goods, book} {
+		if err := c.Init(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &shop{classes: []*engine.Class{book, goods}}
+}
+
+func (s *shop) Class(name string) (*engine.Class, error) {
+	for _, c := range s.classes {
+		if c.FullName == name {
+			return c, nil
+		}
+	}
+	return nil, engine.NoClass(name)
+}
+
+func (s *shop) Classes() []*engine.Class { return s.classes }
+
+func (s *shop) View(_ context.Context, c *engine.Class) (*engine.Class, error) {
+	return s.views.Of(c), nil
+}
+
+func (s *shop) Allow(context.Context, *engine.Class, engine.Permission) error { return nil }
+
+func (s *shop) Sections() ([]*engine.NavigationSection, error) {
+	root := &engine.NavigationNode{Code: "all", Class: "goods@s", Said: engine.Fields{{Name: "conditions", Value: "$cost > 5"}}}
+	return []*engine.NavigationSection{{Name: "main", Namespace: "s", Said: engine.Fields{{Name: "name", Value: "main"}}, Roots: []*engine.NavigationNode{root}}}, s.err
+}
+
+func (s *shop) ViewModel(engine.ViewKind, *engine.Class, string) (*engine.ViewModel, error) {
+	return nil, s.err
+}
+
+func (s *shop) Mask(string) (engine.Fields, error) { return engine.Fields{}, s.err }
+
+// ask calls the method of a path.
+func ask(t *testing.T, svc engine.Service, path, query string, params ...engine.Param) (string, error) {
+	t.Helper()
+	for _, r := range svc.Routes() {
+		if r.Path != path {
+			continue
+		}
+		resp, err := r.Handler(t.Context(), &engine.Request{RawQuery: query, Params: params})
+		if err != nil {
+			return "", err
+		}
+		if len(resp.Body) == 0 && resp.ContentType != "" {
+			t.Errorf("%s: nothing, as %s", path, resp.ContentType)
+		}
+		return string(resp.Body), nil
+	}
+	t.Fatalf("no route %s", path)
+	return "", nil
+}
+
+func made(t *testing.T, s *shop) engine.Service {
+	t.Helper()
+	svc, err := New(&engine.Env{Meta: s, Data: s, Presentation: s}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return svc
+}
+
+// What cannot be is refused when the service is made.
+func TestOptions(t *testing.T) {
+	s := newShop(t)
+	for _, c := range []struct {
+		shown   engine.Presentation
+		options engine.Options
+		want    string
+	}{
+		{nil, nil, "no application"},
+		{s, engine.Options{"metaRepo": 5}, "metaRepo"},
+		{s, engine.Options{"dataRepo": "x"}, "dataRepo"},
+		{s, engine.Options{"viewRepo": s}, `unknown option "viewRepo": meta takes metaRepo and dataRepo`},
+		{s, engine.Options{"metaRepo": s, "dataRepo": s, "auth": 1}, ""},
+	} {
+		_, err := New(&engine.Env{Meta: s, Data: s, Presentation: c.shown}, c.options)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: %v, expected %q", c.options, err, c.want)
+		}
+	}
+}
+
+// A class is described once for all who may know all of it, and anew for those
+// who may not: neither gets what is the other's.
+func TestDescribedForEach(t *testing.T) {
+	s := newShop(t)
+	svc := made(t, s)
+	goods := engine.Param{Name: "class", Value: "goods@s"}
+	get := func() (class, list, sections string) {
+		var errs [3]error
+		class, errs[0] = ask(t, svc, "/getMeta/:class", "", goods)
+		list, errs[1] = ask(t, svc, "/listMeta", "ancestor=goods&namespace=s")
+		sections, errs[2] = ask(t, svc, "/getNavigationSections", "")
+		if err := errors.Join(errs[:]...); err != nil {
+			t.Fatal(err)
+		}
+		return class, list, sections
+	}
+	hidden := engine.NewViews(func(p *engine.Property) bool { return p.Name == "cost" })
+	for _, views := range []*engine.Views{nil, hidden, nil, hidden} {
+		s.views = views
+		class, list, sections := get()
+		for _, told := range []string{class, sections} {
+			if strings.Contains(told, "cost") != (views == nil) {
+				t.Errorf("hidden: %v, told %s", views != nil, told)
+			}
+		}
+		if !strings.HasPrefix(list, `[{"name":"book",`) || strings.Contains(class+list, "_hidden") {
+			t.Errorf("told %s and %s", class, list)
+		}
+	}
+	if n := len(described(svc)); n != 2 {
+		t.Errorf("%d classes are kept, expected the 2 that are no views", n)
+	}
+}
+
+func described(svc engine.Service) (classes []*engine.Class) {
+	svc.(*service).described.Range(func(c, _ any) bool {
+		classes = append(classes, c.(*engine.Class))
+		return true
+	})
+	return classes
+}
+
+// What there is not is told by its code, and files that cannot be read are the
+// server's failure.
+func TestMissing(t *testing.T) {
+	s := newShop(t)
+	svc := made(t, s)
+	book := engine.Param{Name: "class", Value: "book@s"}
+	for _, c := range []struct {
+		path, query string
+		param       engine.Param
+		err         error
+		want        engine.Code
+	}{
+		{"/getMeta/:class", "", engine.Param{Name: "class", Value: "book"}, nil, engine.NotFound},
+		{"/ancestor/:class", "namespace=s", engine.Param{Name: "class", Value: "pen"}, nil, engine.NotFound},
+		{"/listMeta", "ancestor=pen@s", engine.Param{}, nil, engine.NotFound},
+		{"/getItemViewModel/:class", "", book, nil, engine.NotFound},
+		{"/getItemViewModel/:class", "", book, errors.New("broken"), engine.Internal},
+		{"/getNavigationSections", "", engine.Param{}, errors.New("broken"), engine.Internal},
+		{"/getMask/:name", "", engine.Param{Name: "name", Value: "m"}, errors.New("broken"), engine.Internal},
+		{"/getMask/:name", "%zz", engine.Param{Name: "name", Value: "m"}, nil, engine.Invalid},
+	} {
+		s.err = c.err
+		if body, err := ask(t, svc, c.path, c.query, c.param); err == nil || engine.CodeOf(err) != c.want {
+			t.Errorf("%s: %q, %v", c.path, body, err)
+		}
+	}
+	s.err = nil
+	if body, err := ask(t, svc, "/ancestor/:class", "", engine.Param{Name: "class", Value: "goods@s"}); body != "" || err != nil {
+		t.Errorf("the ancestor of none: %q, %v", body, err)
+	}
+	if body, err := ask(t, svc, "/getMask/:name", "", engine.Param{Name: "name", Value: "m"}); body != "{}" || err != nil {
+		t.Errorf("a mask that there is not: %q, %v", body, err)
+	}
+}
