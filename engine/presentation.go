@@ -62,7 +62,7 @@ type NavigationNode struct {
 // ViewModel says which attributes a form or a list of a class shows, and how.
 type ViewModel struct {
 	Class string // full name
-	Said  Fields // as written, completed by type, className and path, its parts ordered by orderNumber
+	Said  Fields // as written, completed by type, className, path and, but for items, caption; its parts ordered by orderNumber
 }
 
 // ViewKind is what a view model is for.

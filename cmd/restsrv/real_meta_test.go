@@ -152,7 +152,9 @@ func TestRealApplicationMeta(t *testing.T) {
 		"getMeta/class_string@develop-and-test": 2170, "listMeta": 357016, "listMeta?ancestor=basicObj@develop-and-test": 8276, "ancestor/event@develop-and-test": 8514,
 		"propertyMetas/class_string@develop-and-test": 2087, "getNavigationSections": 80719, "getNavigationSection/simpleTypes?namespace=develop-and-test": 8587,
 		"getNodes/simpleTypes?namespace=develop-and-test": 8130, "getItemViewModel/class_string@develop-and-test": 2196,
-		"getWorkflows/workflowBase@develop-and-test": 2424, "getWorkflow/workflowBase@develop-and-test/simpleWorkflow@develop-and-test": 2422,
+		"getListViewModel/class_string@develop-and-test": 2322, "getCreationViewModel/class_string@develop-and-test": 2211,
+		"getWorkflowView/workflowBase@develop-and-test/simpleWorkflow@develop-and-test/canStart": 2621,
+		"getWorkflows/workflowBase@develop-and-test":                                             2424, "getWorkflow/workflowBase@develop-and-test/simpleWorkflow@develop-and-test": 2422,
 	} {
 		if body := m.get("/rest/meta/" + path); len(body) != length {
 			t.Errorf("%s: %d bytes, expected %d", path, len(body), length)

@@ -78,13 +78,17 @@ func (m *models) addState(r *presentationReader, file string, folders []string) 
 	m.add(r, file, modelKey{kind: engine.ItemView, class: base(file), path: statePath(folders[0], folders[1], r.namespace)})
 }
 
-// statePath is the path of the view models of a state.
+// statePath is the path of the view models of a state, which isStatePath knows.
 func statePath(workflow, state, namespace string) string {
 	if !strings.Contains(workflow, "@") {
 		workflow = engine.FullName(workflow, namespace)
 	}
-	return "workflows:" + workflow + "." + state
+	return statePrefix + workflow + "." + state
 }
+
+const statePrefix = "workflows:"
+
+func isStatePath(path string) bool { return strings.HasPrefix(path, statePrefix) }
 
 func (m *models) add(r *presentationReader, file string, key modelKey) {
 	if !strings.Contains(key.class, "@") {
@@ -112,6 +116,9 @@ func (m *model) read(r *presentationReader) *engine.ViewModel {
 	}
 	said := arrangeParts(o, class)
 	said = said.With("type", string(m.key.kind)).With("className", m.key.class).With("path", m.key.path)
+	if _, captioned := said.Get("caption"); !captioned && (m.key.kind != engine.ItemView || isStatePath(m.key.path)) {
+		said = said.With("caption", "") // as in the ancestor, which translates those of all but items
+	}
 	return &engine.ViewModel{Class: m.key.class, Said: said}
 }
 
