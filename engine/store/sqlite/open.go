@@ -40,8 +40,16 @@ type Config struct {
 
 // Settings of every connection. SQLite must not take a misspelt column for a
 // text (_dqs), and waits a while for other processes.
-const settings = "?_dqs=0&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)&_pragma=cache_size(-8192)" +
+const settings = "?_dqs=0&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)" +
 	"&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)"
+
+// The page caches of a connection, in KiB. There are two readers for each
+// processor, and what one reads is often in the cache of another only: much more
+// for each would be memory that is used several times over.
+const (
+	writerCache = "&_pragma=cache_size(-8192)"
+	readerCache = "&_pragma=cache_size(-6144)"
+)
 
 // Open opens or makes the database of one file. Who holds it open keeps
 // path-wal, path-shm and, for a server, path-server beside it.
@@ -71,11 +79,11 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	name := dsn(path) + settings + "&_pragma=synchronous(" + synchronous + ")"
 	db := &store.Database{
 		Dialect: dialect{flushes: synchronous == "full"},
-		Write:   open(d, name, 1),
+		Write:   open(d, name+writerCache, 1),
 		Readers: 2 * runtime.GOMAXPROCS(0),
 		Release: release,
 	}
-	db.Read = open(d, name+"&_pragma=query_only(1)", db.Readers)
+	db.Read = open(d, name+readerCache+"&_pragma=query_only(1)", db.Readers)
 	if err := tryWriting(ctx, db.Write); err != nil {
 		return nil, errors.Join(explain(cfg.Path, err), db.Read.Close(), db.Write.Close(), giveUp())
 	}
