@@ -208,7 +208,7 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 	case admin.Created:
 		file, err := writePassword(d.file, admin.Generated)
 		if err != nil {
-			return fmt.Errorf("the password of the new account %s cannot be written down: %w", account.AdminID, err)
+			return fmt.Errorf("the password of the new account %s cannot be written down (restsrv user passwd %s sets another): %w", account.AdminID, account.AdminID, err)
 		}
 		log.Info("account created", "account", account.AdminID, "password", "in the file "+file)
 	case given != "":
