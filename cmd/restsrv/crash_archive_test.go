@@ -240,5 +240,8 @@ func (a *archive) stage(s archiveStage) {
 		a.fault("%s: has the stage %s, and is not there", name, s.Stage)
 		return
 	}
+	if s.Stage == "new" { // where items begin: stored or not
+		return
+	}
 	a.items[name] = a.items[name].set("stage", idList(append(idsIn(a.items[name]["stage"]), s.Workflow+":"+s.Stage)))
 }

@@ -21,7 +21,7 @@ func soundExport() []string {
 		`{"_restsrv":"export","_version":1}`,
 		`{"_class":"#account","_id":"admin@local","id":"admin@local"}`,
 		scanRow, pageRow1, pageRow2,
-		`{"_class":"#stage","_id":"x","class":"part@crash","item":"w0-2","workflow":"life@crash","stage":"new"}`,
+		`{"_class":"#stage","_id":"x","class":"part@crash","item":"w0-2","workflow":"life@crash","stage":"made"}`,
 		`{"_class":"box@crash","_id":"w0-1","_creator":"admin@local","id":"w0-1","text":"one"}`,
 		`{"_class":"part@crash","_id":"w0-2","id":"w0-2","text":"two","box":"w0-1"}`,
 		`{"_class":"tag@crash","_id":"w0-3","id":"w0-3","text":"three"}`,
@@ -40,7 +40,7 @@ func soundExport() []string {
 func knowing() *model {
 	return &model{name: "w0", items: state{
 		{boxes, "w0-1"}:  {"text": "one", "tags": "w0-3"},
-		{parts, "w0-2"}:  {"text": "two", "box": "w0-1", "stage": "life@crash:new"},
+		{parts, "w0-2"}:  {"text": "two", "box": "w0-1", "stage": "life@crash:made"},
 		{tags, "w0-3"}:   {"text": "three"},
 		{papers, "w0-4"}: {"scan": "f1=a scan", "pages": "f2=a page f3=a page"},
 	}, pending: &mutation{method: "POST", path: "/rest/crud/box@crash", after: state{
@@ -76,8 +76,8 @@ func TestCrashChecker(t *testing.T) {
 		"a content is missing":        {old: `"size":6,"data":"YSBwYWdl"`, want: "paper@crash w0-4: the content of file f2 is not there"},
 		"a content is cut off":        {old: `"size":6,"data":"c2Nhbg=="`, want: "paper@crash w0-4: the content of file f1 is not whole"},
 		"a content has another byte":  {old: `"data":"c2Nhbg=="`, new: `"data":"c2Nhbw=="`, want: "paper@crash w0-4: the content of file f1 is not whole"},
-		"a stage is of nothing":       {old: `"item":"w0-2","workflow"`, new: `"item":"w9-9","workflow"`, want: "part@crash w9-9: has the stage new"},
-		"a stage is another":          {old: `"stage":"new"`, new: `"stage":"old"`, want: "part@crash w0-2: answered was"},
+		"a stage is of nothing":       {old: `"item":"w0-2","workflow"`, new: `"item":"w9-9","workflow"`, want: "part@crash w9-9: has the stage made"},
+		"a stage is another":          {old: `"stage":"made"`, new: `"stage":"sold"`, want: "part@crash w0-2: answered was"},
 		"the export is cut off":       {old: `"_restsrv":"end"`, want: "the export is cut off"},
 		"the export misses something": {old: `"items":9`, new: `"items":10`, want: "the export has 9 items"},
 	} {

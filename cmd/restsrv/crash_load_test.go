@@ -24,10 +24,18 @@ const crashApp = `{
       {"name": "boxes", "type": "collection", "itemsClass": "box", "backColl": "tags"}]},
     {"name": "paper", "key": ["id"], "properties": [{"name": "id", "type": "guid"}, {"name": "text", "type": "string"},
       {"name": "scan", "type": "file"}, {"name": "pages", "type": "filelist"}]}],
-  "modules": {"rest": {"globals": {"authMode": {"crud": "token", "acceptor": "token"}, "di": {
-    "crud": {"module": "builtin/crud"},
+  "modules": {"rest": {"globals": {"authMode": {"crud": "token", "acceptor": "token", "workflows": "token"}, "di": {
+    "crud": {"module": "builtin/crud"}, "workflows": {"module": "builtin/workflows"},
     "acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo", "fileStorage": "ion://fileStorage"}}}}}}
 }`
+
+// crashWorkflow is that of parts: a move changes a part and its stage.
+const crashWorkflow = `{"name": "life", "caption": "Life", "wfClass": "part", "startState": "new",
+  "states": [{"name": "new", "caption": "New"}, {"name": "made", "caption": "Made"}, {"name": "sold", "caption": "Sold"}],
+  "transitions": [
+    {"name": "make", "caption": "Make", "startState": "new", "finishState": "made", "assignments": [{"key": "text", "value": "is made"}]},
+    {"name": "sell", "caption": "Sell", "startState": "made", "finishState": "sold", "assignments": [{"key": "text", "value": "is sold"}]},
+    {"name": "renew", "caption": "Renew", "startState": "sold", "finishState": "new", "assignments": [{"key": "text", "value": "is new"}]}]}`
 
 // operations are what the load is made of. Each makes the next write of its
 // kind, or nil when there is nothing to be done it to.
@@ -47,6 +55,8 @@ var operations = []struct {
 	{"multipart upload", (*writer).upload},
 	{"base64 upload", (*writer).reload},
 	{"files cleared", (*writer).clear},
+	{"transition", (*writer).transit},
+	{"forced move", (*writer).push},
 }
 
 // writer sends writes of all kinds, one after the other, to items of its own.
@@ -429,4 +439,35 @@ func (w *writer) clear() *mutation {
 		return patch(paper, fields{"scan": nil}, state{paper: v.set("scan", "")})
 	}
 	return patch(paper, fields{"pages": []any{}}, state{paper: v.set("pages", "")})
+}
+
+// stageText is a stage of a part among values, "" for that in which parts begin.
+func stageText(stage string) string {
+	if stage == "new" {
+		return ""
+	}
+	return "life@crash:" + stage
+}
+
+// transit moves a part by the one transition that is open to it.
+func (w *writer) transit() *mutation {
+	part, ok := w.one(parts)
+	if !ok {
+		return nil
+	}
+	v := w.items[part]
+	way := map[string][2]string{"": {"make", "made"}, stageText("made"): {"sell", "sold"}, stageText("sold"): {"renew", "new"}}[v["stage"]]
+	return &mutation{method: "PUT", path: "/rest/workflows/" + parts + "/" + part.id, contentType: jsonType, body: `["life@crash.` + way[0] + `"]`,
+		after: state{part: v.set("text", "is "+way[1], "stage", stageText(way[1]))}}
+}
+
+// push moves a part into a stage from any other.
+func (w *writer) push() *mutation {
+	part, ok := w.one(parts)
+	stage := []string{"new", "made", "sold"}[w.random.IntN(3)]
+	if !ok || w.items[part]["stage"] == stageText(stage) {
+		return nil
+	}
+	return &mutation{method: "PATCH", path: "/rest/workflows/" + parts + "/" + part.id, contentType: jsonType, body: `["life@crash.` + stage + `"]`,
+		after: state{part: w.items[part].set("stage", stageText(stage))}}
 }

@@ -72,7 +72,7 @@ func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 		writing.Go(func() {
 			for range writes {
 				x, _ := w.next()
-				if status, text, err := p.send(x); status != 200 {
+				if status, text, err := p.send(x); status != 200 || strings.Contains(text, `"workflow.`) {
 					t.Errorf("%s %s was answered %d %s, %v", x.method, x.path, status, text, err)
 					return
 				}
