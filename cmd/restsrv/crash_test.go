@@ -84,7 +84,7 @@ func newCrash(t *testing.T, args ...string) *crash {
 func newLoad(t *testing.T, args ...string) *crash {
 	transport := &http.Transport{MaxIdleConnsPerHost: crashWriters}
 	t.Cleanup(transport.CloseIdleConnections)
-	c := &crash{T: t, dir: application(t, map[string]string{"deploy.json": crashApp}), args: args,
+	c := &crash{T: t, dir: application(t, map[string]string{"deploy.json": crashApp, "workflows/life.wf.json": crashWorkflow}), args: args,
 		client: &http.Client{Transport: transport, Timeout: 15 * time.Second}}
 	for i := range crashWriters {
 		w := newWriter(fmt.Sprintf("w%d", i), rand.Uint64())
@@ -146,7 +146,7 @@ func (c *crash) load(w *writer) {
 		w.pending = x
 		status, answer, err := c.send(x)
 		switch {
-		case status == 200: // what follows the head of the answer may be cut off
+		case status == 200 && !strings.Contains(answer, `"workflow.`): // a move that is refused is answered so; what follows the head of the answer may be cut off
 			w.pending = nil
 			w.done(x)
 			w.answered++

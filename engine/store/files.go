@@ -57,12 +57,15 @@ func (sv *save) mirror(t *table, all []held) error {
 		byAttribute[h.attribute] = append(byAttribute[h.attribute], h)
 	}
 	for attribute, list := range byAttribute {
-		for chunk := range slices.Chunk(list, bulkRows) {
-			if err := sv.dropFiles(t, attribute, chunk); err != nil {
-				return err
-			}
+		if err := sv.dropFiles(t, attribute, list); err != nil {
+			return err
 		}
 	}
+	return sv.keepFiles(all)
+}
+
+// keepFiles makes rows of what attributes hold.
+func (sv *save) keepFiles(all []held) error {
 	var rows []*engine.Item
 	for _, h := range all {
 		for _, f := range h.files {
@@ -72,30 +75,37 @@ func (sv *save) mirror(t *table, all []held) error {
 	return sv.insertFiles(rows)
 }
 
-// dropFiles deletes the rows of files that an attribute no longer holds.
+// dropFiles deletes the rows of files that an attribute, or with "" any, of the
+// items no longer holds.
 func (sv *save) dropFiles(t *table, attribute string, list []held) error {
-	keep := map[string]bool{}
-	items := make([]any, len(list))
-	for i, h := range list {
-		items[i] = h.item.ID
+	type place struct{ id, attribute string }
+	keep := map[place]bool{}
+	var items []any
+	for _, h := range list {
+		items = append(items, h.item.ID)
 		for _, f := range h.files {
-			keep[f.ID] = true
+			keep[place{f.ID, h.attribute}] = true
 		}
 	}
 	p := sv.store.plans[sv.store.cfg.FileClass]
-	b := newBuilder(sv.store.traits)
-	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, t.filesOf(), ` AND "attribute" = `)
-	b.bind(attribute)
-	b.add(" AND ")
-	sv.store.in(b, `"item"`, engine.String, items)
 	var gone []any
-	err := sv.w.visitRows(b, 1, func(row []any) {
-		if id := text(row[0]); !keep[id] {
-			gone = append(gone, id)
+	for chunk := range slices.Chunk(distinct(items), bulkRows) {
+		b := newBuilder(sv.store.traits)
+		b.add("SELECT ", p.table.id.quoted, `, "attribute" FROM `, p.table.quoted, t.filesOf())
+		if attribute != "" {
+			b.add(` AND "attribute" = `)
+			b.bind(attribute)
 		}
-	})
-	if err != nil {
-		return err
+		b.add(" AND ")
+		sv.store.in(b, `"item"`, engine.String, chunk)
+		err := sv.w.visitRows(b, 2, func(row []any) {
+			if id := text(row[0]); !keep[place{id, text(row[1])}] {
+				gone = append(gone, id)
+			}
+		})
+		if err != nil {
+			return err
+		}
 	}
 	for chunk := range slices.Chunk(gone, bulkRows) {
 		b := newBuilder(sv.store.traits)

@@ -197,23 +197,23 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 	return nil
 }
 
-// files writes what is known of the items' files.
+// files makes the rows of files of the items what these hold. Rows that are there
+// stay as they are: they may have been imported themselves.
 func (im *importing) files(p *plan, items []*engine.Item) error {
 	if !p.table.filed {
 		return nil
 	}
-	keys := make([]any, len(items))
 	var all []held
-	for i, it := range items {
-		keys[i] = keyOf(it)
+	for _, it := range items {
+		all = append(all, held{item: it}) // also of attributes that its class does not have
 		for _, property := range p.duties.files {
 			all = append(all, heldBy(it, property.Name))
 		}
 	}
-	if err := im.store.forgetFiles(im.w, p.table, keys); err != nil {
+	if err := im.dropFiles(p.table, "", all); err != nil {
 		return err
 	}
-	return im.mirror(p.table, all)
+	return im.keepFiles(all)
 }
 
 func notAnID(p *engine.Property, id string) *engine.Error {
