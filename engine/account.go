@@ -100,6 +100,10 @@ func CallerFrom(ctx context.Context) Caller {
 // checked. Anybody can cause it, so it is not logged for each request.
 const PasswordQueue = "password-queue"
 
+// UnknownToken is the reason of Forbidden when a token is unknown, expired or
+// revoked.
+const UnknownToken = "token"
+
 // Authenticator proves accounts.
 type Authenticator interface {
 	// Authenticate returns the account that the credentials of that mode

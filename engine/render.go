@@ -272,7 +272,7 @@ func (f StoredFile) appendOptions(b []byte) []byte {
 
 // AppendRecord appends the item as the acceptor answers it: _id, _class,
 // _classVer, then what is stored and has a value; references are ids, and so
-// are the members of collections that are loaded.
+// are the members of collections that are loaded and stored.
 func (it *Item) AppendRecord(b []byte) []byte {
 	b = AppendString(append(b, `{"_id":`...), it.ID)
 	b = AppendString(append(b, `,"_class":`...), it.Class.FullName)
@@ -282,7 +282,7 @@ func (it *Item) AppendRecord(b []byte) []byte {
 		switch {
 		case it.Class.Lacks(p):
 			continue
-		case p.Type == Collection && it.Link(p).Loaded && p.Formula == nil:
+		case p.Type == Collection && p.Back == nil && it.Link(p).Loaded && p.Formula == nil:
 			b = append(append(b, p.jsonKey...), '[')
 			for i, member := range it.Link(p).Items {
 				if i > 0 {

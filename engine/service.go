@@ -40,7 +40,8 @@ const DefaultMaxBody = 10 << 20
 // Handler answers one route. A failure is returned, never written.
 type Handler func(ctx context.Context, r *Request) (*Response, error)
 
-// ErrorForm is the form in which a service answers failures.
+// ErrorForm is the form in which a service answers failures. What fails before
+// the service is called, TextErrors and PageErrors tell in the ancestor's words.
 type ErrorForm int
 
 // The forms.

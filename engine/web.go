@@ -1,6 +1,9 @@
 package engine
 
-import "net/http"
+import (
+	"io"
+	"net/http"
+)
 
 // Failer is a ResponseWriter that knows how failures are answered: those that
 // handlers outside /rest are given are.
@@ -18,4 +21,12 @@ func Fail(w http.ResponseWriter, err error) {
 		return
 	}
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
+}
+
+// Redirect leads to another address, 302, and says so in a text as Express does.
+func Redirect(w http.ResponseWriter, location string) {
+	w.Header().Set("Location", location)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusFound)
+	_, _ = io.WriteString(w, "Found. Redirecting to "+location) // the client may be gone
 }

@@ -25,8 +25,8 @@ type listing struct {
 	unknown unknownNames
 }
 
-// unknownNames are what a request named in vain.
-type unknownNames struct{ parameters, attributes []string }
+// unknownNames are what a request named in vain; terms are those of its order.
+type unknownNames struct{ parameters, attributes, terms []string }
 
 // parameterNames are told when one is unknown.
 const parameterNames = "_offset, _count, _after, _sort, _fields, _filter, _search, _total, _eager"
@@ -182,8 +182,8 @@ func refuse(c *engine.Class, unknown unknownNames) error {
 	if len(unknown.parameters) > 0 {
 		return engine.Errorf(engine.Invalid, "query", "unknown parameter %s: known are %s and the attributes of %s", engine.Quote(unknown.parameters[0]), parameterNames, c.FullName)
 	}
-	if len(unknown.attributes) > 0 {
-		return unknownAttribute(c, "", unknown.attributes[0])
+	if names := append(unknown.attributes, unknown.terms...); len(names) > 0 {
+		return unknownAttribute(c, "", names[0])
 	}
 	return nil
 }

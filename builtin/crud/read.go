@@ -171,6 +171,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	}
 	s.warn(r, resp, "unknown parameter ignored", l.unknown.parameters)
 	s.warn(r, resp, "unknown attribute matches nothing", l.unknown.attributes)
+	s.warn(r, resp, "unknown attribute sorts nothing", l.unknown.terms)
 	return resp, nil
 }
 

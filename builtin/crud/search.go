@@ -72,7 +72,7 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 		if l.given.Has("_sort") {
 			return nil
 		}
-		l.query.Sort, err = engine.ParseSort(l.class, f.Value)
+		return l.sort(f.Value)
 	case "forceEnrichment":
 		return l.loads.Enrichment(f.Value)
 	case "nestingDepth":
@@ -90,6 +90,29 @@ func (s *service) readMember(l *listing, f engine.Field) error {
 			err = s.checkCount("count", l.query.Count)
 		}
 	}
+	return err
+}
+
+// sort reads an order, of which terms that name no attribute are passed over,
+// as by the ancestor.
+func (l *listing) sort(v any) error {
+	terms, ok := v.(engine.Fields)
+	if !ok {
+		var err error
+		l.query.Sort, err = engine.ParseSort(l.class, v)
+		return err
+	}
+	known := terms[:0:0]
+	for _, term := range terms {
+		_, err := engine.ParseSort(l.class, engine.Fields{term})
+		if e, ok := err.(*engine.Error); ok && e.Reason == "unknown-attribute" {
+			l.unknown.terms = append(l.unknown.terms, term.Name)
+			continue
+		}
+		known = append(known, term)
+	}
+	var err error
+	l.query.Sort, err = engine.ParseSort(l.class, known)
 	return err
 }
 

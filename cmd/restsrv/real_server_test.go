@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,35 +17,14 @@ import (
 // realOverlay is a copy of the real application with what its repository lacks,
 // from folders of testdata: our own scripts of its services, values of
 // placeholders, and services on the secured repository beside its own, which are
-// on the other. Later folders replace files of earlier ones.
+// on the other. Files of later folders replace those of earlier ones.
 func realOverlay(t *testing.T, folders ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(file string) (v map[string]any) {
-		data, err := os.ReadFile(file)
-		check(err)
-		check(json.Unmarshal(data, &v))
-		return v
-	}
-	app := realApplication(t)
-	lay(t, app, dir)
-	deployed := read(filepath.Join(app, "deploy.json"))
-	services := deployed["modules"].(map[string]any)["rest"].(map[string]any)["globals"].(map[string]any)
+	lay(t, realApplication(t), dir)
 	for _, folder := range folders {
 		lay(t, filepath.Join("testdata", folder), dir)
-		for part, added := range read(filepath.Join(dir, "services.json")) {
-			maps.Copy(services[part].(map[string]any), added.(map[string]any))
-		}
 	}
-	text, err := json.MarshalIndent(deployed, "", "  ")
-	check(err)
-	check(os.WriteFile(filepath.Join(dir, "deploy.json"), text, 0o600))
 	return dir
 }
 

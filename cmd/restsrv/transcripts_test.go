@@ -90,6 +90,9 @@ func replayAll(t *testing.T, database func() string) string {
 		got := r.ask(e)
 		out.add(e, got, r.known.differences(e, got))
 	}
+	if out.wrongs > 0 {
+		t.Errorf("%d answers are wrong", out.wrongs)
+	}
 	for _, rule := range out.idle() {
 		t.Errorf("this explains nothing: %s", rule)
 	}
@@ -98,11 +101,8 @@ func replayAll(t *testing.T, database func() string) string {
 
 func newReplay(t *testing.T, db string) *replayed {
 	dir := realOverlay(t, "transcripts")
-	config := filepath.Join(dir, "deploy.json")
-	mustRun(t, "import", "-config", config, "-db", db, dir)
-	r := &replayed{T: t, known: counterparts{}, realServer: &realServer{t: t, dir: dir, db: db,
+	return &replayed{T: t, known: counterparts{}, realServer: &realServer{t: t, dir: dir, db: db,
 		process: start(t, dir, "-db", db), client: http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}}
-	return r
 }
 
 // secured is what the record says of the database of its last section: there

@@ -17,14 +17,16 @@ type rule struct {
 	used                     []bool           // of differences and exchanges: whether they were met
 }
 
-// The documents that decide, beside the repository.
-var documents = map[string]string{
-	"decisions":  "spec/decisions.md",
-	"interface":  "spec/interface.md",
-	"data":       "reference/iondv-data.md",
-	"services":   "reference/iondv-services.md",
-	"behaviour":  "reference/iondv-behaviour.md",
-	"transcript": "reference/iondv-transcripts.md",
+// documents returns those that decide: they are beside the repository, but for
+// what was asked of the service meta, of which only this sentence is needed.
+func documents(shared string) map[string]string {
+	return map[string]string{
+		"decisions": filepath.Join(shared, "spec/decisions.md"),
+		"interface": filepath.Join(shared, "spec/interface.md"),
+		"data":      filepath.Join(shared, "reference/iondv-data.md"),
+		"services":  filepath.Join(shared, "reference/iondv-services.md"),
+		"milestone": filepath.Join("testdata", "transcripts", "milestone.md"),
+	}
 }
 
 // readDecisions reads testdata/transcripts/decisions.txt: paragraphs of "rule NAME",
@@ -48,7 +50,7 @@ func readDecisions(t *testing.T, shared string) (rules []*rule) {
 		case word == "says":
 			r := rules[len(rules)-1]
 			r.document, r.sentence, _ = strings.Cut(rest, ": ")
-			stands(t, filepath.Join(shared, documents[r.document]), r)
+			stands(t, documents(shared)[r.document], r)
 		case word == "when":
 			r := rules[len(rules)-1]
 			r.differences = append(r.differences, glob(rest))

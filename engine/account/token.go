@@ -80,7 +80,7 @@ func passwordDate(account *engine.Item) any {
 }
 
 func badToken() error {
-	return engine.Errorf(engine.Forbidden, "token", "the token is not valid")
+	return engine.Errorf(engine.Forbidden, engine.UnknownToken, "the token is not valid")
 }
 
 // wellFormed reports whether s looks like a token: the form is public.

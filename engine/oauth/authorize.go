@@ -1,8 +1,9 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -51,9 +52,9 @@ func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err != nil:
 		p.logFailure(r, err)
-		redirect(w, p.answer(a, failureOf(err).parameters()))
+		engine.Redirect(w, p.answer(a, failureOf(err).parameters()))
 	case location != "":
-		redirect(w, location)
+		engine.Redirect(w, location)
 	default:
 		p.showConsent(w, r, a)
 	}
@@ -94,14 +95,14 @@ func (f form) again(r *http.Request) *http.Request {
 // to who sits there: a redirect could lead anywhere.
 func (p *Provider) trusted(ctx context.Context, f form) (*asked, error) {
 	if f["client_id"] == "" {
-		return nil, invalidRequest("client_id is missing")
+		return nil, &failure{kind: errors.ErrInvalidRequest, text: "Client application credentials were not specified.", shown: http.StatusUnauthorized}
 	}
 	c, err := p.client(ctx, f["client_id"])
 	if err != nil {
 		return nil, err
 	}
 	if c == nil {
-		return nil, &failure{kind: errors.ErrInvalidClient, text: "there is no client " + f["client_id"]}
+		return nil, &failure{kind: errors.ErrInvalidClient, text: "Client not found.", shown: http.StatusNotFound}
 	}
 	if f["redirect_uri"] == "" && len(c.RedirectURIs) == 0 {
 		return nil, invalidRequest("the client has registered no redirect URI")
@@ -205,31 +206,24 @@ func (f *failure) parameters() url.Values {
 	return url.Values{"error": {f.kind.Error()}, "error_description": {described(f.text)}}
 }
 
-// redirect answers 302 without a body of its own: what the location holds is
-// for the client alone.
-func redirect(w http.ResponseWriter, location string) {
-	w.Header().Set("Location", location)
-	w.WriteHeader(http.StatusFound)
-}
-
-// refuse answers an error that no redirect may carry: 400, as a page to who
-// asks for pages, else as JSON.
+// refuse answers an error that no redirect may carry: to who asks for the
+// consent page, as a page or in a sentence, else as JSON.
 func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p.logFailure(r, err)
 	f := failureOf(err)
-	status := f.status
-	if status == 0 {
-		status = http.StatusBadRequest
-	}
+	status := cmp.Or(f.status, http.StatusBadRequest)
 	if f.retry > 0 {
 		w.Header().Set("Retry-After", f.response().Header.Get("Retry-After"))
 	}
-	if strings.Contains(r.Header.Get("Accept"), "text/html") {
+	accepts := r.Header.Get("Accept")
+	switch {
+	case strings.Contains(accepts, "text/html"):
 		showRefusal(w, status, f)
-		return
+	case f.shown != 0 && r.Method == http.MethodGet && !strings.Contains(accepts, "application/json"):
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(f.shown)
+		_, _ = io.WriteString(w, f.text) // the client may be gone
+	default:
+		writeJSON(w, status, map[string]any{"code": status, "error": f.kind.Error(), "error_description": described(f.text)})
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	b, _ := json.Marshal(map[string]any{"code": status, "error": f.kind.Error(), "error_description": described(f.text)})
-	_, _ = w.Write(b) // the client may be gone
 }

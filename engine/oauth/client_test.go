@@ -57,7 +57,7 @@ func TestS12ClientsAreAuthenticated(t *testing.T) {
 				continue
 			}
 			wantError(t, name, a, 401, "invalid_client")
-			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic ") || strings.TrimSpace(a.body) != `{"error":"invalid_client","error_description":"the client is unknown or its secret is wrong"}` {
+			if !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic ") || strings.TrimSpace(a.body) != `{"code":401,"error":"invalid_client","error_description":"the client is unknown or its secret is wrong"}` {
 				t.Errorf("%s: %v %s", name, a.header, a.body)
 			}
 		}

@@ -17,6 +17,7 @@ type failure struct {
 	kind   error // one of the library's
 	text   string
 	status int           // 0 for 400
+	shown  int           // the status of the text alone, which holds nothing of the client's, instead of the consent page; 0 for none
 	retry  time.Duration // for Retry-After; 0 for none
 }
 

@@ -334,7 +334,7 @@ func wantHolds(t *testing.T, what string, p *oauth.Provider, token string, holds
 func wantError(t *testing.T, what string, a answer, status int, kind string) {
 	t.Helper()
 	if a.status != status || a.text("error") != kind || a.text("error_description") == "" || a.header.Get("Cache-Control") != "no-store" ||
-		a.header.Get("Content-Type") != "application/json" {
+		a.header.Get("Content-Type") != "application/json; charset=utf-8" {
 		t.Errorf("%s: %d %s %v, want %d %s", what, a.status, a.body, a.header, status, kind)
 	}
 }

@@ -307,6 +307,12 @@ func TestS9RequestsForCodes(t *testing.T) {
 		} {
 			for _, method := range []string{http.MethodGet, http.MethodPost} {
 				a := f.ask(method, "ann@local", pairs...)
+				if status, text := unknownClient(method, name); status != 0 {
+					if a.status != status || string(a.body) != text || a.header.Get("Content-Type") != "text/html; charset=utf-8" {
+						t.Errorf("%s %s: %d %v %s", method, name, a.status, a.header, a.body)
+					}
+					continue
+				}
 				if a.status != 400 || a.header.Get("Location") != "" || a.json["code"] != 400.0 || a.text("error") == "" {
 					t.Errorf("%s %s: %d %v %s", method, name, a.status, a.header, a.body)
 				}
@@ -349,4 +355,17 @@ func TestS9RequestsForCodes(t *testing.T) {
 			t.Errorf("a free port of the own machine: %s %v", to, v)
 		}
 	})
+}
+
+// unknownClient is what is answered to who asks for the consent page of no
+// client, as by the ancestor.
+func unknownClient(method, name string) (status int, text string) {
+	switch {
+	case method != http.MethodGet:
+	case name == "no client":
+		return 401, "Client application credentials were not specified."
+	case name == "unknown client" || name == "a person":
+		return 404, "Client not found."
+	}
+	return 0, ""
 }

@@ -25,7 +25,7 @@ type form map[string]string
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return nil, invalidRequest("the body must be application/x-www-form-urlencoded")
+		return nil, invalidRequest("Invalid request: content must be application/x-www-form-urlencoded")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if err != nil {
@@ -98,13 +98,15 @@ func (p *Provider) direct(answer func(r *http.Request, c *Client, f form) (map[s
 	})
 }
 
-// fail answers an error as RFC 6749 section 5.2 words it.
+// fail answers an error as RFC 6749 section 5.2 words it, with the status in it
+// as the ancestor has it.
 func (p *Provider) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p.logFailure(r, err)
 	data, status, header := p.library.GetErrorData(failureOf(err))
 	for name := range header {
 		w.Header().Set(name, header.Get(name))
 	}
+	data["code"] = status
 	writeJSON(w, status, data)
 }
 
@@ -121,7 +123,7 @@ func writeJSON(w http.ResponseWriter, status int, data map[string]any) {
 	if err != nil {
 		status, b = http.StatusInternalServerError, []byte(`{"error":"server_error"}`)
 	}
-	h.Set("Content-Type", "application/json")
+	h.Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write(b) // the client may be gone
 }

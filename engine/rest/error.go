@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"html"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -55,6 +56,9 @@ func (o *responder) fail(err error) {
 	if e.Code == engine.Internal {
 		detail = internalText
 	}
+	if o.form != engine.ProblemErrors && o.form != outerPage && o.unhandled(e, status) {
+		return
+	}
 	switch o.form {
 	case engine.PageErrors:
 		o.failPage(e, status, detail)
@@ -90,20 +94,41 @@ func (o *responder) auditStatus(status int, reason string) {
 func (o *responder) failPage(e *engine.Error, status int, detail string) {
 	switch e.Code {
 	case engine.Invalid, engine.Internal, engine.Unmatched, engine.Timeout, engine.NotFound:
-		if !o.routing {
-			status = http.StatusBadRequest
-		}
+		status = http.StatusBadRequest
 	}
 	if strings.Contains(o.req.Header.Get("Accept"), problemJSON) {
 		o.problem(e, status, detail)
 		return
 	}
-	o.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	o.w.Header().Set("X-Content-Type-Options", "nosniff")
-	o.w.WriteHeader(status)
-	phrase := http.StatusText(status)
-	_, _ = o.w.Write([]byte("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>" + phrase +
-		"</title></head>\n<body><pre>" + phrase + "</pre></body>\n</html>\n"))
+	o.page(status, http.StatusText(status))
+}
+
+// page answers a page that says one thing, as Express does.
+func (o *responder) page(status int, says string) {
+	o.w.Header().Set("Content-Security-Policy", "default-src 'none'")
+	say(o.w, status, textHTML, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>"+http.StatusText(status)+
+		"</title></head>\n<body><pre>"+html.EscapeString(says)+"</pre></body>\n</html>\n")
+}
+
+// unhandled answers what fails before the handler of a service is called, in
+// the ancestor's words; it reports false for what the ancestor does not know. A
+// client that accepts problem+json is told more.
+func (o *responder) unhandled(e *engine.Error, status int) bool {
+	switch {
+	case o.stage == atHandler:
+		return false
+	case strings.Contains(o.req.Header.Get("Accept"), problemJSON):
+		o.problem(e, status, e.Message)
+	case o.stage == atRoute:
+		o.page(status, "Cannot "+engine.Cut(o.req.Method+" "+o.path, maxDetail))
+	case e.Code == engine.Unauthenticated:
+		plain(o.w, status, http.StatusText(status))
+	case e.Code == engine.Forbidden && e.Reason == engine.UnknownToken:
+		say(o.w, status, textHTML, "Access level not enough for the action.")
+	default:
+		return false
+	}
+	return true
 }
 
 const problemJSON = "application/problem+json"

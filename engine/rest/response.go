@@ -11,19 +11,32 @@ import (
 	"restsrv/engine"
 )
 
-const textPlain = "text/plain; charset=utf-8"
+const (
+	textPlain = "text/plain; charset=utf-8"
+	textHTML  = "text/html; charset=utf-8"
+)
 
 // responder writes the one answer of a request.
 type responder struct {
-	w       http.ResponseWriter
-	req     *engine.Request
-	server  *Server
-	form    engine.ErrorForm
-	mode    engine.AuthMode
-	caller  *engine.Caller
-	token   bool // an OAuth2 token was offered
-	routing bool // the failure is that no route was found
+	w      http.ResponseWriter
+	req    *engine.Request
+	server *Server
+	form   engine.ErrorForm
+	mode   engine.AuthMode
+	caller *engine.Caller
+	token  bool // an OAuth2 token was offered
+	stage  stage
+	path   string // that the client asked for, set where it is not routed
 }
+
+// stage is how far a request has come.
+type stage int
+
+const (
+	atHandler stage = iota // a handler answers
+	atAccount              // who asks is yet to be known
+	atRoute                // no route was found
+)
 
 // send writes a handler's response, or 304 when the client has it already.
 func (o *responder) send(r *engine.Response) {
@@ -41,7 +54,7 @@ func (o *responder) send(r *engine.Response) {
 	}
 	reading := o.req.Method == http.MethodGet || o.req.Method == http.MethodHead
 	tag := r.ETag
-	if tag == "" && reading && status == http.StatusOK && len(r.Body) > 0 && h["Etag"] == nil && h["Cache-Control"] == nil {
+	if tag == "" && status == http.StatusOK && len(r.Body) > 0 && h["Etag"] == nil && h["Cache-Control"] == nil {
 		tag = weakTag(r.Body)
 	}
 	if tag != "" {

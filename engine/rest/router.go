@@ -3,8 +3,7 @@ package rest
 import (
 	"fmt"
 	"net/http"
-	"sort"
-	"strings"
+	"slices"
 
 	"restsrv/engine"
 )
@@ -37,8 +36,8 @@ func newRouter(routes []engine.Route) (*router, error) {
 }
 
 // match finds the route for a method and an escaped path. Without one, allow
-// lists the methods that the path has, "" when it has none.
-func (r *router) match(method, path string) (route *engine.Route, params []engine.Param, allow string) {
+// lists the methods that the path has, none when it is none of the service.
+func (r *router) match(method, path string) (route *engine.Route, params []engine.Param, allow []string) {
 	head := -1
 	for i := range r.routes {
 		c := &r.routes[i]
@@ -50,34 +49,34 @@ func (r *router) match(method, path string) (route *engine.Route, params []engin
 			continue
 		}
 		if c.Method == method {
-			return &c.Route, p, ""
+			return &c.Route, p, nil
 		}
 		head, params = i, p // a GET route answers HEAD unless a HEAD route follows
 	}
 	if head >= 0 {
-		return &r.routes[head].Route, params, ""
+		return &r.routes[head].Route, params, nil
 	}
 	return nil, nil, r.allow(path)
 }
 
-func (r *router) allow(path string) string {
-	found := map[string]bool{}
-	for i := range r.routes {
-		if _, ok := r.routes[i].pattern.Match(path); ok {
-			found[r.routes[i].Method] = true
+// allow lists the methods in the order in which they were registered, as
+// Express does.
+func (r *router) allow(path string) []string {
+	var list []string
+	add := func(method string) {
+		if !slices.Contains(list, method) {
+			list = append(list, method)
 		}
 	}
-	if len(found) == 0 {
-		return ""
+	for i := range r.routes {
+		c := &r.routes[i]
+		if _, ok := c.pattern.Match(path); !ok {
+			continue
+		}
+		add(c.Method)
+		if c.Method == http.MethodGet {
+			add(http.MethodHead)
+		}
 	}
-	if found[http.MethodGet] {
-		found[http.MethodHead] = true
-	}
-	found[http.MethodOptions] = true
-	list := make([]string, 0, len(found))
-	for m := range found {
-		list = append(list, m)
-	}
-	sort.Strings(list)
-	return strings.Join(list, ", ")
+	return list
 }

@@ -1,4 +1,4 @@
-// Package rest is the HTTP side of restsrv: it finds the service, proves the
+// Package rest is the HTTP side of restsrv: it finds the service, atAccount the
 // account, finds the route, calls the handler and writes what it returns. It
 // owns gorilla/mux, the one table from errors to statuses (error.go) and the
 // order of checks of decisions.md section 2. It knows no class and no
@@ -96,6 +96,7 @@ func New(cfg Config) *Server {
 	// The paths are matched as they were sent: nothing cleaned, %2F kept.
 	s.outer = mux.NewRouter().SkipClean(true).UseEncodedPath()
 	s.outer.PathPrefix("/rest/").HandlerFunc(s.serveService)
+	s.outer.HandleFunc("/rest", s.noService)
 	s.outer.PathPrefix("/files/").HandlerFunc(s.serveFile)
 	s.outer.PathPrefix("/images/").HandlerFunc(s.serveImage)
 	s.outer.HandleFunc("/livez", s.live).Methods(http.MethodGet, http.MethodHead)
@@ -149,12 +150,17 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusNotFound, "Not Found")
 }
 
-func plain(w http.ResponseWriter, status int, text string) {
+func plain(w http.ResponseWriter, status int, body string) {
+	say(w, status, textPlain, body)
+}
+
+// say writes a text of ours. What may hold anything of a client's is plain.
+func say(w http.ResponseWriter, status int, contentType, body string) {
 	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Type", contentType)
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the client may be gone
+	_, _ = w.Write([]byte(body)) // the client may be gone
 }
 
 // exchange is a request and its answer, made in one piece.
@@ -185,8 +191,7 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	name, path := splitPath(r.URL.EscapedPath())
 	m := (*s.services.Load())[name]
 	if m == nil {
-		w.Header()["X-Request-Id"] = []string{s.requestID(r)}
-		plain(w, http.StatusNotFound, "Service not found")
+		s.noService(w, r)
 		return
 	}
 	x := s.exchange(w, r)
@@ -203,8 +208,22 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// noService answers where no service is. Who asks for all of them is led to
+// the sign-in page, if there is one, as in the ancestor.
+func (s *Server) noService(w http.ResponseWriter, r *http.Request) {
+	w.Header()["X-Request-Id"] = []string{s.requestID(r)}
+	if whole := r.URL.EscapedPath(); (whole == "/rest" || whole == "/rest/") && s.cfg.Handlers[signInPath] != nil {
+		engine.Redirect(w, signInPath)
+		return
+	}
+	say(w, http.StatusNotFound, textHTML, "Service not found")
+}
+
+const signInPath = "/auth"
+
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *exchange) (*engine.Response, error) {
 	req := &x.req
+	x.out.stage = atAccount
 	account, err := s.account(r, m.mode, x)
 	if err != nil {
 		return nil, err
@@ -215,22 +234,30 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 	req.Account = account
 	route, params, allow := m.router.match(req.Method, req.Path)
 	if route == nil {
-		if allow == "" {
-			x.out.routing = true
-			return nil, engine.Errorf(engine.NotFound, "unknown-route", "service %s has no route %s", m.name, engine.Quote(req.Path))
-		}
-		w.Header().Set("Allow", allow)
-		if req.Method == http.MethodOptions {
-			return &engine.Response{ContentType: textPlain, Body: []byte(allow)}, nil
-		}
-		x.out.routing = true
-		return nil, engine.Errorf(engine.NotFound, "unknown-method", "service %s answers %s at %s, not %s", m.name, allow, engine.Quote(req.Path), engine.Quote(req.Method))
+		return x.unrouted(r, allow)
 	}
+	x.out.stage = atHandler
 	req.Params = params
 	if hasBody(r) {
 		req.Body = s.newBody(w, r, route.MaxBody)
 	}
 	return s.call(engine.WithRequest(r.Context(), account, &x.caller), route, req)
+}
+
+// unrouted answers OPTIONS with the methods of the path, and fails else.
+func (x *exchange) unrouted(r *http.Request, allow []string) (*engine.Response, error) {
+	x.out.stage, x.out.path = atRoute, r.URL.EscapedPath()
+	req := &x.req
+	if len(allow) == 0 {
+		return nil, engine.Errorf(engine.NotFound, "unknown-route", "service %s has no route %s", req.Service, engine.Quote(req.Path))
+	}
+	list := strings.Join(allow, ",")
+	x.out.w.Header().Set("Allow", list)
+	if req.Method == http.MethodOptions {
+		return &engine.Response{ContentType: textHTML, Body: []byte(list)}, nil
+	}
+	return nil, engine.Errorf(engine.NotFound, "unknown-method", "service %s answers %s at %s, not %s",
+		req.Service, strings.Join(allow, ", "), engine.Quote(req.Path), engine.Quote(req.Method))
 }
 
 // call runs a handler; a panic fails its request only.

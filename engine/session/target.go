@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"restsrv/engine"
 )
 
 // maxReturn bounds the path to return to; it holds all that a client asks of a
@@ -47,6 +49,5 @@ func redirect(w http.ResponseWriter, path string, query url.Values) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	w.Header().Set("Location", path)
-	w.WriteHeader(http.StatusFound)
+	engine.Redirect(w, path)
 }
