@@ -23,7 +23,11 @@ func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 	if err != nil {
 		return err
 	}
-	checker := access.NewChecker(access.Config{Policy: r.policy, Meta: r.meta, RoleMap: rules.roles})
+	of := access.Config{Policy: r.policy, Meta: r.meta, RoleMap: rules.roles}
+	if r.app.workflows.Any() {
+		of.Stages = r.app.workflows
+	}
+	checker := access.NewChecker(of)
 	x, err := checker.Explain(ctx, a, args[1])
 	if err != nil {
 		return err

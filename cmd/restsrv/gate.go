@@ -23,6 +23,9 @@ func (e *edition) openGate(context.Context, *edition) error {
 	e.workflows = workflow.New(workflow.Config{
 		Definitions: e.defined, Store: e.store, Data: e.events, Sequences: e.store, Stages: e.db.system.stages, Log: e.log})
 	c := access.Config{Inner: e.events, Policy: e.db.policy, Meta: e.meta, RoleMap: e.rules.roles, Log: e.log}
+	if e.defined.Any() {
+		c.Stages = e.defined
+	}
 	e.gate, e.checker = access.New(c), access.NewChecker(c)
 	return nil
 }

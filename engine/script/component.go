@@ -29,6 +29,8 @@ func (h *host) option(name string, value any) goja.Value {
 		return h.serviceAuth(value)
 	case engine.Access:
 		return h.aclProvider(value)
+	case engine.Workflows:
+		return h.workflows(value)
 	case engine.Counters:
 		return h.sequences(value)
 	case engine.Settings:

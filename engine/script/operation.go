@@ -150,6 +150,9 @@ func (h *host) errorOf(err error, where []goja.StackFrame) *goja.Object {
 	if e.Attribute != "" {
 		_ = o.Set("attribute", e.Attribute)
 	}
+	if e.Params != nil {
+		_ = o.Set("params", h.fromDecoded(e.Params))
+	}
 	h.ancestral(o, e)
 	h.hide(o, &placedError{e, where})
 	return o

@@ -1,0 +1,77 @@
+package script
+
+import (
+	"context"
+
+	"github.com/dop251/goja"
+
+	"restsrv/engine"
+)
+
+// workflows makes the object workflows: where objects are, and moving them. It
+// acts for the account of the request, in the repository that the option dataRepo
+// of the service names, and takes part in a transaction that it is called in.
+func (h *host) workflows(w engine.Workflows) goja.Value {
+	o := h.js.NewObject()
+	f := &jsWorkflows{h: h, flows: w, data: h.v.gen.env.Data}
+	if named, ok := h.v.gen.options["dataRepo"].(engine.Repository); ok {
+		f.data = named
+	}
+	h.method(o, "getStatus", h.async("workflows.getStatus", f.getStatus))
+	h.method(o, "performTransition", h.async("workflows.performTransition", f.mover("performTransition", "a transition", func(m *engine.Move, name string) { m.Transition = name })))
+	h.method(o, "pushToState", h.async("workflows.pushToState", f.mover("pushToState", "a state", func(m *engine.Move, name string) { m.State = name })))
+	return o
+}
+
+// jsWorkflows is engine.Workflows as scripts call it.
+type jsWorkflows struct {
+	h     *host
+	flows engine.Workflows
+	data  engine.Repository
+}
+
+// of is the item that is meant.
+func (f *jsWorkflows) of(name string, v goja.Value) (*engine.Item, error) {
+	if it := itemOf(v); it != nil {
+		return it.item, nil
+	}
+	return nil, engine.Errorf(engine.Invalid, "argument", "workflows.%s takes an item of a repository, found %s", name, describeValue(v))
+}
+
+// getStatus(item) tells in which states the item is, and what can be done there.
+func (f *jsWorkflows) getStatus(call goja.FunctionCall) (operation, error) {
+	it, err := f.of("getStatus", call.Argument(0))
+	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
+		status, err := f.flows.Status(ctx, f.data, it.Class.Base(), it.ID)
+		return func() goja.Value { return f.h.fromDecoded(status) }, err
+	}}, err
+}
+
+// mover makes (item, workflow, name), which moves the item and gives it as it is
+// then; null when the account may not read it any more.
+func (f *jsWorkflows) mover(name, what string, set func(*engine.Move, string)) func(goja.FunctionCall) (operation, error) {
+	return func(call goja.FunctionCall) (operation, error) {
+		it, err := f.of(name, call.Argument(0))
+		if err != nil {
+			return operation{}, err
+		}
+		workflow, ok := call.Argument(1).Export().(string)
+		to, also := call.Argument(2).Export().(string)
+		if !ok || !also || to == "" {
+			return operation{}, engine.Errorf(engine.Invalid, "argument", "workflows.%s takes an item, a workflow such as sale@shop and %s", name, what)
+		}
+		m := engine.Move{Class: it.Class.Base(), ID: it.ID, Workflow: workflow}
+		set(&m, to)
+		return operation{writes: true, do: func(ctx context.Context) (func() goja.Value, error) {
+			id, err := f.flows.Move(ctx, f.data, m)
+			if err != nil {
+				return nil, err
+			}
+			moved, err := f.data.Get(ctx, m.Class, id)
+			if code := engine.CodeOf(err); err != nil && (code == engine.Forbidden || code == engine.NotFound) {
+				return goja.Null, nil
+			}
+			return func() goja.Value { return f.h.item(moved) }, err
+		}}, nil
+	}
+}

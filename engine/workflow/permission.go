@@ -1,0 +1,56 @@
+package workflow
+
+import "restsrv/engine"
+
+// Any reports whether there is a workflow at all.
+func (d *Definitions) Any() bool { return d != nil && len(d.of) > 0 }
+
+// Rows is access.Stages': the condition on items of exactly class c that are in a
+// state which gives the account the permission. What a state gives for creating
+// items counts for nobody: there is no item yet.
+func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter {
+	if may == engine.MayUse {
+		return nil
+	}
+	subjects := a.Names()
+	var all []*engine.Filter
+	for _, f := range d.of[c.Base()] {
+		for _, s := range f.states {
+			var roles []role
+			for _, p := range s.items {
+				if p.may.Has(may) {
+					roles = append(roles, p.role)
+				}
+			}
+			if whom := anyOf(roles, subjects); !whom.Never() {
+				all = append(all, engine.Both(f.in(s), s.when, whom))
+			}
+		}
+	}
+	switch given := engine.Either(all...); {
+	case len(all) == 0:
+		return nil
+	case given == nil:
+		return &engine.Filter{Op: engine.OpConst, Value: true}
+	default:
+		return given
+	}
+}
+
+// in is the condition that an item is in a state: stored, or, of the first state,
+// in no other.
+func (f *flow) in(s *state) *engine.Filter {
+	if s != f.start {
+		return &engine.Filter{Op: engine.OpReached, Pattern: f.name, List: []any{s.name}}
+	}
+	var others []any
+	for _, other := range f.states {
+		if other != s {
+			others = append(others, other.name)
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	return engine.Not(&engine.Filter{Op: engine.OpReached, Pattern: f.name, List: others})
+}
