@@ -45,6 +45,10 @@ type Stages interface {
 	// account the permission; nil for none. It is remembered for all accounts
 	// that are the same subjects, and counts besides all other permissions.
 	Rows(p engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter
+	// Keeps is the condition on items of exactly class c whose stage has the
+	// account leave a property as it is, unless a grant lets it change the item;
+	// nil for none.
+	Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter
 }
 
 // now as the time of a filter means that of each query.

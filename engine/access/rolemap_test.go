@@ -249,7 +249,7 @@ func TestExplainAgrees(t *testing.T) {
 	for _, class := range []*engine.Class{w.memo, w.letter, w.stamped} {
 		e := must(c.Explain(t.Context(), a, engine.ClassResource+class.FullName))
 		for _, may := range permissions {
-			if f := p.exactly(may, class); e.May.Has(may) != (f == nil) {
+			if f := p.exactly(may, class, nil); e.May.Has(may) != (f == nil) {
 				t.Errorf("%s: %s is %s, and the gate says %s", class.Name, may, e.May, describeRows(f))
 			}
 		}

@@ -54,12 +54,12 @@ func (p *profile) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	if f, ok := p.rows.Load(key); ok {
 		return f.(*engine.Filter)
 	}
-	f, _ := p.rows.LoadOrStore(key, p.condition(may, c))
+	f, _ := p.rows.LoadOrStore(key, p.condition(may, c, nil))
 	return f.(*engine.Filter)
 }
 
-// condition makes what Rows remembers.
-func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filter {
+// condition makes what Rows remembers. A change is one of the properties.
+func (p *profile) condition(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
 	switch {
 	case may == 0 || p.everything.Has(may&^fullBit):
 		return nil
@@ -67,7 +67,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filt
 		var all []*engine.Filter
 		for _, one := range permissions {
 			if may.Has(one) {
-				all = append(all, p.Rows(one, c))
+				all = append(all, p.condition(one, c, changed))
 			}
 		}
 		return engine.Both(all...)
@@ -82,7 +82,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filt
 			continue
 		}
 		classes++
-		switch f := p.exactly(may, d); {
+		switch f := p.exactly(may, d, changed); {
 		case f.Always():
 			whole = append(whole, d)
 		case f.Never():
@@ -94,7 +94,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filt
 	}
 	switch {
 	case classes == 0: // abstract, without descendants: there is nothing to have
-		return p.exactly(may, c)
+		return p.exactly(may, c, changed)
 	case len(whole) == classes:
 		return nil
 	case len(whole) > 0:
@@ -104,7 +104,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class) *engine.Filt
 }
 
 // exactly is the condition for items of exactly class c.
-func (p *profile) exactly(may engine.Permission, c *engine.Class) *engine.Filter {
+func (p *profile) exactly(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
 	if p.onClass(c).Has(may) {
 		return nil
 	}
@@ -114,7 +114,15 @@ func (p *profile) exactly(may engine.Permission, c *engine.Class) *engine.Filter
 			ids = append(ids, g.id)
 		}
 	}
-	return engine.Either(ofIDs(c, ids), p.dynamic(may, c))
+	given := p.dynamic(may, c)
+	if may == engine.MayWrite && !given.Never() {
+		for _, name := range changed {
+			if kept := p.gate.cfg.Stages.Keeps(name, c, p.account); kept != nil {
+				given = engine.Both(given, engine.Not(kept))
+			}
+		}
+	}
+	return engine.Either(ofIDs(c, ids), given)
 }
 
 // dynamic is the part of the condition that depends on what the items hold.

@@ -94,6 +94,8 @@ func (w *world) says(a *engine.Account, limit, may engine.Permission, it *engine
 // firstStage lets everybody delete letters in state 2.
 type firstStage struct{}
 
+func (firstStage) Keeps(string, *engine.Class, *engine.Account) *engine.Filter { return nil }
+
 func (firstStage) Rows(may engine.Permission, c *engine.Class, _ *engine.Account) *engine.Filter {
 	if may != engine.MayDelete || c.Name != "letter" {
 		return nil

@@ -21,7 +21,7 @@ func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Value
 	if err := p.values(c, v); err != nil {
 		return nil, err
 	}
-	it, err := r.inner.Create(ctx, c, v, o)
+	it, err := r.inner.Create(p.changing(ctx, engine.Record{Class: c, Values: v}), c, v, o)
 	return r.written(ctx, p, it, p.concealed(err, c))
 }
 
@@ -38,7 +38,7 @@ func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v e
 	if err := p.values(c, v); err != nil {
 		return nil, err
 	}
-	it, err := r.inner.Update(ctx, c, id, v, o)
+	it, err := r.inner.Update(p.changing(ctx, engine.Record{Class: c, Values: v}), c, id, v, o)
 	return r.written(ctx, p, it, p.concealed(err, c))
 }
 
@@ -67,7 +67,7 @@ func (r *Repository) UpdateAll(ctx context.Context, q *engine.Query, v engine.Va
 	if err := p.values(q.Class, v); err != nil {
 		return 0, err
 	}
-	return r.inner.UpdateAll(ctx, baseQuery(q), v)
+	return r.inner.UpdateAll(p.changing(ctx, engine.Record{Class: q.Class, Values: v}), baseQuery(q), v)
 }
 
 // DeleteAll is engine.Repository's.
@@ -95,7 +95,7 @@ func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engi
 			return nil, engine.AtRecord(err, i)
 		}
 	}
-	items, err := r.inner.Save(ctx, records)
+	items, err := r.inner.Save(p.changing(ctx, records...), records)
 	if err != nil {
 		return nil, p.concealed(err, failedClass(err, records))
 	}

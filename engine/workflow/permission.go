@@ -27,14 +27,56 @@ func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Acc
 			}
 		}
 	}
-	switch given := engine.Either(all...); {
-	case len(all) == 0:
+	if len(all) == 0 {
 		return nil
-	case given == nil:
-		return &engine.Filter{Op: engine.OpConst, Value: true}
-	default:
-		return given
 	}
+	return orAlways(engine.Either(all...))
+}
+
+// Keeps is access.Stages': a state that names a property lets nobody change it but
+// whom it names there with write.
+func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter {
+	subjects := a.Names()
+	var all []*engine.Filter
+	for _, f := range d.of[c.Base()] {
+		for _, s := range f.states {
+			var roles []role
+			named := false
+			for _, p := range s.properties {
+				if p.property.Name != property {
+					continue
+				}
+				named = true
+				for _, one := range p.given {
+					if one.may.Has(engine.MayWrite) {
+						roles = append(roles, one.role)
+					}
+				}
+			}
+			if !named {
+				continue
+			}
+			switch whom := anyOf(roles, subjects); {
+			case whom == nil:
+			case whom.Never():
+				all = append(all, orAlways(engine.Both(f.in(s), s.when)))
+			default:
+				all = append(all, engine.Both(f.in(s), s.when, engine.Not(whom)))
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return orAlways(engine.Either(all...))
+}
+
+// orAlways is a condition for who takes nil for none.
+func orAlways(f *engine.Filter) *engine.Filter {
+	if f == nil {
+		return &engine.Filter{Op: engine.OpConst, Value: true}
+	}
+	return f
 }
 
 // in is the condition that an item is in a state: stored, or, of the first state,

@@ -247,6 +247,19 @@ declare namespace restsrv {
     readonly transitionsByDest: { readonly [state: string]: WorkflowPart[] };
     readonly [field: string]: any;
   }
+  /** What ion://workflows is. Moves that are refused reject with an Error that has code, such as workflow.ti, and params. */
+  interface Workflows {
+    getStatus(item: Identified, options?: object): Promise<WorkflowStatus>;
+    /** Gives the item as it is then; null when it may not be read any more. */
+    performTransition(item: Identified, workflow: string, transition: string, options?: object): Promise<AnyItem | null>;
+    pushToState(item: Identified, workflow: string, state: string, options?: object): Promise<AnyItem | null>;
+  }
+  interface WorkflowStatus {
+    stages: { [workflow: string]: { stage: string; stageCaption: string; workflowCaption: string; since?: Date; expires?: Date; expired?: boolean; next: { [transition: string]: { name: string; caption: string; [member: string]: any } } } };
+    itemPermissions: { [permission: string]: true };
+    propertyPermissions: { [attribute: string]: { [permission: string]: true } };
+    selectionProviders: { [attribute: string]: any };
+  }
   interface WorkflowPart {
     readonly name: string;
     readonly [field: string]: any;

@@ -1,0 +1,70 @@
+package access
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// change is the guard of one write: what an account may change only because an
+// item gives it that (by its stage, or a role) may depend on which properties it
+// changes.
+type change struct {
+	*profile
+	properties map[*engine.Class][]string // names, by root class
+}
+
+// changing is the context of a write of values, of an item of c and of what is
+// nested in them. That of whoever may do everything, and where no stage keeps
+// anything, is the same.
+func (p *profile) changing(ctx context.Context, all ...engine.Record) context.Context {
+	if p == nil || p.gate.cfg.Stages == nil {
+		return ctx
+	}
+	g := &change{p, map[*engine.Class][]string{}}
+	for _, r := range all {
+		if r.Make == nil {
+			g.collect(r.Class, r.Values)
+		}
+	}
+	if len(g.properties) == 0 {
+		return ctx
+	}
+	return engine.WithGuard(ctx, g)
+}
+
+func (g *change) collect(c *engine.Class, v engine.Values) {
+	for i, value := range v {
+		if value == engine.Absent || i >= len(c.Properties) || passedOver(c.Properties[i], value) {
+			continue
+		}
+		if root, name := c.Root(), c.Properties[i].Name; !slices.Contains(g.properties[root], name) {
+			g.properties[root] = append(g.properties[root], name)
+		}
+		switch value := value.(type) {
+		case *engine.Record:
+			if value != nil {
+				g.collect(value.Class, value.Values)
+			}
+		case *engine.Links:
+			if value == nil {
+				continue
+			}
+			for _, m := range value.Add {
+				if r, ok := m.(*engine.Record); ok && r != nil {
+					g.collect(r.Class, r.Values)
+				}
+			}
+		}
+	}
+}
+
+// Rows is engine.Guard's.
+func (g *change) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
+	changed := g.properties[c.Root()]
+	if !may.Has(engine.MayWrite) || len(changed) == 0 || g.profile.Rows(may, c) == nil {
+		return g.profile.Rows(may, c)
+	}
+	return g.condition(may, c.Base(), changed)
+}
