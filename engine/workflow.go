@@ -10,6 +10,8 @@ type Workflows interface {
 	// as the ancestor has them, with each date an Instant. The item is read by r:
 	// errors are those of Repository.Get.
 	Status(ctx context.Context, r Repository, c *Class, id string) (Fields, error)
+	// Has reports whether a workflow, named name@namespace, has the state.
+	Has(workflow, state string) bool
 	// Move moves an item, which r reads and writes, in one transaction: a part of
 	// the one of ctx, if there is one. What is wrong with the move itself is an
 	// error whose reason is one of those below; other errors are those of

@@ -24,14 +24,18 @@ func sameEvents(a, b []jsEvent) bool {
 
 // on is dataRepo.on(type or types, handler): reference, "Events".
 func (r *jsRepository) on(call goja.FunctionCall) goja.Value {
-	h := r.h
+	return r.h.on("dataRepo.on", call, r.repo, r.h.eventType)
+}
+
+// on registers a handler of events, whose types typeOf checks and completes.
+func (h *host) on(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
 	l := h.v.load
 	if l == nil {
-		panic(h.newError("dataRepo.on: handlers are registered while the service loads, not later", nil))
+		panic(h.newError(what+": handlers are registered while the service loads, not later", nil))
 	}
 	f, ok := goja.AssertFunction(call.Argument(1))
 	if !ok {
-		panic(h.js.NewTypeError("dataRepo.on takes a type and a function, found " + describeValue(call.Argument(1))))
+		panic(h.js.NewTypeError(what + " takes a type and a function, found " + describeValue(call.Argument(1))))
 	}
 	var names []string
 	switch given := call.Argument(0).Export().(type) {
@@ -44,11 +48,11 @@ func (r *jsRepository) on(call goja.FunctionCall) goja.Value {
 		}
 	}
 	if len(names) == 0 {
-		panic(h.js.NewTypeError("dataRepo.on takes the type of an event, or an array of them, found " + describeValue(call.Argument(0))))
+		panic(h.js.NewTypeError(what + " takes the type of an event, or an array of them, found " + describeValue(call.Argument(0))))
 	}
-	ev := jsEvent{repo: r.repo, handler: f}
+	ev := jsEvent{repo: repo, handler: f}
 	for _, name := range names {
-		typ, err := h.eventType(name)
+		typ, err := typeOf(name)
 		if err != nil {
 			panic(h.errorOf(err, nil))
 		}

@@ -74,8 +74,12 @@ func (w *writing) remember(what ...string) error {
 
 // before has the handlers of an event change what is written, or refuse it.
 func (w *writing) before(what string) error {
-	for _, l := range w.table.of(w.class, what) {
-		run := &eventRun{listener: l, before: true, refuses: what == preDelete, class: w.class, id: w.id, values: w.values}
+	return w.ask(w.table.of(w.class, what), what == preDelete)
+}
+
+func (w *writing) ask(all []listener, refuses bool) error {
+	for _, l := range all {
+		run := &eventRun{listener: l, before: true, refuses: refuses, class: w.class, id: w.id, values: w.values}
 		var err error
 		if w.was != nil {
 			run.item = w.was[l.repository()]

@@ -2,6 +2,8 @@ package script
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -20,7 +22,40 @@ func (h *host) workflows(w engine.Workflows) goja.Value {
 	h.method(o, "getStatus", h.async("workflows.getStatus", f.getStatus))
 	h.method(o, "performTransition", h.async("workflows.performTransition", f.mover("performTransition", "a transition", func(m *engine.Move, name string) { m.Transition = name })))
 	h.method(o, "pushToState", h.async("workflows.pushToState", f.mover("pushToState", "a state", func(m *engine.Move, name string) { m.State = name })))
+	h.method(o, "on", func(call goja.FunctionCall) goja.Value { return h.on("workflows.on", call, f.data, f.eventType) })
 	return o
+}
+
+// enters is the type of the event that an object is about to be in a state.
+func enters(workflow, state string) string { return "workflow " + workflow + "." + state }
+
+// eventType checks workflow@namespace.state.
+func (f *jsWorkflows) eventType(name string) (string, error) {
+	at := strings.LastIndexByte(name, '.')
+	if at < 0 || !f.flows.Has(name[:at], name[at+1:]) {
+		return "", engine.Errorf(engine.Invalid, "event", "workflows.on(%s): there is no such state: the type of an event is <workflow>@<namespace>.<state>", engine.Quote(name))
+	}
+	return enters(name[:at], name[at+1:]), nil
+}
+
+// Entering tells the handlers of workflows.on that an item of c is about to be in
+// a state, in the transaction of that. What they return, or change in data, is
+// given to the item with v; they may refuse it.
+func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error {
+	t := e.heard(ctx)
+	if t == nil {
+		return nil
+	}
+	all := slices.Clone(t.byType[enters(workflow, state)])
+	if len(all) == 0 {
+		return nil
+	}
+	for i := range all {
+		all[i].typ = workflow + "." + state
+	}
+	w := e.writing(ctx, t, c, id)
+	w.values = v
+	return w.ask(all, true)
 }
 
 // jsWorkflows is engine.Workflows as scripts call it.

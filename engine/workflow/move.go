@@ -194,6 +194,11 @@ func (g *moving) write(ctx context.Context, data engine.Repository, v engine.Val
 	if !writes(ctx) {
 		return g.refuse(engine.NotAllowed, "the account may not do this")
 	}
+	if hear := g.set.Entering; hear != nil {
+		if err := hear(ctx, g.item.Class.Base(), g.item.ID, g.flow.name, g.to.name, v); err != nil {
+			return g.failed(err)
+		}
+	}
 	it, err := data.Update(ctx, g.item.Class.Base(), g.item.ID, v, engine.WriteOptions{})
 	if err != nil {
 		return g.failed(err)

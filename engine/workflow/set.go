@@ -14,9 +14,12 @@ type Config struct {
 	Store       engine.Repository // where items and stages are kept; it has transactions
 	Data        engine.Repository // the same for writes of items, telling whoever hears of these
 	Sequences   engine.Sequences  // of formulas
-	Stages      *engine.Class     // what Class returned, one of those that Store keeps
-	Now         func() time.Time  // nil means time.Now
-	Log         *slog.Logger      // nil means none
+	// Entering hears, in the transaction, that an item is about to be in a state,
+	// and may give it values, or refuse it; nil for nobody.
+	Entering func(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error
+	Stages   *engine.Class    // what Class returned, one of those that Store keeps
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil means none
 }
 
 // Set moves items in the workflows of an application. It knows their stages on
@@ -36,6 +39,18 @@ func New(c Config) *Set {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Set{c}
+}
+
+// Has is engine.Workflows'.
+func (s *Set) Has(workflow, state string) bool {
+	for _, flows := range s.Definitions.of {
+		for _, f := range flows {
+			if f.name == workflow && f.state(state) != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reached is the stage of an item in one workflow.

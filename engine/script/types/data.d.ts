@@ -253,6 +253,8 @@ declare namespace restsrv {
     /** Gives the item as it is then; null when it may not be read any more. */
     performTransition(item: Identified, workflow: string, transition: string, options?: object): Promise<AnyItem | null>;
     pushToState(item: Identified, workflow: string, state: string, options?: object): Promise<AnyItem | null>;
+    /** While the service loads: of what is about to be in the state workflow@namespace.state. What the handler returns is given to the object; false refuses. */
+    on(states: string | string[], handler: (event: any) => any): void;
   }
   interface WorkflowStatus {
     stages: { [workflow: string]: { stage: string; stageCaption: string; workflowCaption: string; since?: Date; expires?: Date; expired?: boolean; next: { [transition: string]: { name: string; caption: string; [member: string]: any } } } };
