@@ -2,7 +2,6 @@ package store
 
 import (
 	"slices"
-	"strings"
 
 	"restsrv/engine"
 )
@@ -91,7 +90,7 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	var gone []any
 	for chunk := range slices.Chunk(distinct(items), bulkRows) {
 		b := newBuilder(sv.store.traits)
-		b.add("SELECT ", p.table.id.quoted, `, "attribute" FROM `, p.table.quoted, t.filesOf())
+		b.add("SELECT ", p.table.id.quoted, `, "attribute" FROM `, p.table.quoted, t.ownedBy())
 		if attribute != "" {
 			b.add(` AND "attribute" = `)
 			b.bind(attribute)
@@ -164,15 +163,6 @@ func (sv *save) insertFiles(rows []*engine.Item) error {
 	return nil
 }
 
-// filesOf is the condition for the rows of files of items of the table.
-func (t *table) filesOf() string {
-	names := make([]string, len(t.classes))
-	for i, c := range t.classes {
-		names[i] = quoteText(c.FullName)
-	}
-	return ` WHERE "class" IN (` + strings.Join(names, ", ") + ")"
-}
-
 // followFiles moves the rows of an item's files when its key changes.
 func (sv *save) followFiles(t *table, from, to any) error {
 	if !t.filed {
@@ -181,7 +171,7 @@ func (sv *save) followFiles(t *table, from, to any) error {
 	b := newBuilder(sv.store.traits)
 	b.add("UPDATE ", sv.store.plans[sv.store.cfg.FileClass].table.quoted, ` SET "item" = `)
 	b.bind(engine.ValueText(to))
-	b.add(t.filesOf(), ` AND "item" = `)
+	b.add(t.ownedBy(), ` AND "item" = `)
 	b.bind(engine.ValueText(from))
 	_, err := sv.w.execute(b)
 	return err
@@ -192,17 +182,5 @@ func (s *Store) forgetFiles(w *session, t *table, keys []any) error {
 	if !t.filed {
 		return nil
 	}
-	for chunk := range slices.Chunk(keys, bulkRows) {
-		ids := make([]any, len(chunk))
-		for i, key := range chunk {
-			ids[i] = engine.ValueText(key)
-		}
-		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", s.plans[s.cfg.FileClass].table.quoted, t.filesOf(), " AND ")
-		s.in(b, `"item"`, engine.String, ids)
-		if _, err := w.execute(b); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.forgetOwned(w, s.cfg.FileClass, t, keys)
 }

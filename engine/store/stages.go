@@ -1,43 +1,17 @@
 package store
 
-import (
-	"slices"
-	"strings"
-
-	"restsrv/engine"
-)
+import "restsrv/engine"
 
 // Rows of StageClass say which stages items have reached in workflows. Their id is
 // made of the root class of the item, its id and the name of the workflow, with
 // tabs between them (see engine/workflow.Stage): so a condition finds one by it.
-
-// stagesOf is the condition for the rows of stages of items of the table.
-func (t *table) stagesOf() string {
-	names := make([]string, len(t.classes))
-	for i, c := range t.classes {
-		names[i] = quoteText(c.FullName)
-	}
-	return ` WHERE "class" IN (` + strings.Join(names, ", ") + ")"
-}
 
 // forgetStages deletes the stages of items.
 func (s *Store) forgetStages(w *session, t *table, keys []any) error {
 	if !t.staged {
 		return nil
 	}
-	for chunk := range slices.Chunk(keys, bulkRows) {
-		ids := make([]any, len(chunk))
-		for i, key := range chunk {
-			ids[i] = engine.ValueText(key)
-		}
-		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", s.plans[s.cfg.StageClass].table.quoted, t.stagesOf(), " AND ")
-		s.in(b, `"item"`, engine.String, ids)
-		if _, err := w.execute(b); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.forgetOwned(w, s.cfg.StageClass, t, keys)
 }
 
 // followStages moves the stages of an item when its key changes. Those of another
@@ -57,7 +31,7 @@ func (sv *save) followStages(t *table, from, to any) error {
 	b.bind(t.classes[0].FullName + "\t" + engine.ValueText(to) + "\t")
 	b.add(` || "workflow", `, revColumn, " = ")
 	b.bind(revision())
-	b.add(t.stagesOf(), ` AND "item" = `)
+	b.add(t.ownedBy(), ` AND "item" = `)
 	b.bind(engine.ValueText(from))
 	_, err := sv.w.execute(b)
 	return err
