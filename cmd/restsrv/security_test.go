@@ -39,7 +39,7 @@ var securityTests = []struct {
 	{name: "S17 panics", tests: []string{"engine/script.TestPanicInTurn", "engine/script.TestRepositoryFailures", "engine/store.TestVisitPanics", "engine/rest.TestHandlers"}},
 	{name: "S18 too deep, too wide, too long", tests: []string{"testdata/security-s18-limits.txtar", "engine.TestFilterCost", "engine.TestBindLimitsNesting", "engine/store.TestStatementsAreBounded"}},
 	{name: "S19 regular expressions and parsers", tests: []string{"engine.TestRegexpRefused", "engine.FuzzBind", "engine/rest.FuzzAuthorization", "engine/rest.FuzzMatch", "engine/wire.FuzzDecode", "engine/session.FuzzLocalPath", "engine/account.FuzzParseHash", "engine/formula.FuzzCompile"}},
-	{name: "S20 what anybody may ask", tests: []string{"testdata/security-s20-public.txtar", "testdata/health.txtar", "cmd/restsrv.TestReadyWithoutDatabase"}},
+	{name: "S20 what anybody may ask", tests: []string{"testdata/security-s20-public.txtar", "testdata/health.txtar", "cmd/restsrv.TestDatabaseAway"}},
 	{name: "S21 files of others", tests: []string{"testdata/security-s21-files-of-others.txtar", "testdata/access-files.txtar", "builtin/crud.TestPermissionBeforeInput", "builtin/crud.TestRowBeforeFiles"}},
 	{name: "S22 malformed files", tests: []string{"testdata/security-s22-files-served.txtar", "testdata/file-refused.txtar", "engine/rest.TestFileRanges", "engine/rest.TestFileTypes", "engine/rest.TestFileNames"}},
 	{name: "S23 requests that the server sends", tests: []string{"engine/script.TestS23Fetch", "engine/script.TestFetch", "engine/script/platform.TestS23Addresses", "engine/script/platform.TestS23Hosts", "engine/script/platform.TestS23Redirects", "engine/gateway.TestRedirectsAreNotFollowed"}},
