@@ -6,12 +6,13 @@
 // complete.go (what a value may be, how input becomes one and what the server
 // adds), item.go, compute.go and render.go (one stored thing, what is computed
 // from it and its JSON), query.go and filter.go (what to fetch), repository.go (the one
-// storage interface), service.go (the one service interface), account.go (who
-// asks), permission.go, scope.go and view.go (what it may do and know), describe.go
-// and told.go (what class files and their like say, as it may know it), audit.go
-// (what is told of it), error.go (how things fail), web.go (what answers outside
-// /rest), presentation.go (how the application is shown), system.go (what the server
-// keeps for itself).
+// storage interface), journal.go (what is kept of its writes), workflow.go (how
+// items move), file.go and image.go (contents), service.go (the one service
+// interface), account.go (who asks), permission.go, scope.go and view.go (what it
+// may do and know), describe.go and told.go (what class files and their like say,
+// as it may know it), audit.go (what is told of it), error.go (how things fail),
+// web.go (what answers outside /rest), presentation.go (how the application is
+// shown), system.go (what the server keeps for itself).
 //
 // Glossary, one word per thing:
 //
@@ -21,7 +22,8 @@
 //	property    one named, typed value of a class; "attribute" on the wire
 //	item        one stored instance of a class
 //	id          text form of the key, "_id" on the wire
-//	record      an item as the acceptor takes it: class, id, values
+//	record      an item as the acceptor takes it: class, id, values; in a journal,
+//	            what is kept of one change
 //	repository  stores and finds items (store is the SQL one)
 //	service     what answers under /rest/{name}
 //	module      what builds a service from its options
@@ -42,6 +44,13 @@
 //	consent     a person's answer to what a client asks for
 //	session     that a browser has signed in, kept by the server
 //	guess       failed attempt at a password or a code
-//	event       what happened to the security of the server, for the auditor
+//	event       what happened to the security of the server, for the auditor; in
+//	            engine/script, a write or a move that scripts hear of
+//	journal     what writes have changed of items, kept with them; "changes" to people
+//	workflow    the states that items of a class go through, and the transitions between
+//	stage       the state of a workflow that an item has reached
+//	move        step of an item in a workflow: a transition, or into a state
+//	lease       that one process does something while the others wait
+//	fault       what is wrong in a file that people write, and where
 //	system      class or item that the server keeps for itself and shows to no service
 package engine

@@ -6,7 +6,9 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -94,6 +96,26 @@ func TestLayout(t *testing.T) {
 		}
 		if comments != 1 {
 			t.Errorf("%s: %d files have a package comment, expected exactly one", dir, comments)
+		}
+	}
+}
+
+// TestMap holds that the README's map has every package that is not a part of one
+// above it.
+func TestMap(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, readme, _ := strings.Cut(string(text), "## Map\n")
+	for dir := range packages(t) {
+		parts := strings.Split(filepath.ToSlash(dir), "/")
+		name := path.Join(parts[:min(len(parts), 2)]...)
+		if parts[0] == "builtin" {
+			name = path.Base(dir) // among the services
+		}
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(readme) {
+			t.Errorf("the map does not know %s", dir)
 		}
 	}
 }

@@ -43,8 +43,6 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
   restsrv changes      list what writes have changed of objects with a journal
 
 Each command explains itself with -h.
-
-Flags:
 `
 
 // commands are what the first argument may be.

@@ -1,4 +1,4 @@
-// Package rest is the HTTP side of restsrv: it finds the service, atAccount the
+// Package rest is the HTTP side of restsrv: it finds the service, proves the
 // account, finds the route, calls the handler and writes what it returns. It
 // owns gorilla/mux, the one table from errors to statuses (error.go) and the
 // order of checks of decisions.md section 2. It knows no class and no

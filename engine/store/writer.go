@@ -21,9 +21,9 @@ const (
 // Where transactions share a commit, it commits together what waits at the
 // same time (gather.go): the first job of a batch runs plainly, as do those of a
 // single statement, the others behind a savepoint each, then one commit, then
-// all are answered. A lone job pays for nothing of this. Elsewhere each job is alone in its transaction (alone.go). A
-// transaction of several calls has the goroutine and its connection to itself
-// until it ends (transaction.go).
+// all are answered. A lone job pays for nothing of this. Elsewhere each job is
+// alone in its transaction (alone.go). A transaction of several calls has the
+// goroutine and its connection to itself until it ends (transaction.go).
 type writer struct {
 	store  *Store
 	jobs   chan *job

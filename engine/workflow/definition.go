@@ -150,7 +150,7 @@ func inherited(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	return all
 }
 
-// find is the workflow of that name of a class.
+// named is the workflow of that name of a class, nil when there is none.
 func (d *Definitions) named(c *engine.Class, name string) *flow {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, c.Namespace)

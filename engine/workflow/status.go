@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// question collects conditions on one item, to be asked together.
+// questions are conditions on one item, which are asked together, and the answers.
 type questions struct {
 	conditions []*engine.Filter
 	holds      []bool

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestHelp holds what -h says of the server and of each command: what it is, and
+// its flags once.
+func TestHelp(t *testing.T) {
+	server, _, _ := strings.Cut(usage, "\n")
+	for _, name := range append(slices.Sorted(maps.Keys(commands())), "") {
+		args, first := []string{name, "-h"}, "restsrv "+name
+		if name == "" {
+			args, first = args[1:], server
+			for _, command := range slices.Sorted(maps.Keys(commands())) {
+				if !strings.Contains(usage, "\n  restsrv "+command+" ") {
+					t.Errorf("restsrv -h does not know %s", command)
+				}
+			}
+		}
+		_, told, err := command(t, args...)
+		if !errors.Is(err, flag.ErrHelp) || !strings.HasPrefix(told, first) {
+			t.Errorf("%q: %v, printed %q", args, err, told)
+		}
+		if n := strings.Count(told, "Flags:\n"); n > 1 {
+			t.Errorf("%q: has %d headings of flags", args, n)
+		}
+	}
+}
