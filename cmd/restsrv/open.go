@@ -130,10 +130,16 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if d.accounts, err = d.newAccounts(c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	d.files = file.New(file.Config{Dir: c.Abs("files"), Data: s, Class: sys.files})
-	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
+	d.keepFiles(c.Abs("files"), c)
 	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
 	return d, nil
+}
+
+// keepFiles has the contents of files, and the thumbnails of images, be in a
+// folder.
+func (d *database) keepFiles(dir string, c *deploy.Config) {
+	d.files = file.New(file.Config{Dir: dir, Data: d.store, Class: d.system.files})
+	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
 
 // newAccounts are the accounts as an application has them.

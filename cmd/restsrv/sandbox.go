@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"restsrv/engine"
-	"restsrv/engine/file"
 	"restsrv/engine/script"
 	"restsrv/engine/secret"
 	"restsrv/engine/transfer"
@@ -55,7 +54,7 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 	if b.db, err = openDatabase(ctx, &config, "sqlite:"+path, opening{classes: a.meta.Classes(), server: true, log: log}); err != nil {
 		return nil, err
 	}
-	b.db.files = file.New(file.Config{Dir: filepath.Join(dir, "files"), Data: b.db.store, Class: b.db.system.files})
+	b.db.keepFiles(filepath.Join(dir, "files"), &config)
 	key, err := secret.Key(ctx, b.db.store, b.db.system.secrets, "cursor")
 	if err != nil {
 		return nil, errors.Join(err, b.db.close())

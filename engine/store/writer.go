@@ -258,8 +258,15 @@ func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	return false, failure
 }
 
-// stands reports whether a transaction is still open: then no other can begin.
-func (w *writer) stands(s *session) bool { return s.conn != nil && s.exec(w.traits.Begin) != nil }
+// stands reports whether a transaction is still open: then another one is refused,
+// and not because the database is away.
+func (w *writer) stands(s *session) bool {
+	if s.conn == nil {
+		return false
+	}
+	err := s.exec(w.traits.Begin)
+	return err != nil && w.store.kind(err) == Other
+}
 
 // together is attempt in a batch: the work knows who acts, but its statements do
 // not end with its request, because one that is interrupted ends the

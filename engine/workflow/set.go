@@ -79,7 +79,7 @@ func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]re
 	for i, f := range flows {
 		all[i] = reached{flow: f, state: f.start}
 		if stored, ok := found[ids[i]]; ok {
-			// A stage that is there no more means none.
+			// One that the workflow has no more is as if none were stored.
 			if known := f.state(stored.state.name); known != nil {
 				all[i].state, all[i].since = known, stored.since
 			}
