@@ -56,7 +56,7 @@ func (o *responder) fail(err error) {
 	if e.Code == engine.Internal {
 		detail = internalText
 	}
-	if o.form != engine.ProblemErrors && o.form != outerPage && o.unhandled(e, status) {
+	if o.form != engine.ProblemErrors && o.form != outerPage && o.unhandled(e, status, detail) {
 		return
 	}
 	switch o.form {
@@ -113,12 +113,12 @@ func (o *responder) page(status int, says string) {
 // unhandled answers what fails before the handler of a service is called, in
 // the ancestor's words; it reports false for what the ancestor does not know. A
 // client that accepts problem+json is told more.
-func (o *responder) unhandled(e *engine.Error, status int) bool {
+func (o *responder) unhandled(e *engine.Error, status int, detail string) bool {
 	switch {
 	case o.stage == atHandler:
 		return false
 	case strings.Contains(o.req.Header.Get("Accept"), problemJSON):
-		o.problem(e, status, e.Message)
+		o.problem(e, status, detail)
 	case o.stage == atRoute:
 		o.page(status, "Cannot "+engine.Cut(o.req.Method+" "+o.path, maxDetail))
 	case e.Code == engine.Unauthenticated:

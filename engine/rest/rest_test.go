@@ -243,6 +243,23 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestOwnFailureBeforeTheHandler holds that a client that accepts problems learns
+// no more of a failure of ours than others, when who it is cannot be found out.
+func TestOwnFailureBeforeTheHandler(t *testing.T) {
+	s := New(Config{Log: slog.New(slog.DiscardHandler), Auth: authFunc(func(context.Context, engine.AuthMode, engine.Credentials) (*engine.Account, error) {
+		return nil, engine.Wrap(io.ErrClosedPipe, "reading sql: /etc/passwd")
+	})})
+	for _, form := range []engine.ErrorForm{engine.ProblemErrors, engine.TextErrors, engine.PageErrors} {
+		if err := s.Mount("svc", engine.AuthToken, fake{form: form}); err != nil {
+			t.Fatal(err)
+		}
+		w := ask(s, "GET", "/rest/svc/", "Accept", problemJSON, "auth-token", "t")
+		if body := w.Body.String(); strings.Contains(body, "passwd") || !strings.Contains(body, internalText) {
+			t.Errorf("%d: got %d %s", form, w.Code, body)
+		}
+	}
+}
+
 func TestOrderOfChecks(t *testing.T) {
 	srv := serve(t, engine.AuthToken, fake{})
 	if status, header, body := get(t, "GET", srv.URL+"/rest/other/x"); status != 404 || body != "Service not found" || header.Get("X-Request-Id") == "" {
