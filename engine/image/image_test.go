@@ -311,6 +311,28 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v bytes per pixel, want %v", name, c.got, c.want)
 		}
 	}
+	// What hides in pictures that are not as they seem costs no less.
+	frame := bytes.Index(progressive, []byte{0xff, markSOF2})
+	hidden := func(mark byte) []byte {
+		// Read as a segment, the marker hides the frame, which begins with 0xffc2.
+		lies := append(bytes.Clone(progressive[:frame]), 0xff, mark)
+		return append(lies, progressive[frame:]...)
+	}
+	transparent := asPNG(t, image.NewGray(m.Rect))
+	late := append(append(bytes.Clone(interlaced[:8]), "\x00\x00\x00\x11tEXt\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"...), make([]byte, 4)...)
+	binary.BigEndian.PutUint32(late[33:], crc32.ChecksumIEEE(late[12:33]))
+	late = append(late, interlaced[8:]...)
+	for name, c := range map[string]struct {
+		content []byte
+		least   float64
+	}{
+		"progressive behind a restart": {hidden(0xd3), 7.5}, "progressive behind a stuffed byte": {hidden(0), 7.5},
+		"gray with a colour that is transparent": {transparent, 4}, "interlaced, said late": {late, 8},
+	} {
+		if got := of(c.content); got < c.least {
+			t.Errorf("%s: %v bytes per pixel, want %v", name, got, c.least)
+		}
+	}
 	p, err := look(bytes.NewReader(photo))
 	if err != nil {
 		t.Fatal(err)

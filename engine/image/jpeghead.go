@@ -17,11 +17,11 @@ type jpegHead struct {
 // jpegCost counts samples, four bytes for each coefficient, and the second
 // picture that is made of colours other than YCbCr.
 func jpegCost(p *picture) float64 {
-	cost := p.jpeg.samples
+	cost, progressive := p.jpeg.samples, p.jpeg.progressive
 	if cost == 0 {
-		cost = 4 // nothing says how many: the most there can be
+		cost, progressive = 4, true // nothing says how many: the most there can be
 	}
-	if p.jpeg.progressive {
+	if progressive {
 		cost += 4 * cost
 	}
 	if p.model != color.YCbCrModel && p.model != color.GrayModel {
@@ -38,6 +38,8 @@ const (
 	markJPG   = 0xc8
 	markDAC   = 0xcc
 	markSOF15 = 0xcf
+	markRST0  = 0xd0
+	markRST7  = 0xd7
 	markSOS   = 0xda
 	markAPP1  = 0xe1
 )
@@ -52,6 +54,9 @@ func readJPEGHead(r *bufio.Reader) (h jpegHead) {
 		mark, err := nextMark(r)
 		if err != nil || mark == markSOS {
 			return h
+		}
+		if mark == 0 || mark >= markRST0 && mark <= markRST7 {
+			continue // has no length, and the decoder passes over it as well
 		}
 		var length [2]byte
 		if _, err := io.ReadFull(r, length[:]); err != nil {

@@ -109,11 +109,15 @@ func (p *picture) memory(k engine.ThumbnailKind) int64 {
 	return int64(w*h*(p.format.cost(p)+halved)+small*turned) + 1<<20
 }
 
-// pngCost counts the passes of an interlaced picture, too.
+// pngCost counts the passes of an interlaced picture, too, and that a colour of
+// a gray one may be transparent, which is said behind what is looked at.
 func pngCost(p *picture) float64 {
-	const interlaceAt = 28 // in the chunk IHDR, which comes first
+	const nameAt, interlaceAt = 12, 28 // of the chunk IHDR, which should come first
 	cost := bytesOf(p.model)
-	if len(p.head) > interlaceAt && p.head[interlaceAt] != 0 {
+	if p.model == color.GrayModel || p.model == color.Gray16Model {
+		cost *= 4
+	}
+	if len(p.head) <= interlaceAt || string(p.head[nameAt:nameAt+4]) != "IHDR" || p.head[interlaceAt] != 0 {
 		cost *= 2
 	}
 	return cost
