@@ -39,9 +39,7 @@ func (g *change) collect(c *engine.Class, v engine.Values) {
 		if value == engine.Absent || i >= len(c.Properties) || passedOver(c.Properties[i], value) {
 			continue
 		}
-		if root, name := c.Root(), c.Properties[i].Name; !slices.Contains(g.properties[root], name) {
-			g.properties[root] = append(g.properties[root], name)
-		}
+		g.note(c, c.Properties[i].Name)
 		switch value := value.(type) {
 		case *engine.Record:
 			if value != nil {
@@ -51,12 +49,21 @@ func (g *change) collect(c *engine.Class, v engine.Values) {
 			if value == nil {
 				continue
 			}
+			if p := c.Properties[i]; p.Back != nil { // of those that join and leave
+				g.note(p.Target, p.Back.Name)
+			}
 			for _, m := range value.Add {
 				if r, ok := m.(*engine.Record); ok && r != nil {
 					g.collect(r.Class, r.Values)
 				}
 			}
 		}
+	}
+}
+
+func (g *change) note(c *engine.Class, name string) {
+	if root := c.Root(); !slices.Contains(g.properties[root], name) {
+		g.properties[root] = append(g.properties[root], name)
 	}
 }
 
