@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf16"
 
 	"restsrv/engine/journal"
 )
@@ -93,7 +94,7 @@ func appendChange(b []byte, r journal.Record) []byte {
 		what = r.Base + " -> " + r.Data
 	}
 	return append(b, strings.Join([]string{
-		r.Timestamp.Format("2006-01-02T15:04:05.000Z"), r.Type, r.Class, visible(r.ID), dash(visible(r.Author)), dash(r.Remote), what,
+		r.Timestamp.Format("2006-01-02T15:04:05.000Z"), r.Type, r.Class, visible(r.ID), dash(visible(r.Author)), dash(r.Remote), harmless(what),
 	}, "  ")...)
 }
 
@@ -104,6 +105,24 @@ func visible(s string) string {
 		return strconv.Quote(s)
 	}
 	return s
+}
+
+// harmless is JSON whose texts cannot steer a terminal, nor show in another order
+// than they stand: C1 controls and marks of direction need no escape in JSON.
+func harmless(json string) string {
+	var b strings.Builder
+	for _, c := range json {
+		switch {
+		case unicode.IsGraphic(c) && !unicode.Is(unicode.Cf, c):
+			b.WriteRune(c)
+		case c > 0xffff:
+			high, low := utf16.EncodeRune(c)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, c)
+		}
+	}
+	return b.String()
 }
 
 // forgetEvery is how often old records of the journal are removed.
