@@ -55,11 +55,14 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 			stages = append(stages, engine.Named(at.flow.name, at.fields(s.Now(), asked[i].next(q))))
 			permissions |= given(at.state.items, asked[i].items, q)
 			for n, of := range at.state.properties {
+				if it.Class.Property(of.property.Name) == nil {
+					continue // it is hidden
+				}
 				properties = addPermission(properties, of.property.Name, given(of.given, asked[i].properties[n], q))
 			}
 			for n, of := range at.state.selections {
-				if q.holds[asked[i].selections[n]] {
-					selections = append(selections, engine.Named(of.property, of.said))
+				if q.holds[asked[i].selections[n]] && it.Class.Property(of.property) != nil {
+					selections = append(selections, engine.Named(of.property, it.Class.Told(of.said)))
 				}
 			}
 		}
