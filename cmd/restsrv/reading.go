@@ -141,8 +141,9 @@ func (e *edition) touches(changed []string) bool {
 		return true
 	}
 	classes := filepath.Join(e.config.Dir, metaDir)
+	folders := []string{filepath.Join(classes, typesDir), filepath.Join(e.config.Dir, aclDir)}
 	for _, path := range changed {
-		if ofApplication(e.config.Dir, path) || ofPresentation(e.config.Dir, path) || above(path, classes) || path == filepath.Join(classes, typesDir) {
+		if ofApplication(e.config.Dir, path) || ofPresentation(e.config.Dir, path) || above(path, classes) || slices.Contains(folders, path) {
 			return true
 		}
 		for known := range e.reading {

@@ -97,7 +97,8 @@ func TestApplicationThatIsALink(t *testing.T) {
 }
 
 // TestWhatAnApplicationIsReadFrom holds which files make a new edition; others,
-// such as those of acl, which only restsrv import reads, make none.
+// such as those of data, which only the first start and restsrv import read, make
+// none.
 func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 	dir := application(t, map[string]string{
 		"deploy.json": `{"parametrised":true,"modules":{"api":{"globals":{"di":{"gate":{"module":"modules/rest/client/GateWay","options":{"base":"/api","clientId":"a","clientSecret":"b","definition":"gate.yml"}}}}}}}`,
@@ -111,7 +112,7 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 	e := &edition{config: a.config, reading: readingOf(filepath.Join(dir, "deploy.json"), a.config)}
 	for name, want := range map[string]bool{
 		"deploy.json": true, "gate.yml": true, "one.ini": true, "two.ini": true, "meta": true, "meta/new.class.json": true, "meta/a.class.yml": true, "meta/types/x.type.json": true,
-		"": true, "acl": false, "acl/admin.acl.yml": false, "scripts/a.js": false, "scripts": false, "sub/x.ini": false, "data/x.json": false, "meta/note.txt": false, "deploy.json.bak": false,
+		"": true, "acl": true, "acl/admin.acl.yml": true, "scripts/a.js": false, "scripts": false, "sub/x.ini": false, "data/x.json": false, "meta/note.txt": false, "deploy.json.bak": false,
 	} {
 		if got := e.touches([]string{filepath.Join(dir, name)}); got != want {
 			t.Errorf("%q: %v, want %v", name, got, want)
