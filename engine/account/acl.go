@@ -106,11 +106,10 @@ func (s *Store) Import(ctx context.Context, acl ACL) (Imported, error) {
 
 // importAccount stores an account that has never been there.
 func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, err error) {
-	mark := "account " + a.ID
 	for _, there := range [...]struct {
 		class *engine.Class
 		id    string
-	}{{s.classes.account, a.ID}, {s.classes.seen, mark}} {
+	}{{s.classes.account, a.ID}, {s.classes.seen, markOf(a.ID)}} {
 		if item, err := s.find(ctx, there.class, there.id); err != nil || item != nil {
 			return false, err
 		}
@@ -119,7 +118,7 @@ func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, er
 	if err != nil {
 		return false, err
 	}
-	records = append(records, engine.Record{Class: s.classes.seen, Values: engine.ValuesOf(s.classes.seen, engine.Named("id", mark))})
+	records = append(records, s.mark(a.ID))
 	if _, err := s.data.Save(engine.AsServer(ctx), records); err != nil {
 		return false, err
 	}
@@ -127,6 +126,13 @@ func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, er
 	s.told(ctx, a.ID, "added")
 	return true, nil
 }
+
+// mark is what is remembered of an account that has been there.
+func (s *Store) mark(id string) engine.Record {
+	return engine.Record{Class: s.classes.seen, Values: engine.ValuesOf(s.classes.seen, engine.Named("id", markOf(id)))}
+}
+
+func markOf(id string) string { return "account " + id }
 
 func (s *Store) accountRecords(ctx context.Context, a ACLAccount) ([]engine.Record, error) {
 	if err := checkID(a.ID); err != nil {

@@ -86,4 +86,15 @@ func TestImport(t *testing.T) {
 	if a, err := f.Get(ctx, "ann@local"); err != nil || !a.Disabled {
 		t.Errorf("the account that was disabled: %+v, %v", a, err)
 	}
+	// What was removed stays so, whoever brought it.
+	wantOK(t, "add", f.Add(ctx, account.Account{ID: "dan@local"}, "secret"))
+	acl, _ = readACL(t, `{"users": [{"id": "bob", "pwd": "secret"}, {"id": "dan", "pwd": "secret"}]}`)
+	for _, id := range []string{"bob@local", "dan@local"} {
+		wantOK(t, "remove", f.Remove(ctx, id))
+	}
+	done, err = f.Import(ctx, acl)
+	if err != nil || done.Accounts != 0 || done.Known != 2 {
+		t.Errorf("after they were removed: %+v, %v", done, err)
+	}
+	wantOK(t, "add again", f.Add(ctx, account.Account{ID: "dan@local"}, "secret"))
 }
