@@ -51,10 +51,8 @@ func (s *Store) lose(r *session) {
 // transact runs j once. redo means that nothing of it is in the database for
 // certain.
 func (w *writer) transact(s *session, j *job) (err error, redo bool) {
-	s.ctx = j.ctx
-	defer func() { s.ctx = context.Background() }()
 	if j.single && s.conn != nil && w.store.trusts(s) {
-		err := w.attempt(s, j)
+		err := w.watched(s, j)
 		kind := w.store.kind(err)
 		return w.unknown(err), kind == Lost || kind == Stale
 	}
@@ -67,7 +65,7 @@ func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 	if err != nil {
 		return err, true
 	}
-	if err := w.attempt(s, j); err != nil {
+	if err := w.inTransaction(s, j); err != nil {
 		if s.end(tx.Rollback) != nil {
 			s.disconnect() // which ends the transaction too
 		}
@@ -106,7 +104,7 @@ func (s *session) end(how func() error) error {
 // unknown says of a connection that was lost while it committed what the
 // client must know: the write may have been done.
 func (w *writer) unknown(err error) error {
-	if w.store.kind(err) != Away {
+	if w.store.kind(err) != Away || engine.CodeOf(err) == engine.Timeout {
 		return err
 	}
 	w.store.cfg.Log.Error("the database went away during a write, which may have been done", "error", err)

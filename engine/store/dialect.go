@@ -17,6 +17,7 @@
 package store
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"unicode/utf8"
@@ -65,10 +66,16 @@ type Dialect interface {
 	// Classify says what kind of failure err is.
 	Classify(err error) Failure
 
-	// Interrupt returns what ends the statement that runs on a connection of
-	// the driver, from another goroutine; nil when statements heed their
-	// context by themselves.
-	Interrupt(driverConn any) func()
+	// Interrupt makes what ends the statement that runs on a new connection of
+	// the driver. It may ask the database, until ctx ends.
+	Interrupt(ctx context.Context, driverConn any) (Interrupt, error)
+}
+
+// Interrupt ends the statement that runs on a connection.
+type Interrupt struct {
+	End    func() // from any goroutine; nil when statements heed their context by themselves
+	Spends bool   // after End the connection must be given up: it may still be ending
+	Close  func() // when the connection is given up; nil for nothing to do
 }
 
 // Traits are the properties of a database that need no arguments.

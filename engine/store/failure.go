@@ -64,7 +64,7 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 		return nil
 	}
 	kind := s.kind(err)
-	if r.conn != nil && r.interrupt == nil && (kind == Stale || kind == Interrupted || !r.sound()) {
+	if r.conn != nil && r.interrupt.Spends && (kind == Stale || kind == Interrupted || !r.sound()) {
 		r.disconnect() // what was cancelled may still be cancelling
 	}
 	var known *engine.Error

@@ -82,10 +82,12 @@ func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item
 	if err != nil {
 		return false, err
 	}
-	if r.interrupt != nil {
-		ctx = context.WithoutCancel(ctx) // it is over before a watcher would have started
+	if !r.interrupt.Spends {
+		return r.fetch(context.WithoutCancel(ctx), st, p, it, key) // it is over before a watcher would have started
 	}
-	return r.fetch(ctx, st, p, it, key)
+	ctx, unwatch := r.watch(ctx)
+	found, err := r.fetch(ctx, st, p, it, key)
+	return found, unwatch(err)
 }
 
 // fetch runs a statement that returns at most one row of p.selected.
@@ -224,9 +226,8 @@ func (r *session) number(ctx context.Context, text string, args []any) (n int64,
 		return 0, err
 	}
 	inner, unwatch := r.watch(ctx)
-	defer unwatch()
 	err = st.QueryRowContext(inner, args...).Scan(&n)
-	return n, err
+	return n, unwatch(err)
 }
 
 // load fills it from a row of p.selected. Its Values are reused when they

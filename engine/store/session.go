@@ -4,10 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"restsrv/engine"
 )
 
 // Statements kept per connection. Filters come in as many shapes as clients
@@ -25,7 +28,7 @@ type session struct {
 	conn      *sqlx.Conn // nil until first used
 	kept      statements
 	bulk      statements
-	interrupt func()
+	interrupt Interrupt       // of conn
 	ctx       context.Context // of the work that it serves
 	used      time.Time       // when a job last ended well on it
 	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
@@ -84,7 +87,7 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 	// Preparing should not be cut short by one request, the next one needs it:
 	// but where another process may hold a lock, it can take long.
 	ctx := s.ctx
-	if s.interrupt != nil {
+	if !s.interrupt.Spends {
 		ctx = context.Background()
 	}
 	st, err := s.conn.PrepareContext(ctx, text)
@@ -96,20 +99,35 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 }
 
 func (s *session) connect(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return ended(err)
+	}
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
 		return err
 	}
 	s.conn = conn
-	return conn.Raw(func(driverConn any) error {
-		s.interrupt = s.dialect.Interrupt(driverConn)
-		return nil
+	err = conn.Raw(func(driverConn any) (err error) {
+		s.interrupt, err = s.dialect.Interrupt(ctx, driverConn)
+		return err
 	})
+	if err != nil {
+		s.interrupt = Interrupt{Spends: true}
+	}
+	if cause := ctx.Err(); err != nil && cause != nil {
+		s.disconnect()
+		return ended(cause)
+	}
+	return err // a lost connection stays: that tells it from a database that is away
 }
 
 func (s *session) disconnect() {
 	s.kept.drop()
 	s.bulk.drop()
+	if s.interrupt.Close != nil {
+		s.interrupt.Close()
+	}
+	s.interrupt = Interrupt{}
 	if s.conn != nil {
 		// Close alone would hand the connection to the next one who asks, with
 		// whatever transaction is open on it.
@@ -134,12 +152,36 @@ func (s *session) sound() bool {
 	return err == nil
 }
 
-// watch ends the running statement when ctx ends, until the function it
-// returns is called. It returns the context to run the statement with.
-func (s *session) watch(ctx context.Context) (context.Context, func()) {
-	if ctx.Done() == nil || s.interrupt == nil {
-		return ctx, func() {}
+// watch ends what runs on the connection when ctx ends, until the function it
+// returns is called with the outcome. It returns the context to run statements
+// with, which costs them nothing: one that can end costs a goroutine in
+// database/sql, and in the driver another. What was ended has the error that
+// says so, and is without a connection afterwards where that is spent.
+func (s *session) watch(ctx context.Context) (context.Context, func(error) error) {
+	if ctx.Done() == nil || s.interrupt.End == nil {
+		return ctx, func(err error) error { return err }
 	}
+	inner := context.WithoutCancel(ctx)
+	if !s.interrupt.Spends {
+		return inner, s.watchSteps(ctx)
+	}
+	rest := context.AfterFunc(ctx, s.interrupt.End)
+	return inner, func(err error) error {
+		if rest() {
+			return err
+		}
+		s.disconnect()
+		var known *engine.Error
+		var stopped *stop
+		if err == nil || errors.As(err, &known) || errors.As(err, &stopped) {
+			return err
+		}
+		return ended(ctx.Err())
+	}
+}
+
+// watchSteps is watch for a connection that lasts.
+func (s *session) watchSteps(ctx context.Context) func(error) error {
 	var mu sync.Mutex
 	over := false
 	stop := context.AfterFunc(ctx, func() {
@@ -149,18 +191,18 @@ func (s *session) watch(ctx context.Context) (context.Context, func()) {
 				mu.Unlock()
 				return
 			}
-			s.interrupt() // has no effect between two steps, hence the loop
+			s.interrupt.End() // has no effect between two steps, hence the loop
 			mu.Unlock()
 			time.Sleep(time.Millisecond)
 		}
 	})
-	return context.WithoutCancel(ctx), func() {
-		if stop() {
-			return
+	return func(err error) error {
+		if !stop() {
+			mu.Lock()
+			over = true
+			mu.Unlock()
 		}
-		mu.Lock()
-		over = true
-		mu.Unlock()
+		return err
 	}
 }
 

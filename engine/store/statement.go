@@ -22,13 +22,13 @@ func (s *session) execute(b *builder) (int64, error) {
 
 // rows runs a statement and hands out each of its rows. visit must not use the
 // session; an error of it ends the rows and is returned.
-func (s *session) rows(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) error {
+func (s *session) rows(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) (err error) {
 	st, err := s.prepare(text)
 	if err != nil {
 		return err
 	}
 	ctx, unwatch := s.watch(ctx)
-	defer unwatch()
+	defer func() { err = unwatch(err) }()
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
 		return err

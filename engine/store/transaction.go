@@ -281,14 +281,7 @@ func (t *transaction) spoil(err error) error {
 // interrupts a write loses the transaction, and has lost it anyway. A panic fails
 // the call.
 func (t *transaction) attempt(ctx context.Context, work func(*session) error) error {
-	s := t.session
-	inner, unwatch := s.watch(ctx)
-	s.ctx = inner
-	defer func() {
-		unwatch()
-		s.ctx = context.Background()
-	}()
-	return t.store.writer.attempt(s, &job{ctx: ctx, work: work})
+	return t.store.writer.inTransaction(t.session, &job{ctx: ctx, work: work})
 }
 
 // nested is a transaction within another.

@@ -277,6 +277,23 @@ func (w *writer) together(s *session, j *job) error {
 	return w.attempt(s, j)
 }
 
+// watched is attempt whose statements end with the context of the job.
+func (w *writer) watched(s *session, j *job) error {
+	inner, unwatch := s.watch(j.ctx)
+	s.ctx = inner
+	defer func() { s.ctx = context.Background() }()
+	return unwatch(w.attempt(s, j))
+}
+
+// inTransaction is watched in a transaction, which is lost with the connection.
+func (w *writer) inTransaction(s *session, j *job) error {
+	err := w.watched(s, j)
+	if err == nil && s.conn == nil {
+		return ended(j.ctx.Err())
+	}
+	return err
+}
+
 // attempt runs the work of j. A panic fails the job, not the queue.
 func (w *writer) attempt(s *session, j *job) (err error) {
 	defer func() {

@@ -5,6 +5,8 @@
 package postgres
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"io"
 	"net"
@@ -150,6 +152,31 @@ func classify(e *pq.Error) store.Failure {
 	return store.Other
 }
 
-// Interrupt is store.Dialect's: the driver has the server cancel a statement
-// whose context ends.
-func (dialect) Interrupt(any) func() { return nil }
+// Interrupt is store.Dialect's. The driver has the server cancel what runs on a
+// connection when the context of a statement ends that is still open, and has a
+// goroutine wait for that: one for each statement that can end. So one empty
+// statement of each connection stays open, with a context of its own: its
+// goroutine serves all others.
+func (dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt, error) {
+	conn, ok := driverConn.(driver.QueryerContext)
+	if !ok {
+		return store.Interrupt{}, errors.New("the driver cannot run a statement")
+	}
+	own, end := context.WithCancel(context.Background())
+	stop := context.AfterFunc(ctx, end)
+	rows, err := conn.QueryContext(own, ";", nil)
+	if err != nil {
+		stop()
+		end()
+		return store.Interrupt{}, err
+	}
+	done := func() {
+		_ = rows.Close() // it only ends the goroutine
+		end()
+	}
+	if !stop() && ctx.Err() != nil {
+		done()
+		return store.Interrupt{}, ctx.Err()
+	}
+	return store.Interrupt{End: end, Spends: true, Close: done}, nil
+}

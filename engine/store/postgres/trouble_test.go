@@ -185,7 +185,8 @@ func TestIdleConnectionsKilled(t *testing.T) {
 }
 
 // TestLockedTable has another process hold a table, as a change of the schema
-// does: what waits for it ends with its time, though nothing is prepared yet.
+// does: what waits for it ends with its time, whether it is prepared or not, in
+// the database too, and the next are served.
 func TestLockedTable(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -194,36 +195,72 @@ func TestLockedTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	tx, err := db.Begin()
-	if err == nil {
-		_, err = tx.Exec(`LOCK TABLE "note@test" IN ACCESS EXCLUSIVE MODE`)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	begun := time.Now()
-	err = together(4, func(i int) (err error) {
-		if i%2 == 0 {
-			_, err = st.Get(ctx, c, "a")
-		} else {
-			_, err = st.Create(ctx, c, engine.Values{fmt.Sprint(i), nil}, engine.WriteOptions{})
+	for _, round := range []string{"new", "prepared"} {
+		tx, err := db.Begin()
+		if err == nil {
+			_, err = tx.Exec(`LOCK TABLE "note@test" IN ACCESS EXCLUSIVE MODE`)
 		}
-		if engine.CodeOf(err) != engine.Timeout {
-			return fmt.Errorf("got %v, want a timeout", err)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		begun := time.Now()
+		for name, err := range callAll(ctx, st, c, round) {
+			if engine.CodeOf(err) != engine.Timeout {
+				t.Errorf("%s, %s: got %v, want a timeout", round, name, err)
+			}
+		}
+		if took := time.Since(begun); took > 5*time.Second {
+			t.Errorf("%s: after %v", round, took)
+		}
+		waiting := 1
+		for range 50 {
+			if err := tx.QueryRow(`SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '"note@test"'::regclass`).Scan(&waiting); err != nil {
+				t.Fatal(err)
+			}
+			if waiting == 0 {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if waiting != 0 {
+			t.Errorf("%s: %d statements still wait in the database", round, waiting)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 { // all connections are used again
+			for name, err := range callAll(t.Context(), st, c, fmt.Sprint(round, i)) {
+				if err != nil {
+					t.Errorf("%s, afterwards: %s: %v", round, name, err)
+				}
+			}
+		}
+	}
+}
+
+// callAll reads and writes at the same time; what it creates has the name.
+func callAll(ctx context.Context, st engine.Repository, c *engine.Class, name string) map[string]error {
+	var get, list, count, create, save error
+	_ = together(5, func(i int) error {
+		switch i {
+		case 0:
+			if _, get = st.Get(ctx, c, "none"); engine.CodeOf(get) == engine.NotFound {
+				get = nil
+			}
+		case 1:
+			list = st.List(ctx, &engine.Query{Class: c, Count: 5}, func(*engine.Item) error { return nil })
+		case 2:
+			_, count = st.Count(ctx, &engine.Query{Class: c})
+		case 3:
+			_, create = st.Create(ctx, c, engine.Values{"made " + name, nil}, engine.WriteOptions{})
+		case 4:
+			_, save = st.Save(ctx, []engine.Record{{Class: c, ID: "saved", Values: engine.NewValues(c)}})
 		}
 		return nil
 	})
-	if took := time.Since(begun); err != nil || took > 5*time.Second {
-		t.Errorf("%v after %v", err, took)
-	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Create(t.Context(), c, engine.Values{"a", nil}, engine.WriteOptions{}); err != nil {
-		t.Error(err)
-	}
+	return map[string]error{"get": get, "list": list, "count": count, "create": create, "save": save}
 }
 
 // TestOpenTogether opens an empty database from six places at once, then with

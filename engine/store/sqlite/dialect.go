@@ -4,6 +4,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -157,15 +158,16 @@ var away = []int{
 // at any time, from any thread, while the connection is open. The driver does
 // not hand out what that takes, so it is read from the connection; without it
 // statements run with their context.
-func (dialect) Interrupt(driverConn any) func() {
+func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, error) {
+	unknown := store.Interrupt{Spends: true}
 	v := reflect.ValueOf(driverConn)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return nil
+		return unknown, nil
 	}
 	handle := v.Elem().FieldByName("db")
 	if handle.Kind() != reflect.Uintptr || handle.Uint() == 0 {
-		return nil
+		return unknown, nil
 	}
 	db := uintptr(handle.Uint())
-	return func() { sqlite3.Xsqlite3_interrupt(nil, db) } // one atomic store
+	return store.Interrupt{End: func() { sqlite3.Xsqlite3_interrupt(nil, db) }}, nil // one atomic store
 }
