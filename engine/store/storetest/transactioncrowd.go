@@ -44,6 +44,8 @@ func transactionConflict(t *testing.T, open Open) {
 				mu.Unlock()
 			case engine.CodeOf(err) != engine.Unavailable:
 				return err
+			default: // who comes back at once may take what the other waits for
+				time.Sleep(time.Duration(i+1) * 10 * time.Millisecond)
 			}
 		}
 		return nil
