@@ -276,6 +276,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 			return nil, engine.AtRecord(err, i)
 		}
 		r.Values, writes[i], given[i] = w.values, w, slices.Clone(w.values)
+		r.Brief = r.Brief && !t.any(r.Class, saved) // who hears of it may ask who made it
 	}
 	items, err := e.Repository.Save(ctx, records)
 	if err != nil {

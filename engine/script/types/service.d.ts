@@ -67,6 +67,8 @@ declare namespace restsrv {
     /** Stores bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text; an item then holds the file. */
     accept(file: any, folder?: string | null, described?: { name?: string; mimeType?: string }): Promise<StoredFile>;
     fetch(ids: string[]): Promise<StoredFile[]>;
+    /** Removes a file that no item holds. */
+    remove(id: string): Promise<void>;
   }
   /** An image with its thumbnails, by kind: tiny, small, medium, preview and those of deploy.json. */
   interface StoredImage extends StoredFile {
@@ -77,6 +79,8 @@ declare namespace restsrv {
   interface ImageStorage {
     accept(file: any, folder?: string | null, described?: { name?: string; mimeType?: string }): Promise<StoredImage>;
     fetch(ids: string[]): Promise<StoredImage[]>;
+    /** Removes an image that no item holds. */
+    remove(id: string): Promise<void>;
   }
   /** What ion://sequenceProvider is: counters that all servers of a database share. */
   interface SequenceProvider {
