@@ -83,6 +83,10 @@ func (s *service) status(ctx context.Context, r *engine.Request) (*engine.Respon
 // transitions answers PUT /:class/:id, whose body is ["workflow.transition", ...]
 // or {"workflow": ["transition", ...]}, where one transition may stand alone.
 func (s *service) transitions(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	it, err := s.item(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	body, err := readBody(r)
 	if err != nil {
 		return nil, err
@@ -96,11 +100,15 @@ func (s *service) transitions(ctx context.Context, r *engine.Request) (*engine.R
 	if err != nil {
 		return nil, err
 	}
-	return s.perform(ctx, r, moves)
+	return s.perform(ctx, it, moves)
 }
 
 // states answers PATCH /:class/:id, whose body is ["workflow.state", ...].
 func (s *service) states(ctx context.Context, r *engine.Request) (*engine.Response, error) {
+	it, err := s.item(ctx, r)
+	if err != nil {
+		return nil, err
+	}
 	body, err := readBody(r)
 	if err != nil {
 		return nil, err
@@ -109,7 +117,16 @@ func (s *service) states(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	return s.perform(ctx, r, moves)
+	return s.perform(ctx, it, moves)
+}
+
+// item is what is to be moved: who may not read it is told nothing about the input.
+func (s *service) item(ctx context.Context, r *engine.Request) (*engine.Item, error) {
+	c, err := s.meta.Class(r.Param("class"))
+	if err != nil {
+		return nil, err
+	}
+	return s.data.Get(ctx, c, r.Param("id"))
 }
 
 func badBody(format string, args ...any) error {
@@ -167,22 +184,14 @@ func byWorkflow(fields engine.Fields) (moves []engine.Move, err error) {
 // perform makes the moves, one after the other, each whole by itself: those
 // before one that is refused stay, and those after it are tried. The answer is an
 // array of what was refused.
-func (s *service) perform(ctx context.Context, r *engine.Request, moves []engine.Move) (*engine.Response, error) {
+func (s *service) perform(ctx context.Context, it *engine.Item, moves []engine.Move) (*engine.Response, error) {
 	if len(moves) > maxMoves {
 		return nil, badBody("a request makes at most %d moves, found %d", maxMoves, len(moves))
-	}
-	c, err := s.meta.Class(r.Param("class"))
-	if err != nil {
-		return nil, err
-	}
-	it, err := s.data.Get(ctx, c, r.Param("id"))
-	if err != nil {
-		return nil, err
 	}
 	refused := []any{}
 	id := it.ID
 	for _, m := range moves {
-		m.Class, m.ID = c, id
+		m.Class, m.ID = it.Class.Base(), id
 		now, err := s.workflows.Move(ctx, s.data, m)
 		var e *engine.Error
 		switch {
