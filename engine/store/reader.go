@@ -9,19 +9,21 @@ import (
 )
 
 // readers lends sessions for reading. A session's statements and scratch space
-// are the borrower's meanwhile.
+// are the borrower's meanwhile. Those that have a connection are lent first: what
+// follows itself needs one only.
 type readers struct {
-	free chan *session
-	size int
+	free  chan *session // with a connection
+	fresh chan *session // without
+	size  int
 
 	mu     sync.Mutex
 	closed bool
 }
 
 func newReaders(db *Database, trace func(string)) *readers {
-	rs := &readers{free: make(chan *session, db.Readers), size: db.Readers}
+	rs := &readers{free: make(chan *session, db.Readers), fresh: make(chan *session, db.Readers), size: db.Readers}
 	for range db.Readers {
-		rs.free <- newSession(db.Read, db.Dialect, trace)
+		rs.fresh <- newSession(db.Read, db.Dialect, trace)
 	}
 	return rs
 }
@@ -38,6 +40,7 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	default:
 		select {
 		case r, ok = <-rs.free:
+		case r, ok = <-rs.fresh:
 		case <-ctx.Done():
 			return nil, ended(ctx.Err())
 		}
@@ -58,6 +61,10 @@ func closedUnless(ok bool) error {
 func (rs *readers) giveBack(r *session) {
 	clear(r.raw) // what it points to belongs to the borrower now
 	r.ctx, r.guard = context.Background(), nil
+	if r.conn == nil {
+		rs.fresh <- r
+		return
+	}
 	rs.free <- r
 }
 
@@ -113,8 +120,12 @@ func (rs *readers) close() {
 	}
 	rs.closed = true
 	for range rs.size {
-		r := <-rs.free
-		r.disconnect()
+		select {
+		case r := <-rs.free:
+			r.disconnect()
+		case <-rs.fresh:
+		}
 	}
 	close(rs.free)
+	close(rs.fresh)
 }

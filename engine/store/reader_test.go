@@ -1,0 +1,33 @@
+package store_test
+
+import (
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+)
+
+// TestReadersAreReused: readings that follow each other share one connection;
+// opening others takes a start milliseconds.
+func TestReadersAreReused(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		var db *store.Database
+		open := p.open
+		p.open = func() (*store.Database, error) {
+			d, err := open()
+			db = d
+			return d, err
+		}
+		c := note()
+		s := openAt(t, p, c)
+		before := db.Read.Stats().OpenConnections
+		for range 5 {
+			if _, err := s.Count(t.Context(), &engine.Query{Class: c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := db.Read.Stats().OpenConnections; n > max(before, 1) {
+			t.Errorf("5 readings, one after the other, have %d connections open", n)
+		}
+	})
+}
