@@ -63,8 +63,11 @@ check("an empty form is not sent", {}, async (page) => {
 
 check("keyboard only", {}, async (page, shot) => {
   await page.goto(main + "/auth?return=%2Fauth%2Flogout");
-  await page.keyboard.type("admin@local"); // the field has the focus already
+  const focused = (name) => page.waitForFunction((name) => document.activeElement.name === name, name);
+  await focused("username"); // the page gives it the focus; a busy browser does so after the first keys
+  await page.keyboard.type("admin@local");
   await page.keyboard.press("Tab");
+  await focused("password");
   await page.keyboard.type("correct-horse");
   await page.keyboard.press("Tab");
   await shot("keyboard");
