@@ -174,6 +174,7 @@ func journalNothing(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	d.tells(t, "nothing")
+	time.Sleep(2 * time.Millisecond) // the time of a change is to the millisecond
 	update(t, d, c, "1", "name", "y")
 	if told := d.told(t); len(told) != 1 || !strings.Contains(told[0], `{"name":"x","changed":"`) || !strings.Contains(told[0], `{"name":"y","changed":"`) {
 		t.Errorf("with something else the time of the change is told, too: %q", told)
