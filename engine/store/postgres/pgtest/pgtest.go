@@ -25,35 +25,80 @@ const variable = "RESTSRV_TEST_POSTGRES"
 var shared struct {
 	once   sync.Once
 	mu     sync.Mutex // one CREATE or DROP at a time
+	free   []lent     // used before, and empty again
 	server *Server    // nil when RESTSRV_TEST_POSTGRES names one
 	url    string
 	err    error
 }
 
-// Run runs the tests of a binary and stops the cluster behind them: it is what
-// TestMain of a package with such tests calls.
+// lent is a database of tests, one after the other.
+type lent struct {
+	address string
+	drop    func() error
+}
+
+// Run runs the tests of a binary, drops the databases that they used and stops
+// the cluster behind them: it is what TestMain of a package with such tests calls.
 func Run(m *testing.M) int {
 	code := m.Run()
 	if shared.server != nil {
 		shared.server.Remove()
+		return code
+	}
+	for _, d := range shared.free {
+		if err := d.drop(); err != nil {
+			fmt.Fprintf(os.Stderr, "PostgreSQL: %v\n", err)
+		}
 	}
 	return code
 }
 
-// Database makes an empty database and returns its address. It is dropped when
-// the test ends.
+// Database returns the address of an empty database that no other test uses
+// before this one has ended. To empty one takes a tenth of the time that it takes
+// to make one.
 func Database(t testing.TB) string {
 	t.Helper()
-	made, drop, err := Create(address(t))
+	d, err := lend(address(t))
 	if err != nil {
 		t.Fatalf("PostgreSQL: %v", err)
 	}
 	t.Cleanup(func() {
-		if err := drop(); err != nil {
+		if err := d.giveBack(); err != nil {
 			t.Errorf("PostgreSQL: %v", err)
 		}
 	})
-	return made
+	return d.address
+}
+
+func lend(base string) (d lent, err error) {
+	shared.mu.Lock()
+	if n := len(shared.free); n > 0 {
+		d, shared.free = shared.free[n-1], shared.free[:n-1]
+	}
+	shared.mu.Unlock()
+	if d.drop == nil {
+		d.address, d.drop, err = Create(base)
+	}
+	return d, err
+}
+
+// empty ends the connections to a database, and leaves it as a
+// new one is: restsrv makes nothing outside the schema.
+const empty = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
+DROP SCHEMA public CASCADE;
+CREATE SCHEMA public AUTHORIZATION pg_database_owner;
+GRANT USAGE ON SCHEMA public TO PUBLIC`
+
+// giveBack empties the database for the next test, or drops it when it cannot be
+// emptied.
+func (d lent) giveBack() error {
+	if err := run(d.address, empty); err != nil {
+		return d.drop()
+	}
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	shared.free = append(shared.free, d)
+	return nil
 }
 
 // Create makes an empty database in the server of an address and returns its
@@ -120,6 +165,11 @@ func giveUp(t testing.TB, err error) {
 func execute(address, statement string) error {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
+	return run(address, statement)
+}
+
+// run executes statements, several of them as one transaction.
+func run(address, statement string) error {
 	db, err := sql.Open("postgres", address)
 	if err != nil {
 		return err
