@@ -86,7 +86,8 @@ func (a *assignment) bind(c *engine.Class) (any, error) {
 	return v[a.property.Index], nil
 }
 
-// value is the input that the assignment makes for an item.
+// value is the input that the assignment makes for an item. It may be for a
+// property that the account does not know of.
 func (a *assignment) value(ctx context.Context, it *engine.Item, data engine.FormulaData) (any, error) {
 	var v any
 	switch {
@@ -105,9 +106,9 @@ func (a *assignment) value(ctx context.Context, it *engine.Item, data engine.For
 			}
 		}
 	default:
-		return a.bind(it.Class)
+		return a.bind(it.Class.Base())
 	}
-	p := it.Class.Property(a.property.Name)
+	p := it.Class.Base().Property(a.property.Name)
 	switch computed := v.(type) {
 	case engine.Instant:
 		if p.Type.Textual() {
