@@ -75,3 +75,22 @@ func (g *change) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	}
 	return g.condition(may, c.Base(), changed)
 }
+
+// Changes is the condition on items of c under which the account of ctx may
+// change the properties of these names together: nil for always.
+func (r *Repository) Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error) {
+	p, err := r.profile(ctx)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	c = c.Base()
+	for _, name := range names {
+		if property := c.Property(name); property != nil && p.Hides(engine.MayWrite, property) {
+			return engine.Never(), nil
+		}
+	}
+	if p.gate.cfg.Stages == nil {
+		names = nil // nothing is kept
+	}
+	return p.condition(engine.MayWrite, c, names), nil
+}

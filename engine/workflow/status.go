@@ -27,6 +27,16 @@ func whoAsks(ctx context.Context) []string {
 	return nil
 }
 
+// limit is what counts for the account of ctx of what a state gives: what its
+// token leaves, and never use, which is no permission on an item.
+func limit(ctx context.Context) engine.Permission {
+	may := engine.MayRead | engine.MayWrite | engine.MayDelete
+	if a := engine.AccountFrom(ctx); a != nil && a.Scope != nil {
+		may &= a.Limit
+	}
+	return may
+}
+
 // Status is engine.Workflows'. It takes two statements besides the reading of the
 // item, however many workflows there are, as long as their conditions are few.
 func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, id string) (engine.Fields, error) {
@@ -43,7 +53,9 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 		q := &questions{}
 		asked := make([]asking, len(all))
 		for i, at := range all {
-			asked[i] = at.ask(q, whoAsks(ctx))
+			if asked[i], err = at.ask(ctx, r, it.Class.Base(), q); err != nil {
+				return nil, err
+			}
 		}
 		if q.holds, err = s.hold(ctx, it, q.conditions); err != nil {
 			return nil, err
@@ -68,9 +80,9 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 		}
 	}
 	for i := range properties {
-		properties[i].Value = properties[i].Value.(engine.Permission).Fields()
+		properties[i].Value = (properties[i].Value.(engine.Permission) & limit(ctx)).Fields()
 	}
-	return engine.Fields{engine.Named("stages", stages), engine.Named("itemPermissions", permissions.Fields()),
+	return engine.Fields{engine.Named("stages", stages), engine.Named("itemPermissions", (permissions & limit(ctx)).Fields()),
 		engine.Named("propertyPermissions", properties), engine.Named("selectionProviders", selections)}, nil
 }
 
@@ -84,15 +96,22 @@ type asking struct {
 	selections  []int
 }
 
-func (r reached) ask(q *questions, subjects []string) (a asking) {
-	a.at = r
-	if r.state == nil {
-		return a
+// ask asks what the account of ctx may do in the state, with items of c in
+// repository r.
+func (at reached) ask(ctx context.Context, r engine.Repository, c *engine.Class, q *questions) (a asking, err error) {
+	a.at = at
+	if at.state == nil {
+		return a, nil
 	}
-	a.state = q.ask(r.state.when)
-	for _, t := range r.flow.transitions {
-		if t.from == r.state {
-			a.transitions = append(a.transitions, q.ask(t.when, t.allowed(subjects)))
+	subjects := whoAsks(ctx)
+	a.state = q.ask(at.state.when)
+	for _, t := range at.flow.transitions {
+		if t.from == at.state {
+			open, err := t.open(ctx, r, c, subjects)
+			if err != nil {
+				return a, err
+			}
+			a.transitions = append(a.transitions, q.ask(t.when, open))
 		}
 	}
 	roles := func(all []permission) (asked []int) {
@@ -101,18 +120,42 @@ func (r reached) ask(q *questions, subjects []string) (a asking) {
 		}
 		return asked
 	}
-	a.items = roles(r.state.items)
-	for _, p := range r.state.properties {
+	a.items = roles(at.state.items)
+	for _, p := range at.state.properties {
 		a.properties = append(a.properties, roles(p.given))
 	}
-	for _, one := range r.state.selections {
+	for _, one := range at.state.selections {
 		if one.role == nil {
 			a.selections = append(a.selections, q.ask())
 		} else {
 			a.selections = append(a.selections, q.ask(one.role.is(subjects)))
 		}
 	}
-	return a
+	return a, nil
+}
+
+// changer is a repository in which not everybody may change everything: that of
+// engine/access.
+type changer interface {
+	Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error)
+}
+
+// open is the condition on items under which the account of ctx may go the
+// transition in repository r: its roles, or, when it has none, that it may make
+// the change that the transition makes.
+func (t *transition) open(ctx context.Context, r engine.Repository, c *engine.Class, subjects []string) (*engine.Filter, error) {
+	guarded, ok := r.(changer)
+	switch {
+	case !writes(ctx):
+		return engine.Never(), nil
+	case len(t.roles) > 0 || !ok:
+		return t.allowed(subjects), nil
+	}
+	var names []string
+	for _, a := range t.assignments {
+		names = append(names, a.property.Name)
+	}
+	return guarded.Changes(ctx, c, names)
 }
 
 // allowed is the condition on items under which the roles let somebody go the
@@ -164,14 +207,14 @@ func addPermission(all engine.Fields, name string, may engine.Permission) engine
 }
 
 // fields are what clients are told of a stage.
-func (r reached) fields(now time.Time, next engine.Fields) engine.Fields {
-	f := engine.Fields{engine.Named("stage", r.state.name)}
-	if !r.since.IsZero() {
-		f = append(f, engine.Named("since", engine.InstantOf(r.since)))
-		if p := r.state.period; p != nil {
-			expires := p.after(r.since)
+func (at reached) fields(now time.Time, next engine.Fields) engine.Fields {
+	f := engine.Fields{engine.Named("stage", at.state.name)}
+	if !at.since.IsZero() {
+		f = append(f, engine.Named("since", engine.InstantOf(at.since)))
+		if p := at.state.period; p != nil {
+			expires := p.after(at.since)
 			f = append(f, engine.Named("expires", engine.InstantOf(expires)), engine.Named("expired", expires.Before(now)))
 		}
 	}
-	return append(f, engine.Named("next", next), engine.Named("workflowCaption", r.flow.caption), engine.Named("stageCaption", r.state.caption))
+	return append(f, engine.Named("next", next), engine.Named("workflowCaption", at.flow.caption), engine.Named("stageCaption", at.state.caption))
 }

@@ -291,3 +291,22 @@ func TestStatusOfPeriods(t *testing.T) {
 		s.clock.Advance(24 * time.Hour * 40)
 	}
 }
+
+// TestStatusOfToken holds that a token which may only read is offered no
+// transition, as it is let go none.
+func TestStatusOfToken(t *testing.T) {
+	s := openShop(t, dbtest.New(t))
+	s.create(t, s.order, "1", 5)
+	for _, limit := range []engine.Permission{engine.MayRead, engine.MayWrite} {
+		want := map[engine.Permission]string{engine.MayRead: `"next":{},`, engine.MayWrite: `"next":{"pay":`}[limit]
+		ctx := engine.WithAccount(t.Context(), &engine.Account{ID: "ann@local", Scope: &engine.Scope{}, Limit: limit})
+		status, err := s.Status(ctx, s.store, s.order, "1")
+		if got := string(engine.AppendValue(nil, status)); err != nil || !strings.Contains(got, want) {
+			t.Errorf("a token that may %s: got %s, %v, want %s", limit, got, err, want)
+		}
+		_, err = s.Move(ctx, s.store, engine.Move{Class: s.order, ID: "1", Workflow: "sale@test", Transition: "pay"})
+		if moved := err == nil; moved != (limit == engine.MayWrite) {
+			t.Errorf("a token that may %s: got %v", limit, err)
+		}
+	}
+}
