@@ -6,7 +6,8 @@
 //
 // Pictures come from strangers: how large one is when it is unpacked is
 // estimated before, all that are unpacked at once share one bound, few may wait
-// for that, and none may take longer than a limit.
+// for that, no account before those of others, and none may take longer than a
+// limit. That one cannot be read is found out once.
 package image
 
 import (
@@ -14,11 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/semaphore"
 
 	"restsrv/engine"
 )
@@ -43,7 +40,7 @@ type Shelf interface {
 type Config struct {
 	Files   Shelf
 	Memory  int64         // bytes that all pictures that are unpacked at once may take; 0 for the default
-	Waiting int           // how many may be unpacked or wait for it; 0 for the default
+	Waiting int           // how many of one account may be unpacked or wait for it, of all four times as many; 0 for the default
 	Time    time.Duration // that one may take, waiting included; 0 for the default
 }
 
@@ -56,16 +53,6 @@ type Storage struct {
 
 var _ engine.ImageStorage = (*Storage)(nil)
 
-// limits are what all storages share that are made of one.
-type limits struct {
-	memory  *semaphore.Weighted
-	most    int64 // of memory
-	least   int64 // that one counts for, so that not all processors are busy
-	waiting atomic.Int64
-	queue   int64
-	time    time.Duration
-}
-
 // New returns a storage without thumbnails; With gives it some.
 func New(cfg Config) *Storage {
 	if cfg.Memory <= 0 {
@@ -77,10 +64,7 @@ func New(cfg Config) *Storage {
 	if cfg.Time <= 0 {
 		cfg.Time = DefaultTime
 	}
-	atOnce := int64(max(1, runtime.GOMAXPROCS(0)/2))
-	return &Storage{Shelf: cfg.Files, limits: &limits{
-		memory: semaphore.NewWeighted(cfg.Memory), most: cfg.Memory, least: cfg.Memory / atOnce, queue: int64(cfg.Waiting), time: cfg.Time,
-	}}
+	return &Storage{Shelf: cfg.Files, limits: newLimits(cfg)}
 }
 
 // With returns a storage of the same contents and limits with other kinds of
@@ -160,6 +144,9 @@ func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.Thumbn
 	if need > s.limits.most {
 		return fault("too large to be made smaller here: it has %d × %d pixels", p.width, p.height)
 	}
+	if err := s.unreadable(f); err != nil {
+		return err
+	}
 	done, err := s.limits.wait(ctx, need)
 	if err != nil {
 		return err
@@ -169,28 +156,32 @@ func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.Thumbn
 		return errors.Join(err, t.Content.Close())
 	}
 	small, err := p.thumbnail(ctx, content, k)
-	if err != nil {
+	var u unusable
+	switch {
+	case errors.As(err, &u):
+		return errors.Join(err, s.Derive(f, unreadableName, []byte(u.why)))
+	case err != nil:
 		return err
 	}
 	return s.Derive(f, keptName(k), small)
 }
 
-// wait waits until there is room for a picture that takes so many bytes, and
-// returns what gives it back.
-func (l *limits) wait(ctx context.Context, need int64) (done func(), err error) {
-	if l.waiting.Add(1) > l.queue {
-		l.waiting.Add(-1)
-		return nil, &engine.Error{Code: engine.Unavailable, Reason: "thumbnails", Message: "too many thumbnails are being made", RetryAfter: 2 * time.Second}
+// unreadableName is the name under which it is kept why a content cannot be
+// unpacked.
+const unreadableName = "unusable"
+
+// unreadable is why a content cannot be unpacked, nil when nobody has found that
+// out.
+func (s *Storage) unreadable(f engine.StoredFile) error {
+	kept, err := s.OpenDerived(f, unreadableName)
+	if kept == nil || err != nil {
+		return err
 	}
-	need = max(need, l.least)
-	if err := l.memory.Acquire(ctx, need); err != nil {
-		l.waiting.Add(-1)
-		return nil, err
+	why, err := io.ReadAll(kept)
+	if err = errors.Join(err, kept.Close()); err != nil {
+		return engine.Wrap(err, "what is known of a picture could not be read")
 	}
-	return func() {
-		l.memory.Release(need)
-		l.waiting.Add(-1)
-	}, nil
+	return unusable{string(why)}
 }
 
 // unusable is why no thumbnail can be made of a content.

@@ -278,6 +278,13 @@ func TestUnusable(t *testing.T) {
 		}
 	}
 	s := open(t, Config{}, square)
+	cut := put(t, s, whole[:len(whole)-30])
+	for _, waiting := range []int{1, 0} { // the second time nothing may be unpacked any more
+		s.limits.queue = waiting
+		if _, err := s.Thumbnail(context.Background(), cut, "small"); engine.CodeOf(err) != engine.NotFound || !strings.HasSuffix(err.Error(), "it is a picture that cannot be read") {
+			t.Errorf("what cannot be read, %d may be unpacked: %v", waiting, err)
+		}
+	}
 	var e *engine.Error
 	if _, err := s.Thumbnail(context.Background(), put(t, s, whole), "large"); !errors.As(err, &e) || e.Reason != "unknown-thumbnail" {
 		t.Errorf("a kind that there is not: %v", err)
@@ -399,9 +406,7 @@ func TestQueue(t *testing.T) {
 			t.Errorf("who went away: %v", err)
 		}
 	})
-	for s.limits.waiting.Load() < 2 {
-		time.Sleep(time.Millisecond)
-	}
+	await(s, 2)
 	var e *engine.Error
 	if _, err := s.Thumbnail(context.Background(), f, "small"); !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
 		t.Errorf("one too many: %v", err)
@@ -412,8 +417,73 @@ func TestQueue(t *testing.T) {
 	if _, err := s.Thumbnail(context.Background(), f, "small"); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
-	if n := s.limits.waiting.Load(); n != 0 {
-		t.Errorf("%d still wait", n)
+	if n := waiting(s); n != 0 || len(s.limits.lanes) != 0 {
+		t.Errorf("%d still wait, in %d lanes", n, len(s.limits.lanes))
+	}
+}
+
+func waiting(s *Storage) int {
+	s.limits.mu.Lock()
+	defer s.limits.mu.Unlock()
+	return s.limits.waiting
+}
+
+func await(s *Storage, n int) {
+	for waiting(s) < n {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestQueueOfOthers holds that an account that asks for many thumbnails at once
+// keeps no other from its own: that comes behind few of them.
+func TestQueueOfOthers(t *testing.T) {
+	const many = 20
+	s := open(t, Config{Waiting: many}, square)
+	as := func(id string) context.Context {
+		return engine.WithAccount(context.Background(), &engine.Account{ID: id})
+	}
+	var waits sync.WaitGroup
+	end := make(chan bool) // of one picture
+	for range many {
+		waits.Go(func() {
+			done, err := s.limits.wait(as("many@local"), 0)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			<-end
+			done()
+		})
+	}
+	await(s, many)
+	if _, err := s.limits.wait(as("many@local"), 0); engine.CodeOf(err) != engine.Unavailable {
+		t.Errorf("one too many: %v", err)
+	}
+	other := make(chan bool)
+	waits.Go(func() {
+		done, err := s.limits.wait(as("one@local"), s.limits.most)
+		if err != nil {
+			t.Error(err)
+		} else {
+			done()
+		}
+		close(other)
+	})
+	await(s, many+1)
+	ended := 0
+	for waiting := true; waiting; {
+		select {
+		case <-other:
+			waiting = false
+		case <-time.After(20 * time.Millisecond): // for who may come next
+			end <- true
+			ended++
+		}
+	}
+	close(end)
+	waits.Wait()
+	if most := int(s.limits.atOnce) + many/4; ended > most {
+		t.Errorf("%d pictures of another account came first, want at most %d", ended, most)
 	}
 }
 

@@ -3,6 +3,7 @@ package image
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"image"
@@ -143,10 +144,9 @@ func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine
 	if _, err := content.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	full, err := safely(func() (image.Image, error) {
-		return p.format.decode(bufio.NewReaderSize(ended{ctx, content}, 64<<10))
-	})
-	if err := ctx.Err(); err != nil {
+	from := &source{ctx: ctx, r: content}
+	full, err := safely(func() (image.Image, error) { return p.format.decode(bufio.NewReaderSize(from, 64<<10)) })
+	if err := cmp.Or(ctx.Err(), from.failed); err != nil {
 		return nil, err
 	}
 	if err != nil || full.Bounds().Empty() {
@@ -159,17 +159,22 @@ func (p *picture) thumbnail(ctx context.Context, content io.ReadSeeker, k engine
 	return encode(small, k.Format)
 }
 
-// ended ends reading with its context.
-type ended struct {
-	ctx context.Context
-	r   io.Reader
+// source ends reading with its context, and tells failures of the disk from
+// those of the picture.
+type source struct {
+	ctx    context.Context
+	r      io.Reader
+	failed error
 }
 
-func (e ended) Read(b []byte) (int, error) {
-	if err := e.ctx.Err(); err != nil {
+func (s *source) Read(b []byte) (n int, err error) {
+	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
-	return e.r.Read(b)
+	if n, err = s.r.Read(b); err != nil && err != io.EOF {
+		s.failed = err
+	}
+	return n, err
 }
 
 // safely takes a panic of a decoder for a picture that it cannot read.

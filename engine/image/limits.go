@@ -1,0 +1,98 @@
+package image
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"restsrv/engine"
+)
+
+// limits are what all storages share that are made of one.
+type limits struct {
+	memory *semaphore.Weighted
+	most   int64 // of memory
+	least  int64 // that one counts for, so that not all processors are busy
+	atOnce int64 // how many pictures that count so little are unpacked at once
+	time   time.Duration
+
+	mu      sync.Mutex
+	queue   int // of one account
+	waiting int // of all
+	lanes   map[string]*lane
+}
+
+// lane is where the pictures of one account wait for each other, so that few of
+// them stand before those of others.
+type lane struct {
+	turn    *semaphore.Weighted
+	waiting int
+}
+
+// crowd is how many accounts may fill their queues.
+const crowd = 4
+
+func newLimits(cfg Config) *limits {
+	atOnce := int64(max(1, runtime.GOMAXPROCS(0)/2))
+	return &limits{
+		memory: semaphore.NewWeighted(cfg.Memory), most: cfg.Memory, least: cfg.Memory / atOnce, atOnce: atOnce, time: cfg.Time,
+		queue: cfg.Waiting, lanes: map[string]*lane{},
+	}
+}
+
+// wait waits until there is room for a picture that takes so many bytes, and
+// returns what gives it back.
+func (l *limits) wait(ctx context.Context, need int64) (done func(), err error) {
+	account := ""
+	if a := engine.AccountFrom(ctx); a != nil {
+		account = a.ID
+	}
+	own := l.enter(account)
+	if own == nil {
+		return nil, &engine.Error{Code: engine.Unavailable, Reason: "thumbnails", Message: "too many thumbnails are being made", RetryAfter: 2 * time.Second}
+	}
+	if err := own.turn.Acquire(ctx, 1); err != nil {
+		l.leave(account, own)
+		return nil, err
+	}
+	need = max(need, l.least)
+	if err := l.memory.Acquire(ctx, need); err != nil {
+		own.turn.Release(1)
+		l.leave(account, own)
+		return nil, err
+	}
+	return func() {
+		l.memory.Release(need)
+		own.turn.Release(1)
+		l.leave(account, own)
+	}, nil
+}
+
+// enter has one more of the account wait; nil when too many do.
+func (l *limits) enter(account string) *lane {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	own := l.lanes[account]
+	if own == nil {
+		own = &lane{turn: semaphore.NewWeighted(l.atOnce)}
+	}
+	if own.waiting >= l.queue || l.waiting >= crowd*l.queue {
+		return nil
+	}
+	own.waiting++
+	l.waiting++
+	l.lanes[account] = own
+	return own
+}
+
+func (l *limits) leave(account string, own *lane) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting--
+	if own.waiting--; own.waiting == 0 {
+		delete(l.lanes, account)
+	}
+}
