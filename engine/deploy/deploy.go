@@ -167,7 +167,7 @@ func defaults() *Config {
 // read reads the sources of the configuration and what they say together.
 func (c *Config) read(files []string, known Known) engine.Faults {
 	var faults engine.Faults
-	places := map[string]jsonfile.Places{}
+	places := map[string]placer{}
 	m := &merger{origins: map[string]origin{}}
 	var whole engine.Fields
 	add := func(file string) {
@@ -199,7 +199,7 @@ func (c *Config) read(files []string, known Known) engine.Faults {
 		l.load(jsonfile.Object{File: c.File, Fields: whole, Faults: &faults})
 	}
 	c.trace(faults)
-	arrange(faults, places)
+	arrange(faults, func(file string) placer { return places[file] })
 	return faults
 }
 

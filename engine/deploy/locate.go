@@ -15,34 +15,50 @@ import (
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
+// placer returns the places of paths in a file, and of what is around them.
+type placer func(paths []string) jsonfile.Places
+
 // Locate fills in file, line and column of faults that have a JSON path only,
-// and puts the faults of each file in its order. It reads the files again, below
-// Dir; one that has changed or gone leaves its faults as they are.
+// and puts the faults of each file in its order. It reads the files of these
+// again, below Dir; one that has changed or gone leaves its faults as they are.
 func (c *Config) Locate(faults engine.Faults) engine.Faults {
 	located := append(engine.Faults(nil), faults...)
 	c.trace(located)
-	files := make(map[string]jsonfile.Places)
-	for _, f := range located {
-		if _, ok := files[f.File]; ok || !filepath.IsLocal(filepath.FromSlash(f.File)) {
-			continue
+	arrange(located, func(file string) placer {
+		name := filepath.FromSlash(file)
+		if !filepath.IsLocal(name) {
+			return nil
 		}
-		files[f.File] = nil
-		if data, err := os.ReadFile(filepath.Join(c.Dir, filepath.FromSlash(f.File))); err == nil {
-			_, files[f.File], _ = decode(f.File, data) // malformed files have no places
+		data, err := os.ReadFile(filepath.Join(c.Dir, name))
+		if err != nil {
+			return nil
 		}
-	}
-	arrange(located, files)
+		_, places, _ := decode(file, data) // malformed files have no places
+		return places
+	})
 	return located
 }
 
-// arrange gives faults their place and sorts them by it, files in the order in
-// which they come up.
-func arrange(faults engine.Faults, files map[string]jsonfile.Places) {
+// arrange gives faults that lack it their place, and sorts all by it, files in
+// the order in which they come up. A file that open returns nil of has no places.
+func arrange(faults engine.Faults, open func(file string) placer) {
 	rank := make(map[string]int)
-	for i, f := range faults {
+	lacking := make(map[string][]string)
+	for _, f := range faults {
 		if _, ok := rank[f.File]; !ok {
 			rank[f.File] = len(rank)
 		}
+		if f.Line == 0 && f.Path != "" {
+			lacking[f.File] = append(lacking[f.File], f.Path)
+		}
+	}
+	files := make(map[string]jsonfile.Places)
+	for file, paths := range lacking {
+		if places := open(file); places != nil {
+			files[file] = places(paths)
+		}
+	}
+	for i, f := range faults {
 		if p := files[f.File]; f.Line == 0 && f.Path != "" && p != nil {
 			at := p.Of(f.Path)
 			faults[i].Line, faults[i].Column = at.Line, at.Column
@@ -60,9 +76,15 @@ func arrange(faults engine.Faults, files map[string]jsonfile.Places) {
 	})
 }
 
-// locate returns the places of a JSON document, nil when it is malformed.
-func locate(data []byte) jsonfile.Places {
-	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), places: make(jsonfile.Places), line: 1}
+// locate returns the places of paths in a JSON document and of what is around
+// them, nil when it is malformed.
+func locate(data []byte, paths []string) jsonfile.Places {
+	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), around: make(map[string]bool), places: make(jsonfile.Places), line: 1}
+	for _, path := range paths {
+		for ; path != ""; path = jsonfile.Around(path) {
+			w.around[path] = true
+		}
+	}
 	w.src.UseNumber()
 	w.places[""] = w.next()
 	if err := w.value("", 0); err != nil {
@@ -74,6 +96,7 @@ func locate(data []byte) jsonfile.Places {
 type walker struct {
 	data   []byte
 	src    *json.Decoder
+	around map[string]bool // the paths that are looked for, and those of what they are in
 	places jsonfile.Places
 	offset int // what was counted in line and start
 	line   int
@@ -113,17 +136,13 @@ func (w *walker) value(path string, depth int) error {
 			if err != nil {
 				return err
 			}
-			inner := jsonfile.Member(path, name.(string))
-			w.places[inner] = at
-			if err := w.value(inner, depth+1); err != nil {
+			if err := w.inner(jsonfile.Member(path, name.(string)), at, depth+1); err != nil {
 				return err
 			}
 		}
 	case json.Delim('['):
 		for i := 0; w.src.More(); i++ {
-			inner := jsonfile.Element(path, i)
-			w.places[inner] = w.next()
-			if err := w.value(inner, depth+1); err != nil {
+			if err := w.inner(jsonfile.Element(path, i), w.next(), depth+1); err != nil {
 				return err
 			}
 		}
@@ -132,4 +151,15 @@ func (w *walker) value(path string, depth int) error {
 	}
 	_, err = w.src.Token()
 	return err
+}
+
+// inner walks through a value within another one, or steps over it when nothing
+// in it is looked for.
+func (w *walker) inner(path string, at jsonfile.Place, depth int) error {
+	if w.around[path] {
+		w.places[path] = at
+		return w.value(path, depth)
+	}
+	var skipped json.RawMessage
+	return w.src.Decode(&skipped)
 }

@@ -24,7 +24,7 @@ type source struct {
 	file   string // relative to the application directory, with slashes
 	module string // its content is that of modules.module, "" for the whole
 	fields engine.Fields
-	places jsonfile.Places
+	places placer
 }
 
 // origin is where something in the merged configuration was written.
@@ -128,17 +128,19 @@ func readSource(dir, file string) (s source, fault *engine.Fault) {
 	return s, &engine.Fault{File: file, Found: found, Expected: "an object"}
 }
 
-// decode decodes a file of JSON or YAML, as it is named, and finds its places.
-func decode(file string, data []byte) (any, jsonfile.Places, error) {
+// decode decodes a file of JSON or YAML, as it is named. The places are found
+// when they are asked for; a malformed file has none.
+func decode(file string, data []byte) (any, placer, error) {
 	data = bytes.TrimPrefix(data, byteOrderMark)
 	if ext := path.Ext(file); ext == ".yml" || ext == ".yaml" {
-		return jsonfile.DecodeYAML(data)
+		v, places, err := jsonfile.DecodeYAML(data)
+		return v, func([]string) jsonfile.Places { return places }, err
 	}
 	v, err := wire.Decode(data)
 	if err != nil {
 		return nil, nil, err
 	}
-	return v, locate(data), nil
+	return v, func(paths []string) jsonfile.Places { return locate(data, paths) }, nil
 }
 
 // merger merges the sources of a configuration.
@@ -204,7 +206,7 @@ func put(fields engine.Fields, name string, v any) engine.Fields {
 
 // of finds where what stands at a path of the whole was written.
 func (m *merger) of(path string) (o origin, ok bool) {
-	for at := path; at != ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
+	for at := path; at != ""; at = jsonfile.Around(at) {
 		if o, ok := m.origins[at]; ok {
 			rest := path[len(at):]
 			if o.path == "" {

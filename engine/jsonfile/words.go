@@ -28,6 +28,10 @@ func Member(path, name string) string {
 // Element returns the JSON path of an element of the array at path, i from 0.
 func Element(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }
 
+// Around returns a path without its last step, "" for the whole. A step with a
+// quoted name may take several calls.
+func Around(path string) string { return path[:max(strings.LastIndexAny(path, ".["), 0)] }
+
 // Describe names a decoded JSON value in one short line.
 func Describe(v any) string {
 	switch v := v.(type) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -26,7 +25,7 @@ func (p Places) Of(path string) Place {
 		if at, ok := p[path]; ok || path == "" {
 			return at
 		}
-		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+		path = Around(path)
 	}
 }
 
