@@ -26,8 +26,14 @@ const (
 )
 
 // readingOf takes down what the application of a deploy.json is read from now.
-// config is what was read of it before, nil for nothing.
+// config is what was read of it before.
 func readingOf(file string, config *deploy.Config) reading {
+	return sourcesOf(file).with(file, config)
+}
+
+// sourcesOf takes down those files that the application is read from by their
+// names, whatever is in them.
+func sourcesOf(file string) reading {
 	r := reading{}
 	file, _ = filepath.Abs(file)
 	dir := filepath.Dir(file)
@@ -43,13 +49,17 @@ func readingOf(file string, config *deploy.Config) reading {
 			}
 		}
 	}
-	if config == nil {
-		return r
-	}
+	return r
+}
+
+// with adds what the configuration names, and what is read late.
+func (r reading) with(file string, config *deploy.Config) reading {
 	for _, path := range config.Read {
-		r.add(path)
+		if r[path] == "" {
+			r.add(path)
+		}
 	}
-	r.addPresentation(dir)
+	r.addPresentation(config.Dir)
 	if lacksScripts(config) {
 		again, _ := deploy.Load(file, known()) // they may be there by now, by another name
 		for _, svc := range again.Services {

@@ -29,12 +29,13 @@ func (s *server) read(before *edition) (*app, error) {
 	}
 	file := s.flags.config
 	for attempt := 1; ; attempt++ {
-		at := readingOf(file, nil)
+		at := sourcesOf(file)
 		a, err := loadApplication(file)
-		if now := readingOf(file, nil); !now.same(at) && attempt < maxReadings {
+		now := sourcesOf(file)
+		if !now.same(at) && attempt < maxReadings {
 			continue
 		}
-		a.reading, a.told = readingOf(file, a.config), map[string]bool{}
+		a.reading, a.told = now.with(file, a.config), map[string]bool{}
 		for _, w := range a.warnings {
 			if a.told[w.String()] = true; !told[w.String()] {
 				s.log.Warn(w.String())
