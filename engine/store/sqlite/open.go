@@ -105,7 +105,9 @@ func warnReadable(path string, log *slog.Logger) {
 
 // tryWriting finds out now what would otherwise fail the first request. It
 // writes and takes it back: of a file that cannot be written SQLite makes even
-// BEGIN IMMEDIATE a transaction that reads.
+// BEGIN IMMEDIATE a transaction that reads. What it writes is a number in the
+// header that nobody uses: of a table, the connection would have to read all
+// tables again.
 func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
@@ -115,7 +117,7 @@ func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, "CREATE TABLE restsrv_try (a)")
+	_, err = conn.ExecContext(ctx, "PRAGMA user_version = 1")
 	_, rollback := conn.ExecContext(ctx, "ROLLBACK")
 	if err != nil { // which may have rolled back already
 		return err
