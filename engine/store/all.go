@@ -110,8 +110,8 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine
 // returned runs a statement that changes rows of p, and returns what they are
 // then or, deleted, what they were.
 func (s *session) returned(b *builder, p *plan) ([]*engine.Item, error) {
-	b.add(" RETURNING ", p.selected.list)
-	scan := s.scanner(p.selected)
+	b.add(" RETURNING ", p.sql().selected.list)
+	scan := s.scanner(p.sql().selected)
 	var items []*engine.Item
 	err := s.rows(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {

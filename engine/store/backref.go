@@ -94,8 +94,8 @@ func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", target.table.id.quoted, ", ", back.quoted, " FROM ", target.table.quoted, " WHERE ")
 		where(b)
-		if target.condition != "" {
-			b.add(" AND ", target.condition)
+		if target.condition() != "" {
+			b.add(" AND ", target.condition())
 		}
 		return sv.w.visitRows(b, 2, func(row []any) {
 			here := row[1] != nil && engine.ValueText(read(back.typ, row[1])) == engine.ValueText(value)

@@ -239,7 +239,8 @@ func (sv *save) chunk(p *plan, group []entry) error {
 	if arrays {
 		rowTexts = 1 // whatever their number
 	}
-	returned := first.returned(p)
+	sql := p.sql()
+	returned := first.returned(sql)
 	name := strconv.Itoa(rowTexts) + " " + p.class.FullName + " " + first.mask
 	if returned == nil {
 		name += " brief"
@@ -285,23 +286,23 @@ func (sv *save) chunk(p *plan, group []entry) error {
 		if err := scan(rows); err != nil {
 			return err
 		}
-		sv.loadUpserted(p, group, i, returned == p.selected)
+		sv.loadUpserted(p, group, i, returned == sql.selected)
 	}
 	return rows.Err()
 }
 
 // returned is what must be read of the rows that entries like this one become;
 // nil for nothing: to read rows of 10,000 that are updated costs SQLite a fifth of the save.
-func (e *entry) returned(p *plan) *result {
+func (e *entry) returned(sql *texts) *result {
 	switch {
 	case e.how == insert:
 		return nil
 	case strings.Contains(e.mask, "0"):
-		return p.selected
+		return sql.selected
 	case e.brief:
 		return nil
 	}
-	return p.stamps
+	return sql.stamps
 }
 
 // newItems makes the items that the entries become when they are inserted.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"maps"
 
 	"restsrv/engine"
 )
@@ -45,7 +44,7 @@ func (u *upgrader) recreate(t *table) error {
 	if err := u.drop(t.name); err != nil {
 		return err
 	}
-	t.foreign = false
+	t.foreign.Store(false)
 	if err := u.create(t); err != nil {
 		return err
 	}
@@ -60,8 +59,7 @@ func (u *upgrader) drop(name string) error {
 	if err := u.exec("DROP TABLE ", u.traits.quote(name)); err != nil {
 		return err
 	}
-	delete(u.memory[searchMemory], name)
-	maps.DeleteFunc(u.memory, func(_ string, properties map[string]kept) bool { return properties[""].Root == name })
+	u.memory.forget(name)
 	return u.exec("DELETE FROM ", memoryTable, ` WHERE "root" = `, quoteText(name),
 		` OR "class" = `, quoteText(searchMemory), ` AND "property" = `, quoteText(name))
 }
@@ -155,7 +153,7 @@ func (u *upgrader) columns(t *table) error {
 // removed refuses that a property disappears while objects have a value for
 // it. Without values its column stays and is forgotten.
 func (u *upgrader) removed(t *table, c *engine.Class) error {
-	for name, old := range u.memory[c.FullName] {
+	for name, old := range u.memory.classes[c.FullName] {
 		if name == "" || old.Gone || old.Root != t.name {
 			continue
 		}
@@ -179,25 +177,9 @@ func (u *upgrader) removed(t *table, c *engine.Class) error {
 	return nil
 }
 
-// physical finds what is remembered of a column: whether it is there, of which
-// type, and with which indexes ("?" when only forgotten properties tell).
-func (u *upgrader) physical(t *table, name string) (kind, indexes string, there bool) {
-	for _, properties := range u.memory {
-		k, ok := properties[name]
-		if !ok || k.Root != t.name {
-			continue
-		}
-		if !k.Gone {
-			return k.Kind, k.index(), true
-		}
-		kind, indexes, there = k.Kind, "?", true
-	}
-	return kind, indexes, there
-}
-
 // column brings one column up to its property.
 func (u *upgrader) column(t *table, col *column) error {
-	kind, indexes, there := u.physical(t, col.name)
+	kind, indexes, there := u.memory.column(t.name, col.name)
 	if !there {
 		if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", col.quoted, " ", u.dialect.ColumnType(col.typ)); err != nil {
 			return err
@@ -239,7 +221,7 @@ func (u *upgrader) column(t *table, col *column) error {
 // that a new one must have, and looks at those they have for what it demands of
 // them from now on.
 func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error {
-	old, known := u.memory[c.FullName][p.Name]
+	old, known := u.memory.classes[c.FullName][p.Name]
 	now := newKept(t, c, p)
 	if known && old == now {
 		return nil

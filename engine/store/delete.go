@@ -82,7 +82,7 @@ func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) 
 		return nil, nil
 	}
 	it := &engine.Item{}
-	found, err := w.one(w.ctx, p.lock, p, it, slices.Clone(key))
+	found, err := w.one(w.ctx, p.sql().lock, p, it, slices.Clone(key))
 	if err != nil || !found {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) 
 func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
-	found, err := w.one(w.ctx, p.lock, p, stored, key)
+	found, err := w.one(w.ctx, p.sql().lock, p, stored, key)
 	switch {
 	case err != nil:
 		return err

@@ -4,8 +4,8 @@
 // in a package below this one. It asks engine.Guard for every item, but
 // does not know who may do what (engine/access), and no HTTP.
 //
-// Reading order: store.go (opening), plan.go and duties.go (classes as tables,
-// and what goes with writing them), schema.go, columns.go and extra.go (tables
+// Reading order: store.go (opening), plan.go, texts.go and duties.go (classes as tables,
+// and what goes with writing them), schema.go, memory.go, columns.go and extra.go (tables
 // made and changed), query.go, filter.go, join.go and expr.go (reading as SQL),
 // reader.go, statement.go, read.go and load.go (reading), writer.go, alone.go and
 // transaction.go (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go,

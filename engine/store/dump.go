@@ -18,15 +18,15 @@ func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count
 		return 0, err
 	}
 	b := newBuilder(s.traits)
-	b.add("SELECT ", p.selected.list, ", ", seqColumn, " FROM ", p.table.quoted, " WHERE ", seqColumn, " > ")
+	b.add("SELECT ", p.sql().selected.list, ", ", seqColumn, " FROM ", p.table.quoted, " WHERE ", seqColumn, " > ")
 	b.bind(after)
-	if p.condition != "" {
-		b.add(" AND ", p.condition)
+	if p.condition() != "" {
+		b.add(" AND ", p.condition())
 	}
 	b.add(" ORDER BY ", seqColumn, " LIMIT ")
 	b.bind(int64(count))
 	it := &engine.Item{}
-	err = s.dump(ctx, b, p.selected, []any{&last}, func(r *session) error {
+	err = s.dump(ctx, b, p.sql().selected, []any{&last}, func(r *session) error {
 		p.load(it, r.raw)
 		return visit(it)
 	})

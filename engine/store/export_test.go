@@ -39,9 +39,6 @@ func planned(d Dialect, classes []*engine.Class) (*Store, error) {
 	if err := s.layOut(classes); err != nil {
 		return nil, err
 	}
-	for _, p := range s.plans {
-		p.write(s.traits)
-	}
 	return s, nil
 }
 

@@ -151,7 +151,7 @@ func (u *upgrader) extras(t *table) error {
 	for _, e := range t.extras {
 		wanted[e.name] = true
 	}
-	for name, old := range u.memory[extraMark] {
+	for name, old := range u.memory.classes[extraMark] {
 		if wanted[name] || old.Root != t.name || old.Gone {
 			continue
 		}
@@ -198,7 +198,7 @@ func (u *upgrader) dropLinks(t *table, name string) (dropped bool, err error) {
 }
 
 func (u *upgrader) extra(t *table, e extra) error {
-	old, known := u.memory[extraMark][e.name]
+	old, known := u.memory.classes[extraMark][e.name]
 	known = known && !old.Gone
 	if known && old.Kind == e.form {
 		return nil
@@ -243,7 +243,7 @@ func (u *upgrader) extra(t *table, e extra) error {
 // dropExtras drops the indexes that go with a table or, with rows, also the
 // tables.
 func (u *upgrader) dropExtras(root string, rows bool) error {
-	for name, old := range u.memory[extraMark] {
+	for name, old := range u.memory.classes[extraMark] {
 		kind := "INDEX "
 		if old.Indexes == extraRows {
 			kind = "TABLE "
@@ -251,7 +251,7 @@ func (u *upgrader) dropExtras(root string, rows bool) error {
 		if old.Root != root || kind == "TABLE " && !rows {
 			continue
 		}
-		delete(u.memory[extraMark], name)
+		delete(u.memory.classes[extraMark], name)
 		if !old.Gone {
 			if err := u.exec("DROP ", kind, short.quote(name)); err != nil {
 				return err

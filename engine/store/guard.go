@@ -259,10 +259,10 @@ func (b *builder) alone(src *source, f *engine.Filter) string {
 func (s *Store) single(p *plan, g *guard, may engine.Permission, key []any) (text string, args []any, err error) {
 	f := g.rows(may, p.class)
 	if f == nil {
-		return p.get, key, nil
+		return p.sql().get, key, nil
 	}
 	b := s.guarded(g)
-	b.add("SELECT ", p.selected.list, " FROM ", p.table.quoted)
+	b.add("SELECT ", p.sql().selected.list, " FROM ", p.table.quoted)
 	p.whereKey(b, key)
 	b.add(" AND ", b.alone(b.top(p), f))
 	return b.text(), b.args, b.finish(s.traits)

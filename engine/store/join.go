@@ -63,10 +63,10 @@ func (b *builder) target(p *engine.Property) *plan {
 
 // ofClass is the condition that a row of src is of its class, "" when all are.
 func (s *source) ofClass() string {
-	if s.plan.condition == "" {
+	if s.plan.condition() == "" {
 		return ""
 	}
-	return s.alias + "." + s.plan.condition
+	return s.alias + "." + s.plan.condition()
 }
 
 func (s *source) column(p *engine.Property) string {

@@ -243,7 +243,7 @@ type selection struct {
 func (s *Store) memberStatement(p *plan, g *guard, o *owners, l *engine.Load) (selection, error) {
 	b := s.guarded(g)
 	property := o.property
-	st := selection{result: p.listed}
+	st := selection{result: p.sql().listed}
 	src := &source{plan: p, alias: p.table.quoted, from: &from{table: p.table.quoted}}
 	by, order, typ := src.id(), "", p.table.id.typ
 	switch {

@@ -91,8 +91,8 @@ func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	}
 	b.add("SELECT ", id.quoted, ", ", classColumn, " FROM ", p.table.quoted, " WHERE ")
 	sv.store.in(b, id.quoted, id.typ, keys)
-	if root := sv.store.plans[p.table.classes[0]]; root.condition != "" {
-		b.add(" AND ", root.condition)
+	if root := sv.store.plans[p.table.classes[0]]; root.condition() != "" {
+		b.add(" AND ", root.condition())
 	}
 	b.add(sv.store.traits.Lock)
 	found := make(map[string]string, len(group))

@@ -276,7 +276,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	// By the root class: whatever the class of the item is.
 	p := sv.store.plans[e.plan.table.classes[0]]
 	it := &engine.Item{}
-	found, err := sv.w.one(sv.w.ctx, p.lock, p, it, slices.Clone(e.key))
+	found, err := sv.w.one(sv.w.ctx, p.sql().lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
 			err = engine.NoItem(e.plan.class, keyText(e.key))

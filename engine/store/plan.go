@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"restsrv/engine"
 )
@@ -48,7 +49,7 @@ type table struct {
 	id      *column // finds an item: the key, or "#id" when the key is several properties
 	unique  []Index // the key's, then those of unique properties
 	extras  []extra
-	foreign bool // rows of classes that no longer exist may be there
+	foreign atomic.Bool // rows of classes that no longer exist may be there
 
 	pointers []pointer // what holds ids of its items
 	filed    bool      // items may have files
@@ -62,8 +63,7 @@ type shape struct {
 	whole bool  // values are the columns as they come
 }
 
-// plan is how items of one class are read and written; its statements are
-// made once.
+// plan is how items of one class are read and written.
 type plan struct {
 	class     *engine.Class
 	table     *table
@@ -73,10 +73,7 @@ type plan struct {
 	shape     *shape            // of class
 	shapes    map[string]*shape // by class name; nil when every row is of class
 	system    int               // number of system columns before the properties
-	condition string            // on the class of a row, "" when none is needed
-	selected  *result           // system columns and properties
-	listed    *result           // the same without the revision
-	stamps    *result           // revision, creator and editor alone
+	ofClasses string            // condition on the class of a row; see condition
 	passwords []*engine.Property
 	computed  bool // something of an item of the class is computed when read
 	caching   caching
@@ -84,7 +81,8 @@ type plan struct {
 	bounded   []int // properties of class whose texts an index limits
 	duties    duties
 
-	get, lock, list, count, insert, find string // lock is get in a transaction that changes the row
+	traits *Traits
+	made   atomic.Pointer[texts] // nil until they are asked for
 }
 
 // layOut makes tables and plans of the classes.
@@ -99,7 +97,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 			byRoot[root] = t
 			s.tables = append(s.tables, t)
 		}
-		s.plans[c] = newPlan(c, byRoot[root])
+		s.plans[c] = newPlan(&s.traits, c, byRoot[root])
 	}
 	s.layOutLinks(byRoot)
 	s.layOutDuties()
@@ -196,8 +194,8 @@ func lower(s string) string {
 	}, s)
 }
 
-func newPlan(c *engine.Class, t *table) *plan {
-	p := &plan{class: c, table: t, system: atClass}
+func newPlan(tr *Traits, c *engine.Class, t *table) *plan {
+	p := &plan{class: c, table: t, system: atClass, traits: tr, ofClasses: ofClasses(c)}
 	classes := append([]*engine.Class{c}, c.Descendants...)
 	position := map[string]int{}
 	for _, class := range classes {
@@ -248,71 +246,6 @@ func newShape(c *engine.Class, position map[string]int) *shape {
 		sh.whole = sh.whole && at == i
 	}
 	return sh
-}
-
-// write makes the statements of the plan; the schema is known by now.
-func (p *plan) write(tr Traits) {
-	t := p.table
-	if p.class.Ancestor != nil || t.foreign {
-		names := []string{quoteText(p.class.FullName)}
-		for _, d := range p.class.Descendants {
-			names = append(names, quoteText(d.FullName))
-		}
-		p.condition = classColumn + " IN (" + strings.Join(names, ", ") + ")"
-		if len(names) == 1 {
-			p.condition = classColumn + " = " + names[0]
-		}
-	}
-	p.results(tr)
-	p.get = p.keyed(tr, "SELECT "+p.selected.list+" FROM "+t.quoted)
-	p.lock = p.get + tr.Lock
-	p.find = p.keyed(tr, "SELECT "+revColumn+" FROM "+t.quoted)
-	b := newBuilder(tr)
-	b.page(p, p.listed, &engine.Query{Class: p.class})
-	p.list = b.text()
-	b = newBuilder(tr)
-	b.find(p, "count(*)", &engine.Query{Class: p.class})
-	p.count = b.text()
-	p.insert = p.insertText(tr, 1, "")
-}
-
-// results makes the lists of columns that statements return.
-func (p *plan) results(tr Traits) {
-	fields := []field{{revColumn, false}, {}, {creatorColumn, true}, {editorColumn, true}}
-	p.stamps = newResult(tr, fields)
-	fields[atVersion] = field{versionColumn, true}
-	if p.shapes != nil {
-		fields = append(fields, field{classColumn, true})
-	}
-	for _, col := range p.columns {
-		fields = append(fields, field{col.quoted, col.typ.Textual()})
-	}
-	p.selected = newResult(tr, fields)
-	fields[atRev].column = ""
-	for i := range fields {
-		if fields[i].column != "" { // other tables may have columns of the name
-			fields[i].column = p.table.quoted + "." + fields[i].column
-		}
-	}
-	p.listed = newResult(tr, fields)
-}
-
-// keyed appends the condition that finds one item by its key.
-func (p *plan) keyed(tr Traits, head string) string {
-	b := newBuilder(tr)
-	b.add(head)
-	p.whereKey(b, []any{nil})
-	return b.text()
-}
-
-// whereKey writes the condition that finds one item. The key is one value, as
-// engine.Class.KeyValues has it.
-func (p *plan) whereKey(b *builder, key []any) {
-	b.add(" WHERE ", p.table.id.quoted, " = ")
-	b.bind(key[0])
-	if p.condition != "" {
-		b.add(" AND ", p.condition)
-	}
 }
 
 func quoteName(name string) string {

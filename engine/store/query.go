@@ -47,7 +47,7 @@ func (b *builder) where(src *source, q *engine.Query) {
 	switch {
 	case q.Exact && src.plan.shapes != nil:
 		condition(func() { b.add(src.alias, ".", classColumn, " = ", quoteText(q.Class.FullName)) })
-	case src.plan.condition != "":
+	case src.plan.condition() != "":
 		condition(func() { b.add(src.ofClass()) })
 	}
 	if text := b.allowed(src, b.may); text != "" {
@@ -143,10 +143,10 @@ func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
 	}
 	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition && g.rows(engine.MayRead, p.class) == nil {
 		count, offset := pageBounds(q)
-		return listing{text: p.list, args: []any{count, offset}}, nil
+		return listing{text: p.sql().list, args: []any{count, offset}}, nil
 	}
 	b := s.guarded(g)
-	b.page(p, p.listed, q)
+	b.page(p, p.sql().listed, q)
 	l := listing{text: b.text(), args: b.args}
 	if q.WantPosition {
 		l.types = []engine.PropertyType{engine.Int}

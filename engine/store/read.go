@@ -73,7 +73,7 @@ func (r *session) absent(p *plan, g *guard, id string) error {
 	return g.noItem(p.class, id)
 }
 
-// one loads the item with the key by a statement such as p.get.
+// one loads the item with the key by a statement such as sql().get.
 func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item, key []any) (bool, error) {
 	for i := range key {
 		key[i] = encode(key[i])
@@ -90,7 +90,7 @@ func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item
 	return found, unwatch(err)
 }
 
-// fetch runs a statement that returns at most one row of p.selected.
+// fetch runs a statement that returns at most one row of sql().selected.
 func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.Item, args []any) (bool, error) {
 	rows, err := st.QueryContext(ctx, args...)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.I
 	if !rows.Next() {
 		return false, rows.Err()
 	}
-	if err := r.scanner(p.selected)(rows); err != nil {
+	if err := r.scanner(p.sql().selected)(rows); err != nil {
 		return false, err
 	}
 	p.load(it, r.raw)
@@ -160,7 +160,7 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 	for i := range more {
 		dest[i] = &more[i]
 	}
-	scan := r.scanner(p.listed, dest...)
+	scan := r.scanner(p.sql().listed, dest...)
 	it := &engine.Item{}
 	return r.rows(ctx, l.text, l.args, func(rows *sql.Rows) error {
 		if err := scan(rows); err != nil {
@@ -212,7 +212,7 @@ func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engi
 
 func (s *Store) countStatement(p *plan, g *guard, q *engine.Query, may engine.Permission) (string, []any, error) {
 	if p.whole(q) && g.allows(may, p.class) {
-		return p.count, nil, nil
+		return p.sql().count, nil, nil
 	}
 	b := s.guarded(g)
 	b.may = may
@@ -230,7 +230,7 @@ func (r *session) number(ctx context.Context, text string, args []any) (n int64,
 	return n, unwatch(err)
 }
 
-// load fills it from a row of p.selected. Its Values are reused when they
+// load fills it from a row of sql().selected. Its Values are reused when they
 // have room.
 func (p *plan) load(it *engine.Item, raw []any) {
 	for _, i := range p.convert {

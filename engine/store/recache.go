@@ -231,10 +231,10 @@ func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) 
 func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error) {
 	p := s.plans[t.classes[0]]
 	b := newBuilder(s.traits)
-	b.add("SELECT ", p.listed.list, " FROM ", t.quoted, " WHERE ")
+	b.add("SELECT ", p.sql().listed.list, " FROM ", t.quoted, " WHERE ")
 	s.in(b, t.quoted+"."+t.id.quoted, t.id.typ, keys)
-	if p.condition != "" {
-		b.add(" AND ", p.condition)
+	if p.condition() != "" {
+		b.add(" AND ", p.condition())
 	}
 	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // locks are taken in one order
 	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
@@ -246,7 +246,7 @@ func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error)
 func (s *Store) affected(w *session, g *guard, p *plan, q *engine.Query) ([]*engine.Item, error) {
 	b := s.guarded(g)
 	b.may = engine.MayRead | engine.MayWrite
-	b.add("SELECT ", p.listed.list, " FROM ", p.table.quoted)
+	b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted)
 	if err := s.among(b, p, q); err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 		}
 	}
 	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: v}
-	st, err := sv.w.prepare(p.insert)
+	st, err := sv.w.prepare(p.sql().insert)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (sv *save) moved(e *entry, it *engine.Item) error {
 		return err
 	}
 	p := sv.store.plans[it.Class]
-	_, err := sv.w.one(sv.w.ctx, p.get, p, it, []any{key})
+	_, err := sv.w.one(sv.w.ctx, p.sql().get, p, it, []any{key})
 	return err
 }
 
@@ -64,7 +64,7 @@ func (sv *save) followReference(t *table, p pointer, from, to any) error {
 // points at itself that is told with its key.
 func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	b := sv.following(p, from, to)
-	b.add(and(p.plan.condition))
+	b.add(and(p.plan.condition()))
 	items, err := sv.w.returned(b, p.plan)
 	if err != nil {
 		return err

@@ -224,7 +224,7 @@ func abstract(c *engine.Class) *engine.Error {
 // class, whichever it takes.
 func (p *plan) upsertable() bool {
 	d := &p.duties
-	return p.shapes == nil && p.condition == "" && !p.caching.watched && !d.late && d.change == nil && d.creator == nil && d.editor == nil
+	return p.shapes == nil && p.condition() == "" && !p.caching.watched && !d.late && d.change == nil && d.creator == nil && d.editor == nil
 }
 
 // locate finds out where to look for the record's item, and makes the key

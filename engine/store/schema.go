@@ -33,84 +33,6 @@ func (e *SchemaError) orNil() error {
 	return e
 }
 
-// memoryTable remembers the classes as they were stored: a row for each
-// property, and one without property, whose kind is the key, for the class.
-const memoryTable = `"##schema"`
-
-const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + memoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`
-
-// A row of memoryTable, with a name that no class has, marks a database that
-// has tables but was not seeded.
-const (
-	freshMark   = "##fresh"
-	forgetFresh = `DELETE FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
-	countFresh  = `SELECT COUNT(*) FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
-)
-
-// kept is a row of memoryTable.
-type kept struct {
-	Class    string `db:"class"`
-	Property string `db:"property"`
-	Root     string `db:"root"`
-	Kind     string `db:"kind"`    // type of the property; key of the class, as a list with commas
-	Indexes  string `db:"indexes"` // the index of the property's column, and marks, as words
-	Gone     bool   `db:"gone"`    // forgotten, but its empty column is still there
-}
-
-// Marks of a property in kept.Indexes.
-const (
-	requiredMark = "required"
-	numberedMark = "numbered"
-)
-
-// newKept describes a property of a class, or the class when p is nil.
-func newKept(t *table, c *engine.Class, p *engine.Property) kept {
-	k := kept{Class: c.FullName, Root: t.name, Kind: strings.Join(c.Key, ",")}
-	if p == nil {
-		return k
-	}
-	marks := []string{t.byName[p.Name].indexes()}
-	if !p.Nullable {
-		marks = append(marks, requiredMark)
-	}
-	if p.Type == engine.Int && p.Autoassigned {
-		marks = append(marks, numberedMark)
-	}
-	k.Property, k.Kind, k.Indexes = p.Name, p.ValueType().String(), strings.TrimSpace(strings.Join(marks, " "))
-	return k
-}
-
-func (k kept) marked(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
-
-// index is the index that the column has, as column.indexes says it.
-func (k kept) index() string {
-	for _, kind := range []string{"unique", "index"} {
-		if k.marked(kind) {
-			return kind
-		}
-	}
-	return ""
-}
-
-// indexes says which indexes a column wants, besides the key's.
-func (col *column) indexes() string {
-	switch {
-	case col.unique:
-		return "unique"
-	case col.indexed:
-		return "index"
-	}
-	return ""
-}
-
-// memory is what memoryTable holds, by class and property.
-type memory map[string]map[string]kept
-
-func (m memory) class(name string) (kept, bool) {
-	k, ok := m[name][""]
-	return k, ok
-}
-
 // upgrade brings the tables up to the classes. Without a difference it only
 // reads. Several processes may do so at once: one after the other does.
 func (s *Store) upgrade(ctx context.Context) error {
@@ -194,20 +116,11 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	if err := conn.SelectContext(ctx, &rows, `SELECT * FROM `+memoryTable); err != nil {
 		return err
 	}
-	m := memory{}
-	used, marked := false, false
-	for _, k := range rows {
-		if k.Class == freshMark {
-			marked = true
-			continue
-		}
-		if m[k.Class] == nil {
-			m[k.Class] = map[string]kept{}
-		}
-		m[k.Class][k.Property] = k
-		used = used || !strings.HasPrefix(k.Root, "#")
-	}
-	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: m, log: s.cfg.Log, tables: s.tables}
+	all := len(rows)
+	rows = slices.DeleteFunc(rows, func(k kept) bool { return k.Class == freshMark })
+	marked := len(rows) < all
+	used := slices.ContainsFunc(rows, func(k kept) bool { return !strings.HasPrefix(k.Root, "#") })
+	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: newMemory(rows), log: s.cfg.Log, tables: s.tables}
 	for _, t := range s.tables {
 		if err := up.table(t); err != nil {
 			return err
@@ -232,7 +145,7 @@ type upgrader struct {
 	conn     *sqlx.Conn
 	dialect  Dialect
 	traits   Traits
-	memory   memory
+	memory   *memory
 	log      *slog.Logger
 	tables   []*table
 	problems SchemaError
@@ -294,30 +207,38 @@ func (u *upgrader) known(t *table) (bool, error) {
 	names := map[string]bool{}
 	for _, c := range t.classes {
 		names[c.FullName] = true
-	}
-	known := false
-	for class, properties := range u.memory {
-		k := properties[""]
-		switch {
-		case k.Root == t.name:
-			known = true
-			t.foreign = t.foreign || !names[class]
-		case names[class]:
-			n, err := u.count(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(class))
-			if err != nil {
+		if k, there := u.memory.class(c.FullName); there && k.Root != t.name {
+			if err := u.moved(t, k); err != nil {
 				return false, err
 			}
-			if n > 0 {
-				u.problems.add("class %s was stored with class %s and would now be stored with %s; %d objects would be lost: restore its ancestor, or export these objects, delete them, and import them after the change",
-					class, k.Root, t.name, n)
-			} else if err := u.abandon(k.Root); err != nil {
-				return false, err
-			}
-		case lower(k.Root) == lower(t.name):
-			u.problems.add("classes %s and %s differ only by letter case: rename one of them", k.Root, t.name)
 		}
 	}
-	return known, nil
+	stranger := func(class string) bool { return !names[class] }
+	for _, name := range u.memory.similar[lower(t.name)] {
+		if name != t.name && slices.ContainsFunc(u.memory.table(name).classes, stranger) {
+			u.problems.add("classes %s and %s differ only by letter case: rename one of them", name, t.name)
+		}
+	}
+	classes := u.memory.table(t.name).classes
+	if slices.ContainsFunc(classes, stranger) {
+		t.foreign.Store(true)
+	}
+	return len(classes) > 0, nil
+}
+
+// moved refuses that a class of t leaves its objects behind in the table where
+// it was stored.
+func (u *upgrader) moved(t *table, k kept) error {
+	n, err := u.count(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(k.Class))
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return u.abandon(k.Root)
+	}
+	u.problems.add("class %s was stored with class %s and would now be stored with %s; %d objects would be lost: restore its ancestor, or export these objects, delete them, and import them after the change",
+		k.Class, k.Root, t.name, n)
+	return nil
 }
 
 // abandon drops a table that no class is stored in any more, if it is empty:
@@ -343,7 +264,7 @@ func (u *upgrader) unseen() error {
 			seen[c.FullName] = true
 		}
 	}
-	for _, class := range slices.Sorted(maps.Keys(u.memory)) {
+	for _, class := range slices.Sorted(maps.Keys(u.memory.classes)) {
 		k, known := u.memory.class(class)
 		if !known || !application || seen[class] || strings.HasPrefix(class, "#") {
 			continue

@@ -182,7 +182,7 @@ func (u *upgrader) searchable(t *table, isNew bool) error {
 		}
 	}
 	wanted := strings.Join(names, ",")
-	had, there := u.memory[searchMemory][t.name]
+	had, there := u.memory.classes[searchMemory][t.name]
 	switch {
 	case !t.searched():
 		if !there || had.Kind == "" {

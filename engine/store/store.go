@@ -79,9 +79,6 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.closeConnections())
 	}
-	for _, p := range s.plans {
-		p.write(s.traits)
-	}
 	s.readers = newReaders(db, s.trace())
 	s.writer = newWriter(s)
 	return s, nil
@@ -159,9 +156,6 @@ func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	n.cfg.Classes = classes
 	if err := n.layOut(classes); err != nil {
 		return nil, err
-	}
-	for _, p := range n.plans {
-		p.write(n.traits)
 	}
 	return n, nil
 }

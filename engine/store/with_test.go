@@ -169,3 +169,31 @@ func TestWithUnderLoad(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// TestWithoutDescendant takes away a class that shares a table: its objects stay
+// in it, and are no objects of the classes that are left.
+func TestWithoutDescendant(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		tree := func(names ...string) (classes []*engine.Class) {
+			classes = []*engine.Class{note()}
+			for _, name := range names {
+				classes = append(classes, storetest.Extend(classes[0], name))
+			}
+			return classes
+		}
+		before := tree("letter", "card")
+		st := openAt(t, p, before...)
+		for i, c := range before {
+			create(t, st, c, engine.Named("id", fmt.Sprint(i)))
+		}
+		for _, names := range [][]string{{"letter"}, nil, {"letter", "card"}} {
+			after := tree(names...)
+			st = upgraded(t, st, after...)
+			found := 0
+			err := st.List(t.Context(), &engine.Query{Class: after[0], Count: -1}, func(*engine.Item) error { found++; return nil })
+			if err != nil || found != len(after) {
+				t.Errorf("with %v: got %d objects (%v), want %d", names, found, err, len(after))
+			}
+		}
+	})
+}

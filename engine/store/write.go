@@ -66,7 +66,7 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
 	err := s.writer.statement(ctx, func(w *session) error {
-		st, err := w.prepare(p.insert)
+		st, err := w.prepare(p.sql().insert)
 		if err != nil {
 			return err
 		}
@@ -300,7 +300,7 @@ func (s *session) exists(p *plan, key []any) (bool, error) {
 	for i := range key {
 		key[i] = encode(key[i])
 	}
-	st, err := s.prepare(p.find)
+	st, err := s.prepare(p.sql().find)
 	if err != nil {
 		return false, err
 	}
@@ -360,7 +360,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 		b.add(" AND ", revColumn, " = ")
 		b.bind(stored(c.match.Revisions[0]))
 	}
-	b.add(" RETURNING ", p.selected.list)
+	b.add(" RETURNING ", p.sql().selected.list)
 	st, err := w.prepare(b.text())
 	if err != nil {
 		return false, err
@@ -376,7 +376,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 // of them; "" when there is no such item.
 func (s *session) newID(p *plan, c change) (string, error) {
 	before := &engine.Item{}
-	found, err := s.one(s.ctx, p.lock, p, before, append([]any(nil), c.key...))
+	found, err := s.one(s.ctx, p.sql().lock, p, before, append([]any(nil), c.key...))
 	if err != nil || !found {
 		return "", err
 	}

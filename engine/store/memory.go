@@ -1,0 +1,145 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// memoryTable remembers the classes as they were stored: a row for each
+// property, and one without property, whose kind is the key, for the class.
+const memoryTable = `"##schema"`
+
+const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + memoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`
+
+// A row of memoryTable, with a name that no class has, marks a database that
+// has tables but was not seeded.
+const (
+	freshMark   = "##fresh"
+	forgetFresh = `DELETE FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
+	countFresh  = `SELECT COUNT(*) FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
+)
+
+// kept is a row of memoryTable.
+type kept struct {
+	Class    string `db:"class"`
+	Property string `db:"property"`
+	Root     string `db:"root"`
+	Kind     string `db:"kind"`    // type of the property; key of the class, as a list with commas
+	Indexes  string `db:"indexes"` // the index of the property's column, and marks, as words
+	Gone     bool   `db:"gone"`    // forgotten, but its empty column is still there
+}
+
+// Marks of a property in kept.Indexes.
+const (
+	requiredMark = "required"
+	numberedMark = "numbered"
+)
+
+// newKept describes a property of a class, or the class when p is nil.
+func newKept(t *table, c *engine.Class, p *engine.Property) kept {
+	k := kept{Class: c.FullName, Root: t.name, Kind: strings.Join(c.Key, ",")}
+	if p == nil {
+		return k
+	}
+	marks := []string{t.byName[p.Name].indexes()}
+	if !p.Nullable {
+		marks = append(marks, requiredMark)
+	}
+	if p.Type == engine.Int && p.Autoassigned {
+		marks = append(marks, numberedMark)
+	}
+	k.Property, k.Kind, k.Indexes = p.Name, p.ValueType().String(), strings.TrimSpace(strings.Join(marks, " "))
+	return k
+}
+
+func (k kept) marked(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
+
+// index is the index that the column has, as column.indexes says it.
+func (k kept) index() string {
+	for _, kind := range []string{"unique", "index"} {
+		if k.marked(kind) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// indexes says which indexes a column wants, besides the key's.
+func (col *column) indexes() string {
+	switch {
+	case col.unique:
+		return "unique"
+	case col.indexed:
+		return "index"
+	}
+	return ""
+}
+
+// memory is what memoryTable holds.
+type memory struct {
+	classes map[string]map[string]kept // by class and property
+	tables  map[string]*remembered
+	similar map[string][]string // tables by their names without regard to letter case
+}
+
+// remembered is what is remembered of a table.
+type remembered struct {
+	classes []string        // those whose objects it holds
+	columns map[string]kept // by property; of classes that share one, one that has not forgotten it tells
+}
+
+func newMemory(rows []kept) *memory {
+	m := &memory{classes: map[string]map[string]kept{}, tables: map[string]*remembered{}, similar: map[string][]string{}}
+	for _, k := range rows {
+		if m.classes[k.Class] == nil {
+			m.classes[k.Class] = map[string]kept{}
+		}
+		m.classes[k.Class][k.Property] = k
+		t := m.tables[k.Root]
+		if t == nil {
+			t = &remembered{columns: map[string]kept{}}
+			m.tables[k.Root] = t
+			m.similar[lower(k.Root)] = append(m.similar[lower(k.Root)], k.Root)
+		}
+		if k.Property == "" {
+			t.classes = append(t.classes, k.Class)
+		} else if other, there := t.columns[k.Property]; !there || other.Gone {
+			t.columns[k.Property] = k
+		}
+	}
+	return m
+}
+
+func (m *memory) class(name string) (kept, bool) {
+	k, ok := m.classes[name][""]
+	return k, ok
+}
+
+// table is what is remembered of a table, nothing when it is not there.
+func (m *memory) table(name string) remembered {
+	if t := m.tables[name]; t != nil {
+		return *t
+	}
+	return remembered{}
+}
+
+// column finds what is remembered of a column: whether it is there, of which
+// type, and with which indexes ("?" when only forgotten properties tell).
+func (m *memory) column(table, name string) (kind, indexes string, there bool) {
+	k, there := m.table(table).columns[name]
+	if k.Gone {
+		return k.Kind, "?", there
+	}
+	return k.Kind, k.index(), there
+}
+
+// forget forgets a table and its classes.
+func (m *memory) forget(table string) {
+	delete(m.classes[searchMemory], table)
+	for _, class := range m.table(table).classes {
+		delete(m.classes, class)
+	}
+	delete(m.tables, table)
+}

@@ -1,0 +1,107 @@
+package store
+
+import (
+	"strings"
+
+	"restsrv/engine"
+)
+
+// texts are what a plan has of SQL that is always the same.
+type texts struct {
+	foreign  bool    // of the table, when they were made
+	selected *result // system columns and properties
+	listed   *result // the same without the revision
+	stamps   *result // revision, creator and editor alone
+
+	get, lock, list, count, insert, find string // lock is get in a transaction that changes the row
+}
+
+// sql returns the statements of the plan. They are made when they are first asked
+// for: of most classes that is not soon. An upgrade that finds rows of other
+// classes in the table makes them others.
+func (p *plan) sql() *texts {
+	foreign := p.table.foreign.Load()
+	st := p.made.Load()
+	if st == nil || st.foreign != foreign {
+		st = newTexts(p, *p.traits, foreign)
+		p.made.Store(st)
+	}
+	return st
+}
+
+func newTexts(p *plan, tr Traits, foreign bool) *texts {
+	st := &texts{foreign: foreign}
+	st.results(p, tr)
+	from := " FROM " + p.table.quoted
+	st.get = p.keyed(tr, "SELECT "+st.selected.list+from)
+	st.lock = st.get + tr.Lock
+	st.find = p.keyed(tr, "SELECT "+revColumn+from)
+	b := newBuilder(tr)
+	b.page(p, st.listed, &engine.Query{Class: p.class})
+	st.list = b.text()
+	b = newBuilder(tr)
+	b.find(p, "count(*)", &engine.Query{Class: p.class})
+	st.count = b.text()
+	st.insert = p.insertText(tr, 1, "")
+	return st
+}
+
+// results makes the lists of columns that statements return.
+func (st *texts) results(p *plan, tr Traits) {
+	fields := []field{{revColumn, false}, {}, {creatorColumn, true}, {editorColumn, true}}
+	st.stamps = newResult(tr, fields)
+	fields[atVersion] = field{versionColumn, true}
+	if p.shapes != nil {
+		fields = append(fields, field{classColumn, true})
+	}
+	for _, col := range p.columns {
+		fields = append(fields, field{col.quoted, col.typ.Textual()})
+	}
+	st.selected = newResult(tr, fields)
+	fields[atRev].column = ""
+	for i := range fields {
+		if fields[i].column != "" { // other tables may have columns of the name
+			fields[i].column = p.table.quoted + "." + fields[i].column
+		}
+	}
+	st.listed = newResult(tr, fields)
+}
+
+// keyed appends the condition that finds one item by its key.
+func (p *plan) keyed(tr Traits, head string) string {
+	b := newBuilder(tr)
+	b.add(head)
+	p.whereKey(b, []any{nil})
+	return b.text()
+}
+
+// whereKey writes the condition that finds one item. The key is one value, as
+// engine.Class.KeyValues has it.
+func (p *plan) whereKey(b *builder, key []any) {
+	b.add(" WHERE ", p.table.id.quoted, " = ")
+	b.bind(key[0])
+	if condition := p.condition(); condition != "" {
+		b.add(" AND ", condition)
+	}
+}
+
+// condition is the one on the class of a row, "" when none is needed: no row of
+// the table is of another class than those of the plan.
+func (p *plan) condition() string {
+	if p.class.Ancestor != nil || p.table.foreign.Load() {
+		return p.ofClasses
+	}
+	return ""
+}
+
+// ofClasses is a condition that is true for rows of a class and those below it.
+func ofClasses(c *engine.Class) string {
+	names := []string{quoteText(c.FullName)}
+	for _, d := range c.Descendants {
+		names = append(names, quoteText(d.FullName))
+	}
+	if len(names) == 1 {
+		return classColumn + " = " + names[0]
+	}
+	return classColumn + " IN (" + strings.Join(names, ", ") + ")"
+}
