@@ -241,7 +241,7 @@ func (sv *save) chunk(p *plan, group []entry) error {
 	}
 	sql := p.sql()
 	returned := first.returned(sql)
-	name := strconv.Itoa(rowTexts) + " " + p.class.FullName + " " + first.mask
+	name := strconv.Itoa(rowTexts) + " " + sql.name + " " + first.mask
 	if returned == nil {
 		name += " brief"
 	}

@@ -1,13 +1,16 @@
 package store
 
 import (
+	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"restsrv/engine"
 )
 
 // texts are what a plan has of SQL that is always the same.
 type texts struct {
+	name     string  // for bulk statements that are kept: no other texts have it, not even of a class of the same name
 	foreign  bool    // of the table, when they were made
 	selected *result // system columns and properties
 	listed   *result // the same without the revision
@@ -29,8 +32,11 @@ func (p *plan) sql() *texts {
 	return st
 }
 
+// textsMade counts texts, over all Stores of the process.
+var textsMade atomic.Int64
+
 func newTexts(p *plan, tr Traits, foreign bool) *texts {
-	st := &texts{foreign: foreign}
+	st := &texts{name: p.class.FullName + " " + strconv.FormatInt(textsMade.Add(1), 36), foreign: foreign}
 	st.results(p, tr)
 	from := " FROM " + p.table.quoted
 	st.get = p.keyed(tr, "SELECT "+st.selected.list+from)

@@ -197,3 +197,26 @@ func TestWithoutDescendant(t *testing.T) {
 		}
 	})
 }
+
+// TestWithOtherProperties saves many objects by a statement that is kept, and then
+// such of a class of the same name with another property.
+func TestWithOtherProperties(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		st := openAt(t, p, note(prop("x", engine.String)))
+		values := map[string]any{"x": nil, "y": "v"} // x leaves, so it is empty
+		for _, name := range []string{"x", "y"} {
+			c := note(prop(name, engine.String))
+			next := upgraded(t, st, c)
+			var records []engine.Record
+			for i := range 3 {
+				records = append(records, engine.Record{Class: c, Values: engine.ValuesOf(c, engine.Named("id", fmt.Sprint(name, i)), engine.Named(name, values[name]))})
+			}
+			if _, err := next.Save(t.Context(), records); err != nil {
+				t.Fatal(err)
+			}
+			if it, err := next.Get(t.Context(), c, name+"1"); err != nil || it.Get(name) != values[name] {
+				t.Errorf("%s: got %v (%v), want %v", name, it, err, values[name])
+			}
+		}
+	})
+}
