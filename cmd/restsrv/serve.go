@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,6 +66,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.db.close()) }()
+	s.warnOfFiles(a)
 	cursors, err := secret.Key(ctx, s.db.store, s.db.system.secrets, "cursor")
 	if err != nil {
 		return err
@@ -92,6 +94,17 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	}
 	defer stop()
 	return s.listen(ctx, s.listenAddr(c))
+}
+
+// warnOfFiles warns when objects may have files and there is nowhere to keep them.
+func (s *server) warnOfFiles(a *app) {
+	isFile := func(p *engine.Property) bool { return p.Type.IsFile() }
+	if !slices.ContainsFunc(a.meta.Classes(), func(c *engine.Class) bool { return slices.ContainsFunc(c.Properties, isFile) }) {
+		return
+	}
+	if err := s.db.files.Ready(); err != nil {
+		s.log.Warn("the folder of files cannot be written: objects with files are refused", "folder", s.storedFiles(), "error", err)
+	}
 }
 
 // database is the address of the database, and listenAddr where to listen.

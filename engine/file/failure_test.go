@@ -9,12 +9,14 @@ import (
 	"restsrv/engine"
 )
 
-// TestDiskFull holds that a full disk is answered as something that passes, and
-// not as a failure of the server's.
+// TestDiskFull holds that a disk that is full or cannot be written is answered as
+// something that passes, and not as a failure of the server's.
 func TestDiskFull(t *testing.T) {
-	err := failure(&os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC})
-	var e *engine.Error
-	if !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
-		t.Errorf("got %v, want unavailable", err)
+	for _, why := range []error{syscall.ENOSPC, syscall.EACCES, syscall.EROFS} {
+		err := failure(&os.PathError{Op: "write", Path: "x", Err: why})
+		var e *engine.Error
+		if !errors.As(err, &e) || e.Code != engine.Unavailable || e.RetryAfter == 0 {
+			t.Errorf("%v: got %v, want unavailable", why, err)
+		}
 	}
 }

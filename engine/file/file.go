@@ -100,21 +100,37 @@ func failure(err error) error {
 		return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the file took too long", Err: err}
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return &engine.Error{Code: engine.Unavailable, Reason: "files", Message: "there is no room for the file", Err: err, RetryAfter: time.Minute}
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
+		return &engine.Error{Code: engine.Unavailable, Reason: "files", Message: "the server has no folder where it can keep files", Err: err, RetryAfter: time.Minute}
 	}
 	return engine.Wrap(err, "the file could not be stored")
 }
 
-// receive writes content aside, durably, and fills in its size and hash.
-func (s *Storage) receive(f *engine.StoredFile, content io.Reader) (path string, err error) {
+// Ready finds out whether contents can be kept, and makes the directory.
+func (s *Storage) Ready() error {
+	out, err := s.begin()
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.Close(), os.Remove(out.Name()))
+}
+
+// begin makes the file that a content is written to first.
+func (s *Storage) begin() (*os.File, error) {
 	dir := filepath.Join(s.cfg.Dir, incoming)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+		return nil, err
 	}
-	path = filepath.Join(dir, newID())
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	return os.OpenFile(filepath.Join(dir, newID()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+// receive writes content aside, durably, and fills in its size and hash.
+func (s *Storage) receive(f *engine.StoredFile, content io.Reader) (path string, err error) {
+	out, err := s.begin()
 	if err != nil {
 		return "", err
 	}
+	path = out.Name()
 	sum := sha256.New()
 	from := &source{r: io.LimitReader(content, s.cfg.MaxFile+1)}
 	f.Size, err = io.Copy(io.MultiWriter(out, sum), from)

@@ -159,7 +159,8 @@ func (s *Storage) make(ctx context.Context, f engine.StoredFile, k engine.Thumbn
 	var u unusable
 	switch {
 	case errors.As(err, &u):
-		return errors.Join(err, s.Derive(f, unreadableName, []byte(u.why)))
+		_ = s.Derive(f, unreadableName, []byte(u.why)) // else it is found out again
+		return err
 	case err != nil:
 		return err
 	}
