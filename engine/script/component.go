@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -123,7 +124,10 @@ func (h *host) sequences(s engine.Sequences) goja.Value {
 	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
 		h.method(o, name, h.async("sequenceProvider."+name, func(call goja.FunctionCall) (operation, error) {
 			counter, err := sequenceName(name, call.Argument(0))
-			n := call.Argument(1).ToInteger()
+			n, isWhole := wholeNumber(call.Argument(1))
+			if err == nil && !isWhole {
+				err = engine.Errorf(engine.Invalid, "argument", "sequenceProvider.%s takes a whole number that JavaScript has exactly, found %s", name, describeValue(call.Argument(1)))
+			}
 			return operation{writes: writes, do: func(ctx context.Context) (func() goja.Value, error) {
 				result, err := do(ctx, counter, n)
 				return func() goja.Value {
@@ -157,10 +161,23 @@ func sequenceName(method string, v goja.Value) (string, error) {
 		return "", nil
 	}
 	counter, ok := v.Export().(string)
-	if !ok || counter == "" || strings.Contains(counter, "#") {
-		return "", engine.Errorf(engine.Invalid, "argument", `sequenceProvider.%s takes the name of a sequence, without "#", found %s`, method, describeValue(v))
+	if !ok || counter == "" || len(counter) > maxSequenceName || strings.ContainsAny(counter, "#\x00") {
+		return "", engine.Errorf(engine.Invalid, "argument", `sequenceProvider.%s takes the name of a sequence, at most %d bytes without "#", found %s`, method, maxSequenceName, describeValue(v))
 	}
 	return counter, nil
+}
+
+// maxSequenceName is how long the name of a sequence may be, in bytes: databases
+// find counters by it.
+const maxSequenceName = 1000
+
+// wholeNumber is a number from -2^53 to 2^53, 0 for nothing.
+func wholeNumber(v goja.Value) (n int64, ok bool) {
+	if goja.IsUndefined(v) {
+		return 0, true
+	}
+	f := v.ToFloat()
+	return int64(f), f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
 // keyProvider makes the object keyProvider.
