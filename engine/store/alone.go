@@ -58,7 +58,7 @@ func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 	}
 	if s.conn == nil {
 		if err := s.connect(j.ctx); err != nil {
-			return err, false
+			return err, true
 		}
 	}
 	tx, err := s.begin()

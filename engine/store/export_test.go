@@ -52,6 +52,33 @@ func (s *Store) Write(ctx context.Context, statements ...string) error {
 	})
 }
 
+// Do is one write, of a single statement or of any.
+func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error) error {
+	do := s.writer.do
+	if single {
+		do = s.writer.statement
+	}
+	return do(ctx, func(w *session) error { return work(&Session{s, w}) })
+}
+
+// Waiting is how many writes wait.
+func (s *Store) Waiting() int { return len(s.writer.jobs) }
+
+// Session is what a write works with.
+type Session struct {
+	store *Store
+	*session
+}
+
+// Exec runs a statement.
+func (w *Session) Exec(text string) error { return w.exec(text) }
+
+// Raw hands out the connection of the driver.
+func (w *Session) Raw(use func(driverConn any) error) error { return w.conn.Raw(use) }
+
+// Lose gives the connection up, as one that was found gone.
+func (w *Session) Lose() { w.store.lose(w.session) }
+
 // ListStatement, CountStatement and GetStatement are what List, Count and Get
 // run for the guard of ctx.
 func (s *Store) ListStatement(ctx context.Context, q *engine.Query) (string, []any, error) {

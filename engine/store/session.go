@@ -28,7 +28,9 @@ type session struct {
 	conn      *sqlx.Conn // nil until first used
 	kept      statements
 	bulk      statements
+	ending    sync.Mutex      // held while interrupt ends something, or changes
 	interrupt Interrupt       // of conn
+	tied      bool            // what runs is a part of what was begun on conn: it must not go on with another
 	ctx       context.Context // of the work that it serves
 	used      time.Time       // when a job last ended well on it
 	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
@@ -80,6 +82,9 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 		text = make()
 	}
 	if s.conn == nil {
+		if s.tied {
+			return nil, driver.ErrBadConn
+		}
 		if err := s.connect(s.ctx); err != nil {
 			return nil, err
 		}
@@ -107,13 +112,15 @@ func (s *session) connect(ctx context.Context) error {
 		return err
 	}
 	s.conn = conn
+	interrupt := Interrupt{}
 	err = conn.Raw(func(driverConn any) (err error) {
-		s.interrupt, err = s.dialect.Interrupt(ctx, driverConn)
+		interrupt, err = s.dialect.Interrupt(ctx, driverConn)
 		return err
 	})
 	if err != nil {
-		s.interrupt = Interrupt{Spends: true}
+		interrupt = Interrupt{Spends: true}
 	}
+	s.interruptBy(interrupt)
 	if cause := ctx.Err(); err != nil && cause != nil {
 		s.disconnect()
 		return ended(cause)
@@ -121,13 +128,21 @@ func (s *session) connect(ctx context.Context) error {
 	return err // a lost connection stays: that tells it from a database that is away
 }
 
-func (s *session) disconnect() {
-	s.kept.drop()
-	s.bulk.drop()
+// interruptBy takes over what ends statements from now on. What was there before
+// is not used any more when it returns.
+func (s *session) interruptBy(i Interrupt) {
+	s.ending.Lock()
+	defer s.ending.Unlock()
 	if s.interrupt.Close != nil {
 		s.interrupt.Close()
 	}
-	s.interrupt = Interrupt{}
+	s.interrupt = i
+}
+
+func (s *session) disconnect() {
+	s.interruptBy(Interrupt{})
+	s.kept.drop()
+	s.bulk.drop()
 	if s.conn != nil {
 		// Close alone would hand the connection to the next one who asks, with
 		// whatever transaction is open on it.
@@ -182,28 +197,32 @@ func (s *session) watch(ctx context.Context) (context.Context, func(error) error
 
 // watchSteps is watch for a connection that lasts.
 func (s *session) watchSteps(ctx context.Context) func(error) error {
-	var mu sync.Mutex
-	over := false
+	over := false // guarded by s.ending
 	stop := context.AfterFunc(ctx, func() {
-		for {
-			mu.Lock()
-			if over {
-				mu.Unlock()
-				return
-			}
-			s.interrupt.End() // has no effect between two steps, hence the loop
-			mu.Unlock()
-			time.Sleep(time.Millisecond)
+		for s.endStep(&over) {
+			time.Sleep(time.Millisecond) // it has no effect between two steps, hence the loop
 		}
 	})
 	return func(err error) error {
 		if !stop() {
-			mu.Lock()
+			s.ending.Lock()
 			over = true
-			mu.Unlock()
+			s.ending.Unlock()
 		}
 		return err
 	}
+}
+
+// endStep ends what runs on the connection, unless the watch is over or the
+// connection is gone.
+func (s *session) endStep(over *bool) bool {
+	s.ending.Lock()
+	defer s.ending.Unlock()
+	if *over || s.interrupt.End == nil {
+		return false
+	}
+	s.interrupt.End()
+	return true
 }
 
 // statements keeps the statements used last. It is small enough to be searched

@@ -166,8 +166,9 @@ func (s *Store) With(classes []*engine.Class) (*Store, error) {
 func (s *Store) Upgrade(ctx context.Context) error {
 	var last error
 	err := s.writer.do(ctx, func(w *session) error {
-		if last = s.passGuard(ctx, w.conn); last == nil {
-			last = s.upgradeIn(ctx, w.conn)
+		// Not ctx: where writes share a transaction, its end would be that of all.
+		if last = s.passGuard(w.ctx, w.conn); last == nil {
+			last = s.upgradeIn(w.ctx, w.conn)
 		}
 		return last
 	})

@@ -305,12 +305,14 @@ func (w *writer) attempt(s *session, j *job) (err error) {
 	if err := j.ctx.Err(); err != nil {
 		return ended(err)
 	}
+	s.tied = true
+	defer func() { s.tied = false }()
 	return j.work(s)
 }
 
 // rollback ends the transaction; the database may have done so already.
 func (w *writer) rollback(s *session) {
-	if err := s.exec("ROLLBACK"); err != nil {
+	if s.conn != nil && s.exec("ROLLBACK") != nil {
 		s.disconnect() // closing ends whatever is open
 	}
 }

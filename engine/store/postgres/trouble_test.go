@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/store"
 	"restsrv/engine/store/postgres/pgtest"
 	"restsrv/engine/store/storetest"
 )
@@ -180,6 +181,28 @@ func TestIdleConnectionsKilled(t *testing.T) {
 			if _, err := st.Get(t.Context(), c, id); err != nil {
 				t.Errorf("%s: get: %v", name, err)
 			}
+		}
+	}
+}
+
+// TestFirstConnectionKilled ends the connection that opening leaves behind: the
+// first write does not notice.
+func TestFirstConnectionKilled(t *testing.T) {
+	c := note()
+	for name, write := range map[string]func(st *store.Store) error{
+		"create": func(st *store.Store) error {
+			_, err := st.Create(t.Context(), c, engine.Values{"a", nil}, engine.WriteOptions{})
+			return err
+		},
+		"transaction": func(st *store.Store) error {
+			return st.Transaction(t.Context(), func(context.Context) error { return nil })
+		},
+	} {
+		url := pgtest.Database(t)
+		st := openAt(t, url, c)
+		pgtest.Execute(t, url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		if err := write(st); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
