@@ -3,12 +3,19 @@ package workflow
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"time"
 
 	"restsrv/engine"
 )
 
-// maxAttempts is how often a move is begun that others were in the way of.
-const maxAttempts = 5
+// maxAttempts is how often a move is begun that others were in the way of, and
+// retryPause the least that it waits in between, twice that the most: who comes
+// back at once meets the same others.
+const (
+	maxAttempts = 5
+	retryPause  = 10 * time.Millisecond
+)
 
 // Move is engine.Workflows'. Of moves of one item at once the later ones see what
 // those before them did: reading the item in the transaction has them wait.
@@ -19,10 +26,20 @@ func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now
 			return err
 		})
 		var e *engine.Error
-		if errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy" && attempt < maxAttempts {
+		if errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy" && attempt < maxAttempts && pause(ctx) {
 			continue
 		}
 		return now, err
+	}
+}
+
+// pause reports whether ctx allows it.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(retryPause + rand.N(retryPause)):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

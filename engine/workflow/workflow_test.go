@@ -212,6 +212,52 @@ func TestMovesAtOnce(t *testing.T) {
 	})
 }
 
+// busy is a store in which others are in the way of the first transactions.
+type busy struct {
+	*store.Store
+	times int
+	begun []time.Time
+}
+
+func (b *busy) Transaction(ctx context.Context, work func(context.Context) error) error {
+	if b.begun = append(b.begun, time.Now()); len(b.begun) <= b.times {
+		return engine.Errorf(engine.Unavailable, "busy", "others are in the way")
+	}
+	return b.Store.Transaction(ctx, work)
+}
+
+// TestMoveWaits: a move that others are in the way of is made a moment later,
+// some times, and not any more when its request has ended.
+func TestMoveWaits(t *testing.T) {
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
+		s := openShop(t, db)
+		s.create(t, s.order, "o", 1)
+		move := func(ctx context.Context, b *busy) error {
+			_, err := s.Move(ctx, b, engine.Move{Class: s.order, ID: "o", Workflow: "sale", Transition: "pay"})
+			return err
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		gone := &busy{Store: s.store, times: 5}
+		if err := move(ctx, gone); reason(err) != "busy" || len(gone.begun) != 1 {
+			t.Errorf("for a request that has ended: %v after %d", err, len(gone.begun))
+		}
+		always := &busy{Store: s.store, times: 100}
+		if err := move(t.Context(), always); reason(err) != "busy" || len(always.begun) != 5 {
+			t.Errorf("others are always in the way: %v after %d", err, len(always.begun))
+		}
+		b := &busy{Store: s.store, times: 3}
+		if err := move(t.Context(), b); err != nil || s.stage(t, "o") != "paid" {
+			t.Errorf("%v: it is %s", err, s.stage(t, "o"))
+		}
+		for i := range 3 {
+			if d := b.begun[i+1].Sub(b.begun[i]); d < 10*time.Millisecond {
+				t.Errorf("attempt %d comes after %v", i+2, d)
+			}
+		}
+	})
+}
+
 // TestMoveIsWhole holds that a move is all or nothing, and a part of the
 // transaction that it is made in.
 func TestMoveIsWhole(t *testing.T) {
