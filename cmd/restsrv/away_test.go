@@ -126,6 +126,9 @@ func (c *caseRun) expectReady(status int, text string) {
 		if resp.StatusCode != status || !strings.Contains(body, text) {
 			return fmt.Errorf("it answers %d %s", resp.StatusCode, body)
 		}
+		if again := resp.Header.Get("Retry-After"); (again == "2") != (status == 503) {
+			return fmt.Errorf("it answers %d with Retry-After %q", status, again)
+		}
 		return nil
 	})
 	if resp, _ := c.ask("GET", "/livez", ""); resp.StatusCode != 200 {

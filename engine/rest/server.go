@@ -132,6 +132,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.outer.ServeHTTP(w, r)
 }
 
+// readyAgain is when who was told that the server is not ready may ask again.
+const readyAgain = 2 * time.Second
+
 func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
@@ -139,6 +142,7 @@ func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.cfg.Ready != nil {
 		if faults := s.cfg.Ready(); len(faults) > 0 {
+			w.Header().Set("Retry-After", retryAfter(readyAgain))
 			plain(w, http.StatusServiceUnavailable, strings.Join(faults, "\n")+"\n")
 			return
 		}
