@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 )
 
@@ -82,8 +81,7 @@ func newPowerCut(t *testing.T, synchronous string, writes int) *powerCut {
 		})
 	}
 	writing.Wait()
-	_ = p.server.cmd.Process.Signal(syscall.SIGTERM) // what it did is in the trace when both have ended
-	<-p.server.done
+	p.server.stop(t) // what it did is in the trace when both have ended
 	for _, w := range p.writers {
 		p.models, p.at = append(p.models, &model{name: w.name, items: state{}}), append(p.at, 0)
 	}

@@ -149,6 +149,19 @@ func (p *process) log() string {
 	return p.logs.String()
 }
 
+// stop has the process end by itself. One that does not tells what it waits for.
+func (p *process) stop(t *testing.T) {
+	t.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.done:
+	case <-time.After(2 * time.Minute):
+		_ = p.cmd.Process.Signal(syscall.SIGQUIT)
+		<-p.done
+		t.Fatalf("the server does not end:\n%s", p.log())
+	}
+}
+
 // kill ends the process as a power cut would.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 )
@@ -18,12 +17,6 @@ type syscallTold struct {
 	name, args string
 	result     string
 }
-
-var (
-	callLine    = regexp.MustCompile(`^(\d+) +(\w+)\((.*)\) += (-?\w+|\?)`)
-	begunLine   = regexp.MustCompile(`^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$`)
-	resumedLine = regexp.MustCompile(`^(\d+) +<\.\.\. \w+ resumed>(.*)\) += (-?\w+)`)
-)
 
 // replayTrace has a disk do what a trace of strace -f -y -x says was done below a
 // directory. answer is told of everything that was written to a socket, before
@@ -54,47 +47,68 @@ type begun struct {
 }
 
 func (r *replaying) line(text string) error {
-	if m := begunLine.FindStringSubmatch(text); m != nil {
-		c := syscallTold{name: m[2], args: m[3]}
-		r.begun[m[1]] = begun{c, r.moment(c)}
+	thread, call, _ := strings.Cut(text, " ")
+	call = strings.TrimLeft(call, " ")
+	if rest, ok := strings.CutPrefix(call, "<... "); ok {
+		_, rest, _ = strings.Cut(rest, " resumed>")
+		b := r.begun[thread]
+		delete(r.begun, thread)
+		args, result := outcome(rest)
+		b.args, b.result = b.args+args, result
+		return r.do(b.syscallTold, b.moment)
+	}
+	name, rest, ok := strings.Cut(call, "(")
+	if !ok || strings.Contains(name, " ") {
+		return nil // signals and ends of threads
+	}
+	if args, ok := strings.CutSuffix(rest, " <unfinished ...>"); ok {
+		c := syscallTold{name: name, args: args}
+		r.begun[thread] = begun{c, r.moment(c)}
 		r.tell(c)
 		return nil
 	}
-	if m := resumedLine.FindStringSubmatch(text); m != nil {
-		b := r.begun[m[1]]
-		delete(r.begun, m[1])
-		b.args, b.result = b.args+m[2], m[3]
-		return r.do(b.syscallTold, b.moment)
-	}
-	if m := callLine.FindStringSubmatch(text); m != nil {
-		c := syscallTold{m[2], m[3], m[4]}
-		r.tell(c)
-		return r.do(c, r.moment(c))
-	}
-	return nil // signals and ends of threads
+	c := syscallTold{name: name}
+	c.args, c.result = outcome(rest)
+	r.tell(c)
+	return r.do(c, r.moment(c))
 }
 
-var (
-	argFile   = regexp.MustCompile(`^(?:\d+|AT_FDCWD)<([^>]*)>`)
-	argText   = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
-	argNumber = regexp.MustCompile(`, (\d+)(?:, (\d+))?$`)
-)
+// outcome parts the arguments of a call from its result, "?" for one that never
+// ended. Lines have megabytes: regular expressions would take minutes for them.
+func outcome(text string) (args, result string) {
+	at := strings.LastIndex(text, " = ")
+	if at < 0 {
+		return text, "?"
+	}
+	args = strings.TrimSuffix(strings.TrimRight(text[:at], " "), ")")
+	result, _, _ = strings.Cut(text[at+len(" = "):], " ")
+	return args, result
+}
 
 // file is the path of the descriptor that a call is about.
 func (c syscallTold) file() string {
-	if m := argFile.FindStringSubmatch(c.args); m != nil {
-		return m[1]
+	descriptor, rest, _ := strings.Cut(c.args, "<")
+	if _, err := strconv.Atoi(descriptor); err != nil && descriptor != "AT_FDCWD" {
+		return ""
 	}
-	return ""
+	path, _, _ := strings.Cut(rest, ">")
+	return path
 }
 
 // texts are the texts among the arguments: paths and data.
 func (c syscallTold) texts() (all []string) {
-	for _, m := range argText.FindAllStringSubmatch(c.args, -1) {
-		text, _ := strconv.Unquote(`"` + m[1] + `"`)
-		all = append(all, text)
+	for rest := c.args; ; {
+		start := strings.IndexByte(rest, '"')
+		if start < 0 {
+			return all
+		}
+		quoted, err := strconv.QuotedPrefix(rest[start:])
+		if err != nil {
+			return all
+		}
+		text, _ := strconv.Unquote(quoted)
+		all, rest = append(all, text), rest[start+len(quoted):]
 	}
-	return all
 }
 
 // within is a path below the directory, false for others.
@@ -160,15 +174,7 @@ func (r *replaying) do(c syscallTold, moment int) error {
 
 // number is the last of the arguments.
 func (c syscallTold) number() int64 {
-	m := argNumber.FindStringSubmatch(c.args)
-	if m == nil {
-		return 0
-	}
-	last := m[1]
-	if m[2] != "" {
-		last = m[2]
-	}
-	n, _ := strconv.ParseInt(last, 10, 64)
+	n, _ := strconv.ParseInt(c.args[strings.LastIndex(c.args, " ")+1:], 10, 64)
 	return n
 }
 
