@@ -154,12 +154,7 @@ func TestBatchCancelled(t *testing.T) {
 func TestBatchCommitFails(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
-	b.do(func(w *store.Session) error {
-		return w.Raw(func(driverConn any) error {
-			driverConn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { return 1 })
-			return nil
-		})
-	})
+	b.do(failCommit)
 	twice := b.create("a")
 	first := b.end()
 	for _, err := range []error{first, *a, *twice} {
@@ -167,11 +162,26 @@ func TestBatchCommitFails(t *testing.T) {
 			t.Errorf("a write whose commit failed was answered %v", err)
 		}
 	}
+	err := b.st.Transaction(t.Context(), func(ctx context.Context) error {
+		_, err := b.st.Create(ctx, b.class, engine.Values{"whole", nil}, engine.WriteOptions{})
+		return errors.Join(err, b.st.Do(ctx, false, failCommit))
+	})
+	if engine.CodeOf(err) != engine.Internal {
+		t.Errorf("a transaction whose commit failed was answered %v", err)
+	}
 	b.has()
 	if _, err := b.st.Create(t.Context(), b.class, engine.Values{"later", nil}, engine.WriteOptions{}); err != nil {
 		t.Error(err)
 	}
 	b.has("later")
+}
+
+// failCommit has the next commit of the connection fail.
+func failCommit(w *store.Session) error {
+	return w.Raw(func(driverConn any) error {
+		driverConn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { return 1 })
+		return nil
+	})
 }
 
 // TestBatchFull: when the disk is full, all that share a commit are told that the

@@ -74,7 +74,7 @@ func (r *session) absent(p *plan, g *guard, id string) error {
 }
 
 // one loads the item with the key by a statement such as sql().get.
-func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item, key []any) (bool, error) {
+func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = encode(key[i])
 	}
@@ -86,8 +86,8 @@ func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item
 		return r.fetch(context.WithoutCancel(ctx), st, p, it, key) // it is over before a watcher would have started
 	}
 	ctx, unwatch := r.watch(ctx)
-	found, err := r.fetch(ctx, st, p, it, key)
-	return found, unwatch(err)
+	defer func() { err = unwatch(err) }()
+	return r.fetch(ctx, st, p, it, key)
 }
 
 // fetch runs a statement that returns at most one row of sql().selected.
@@ -225,9 +225,10 @@ func (r *session) number(ctx context.Context, text string, args []any) (n int64,
 	if err != nil {
 		return 0, err
 	}
-	inner, unwatch := r.watch(ctx)
-	err = st.QueryRowContext(inner, args...).Scan(&n)
-	return n, unwatch(err)
+	ctx, unwatch := r.watch(ctx)
+	defer func() { err = unwatch(err) }()
+	err = st.QueryRowContext(ctx, args...).Scan(&n)
+	return n, err
 }
 
 // load fills it from a row of sql().selected. Its Values are reused when they

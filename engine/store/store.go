@@ -119,12 +119,7 @@ func (s *Store) Fresh(ctx context.Context) (fresh bool, err error) {
 		return false, nil
 	}
 	err = s.read(ctx, func(r *session) error {
-		st, err := r.prepare(countFresh)
-		if err != nil {
-			return err
-		}
-		var n int64
-		err = st.QueryRowContext(r.ctx).Scan(&n)
+		n, err := r.number(ctx, countFresh, nil)
 		fresh = n > 0
 		return err
 	})

@@ -132,8 +132,8 @@ func (w *writer) own(s *session, j *job) error {
 		return err
 	}
 	if err := commit(); err != nil {
-		if s.conn != nil {
-			_ = rollback() // the database may have done so already
+		if s.conn != nil && rollback() != nil {
+			s.disconnect() // the database may have done so already
 		}
 		return w.store.failed(context.Background(), s, w.unknown(err))
 	}

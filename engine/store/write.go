@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"math"
 	"slices"
@@ -296,20 +297,15 @@ func (s *Store) missing(w *session, p *plan, id string) error {
 	return engine.NoItem(p.class, id)
 }
 
-func (s *session) exists(p *plan, key []any) (bool, error) {
+func (s *session) exists(p *plan, key []any) (found bool, err error) {
 	for i := range key {
 		key[i] = encode(key[i])
 	}
-	st, err := s.prepare(p.sql().find)
-	if err != nil {
-		return false, err
-	}
-	rows, err := st.QueryContext(s.ctx, key...)
-	if err != nil {
-		return false, err
-	}
-	defer rows.Close()
-	return rows.Next(), rows.Err()
+	err = s.rows(s.ctx, p.sql().find, key, func(*sql.Rows) error {
+		found = true
+		return nil
+	})
+	return found, err
 }
 
 // change is what updateOne does to one item.
