@@ -217,8 +217,6 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 			return fmt.Errorf("the password of the new account %s cannot be written down (restsrv user passwd %s sets another): %w", account.AdminID, account.AdminID, err)
 		}
 		log.Info("account created", "account", account.AdminID, "password", "in the file "+file)
-	case given != "":
-		go d.warnPasswordDiffers(ctx, given, log) // it hashes: not before the server answers
 	}
 	return nil
 }
@@ -246,6 +244,8 @@ func writePassword(database, password string) (string, error) {
 	}
 }
 
+// warnPasswordDiffers warns of RESTSRV_ADMIN_PASSWORD when it is set and is not
+// the password. It hashes: not before the server answers.
 func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *slog.Logger) {
 	differs, err := d.accounts.AdminPasswordDiffers(ctx, given)
 	switch {

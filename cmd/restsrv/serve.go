@@ -170,6 +170,7 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	s.log.Info("listening", "addr", l.Addr().String(), "application", c.Dir, "classes", len(e.meta.Classes()), "services", len(c.Services))
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(l) }()
+	go s.db.warnPasswordDiffers(ctx, s.io.Env("RESTSRV_ADMIN_PASSWORD"), s.log)
 	select {
 	case err := <-ended:
 		return err

@@ -3,6 +3,7 @@ package deploy
 import (
 	"regexp"
 	"strconv"
+	"sync"
 	"time"
 
 	"restsrv/engine/jsonfile"
@@ -48,11 +49,14 @@ func names(o jsonfile.Object, name, expected string, valid func(string) bool) []
 }
 
 // fetchHost is a host, perhaps with a port; *. before it stands for all below.
-var fetchHost = regexp.MustCompile(`^(?:\*|(?:\*\.)?[\pL\pN_-]+(?:\.[\pL\pN_-]+)*\.?(?::(\d{1,5}))?|\[[0-9a-fA-F:.]+\](?::(\d{1,5}))?|[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)$`)
+// Few applications have any, and it takes long to compile.
+var fetchHost = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\*|(?:\*\.)?[\pL\pN_-]+(?:\.[\pL\pN_-]+)*\.?(?::(\d{1,5}))?|\[[0-9a-fA-F:.]+\](?::(\d{1,5}))?|[0-9a-fA-F]*:[0-9a-fA-F]*:[0-9a-fA-F:.]*)$`)
+})
 
 // isHost reports whether a text can be an entry of fetch.hosts.
 func isHost(s string) bool {
-	m := fetchHost.FindStringSubmatch(s)
+	m := fetchHost().FindStringSubmatch(s)
 	if m == nil {
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/http"
+	"sync"
 )
 
 //go:embed page.html
@@ -30,21 +31,24 @@ var policy = func() string {
 }()
 
 // Page is a kind of page. It is safe for concurrent use.
-type Page struct{ t *template.Template }
+type Page struct{ t func() *template.Template }
 
 // New makes a kind of page: body is the template of what stands below the
-// heading. It panics if that cannot be parsed, being a constant of the program.
+// heading. It is parsed when it is first written, which panics if it cannot be:
+// it is a constant of the program.
 func New(body string) *Page {
-	t := template.Must(template.New("page").Parse(frame))
-	template.Must(t.New("body").Parse(body))
-	return &Page{t}
+	return &Page{sync.OnceValue(func() *template.Template {
+		t := template.Must(template.New("page").Parse(frame))
+		template.Must(t.New("body").Parse(body))
+		return t
+	})}
 }
 
 // Write answers with the page: of is what the body's template shows. Nothing
 // has been written if it fails.
 func (p *Page) Write(w http.ResponseWriter, status int, title string, of any) error {
 	var b bytes.Buffer
-	err := p.t.Execute(&b, struct {
+	err := p.t().Execute(&b, struct {
 		Title string
 		Style template.CSS
 		Of    any

@@ -51,6 +51,24 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	return r, closedUnless(ok)
 }
 
+// warm connects a reader, which takes SQLite a while, beside what else a start
+// does; wait ends it. Who reads is told of a failure. Where readers take the
+// connections of writers there is one already.
+func (rs *readers) warm(ctx context.Context, db *Database) (wait func()) {
+	r, err := rs.borrow(ctx)
+	if err != nil {
+		return func() {}
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		if db.Read != db.Write {
+			_ = r.connect(ctx)
+		}
+		rs.giveBack(r)
+	})
+	return done.Wait
+}
+
 func closedUnless(ok bool) error {
 	if ok {
 		return nil

@@ -72,14 +72,17 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits()}
+	s.readers = newReaders(db, s.trace())
+	warm := s.readers.warm(ctx, db)
 	err := s.layOut(cfg.Classes)
 	if err == nil {
 		err = s.upgrade(ctx)
 	}
+	warm()
 	if err != nil {
+		s.readers.close()
 		return nil, errors.Join(err, s.closeConnections())
 	}
-	s.readers = newReaders(db, s.trace())
 	s.writer = newWriter(s)
 	return s, nil
 }
