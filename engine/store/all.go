@@ -211,7 +211,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 			return err
 		}
 		n = int64(len(items))
-		if err := s.forget(w, p.table, keysOf(items)); err != nil {
+		if err := s.forget(ctx, w, p.table, keysOf(items)); err != nil {
 			return err
 		}
 		return s.gone(ctx, w, p, items)

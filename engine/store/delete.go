@@ -53,7 +53,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		case n == 0:
 			return s.missing(w, p, id)
 		}
-		if err := s.forget(w, p.table, key); err != nil || len(before) == 0 {
+		if err := s.forget(ctx, w, p.table, key); err != nil || len(before) == 0 {
 			return err
 		}
 		return s.gone(ctx, w, p, before)
@@ -107,7 +107,7 @@ func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 
 // forget deletes what belonged to deleted items: links on both sides, their
 // stages, and what is known of their files. References to them stay as they are.
-func (s *Store) forget(w *session, t *table, keys []any) error {
+func (s *Store) forget(ctx context.Context, w *session, t *table, keys []any) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		for _, p := range t.pointers {
 			if p.other == "" {
@@ -116,7 +116,7 @@ func (s *Store) forget(w *session, t *table, keys []any) error {
 			b := newBuilder(s.traits)
 			b.add("DELETE FROM ", p.table, " WHERE ")
 			s.in(b, p.column, t.id.typ, chunk)
-			if _, err := w.execute(b); err != nil {
+			if err := s.unlink(ctx, w, b, t, p); err != nil {
 				return err
 			}
 		}

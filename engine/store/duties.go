@@ -36,6 +36,11 @@ type pointer struct {
 	classes string // condition on the class of a row; "" when none is needed
 	plan    *plan  // of the root class of the table of a reference
 	key     bool   // the reference is part of its own class's key
+
+	// Of a table of links: who has the items in a collection, and in which; nil
+	// when it is not known there.
+	holders    *table
+	collection *engine.Property
 }
 
 func newDuties(c *engine.Class, bound map[string]bool) duties {
@@ -114,8 +119,8 @@ func (s *Store) layOutPointers(t *table, c *engine.Class, bound map[string]bool)
 		switch {
 		case linked(p):
 			l := linksOf(p)
-			t.point(pointer{table: l.quoted, column: l.owner, other: l.item})
-			target.point(pointer{table: l.quoted, column: l.item, other: l.owner})
+			t.point(pointer{table: l.quoted, column: l.owner, other: l.item, holders: target, collection: p.Mirror})
+			target.point(pointer{table: l.quoted, column: l.item, other: l.owner, holders: t, collection: p})
 		case p.Type == engine.Reference && p.Stored() && p.Formula == nil && !bound[declared(p)]:
 			target.point(pointer{
 				table: t.quoted, column: t.byName[p.Name].quoted, classes: s.sharing(t, p, target),

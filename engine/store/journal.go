@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"restsrv/engine"
@@ -151,16 +152,12 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 	if p.Mirror == nil || !sv.store.plans[p.Target].duties.journaled {
 		return nil
 	}
-	t := sv.store.plans[p.Target].table
-	names, err := sv.classesOf(t, keys)
+	classes, err := sv.journaling(sv.store.plans[p.Target].table, keys)
 	if err != nil {
 		return err
 	}
 	for _, id := range c.Members {
-		for _, class := range t.classes {
-			if class.FullName != names[id] || !class.Journaling {
-				continue
-			}
+		if class := classes[id]; class != nil {
 			seen := engine.Change{Is: &engine.Item{Class: class, ID: id}, Collection: p.Mirror, Members: []string{c.Is.ID}, Left: c.Left}
 			if err := sv.journal(seen); err != nil {
 				return err
@@ -168,6 +165,61 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 		}
 	}
 	return nil
+}
+
+// journaling finds the classes of items of which a journal is kept, by id.
+func (sv *save) journaling(t *table, keys []any) (map[string]*engine.Class, error) {
+	names, err := sv.classesOf(t, keys)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*engine.Class{}
+	for id, name := range names {
+		for _, c := range t.classes {
+			if c.FullName == name && c.Journaling {
+				found[id] = c
+			}
+		}
+	}
+	return found, nil
+}
+
+// unlink runs a statement that deletes links of items of t, which p finds, since
+// these were deleted. The journal knows of the collections that they were in.
+func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p pointer) error {
+	kept := func(c *engine.Class) bool { return c.Journaling }
+	if s.cfg.Journal == nil || p.collection == nil || !slices.ContainsFunc(p.holders.classes, kept) {
+		_, err := w.execute(b)
+		return err
+	}
+	var holders []any
+	members := map[string][]string{} // by the id of who has the collection
+	b.add(" RETURNING ", p.other, ", ", p.column)
+	err := w.visitRows(b, 2, func(row []any) {
+		key := read(p.holders.id.typ, row[0])
+		id := engine.ValueText(key)
+		if members[id] == nil {
+			holders = append(holders, key)
+		}
+		members[id] = append(members[id], engine.ValueText(read(t.id.typ, row[1])))
+	})
+	if err != nil || len(holders) == 0 {
+		return err
+	}
+	sv := s.newWrite(ctx, nil, 0)
+	sv.begin(w)
+	classes, err := sv.journaling(p.holders, holders)
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(classes)) {
+		slices.Sort(members[id])
+		left := engine.Change{Is: &engine.Item{Class: classes[id], ID: id}, Collection: p.collection, Members: members[id], Left: true}
+		if err := sv.journal(left); err != nil {
+			return err
+		}
+	}
+	return sv.keepRecords()
 }
 
 // membersOf runs a statement on a table of links, and collects the members that

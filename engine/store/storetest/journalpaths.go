@@ -71,6 +71,25 @@ func journalLinks(t *testing.T, open Open) {
 	d.tells(t, "as it is")
 	update(t, c, c.person, "ann", "name", "Ann", "tags", put(sub(c.tag, "code", int64(9))))
 	d.tells(t, "a new member", `UPDATE person ann {"name":null} {"name":"Ann"}`, `PUT person ann {"tags":["9"]}`)
+	remove := func(class *engine.Class, id string) {
+		if err := c.Delete(t.Context(), class, id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove(c.tag, "9")
+	d.tells(t, "a member is deleted", `EJECT person ann {"tags":["9"]}`)
+	update(t, c, c.person, "ann", "groups", put("g"))
+	d.told(t)
+	remove(c.person, "ann")
+	d.tells(t, "a member that knows it", `EJECT group g {"people":["ann"]}`, `DELETE person ann {"id":"ann","name":"Ann"}`)
+	create(t, c, c.person, "id", "bob", "tags", put("2", "0", "3"), "groups", put("g"))
+	d.told(t)
+	if n, err := c.DeleteAll(t.Context(), where(c.tag, engine.OpGt, "code", int64(0))); err != nil || n != 3 {
+		t.Fatal(n, err)
+	}
+	d.tells(t, "many members", `EJECT person bob {"tags":["2","3"]}`)
+	remove(c.group, "g")
+	d.tells(t, "from the other side", `EJECT person bob {"groups":["g"]}`, `DELETE group g {"id":"g"}`)
 }
 
 func journalBack(t *testing.T, open Open) {
