@@ -80,7 +80,7 @@ func check(ctx context.Context, config string, s stdio) (found findings, a *app,
 	defer func() { err = errors.Join(err, b.close()) }()
 	done, err := b.fill(ctx, true)
 	found.stop(err)
-	found.filling(done)
+	found.filling(a.config, done)
 	found.stop(b.load(ctx))
 	found.faults(a.missingScripts())
 	e := b.current.Load()

@@ -13,6 +13,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
+	"restsrv/engine/jsonfile"
 )
 
 // findings are what check finds.
@@ -37,7 +38,7 @@ func (f *findings) stop(err error) {
 }
 
 // filling tells what the first start of a server would not take.
-func (f *findings) filling(done filled) {
+func (f *findings) filling(c *deploy.Config, done filled) {
 	for _, line := range done.access.refused {
 		f.texts = append(f.texts, line+": it is not taken")
 	}
@@ -45,12 +46,23 @@ func (f *findings) filling(done filled) {
 		return
 	}
 	for _, r := range done.report.Refused {
-		f.texts = append(f.texts, path.Join(dataDir, r.Where)+": "+r.Reason+": the object is not taken")
+		f.texts = append(f.texts, inObject(c, r.Where, r.Attribute)+": "+r.Reason+": the object is not taken")
 	}
 	for _, name := range done.report.IgnoredNames() {
+		attribute := name[strings.LastIndexByte(name, '.')+1:]
 		f.texts = append(f.texts, fmt.Sprintf("%s: found %s of attribute %s, which does not exist, from here on: passed over",
-			path.Join(dataDir, done.report.IgnoredIn[name]), counted(done.report.Ignored[name], "value"), name))
+			inObject(c, done.report.IgnoredIn[name], attribute), counted(done.report.Ignored[name], "value"), name))
 	}
+}
+
+// inObject is where an attribute of an object of the folder data stands: with
+// line and column when it is there.
+func inObject(c *deploy.Config, where, attribute string) string {
+	at := engine.Fault{File: path.Join(dataDir, where), Path: jsonfile.Member("", attribute)}
+	if at = c.Locate(engine.Faults{at})[0]; at.Line == 0 {
+		return at.File
+	}
+	return fmt.Sprintf("%s:%d:%d", at.File, at.Line, at.Column)
 }
 
 // sorted are the findings in the order of files, the configuration first, and

@@ -14,6 +14,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -58,8 +59,9 @@ type Source struct {
 
 // Refusal is an object that was not taken.
 type Refusal struct {
-	Where  string
-	Reason string
+	Where     string
+	Attribute string // that is at fault, "" when it is none or another object's
+	Reason    string
 }
 
 // Report says what an import did.
@@ -87,5 +89,9 @@ func (r *Report) Count() (n int) {
 func (r *Report) IgnoredNames() []string { return slices.Sorted(maps.Keys(r.Ignored)) }
 
 func (r *Report) refuse(where string, err error) {
-	r.Refused = append(r.Refused, Refusal{where, reasonOf(err)})
+	attribute := ""
+	if e := (*engine.Error)(nil); errors.As(err, &e) {
+		attribute = e.Attribute
+	}
+	r.Refused = append(r.Refused, Refusal{where, attribute, reasonOf(err)})
 }
