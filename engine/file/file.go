@@ -102,6 +102,8 @@ func failure(err error) error {
 		return &engine.Error{Code: engine.Unavailable, Reason: "files", Message: "there is no room for the file", Err: err, RetryAfter: time.Minute}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return &engine.Error{Code: engine.Unavailable, Reason: "files", Message: "the server has no folder where it can keep files", Err: err, RetryAfter: time.Minute}
+	case errors.Is(err, syscall.EIO):
+		return &engine.Error{Code: engine.Unavailable, Reason: "files", Message: "the disk that keeps files fails", Err: err, RetryAfter: time.Minute}
 	}
 	return engine.Wrap(err, "the file could not be stored")
 }
