@@ -62,10 +62,11 @@ var operations = []struct {
 // writer sends writes of all kinds, one after the other, to items of its own.
 type writer struct {
 	model
-	random *rand.Rand
-	number int // of the last name that it gave
-	counts []int
-	get    func(path string) (string, bool) // reads; false when that cannot be
+	random  *rand.Rand
+	number  int // of the last name that it gave
+	counts  []int
+	refusal string                           // what the write that was refused was answered
+	get     func(path string) (string, bool) // reads; false when that cannot be
 }
 
 func newWriter(name string, seed uint64) *writer {

@@ -154,6 +154,7 @@ func (c *crash) load(w *writer) {
 			continue
 		case status == 0 && c.down.Load() && !timeout(err):
 		case status == 503 && !c.down.Load() && strings.HasPrefix(answer, "Retry-After: "):
+			w.refusal = answer
 		default:
 			c.Errorf("%s %s %.300s was answered %d %.300s, %v", x.method, x.path, x.body, status, answer, err)
 		}

@@ -191,7 +191,7 @@ func (w *writer) batch(s *session, first *job) (next *job) {
 	err := s.exec("COMMIT")
 	if err != nil {
 		w.rollback(s)
-		err = w.store.failed(context.Background(), s, err)
+		err = w.unknown(w.store.failed(context.Background(), s, err)) // what is in the log may count after a crash
 	}
 	answer(batch, refused, err)
 	return next
