@@ -16,11 +16,6 @@ import (
 	"golang.org/x/term"
 )
 
-// gcPercent trades memory for time: the live heap is small beside the page
-// caches of SQLite, so collecting half as often costs little of it. GOGC in
-// the environment wins.
-const gcPercent = 200
-
 func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -168,6 +168,9 @@ func (s *server) listen(ctx context.Context, addr string) error {
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	s.log.Info("listening", "addr", l.Addr().String(), "application", c.Dir, "classes", len(e.meta.Classes()), "services", len(c.Services))
+	if s.io.Env("GOGC") == "" {
+		paceGC()
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- h.Serve(l) }()
 	go s.db.warnPasswordDiffers(ctx, s.io.Env("RESTSRV_ADMIN_PASSWORD"), s.log)

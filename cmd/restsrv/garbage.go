@@ -1,0 +1,40 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+)
+
+// gcPercent trades memory for time: the live heap is small beside the page
+// caches of SQLite, so collecting half as often costs little of it. GOGC in
+// the environment wins.
+const gcPercent = 200
+
+// leastGarbage is how many MiB of garbage a collection waits for at least. Often
+// no more than 3 MiB are alive: by gcPercent alone a busy server would collect 50
+// times a second, and spend a tenth of its processor time on it, or a fifth.
+const leastGarbage = 16
+
+// paceGC has a server collect by pacedPercent from the next collection on, for
+// as long as the process lives: what was needed to start it is not kept longer.
+var paceGC = sync.OnceFunc(func() { runtime.AddCleanup(new([64]byte), pace, gcPercent) })
+
+// pace is called at the end of every collection, which finds out that nothing
+// holds what it is the cleanup of; set is the percentage so far.
+func pace(set int) {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	percent := pacedPercent(live[0].Value.Uint64())
+	if percent != set {
+		debug.SetGCPercent(percent) // stops all for a moment
+	}
+	runtime.AddCleanup(new([64]byte), pace, percent)
+}
+
+// pacedPercent is GOGC for so many live bytes. Below 4 MiB Go itself counts them
+// as that many.
+func pacedPercent(live uint64) int {
+	return max(gcPercent, 100*leastGarbage/max(int(live>>20), 4))
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"testing"
+	"time"
+)
+
+// TestPaceGC has much alive, then little: the pace follows both ways.
+func TestPaceGC(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent)) // main does
+	paceGC()
+	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/heap/live:bytes"}}
+	follows := func(to func(percent int, live uint64) bool) {
+		t.Helper()
+		for range 200 {
+			runtime.GC()
+			time.Sleep(10 * time.Millisecond) // the cleanup runs beside this
+			metrics.Read(percent)
+			if to(int(percent[0].Value.Uint64()), percent[1].Value.Uint64()) {
+				return
+			}
+		}
+		t.Errorf("GOGC is %d with %d live bytes", percent[0].Value.Uint64(), percent[1].Value.Uint64())
+	}
+	much := make([]byte, 64<<20)
+	follows(func(percent int, live uint64) bool { return percent == gcPercent && live > 64<<20 })
+	runtime.KeepAlive(much)
+	follows(func(percent int, live uint64) bool { return percent == pacedPercent(live) && live < 64<<20 })
+}
+
+func TestPacedPercent(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 3 << 20: 400, 4 << 20: 400, 5 << 20: 320, 8 << 20: 200, 1 << 30: 200} {
+		if got := pacedPercent(live); got != want {
+			t.Errorf("%d live bytes: GOGC %d, expected %d", live, got, want)
+		}
+	}
+}
