@@ -93,8 +93,8 @@ func statementsOfJournal(t *testing.T, db string) {
 			{"new records", 1, 3, "POST", "acceptor", records(`,"title":"t"`)},
 			{"changed records", 1, 4, "POST", "acceptor", records(`,"title":"u"`)},
 			{"records as they are", 1, 3, "POST", "acceptor", records(`,"title":"u"`)},
-			{"all that a filter finds", 1, 3, "POST", "work/edit/%s", same(`{"rank":1}`)},
-			{"all deleted", 1, 2, "POST", "work/delete/%s", same("")},
+			{"all that a filter finds", 1, 4, "POST", "work/edit/%s", same(`{"rank":1}`)},
+			{"all deleted", 1, 3, "POST", "work/delete/%s", same("")},
 		})
 	}
 	all([]step{

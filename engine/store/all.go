@@ -46,8 +46,12 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
 		sv.begin(w)
-		if n, err = sv.updateAll(p, q, written); err != nil || n == 0 {
-			return err
+		n, err = sv.updateAll(p, q, written)
+		switch {
+		case err != nil:
+			return s.refused(p, err, func(name string) any { return written[p.class.Property(name).Index] })
+		case n == 0:
+			return nil
 		}
 		sv.expectAll(&entry{plan: p}, v)
 		return sv.finish()
@@ -56,15 +60,16 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 }
 
 func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
+	if p.inParts() {
+		return sv.updateParts(p, q, v)
+	}
 	var before []*engine.Item
-	if p.caching.any || p.duties.journaled {
+	if p.caching.any {
 		if before, err = sv.store.affected(sv.w, sv.guard, p, q); err != nil || len(before) == 0 {
 			return 0, err
 		}
 	}
-	if p.caching.any {
-		sv.former = before
-	}
+	sv.former = before
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
@@ -77,11 +82,7 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 	} else if err := sv.store.among(b, p, q); err != nil {
 		return 0, err
 	}
-	n, err = sv.changeAll(b, p, v, before)
-	if err != nil {
-		return 0, sv.store.refused(p, err, func(name string) any { return v[p.class.Property(name).Index] })
-	}
-	return n, nil
+	return sv.changeAll(b, p, v, before)
 }
 
 // changeAll runs the statement of an UpdateAll, and keeps the words by which
@@ -196,27 +197,36 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	n := int64(0)
 	err = s.writer.do(ctx, func(w *session) (err error) {
+		if p.inParts() {
+			n, err = s.deleteParts(ctx, w, g, p, q)
+			return err
+		}
 		b := s.guarded(g)
 		b.may = engine.MayRead | engine.MayDelete
 		b.add("DELETE FROM ", p.table.quoted)
 		if err := s.among(b, p, q); err != nil {
 			return err
 		}
-		if !p.table.remembered() && !p.caching.any && !p.duties.journaled {
+		if !p.table.remembered() && !p.caching.any {
 			n, err = w.execute(b)
 			return err
 		}
-		items, err := w.returned(b, p)
-		if err != nil {
-			return err
-		}
-		n = int64(len(items))
-		if err := s.forget(ctx, w, p.table, keysOf(items)); err != nil {
-			return err
-		}
-		return s.gone(ctx, w, p, items)
+		n, err = s.deleteAll(ctx, w, p, b)
+		return err
 	})
 	return n, err
+}
+
+// deleteAll runs a statement that deletes items, and does what follows.
+func (s *Store) deleteAll(ctx context.Context, w *session, p *plan, b *builder) (int64, error) {
+	items, err := w.returned(b, p)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.forget(ctx, w, p.table, keysOf(items)); err != nil {
+		return 0, err
+	}
+	return int64(len(items)), s.gone(ctx, w, p, items)
 }
 
 // remembered reports whether other tables know of the items: of their

@@ -9,7 +9,7 @@
 // made and changed), query.go, filter.go, join.go and expr.go (reading as SQL),
 // reader.go, statement.go, read.go and load.go (reading), writer.go, alone.go and
 // transaction.go (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go,
-// collection.go and backref.go (what a record brings with it), all.go (many at
+// collection.go and backref.go (what a record brings with it), all.go and parts.go (many at
 // once), journal.go (what is told of it),
 // guard.go, veil.go and admit.go (what an account sees and is told, and may write),
 // calculate.go and recache.go (what formulas compute), dump.go and import.go

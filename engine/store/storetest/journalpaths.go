@@ -126,6 +126,27 @@ func journalAll(t *testing.T, open Open) {
 	}
 	d.tellsAll(t, "gone", `DELETE note a {"id":"a","rank":0}`, `DELETE note b {"id":"b","rank":1}`)
 	same(t, "left", ids(t, d, all(c)), []string{"c", "d"})
+	var many []engine.Record
+	var changed, gone []string
+	for i := range 3 * 512 { // more than are changed by one statement
+		id := fmt.Sprint("n", i)
+		many = append(many, record(c, id, "id", id, "rank", int64(i+10)))
+		changed = append(changed, fmt.Sprintf(`UPDATE note %s {"rank":%d} {"rank":9}`, id, i+10))
+		gone = append(gone, fmt.Sprintf(`DELETE note %s {"id":%[1]q,"rank":9}`, id))
+	}
+	save(t, d, many...)
+	d.told(t)
+	// What is changed does not fall out of what is still to be found.
+	if n, err := d.UpdateAll(t.Context(), where(c, engine.OpGt, "rank", int64(9)), values(c, "rank", int64(9))); err != nil || n != int64(len(many)) {
+		t.Fatal(n, err)
+	}
+	slices.Sort(changed)
+	d.tellsAll(t, "many", changed...)
+	if n, err := d.DeleteAll(t.Context(), where(c, engine.OpEq, "rank", int64(9))); err != nil || n != int64(len(many)) {
+		t.Fatal(n, err)
+	}
+	slices.Sort(gone)
+	d.tellsAll(t, "many gone", gone...)
 }
 
 func journalKey(t *testing.T, open Open) {
