@@ -108,13 +108,20 @@ func failure(err error) error {
 	return engine.Wrap(err, "the file could not be stored")
 }
 
-// Ready finds out whether contents can be kept, and makes the directory.
+// Ready finds out whether contents can be kept. It leaves nothing behind: the
+// directory is made with the first content.
 func (s *Storage) Ready() error {
+	_, err := os.Stat(s.cfg.Dir)
+	isNew := errors.Is(err, fs.ErrNotExist)
 	out, err := s.begin()
-	if err != nil {
-		return err
+	if err == nil {
+		err = errors.Join(out.Close(), os.Remove(out.Name()))
 	}
-	return errors.Join(out.Close(), os.Remove(out.Name()))
+	if isNew { // only where they are empty
+		_ = os.Remove(filepath.Join(s.cfg.Dir, incoming))
+		_ = os.Remove(s.cfg.Dir)
+	}
+	return err
 }
 
 // begin makes the file that a content is written to first.

@@ -85,6 +85,29 @@ func TestPut(t *testing.T) {
 	}
 }
 
+// TestReady holds that looking whether files can be kept leaves nothing behind,
+// neither in an application directory without files nor in one with some.
+func TestReady(t *testing.T) {
+	app := t.TempDir()
+	s := file.New(file.Config{Dir: filepath.Join(app, "files")})
+	if err := s.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(app, "files")); !os.IsNotExist(err) {
+		t.Errorf("the directory is there: %v", err)
+	}
+	f := put(t, s, "tea")
+	if err := s.Ready(); err != nil || read(t, s, f) != "tea" || len(files(t, app)) != 1 {
+		t.Errorf("%v, the directory holds %v", err, files(t, app))
+	}
+	if err := os.WriteFile(filepath.Join(app, "taken"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.New(file.Config{Dir: filepath.Join(app, "taken")}).Ready(); err == nil {
+		t.Error("a file was taken for the directory")
+	}
+}
+
 // TestPutFails holds that an upload that fails leaves nothing and keeps its
 // reason.
 func TestPutFails(t *testing.T) {
