@@ -248,7 +248,9 @@ func (p *plan) load(it *engine.Item, raw []any) {
 	values := raw[p.system:]
 	sh := p.shape
 	if p.shapes != nil {
-		sh = p.shapes[text(raw[atClass])]
+		if known := p.shapes[text(raw[atClass])]; known != nil { // else the class is newer than this Store
+			sh = known
+		}
 		it.Class = sh.class
 	}
 	n := len(it.Class.Properties)

@@ -198,6 +198,22 @@ func TestWithoutDescendant(t *testing.T) {
 	})
 }
 
+// TestWithNewDescendant adds a class below others: who still reads by the classes
+// before, of this process or of another, finds its objects as those of the root.
+func TestWithNewDescendant(t *testing.T) {
+	onBoth(t, func(t *testing.T, p place) {
+		before, after := []*engine.Class{note()}, []*engine.Class{note()}
+		before = append(before, storetest.Extend(before[0], "card"))
+		after = append(after, storetest.Extend(after[0], "card"), storetest.Extend(after[0], "letter"))
+		st := openAt(t, p, before...)
+		create(t, upgraded(t, st, after...), after[2], engine.Named("id", "a"))
+		it, err := st.Get(t.Context(), before[0], "a")
+		if err != nil || it.Class != before[0] {
+			t.Errorf("got %v, %v", it, err)
+		}
+	})
+}
+
 // TestWithOtherProperties saves many objects by a statement that is kept, and then
 // such of a class of the same name with another property.
 func TestWithOtherProperties(t *testing.T) {
