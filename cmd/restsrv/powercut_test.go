@@ -44,15 +44,36 @@ func TestPowerCut(t *testing.T) {
 // for all: what is written cannot be made sure of. Who writes then is told to come
 // again, and what was answered is there when the disk works again.
 func TestFlushFails(t *testing.T) {
+	for _, w := range loadFailing(t, "fsync,fdatasync:error=EIO:when=150+") {
+		page := strings.Contains(w.refusal, "<html") // of workflows, which gives no reason
+		if w.whole > 0 && !page && !strings.Contains(w.refusal, "whether it did is not known") {
+			t.Errorf("a write that is there was answered %s", w.refusal)
+		}
+	}
+}
+
+// TestDiskFull fills the disk: nothing is there of what was refused, and nobody is
+// told that it may be.
+func TestDiskFull(t *testing.T) {
+	for _, w := range loadFailing(t, "pwrite64:error=ENOSPC:when=1000+") {
+		if w.whole > 0 || strings.Contains(w.refusal, "whether it did is not known") {
+			t.Errorf("a write of which %d is there was answered %s", w.whole, w.refusal)
+		}
+	}
+}
+
+// loadFailing loads a server, some of whose system calls fail after a while, up to
+// the first that each writer is refused, and looks what is there afterwards.
+func loadFailing(t *testing.T, fault string) []*writer {
 	withStrace(t)
 	c := newLoad(t)
-	c.server = launchBy(t, c.dir, []string{"strace", "-D", "-f", "--seccomp-bpf", "-o", os.DevNull,
-		"-e", "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:error=EIO:when=150+"})
+	calls, _, _ := strings.Cut(fault, ":")
+	c.server = launchBy(t, c.dir, []string{"strace", "-D", "-f", "--seccomp-bpf", "-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + fault})
 	c.server.await(t)
 	c.signIn()
 	var writing sync.WaitGroup
 	for _, w := range c.writers {
-		writing.Go(func() { c.load(w) }) // up to the first that fails
+		writing.Go(func() { c.load(w) })
 	}
 	writing.Wait()
 	c.killServer()
@@ -61,15 +82,12 @@ func TestFlushFails(t *testing.T) {
 	answered, whole, none := 0, 0, 0
 	for _, w := range c.writers {
 		answered, whole, none = answered+w.answered, whole+w.whole, none+w.none
-		page := strings.Contains(w.refusal, "<html") // of workflows, which gives no reason
-		if w.whole > 0 && !page && !strings.Contains(w.refusal, "whether it did is not known") {
-			t.Errorf("a write that is there was answered %s", w.refusal)
-		}
 	}
 	t.Logf("%d writes answered, all of them there; %d refused: %d there as a whole, %d not at all", answered, whole+none, whole, none)
 	if answered < 50 || whole+none == 0 {
 		t.Error("the test shows nothing")
 	}
+	return c.writers
 }
 
 // withStrace skips where there is no strace that works.

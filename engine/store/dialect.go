@@ -125,7 +125,8 @@ type Failure int
 // The failures.
 const (
 	Other       Failure = iota // a mistake of ours
-	Away                       // the database cannot be reached, is locked, full or read-only
+	Away                       // the database cannot be reached, is locked or read-only
+	Full                       // its disk is full: nothing of what failed is there
 	Interrupted                // the statement was ended by its context
 	Lost                       // another transaction was in the way: doing it all again may help
 	Stale                      // the statement was refused because of what the connection remembers: a new one may do

@@ -71,7 +71,7 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	if errors.As(err, &known) {
 		return known
 	}
-	away := kind == Away || kind == Stale
+	away := kind == Away || kind == Full || kind == Stale
 	if cause := ctx.Err(); cause != nil && !away {
 		return ended(cause)
 	}

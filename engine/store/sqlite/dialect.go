@@ -140,6 +140,8 @@ func (dialect) Classify(err error) store.Failure {
 	switch {
 	case code == sqlite3.SQLITE_INTERRUPT, strings.Contains(e.Error(), matchTooSlow):
 		return store.Interrupted
+	case code == sqlite3.SQLITE_FULL:
+		return store.Full
 	case slices.Contains(away, code):
 		return store.Away
 	}
@@ -149,7 +151,7 @@ func (dialect) Classify(err error) store.Failure {
 // away are the failures that the client can neither cause nor mend.
 var away = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
-	sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
+	sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
 	sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
 }
 
