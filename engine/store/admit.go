@@ -243,7 +243,11 @@ func (sv *save) owe(may engine.Permission, items ...*engine.Item) {
 	}
 	for _, it := range items {
 		if sv.guard.rows(may, it.Class) != nil {
-			sv.oweKeys(check{sv.store.plans[it.Class], may}, keyOf(it))
+			key := keyOf(it)
+			if text, ok := key.(string); ok {
+				key = strings.Clone(text) // it is a part of what was read of the row, all of which would stay in memory
+			}
+			sv.oweKeys(check{sv.store.plans[it.Class], may}, key)
 		}
 	}
 }
