@@ -48,9 +48,9 @@ type Store struct {
 	tables    []*table
 	readers   *readers
 	writer    *writer
-	computing bool         // some class has something that is computed when read
-	fresh     bool         // no Seed has succeeded yet; changed by Open and Seed alone
-	lost      atomic.Int64 // when a connection was last found gone, in ns since 1970
+	computing bool          // some class has something that is computed when read
+	fresh     bool          // no Seed has succeeded yet; changed by Open and Seed alone
+	lost      *atomic.Int64 // when a connection was last found gone, in ns since 1970
 }
 
 var _ engine.Repository = (*Store)(nil)
@@ -71,7 +71,7 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits()}
+	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits(), lost: new(atomic.Int64)}
 	s.readers = newReaders(db, s.trace())
 	warm := s.readers.warm(ctx, db)
 	err := s.layOut(cfg.Classes)
@@ -150,7 +150,7 @@ func (s *session) forgetFresh() (bool, error) {
 // must be among its classes. The error is a *SchemaError when the classes
 // contradict each other. Close of any of them closes all.
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
-	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, writer: s.writer}
+	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, writer: s.writer, lost: s.lost}
 	n.cfg.Classes = classes
 	if err := n.layOut(classes); err != nil {
 		return nil, err

@@ -155,13 +155,18 @@ func TestConnectionsKilled(t *testing.T) {
 
 // TestIdleConnectionsKilled ends all connections while nothing runs: nobody
 // notices, whether the connections have not been used for a while, or one of
-// them was found gone.
+// them was found gone, also by those who read with other classes.
 func TestIdleConnectionsKilled(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
+	next, err := st.With([]*engine.Class{c})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, notice := range map[string]func() error{
 		"unused": func() error { time.Sleep(1100 * time.Millisecond); return nil },
 		"found":  func() error { _, err := st.Get(t.Context(), c, "0"); return err },
+		"next":   func() error { _, err := next.Get(t.Context(), c, "0"); return err },
 	} {
 		if err := together(32, func(i int) error { // every connection is opened
 			_, err := st.Save(t.Context(), []engine.Record{{Class: c, ID: fmt.Sprint(i), Values: engine.NewValues(c)}})
