@@ -22,18 +22,28 @@ func reference(v any) (name string, ok bool) {
 
 // checkReferences refuses references to components that nobody knows.
 func (l *loader) checkReferences(o jsonfile.Object, path string, v any) {
+	eachReference(path, v, func(path, text, name string) {
+		if !slices.Contains(l.components(), name) {
+			o.Fault(path, engine.Quote(text)+", a component that does not exist", jsonfile.Choice(name, l.components()))
+		}
+	})
+}
+
+// eachReference visits the references in a value, at any depth: where they are,
+// how they are written, and the names of their components.
+func eachReference(path string, v any, visit func(path, text, name string)) {
 	switch v := v.(type) {
 	case string:
-		if name, ok := reference(v); ok && !slices.Contains(l.components(), name) {
-			o.Fault(path, engine.Quote(v)+", a component that does not exist", jsonfile.Choice(name, l.components()))
+		if name, ok := reference(v); ok {
+			visit(path, v, name)
 		}
 	case []any:
 		for i, e := range v {
-			l.checkReferences(o, jsonfile.Element(path, i), e)
+			eachReference(jsonfile.Element(path, i), e, visit)
 		}
 	case engine.Fields:
 		for _, f := range v {
-			l.checkReferences(o, jsonfile.Member(path, f.Name), f.Value)
+			eachReference(jsonfile.Member(path, f.Name), f.Value, visit)
 		}
 	}
 }

@@ -122,18 +122,9 @@ func (l *loader) serviceUsage(e jsonfile.Object, s Service) {
 
 // lackingComponents finds references to components that are known by name alone.
 func (l *loader) lackingComponents(o jsonfile.Object, path string, v any) {
-	switch v := v.(type) {
-	case string:
-		if name, ok := reference(v); ok && slices.Contains(l.known.Lacking, name) {
-			l.unused(o, path, engine.Quote(v)+", a component that restsrv does not have", "a component that it has: whatever calls this one fails")
+	eachReference(path, v, func(path, text, name string) {
+		if slices.Contains(l.known.Lacking, name) {
+			l.unused(o, path, engine.Quote(text)+", a component that restsrv does not have", "a component that it has: whatever calls this one fails")
 		}
-	case []any:
-		for i, e := range v {
-			l.lackingComponents(o, jsonfile.Element(path, i), e)
-		}
-	case engine.Fields:
-		for _, f := range v {
-			l.lackingComponents(o, jsonfile.Member(path, f.Name), f.Value)
-		}
-	}
+	})
 }
