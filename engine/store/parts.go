@@ -25,6 +25,22 @@ func (s *Store) numbers(w *session, g *guard, may engine.Permission, p *plan, q 
 	return all, err
 }
 
+// inEach does something with the items of these numbers, a part at a time, and
+// adds up how many it says it did it with. among writes the condition for a part.
+func (s *Store) inEach(all []any, do func(among func(*builder)) (int64, error)) (n int64, err error) {
+	for part := range slices.Chunk(all, bulkRows) {
+		done, err := do(func(b *builder) {
+			b.add(" WHERE ")
+			s.in(b, seqColumn, engine.Int, part)
+		})
+		if err != nil {
+			return 0, err
+		}
+		n += done
+	}
+	return n, nil
+}
+
 // updateParts is updateAll, a part at a time.
 func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	s := sv.store
@@ -35,25 +51,19 @@ func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64,
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
-	for part := range slices.Chunk(all, bulkRows) {
+	return s.inEach(all, func(among func(*builder)) (int64, error) {
 		b := newBuilder(s.traits)
-		b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted, " WHERE ")
-		s.in(b, seqColumn, engine.Int, part)
+		b.add("SELECT ", p.sql().listed.list, " FROM ", p.table.quoted)
+		among(b)
 		before, err := sv.w.clones(sv.w.ctx, p, listing{text: b.text(), args: b.args})
 		if err != nil {
 			return 0, err
 		}
 		b = newBuilder(s.traits)
 		sv.setAll(b, p, v)
-		b.add(" WHERE ")
-		s.in(b, seqColumn, engine.Int, part)
-		changed, err := sv.changeAll(b, p, v, before)
-		if err != nil {
-			return 0, err
-		}
-		n += changed
-	}
-	return n, nil
+		among(b)
+		return sv.changeAll(b, p, v, before)
+	})
 }
 
 // deleteParts is DeleteAll, a part at a time.
@@ -62,15 +72,10 @@ func (s *Store) deleteParts(ctx context.Context, w *session, g *guard, p *plan, 
 	if err != nil {
 		return 0, err
 	}
-	for part := range slices.Chunk(all, bulkRows) {
+	return s.inEach(all, func(among func(*builder)) (int64, error) {
 		b := newBuilder(s.traits)
-		b.add("DELETE FROM ", p.table.quoted, " WHERE ")
-		s.in(b, seqColumn, engine.Int, part)
-		gone, err := s.deleteAll(ctx, w, p, b)
-		if err != nil {
-			return 0, err
-		}
-		n += gone
-	}
-	return n, nil
+		b.add("DELETE FROM ", p.table.quoted)
+		among(b)
+		return s.deleteAll(ctx, w, p, b)
+	})
 }
