@@ -77,8 +77,8 @@ var (
 )
 
 const (
-	maxFileLines     = 400
-	maxFunctionLines = 60
+	maxFileLines     = 700
+	maxFunctionLines = 80
 	maxMethods       = 10
 )
 
