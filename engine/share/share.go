@@ -1,0 +1,361 @@
+// Package share divides a bounded resource, such as slots for long readings or
+// bytes of answers in flight, among the callers that want it at the same time.
+//
+// A caller is a key: an account, or the network that an anonymous request comes
+// from (see Key). A key that wants more than it can get waits in a queue of its
+// own. When units become free, the key that holds the fewest goes first, and
+// among equals the key that has used the resource least (units times time held).
+// A key alone may use all of it, up to PerKey. Many requests of one key
+// therefore delay each other, and delay another key by one grant at most.
+//
+// The rule is start-time fair queueing (Goyal, Vin, Cheng, 1996) with the
+// measured time as the cost.
+package share
+
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Config describes the resource of a Pool.
+type Config struct {
+	Name     string // in the plural, for messages: "long readings"
+	Capacity int64  // units that all keys may hold at once
+	PerKey   int64  // units that one key may hold at once; 0 means Capacity
+
+	// Waiting is how many requests of one key may wait, AllWaiting how many of
+	// all keys. 0 means 64 and 1024.
+	Waiting, AllWaiting int
+	// MaxWait is how long a request may wait; 0 means until its context ends.
+	MaxWait time.Duration
+
+	Now func() time.Time // nil means time.Now
+}
+
+// Reason is the reason of the error when a share is used up.
+const Reason = "share"
+
+// retryAfter is when a client may try again after a share was used up.
+const retryAfter = time.Second
+
+// Pool is a resource that is divided. It is safe for concurrent use.
+type Pool struct {
+	cfg Config
+
+	mu      sync.Mutex
+	held    int64
+	waiting int
+	clock   time.Duration // the use of the key that was granted units last
+	keys    map[string]*holder
+	refused uint64
+}
+
+// holder is a key that holds units or waits for some.
+type holder struct {
+	name  string
+	held  int64
+	used  time.Duration // units times time held, on the scale of Pool.clock
+	queue []*waiter
+}
+
+type waiter struct {
+	units   int64
+	granted chan struct{}
+}
+
+// New returns a Pool. Capacity must be positive.
+func New(cfg Config) *Pool {
+	if cfg.PerKey <= 0 || cfg.PerKey > cfg.Capacity {
+		cfg.PerKey = cfg.Capacity
+	}
+	if cfg.Waiting <= 0 {
+		cfg.Waiting = 64
+	}
+	if cfg.AllWaiting <= 0 {
+		cfg.AllWaiting = 1024
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Pool{cfg: cfg, keys: map[string]*holder{}}
+}
+
+// Grant is a number of units that a key holds. The zero Grant holds none. A Grant
+// must not be copied after its first use.
+type Grant struct {
+	pool  *Pool
+	key   *holder
+	units int64
+	since time.Time
+}
+
+// Acquire waits for units of the resource. The caller must Release the grant. A
+// request for more than PerKey is granted PerKey. Errors: Unavailable with
+// Reason when a queue is full or MaxWait is over, Timeout when ctx ends.
+func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, error) {
+	if err := ctx.Err(); err != nil {
+		return Grant{}, ended(err)
+	}
+	units = max(min(units, p.cfg.PerKey), 0)
+	p.mu.Lock()
+	h := p.holder(key)
+	if p.waiting == 0 && p.fits(h, units) || len(h.queue) == 0 && p.fits(h, units) && p.first(h) {
+		defer p.mu.Unlock()
+		return p.grant(h, units), nil
+	}
+	if len(h.queue) >= p.cfg.Waiting || p.waiting >= p.cfg.AllWaiting {
+		defer p.mu.Unlock()
+		p.forget(h)
+		return Grant{}, p.refuse()
+	}
+	w := &waiter{units, make(chan struct{})}
+	h.queue = append(h.queue, w)
+	p.waiting++
+	p.mu.Unlock()
+	return p.wait(ctx, h, w)
+}
+
+// TryAcquire is Acquire for a caller that cannot wait. It reports whether the
+// units were granted.
+func (p *Pool) TryAcquire(key string, units int64) (Grant, bool) {
+	units = max(min(units, p.cfg.PerKey), 0)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.holder(key)
+	if len(h.queue) == 0 && p.fits(h, units) && (p.waiting == 0 || p.first(h)) {
+		return p.grant(h, units), true
+	}
+	p.forget(h)
+	return Grant{}, false
+}
+
+func (p *Pool) wait(ctx context.Context, h *holder, w *waiter) (Grant, error) {
+	var over <-chan time.Time
+	if p.cfg.MaxWait > 0 {
+		t := time.NewTimer(p.cfg.MaxWait)
+		defer t.Stop()
+		over = t.C
+	}
+	select {
+	case <-w.granted:
+		return Grant{p, h, w.units, p.cfg.Now()}, nil
+	case <-ctx.Done():
+	case <-over:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !h.remove(w) { // granted in the meantime
+		return Grant{p, h, w.units, p.cfg.Now()}, nil
+	}
+	p.waiting--
+	p.forget(h)
+	p.serve() // a smaller request behind it may fit
+	if err := ctx.Err(); err != nil {
+		return Grant{}, ended(err)
+	}
+	return Grant{}, p.refuse()
+}
+
+// Release gives the units back. A second call has no effect.
+func (g *Grant) Release() {
+	p, h := g.pool, g.key
+	if p == nil {
+		return
+	}
+	g.pool = nil
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.used += time.Duration(g.units) * p.cfg.Now().Sub(g.since)
+	h.held -= g.units
+	p.held -= g.units
+	p.forget(h)
+	p.serve()
+}
+
+// Shrink gives back all units above the number, for a caller that needs less
+// than it asked for.
+func (g *Grant) Shrink(units int64) {
+	p := g.pool
+	if p == nil || units >= g.units {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.cfg.Now()
+	g.key.used += time.Duration(g.units) * now.Sub(g.since)
+	g.since = now
+	g.key.held -= g.units - units
+	p.held -= g.units - units
+	g.units = units
+	p.serve()
+}
+
+// Waiting returns how many requests wait, of a key and of all.
+func (p *Pool) Waiting(key string) (own, all int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.keys[key]; h != nil {
+		own = len(h.queue)
+	}
+	return own, p.waiting
+}
+
+// Held returns how many units are held, by a key and by all.
+func (p *Pool) Held(key string) (own, all int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h := p.keys[key]; h != nil {
+		own = h.held
+	}
+	return own, p.held
+}
+
+// Refused returns how many requests were refused because a share was used up.
+func (p *Pool) Refused() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refused
+}
+
+// holder returns the state of a key. A key that was idle starts level with the
+// key that was served last: idleness earns no credit.
+func (p *Pool) holder(key string) *holder {
+	h := p.keys[key]
+	if h == nil {
+		h = &holder{name: key}
+		p.keys[key] = h
+	}
+	if h.idle() {
+		h.used = max(h.used, p.clock)
+	}
+	return h
+}
+
+func (h *holder) idle() bool { return h.held == 0 && len(h.queue) == 0 }
+
+// sweepAbove is the number of keys above which idle ones are looked for.
+const sweepAbove = 256
+
+// forget removes a key that is idle, unless it has used more than the key
+// served last: then its use still counts.
+func (p *Pool) forget(h *holder) {
+	switch {
+	case p.held == 0 && p.waiting == 0: // the past no longer matters
+		clear(p.keys)
+	case h.idle() && h.used <= p.clock:
+		delete(p.keys, h.name)
+	case len(p.keys) > sweepAbove:
+		for name, h := range p.keys {
+			if h.idle() && h.used <= p.clock {
+				delete(p.keys, name)
+			}
+		}
+	}
+}
+
+func (p *Pool) fits(h *holder, units int64) bool {
+	return p.held+units <= p.cfg.Capacity && h.held+units <= p.cfg.PerKey
+}
+
+// before reports whether a is served before b.
+func before(a, b *holder) bool {
+	if a.held != b.held {
+		return a.held < b.held
+	}
+	return a.used < b.used
+}
+
+// first reports whether a key without a queue goes before all that wait and may
+// be granted something.
+func (p *Pool) first(h *holder) bool {
+	for _, other := range p.keys {
+		if other != h && len(other.queue) > 0 && other.held+other.queue[0].units <= p.cfg.PerKey && !before(h, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// serve grants units to waiting requests while some fit. A request that does not
+// fit blocks those behind it: else small ones could keep a large one out.
+func (p *Pool) serve() {
+	for p.waiting > 0 {
+		var next *holder
+		for _, h := range p.keys {
+			if len(h.queue) == 0 || h.held+h.queue[0].units > p.cfg.PerKey {
+				continue
+			}
+			if next == nil || before(h, next) || !before(next, h) && h.name < next.name {
+				next = h
+			}
+		}
+		if next == nil || !p.fits(next, next.queue[0].units) {
+			return
+		}
+		w := next.queue[0]
+		next.queue = next.queue[1:]
+		p.waiting--
+		p.grant(next, w.units)
+		close(w.granted)
+	}
+}
+
+func (p *Pool) grant(h *holder, units int64) Grant {
+	h.held += units
+	p.held += units
+	p.clock = max(p.clock, h.used)
+	return Grant{p, h, units, p.cfg.Now()}
+}
+
+func (h *holder) remove(w *waiter) bool {
+	for i, other := range h.queue {
+		if other == w {
+			h.queue = append(h.queue[:i:i], h.queue[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Pool) refuse() error {
+	p.refused++
+	return &engine.Error{Code: engine.Unavailable, Reason: Reason, RetryAfter: retryAfter,
+		Message: "too many " + p.cfg.Name + " are under way; try again later"}
+}
+
+func ended(cause error) error {
+	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
+}
+
+// Key returns the key of the caller of ctx: its account, or the network of its
+// address when it is anonymous. It is "" for the server itself.
+func Key(ctx context.Context) string {
+	if a := engine.AccountFrom(ctx); a != nil && a.ID != engine.Anonymous.ID {
+		return a.ID
+	}
+	return NetworkKey(engine.CallerFrom(ctx).Address)
+}
+
+// NetworkKey returns the key of an anonymous caller at an address.
+func NetworkKey(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return Network(a).String()
+}
+
+// Network returns an IPv4 address, or the /64 of an IPv6 address: one customer
+// has all addresses of it. The zero Addr has the zero Prefix.
+func Network(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := a.BitLen()
+	if a.Is6() {
+		bits = 64
+	}
+	p, _ := a.Prefix(bits)
+	return p
+}

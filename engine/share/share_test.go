@@ -1,0 +1,219 @@
+package share
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+// clock is a time that tests advance.
+type clock struct{ ns atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Unix(0, c.ns.Load()) }
+func (c *clock) advance(d time.Duration) { c.ns.Add(int64(d)) }
+
+// enqueue starts an Acquire that has to wait and returns when it is in the queue.
+// The channel receives the grant.
+func enqueue(t *testing.T, p *Pool, key string, units int64) <-chan *Grant {
+	t.Helper()
+	before, _ := p.Waiting(key)
+	granted := make(chan *Grant, 1)
+	go func() {
+		g, err := p.Acquire(context.Background(), key, units)
+		if err != nil {
+			t.Errorf("Acquire(%s): %v", key, err)
+		}
+		granted <- &g
+	}()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		if own, _ := p.Waiting(key); own > before {
+			return granted
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the request of %s does not wait", key)
+		}
+	}
+}
+
+func acquire(t *testing.T, p *Pool, key string, units int64) *Grant {
+	t.Helper()
+	g, err := p.Acquire(context.Background(), key, units)
+	if err != nil {
+		t.Fatalf("Acquire(%s, %d): %v", key, units, err)
+	}
+	return &g
+}
+
+func TestKeysWithTheLeastUseGoFirst(t *testing.T) {
+	c := &clock{}
+	p := New(Config{Name: "things", Capacity: 1, Now: c.now})
+	g := acquire(t, p, "heavy", 1)
+	heavy := []<-chan *Grant{enqueue(t, p, "heavy", 1), enqueue(t, p, "heavy", 1)}
+	c.advance(10 * time.Second)
+	g.Release() // heavy has used 10 s and gets the second grant, for no other key waits
+	second := <-heavy[0]
+	light := []<-chan *Grant{enqueue(t, p, "light", 1), enqueue(t, p, "light", 1), enqueue(t, p, "light", 1)}
+	c.advance(10 * time.Second)
+	second.Release()
+	for i := range light {
+		select {
+		case g := <-light[i]:
+			c.advance(time.Second)
+			g.Release()
+		case <-heavy[1]:
+			t.Fatalf("heavy was served before request %d of light, which has used the resource for %d s", i, i)
+		}
+	}
+	(<-heavy[1]).Release()
+	if own, all := p.Held("heavy"); own != 0 || all != 0 {
+		t.Errorf("held at the end: got %d and %d, want 0", own, all)
+	}
+}
+
+func TestOneKeyLeavesRoomForOthers(t *testing.T) {
+	p := New(Config{Name: "things", Capacity: 10, PerKey: 6})
+	a := acquire(t, p, "a", 6)
+	if _, ok := p.TryAcquire("a", 1); ok {
+		t.Error("a was granted more than PerKey")
+	}
+	b := acquire(t, p, "b", 4)
+	waiting := enqueue(t, p, "a", 3)
+	b.Release()
+	select {
+	case <-waiting:
+		t.Error("a was granted more than PerKey when units became free")
+	case <-time.After(10 * time.Millisecond):
+	}
+	a.Shrink(3)
+	(<-waiting).Release()
+	a.Release()
+	a.Release() // has no effect
+	if _, all := p.Held(""); all != 0 {
+		t.Errorf("held at the end: got %d, want 0", all)
+	}
+}
+
+func TestLargeRequestsAreNotStarved(t *testing.T) {
+	p := New(Config{Name: "things", Capacity: 10})
+	a, b := acquire(t, p, "a", 5), acquire(t, p, "b", 5)
+	large := enqueue(t, p, "c", 10)
+	b.Release()
+	if _, ok := p.TryAcquire("b", 5); ok {
+		// b holds as little as c and has used more time, so c goes first.
+		t.Error("a small request passed a large one that was before it")
+	}
+	a.Release()
+	(<-large).Release()
+}
+
+func TestRefusals(t *testing.T) {
+	p := New(Config{Name: "things", Capacity: 1, Waiting: 2, AllWaiting: 3})
+	g := acquire(t, p, "a", 1)
+	var queued []<-chan *Grant
+	refused := func(key, why string) {
+		t.Helper()
+		_, err := p.Acquire(context.Background(), key, 1)
+		e, ok := err.(*engine.Error)
+		if !ok || e.Code != engine.Unavailable || e.Reason != Reason || e.RetryAfter <= 0 {
+			t.Errorf("%s: got %v, want Unavailable with Retry-After", why, err)
+		}
+	}
+	queued = append(queued, enqueue(t, p, "a", 1), enqueue(t, p, "a", 1))
+	refused("a", "the queue of the key is full")
+	queued = append(queued, enqueue(t, p, "b", 1))
+	refused("c", "the queue of all keys is full")
+	if got := p.Refused(); got != 2 {
+		t.Errorf("refused: got %d, want 2", got)
+	}
+	g.Release()
+	// The order of the queues is not what this test is about.
+	for _, q := range []<-chan *Grant{queued[2], queued[0], queued[1]} {
+		(<-q).Release()
+	}
+}
+
+func TestWaitingEnds(t *testing.T) {
+	p := New(Config{Name: "things", Capacity: 1, MaxWait: 5 * time.Millisecond})
+	g := acquire(t, p, "a", 1)
+	if _, err := p.Acquire(context.Background(), "b", 1); engine.CodeOf(err) != engine.Unavailable {
+		t.Errorf("after MaxWait: got %v, want Unavailable", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	if _, err := p.Acquire(ctx, "b", 1); engine.CodeOf(err) != engine.Timeout {
+		t.Errorf("after the end of the context: got %v, want Timeout", err)
+	}
+	if own, all := p.Waiting("b"); own != 0 || all != 0 {
+		t.Errorf("waiting: got %d and %d, want 0", own, all)
+	}
+	g.Release()
+	acquire(t, p, "b", 1).Release()
+}
+
+// TestInvariants has many keys acquire and release random numbers of units, some
+// with contexts that end, and checks the bounds all the time.
+func TestInvariants(t *testing.T) {
+	const capacity, perKey = 20, 12
+	p := New(Config{Name: "things", Capacity: capacity, PerKey: perKey, MaxWait: 50 * time.Millisecond})
+	var all atomic.Int64
+	var done sync.WaitGroup
+	for k := range 8 {
+		key := fmt.Sprint("key", k%5)
+		done.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(k), 1))
+			for range 300 {
+				units := 1 + r.Int64N(perKey)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(20))*time.Millisecond)
+				g, err := p.Acquire(ctx, key, units)
+				cancel()
+				if err != nil {
+					continue
+				}
+				if n := all.Add(units); n > capacity {
+					t.Errorf("%d units are held, more than the capacity of %d", n, capacity)
+				}
+				if own, _ := p.Held(key); own > perKey {
+					t.Errorf("%s holds %d units, more than %d", key, own, perKey)
+				}
+				time.Sleep(time.Duration(r.IntN(200)) * time.Microsecond)
+				all.Add(-units)
+				g.Release()
+			}
+		})
+	}
+	done.Wait()
+	if _, held := p.Held(""); held != 0 {
+		t.Errorf("held at the end: got %d, want 0", held)
+	}
+	if len(p.keys) != 0 {
+		t.Errorf("keys at the end: got %d, want 0", len(p.keys))
+	}
+}
+
+func TestKey(t *testing.T) {
+	address := func(s string) *engine.Caller { return &engine.Caller{Address: netip.MustParseAddr(s)} }
+	for _, c := range []struct {
+		account *engine.Account
+		caller  *engine.Caller
+		want    string
+	}{
+		{&engine.Account{ID: "ann@local"}, address("10.0.0.1"), "ann@local"},
+		{engine.Anonymous, address("10.0.0.1"), "10.0.0.1/32"},
+		{engine.Anonymous, address("::ffff:10.0.0.1"), "10.0.0.1/32"},
+		{engine.Anonymous, address("2001:db8:1:2:3::4"), "2001:db8:1:2::/64"},
+	} {
+		if got := Key(engine.WithRequest(context.Background(), c.account, c.caller)); got != c.want {
+			t.Errorf("Key of %s at %s: got %q, want %q", c.account.ID, c.caller.Address, got, c.want)
+		}
+	}
+	if got := Key(context.Background()); got != "" {
+		t.Errorf("Key of the server itself: got %q, want an empty text", got)
+	}
+}
