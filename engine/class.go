@@ -5,6 +5,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // PropertyType is the type number of class metadata.
@@ -197,14 +198,14 @@ type Class struct {
 
 	Descendants []*Class // all levels below, set by whoever links classes
 	FullName    string   // name@namespace, or name alone
-	Fingerprint string   // 8 hex digits that change with whatever the JSON of an item depends on
 
 	byName   map[string]*Property
 	key      []*Property
 	semantic *Semantic
 	needs    []*Load
 	digest   []byte
-	jsonHead []byte // `,"__class":"...","__classTitle":"..."`
+	print    func() string // computes the fingerprint once; see Fingerprint
+	jsonHead []byte        // `,"__class":"...","__classTitle":"..."`
 
 	base   *Class // what this is a view of; nil for a class itself
 	views  *Views
@@ -265,18 +266,17 @@ func (c *Class) Init() error {
 	c.jsonHead = AppendString([]byte(`,"__class":`), c.FullName)
 	c.jsonHead = AppendString(append(c.jsonHead, `,"__classTitle":`...), c.Caption)
 	c.digest = c.hash()
-	c.Fingerprint = c.fingerprint()
+	c.print = sync.OnceValue(c.fingerprint)
 	return nil
 }
 
-// Link compiles what looks at other classes: the display string, what must be
-// loaded for it and for calculated attributes, and the fingerprint, which
-// covers the classes that its properties lead to. It must run once, after Init
+// Link compiles what looks at other classes: the display string and what must
+// be loaded for it and for calculated attributes. It must run once, after Init
 // of all classes.
 func (c *Class) Link() {
 	c.semantic = CompileSemantic(c, c.Semantic)
 	c.needs = needs(c)
-	c.Fingerprint = c.fingerprint()
+	c.print = sync.OnceValue(c.fingerprint)
 }
 
 // Needs are the references and collections that must be loaded with an item to

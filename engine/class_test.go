@@ -1,6 +1,9 @@
 package engine
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
 
 func initialised(t *testing.T, c *Class) *Class {
 	t.Helper()
@@ -52,11 +55,11 @@ func TestFingerprintCoversTargets(t *testing.T) {
 			{Name: "id", Type: Int}, {Name: "size", Type: String, Source: list}}})
 		house := initialised(t, &Class{Name: "house", Key: []string{"id"}, Semantic: "town", Properties: []*Property{
 			{Name: "id", Type: Int}, {Name: "town", Type: Reference, Target: town}}})
-		if town.Link(); town.Fingerprint == "" {
+		if town.Link(); town.Fingerprint() == "" {
 			t.Fatal("no fingerprint")
 		}
 		house.Link()
-		return house.Fingerprint
+		return house.Fingerprint()
 	}
 	first := fingerprint("id", "Middling")
 	if again := fingerprint("id", "Middling"); again != first {
@@ -67,5 +70,37 @@ func TestFingerprintCoversTargets(t *testing.T) {
 	}
 	if other := fingerprint("id", "Small"); other == first {
 		t.Error("another label in the target has the same fingerprint")
+	}
+}
+
+// TestLinkingGrowsLinearly: linking twice as many classes that all refer to each
+// other takes twice the memory. With a fingerprint for each at once it took four
+// times as much, and as much more time.
+func TestLinkingGrowsLinearly(t *testing.T) {
+	allocated := func(n int) uint64 {
+		classes := make([]*Class, n)
+		for i := range classes {
+			classes[i] = &Class{Name: "c" + itoa(i), Key: []string{"id"}, Properties: []*Property{
+				{Name: "id", Type: Int}, {Name: "next", Type: Reference}}}
+		}
+		for i, c := range classes {
+			c.Properties[1].Target = classes[(i+1)%n]
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for _, c := range classes {
+			if err := c.Init(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, c := range classes {
+			c.Link()
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	small, large := allocated(500), allocated(1000)
+	if large > 3*small {
+		t.Errorf("linking 500 classes allocates %d bytes and linking 1000 allocates %d, want about twice as much", small, large)
 	}
 }

@@ -7,6 +7,11 @@ import (
 	"hash/fnv"
 )
 
+// Fingerprint returns 8 hex digits that change with whatever the JSON of an item
+// depends on. It is computed when it is first needed: it covers every class that
+// can be reached, which of a thousand classes may be all others.
+func (c *Class) Fingerprint() string { return c.print() }
+
 // fingerprint is a hash of the class, its relatives and whatever can be reached
 // from them through references and collections: display strings, labels and
 // calculated values of an item depend on any of these.

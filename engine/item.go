@@ -81,5 +81,5 @@ func (it *Item) display(s *Semantic, depth int) string {
 // and projection (RFC 9110 section 8.8.3): its revision, and the fingerprint of
 // the class, or view of it, that shaped it.
 func (it *Item) ETag() string {
-	return `"` + strconv.FormatUint(it.Revision, 36) + "." + it.Class.Fingerprint + `"`
+	return `"` + strconv.FormatUint(it.Revision, 36) + "." + it.Class.Fingerprint() + `"`
 }

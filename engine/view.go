@@ -107,14 +107,19 @@ func (c *Class) forget() {
 	c.Indexes = slices.DeleteFunc(slices.Clone(c.Indexes), func(x CompositeIndex) bool {
 		return slices.ContainsFunc(x.Properties, lacks)
 	})
+	c.print = sync.OnceValue(c.viewFingerprint)
+}
+
+// viewFingerprint is the fingerprint of a view, which depends on what it lacks.
+func (c *Class) viewFingerprint() string {
 	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(c.base.Fingerprint))
+	_, _ = sum.Write([]byte(c.base.Fingerprint()))
 	for i, p := range c.Properties {
 		if c.hidden[i] {
 			_, _ = sum.Write(AppendString(nil, p.Name))
 		}
 	}
-	c.Fingerprint = hex.EncodeToString(sum.Sum(nil))
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // Base is the class that c is a view of, c itself when it is none.

@@ -414,10 +414,10 @@ func TestViewsHaveTagsOfTheirOwn(t *testing.T) {
 		}
 		tags[tag] = what
 	}
-	if a, b := hides(" hiddn ").Of(person).Fingerprint, hides(" hiddn ").Of(person).Fingerprint; a != b {
+	if a, b := hides(" hiddn ").Of(person).Fingerprint(), hides(" hiddn ").Of(person).Fingerprint(); a != b {
 		t.Error("the tag of the same view changes")
 	}
-	if hides(" title ").Of(person).Fingerprint != person.Fingerprint || hides(" title ").Of(team).Fingerprint == team.Fingerprint {
+	if hides(" title ").Of(person).Fingerprint() != person.Fingerprint() || hides(" title ").Of(team).Fingerprint() == team.Fingerprint() {
 		t.Error("a view that lacks nothing has the tag of the class, one that does another")
 	}
 }

@@ -298,7 +298,7 @@ func TestThumbnails(t *testing.T) {
 	if got := small.Property("photo").Thumbnails; !reflect.DeepEqual(got, kinds) || small.Property("scan").Thumbnails != nil {
 		t.Errorf("got %v", got)
 	}
-	if none.Fingerprint == small.Fingerprint {
+	if none.Fingerprint() == small.Fingerprint() {
 		t.Error("answers with other thumbnails have the same tag")
 	}
 }
