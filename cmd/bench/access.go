@@ -47,7 +47,7 @@ func plugins() object {
 // nothing is measured without the gate, but what the administrator does.
 func giveRights(ctx context.Context, p *process) error {
 	for _, u := range []struct{ id, roles string }{{reader, "reader"}, {member, memberGroup}, {partial, "partial"}} {
-		if err := p.restsrv(ctx, "user", "add", "-roles", u.roles, u.id); err != nil {
+		if err := p.restsrv(ctx, "user", "add", "-force", "-roles", u.roles, u.id); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func (a managed) addUser(id string, roles string) {
 	a.t.Helper()
 	var out strings.Builder
 	s := stdio{In: strings.NewReader("secret\n"), Out: &out, Err: &out, Env: func(string) string { return "" }}
-	if err := run(a.t.Context(), []string{"user", "add", "-roles", roles, id, "-config", a.config, "-db", a.db}, s); err != nil {
+	if err := run(a.t.Context(), []string{"user", "add", "-force", "-roles", roles, id, "-config", a.config, "-db", a.db}, s); err != nil {
 		a.t.Fatalf("%v\n%s", err, out.String())
 	}
 }

@@ -34,7 +34,7 @@ func newAttack(t *testing.T, settings string, attempts, connections, addresses i
 	dir := application(t, map[string]string{"deploy.json": fmt.Sprintf(attacked, settings)})
 	a := &attack{T: t, p: start(t, dir), attempts: attempts, connections: connections, addresses: addresses, statuses: map[int]int{}}
 	for _, user := range []string{"victim@local", "other@local"} {
-		add := exec.Command(binary(t), "user", "add", user)
+		add := exec.Command(binary(t), "user", "add", "-force", user)
 		add.Dir, add.Stdin = dir, strings.NewReader("right\n")
 		if out, err := add.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)

@@ -70,7 +70,7 @@ func (a managed) wantSecret(seen map[string]bool, line, want string) {
 func addUser(t *testing.T, a managed, id string) {
 	t.Helper()
 	var out, failed bytes.Buffer
-	args := []string{"user", "add", id, "-config", a.config, "-db", a.db}
+	args := []string{"user", "add", "-force", id, "-config", a.config, "-db", a.db}
 	err := run(t.Context(), args, stdio{In: strings.NewReader("secret\n"), Out: &out, Err: &failed, Env: func(string) string { return "" }})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, failed.String())

@@ -155,6 +155,9 @@ func (s *server) tellAccess(done importedACL) {
 	for _, line := range done.refused {
 		s.log.Warn("not taken: " + line)
 	}
+	for _, where := range done.weak {
+		s.log.Warn(weakPassword(where))
+	}
 	if done.accounts+done.roles+done.resources+len(done.refused) > 0 {
 		s.log.Info("accounts and roles taken", "accounts", done.accounts, "roles", done.roles, "resources", done.resources, "known", done.known, "not taken", len(done.refused))
 	}

@@ -203,6 +203,9 @@ func (s importSummary) write(out io.Writer) error {
 	for _, f := range r.Refused {
 		fmt.Fprintf(out, "not taken: %s: %s\n", f.Where, f.Reason)
 	}
+	for _, where := range a.weak {
+		fmt.Fprintf(out, "warning: %s\n", weakPassword(where))
+	}
 	for _, line := range a.refused {
 		fmt.Fprintf(out, "not taken: %s\n", line)
 	}

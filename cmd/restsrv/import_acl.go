@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -22,6 +23,7 @@ import (
 type importedACL struct {
 	accounts, roles, resources, known int
 	refused                           []string
+	weak                              []string // places of accounts whose plain password is short
 }
 
 // importACL takes the accounts, roles and resources of an acl folder, if there
@@ -56,7 +58,7 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 		return done, err
 	}
 	users, err := d.accounts.Import(ctx, accounts)
-	done = importedACL{accounts: users.Accounts, roles: roles.Roles, resources: roles.Resources, known: users.Known + roles.Known}
+	done = importedACL{accounts: users.Accounts, roles: roles.Roles, resources: roles.Resources, known: users.Known + roles.Known, weak: users.Weak}
 	for _, r := range roles.Refused {
 		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
 	}
@@ -67,6 +69,11 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 		done.refused = append(done.refused, f.String())
 	}
 	return done, err
+}
+
+// weakPassword is the warning of an imported account with a short password.
+func weakPassword(where string) string {
+	return fmt.Sprintf("%s: the account was imported, but its password has fewer than %d characters: restsrv user passwd changes it", where, account.MinPassword)
 }
 
 func isACLFile(name string) bool {

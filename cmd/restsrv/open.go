@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"restsrv/engine"
 	"restsrv/engine/account"
@@ -205,6 +206,9 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 	admin, err := d.accounts.EnsureAdmin(ctx, given)
 	if err != nil {
 		return fmt.Errorf("creating %s: %w", account.AdminID, err)
+	}
+	if admin.Created && admin.Generated == "" && account.CheckPassword(given) != nil {
+		log.Warn("RESTSRV_ADMIN_PASSWORD is short: choose a longer password for the administrator", "account", account.AdminID, "characters", utf8.RuneCountInString(given), "recommended", account.MinPassword, "to change it", "restsrv user passwd "+account.AdminID)
 	}
 	switch {
 	case admin.Created && admin.Generated == "":

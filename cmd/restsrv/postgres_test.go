@@ -46,7 +46,7 @@ func TestTwoServers(t *testing.T) {
 	config := filepath.Join(servers[0].cmd.Dir, "deploy.json")
 	var out lockedBuffer
 	s := stdio{In: strings.NewReader("another\n"), Out: &out, Err: &out, Env: func(string) string { return "" }}
-	if err := run(context.Background(), []string{"user", "passwd", "admin@local", "-config", config, "-db", url}, s); err != nil {
+	if err := run(context.Background(), []string{"user", "passwd", "-force", "admin@local", "-config", config, "-db", url}, s); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	time.Sleep(time.Second)

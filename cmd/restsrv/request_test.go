@@ -66,8 +66,8 @@ func newRequestServer(t testing.TB) *requestServer {
 			t.Fatal("the server does not listen:\n", log.String())
 		}
 	}
-	s.command("secret\n", "user", "add", "ann@local")
-	s.command("secret\n", "user", "add", "bob@local")
+	s.command("secret\n", "user", "add", "-force", "ann@local")
+	s.command("secret\n", "user", "add", "-force", "bob@local")
 	for _, subject := range []string{"anonymous", "ann@local", "bob@local"} {
 		s.command("", "acl", "grant", subject, "c:::note@s", "read")
 	}

@@ -41,7 +41,7 @@ func revocations() []revocation {
 		{"a refresh token, by POST /oauth2/revoke", 0, func(w *ways) { w.revoke(0, w.refresh) }, map[string]int{"bearer": 401}},
 		{"a session, by POST /auth/logout", 1, func(w *ways) { w.must(302, w.send(1, "POST", "/auth/logout", nil, w.session)) }, map[string]int{"session": 302, "gateway": 302}},
 		{"an account, by restsrv user disable", byCommand, func(w *ways) { w.restsrv("", "user", "disable", w.id) }, ended()},
-		{"a password, by restsrv user passwd", byCommand, func(w *ways) { w.restsrv("another", "user", "passwd", w.id) }, ended()},
+		{"a password, by restsrv user passwd", byCommand, func(w *ways) { w.restsrv("another", "user", "passwd", "-force", w.id) }, ended()},
 		{"a role of an account, by restsrv user role remove", byCommand, func(w *ways) { w.restsrv("", "user", "role", "remove", w.id, w.role) }, refused()},
 		{"a role, by restsrv acl role remove", byCommand, func(w *ways) { w.restsrv("", "acl", "role", "remove", w.role) }, refused()},
 		{"a permission, by restsrv acl deny", byCommand, func(w *ways) { w.restsrv("", "acl", "deny", w.role, "c:::note@two", "read") }, refused()},

@@ -47,8 +47,8 @@ func startTwo(t *testing.T) *two {
 	for _, p := range w.servers {
 		p.await(t)
 	}
-	w.restsrv(t, "secret", "user", "add", "gw@system")
-	w.restsrv(t, "secret", "user", "add", "page@system")
+	w.restsrv(t, "secret", "user", "add", "-force", "gw@system")
+	w.restsrv(t, "secret", "user", "add", "-force", "page@system")
 	w.restsrv(t, "", "acl", "grant", "gw@system", "ws:::gen-ws-token", "use")
 	w.restsrv(t, "", "acl", "grant", "gw@system", "c:::note@two", "read")
 	return w
@@ -81,9 +81,9 @@ func (w *two) ways(t *testing.T, n int) *ways {
 	a := &ways{t: t, two: w, id: fmt.Sprintf("ann%d@local", n), role: fmt.Sprintf("reader%d", n), client: fmt.Sprintf("shop%d@system", n)}
 	a.restsrv("", "acl", "role", "add", a.role)
 	a.restsrv("", "acl", "grant", a.role, "c:::note@two", "read")
-	a.restsrv("secret", "user", "add", a.id, "-roles", a.role)
+	a.restsrv("secret", "user", "add", "-force", a.id, "-roles", a.role)
 	a.restsrv("", "acl", "grant", a.id, "ws:::gen-ws-token", "use")
-	a.restsrv("secret", "user", "add", a.client)
+	a.restsrv("secret", "user", "add", "-force", a.client)
 	a.restsrv("", "client", "add", a.client, "-redirect", "https://shop.example/cb", "-grant", "authorization_code", "-grant", "refresh_token", "-grant", "client_credentials")
 	a.restsrv("", "acl", "grant", a.client, "c:::note@two", "read")
 	p := &realServer{process: w.servers[n%2], t: t}

@@ -122,7 +122,11 @@ var endings = []struct {
 		r.want(all["refresh"], r.here, 400)
 	}, true, "access refresh"},
 	{"the account is disabled", func(r *replicas, _ map[string]proof) { r.manage("", "disable") }, false, "password token session access refresh"},
-	{"the password is another", func(r *replicas, _ map[string]proof) { r.manage("second\n", "passwd") }, false, "password token session access refresh"},
+	{"the account is disabled and enabled again", func(r *replicas, _ map[string]proof) {
+		r.manage("", "disable")
+		r.manage("", "enable")
+	}, false, "token session access refresh"},
+	{"the password is another", func(r *replicas, _ map[string]proof) { r.manage("second\n", "passwd -force") }, false, "password token session access refresh"},
 }
 
 func (r *replicas) manage(input string, verb string) {
@@ -147,7 +151,7 @@ func TestS7TwoProcesses(t *testing.T) {
 		both = append(both, c)
 	}
 	r := &replicas{t, both[0], both[1]}
-	if out, err := r.here.command("restsrv user add ann@local", "first\n"); err != nil {
+	if out, err := r.here.command("restsrv user add -force ann@local", "first\n"); err != nil {
 		t.Fatal(err, out)
 	}
 	for _, grant := range []string{"c:::note@s read", "ws:::gen-ws-token use"} {

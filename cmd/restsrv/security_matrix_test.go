@@ -114,7 +114,7 @@ func readText(t *testing.T, file string) string {
 // rights are what ann may do. There is nothing that she may do with secrets.
 func (w *secretWorld) rights() {
 	for _, account := range []string{"ann@local", "eve@local"} {
-		if out, err := w.command("restsrv user add "+account, "secret\n"); err != nil {
+		if out, err := w.command("restsrv user add -force "+account, "secret\n"); err != nil {
 			w.Fatal(err, out)
 		}
 	}

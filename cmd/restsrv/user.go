@@ -21,17 +21,20 @@ import (
 
 const userUsage = `restsrv user manages the accounts of an application, also while its server runs.
 
-  restsrv user add [-roles a,b] [-name TEXT] <user>@<type>
+  restsrv user add [-roles a,b] [-name TEXT] [-force] <user>@<type>
                                       create an account; the type is local for people
-  restsrv user passwd <user>@<type>   give it another password; its tokens end
-  restsrv user disable <user>@<type>  refuse its password and its tokens
-  restsrv user enable <user>@<type>   undo that
+  restsrv user passwd [-force] <user>@<type>
+                                      give it another password; its tokens end
+  restsrv user disable <user>@<type>  refuse its password; its tokens, sessions and
+                                      OAuth2 grants end for good
+  restsrv user enable <user>@<type>   accept its password again
   restsrv user role add|remove <user>@<type> ROLE...
                                       give it roles, take them
   restsrv user list                   show all accounts
 
 A password is asked for twice at a terminal, else it is the first line of the
-standard input. A running server follows every change within a second. What
+standard input. It has at least 8 characters, unless -force is given. A running
+server follows every change within a second. What
 roles may do is said by restsrv acl.
 `
 
@@ -53,7 +56,10 @@ type userEnv struct {
 }
 
 // userFlags are the flags of the subcommands; not all have all.
-type userFlags struct{ config, db, roles, name string }
+type userFlags struct {
+	config, db, roles, name string
+	force                   bool // accept a short password
+}
 
 // userCommand is one subcommand. run gets the account name, "" when named is
 // false.
@@ -138,6 +144,9 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 func (u *userRun) newUserLine(command string) *commandLine {
 	c := newCommandLine("user", command, userUsage, u.io)
 	c.databaseFlags(&u.config, &u.db)
+	if command == "add" || command == "passwd" {
+		c.set.BoolVar(&u.force, "force", false, "accept a password of fewer than 8 characters")
+	}
 	if command == "add" {
 		c.set.StringVar(&u.roles, "roles", "", "roles of the account, separated by commas; admin may do everything")
 		c.set.StringVar(&u.name, "name", "", "name to show (default the part before @)")
@@ -262,8 +271,21 @@ func cell(s string) string {
 	}, s)
 }
 
-// password asks twice at a terminal, else it reads a line.
+// password reads the new password of an account. Errors: also those of
+// account.CheckPassword, unless -force is given.
 func (u *userRun) password(ctx context.Context, id string) (string, error) {
+	password, err := u.readPassword(ctx, id)
+	if err != nil || u.force {
+		return password, err
+	}
+	if err := account.CheckPassword(password); err != nil {
+		return "", fmt.Errorf("%w; -force accepts it", plain(err))
+	}
+	return password, nil
+}
+
+// readPassword asks twice at a terminal, else it reads a line.
+func (u *userRun) readPassword(ctx context.Context, id string) (string, error) {
 	if u.env.readPassword == nil {
 		return readLine(u.io.In)
 	}

@@ -92,16 +92,16 @@ func TestUserCommands(t *testing.T) {
 	if !u.signsIn("ann@local", "pa:ss word") {
 		t.Error("the password is not the first line")
 	}
-	u.answers = []string{"typed", "typed"}
+	u.answers = []string{"typed in", "typed in"}
 	out, _, err = u.call("", "passwd", "ann@local")
-	if err != nil || out != "password of ann@local changed\n" || !u.signsIn("ann@local", "typed") || u.signsIn("ann@local", "pa:ss word") {
+	if err != nil || out != "password of ann@local changed\n" || !u.signsIn("ann@local", "typed in") || u.signsIn("ann@local", "pa:ss word") {
 		t.Errorf("passwd: %q, %v", out, err)
 	}
 	u.answers = nil
-	if _, _, err := u.call("x", "add", "bob@system"); err != nil {
+	if _, _, err := u.call("x", "add", "-force", "bob@system"); err != nil {
 		t.Errorf("add: %v", err)
 	}
-	if out, _, err = u.call("", "disable", "ann@local"); err != nil || u.signsIn("ann@local", "typed") {
+	if out, _, err = u.call("", "disable", "ann@local"); err != nil || u.signsIn("ann@local", "typed in") {
 		t.Errorf("disable: %q, %v", out, err)
 	}
 	out, _, err = u.call("", "list")
@@ -111,14 +111,38 @@ func TestUserCommands(t *testing.T) {
 		!strings.HasPrefix(lines[2], "bob@system  bob      enabled   -            20") || strings.Contains(out, "$") {
 		t.Errorf("list: %v\n%s", err, out)
 	}
-	if out, _, err = u.call("", "enable", "ann@local"); err != nil || !u.signsIn("ann@local", "typed") {
+	if out, _, err = u.call("", "enable", "ann@local"); err != nil || !u.signsIn("ann@local", "typed in") {
 		t.Errorf("enable: %q, %v", out, err)
+	}
+}
+
+// TestShortPasswords: add and passwd refuse a password of fewer than 8
+// characters, typed or piped, unless -force is given.
+func TestShortPasswords(t *testing.T) {
+	u := newUsers(t)
+	const want = "a password has at least 8 characters, found 7; -force accepts it"
+	if _, _, err := u.call("1234567\n", "add", "ann@local"); err == nil || err.Error() != want {
+		t.Errorf("add: got %v, want %s", err, want)
+	}
+	if _, _, err := u.call("ключ от\n", "add", "ann@local"); err == nil || err.Error() != want { // 13 bytes
+		t.Errorf("add: got %v, want %s", err, want)
+	}
+	if _, _, err := u.call("12345678\n", "add", "ann@local"); err != nil || !u.signsIn("ann@local", "12345678") {
+		t.Errorf("8 characters: got %v, want no error", err)
+	}
+	u.answers = []string{"1234567", "1234567"}
+	if _, _, err := u.call("", "passwd", "ann@local"); err == nil || err.Error() != want || !u.signsIn("ann@local", "12345678") {
+		t.Errorf("passwd: got %v, want %s", err, want)
+	}
+	u.answers = []string{"x", "x"}
+	if _, _, err := u.call("", "passwd", "-force", "ann@local"); err != nil || !u.signsIn("ann@local", "x") {
+		t.Errorf("passwd -force: got %v, want no error", err)
 	}
 }
 
 func TestUserRefusals(t *testing.T) {
 	u := newUsers(t)
-	if _, _, err := u.call("x", "add", "ann@local"); err != nil {
+	if _, _, err := u.call("x", "add", "-force", "ann@local"); err != nil {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("secret", 300)

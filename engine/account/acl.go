@@ -75,6 +75,7 @@ type Imported struct {
 	Accounts int
 	Known    int // accounts that were there, or had been: they stay as they are
 	Refused  []Refused
+	Weak     []string // where accounts stand that were taken with a password that CheckPassword refuses
 }
 
 // Refused is an account that was not taken.
@@ -97,6 +98,9 @@ func (s *Store) Import(ctx context.Context, acl ACL) (Imported, error) {
 			done.Refused = append(done.Refused, Refused{a.Where, err})
 		case taken:
 			done.Accounts++
+			if a.Hash == "" && a.Password != "" && CheckPassword(a.Password) != nil {
+				done.Weak = append(done.Weak, a.Where)
+			}
 		default:
 			done.Known++
 		}

@@ -71,6 +71,9 @@ func TestImport(t *testing.T) {
 			t.Errorf("refused %+v", r)
 		}
 	}
+	if got := strings.Join(done.Weak, ", "); got != "acl/a.yml: users[1]" {
+		t.Errorf("accounts with short passwords: got %q, want those of users[1]", got)
+	}
 	for id, password := range map[string]string{"ann@local": ancestorPassword, "bob@local": "secret"} {
 		wantOK(t, id, signIn(f.Store, id, password))
 	}

@@ -28,6 +28,7 @@ func Classes() []*engine.Class {
 			property("pwd", engine.String), // the hash; type Password would be hashed once more
 			property("pwdDate", engine.DateTime),
 			property("disabled", engine.Boolean),
+			property("ended", engine.DateTime), // tokens, sessions and grants from before are void; null for never
 			property("needPwdReset", engine.Boolean),
 			property("roles", engine.Text),      // role ids, one a line
 			property("properties", engine.Text), // JSON object, null for none
@@ -40,7 +41,7 @@ func Classes() []*engine.Class {
 			property("name", engine.String),
 			property("created", engine.DateTime),
 			property("expires", engine.DateTime),
-			property("pwdDate", engine.DateTime), // the account's when it was issued; null in tokens of older versions
+			property("pwdDate", engine.DateTime), // the account's validFrom when it was issued; null in tokens of older versions
 		),
 		engine.SystemClass(seenClass, property("id", engine.String)), // what Import has taken, as "account id"; older versions marked "role id" too
 	}

@@ -7,9 +7,9 @@ import (
 )
 
 // Current returns the account of that name as it is stored now, and a text that
-// changes with its password: whoever was let in by a password keeps the text
-// and compares. It asks the database each time. Errors: Unauthenticated when
-// the account is gone or disabled.
+// changes when the account gets another password or is disabled: sessions and
+// grants store the text and are void when it differs. It reads the database
+// each time. Errors: Unauthenticated when the account is gone or disabled.
 func (s *Store) Current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	item, err := s.find(ctx, s.classes.account, id)
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *Store) Current(ctx context.Context, id string) (a *engine.Account, basi
 	if item == nil || disabled(item) {
 		return nil, "", engine.Errorf(engine.Unauthenticated, "account", "the account may not sign in")
 	}
-	if at, ok := item.Get("pwdDate").(engine.Instant); ok {
+	if at := validFrom(item); at != 0 {
 		basis = at.String()
 	}
 	a, err = s.identity(ctx, item)

@@ -6,12 +6,17 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"restsrv/engine"
 )
 
 // MaxPassword is the longest password in bytes of UTF-8.
 const MaxPassword = 1024
+
+// MinPassword is the shortest password of a new account, in characters
+// (CheckPassword).
+const MinPassword = 8
 
 // tidyAfter is how long no hash must have been computed until the memory that
 // hashing took is given back: an idle server would keep it for minutes.
@@ -71,6 +76,17 @@ func checkPassword(plain string) error {
 	}
 	if len(plain) > MaxPassword {
 		return engine.Errorf(engine.Invalid, "password", "a password has at most %d bytes, found %d", MaxPassword, len(plain))
+	}
+	return nil
+}
+
+// CheckPassword refuses a password that should not be given to an account:
+// Invalid when it has fewer than MinPassword characters. It is for the places
+// where a person chooses a password; Add and SetPassword store shorter ones, for
+// administrators who insist and for data that is imported.
+func CheckPassword(plain string) error {
+	if n := utf8.RuneCountInString(plain); n < MinPassword {
+		return engine.Errorf(engine.Invalid, "password", "a password has at least %d characters, found %d", MinPassword, n)
 	}
 	return nil
 }

@@ -162,12 +162,21 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 }
 
 // Disable makes an account unable to sign in, by password or token, at once;
-// in other processes within a second. Errors: NotFound.
+// in other processes within a second. Its tokens, sessions and OAuth2 grants end
+// for good: Enable does not bring them back. Errors: NotFound.
 func (s *Store) Disable(ctx context.Context, id string) error {
-	return s.change(ctx, id, "disabled", engine.Named("disabled", true))
+	item, err := s.existing(ctx, id)
+	if err != nil {
+		return err
+	}
+	ended := max(engine.InstantOf(s.clock()), validFrom(item)+1) // also if the clock was set back
+	if err := s.change(ctx, id, "disabled", engine.Named("disabled", true), engine.Named("ended", ended)); err != nil {
+		return err
+	}
+	return s.removeTokens(ctx, id)
 }
 
-// Enable undoes Disable; the account's tokens count again. Errors: NotFound.
+// Enable lets a disabled account sign in again, with its password. Errors: NotFound.
 func (s *Store) Enable(ctx context.Context, id string) error {
 	return s.change(ctx, id, "enabled", engine.Named("disabled", false))
 }

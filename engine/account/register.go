@@ -19,6 +19,9 @@ func (s *Store) Register(ctx context.Context, r engine.Registration) (*engine.Ac
 	if item != nil {
 		return nil, exists(r.ID)
 	}
+	if err := CheckPassword(r.Password); err != nil {
+		return nil, err
+	}
 	if err := s.Add(ctx, Account{ID: r.ID, Name: r.Name, Properties: r.Properties}, r.Password); err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ func TestRegister(t *testing.T) {
 		"colon":          {ID: "b:b@local", Password: password},
 		"line":           {ID: "bob@local", Name: "a\nb", Password: password},
 		"empty password": {ID: "bob@local"},
+		"short password": {ID: "bob@local", Password: "1234567"},
 		"long password":  {ID: "bob@local", Password: strings.Repeat("x", account.MaxPassword+1)},
 	} {
 		_, err := f.Register(ctx, r)

@@ -50,7 +50,7 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	if err != nil {
 		return nil, err
 	}
-	if item == nil || disabled(item) || !underPassword(token, item) {
+	if item == nil || disabled(item) || !stillValid(token, item) {
 		return nil, badToken()
 	}
 	a, err := s.identity(ctx, item)
@@ -64,19 +64,21 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	return a, nil
 }
 
-// underPassword reports whether a token was issued under the password that its
-// account has now.
-func underPassword(token, account *engine.Item) bool {
+// stillValid reports whether a token was issued since the account got its
+// password and was last disabled.
+func stillValid(token, account *engine.Item) bool {
 	date := token.Get("pwdDate")
-	return date == nil || date == passwordDate(account)
+	return date == nil || date == validFrom(account)
 }
 
-// passwordDate is never null, which means a token of an older version.
-func passwordDate(account *engine.Item) any {
-	if date, ok := account.Get("pwdDate").(engine.Instant); ok {
-		return date
-	}
-	return engine.Instant(0)
+// validFrom changes whenever everything that was issued to an account becomes
+// void: with each new password, and when the account is disabled. A token
+// stores it as its pwdDate; 0 stands for an account without a date, because
+// null means a token of an older version.
+func validFrom(account *engine.Item) engine.Instant {
+	password, _ := account.Get("pwdDate").(engine.Instant)
+	ended, _ := account.Get("ended").(engine.Instant)
+	return max(password, ended)
 }
 
 func badToken() error {
@@ -206,7 +208,7 @@ func (s *Store) createToken(ctx context.Context, owner *engine.Item, name string
 		engine.Named("name", name),
 		engine.Named("created", engine.InstantOf(now)),
 		engine.Named("expires", engine.InstantOf(now.Add(lifetime))),
-		engine.Named("pwdDate", passwordDate(owner)),
+		engine.Named("pwdDate", validFrom(owner)),
 	), engine.WriteOptions{})
 	return secret, item, err
 }
