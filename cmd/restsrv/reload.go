@@ -122,6 +122,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"db", s.database(c) != s.database(was) || c.Pool != was.Pool || c.Synchronous != was.Synchronous},
 		{"headerTimeout", c.HeaderTimeout != was.HeaderTimeout},
 		{"idleTimeout", c.IdleTimeout != was.IdleTimeout},
+		{"minAnswerRate", c.MinAnswerRate != was.MinAnswerRate},
 		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
 		{"limits.heapBytes", c.HeapBytes != was.HeapBytes},
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},

@@ -15,6 +15,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
+	"restsrv/engine/rest"
 	"restsrv/engine/script"
 	"restsrv/engine/script/platform"
 	"restsrv/engine/secret"
@@ -172,7 +173,8 @@ func (s *server) listen(ctx context.Context, addr string) error {
 		paceGC()
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- h.Serve(l) }()
+	progressing := rest.Listen(l, c.MinAnswerRate, rest.AnswerGrace, s.log)
+	go func() { ended <- h.Serve(progressing) }()
 	go s.db.warnPasswordDiffers(ctx, s.io.Env("RESTSRV_ADMIN_PASSWORD"), s.log)
 	select {
 	case err := <-ended:

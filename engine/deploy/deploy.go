@@ -48,6 +48,7 @@ type Config struct {
 	QueryTimeout    time.Duration // for a query of the database; default 30 s, 0 for no limit
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
+	MinAnswerRate   int           // bytes a second with which a client must read its answers; default 1 KiB
 	Limits          Limits        // of every script; Service.Limits has them already
 	HeapBytes       int64         // of the process over which the longest script is ended; 0 for the default
 	Scripts         Scripts       // what scripts reach outside of the application
@@ -156,6 +157,7 @@ func defaults() *Config {
 		QueryTimeout:    30 * time.Second,
 		MaxHeaderBytes:  64 << 10,
 		MinBodyRate:     1 << 10,
+		MinAnswerRate:   1 << 10,
 		SessionIdle:     30 * time.Minute,
 		SessionLifetime: 12 * time.Hour,
 		SignIn:          defaultSignIn(),

@@ -17,7 +17,7 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "limits", "scripts",
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "signIn", "audit", "changes"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
@@ -49,6 +49,9 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	l.scripts(in("scripts"))
 	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
 		c.MinBodyRate = int(n)
+	}
+	if n, ok := in("minAnswerRate").Whole("minAnswerRate", 1, 1<<30); ok {
+		c.MinAnswerRate = int(n)
 	}
 	l.publicURL(in("publicURL"))
 	l.trustedProxies(in("trustedProxies"))

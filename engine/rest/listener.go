@@ -1,0 +1,124 @@
+package rest
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+)
+
+// AnswerGrace is how long a client may leave the bytes of answers unread before
+// its connection is closed.
+const AnswerGrace = 10 * time.Second
+
+// Listen returns a listener whose connections are closed when their clients read
+// answers more slowly than rate bytes a second. A client may fall behind by
+// grace. This holds for every byte that is written to a connection: answers of
+// services, files, pages, and small answers that a client requests without
+// reading them.
+func Listen(l net.Listener, rate int, grace time.Duration, log *slog.Logger) net.Listener {
+	return &listener{l, int64(max(rate, 1)), grace, log}
+}
+
+type listener struct {
+	net.Listener
+	rate  int64
+	grace time.Duration
+	log   *slog.Logger
+}
+
+// Accept implements net.Listener.
+func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	tcp, ok := c.(*net.TCPConn)
+	if !ok { // has no deadlines or buffers of a kernel
+		return c, nil
+	}
+	return &conn{TCPConn: tcp, of: l, left: l.grace}, nil
+}
+
+// conn is a connection whose writes must make progress. net/http writes from one
+// goroutine at a time.
+type conn struct {
+	*net.TCPConn
+	of    *listener
+	left  time.Duration // that a write may still be blocked
+	until time.Time     // the deadline that is set
+}
+
+// Write implements net.Conn.
+func (c *conn) Write(p []byte) (written int, err error) {
+	for {
+		now := c.limit()
+		n, err := c.TCPConn.Write(p[written:])
+		written += n
+		if !c.goesOn(now, int64(n), err) {
+			return written, err
+		}
+	}
+}
+
+// ReadFrom implements io.ReaderFrom: the kernel copies files.
+func (c *conn) ReadFrom(r io.Reader) (written int64, err error) {
+	if !isFile(r) {
+		return io.Copy(struct{ io.Writer }{c}, r)
+	}
+	for {
+		now := c.limit()
+		n, err := c.TCPConn.ReadFrom(r) // after a timeout r stands behind what was sent
+		written += n
+		if !c.goesOn(now, n, err) {
+			return written, err
+		}
+	}
+}
+
+// SetWriteDeadline implements net.Conn. It has no effect, since each write sets
+// its own deadline: net/http removes the deadline after every answer.
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+
+func isFile(r io.Reader) bool {
+	if l, ok := r.(*io.LimitedReader); ok {
+		r = l.R
+	}
+	_, ok := r.(*os.File)
+	return ok
+}
+
+// tries is how often within its grace a write is tried again. The kernel reports
+// room only when a third of its buffer is free, which a slow client may take long
+// to read; a new try finds less room, too, and so shows that the client reads.
+const tries = 8
+
+// limit sets the deadline of a write that begins now. One that was set for an
+// earlier write may stay, since setting it takes a lock of the runtime.
+func (c *conn) limit() (now time.Time) {
+	now = time.Now()
+	wait := min(c.left, c.of.grace/tries)
+	if c.until.Sub(now) < wait {
+		c.until = now.Add(wait + c.of.grace/tries)
+		_ = c.TCPConn.SetWriteDeadline(c.until) // a closed connection fails in the write
+	}
+	return now
+}
+
+// goesOn notes what a write moved and reports whether to try again: it was ended
+// by its deadline, and the client may read more slowly for a while.
+func (c *conn) goesOn(began time.Time, moved int64, err error) bool {
+	c.left -= time.Since(began)
+	c.left = min(c.left+time.Duration(float64(moved)/float64(c.of.rate)*float64(time.Second)), c.of.grace)
+	if err == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	c.until = time.Time{}
+	if c.left > 0 {
+		return true
+	}
+	c.of.log.Info("closing a connection whose client does not read its answer", "address", c.RemoteAddr().String(), "minAnswerRate", c.of.rate)
+	return false
+}
