@@ -93,9 +93,43 @@ type Recacher interface {
 // when r has none.
 func InTransaction(ctx context.Context, r Repository, work func(ctx context.Context) error) error {
 	if t, ok := r.(Transactor); ok {
-		return t.Transaction(ctx, work)
+		return t.Transaction(context.WithValue(ctx, transactionKey{}, true), work)
 	}
 	return Errorf(Invalid, "no-transactions", "this repository has no transactions")
+}
+
+type transactionKey struct{}
+
+// WithinTransaction reports whether ctx is the context of calls in a transaction
+// that InTransaction began.
+func WithinTransaction(ctx context.Context) bool { return ctx.Value(transactionKey{}) != nil }
+
+// Admitter is a Repository that checks the permissions of a write before the
+// write is made.
+type Admitter interface {
+	// Admit returns the error with which the write would be refused because of
+	// the stored items: Forbidden, NotFound or Unmatched. It changes nothing,
+	// except that inside a transaction it locks the items. It does not check the
+	// values: the write itself may still be refused, also with Forbidden where
+	// permissions depend on what the items become.
+	Admit(ctx context.Context, a Admission) error
+}
+
+// Admit checks a write of r before it is made, if r is an Admitter.
+func Admit(ctx context.Context, r Repository, a Admission) error {
+	if admitter, ok := r.(Admitter); ok {
+		return admitter.Admit(ctx, a)
+	}
+	return nil
+}
+
+// Admission is a write that is about to be made.
+type Admission struct {
+	// May is MayUse for Create, MayWrite for Update, MayDelete for Delete, and
+	// MayUse|MayWrite for Save.
+	May     Permission
+	Records []Record // one, except for Save; Update and Delete find it by ID
+	Match   *Match   // of Update and Delete
 }
 
 // Record is one item to Save. It is found by ID if that is set, else by its

@@ -292,3 +292,40 @@ func (r *Repository) readable(ctx context.Context, c *engine.Class, items []*eng
 	}
 	return nil
 }
+
+var _ engine.Admitter = (*Repository)(nil)
+
+// Admit implements engine.Admitter.
+func (r *Repository) Admit(ctx context.Context, a engine.Admission) error {
+	ctx, p, err := r.enter(ctx)
+	if err != nil {
+		return err
+	}
+	a.Records = baseRecords(a.Records)
+	for i := range a.Records {
+		err := p.admit(a.May, &a.Records[i])
+		switch {
+		case err != nil && a.May == engine.MayUse|engine.MayWrite:
+			return engine.AtRecord(err, i)
+		case err != nil:
+			return err
+		}
+	}
+	err = engine.Admit(p.changing(ctx, a.Records...), r.inner, a)
+	return p.concealed(err, failedClass(err, a.Records))
+}
+
+// admit refuses what can be refused without a look at the stored item.
+func (p *profile) admit(may engine.Permission, r *engine.Record) error {
+	switch {
+	case may == engine.MayUse && p != nil && !p.creates(r.Class):
+		return engine.Denied()
+	case may == engine.MayWrite || may == engine.MayDelete:
+		if err := p.allow(r.Class, may); err != nil {
+			return err
+		}
+	case may != engine.MayUse:
+		return p.record(r)
+	}
+	return p.values(r.Class, r.Values)
+}

@@ -7,19 +7,24 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"restsrv/engine"
 )
 
-// Events is a Repository that tells the handlers of scripts (dataRepo.on) of
-// what is written through it, item by item. A handler before a write may change
-// what is written, or refuse it; one after it may add to it. Objects that are
-// written nested in others are told of as saves. Handlers may hear of lists, too,
-// before they are read. UpdateAll and DeleteAll tell nobody.
+// Events is a Repository that calls the handlers of scripts (dataRepo.on) for
+// each item that is written through it. A handler before a write may change the
+// values, or refuse the write; a handler after it may add values. Objects that
+// are nested in others cause the events of a save. Handlers may also be called
+// before a list is read. UpdateAll and DeleteAll cause no events.
 //
-// A handler acts for the account of the write, and with the permissions of the
-// repository that it was registered on; what it writes itself is told, too, to a
-// depth. Within a transaction its writes are a part of that.
+// Handlers before a write run in its transaction, after the permissions of the
+// account were checked: see transact. Handlers after a write run when it is
+// committed, or in the transaction that the caller has begun.
+//
+// A handler acts for the account of the write, with the permissions of the
+// repository that it was registered on. Its own writes cause events too, to a
+// depth.
 type Events struct {
 	engine.Repository
 	log *slog.Logger
@@ -36,6 +41,7 @@ var _ engine.Transactor = (*Events)(nil)
 type listeners struct {
 	byType map[string][]listener // of the event
 	reads  bool                  // some hear of lists
+	time   time.Duration         // that a write may take with the handlers before it
 }
 
 // listener is a handler of one event.
@@ -54,6 +60,11 @@ func NewEvents(inner engine.Repository, log *slog.Logger) *Events {
 // Transaction is engine.Transactor's.
 func (e *Events) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
 	return engine.InTransaction(ctx, e.Repository, work)
+}
+
+// Admit implements engine.Admitter.
+func (e *Events) Admit(ctx context.Context, a engine.Admission) error {
+	return engine.Admit(ctx, e.Repository, a)
 }
 
 // Observe has the services of m hear of what is written through e. Call it before
@@ -99,6 +110,9 @@ func (e *Events) hear(service string, g *Generation) {
 		g := e.services[name]
 		if g == nil {
 			continue
+		}
+		if len(g.events) > 0 {
+			t.time = max(t.time, g.limits.Transaction)
 		}
 		for i, ev := range g.events {
 			for _, typ := range ev.types {
@@ -169,14 +183,19 @@ func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o
 	}
 	w := e.writing(ctx, t, c, "")
 	w.values = v
-	if err := w.before(preCreate); err != nil {
-		return nil, err
-	}
-	if err := w.nested(); err != nil {
-		return nil, err
-	}
-	given := slices.Clone(w.values)
-	it, err := e.Repository.Create(ctx, c, w.values, o)
+	var it *engine.Item
+	var given engine.Values
+	err := e.transact(ctx, []*writing{w}, preCreate, nil, func(ctx context.Context) (err error) {
+		if err = w.before(preCreate); err == nil {
+			err = w.nested()
+		}
+		if err != nil {
+			return err
+		}
+		given = slices.Clone(w.values)
+		it, err = e.Repository.Create(ctx, c, w.values, o)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -194,17 +213,27 @@ func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engin
 	}
 	w := e.writing(ctx, t, c, id)
 	w.values = v
+	what := preEdit
 	links := onlyLinks(v)
-	if !links {
-		if err := w.before(preEdit); err != nil {
-			return nil, err
+	if links {
+		what = ""
+	}
+	var it *engine.Item
+	var given engine.Values
+	err := e.transact(ctx, []*writing{w}, what, o.Match, func(ctx context.Context) (err error) {
+		if !links {
+			err = w.before(preEdit)
 		}
-	}
-	if err := w.nested(); err != nil {
-		return nil, err
-	}
-	given := slices.Clone(w.values)
-	it, err := e.Repository.Update(ctx, c, id, w.values, o)
+		if err == nil {
+			err = w.nested()
+		}
+		if err != nil {
+			return err
+		}
+		given = slices.Clone(w.values)
+		it, err = e.Repository.Update(ctx, c, id, w.values, o)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -239,13 +268,16 @@ func (e *Events) Delete(ctx context.Context, c *engine.Class, id string, m *engi
 		return e.Repository.Delete(ctx, c, id, m)
 	}
 	w := e.writing(ctx, t, c, id)
-	if err := w.remember(preDelete, deleted); err != nil {
-		return err
-	}
-	if err := w.before(preDelete); err != nil {
-		return err
-	}
-	if err := e.Repository.Delete(ctx, c, id, m); err != nil {
+	err := e.transact(ctx, []*writing{w}, preDelete, m, func(ctx context.Context) error {
+		if err := w.remember(preDelete, deleted); err != nil {
+			return err
+		}
+		if err := w.before(preDelete); err != nil {
+			return err
+		}
+		return e.Repository.Delete(ctx, c, id, m)
+	})
+	if err != nil {
 		return err
 	}
 	w.after(deleted, nil)
@@ -261,24 +293,31 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 	records = slices.Clone(records)
 	writes := make([]*writing, len(records))
 	given := make([]engine.Values, len(records))
+	var items []*engine.Item
 	for i := range records {
-		r := &records[i]
-		if r.Make != nil {
-			continue // the server's own
+		if r := &records[i]; r.Make == nil { // the other records are the server's own
+			writes[i] = e.writing(ctx, t, r.Class, r.ID)
+			writes[i].values = r.Values
 		}
-		w := e.writing(ctx, t, r.Class, r.ID)
-		w.values = r.Values
-		err := w.before(preSave)
-		if err == nil {
-			err = w.nested()
-		}
-		if err != nil {
-			return nil, engine.AtRecord(err, i)
-		}
-		r.Values, writes[i], given[i] = w.values, w, slices.Clone(w.values)
-		r.Brief = r.Brief && !t.any(r.Class, saved) // who hears of it may ask who made it
 	}
-	items, err := e.Repository.Save(ctx, records)
+	err := e.transact(ctx, writes, preSave, nil, func(ctx context.Context) (err error) {
+		for i, w := range writes {
+			if w == nil {
+				continue
+			}
+			if err = w.before(preSave); err == nil {
+				err = w.nested()
+			}
+			if err != nil {
+				return engine.AtRecord(err, i)
+			}
+			r := &records[i]
+			r.Values, given[i] = w.values, slices.Clone(w.values)
+			r.Brief = r.Brief && !t.any(r.Class, saved) // a handler may read who created the item
+		}
+		items, err = e.Repository.Save(ctx, records)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

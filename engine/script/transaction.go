@@ -76,6 +76,8 @@ func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) 
 			op.ctx = r.tx.ctx
 		case op.writes && r.h.v.tx.open():
 			err = beside()
+		case r.h.v.tx.open() && engine.WithinTransaction(r.h.v.cur.context()):
+			op.ctx = r.h.v.tx.ctx // a call of the outer transaction would wait for the inner one to end
 		default:
 			op.ctx = r.h.v.cur.context() // it sees what is committed
 			op.prompt = !op.writes

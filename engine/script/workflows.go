@@ -53,6 +53,8 @@ func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, st
 	for i := range all {
 		all[i].typ = workflow + "." + state
 	}
+	ctx, cancel := context.WithTimeout(ctx, t.time)
+	defer cancel()
 	w := e.writing(ctx, t, c, id)
 	w.values = v
 	return w.ask(all, true)

@@ -228,7 +228,7 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 	for _, n := range e.deep.records {
 		inner := *n.entry
 		if n.follow && inner.key == nil && before != nil {
-			inner.key, inner.how = sv.pointed(n.property, before), lookup
+			inner.key, inner.how = pointedKey(n.property, before), lookup
 		}
 		it, err := sv.write(&inner)
 		if err != nil {
@@ -242,8 +242,8 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 	return v, nil
 }
 
-// pointed is the key that a reference of a stored item holds, nil for none.
-func (sv *save) pointed(p *engine.Property, it *engine.Item) []any {
+// pointedKey is the key that a reference of a stored item holds, nil for none.
+func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
 	if at == nil || it.Values[at.Index] == nil {
 		return nil

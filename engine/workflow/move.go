@@ -212,6 +212,10 @@ func (g *moving) write(ctx context.Context, data engine.Repository, v engine.Val
 		return g.refuse(engine.NotAllowed, "the account may not do this")
 	}
 	if hear := g.set.Entering; hear != nil {
+		admission := engine.Admission{May: engine.MayWrite, Records: []engine.Record{{Class: g.item.Class.Base(), ID: g.item.ID, Values: v}}}
+		if err := engine.Admit(ctx, data, admission); err != nil {
+			return g.failed(err)
+		}
 		if err := hear(ctx, g.item.Class.Base(), g.item.ID, g.flow.name, g.to.name, v); err != nil {
 			return g.failed(err)
 		}

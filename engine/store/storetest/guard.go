@@ -84,6 +84,10 @@ func (g guarded) Get(ctx context.Context, c *engine.Class, id string, load ...*e
 	return g.Repository.Get(g.ctx(ctx), c, id, load...)
 }
 
+func (g guarded) Admit(ctx context.Context, a engine.Admission) error {
+	return engine.Admit(g.ctx(ctx), g.Repository, a)
+}
+
 func (g guarded) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	return g.Repository.List(g.ctx(ctx), q, visit)
 }

@@ -25,6 +25,7 @@ var guardWriteTests = []test{
 	{"errors that say no more", guardErrors},
 	{"errors of items that follow", guardDependent},
 	{"what the server does of its own", guardOwn},
+	{"what is admitted before a write", guardAdmit},
 }
 
 // denied checks that an error says no more than that.
@@ -377,4 +378,35 @@ func guardOwn(t *testing.T, open Open) {
 	lifted := engine.WithGuard(r.ctx(context.Background()), nil)
 	_, err = o.Create(lifted, o.label, values(o.label, "id", "lifted"), engine.WriteOptions{})
 	allowed(t, "without the guard", err)
+}
+
+// guardAdmit compares what Admit says of a write with what the write itself
+// says, and that Admit changes nothing.
+func guardAdmit(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	c := o.matter
+	r := under(o.Repository, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayWrite, engine.MayDelete))
+	const mine, theirs = "0", "1"
+	admit := func(may engine.Permission, m *engine.Match, records ...engine.Record) error {
+		return engine.Admit(t.Context(), r, engine.Admission{May: may, Records: records, Match: m})
+	}
+	before := ids(t, o, all(c))
+	other := &engine.Match{Revisions: []uint64{1}}
+	for _, may := range []engine.Permission{engine.MayWrite, engine.MayDelete} {
+		allowed(t, "one's own", admit(may, nil, record(c, mine)))
+		denied(t, "another's", admit(may, nil, record(c, theirs)))
+		fails(t, admit(may, nil, record(c, "missing")), engine.NotFound, "unknown-object")
+		fails(t, admit(may, other, record(c, mine)), engine.Unmatched, "unmatched")
+		denied(t, "another's with a revision", admit(may, other, record(c, theirs)))
+	}
+	both := engine.MayUse | engine.MayWrite
+	allowed(t, "saving one's own and a new one", admit(both, nil, record(c, mine), record(c, "missing"), record(c, "")))
+	err := admit(both, nil, record(c, mine), record(c, theirs))
+	denied(t, "saving another's", err)
+	same(t, "record that is refused", engine.AtRecord(err, 1), err)
+	allowed(t, "a new one", admit(engine.MayUse, nil, record(c, "")))
+	closed := under(o.Repository, new(rules).only(engine.Never(), c, engine.MayUse))
+	denied(t, "a new one for none", engine.Admit(t.Context(), closed, engine.Admission{May: engine.MayUse, Records: []engine.Record{record(c, "")}}))
+	denied(t, "saving a new one for none", engine.Admit(t.Context(), closed, engine.Admission{May: both, Records: []engine.Record{record(c, "missing")}}))
+	same(t, "nothing is changed", ids(t, o, all(c)), before)
 }

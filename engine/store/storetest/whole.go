@@ -91,3 +91,8 @@ func (w Whole) Save(ctx context.Context, records []engine.Record) (items []*engi
 func (w Whole) within(ctx context.Context, work func(ctx context.Context) error) error {
 	return within(ctx, w, work)
 }
+
+// Admit is in a transaction.
+func (w Whole) Admit(ctx context.Context, a engine.Admission) error {
+	return w.within(ctx, func(ctx context.Context) error { return engine.Admit(ctx, w.Repository, a) })
+}

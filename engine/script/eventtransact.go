@@ -1,0 +1,163 @@
+package script
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"restsrv/engine"
+)
+
+// How often a write is tried whose transaction conflicted with others, and the
+// pause in between.
+const (
+	maxWriteAttempts = 5
+	writePause       = 10 * time.Millisecond
+)
+
+// transact makes some writes, which call the handlers of the event and then the
+// inner repository. When there are such handlers, also of nested records, it
+// first checks that the account may make the writes, and all of it is one
+// transaction: when the write is refused, what the handlers wrote is undone.
+//
+// write is called with the context of the transaction, and again when the
+// transaction conflicted with others. The transaction holds the database's only
+// writer where there is one, so its time is limited.
+func (e *Events) transact(ctx context.Context, writes []*writing, what string, m *engine.Match, write func(ctx context.Context) error) error {
+	i := slices.IndexFunc(writes, func(w *writing) bool { return w != nil && w.heardBefore(what) })
+	if i < 0 {
+		return write(ctx)
+	}
+	t := writes[i].table
+	given := make([]engine.Values, len(writes))
+	for i, w := range writes {
+		if w != nil {
+			given[i] = w.values
+		}
+	}
+	for attempt := 1; ; attempt++ {
+		err := engine.InTransaction(ctx, e.Repository, func(inner context.Context) error {
+			limited, cancel := context.WithTimeout(inner, t.time)
+			defer cancel()
+			for i, w := range writes {
+				if w != nil {
+					w.values, w.was, w.inner, w.order = cloneValues(given[i]), nil, nil, nil
+					w.within(limited)
+				}
+			}
+			err := engine.Admit(limited, e.Repository, admissionOf(writes, what, m))
+			if err == nil {
+				err = write(limited)
+			}
+			if err != nil && limited.Err() != nil && ctx.Err() == nil {
+				return engine.Errorf(engine.Timeout, "transaction-time", "the write and the handlers of its events took longer than %s (transactionTime) and were undone", t.time)
+			}
+			return err
+		})
+		for _, w := range writes {
+			if w != nil {
+				w.within(ctx)
+			}
+		}
+		if !conflicted(err) || attempt == maxWriteAttempts || !pauseWrite(ctx) {
+			return err
+		}
+	}
+}
+
+// conflicted reports whether a transaction may succeed when it is tried again.
+func conflicted(err error) bool {
+	var e *engine.Error
+	return errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy"
+}
+
+// pauseWrite waits a little, and reports whether ctx still goes on.
+func pauseWrite(ctx context.Context) bool {
+	select {
+	case <-time.After(writePause + rand.N(writePause)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// admissionOf describes the writes of an event, "" for an update without one.
+func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admission {
+	a := engine.Admission{Match: m, May: engine.MayWrite}
+	switch what {
+	case preCreate:
+		a.May = engine.MayUse
+	case preDelete:
+		a.May = engine.MayDelete
+	case preSave:
+		a.May = engine.MayUse | engine.MayWrite
+	}
+	for _, w := range writes {
+		if w != nil {
+			a.Records = append(a.Records, engine.Record{Class: w.class, ID: w.id, Values: w.values})
+		}
+	}
+	return a
+}
+
+// heardBefore reports whether handlers are called before the write: those of the
+// event, "" for none, or of saves of nested records.
+func (w *writing) heardBefore(what string) bool {
+	return what != "" && w.table.any(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)
+}
+
+// nestedHeard reports whether handlers are called before the records in a value
+// are saved.
+func (t *listeners) nestedHeard(value any) bool {
+	switch v := value.(type) {
+	case *engine.Record:
+		return v != nil && (t.any(v.Class, preSave) || slices.ContainsFunc(v.Values, t.nestedHeard))
+	case *engine.Links:
+		return v != nil && slices.ContainsFunc(v.Add, t.nestedHeard)
+	}
+	return false
+}
+
+// within has the write and its handlers use another context.
+func (w *writing) within(ctx context.Context) {
+	depth := w.ctx.Value(depthKey{})
+	w.asked, w.ctx = ctx, context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth)
+	for _, in := range w.order {
+		in.within(ctx)
+	}
+}
+
+// cloneValues copies values with the records nested in them: handlers and the
+// repository change both.
+func cloneValues(v engine.Values) engine.Values {
+	v = slices.Clone(v)
+	for i, value := range v {
+		switch value := value.(type) {
+		case *engine.Record:
+			v[i] = cloneNested(value)
+		case *engine.Links:
+			if value != nil {
+				links := *value
+				links.Add = slices.Clone(links.Add)
+				for k, member := range links.Add {
+					links.Add[k] = cloneNested(member)
+				}
+				v[i] = &links
+			}
+		}
+	}
+	return v
+}
+
+// cloneNested is cloneValues for a record, or for an id instead of one.
+func cloneNested(value any) any {
+	r, ok := value.(*engine.Record)
+	if !ok || r == nil {
+		return value
+	}
+	clone := *r
+	clone.Values = cloneValues(r.Values)
+	return &clone
+}

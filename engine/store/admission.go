@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+var _ engine.Admitter = (*Store)(nil)
+
+// Admit implements engine.Admitter.
+func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
+	ad := &admission{store: s, guard: guardOf(ctx), asked: a}
+	err := s.writer.do(ctx, func(w *session) error {
+		ad.w = w
+		for i := range a.Records {
+			if err := ad.record(&a.Records[i]); err != nil {
+				if a.May == maySave {
+					return atRecord(i, err)
+				}
+				return err
+			}
+		}
+		return nil
+	})
+	return s.masked(ctx, err)
+}
+
+// maySave are the permissions of which one is needed to save a record.
+const maySave = engine.MayUse | engine.MayWrite
+
+// admission is one call of Admit.
+type admission struct {
+	store *Store
+	w     *session
+	guard *guard
+	asked engine.Admission
+}
+
+// record checks a record of the call and the records nested in it.
+func (ad *admission) record(r *engine.Record) error {
+	if r.Make != nil {
+		return nil
+	}
+	p, err := ad.store.plan(r.Class)
+	if err != nil {
+		return err
+	}
+	switch ad.asked.May {
+	case engine.MayWrite, engine.MayDelete:
+		key, ok := p.class.KeyValues(r.ID)
+		if !ok {
+			return ad.guard.noItem(p.class, r.ID)
+		}
+		stored, err := ad.named(p, r.ID, key)
+		if err != nil {
+			return ad.guard.veiled(p.class, err)
+		}
+		return ad.nested(p, r.Values, stored)
+	case engine.MayUse:
+		if ad.guard.never(engine.MayUse, p.class) {
+			return engine.Denied()
+		}
+		return ad.nested(p, r.Values, nil)
+	}
+	stored, err := ad.upsert(p, r, nil)
+	if err != nil {
+		return err
+	}
+	return ad.nested(p, r.Values, stored)
+}
+
+// named checks an item that must exist.
+func (ad *admission) named(p *plan, id string, key []any) (*engine.Item, error) {
+	if err := ad.store.admitNamed(ad.w, ad.guard, check{p, ad.asked.May}, slices.Clone(key)); err != nil {
+		return nil, err
+	}
+	it := &engine.Item{}
+	found, err := ad.w.one(ad.w.ctx, p.sql().lock, p, it, slices.Clone(key))
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, engine.NoItem(p.class, id)
+	case !ad.asked.Match.Allows(it.Revision):
+		return nil, unmatched(p.class, id)
+	}
+	return it, nil
+}
+
+// upsert checks a record that updates an item or inserts one. A record without
+// a key of its own may be the item that a reference of its outer record points
+// at: pointed is the key of that. It returns the stored item, nil for none.
+func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.Item, error) {
+	e := entry{plan: p, given: slices.Clone(r.Values)}
+	if err := e.locate(r); err != nil {
+		return nil, nil // the write will be refused for what is wrong with the id
+	}
+	if e.key == nil {
+		e.key = pointed
+	}
+	var stored *engine.Item
+	if e.key != nil {
+		root := ad.store.plans[p.table.classes[0]]
+		it := &engine.Item{}
+		found, err := ad.w.one(ad.w.ctx, root.sql().lock, root, it, slices.Clone(e.key))
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			stored = it
+		}
+	}
+	if stored == nil {
+		if ad.guard.never(engine.MayUse, p.class) {
+			return nil, engine.Denied()
+		}
+		return nil, nil
+	}
+	return stored, ad.store.admit(ad.w, ad.guard, check{ad.store.plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
+}
+
+// nested checks the records in the values of an item of p; stored is what the
+// database has of that item, nil for nothing.
+func (ad *admission) nested(p *plan, v engine.Values, stored *engine.Item) error {
+	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
+		ip, err := ad.store.plan(r.Class)
+		if err != nil {
+			return err
+		}
+		was, err := ad.upsert(ip, r, pointed)
+		if err == nil {
+			err = ad.nested(ip, r.Values, was)
+		}
+		return within(property.Name, err)
+	}
+	for i, value := range v {
+		property := p.class.Properties[i]
+		if property.Formula != nil {
+			continue // such values are ignored
+		}
+		switch value := value.(type) {
+		case *engine.Record:
+			var pointed []any
+			if value.Follow && stored != nil {
+				pointed = pointedKey(property, stored)
+			}
+			if err := inner(property, value, pointed); err != nil {
+				return err
+			}
+		case *engine.Links:
+			if value == nil {
+				continue
+			}
+			for _, member := range value.Add {
+				if r, ok := member.(*engine.Record); ok {
+					if err := inner(property, r, nil); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
