@@ -212,7 +212,7 @@ func (s *schema) find(resource string) (c *engine.Class, all []*attribute) {
 		}
 		wanted := strings.ReplaceAll(name[i+1:], ".", "$")
 		for _, p := range c.Properties {
-			if p.Name == wanted || p.Name == name[i+1:] || strings.HasPrefix(p.Name, wanted+"$") {
+			if p.Name == wanted || strings.HasPrefix(p.Name, wanted+"$") {
 				all = append(all, s.of[p])
 			}
 		}

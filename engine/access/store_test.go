@@ -16,13 +16,17 @@ import (
 
 // stored puts the documents of a world, and what is loaded with them, into a
 // database.
-func stored(t *testing.T, w *world) *store.Store {
+func stored(t *testing.T, w *world) *store.Store { return storedIn(t, w, w.docs) }
+
+// storedIn puts items, and what is loaded with them, into a database of the
+// classes of meta.
+func storedIn(t *testing.T, meta engine.MetaRepository, docs []*engine.Item) *store.Store {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Config{Path: filepath.Join(t.TempDir(), "test.db")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := store.Open(t.Context(), db, store.Config{Classes: w.Classes(), HashPassword: storetest.HashPassword})
+	st, err := store.Open(t.Context(), db, store.Config{Classes: meta.Classes(), HashPassword: storetest.HashPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +62,7 @@ func stored(t *testing.T, w *world) *store.Store {
 			t.Fatal(err)
 		}
 	}
-	for _, it := range w.docs {
+	for _, it := range docs {
 		put(it)
 	}
 	return st
