@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 )
 
 // Compute fills in what is computed when an item is read: calculated attributes
@@ -41,6 +42,25 @@ func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 			if err := it.compute(ctx, p, data); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// ComputeAgain fills in some of the cached attributes as a write would, for a
+// reader who is not given what is stored. Their old values must have been taken
+// out. One that cannot be computed is null. What is computed when an item is
+// read is filled in on the way; Compute must follow, which knows all values.
+func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data FormulaData) error {
+	for _, p := range it.Class.Properties {
+		if p.Formula == nil || p.Cached && !slices.Contains(cached, p) {
+			continue
+		}
+		if err := it.compute(ctx, p, data); err != nil {
+			if CodeOf(err) != Invalid {
+				return err
+			}
+			it.Values[p.Index] = nil
 		}
 	}
 	return nil

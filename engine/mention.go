@@ -7,6 +7,7 @@ type Mentions struct {
 	Shown   map[*Property]bool // whose values count as people read them (Item.Display)
 	Display map[*Class]bool    // the display string of whose items counts
 	Gives   map[*Class]bool    // the value may be items of these themselves
+	Looked  map[*Class]bool    // items of these are looked up, found by no reference
 	Names   map[string]bool    // attributes of items whose class is known only when the value is made
 	Unknown bool               // and what else counts cannot be told
 }
@@ -28,6 +29,9 @@ func (m *Mentions) DisplayOf(c *Class) { m.Display = noting(m.Display, c) }
 
 // Give adds a class of which the value may be an item itself.
 func (m *Mentions) Give(c *Class) { m.Gives = noting(m.Gives, c) }
+
+// Look adds a class whose items are looked up.
+func (m *Mentions) Look(c *Class) { m.Looked = noting(m.Looked, c) }
 
 // Name adds an attribute of unknown items.
 func (m *Mentions) Name(name string) { m.Names = noting(m.Names, name) }

@@ -95,7 +95,7 @@ func computed(c *engine.Class) bool {
 		return true
 	}
 	for _, p := range c.Properties {
-		if p.Formula != nil && !p.Cached {
+		if p.Formula != nil { // a cached one may be computed again for the account
 			return true
 		}
 	}

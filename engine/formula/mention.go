@@ -54,6 +54,7 @@ func (l lookup) mentions(m *engine.Mentions, of *engine.Class, find func(string)
 	if err != nil {
 		return
 	}
+	m.Look(c)
 	for _, name := range l.attributes {
 		found, err := resolve(c, name)
 		if err != nil {

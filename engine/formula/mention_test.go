@@ -12,7 +12,7 @@ import (
 
 // mentions tells what a formula of an order is made of: attributes, =attributes
 // as people read them, @classes by their display strings, >classes of the items
-// that it gives, ?names of unknown attributes and ! for anything at all.
+// that it gives, #classes whose items it looks up, ?names of unknown attributes and ! for anything at all.
 func (w *world) mentions(t *testing.T, source string) string {
 	t.Helper()
 	var v any = source
@@ -47,6 +47,9 @@ func (w *world) mentions(t *testing.T, source string) string {
 	}
 	for c := range m.Gives {
 		all = append(all, ">"+c.Name)
+	}
+	for c := range m.Looked {
+		all = append(all, "#"+c.Name)
 	}
 	for name := range m.Names {
 		all = append(all, "?"+name)
@@ -90,12 +93,12 @@ func TestMentions(t *testing.T) {
 		{`{"max":["$lines.good.price"]}`, "good lines price"},
 		{`{"contains":["$lines",{"gt":["$n",2]}]}`, "lines n"},
 		{`{"count":[{"collect":["$lines","$town"]},{"&eq":["$paid.x","$__string"]}]}`, "! =lines =town ?__string ?paid ?paid$x ?x @line @town lines town"},
-		{`{"count":["good@t",{"price":["gt","$a"]}]}`, "a price"},
-		{`{"sum":["good","price",{"title":"x"}]}`, "price title"},
-		{`{"min":["line@t","good.price"]}`, "good price"},
-		{`{"get":["good","title","$name"]}`, ">good name title"},
-		{`{"concat":[{"get":["good","$name"]}]}`, "@good name"},
-		{`{"get":["good","$town","$name"]}`, "! >good name town"},
+		{`{"count":["good@t",{"price":["gt","$a"]}]}`, "#good a price"},
+		{`{"sum":["good","price",{"title":"x"}]}`, "#good price title"},
+		{`{"min":["line@t","good.price"]}`, "#line good price"},
+		{`{"get":["good","title","$name"]}`, "#good >good name title"},
+		{`{"concat":[{"get":["good","$name"]}]}`, "#good @good name"},
+		{`{"get":["good","$town","$name"]}`, "! #good >good name town"},
 		{`{"get":["$name",1]}`, "! name"},
 	} {
 		got := w.mentions(t, x.source)

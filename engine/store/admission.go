@@ -11,7 +11,7 @@ var _ engine.Admitter = (*Store)(nil)
 
 // Admit implements engine.Admitter.
 func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
-	ad := &admission{store: s, guard: guardOf(ctx), asked: a}
+	ad := &admission{store: s, guard: s.guardOf(ctx), asked: a}
 	err := s.writer.do(ctx, func(w *session) error {
 		ad.w = w
 		for i := range a.Records {

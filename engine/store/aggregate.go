@@ -14,7 +14,7 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	if err != nil {
 		return err
 	}
-	b := s.guarded(guardOf(ctx))
+	b := s.guarded(s.guardOf(ctx))
 	b.aggregation(p, a)
 	if err := b.finish(s.traits); err != nil || a.Count == 0 {
 		return err

@@ -19,7 +19,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	if err != nil {
 		return 0, err
 	}
-	g := guardOf(ctx)
+	g := s.guardOf(ctx)
 	if err := g.enters(p.class, v, engine.MayWrite); err != nil {
 		return 0, err
 	}
@@ -188,7 +188,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	g := guardOf(ctx)
+	g := s.guardOf(ctx)
 	if err := g.enters(p.class, engine.NewValues(p.class), engine.MayDelete); err != nil {
 		return 0, err
 	}

@@ -32,6 +32,7 @@ func (p *plan) notifies() bool { return len(p.caching.dependencies) > 0 }
 // layOutCaching finds out what writes make anew. A path that leads nowhere is
 // passed over: whoever reads class files has said so.
 func (s *Store) layOutCaching() {
+	s.rowsRead = engine.RowsRead(s.cfg.Classes)
 	for c, p := range s.plans {
 		p.computed = computes(c)
 		s.computing = s.computing || p.computed
@@ -52,6 +53,7 @@ func (s *Store) layOutCaching() {
 				p.caching.watched = p.caching.watched || at.notifies()
 				p.caching.any = p.caching.any || at.caches()
 			}
+			p.cachedBelow = p.cachedBelow || slices.ContainsFunc(d.Properties, func(property *engine.Property) bool { return len(s.rowsRead[property]) > 0 })
 		}
 	}
 }

@@ -26,7 +26,7 @@ func conditional(s *engine.Selection) bool {
 // calculate computes what is computed of the items and of all that is loaded
 // with them, each once, after what it was loaded with it.
 func (s *Store) calculate(ctx context.Context, items []*engine.Item, data *lookups) error {
-	if !s.computing {
+	if !s.computing && (data.r.guard == nil || len(s.rowsRead) == 0) {
 		return nil
 	}
 	c := calculation{ctx: ctx, store: s, data: data, done: map[*engine.Item]bool{}}
@@ -60,7 +60,13 @@ func (c *calculation) item(it *engine.Item) error {
 			}
 		}
 	}
-	c.data.r.guard.blank(it)
+	g := c.data.r.guard
+	g.blank(it)
+	if withheld := g.withheldIn(it.Class); len(withheld) > 0 {
+		if err := it.ComputeAgain(c.ctx, withheld, c.data); err != nil {
+			return err
+		}
+	}
 	if p := c.store.plans[it.Class]; p == nil || !p.computed {
 		return nil
 	}
@@ -90,6 +96,7 @@ type lookups struct {
 	found   map[string][]*engine.Item
 	counts  map[string]int64
 	kept    int
+	depth   int // how many lookups this one is within
 }
 
 // maxKept is how many items found are kept for the next item's formula.
@@ -114,7 +121,7 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	}
 	list, err := l.store.listing(p, l.r.guard, q)
 	if err != nil {
-		return nil, l.withheld(err)
+		return nil, l.refused(err)
 	}
 	name := statementName(list.text, list.args, q)
 	if items, ok := l.found[name]; ok && name != "" {
@@ -132,18 +139,21 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	for _, it := range items {
 		l.r.guard.blankAll(it)
 	}
-	if name != "" && l.found != nil && l.kept+len(items) < maxKept {
+	if err := l.computeAgain(ctx, items); err != nil {
+		return nil, l.store.failed(ctx, l.r, err)
+	}
+	if name != "" && l.found != nil && l.depth == 0 && l.kept+len(items) < maxKept {
 		l.kept += len(items) + 1
 		l.found[name] = items
 	}
 	return items, nil
 }
 
-// withheld turns the refusal of a lookup by what the reader may not know into a
+// refused turns the refusal of a lookup by what the reader may not know into a
 // lookup that finds nothing: the reader did not ask for it.
-func (l *lookups) withheld(err error) error {
+func (l *lookups) refused(err error) error {
 	var e *engine.Error
-	if l.r.guard != nil && errors.As(err, &e) && e.Reason == unknownReason {
+	if l.r.guard != nil && errors.As(err, &e) && (e.Reason == unknownReason || e.Reason == withheldReason) {
 		return nil
 	}
 	return err
@@ -170,7 +180,7 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	}
 	text, args, err := l.store.countStatement(p, l.r.guard, q, engine.MayRead)
 	if err != nil {
-		return 0, l.withheld(err)
+		return 0, l.refused(err)
 	}
 	name := statementName(text, args, q)
 	if n, ok := l.counts[name]; ok {

@@ -13,7 +13,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	if err != nil {
 		return err
 	}
-	g, may := guardOf(ctx), check{p, engine.MayDelete}
+	g, may := s.guardOf(ctx), check{p, engine.MayDelete}
 	if g.never(may.may, p.class) {
 		return engine.Denied()
 	}

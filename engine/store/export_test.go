@@ -19,7 +19,7 @@ func GuardedSQL(d Dialect, g engine.Guard, q *engine.Query, classes ...*engine.C
 	if err != nil {
 		return "", nil, err
 	}
-	l, err := s.listing(s.plans[q.Class], guardOf(engine.WithGuard(context.Background(), g)), q)
+	l, err := s.listing(s.plans[q.Class], s.guardOf(engine.WithGuard(context.Background(), g)), q)
 	return l.text, l.args, err
 }
 
@@ -82,15 +82,15 @@ func (w *Session) Lose() { w.store.lose(w.session) }
 // ListStatement, CountStatement and GetStatement are what List, Count and Get
 // run for the guard of ctx.
 func (s *Store) ListStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
-	l, err := s.listing(s.plans[q.Class], guardOf(ctx), q)
+	l, err := s.listing(s.plans[q.Class], s.guardOf(ctx), q)
 	return l.text, l.args, err
 }
 
 func (s *Store) CountStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
-	return s.countStatement(s.plans[q.Class], guardOf(ctx), q, engine.MayRead)
+	return s.countStatement(s.plans[q.Class], s.guardOf(ctx), q, engine.MayRead)
 }
 
 func (s *Store) GetStatement(ctx context.Context, c *engine.Class, id string) (string, []any, error) {
 	key, _ := c.KeyValues(id)
-	return s.single(s.plans[c], guardOf(ctx), engine.MayRead, key)
+	return s.single(s.plans[c], s.guardOf(ctx), engine.MayRead, key)
 }

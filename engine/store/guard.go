@@ -11,13 +11,15 @@ import (
 // is what the server does of its own.
 type guard struct {
 	asked    engine.Guard
+	rowsRead map[*engine.Property][]*engine.Class // Store.rowsRead
 	hidden   map[*engine.Class][]*engine.Property // nil before it is asked for, as pointers
+	withheld map[*engine.Class][]*engine.Property
 	pointers map[*plan][]*engine.Property
 }
 
-func guardOf(ctx context.Context) *guard {
+func (s *Store) guardOf(ctx context.Context) *guard {
 	if g := engine.GuardFrom(ctx); g != nil {
-		return &guard{asked: g}
+		return &guard{asked: g, rowsRead: s.rowsRead}
 	}
 	return nil
 }
@@ -112,6 +114,9 @@ func (g *guard) known(c *engine.Class, path []*engine.Property) error {
 		if g.hides(engine.MayRead, p) {
 			return unknownAttribute(c, p)
 		}
+		if g.withholds(p) {
+			return withheldAttribute(c, p)
+		}
 		c = p.Target
 	}
 	return nil
@@ -151,7 +156,7 @@ func (g *guard) mentionedIn(e *engine.Expr) bool {
 		return false
 	}
 	for _, p := range e.Path {
-		if g.hides(engine.MayRead, p) {
+		if g.unusable(p) {
 			return true
 		}
 	}
@@ -171,7 +176,7 @@ func (g *guard) mentionedIn(e *engine.Expr) bool {
 // conditions are those on the members of a collection. Where they depend on what
 // the account may not read, so does who is a member.
 func (g *guard) conditions(p *engine.Property) *engine.Filter {
-	if g.mentions(p.Conditions) {
+	if g.mentions(p.Conditions) || g.withholds(p) {
 		return engine.Never()
 	}
 	return p.Conditions

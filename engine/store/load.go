@@ -54,7 +54,7 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 	if len(items) == 0 {
 		return nil
 	}
-	g := guardOf(ctx)
+	g := s.guardOf(ctx)
 	return s.read(ctx, func(r *session) error {
 		r.guard = g
 		return s.enrichOn(ctx, r, items, load)
@@ -78,6 +78,7 @@ func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, 
 
 // loadAll follows load and, to a depth, what the classes of the items need.
 func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load, depth int) error {
+	r.guard.withhold(items)
 	var merged []*engine.Load
 	for _, l := range load {
 		merged = mergeLoad(merged, l)
@@ -104,7 +105,11 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 			}
 			continue
 		}
-		if err := s.loadAll(ctx, r, loaded, l.Next, depth-1); err != nil {
+		below := depth - 1
+		if l.Shown && r.guard.computesAny(loaded) {
+			below = implicitDepth // what is computed again needs all that a write of it would load
+		}
+		if err := s.loadAll(ctx, r, loaded, l.Next, below); err != nil {
 			return err
 		}
 	}

@@ -65,21 +65,22 @@ type shape struct {
 
 // plan is how items of one class are read and written.
 type plan struct {
-	class     *engine.Class
-	table     *table
-	stored    []*engine.Property // of class, those that rows hold
-	columns   []*column
-	convert   []int             // positions of columns whose database value is not the Go value
-	shape     *shape            // of class
-	shapes    map[string]*shape // by class name; nil when every row is of class
-	system    int               // number of system columns before the properties
-	ofClasses string            // condition on the class of a row; see condition
-	passwords []*engine.Property
-	computed  bool // something of an item of the class is computed when read
-	caching   caching
-	needy     bool  // items of the class, or of one below it, need more than their row
-	bounded   []int // properties of class whose texts an index limits
-	duties    duties
+	class       *engine.Class
+	table       *table
+	stored      []*engine.Property // of class, those that rows hold
+	columns     []*column
+	convert     []int             // positions of columns whose database value is not the Go value
+	shape       *shape            // of class
+	shapes      map[string]*shape // by class name; nil when every row is of class
+	system      int               // number of system columns before the properties
+	ofClasses   string            // condition on the class of a row; see condition
+	passwords   []*engine.Property
+	computed    bool // something of an item of the class is computed when read
+	caching     caching
+	cachedBelow bool  // items of the class, or of one below it, have cached attributes computed from other items
+	needy       bool  // items of the class, or of one below it, need more than their row
+	bounded     []int // properties of class whose texts an index limits
+	duties      duties
 
 	traits *Traits
 	made   atomic.Pointer[texts] // nil until they are asked for

@@ -25,7 +25,7 @@ type getting struct {
 
 // getFor reads an item if the account may do that with it.
 func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*engine.Item, error) {
-	g, load := guardOf(ctx), how.load
+	g, load := s.guardOf(ctx), how.load
 	if err := g.loads(p.class, load); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,8 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		return nil, err
 	}
 	text += s.held(ctx, p)
-	if len(load) > 0 || p.needy { // else it is over at once
+	enriched := len(load) > 0 || p.needy || g.computesFor(p)
+	if enriched { // else it is over at once
 		var done func()
 		ctx, done = s.timed(ctx)
 		defer done()
@@ -49,7 +50,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		if err == nil && !found {
 			return r.absent(p, g, id)
 		}
-		if err != nil || len(load) == 0 && !p.needy {
+		if err != nil || !enriched {
 			return err
 		}
 		r.guard = g
@@ -114,7 +115,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if err != nil {
 		return err
 	}
-	g := guardOf(ctx)
+	g := s.guardOf(ctx)
 	l, err := s.listing(p, g, q)
 	if err != nil || q.Count == 0 {
 		return err
@@ -123,7 +124,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	ctx, done := s.timed(ctx)
 	defer done()
 	return s.read(ctx, func(r *session) error {
-		if len(q.Load) > 0 || p.needy {
+		if len(q.Load) > 0 || p.needy || g.computesFor(p) {
 			r.guard = g
 			return s.eachLoaded(ctx, r, p, l, q, visit)
 		}
@@ -196,7 +197,7 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 
 // countFor counts the items that q finds and that the account may do that with.
 func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engine.Permission) (int64, error) {
-	text, args, err := s.countStatement(p, guardOf(ctx), q, may)
+	text, args, err := s.countStatement(p, s.guardOf(ctx), q, may)
 	if err != nil {
 		return 0, err
 	}

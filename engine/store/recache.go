@@ -278,18 +278,29 @@ func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*eng
 }
 
 // initial evaluates the default that a formula computes for a new item, of
-// which the values known so far are given; the result is to be cast.
-func (s *Store) initial(w *session, c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
+// which the values known so far are given; the result is to be cast. The account
+// that writes reads the result, so that the formula sees no more than the account
+// may read: hidden items are missing, and hidden attributes are null.
+func (sv *save) initial(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
+	s, w := sv.store, sv.w
+	w.guard = sv.guard
+	defer func() { w.guard = nil }()
 	draft := &engine.Item{Class: c, Values: make(engine.Values, len(v))}
 	for i, value := range v {
 		if scalar(value) {
 			draft.Values[i] = value
 		}
 	}
+	data := s.writing(w)
+	sv.guard.blank(draft)
 	if err := s.loadAll(w.ctx, w, []*engine.Item{draft}, engine.Loads(p.Computed), 0); err != nil {
 		return nil, err
 	}
-	result, err := p.Computed.Eval(w.ctx, draft, s.writing(w))
+	sv.guard.blankAll(draft)
+	if err := data.computeAgain(w.ctx, []*engine.Item{draft}); err != nil {
+		return nil, err
+	}
+	result, err := p.Computed.Eval(w.ctx, draft, data)
 	if it, ok := result.(*engine.Item); ok {
 		return it.ID, err
 	}

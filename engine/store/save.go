@@ -48,7 +48,7 @@ func (sv *save) conclude(w *session, last engine.Record) (err error) {
 
 // newSave prepares a save of the records.
 func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []entry, error) {
-	sv := s.newWrite(ctx, guardOf(ctx), len(records))
+	sv := s.newWrite(ctx, s.guardOf(ctx), len(records))
 	sv.bulk = true
 	entries := make([]entry, len(records))
 	for i := range records {
@@ -329,8 +329,8 @@ func (sv *save) fill(p *plan, v engine.Values) error {
 		v[property.Index] = hashed
 	}
 	g := sv.generate()
-	if w := sv.w; w != nil {
-		g.Formula = func(property *engine.Property) (any, error) { return sv.store.initial(w, p.class, v, property) }
+	if sv.w != nil {
+		g.Formula = func(property *engine.Property) (any, error) { return sv.initial(p.class, v, property) }
 	}
 	return p.class.Complete(v, g)
 }

@@ -40,7 +40,7 @@ func (b *builder) search(src *source, text string) {
 	text = strings.TrimSpace(text)
 	var any []string
 	for _, p := range src.plan.class.Properties {
-		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" && !b.guard.hides(engine.MayRead, p) {
+		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" && !b.guard.unusable(p) {
 			value := b.value(engine.String, text)
 			any = append(any, b.dialect.Function(Includes, src.column(p), value))
 		}
@@ -69,7 +69,7 @@ func (b *builder) searchWords(src *source, words []string) {
 // by which items of a class are found.
 func (g *guard) mayMeet(c *engine.Class) bool {
 	for _, p := range searchedIn(c) {
-		if g.hides(engine.MayRead, p) {
+		if g.unusable(p) {
 			return true
 		}
 	}
@@ -95,7 +95,7 @@ func (b *builder) searchShown(src *source, words []string) {
 	var columns []string
 	all, passed := searchedIn(src.plan.class), map[string]bool{}
 	for _, p := range all { // classes share the columns of a name
-		passed[p.Name] = passed[p.Name] || b.guard.hides(engine.MayRead, p)
+		passed[p.Name] = passed[p.Name] || b.guard.unusable(p)
 	}
 	for _, p := range all {
 		if !passed[p.Name] {

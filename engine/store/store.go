@@ -48,9 +48,10 @@ type Store struct {
 	tables    []*table
 	readers   *readers
 	writer    *writer
-	computing bool          // some class has something that is computed when read
-	fresh     bool          // no Seed has succeeded yet; changed by Open and Seed alone
-	lost      *atomic.Int64 // when a connection was last found gone, in ns since 1970
+	computing bool                                 // some class has something that is computed when read
+	rowsRead  map[*engine.Property][]*engine.Class // engine.RowsRead of the classes
+	fresh     bool                                 // no Seed has succeeded yet; changed by Open and Seed alone
+	lost      *atomic.Int64                        // when a connection was last found gone, in ns since 1970
 }
 
 var _ engine.Repository = (*Store)(nil)

@@ -96,7 +96,7 @@ func (s *Store) masked(ctx context.Context, err error) error {
 	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == unknownReason {
 		return err
 	}
-	g := guardOf(ctx)
+	g := s.guardOf(ctx)
 	if g == nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *Store) masked(ctx context.Context, err error) error {
 		}
 		index, _ := s.db.Dialect.Duplicate(e.Err, p.table.unique)
 		named := e.Attribute[strings.LastIndexByte(e.Attribute, '.')+1:]
-		for _, hidden := range g.unread(c) {
+		for _, hidden := range slices.Concat(g.unread(c), g.withheldIn(c)) {
 			if hidden.Name == named || slices.Contains(index.Columns, hidden.Name) {
 				return engine.Denied()
 			}

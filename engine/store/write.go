@@ -21,7 +21,7 @@ func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if err != nil {
 		return nil, err
 	}
-	g := guardOf(ctx)
+	g := s.guardOf(ctx)
 	if err := g.enters(p.class, v, engine.MayUse); err != nil {
 		return nil, err
 	}
@@ -115,16 +115,18 @@ func (sv *save) single(e *entry) bool {
 // enriched gives items that were written what their classes need. The write
 // stands: that this fails is no failure of it.
 func (s *Store) enriched(ctx context.Context, it *engine.Item) *engine.Item {
-	if s.plans[it.Class].needy {
+	if p := s.plans[it.Class]; p.needy || p.cachedBelow {
 		s.enrichAll(ctx, []*engine.Item{it})
 	}
 	return it
 }
 
 func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
-	if !slices.ContainsFunc(items, func(it *engine.Item) bool { return s.plans[it.Class].needy }) {
+	g := s.guardOf(ctx)
+	if !slices.ContainsFunc(items, func(it *engine.Item) bool { return s.plans[it.Class].needy || g.computesFor(s.plans[it.Class]) }) {
 		return
 	}
+	g.withhold(items)
 	if err := s.enrich(ctx, items, nil); err != nil {
 		s.cfg.Log.Warn("what goes with a saved object could not be loaded", "class", items[0].Class.FullName, "error", err)
 	}
@@ -213,7 +215,7 @@ func (s *Store) update(ctx context.Context, u *updating) (*engine.Item, error) {
 		return nil, err
 	}
 	c, id, v, o := p.class, u.id, u.values, u.options
-	g := guardOf(ctx)
+	g := s.guardOf(ctx)
 	if err := g.enters(c, v, engine.MayWrite); err != nil {
 		return nil, err
 	}

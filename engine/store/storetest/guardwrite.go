@@ -367,7 +367,8 @@ func guardOwn(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := under(o, new(rules).only(engine.Never(), o.matter, engine.MayRead, engine.MayWrite).only(engine.Never(), o.label, engine.MayUse))
 	it := create(t, r, o.page, "id", "new", "text", "x", "matter", "1")
-	same(t, "stored", it.Get("kept"), "Matter 1!")
+	same(t, "stored", get(t, o, o.page, "new").Get("kept"), "Matter 1!")
+	same(t, "given to the account", it.Get("kept"), "!")
 	same(t, "shown", []any{it.Get("copied"), it.String()}, []any{"!", "/x"})
 	made := engine.Record{Class: o.label, Make: func(saved []*engine.Item) (engine.Values, error) {
 		return values(o.label, "id", saved[0].ID), nil

@@ -76,7 +76,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"search", searchTests},
 		{"aggregation", aggregateTests},
 		{"formulas", calculateTests},
-		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests)},
+		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests, guardFormulaTests)},
 		{"concurrency", concurrencyTests},
 		{"transactions", transactionTests},
 	}

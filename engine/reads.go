@@ -1,0 +1,209 @@
+package engine
+
+import "slices"
+
+// RowsRead returns the classes whose items the stored value of each cached
+// attribute was computed from, besides the item itself: an account that may not
+// read all of them must not see the value. It follows formulas, display strings
+// and collections to other attributes. An attribute that is computed from the
+// item alone is left out, and so are ordinary attributes, unless their links are
+// those of a cached reference. classes are all classes of the application.
+func RowsRead(classes []*Class) map[*Property][]*Class {
+	isCached := func(p *Property) bool { return p.Formula != nil && p.Cached }
+	if !slices.ContainsFunc(classes, func(c *Class) bool { return slices.ContainsFunc(c.Properties, isCached) }) {
+		return nil
+	}
+	all := newRowReader(classes)
+	found := map[*Property][]*Class{}
+	for _, c := range classes {
+		for _, p := range c.Properties {
+			for _, cached := range [...]*Property{p, p.Back, p.Binding} {
+				if cached == nil || !isCached(cached) {
+					continue
+				}
+				if rows := all.of(cached); len(rows) > 0 {
+					found[p] = append(slices.Clip(found[p]), rows...)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// rowReader finds what values are computed from.
+type rowReader struct {
+	classes []*Class
+	byName  map[string]*Class
+	named   map[string][]*Property
+	same    map[*Property]*[]*Property // an attribute in all classes that have it
+
+	// Of the attribute being looked at.
+	values, displayed map[*Property]bool
+	displays          map[*Class]bool
+	rows              []*Class
+	unknown           bool // items of any class count
+}
+
+func newRowReader(classes []*Class) *rowReader {
+	r := &rowReader{classes: classes, byName: map[string]*Class{}, named: map[string][]*Property{}, same: map[*Property]*[]*Property{}}
+	for _, c := range classes {
+		r.byName[c.FullName] = c
+		for _, p := range c.Properties {
+			r.named[p.Name] = append(r.named[p.Name], p)
+			r.join(c, p)
+		}
+	}
+	return r
+}
+
+// join finds the property in the class and the topmost ancestor that has it, and
+// makes both the same attribute.
+func (r *rowReader) join(c *Class, p *Property) *[]*Property {
+	if all := r.same[p]; all != nil {
+		return all
+	}
+	var all *[]*Property
+	if c.Ancestor != nil {
+		if above := c.Ancestor.Property(p.Name); above != nil {
+			all = r.join(c.Ancestor, above)
+		}
+	}
+	if all == nil {
+		all = new([]*Property)
+	}
+	*all = append(*all, p)
+	r.same[p] = all
+	return all
+}
+
+// of returns the classes whose items the value of a property is computed from.
+func (r *rowReader) of(p *Property) []*Class {
+	r.values, r.displayed, r.displays = map[*Property]bool{}, map[*Property]bool{}, map[*Class]bool{}
+	r.rows, r.unknown = nil, false
+	r.value(p)
+	if !r.unknown {
+		return r.rows
+	}
+	var roots []*Class
+	for _, c := range r.classes {
+		if c.Ancestor == nil {
+			roots = append(roots, c)
+		}
+	}
+	return roots
+}
+
+func (r *rowReader) find(name string) (*Class, error) {
+	if c := r.byName[name]; c != nil {
+		return c, nil
+	}
+	return nil, NoClass(name)
+}
+
+// read notes that items of a class count.
+func (r *rowReader) read(c *Class) {
+	if c = c.Base(); c != nil && !slices.Contains(r.rows, c) {
+		r.rows = append(r.rows, c)
+	}
+}
+
+// value follows what the value of an attribute is computed from.
+func (r *rowReader) value(p *Property) {
+	all := r.same[p]
+	if all == nil { // a name that is no attribute, such as ItemID
+		return
+	}
+	for _, p := range *all {
+		if r.values[p] {
+			continue
+		}
+		r.values[p] = true
+		var m Mentions
+		m.Formula(p.Formula, r.find)
+		m.Condition(p.Conditions)
+		for _, by := range p.Sorting {
+			m.Value(by.Path()...)
+		}
+		r.mentioned(&m)
+		for _, links := range [...]*Property{p.Back, p.Mirror, p.Binding} { // they hold the same links, and are no rows themselves
+			if links != nil {
+				r.value(links)
+			}
+		}
+	}
+}
+
+// shown follows what the value of an attribute is as people read it.
+func (r *rowReader) shown(p *Property) {
+	r.value(p)
+	all := r.same[p]
+	if all == nil {
+		return
+	}
+	for _, p := range *all {
+		if r.displayed[p] {
+			continue
+		}
+		r.displayed[p] = true
+		var m Mentions
+		if p.Selection != nil {
+			for _, row := range p.Selection.Rows {
+				m.Formula(row.Condition, r.find)
+			}
+		}
+		m.Semantic(p.Display)
+		if p.Target != nil {
+			r.read(p.Target)
+			if p.Display == nil {
+				m.DisplayOf(p.Target)
+			}
+		}
+		r.mentioned(&m)
+	}
+}
+
+// display follows the display strings of items of a class and of its descendants.
+func (r *rowReader) display(c *Class) {
+	for _, c := range family(c.Base()) {
+		if r.displays[c] {
+			continue
+		}
+		r.displays[c] = true
+		var m Mentions
+		m.Semantics(c)
+		m.Formula(c.Label, r.find)
+		for given := range m.Gives {
+			m.DisplayOf(given)
+		}
+		r.mentioned(&m)
+	}
+}
+
+// mentioned follows all that a formula mentions. The value of a reference or a
+// collection that is mentioned may lead to items.
+func (r *rowReader) mentioned(m *Mentions) {
+	for p := range m.Values {
+		if p.Target != nil {
+			r.read(p.Target)
+		}
+		r.value(p)
+	}
+	for p := range m.Shown {
+		r.shown(p)
+	}
+	for c := range m.Display {
+		r.display(c)
+	}
+	for c := range m.Looked {
+		r.read(c)
+	}
+	for c := range m.Gives {
+		r.read(c)
+	}
+	for name := range m.Names {
+		for _, p := range r.named[name] {
+			r.shown(p)
+		}
+	}
+	r.unknown = r.unknown || m.Unknown
+}

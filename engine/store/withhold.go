@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// A cached attribute has one stored value, computed from all items. An account
+// that may not read all of these is not given the stored value: it is computed
+// again when the account reads the item, from what the account may read, as if
+// the attribute were not cached. The account cannot use such an attribute in
+// filters, orders, searches and aggregations, which see stored values only.
+// Accounts that may read whole classes get the stored value at no cost.
+
+// withholds reports whether the account is not given the stored value of a
+// property, because it was computed from items that the account may not all read.
+func (g *guard) withholds(p *engine.Property) bool {
+	if g == nil || len(g.rowsRead) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(g.rowsRead[p], func(c *engine.Class) bool { return g.rows(engine.MayRead, c) != nil })
+}
+
+// unusable reports whether the account may not use a property in a condition.
+func (g *guard) unusable(p *engine.Property) bool {
+	return g.hides(engine.MayRead, p) || g.withholds(p)
+}
+
+// withheldIn returns the stored attributes of a class that withholds is about.
+func (g *guard) withheldIn(c *engine.Class) []*engine.Property {
+	if g == nil || len(g.rowsRead) == 0 {
+		return nil
+	}
+	all, known := g.withheld[c]
+	if !known {
+		for _, p := range c.Properties {
+			if p.Formula != nil && p.Stored() && g.withholds(p) {
+				all = append(all, p)
+			}
+		}
+		if g.withheld == nil {
+			g.withheld = map[*engine.Class][]*engine.Property{}
+		}
+		g.withheld[c] = all
+	}
+	return all
+}
+
+// computesFor reports whether items of a plan's class, or of one below it, have
+// attributes that are computed again for the account.
+func (g *guard) computesFor(p *plan) bool {
+	if g == nil || !p.cachedBelow {
+		return false
+	}
+	return len(g.withheldIn(p.class)) > 0 || slices.ContainsFunc(p.class.Descendants, func(c *engine.Class) bool { return len(g.withheldIn(c)) > 0 })
+}
+
+// computesAny reports whether attributes of some of the items are computed again
+// for the account.
+func (g *guard) computesAny(items []*engine.Item) bool {
+	return g != nil && len(g.rowsRead) > 0 && slices.ContainsFunc(items, func(it *engine.Item) bool { return len(g.withheldIn(it.Class)) > 0 })
+}
+
+// withhold takes the stored values that the account is not given out of items.
+func (g *guard) withhold(items []*engine.Item) {
+	if g == nil || len(g.rowsRead) == 0 {
+		return
+	}
+	for _, it := range items {
+		for _, p := range g.withheldIn(it.Class) {
+			it.Values[p.Index] = nil
+		}
+	}
+}
+
+// withheldReason is the reason of withheldAttribute.
+const withheldReason = "calculated"
+
+// withheldAttribute is the error for a cached attribute in a condition of an
+// account that is not given the stored value.
+func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
+	e := engine.Errorf(engine.Invalid, withheldReason,
+		"attribute %s is calculated from objects that the account may not all read: the account can neither filter nor sort by it", engine.Quote(p.Name))
+	e.Class, e.Attribute = c.FullName, p.Name
+	return e
+}
+
+// maxAgain is how many lookups deep attributes of found items are computed again.
+const maxAgain = 3
+
+// computeAgain computes the withheld attributes of items that a formula has found or
+// loaded, which otherwise have what is stored. Those of a lookup within too many
+// others stay null.
+func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error {
+	g := l.r.guard
+	if g == nil || len(g.rowsRead) == 0 {
+		return nil
+	}
+	var some, work []*engine.Item
+	for it := range withLoaded(items, map[*engine.Item]bool{}) {
+		if len(g.withheldIn(it.Class)) > 0 {
+			some = append(some, it)
+		}
+	}
+	g.withhold(some)
+	if len(some) == 0 || l.depth == maxAgain {
+		return nil
+	}
+	l.depth++
+	defer func() { l.depth-- }()
+	for _, it := range some {
+		work = append(work, bare(it))
+	}
+	if err := l.store.loadAll(ctx, l.r, work, nil, implicitDepth); err != nil {
+		return err
+	}
+	for i, it := range work {
+		if err := l.store.calculate(ctx, work[i:i+1], l); err != nil {
+			if engine.CodeOf(err) == engine.Invalid {
+				continue
+			}
+			return err
+		}
+		for _, p := range g.withheldIn(it.Class) {
+			some[i].Values[p.Index] = it.Values[p.Index]
+		}
+	}
+	return nil
+}
+
+// withLoaded adds items and all that is loaded with them to a set.
+func withLoaded(items []*engine.Item, all map[*engine.Item]bool) map[*engine.Item]bool {
+	for _, it := range items {
+		if it == nil || all[it] {
+			continue
+		}
+		all[it] = true
+		for _, link := range it.Links {
+			withLoaded(link.Items, all)
+			withLoaded([]*engine.Item{link.Item}, all)
+		}
+	}
+	return all
+}
