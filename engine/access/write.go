@@ -97,9 +97,21 @@ func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engi
 	}
 	items, err := r.inner.Save(p.changing(ctx, records...), records)
 	if err != nil {
-		return nil, p.concealed(err, failedClass(err, records))
+		return nil, p.unplaced(p.concealed(err, failedClass(err, records)))
 	}
 	return r.allWritten(ctx, p, items)
+}
+
+// unplaced takes out of a refusal which record it is about. Records are checked
+// in another order if the items exist, so the number would disclose that.
+func (p *profile) unplaced(err error) error {
+	var e *engine.Error
+	if p == nil || engine.CodeOf(err) != engine.Forbidden || !errors.As(err, &e) || !e.Bulk {
+		return err
+	}
+	all := *e
+	all.Bulk, all.Index = false, 0
+	return &all
 }
 
 // failedClass is the class of the record that an error is about.
