@@ -268,16 +268,17 @@ func (c *Config) AddNames(components map[string]any) {
 	}
 }
 
-// warnUnsecured names the services that reach all items for whoever may call
-// them, one line each.
+// warnUnsecured names the services whose repository checks no permissions, one
+// line each.
 func (l *loader) warnUnsecured(top jsonfile.Object) {
 	for _, s := range l.config.Services {
+		whom := "whoever may call it"
 		if s.Mode == engine.AuthNone {
-			continue
+			whom = "everybody, without authentication"
 		}
 		base := jsonfile.Member(s.Path, "options")
 		if path, written := l.unsecured(base, s.Options); path != "" {
-			top.Warn(path, engine.Quote(written)+", which checks no permissions", engine.Quote("ion://securedDataRepo")+": service "+engine.Quote(s.Name)+" shows all items to whoever may call it")
+			top.Warn(path, engine.Quote(written)+", which checks no permissions", engine.Quote("ion://securedDataRepo")+": service "+engine.Quote(s.Name)+" shows all items to "+whom)
 		}
 	}
 }

@@ -215,3 +215,20 @@ func (g *Generation) warnOf(what, text string, args ...any) {
 		g.log.Warn(text, args...)
 	}
 }
+
+// data is the repository of the global dataRepo: the one that the option of that
+// name names, otherwise the default.
+func (g *Generation) data() engine.Repository {
+	if named, ok := g.options["dataRepo"].(engine.Repository); ok {
+		return named
+	}
+	return g.env.Data
+}
+
+// metadata is the repository of the global metaRepo, as data is that of dataRepo.
+func (g *Generation) metadata() engine.MetaRepository {
+	if named, ok := g.options["metaRepo"].(engine.MetaRepository); ok {
+		return named
+	}
+	return g.env.Meta
+}

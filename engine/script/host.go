@@ -66,8 +66,8 @@ func (h *host) install() {
 	h.own = map[string]func() goja.Value{
 		"shared":  h.shared,
 		"console": h.console, "log": h.console, "options": h.options,
-		"dataRepo": func() goja.Value { return h.repository(h.v.gen.env.Data) },
-		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.env.Meta) },
+		"dataRepo": func() goja.Value { return h.repository(h.v.gen.data()) },
+		"metaRepo": func() goja.Value { return h.metaRepository(h.v.gen.metadata()) },
 	}
 	if h.v.gen.env.Settings != nil {
 		h.own["settings"] = func() goja.Value { return h.settings(h.v.gen.env.Settings) }

@@ -15,10 +15,7 @@ import (
 // of the service names, and takes part in a transaction that it is called in.
 func (h *host) workflows(w engine.Workflows) goja.Value {
 	o := h.js.NewObject()
-	f := &jsWorkflows{h: h, flows: w, data: h.v.gen.env.Data}
-	if named, ok := h.v.gen.options["dataRepo"].(engine.Repository); ok {
-		f.data = named
-	}
+	f := &jsWorkflows{h: h, flows: w, data: h.v.gen.data()}
 	h.method(o, "getStatus", h.async("workflows.getStatus", f.getStatus))
 	h.method(o, "performTransition", h.async("workflows.performTransition", f.mover("performTransition", "a transition", func(m *engine.Move, name string) { m.Transition = name })))
 	h.method(o, "pushToState", h.async("workflows.pushToState", f.mover("pushToState", "a state", func(m *engine.Move, name string) { m.State = name })))
