@@ -222,7 +222,7 @@ func castReal(v any) (float64, bool) {
 		return f, !math.IsNaN(f) && !math.IsInf(f, 0)
 	}
 	s, ok := numberText(v)
-	if !ok || strings.Trim(s, "+-.0123456789eE") != "" || strings.HasPrefix(s, "+") {
+	if !ok || len(s) > MaxNumber || strings.Trim(s, "+-.0123456789eE") != "" || strings.HasPrefix(s, "+") {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(s, 64)

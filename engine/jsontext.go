@@ -64,6 +64,9 @@ func decodeJSON(d *json.Decoder, depth int) (any, error) {
 		_, err = d.Token()
 		return fields, err
 	}
+	if n, ok := t.(json.Number); ok && len(n) > MaxNumber {
+		return nil, fmt.Errorf("a number of more than %d characters", MaxNumber)
+	}
 	return t, nil
 }
 

@@ -99,8 +99,17 @@ type Decimal string
 // maxDecimalDigits bounds a decimal on both sides of its point.
 const maxDecimalDigits = 1000
 
-// ParseDecimal returns the canonical form of a JSON number.
+// MaxNumber is how many characters a number may have where text or JSON is read:
+// enough for each Decimal. The time to convert a longer one would grow with the
+// square of its length.
+const MaxNumber = 2*maxDecimalDigits + 100
+
+// ParseDecimal returns the canonical form of a JSON number; false also for one
+// of more than MaxNumber characters.
 func ParseDecimal(s string) (Decimal, bool) {
+	if len(s) > MaxNumber {
+		return "", false
+	}
 	mantissa, exponent := s, 0
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		n, err := strconv.Atoi(s[i+1:])

@@ -18,9 +18,6 @@ import (
 // when it has no end, or one further off.
 const maxFraction = 20
 
-// maxNumberText is the longest text that is taken for a number.
-const maxNumberText = 2100
-
 // number is what a value counts as: null and "" are 0, true is 1, a time its
 // milliseconds. ok is false where JavaScript has NaN.
 func number(v any) (n any, ok bool) {
@@ -51,9 +48,6 @@ func number(v any) (n any, ok bool) {
 // parseNumber reads a number as JSON writes it, as int64 if it is one, else as
 // a decimal.
 func parseNumber(s string) (any, bool) {
-	if len(s) > maxNumberText {
-		return nil, false
-	}
 	d, ok := engine.ParseDecimal(s)
 	if !ok {
 		return nil, false

@@ -93,7 +93,7 @@ func (h *host) number(text string, exact bool) goja.Value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxSafe && n <= maxSafe && text != "-0" {
 		return h.js.ToValue(n)
 	}
-	if exact {
+	if exact && len(text) <= engine.MaxNumber {
 		if n, ok := new(big.Int).SetString(text, 10); ok && n.BitLen() > 53 {
 			return h.js.ToValue(n)
 		}

@@ -1,6 +1,7 @@
 // Package wire reads JSON that strangers sent. It owns the JSON library, keeps
-// the order of names and the exact text of numbers, and bounds depth. It does
-// not check what the JSON says: that is engine's (Class.Bind, ParseFilter).
+// the order of names and the exact text of numbers, and bounds the depth and the
+// length of numbers. It does not check what the JSON says: that is engine's
+// (Class.Bind, ParseFilter).
 package wire
 
 import (
@@ -70,8 +71,7 @@ func (d *decoder) value(depth int) (any, error) {
 	}
 	switch k := d.src.PeekKind(); k {
 	case '0':
-		raw, err := d.src.ReadValue()
-		return json.Number(raw), err
+		return d.number()
 	case '[':
 		return d.array(depth)
 	case '{':
@@ -92,6 +92,17 @@ func (d *decoder) value(depth int) (any, error) {
 		return false, nil
 	}
 	return nil, fmt.Errorf("unexpected %s", t)
+}
+
+// number reads a number, which may have as many characters as any reader of
+// numbers takes.
+func (d *decoder) number() (any, error) {
+	raw, err := d.src.ReadValue()
+	if err == nil && len(raw) > engine.MaxNumber {
+		err := fmt.Errorf("a number has at most %d characters, found %d (%s…)", engine.MaxNumber, len(raw), raw[:20])
+		return nil, &jsontext.SyntacticError{ByteOffset: d.src.InputOffset() - int64(len(raw)), Err: err}
+	}
+	return json.Number(raw), err
 }
 
 func (d *decoder) array(depth int) (any, error) {

@@ -114,3 +114,24 @@ func BenchmarkDecodeRecords(b *testing.B) {
 		}
 	}
 }
+
+// TestLongNumbers: a number of at most engine.MaxNumber characters is read as it
+// is; a longer one is refused wherever it stands, with its place and length.
+func TestLongNumbers(t *testing.T) {
+	for _, form := range []string{"%s", "[1,\n %s]", `{"a":{"b":%s}}`, "[-%s]", "[0.%s]", "[%se5]"} {
+		for _, n := range []int{1000, engine.MaxNumber + 1, 1 << 20} {
+			text := strings.Replace(form, "%s", strings.Repeat("7", n), 1)
+			v, err := Decode([]byte(text))
+			_, streamed := NewElements(strings.NewReader(text)).Next()
+			if n <= engine.MaxNumber {
+				if err != nil || streamed != nil && form != "[1,\n %s]" {
+					t.Errorf("%s with %d digits: got %v and %v, want no error", form, n, err, streamed)
+				}
+				continue
+			}
+			if err == nil || !strings.Contains(err.Error(), "a number has at most 2100 characters, found ") || !strings.Contains(err.Error(), "at line ") || !strings.HasPrefix(form, "%") && strings.Contains(err.Error(), "column 1:") {
+				t.Errorf("%s with %d digits: got %.60v and error %v, want one that tells limit, length and place", form, n, v, err)
+			}
+		}
+	}
+}
