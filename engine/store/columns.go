@@ -1,42 +1,75 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 
 	"restsrv/engine"
 )
 
-// create makes the table of classes that are new.
-func (u *upgrader) create(t *table) error {
-	ddl := "CREATE TABLE " + t.quoted + " (" + seqColumn + " " + u.traits.Sequence
-	text := " " + u.dialect.ColumnType(engine.String)
-	ddl += ", " + classColumn + text + " NOT NULL, " + versionColumn + text
-	ddl += ", " + revColumn + " " + u.dialect.ColumnType(engine.Int) + " NOT NULL"
-	ddl += ", " + creatorColumn + text + ", " + editorColumn + text
-	if t.composite() {
-		ddl += ", " + t.id.quoted + text + " NOT NULL"
+// createAll makes the tables of classes that are new, with their indexes and
+// what else belongs to them.
+func (u *upgrader) createAll(tables []*table) error {
+	var ddl []string
+	for _, t := range tables {
+		ddl = append(ddl, u.definition(t)...)
 	}
-	for _, col := range t.columns {
-		ddl += ", " + col.quoted + " " + u.dialect.ColumnType(col.typ)
-		if col.key {
-			ddl += " NOT NULL"
-		}
+	if len(ddl) == 0 {
+		return nil
 	}
-	if err := u.exec(ddl, ")"); err != nil {
+	err := u.traits.Create(u.ctx, ddl, func(ctx context.Context, sql string) error {
+		_, err := u.conn.ExecContext(ctx, sql)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if err := u.exec(indexDDL(u.traits, t.unique[0])); err != nil {
-		return err
-	}
-	for _, col := range t.columns {
-		if err := u.index(t, col, ""); err != nil {
+	for _, t := range tables {
+		if err := u.extras(t); err != nil { // what is there from another table
 			return err
 		}
 	}
-	if err := u.searchable(t, true); err != nil {
-		return err
+	return nil
+}
+
+// definition returns the statements that make a table, and remembers it.
+func (u *upgrader) definition(t *table) []string {
+	text := " " + u.dialect.ColumnType(engine.String)
+	columns := "CREATE TABLE " + t.quoted + " (" + seqColumn + " " + u.traits.Sequence +
+		", " + classColumn + text + " NOT NULL, " + versionColumn + text +
+		", " + revColumn + " " + u.dialect.ColumnType(engine.Int) + " NOT NULL" +
+		", " + creatorColumn + text + ", " + editorColumn + text
+	if t.composite() {
+		columns += ", " + t.id.quoted + text + " NOT NULL"
 	}
-	return u.rememberAll(t)
+	for _, col := range t.columns {
+		columns += ", " + col.quoted + " " + u.dialect.ColumnType(col.typ)
+		if col.key {
+			columns += " NOT NULL"
+		}
+	}
+	if t.searched() {
+		columns += ", " + searchColumn + text
+	}
+	ddl := []string{columns + ")", indexDDL(u.traits, t.unique[0])}
+	for _, col := range t.columns {
+		if index := u.indexOf(t, col); index != "" {
+			ddl = append(ddl, index)
+		}
+	}
+	if t.searched() {
+		ddl = append(ddl, u.wordsDDL(t)...)
+		u.remember(t.words())
+	}
+	u.rememberAll(t)
+	for _, e := range t.extras {
+		if _, known := u.memory.classes[extraMark][e.name]; !known {
+			ddl = append(ddl, e.create...)
+			u.memory.addExtra(e.kept(t))
+			u.remember(e.kept(t))
+		}
+	}
+	return ddl
 }
 
 // recreate replaces a table that has no rows.
@@ -45,10 +78,7 @@ func (u *upgrader) recreate(t *table) error {
 		return err
 	}
 	t.foreign.Store(false)
-	if err := u.create(t); err != nil {
-		return err
-	}
-	return u.extras(t)
+	return u.createAll([]*table{t})
 }
 
 // drop drops a table that has no rows, and all that goes with it.
@@ -60,25 +90,22 @@ func (u *upgrader) drop(name string) error {
 		return err
 	}
 	u.memory.forget(name)
+	if err := u.writeMemory(); err != nil { // before it is deleted
+		return err
+	}
 	return u.exec("DELETE FROM ", memoryTable, ` WHERE "root" = `, quoteText(name),
 		` OR "class" = `, quoteText(searchMemory), ` AND "property" = `, quoteText(name))
 }
 
-func (u *upgrader) rememberAll(t *table) error {
+func (u *upgrader) rememberAll(t *table) {
 	for _, c := range t.classes {
-		if err := u.remember(newKept(t, c, nil)); err != nil {
-			return err
-		}
+		u.remember(newKept(t, c, nil))
 		for _, p := range c.Properties {
-			if !p.Stored() {
-				continue
-			}
-			if err := u.remember(newKept(t, c, p)); err != nil {
-				return err
+			if p.Stored() {
+				u.remember(newKept(t, c, p))
 			}
 		}
 	}
-	return nil
 }
 
 func indexDDL(tr Traits, i Index) string {
@@ -98,10 +125,7 @@ func (u *upgrader) index(t *table, col *column, had string) error {
 	if err := u.dropIndexes(t, col); err != nil {
 		return err
 	}
-	switch wants {
-	case "index":
-		return u.exec("CREATE INDEX ", u.traits.quote(col.index(t, "index")), " ON ", t.quoted, " ", u.dialect.IndexOn(col.quoted, col.typ))
-	case "unique":
+	if wants == "unique" {
 		n, err := u.count("(SELECT 1 FROM " + t.quoted + " WHERE " + col.quoted + " IS NOT NULL GROUP BY " + col.quoted + " HAVING count(*) > 1) AS d")
 		if err != nil {
 			return err
@@ -111,9 +135,23 @@ func (u *upgrader) index(t *table, col *column, had string) error {
 				t.name, engine.Quote(col.name), n)
 			return nil
 		}
-		return u.exec(indexDDL(u.traits, Index{u.traits.name(col.index(t, "unique")), t.name, []string{col.name}}))
+	}
+	if ddl := u.indexOf(t, col); ddl != "" {
+		return u.exec(ddl)
 	}
 	return nil
+}
+
+// indexOf returns the statement that makes the index that col wants, "" when it
+// wants none.
+func (u *upgrader) indexOf(t *table, col *column) string {
+	switch col.indexes() {
+	case "index":
+		return "CREATE INDEX " + u.traits.quote(col.index(t, "index")) + " ON " + t.quoted + " " + u.dialect.IndexOn(col.quoted, col.typ)
+	case "unique":
+		return indexDDL(u.traits, Index{u.traits.name(col.index(t, "unique")), t.name, []string{col.name}})
+	}
+	return ""
 }
 
 func (u *upgrader) dropIndexes(t *table, col *column) error {
@@ -147,7 +185,7 @@ func (u *upgrader) columns(t *table) error {
 			}
 		}
 	}
-	return u.searchable(t, false)
+	return u.searchable(t)
 }
 
 // removed refuses that a property disappears while objects have a value for
@@ -170,9 +208,7 @@ func (u *upgrader) removed(t *table, c *engine.Class) error {
 			continue
 		}
 		old.Gone = true
-		if err := u.remember(old); err != nil {
-			return err
-		}
+		u.remember(old)
 	}
 	return nil
 }
@@ -239,7 +275,8 @@ func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error
 	if err != nil {
 		return err
 	}
-	return u.remember(now)
+	u.remember(now)
+	return nil
 }
 
 // without is a FROM of the objects of a class that have no value of a property.

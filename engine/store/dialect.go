@@ -96,6 +96,10 @@ type Traits struct {
 	PackText     string // a column as an argument of Pack
 	RowNumber    string // follows the placeholder of a row number in a row value, for an index to serve the comparison
 	FullText     FullText
+
+	// Create runs statements that only create tables, indexes and triggers.
+	// exec runs a statement in the transaction that they belong to.
+	Create func(ctx context.Context, statements []string, exec func(ctx context.Context, sql string) error) error
 }
 
 // FullText is how a database finds words. They are made of letters and digits

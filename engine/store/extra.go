@@ -151,8 +151,9 @@ func (u *upgrader) extras(t *table) error {
 	for _, e := range t.extras {
 		wanted[e.name] = true
 	}
-	for name, old := range u.memory.classes[extraMark] {
-		if wanted[name] || old.Root != t.name || old.Gone {
+	for _, name := range u.memory.extras[t.name] {
+		old, known := u.memory.classes[extraMark][name]
+		if !known || wanted[name] || old.Gone {
 			continue
 		}
 		if old.Indexes == extraRows {
@@ -167,9 +168,7 @@ func (u *upgrader) extras(t *table) error {
 			return err
 		}
 		old.Gone = true
-		if err := u.remember(old); err != nil {
-			return err
-		}
+		u.remember(old)
 	}
 	for _, e := range t.extras {
 		if err := u.extra(t, e); err != nil {
@@ -233,22 +232,29 @@ func (u *upgrader) extra(t *table, e extra) error {
 			return err
 		}
 	}
-	now := kept{Class: extraMark, Property: e.name, Root: t.name, Kind: e.form}
+	u.remember(e.kept(t))
+	return nil
+}
+
+// kept describes an extra of a table.
+func (e extra) kept(t *table) kept {
+	k := kept{Class: extraMark, Property: e.name, Root: t.name, Kind: e.form}
 	if e.rows {
-		now.Indexes = extraRows
+		k.Indexes = extraRows
 	}
-	return u.remember(now)
+	return k
 }
 
 // dropExtras drops the indexes that go with a table or, with rows, also the
 // tables.
 func (u *upgrader) dropExtras(root string, rows bool) error {
-	for name, old := range u.memory.classes[extraMark] {
+	for _, name := range u.memory.extras[root] {
+		old, known := u.memory.classes[extraMark][name]
 		kind := "INDEX "
 		if old.Indexes == extraRows {
 			kind = "TABLE "
 		}
-		if old.Root != root || kind == "TABLE " && !rows {
+		if !known || kind == "TABLE " && !rows {
 			continue
 		}
 		delete(u.memory.classes[extraMark], name)

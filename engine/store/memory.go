@@ -82,6 +82,7 @@ type memory struct {
 	classes map[string]map[string]kept // by class and property
 	tables  map[string]*remembered
 	similar map[string][]string // tables by their names without regard to letter case
+	extras  map[string][]string // names of the extras of a table, also of some that are gone
 }
 
 // remembered is what is remembered of a table.
@@ -91,8 +92,12 @@ type remembered struct {
 }
 
 func newMemory(rows []kept) *memory {
-	m := &memory{classes: map[string]map[string]kept{}, tables: map[string]*remembered{}, similar: map[string][]string{}}
+	m := &memory{classes: map[string]map[string]kept{}, tables: map[string]*remembered{}, similar: map[string][]string{}, extras: map[string][]string{}}
 	for _, k := range rows {
+		if k.Class == extraMark {
+			m.addExtra(k)
+			continue
+		}
 		if m.classes[k.Class] == nil {
 			m.classes[k.Class] = map[string]kept{}
 		}
@@ -110,6 +115,15 @@ func newMemory(rows []kept) *memory {
 		}
 	}
 	return m
+}
+
+// addExtra adds what is remembered of an extra.
+func (m *memory) addExtra(k kept) {
+	if m.classes[extraMark] == nil {
+		m.classes[extraMark] = map[string]kept{}
+	}
+	m.classes[extraMark][k.Property] = k
+	m.extras[k.Root] = append(m.extras[k.Root], k.Property)
 }
 
 func (m *memory) class(name string) (kept, bool) {

@@ -121,34 +121,55 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	marked := len(rows) < all
 	used := slices.ContainsFunc(rows, func(k kept) bool { return !strings.HasPrefix(k.Root, "#") })
 	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: newMemory(rows), log: s.cfg.Log, tables: s.tables}
-	for _, t := range s.tables {
-		if err := up.table(t); err != nil {
-			return err
-		}
-	}
-	if err := up.unseen(); err != nil {
+	if err := up.bring(); err != nil {
 		return err
 	}
 	s.fresh = marked || !used
 	if s.fresh && !marked {
-		if err := up.remember(kept{Class: freshMark, Root: freshMark}); err != nil {
+		up.remember(kept{Class: freshMark, Root: freshMark})
+	}
+	if err := up.writeMemory(); err != nil {
+		return err
+	}
+	return up.problems.orNil()
+}
+
+// bring brings all tables up to their classes: first those that are there, then
+// those that are new, which nothing but CREATE statements makes.
+func (u *upgrader) bring() error {
+	var missing []*table
+	for _, t := range u.tables {
+		known, err := u.known(t)
+		if err == nil && known {
+			err = u.table(t)
+		}
+		if err != nil {
+			return err
+		}
+		if !known {
+			missing = append(missing, t)
+		}
+	}
+	if len(u.problems.Problems) == 0 { // else a table might be there under a similar name
+		if err := u.createAll(missing); err != nil {
 			return err
 		}
 	}
-	return up.problems.orNil()
+	return u.unseen()
 }
 
 // upgrader is one run of upgrade. Problems are collected; an error of the
 // database ends it.
 type upgrader struct {
-	ctx      context.Context
-	conn     *sqlx.Conn
-	dialect  Dialect
-	traits   Traits
-	memory   *memory
-	log      *slog.Logger
-	tables   []*table
-	problems SchemaError
+	ctx       context.Context
+	conn      *sqlx.Conn
+	dialect   Dialect
+	traits    Traits
+	memory    *memory
+	log       *slog.Logger
+	tables    []*table
+	problems  SchemaError
+	unwritten map[[2]string]kept // rows of memoryTable, by class and property
 }
 
 func (u *upgrader) exec(parts ...string) error {
@@ -161,21 +182,8 @@ func (u *upgrader) count(from string) (n int64, err error) {
 	return n, err
 }
 
-// table brings one table up to its classes.
+// table brings a table that is there up to its classes.
 func (u *upgrader) table(t *table) error {
-	known, err := u.known(t)
-	if err != nil {
-		return err
-	}
-	if !known {
-		if len(u.problems.Problems) > 0 {
-			return nil // the table might be there under a similar name
-		}
-		if err := u.create(t); err != nil {
-			return err
-		}
-		return u.extras(t)
-	}
 	rows := int64(-1) // counted when it matters
 	for _, c := range t.classes {
 		change, err := u.class(t, c)
@@ -285,7 +293,8 @@ func (u *upgrader) unseen() error {
 func (u *upgrader) class(t *table, c *engine.Class) (string, error) {
 	old, ok := u.memory.class(c.FullName)
 	if !ok || old.Root != t.name {
-		return "", u.remember(newKept(t, c, nil))
+		u.remember(newKept(t, c, nil))
+		return "", nil
 	}
 	if key := strings.Join(c.Key, ","); old.Kind != key {
 		n, err := u.count(t.quoted)
@@ -295,14 +304,33 @@ func (u *upgrader) class(t *table, c *engine.Class) (string, error) {
 	return "", nil
 }
 
-func (u *upgrader) remember(k kept) error {
-	b := newBuilder(u.traits)
-	b.add("INSERT INTO ", memoryTable, ` ("class", "property", "root", "kind", "indexes", "gone") VALUES (`)
-	for i, v := range []any{k.Class, k.Property, k.Root, k.Kind, k.Indexes, k.Gone} {
-		b.add([]string{"", ", "}[min(i, 1)])
-		b.bind(v)
+// remember has writeMemory write a row of memoryTable.
+func (u *upgrader) remember(k kept) {
+	if u.unwritten == nil {
+		u.unwritten = map[[2]string]kept{}
 	}
-	b.add(`) ON CONFLICT ("class", "property") DO UPDATE SET "root" = excluded."root", "kind" = excluded."kind", "indexes" = excluded."indexes", "gone" = excluded."gone"`)
-	_, err := u.conn.ExecContext(u.ctx, b.text(), b.args...)
-	return err
+	u.unwritten[[2]string{k.Class, k.Property}] = k
+}
+
+// writeMemory writes what is to be remembered, many rows in a statement.
+func (u *upgrader) writeMemory() error {
+	rows := slices.Collect(maps.Values(u.unwritten))
+	u.unwritten = nil
+	for part := range slices.Chunk(rows, 200) {
+		b := newBuilder(u.traits)
+		b.add("INSERT INTO ", memoryTable, ` ("class", "property", "root", "kind", "indexes", "gone") VALUES `)
+		for i, k := range part {
+			b.add([]string{"(", ", ("}[min(i, 1)])
+			for n, v := range []any{k.Class, k.Property, k.Root, k.Kind, k.Indexes, k.Gone} {
+				b.add([]string{"", ", "}[min(n, 1)])
+				b.bind(v)
+			}
+			b.add(")")
+		}
+		b.add(` ON CONFLICT ("class", "property") DO UPDATE SET "root" = excluded."root", "kind" = excluded."kind", "indexes" = excluded."indexes", "gone" = excluded."gone"`)
+		if _, err := u.conn.ExecContext(u.ctx, b.text(), b.args...); err != nil {
+			return err
+		}
+	}
+	return nil
 }

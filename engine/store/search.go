@@ -170,9 +170,8 @@ func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 // a table keeps.
 const searchMemory = "##search"
 
-// searchable makes the column and the index of words that a table wants, and
-// fills them when other properties than before are searched.
-func (u *upgrader) searchable(t *table, isNew bool) error {
+// words describes which properties' words a table keeps.
+func (t *table) words() kept {
 	var names []string
 	for _, c := range t.classes {
 		for _, p := range c.Properties {
@@ -181,36 +180,49 @@ func (u *upgrader) searchable(t *table, isNew bool) error {
 			}
 		}
 	}
-	wanted := strings.Join(names, ",")
+	return kept{Class: searchMemory, Property: t.name, Root: searchMemory, Kind: strings.Join(names, ",")}
+}
+
+// wordsDDL returns the statements that make the index of the words of a table.
+func (u *upgrader) wordsDDL(t *table) (ddl []string) {
+	for _, text := range u.traits.FullText.Schema {
+		ddl = append(ddl, fmt.Sprintf(text, t.quoted, u.traits.quote(t.searchIndex()), strings.TrimSuffix(u.traits.quote(t.searchIndex()+"#"), `"`)))
+	}
+	return ddl
+}
+
+// searchable makes the column and the index of words that a table wants which
+// is there, and fills them when other properties than before are searched.
+func (u *upgrader) searchable(t *table) error {
+	wanted := t.words()
 	had, there := u.memory.classes[searchMemory][t.name]
 	switch {
 	case !t.searched():
-		if !there || had.Kind == "" {
-			return nil
+		if there && had.Kind != "" {
+			had.Kind = "" // the words grow old from now on
+			u.remember(had)
 		}
-		had.Kind = "" // the words grow old from now on
-		return u.remember(had)
-	case there && !isNew && had.Kind == wanted:
+		return nil
+	case there && had.Kind == wanted.Kind:
 		return nil
 	}
-	if !there || isNew {
+	if !there {
 		if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", searchColumn, " ", u.dialect.ColumnType(engine.String)); err != nil {
 			return err
 		}
-		for _, ddl := range u.traits.FullText.Schema {
-			if err := u.exec(fmt.Sprintf(ddl, t.quoted, u.traits.quote(t.searchIndex()), strings.TrimSuffix(u.traits.quote(t.searchIndex()+"#"), `"`))); err != nil {
+		for _, ddl := range u.wordsDDL(t) {
+			if err := u.exec(ddl); err != nil {
 				return err
 			}
 		}
 	}
-	if !isNew {
-		for _, c := range t.classes {
-			if err := u.fillWords(t, c); err != nil {
-				return err
-			}
+	for _, c := range t.classes {
+		if err := u.fillWords(t, c); err != nil {
+			return err
 		}
 	}
-	return u.remember(kept{Class: searchMemory, Property: t.name, Root: searchMemory, Kind: wanted})
+	u.remember(wanted)
+	return nil
 }
 
 // fillWords computes the words of all items of one class.

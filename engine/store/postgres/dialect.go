@@ -39,6 +39,7 @@ func (d dialect) Traits() store.Traits {
 		Lock:         " FOR UPDATE",
 		Savepoint:    true,
 		FullText:     fullText,
+		Create:       create,
 	}
 }
 

@@ -45,6 +45,7 @@ func (d dialect) Traits() store.Traits {
 		// without one SQLite looks up the columns before it alone.
 		RowNumber: " COLLATE BINARY",
 		FullText:  fullText,
+		Create:    create,
 	}
 }
 

@@ -1,0 +1,20 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// createTogether is the number of statements that go to the server at once.
+const createTogether = 100
+
+// create is store.Traits.Create.
+func create(ctx context.Context, statements []string, exec func(context.Context, string) error) error {
+	for part := range slices.Chunk(statements, createTogether) {
+		if err := exec(ctx, strings.Join(part, ";\n")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+)
+
+// fewStatements are run one by one: setting tables aside would not pay.
+const fewStatements = 50
+
+// asideEvery is the number of statements after which what they made is set aside.
+const asideEvery = 100
+
+// SQLite looks through the whole list of tables and indexes, sqlite_schema,
+// after each statement that adds to it: thousands of statements would take time
+// that grows with the square of their number. Therefore the list is kept short
+// while they run. The connection knows the tables by then and does not read the
+// list again before the transaction ends. The rows come back in their order
+// before that, so that no other connection, nor a crash, finds a list without them.
+const (
+	startAside  = "CREATE TEMP TABLE set_aside AS SELECT * FROM main.sqlite_schema WHERE 0"
+	copyAside   = "INSERT INTO temp.set_aside SELECT * FROM main.sqlite_schema ORDER BY rowid"
+	emptySchema = "DELETE FROM main.sqlite_schema"
+	putBack     = "INSERT INTO main.sqlite_schema SELECT * FROM temp.set_aside ORDER BY rowid"
+	endAside    = "DROP TABLE temp.set_aside"
+	allowWrites = "PRAGMA writable_schema = ON"
+	denyWrites  = "PRAGMA writable_schema = OFF"
+)
+
+// create is store.Traits.Create.
+func create(ctx context.Context, statements []string, exec func(context.Context, string) error) (err error) {
+	run := func(list ...string) error {
+		for _, sql := range list {
+			if err := exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(statements) < fewStatements {
+		return run(statements...)
+	}
+	// A rollback brings back the list, but not the setting.
+	defer func() { err = errors.Join(err, exec(context.WithoutCancel(ctx), denyWrites)) }()
+	if err := run(startAside, allowWrites); err != nil {
+		return err
+	}
+	for len(statements) > 0 {
+		part := statements[:min(asideEvery, len(statements))]
+		statements = statements[len(part):]
+		if err := run(copyAside, emptySchema); err != nil {
+			return err
+		}
+		if err := run(part...); err != nil {
+			return err
+		}
+	}
+	return run(copyAside, emptySchema, putBack, endAside)
+}
