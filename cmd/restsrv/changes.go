@@ -153,7 +153,7 @@ func (s *server) forgetChanges() (stop func()) {
 }
 
 func forget(ctx context.Context, d *database, before time.Time, log *slog.Logger) {
-	n, err := journal.Forget(ctx, d.store, d.system.changes, before)
+	n, err := journal.Forget(ctx, d.core, d.system.changes, before)
 	switch {
 	case err != nil && ctx.Err() == nil:
 		log.Warn("old records of changes stay until the next time", "error", err)

@@ -110,7 +110,7 @@ func (e *edition) retire(other *edition) {
 func (e *edition) openStore(_ context.Context, before *edition) (err error) {
 	e.store = e.db.store
 	if before != nil {
-		e.store, err = e.db.store.With(append(e.meta.Classes(), e.db.system.all()...))
+		e.store, err = e.db.core.With(append(e.meta.Classes(), e.db.system.all()...))
 	}
 	return err
 }
@@ -247,7 +247,7 @@ func (e *edition) faults() []string {
 	var lines []string
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if e.db.store.Ping(ctx) != nil {
+	if e.db.core.Ping(ctx) != nil {
 		lines = append(lines, "the database is not available")
 	}
 	for name := range e.scripts.Faults() {

@@ -38,3 +38,8 @@ func pace(set int) {
 func pacedPercent(live uint64) int {
 	return max(gcPercent, 100*leastGarbage/max(int(live>>20), 4))
 }
+
+// giveBack returns the memory to the operating system that a start or a reload
+// needed for a moment. Without it a server with little to do would keep it until
+// it has made as much garbage again.
+func giveBack() { debug.FreeOSMemory() }

@@ -30,7 +30,7 @@ func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 	}
 	options, _ := oauth.ParseOptions(e.config.File, plugin.Path+".options", plugin.Options) // its faults were told with those of the file
 	p, err := oauth.New(ctx, oauth.Config{
-		Data: e.db.store, Classes: e.db.system.grants, Accounts: e.accounts, Hasher: e.db.hasher, Sessions: e.sessions, SignOut: "/auth/logout", Options: options,
+		Data: e.db.core, Classes: e.db.system.grants, Accounts: e.accounts, Hasher: e.db.hasher, Sessions: e.sessions, SignOut: "/auth/logout", Options: options,
 		Issuer: e.issuer, PublicURL: e.config.PublicURL != "", Guesses: e.db.guards.guesses, Audit: e.db.guards.audit, Log: e.log,
 	})
 	if err != nil {

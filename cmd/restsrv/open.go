@@ -37,7 +37,8 @@ import (
 
 // database is the open database of an application and what stands on it.
 type database struct {
-	store    *store.Store
+	store    *store.Store // with the classes of the application; core once a server answers
+	core     *store.Store // with the classes of the server's own items only: what outlives editions uses it
 	accounts *account.Store
 	policy   *acl.Store
 	files    *file.Storage
@@ -124,22 +125,26 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, err
 	}
-	d := &database{store: s, hasher: hasher, guards: newGuards(c, s, sys, o), system: sys, file: path, log: o.log}
-	if d.policy, err = acl.New(acl.Config{Data: s, Classes: sys.policy, Audit: d.guards.audit, Log: o.log}); err != nil {
+	core, err := s.With(sys.all())
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	d := &database{store: s, core: core, hasher: hasher, guards: newGuards(c, core, sys, o), system: sys, file: path, log: o.log}
+	if d.policy, err = acl.New(acl.Config{Data: core, Classes: sys.policy, Audit: d.guards.audit, Log: o.log}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	if d.accounts, err = d.newAccounts(c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	d.keepFiles(c.Abs("files"), c)
-	d.replays = replay.New(replay.Config{Data: s, Class: sys.replays, Log: o.log})
+	d.replays = replay.New(replay.Config{Data: core, Class: sys.replays, Log: o.log})
 	return d, nil
 }
 
 // keepFiles has the contents of files, and the thumbnails of images, be in a
 // folder.
 func (d *database) keepFiles(dir string, c *deploy.Config) {
-	d.files = file.New(file.Config{Dir: dir, Data: d.store, Class: d.system.files})
+	d.files = file.New(file.Config{Dir: dir, Data: d.core, Class: d.system.files})
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
 
@@ -150,7 +155,7 @@ func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {
 		enrich = d.enrich
 	}
 	return account.New(account.Config{
-		Data: d.store, Classes: d.system.accounts, Hasher: d.hasher, TokenLifetime: c.TokenLifetime,
+		Data: d.core, Classes: d.system.accounts, Hasher: d.hasher, TokenLifetime: c.TokenLifetime,
 		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: enrich,
 		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: d.log,
 	})

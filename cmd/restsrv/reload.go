@@ -106,6 +106,7 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 	if err := s.takeAccess(ctx, a); err != nil {
 		s.log.Error("accounts and roles cannot be taken", "error", err)
 	}
+	go giveBack()
 	return nil
 }
 

@@ -88,6 +88,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	s.use(e)
+	s.db.store = s.db.core // the first edition has its own, and goes with it
 	defer s.forgetChanges()()
 	stop, err := s.reloads(ctx)
 	if err != nil {
@@ -175,6 +176,7 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	ended := make(chan error, 1)
 	progressing := rest.Listen(l, c.MinAnswerRate, rest.AnswerGrace, s.log)
 	go func() { ended <- h.Serve(progressing) }()
+	go giveBack()
 	go s.db.warnPasswordDiffers(ctx, s.io.Env("RESTSRV_ADMIN_PASSWORD"), s.log)
 	select {
 	case err := <-ended:

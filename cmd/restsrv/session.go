@@ -16,7 +16,7 @@ func (e *edition) openSessions(_ context.Context, before *edition) (err error) {
 		return nil
 	}
 	e.sessions, err = session.New(session.Config{
-		Data: e.db.store, Class: e.db.system.sessions, Auth: e.accounts, Accounts: e.accounts,
+		Data: e.db.core, Class: e.db.system.sessions, Auth: e.accounts, Accounts: e.accounts,
 		PublicURL: c.PublicURL, Idle: c.SessionIdle, Lifetime: c.SessionLifetime, Audit: e.db.guards.audit, Log: e.log,
 	})
 	return err

@@ -84,7 +84,9 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 		s.readers.close()
 		return nil, errors.Join(err, s.closeConnections())
 	}
-	s.writer = newWriter(s)
+	shared := &Store{cfg: s.cfg, db: s.db, traits: s.traits, lost: s.lost}
+	shared.cfg.Classes = nil // the writer outlives the classes of this Store; see With
+	s.writer = newWriter(shared)
 	return s, nil
 }
 
