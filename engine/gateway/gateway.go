@@ -155,6 +155,9 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
+// ForwardsBodies marks a handler that sends bodies on as they are.
+func (gs *Gateways) ForwardsBodies() {}
+
 // match finds the gateway that has the escaped path, and what it asks for.
 // Without one, allow lists the methods that the path has.
 func (gs *Gateways) match(method, path string) (g *gateway, to, allow string) {
@@ -260,9 +263,9 @@ func (g *gateway) rewrite(p *httputil.ProxyRequest) {
 
 // tidy takes out of an answer what concerns the gateway's account or another
 // host and not the browser, and keeps it out of caches that others share. The
-// request id is in the answer already.
+// request id and X-Content-Type-Options are in the answer already.
 func tidy(r *http.Response) error {
-	for _, name := range []string{"Set-Cookie", "Www-Authenticate", "Proxy-Authenticate", "Clear-Site-Data", "Strict-Transport-Security", "X-Request-Id"} {
+	for _, name := range []string{"Set-Cookie", "Www-Authenticate", "Proxy-Authenticate", "Clear-Site-Data", "Strict-Transport-Security", "X-Request-Id", "X-Content-Type-Options"} {
 		r.Header.Del(name)
 	}
 	if r.Header.Get("Cache-Control") == "" {

@@ -10,13 +10,10 @@ import (
 )
 
 // offered returns what a request offers to prove its account.
-func offered(r *http.Request, from engine.Caller) (engine.Credentials, error) {
-	if len(r.Header["Authorization"]) > 1 { // a proxy may look at the other one
-		return engine.Credentials{}, engine.Errorf(engine.Invalid, "credentials", "the header Authorization is given more than once")
-	}
+func offered(r *http.Request, from engine.Caller) engine.Credentials {
 	c := credentials(r.Header)
 	c.Caller = from
-	return c, nil
+	return c
 }
 
 // sameSite refuses what another site makes a browser send that changes
@@ -45,17 +42,13 @@ func (s *Server) account(r *http.Request, mode engine.AuthMode, x *exchange) (*e
 	if mode == engine.AuthNone {
 		return engine.Anonymous, nil
 	}
-	c, err := offered(r, x.caller)
-	if err != nil {
-		return nil, err
-	}
 	if mode == engine.AuthOAuth {
 		return s.bearer(r, x)
 	}
 	if err := sameSite(r); err != nil {
 		return nil, err
 	}
-	return s.cfg.Auth.Authenticate(r.Context(), mode, c)
+	return s.cfg.Auth.Authenticate(r.Context(), mode, offered(r, x.caller))
 }
 
 // bearer proves the account of a service of mode oauth, where nothing counts
@@ -84,10 +77,7 @@ func bearerToken(h http.Header) string {
 // of a browser when it offers none. A bearer token may be one of ours or of
 // OAuth2.
 func (s *Server) anyAccount(r *http.Request, x *exchange) (*engine.Account, error) {
-	c, err := offered(r, x.caller)
-	if err != nil {
-		return nil, err
-	}
+	c := offered(r, x.caller)
 	mode := engine.AuthPwd
 	switch {
 	case c.Token != "":

@@ -24,6 +24,7 @@ var statuses = map[engine.Code]int{
 	engine.Unmatched:       http.StatusPreconditionFailed,
 	engine.Unprocessable:   http.StatusUnprocessableEntity,
 	engine.TooLarge:        http.StatusRequestEntityTooLarge,
+	engine.Unsupported:     http.StatusUnsupportedMediaType,
 	engine.TooMany:         http.StatusTooManyRequests,
 	engine.Unavailable:     http.StatusServiceUnavailable,
 	engine.Timeout:         http.StatusGatewayTimeout,
@@ -39,6 +40,7 @@ func (o *responder) fail(err error) {
 		e = engine.Wrap(err, "the handler failed")
 	}
 	o.logFailure(e, err)
+	o.setCaching()
 	status := statuses[e.Code]
 	h := o.w.Header()
 	o.auditStatus(status, e.Reason)

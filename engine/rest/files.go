@@ -83,7 +83,7 @@ func thumbnailName(name, mimeType string) string {
 func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string, open func(ctx context.Context, path string) (*stored, error)) {
 	x := s.exchange(w, r)
 	x.req.Service, x.req.Path = name, strings.TrimPrefix(r.URL.EscapedPath(), "/"+name)
-	x.out.mode = engine.AuthPwd
+	x.out.mode, x.out.vary = engine.AuthPwd, varyAny
 	if err := s.sendStored(w, r, x, open); err != nil {
 		x.out.fail(err)
 	}
@@ -92,6 +92,9 @@ func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string
 // sendStored returns an error as long as nothing is written.
 func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange, open func(ctx context.Context, path string) (*stored, error)) error {
 	req := &x.req
+	if err := ambiguous(r); err != nil {
+		return err
+	}
 	account, err := s.anyAccount(r, x)
 	if err != nil {
 		return err
@@ -120,6 +123,7 @@ func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange,
 	defer found.content.Close()
 	download := query.Get("dwnld") != "" && query.Get("dwnld") != "0"
 	fileHeaders(w.Header(), found, download)
+	x.out.setCaching()
 	// It knows ranges, If-Range and the other conditions of RFC 9110.
 	http.ServeContent(w, r, "", time.Time{}, found.content)
 	return nil
@@ -152,9 +156,7 @@ func fileHeaders(h http.Header, f *stored, download bool) {
 	}
 	h.Set("Content-Type", kind)
 	h.Set("Content-Disposition", disposition+fileName(f.Name))
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Cache-Control", "private, no-cache")
 	h.Set("Etag", `"`+f.tag+`"`)
 }
 

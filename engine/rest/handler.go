@@ -38,6 +38,10 @@ func (s *Server) mountHandlers() {
 	}
 }
 
+// Forwarder is a handler that sends bodies on as they are. All others are given
+// no body with a Content-Encoding.
+type Forwarder interface{ ForwardsBodies() }
+
 // handle gives a handler what services have: a request id, a caller, limits on
 // the body, and a panic that fails its request only.
 func (s *Server) handle(path string, next http.Handler) http.Handler {
@@ -45,8 +49,17 @@ func (s *Server) handle(path string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := s.exchange(w, r)
 		x.req.Service, x.req.Path = name, r.URL.EscapedPath()
+		x.out.vary = varyAny
 		if strings.Contains(r.Header.Get("Accept"), "text/html") {
 			x.out.form = outerPage
+		}
+		err := ambiguous(r)
+		if _, forwards := next.(Forwarder); err == nil && hasBody(r) && !forwards {
+			err = encoded(w, r)
+		}
+		if err != nil {
+			x.out.fail(err)
+			return
 		}
 		r = r.WithContext(engine.WithCaller(r.Context(), &x.caller))
 		if hasBody(r) {

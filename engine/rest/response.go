@@ -23,6 +23,7 @@ type responder struct {
 	server *Server
 	form   engine.ErrorForm
 	mode   engine.AuthMode
+	vary   []string // headers with the credentials that answers depend on; nil for none
 	caller *engine.Caller
 	token  bool // an OAuth2 token was offered
 	stage  stage
@@ -57,6 +58,7 @@ func (o *responder) send(r *engine.Response) {
 	if tag == "" && status == http.StatusOK && len(r.Body) > 0 && h["Etag"] == nil && h["Cache-Control"] == nil {
 		tag = weakTag(r.Body)
 	}
+	o.setCaching()
 	if tag != "" {
 		h["Etag"] = []string{tag}
 		if reading && status == http.StatusOK && noneMatch(o.req.Header["If-None-Match"], tag) {

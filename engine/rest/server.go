@@ -77,6 +77,7 @@ type Server struct {
 type mounted struct {
 	name   string
 	mode   engine.AuthMode
+	vary   []string
 	form   engine.ErrorForm
 	router *router
 }
@@ -121,7 +122,7 @@ func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) er
 	for k, v := range *s.services.Load() {
 		next[k] = v
 	}
-	next[name] = &mounted{name: name, mode: mode, form: svc.Errors(), router: r}
+	next[name] = &mounted{name: name, mode: mode, vary: varies(mode), form: svc.Errors(), router: r}
 	s.services.Store(&next)
 	return nil
 }
@@ -178,7 +179,8 @@ type exchange struct {
 // comes from. Failures are problems unless the form is set.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	id := s.requestID(r)
-	w.Header()["X-Request-Id"] = []string{id}
+	h := w.Header()
+	h["X-Request-Id"], h["X-Content-Type-Options"] = []string{id}, noSniff
 	x := new(exchange)
 	var address string
 	x.caller, address = s.caller(r, id)
@@ -200,7 +202,7 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	}
 	x := s.exchange(w, r)
 	x.req.Service, x.req.Method, x.req.Path = m.name, overriddenMethod(r), path
-	x.out.form, x.out.mode = m.form, m.mode
+	x.out.form, x.out.mode, x.out.vary = m.form, m.mode, m.vary
 	resp, err := s.answer(w, r, m, x)
 	if err != nil {
 		x.out.fail(err)
@@ -228,6 +230,9 @@ const signInPath = "/auth"
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *exchange) (*engine.Response, error) {
 	req := &x.req
 	x.out.stage = atAccount
+	if err := ambiguous(r); err != nil {
+		return nil, err
+	}
 	account, err := s.account(r, m.mode, x)
 	if err != nil {
 		return nil, err
@@ -243,6 +248,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 	x.out.stage = atHandler
 	req.Params = params
 	if hasBody(r) {
+		if err := encoded(w, r); err != nil {
+			return nil, err
+		}
 		req.Body = s.newBody(w, r, route.MaxBody)
 	}
 	return s.call(engine.WithRequest(r.Context(), account, &x.caller), route, req)
@@ -302,7 +310,7 @@ func overriddenMethod(r *http.Request) string {
 	if r.Method != http.MethodPost {
 		return r.Method
 	}
-	for _, h := range [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"} {
+	for _, h := range methodHeaders {
 		switch m := strings.ToUpper(r.Header.Get(h)); m {
 		case http.MethodPut, http.MethodPatch, http.MethodDelete, "SEARCH":
 			return m
