@@ -1,6 +1,26 @@
 package engine
 
-import "strings"
+import (
+	"errors"
+	"strings"
+)
+
+// ErrOutside is the error of a file of an application that a symbolic link puts
+// outside of the application directory.
+var ErrOutside = errors.New("a symbolic link that leaves the directory")
+
+// Unreadable describes a file that could not be read, as Fault.Found.
+func Unreadable(err error) string { return unreadable(err, "a file that cannot be read") }
+
+// UnreadableFolder is Unreadable for a folder.
+func UnreadableFolder(err error) string { return unreadable(err, "something that cannot be read") }
+
+func unreadable(err error, otherwise string) string {
+	if errors.Is(err, ErrOutside) {
+		return ErrOutside.Error()
+	}
+	return otherwise
+}
 
 // Fault is one mistake in a file that people write: a deploy.json or a class
 // file. Line and Column are 0 when only the JSON path is known.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
@@ -32,7 +31,7 @@ type app struct {
 // at once. There are warnings also beside an error.
 func loadApplication(config string) (*app, error) {
 	c, faults := deploy.Load(config, known())
-	sources, unreadable := meta.ReadDir(os.DirFS(c.Dir), "meta")
+	sources, unreadable := meta.ReadDir(deploy.Directory(c.Dir), "meta")
 	faults = append(faults, unreadable...)
 	for _, class := range c.Classes {
 		sources = append(sources, meta.Source{File: class.File, Path: class.Path, Value: class.Value, Inline: true})
@@ -51,7 +50,7 @@ func loadApplication(config string) (*app, error) {
 		_, wrong := oauth.ParseOptions(c.File, c.OAuth.Path+".options", c.OAuth.Options)
 		faults = append(faults, wrong...)
 	}
-	shown := meta.NewPresentation(os.DirFS(c.Dir), c.Namespace)
+	shown := meta.NewPresentation(deploy.Directory(c.Dir), c.Namespace)
 	var flows *workflow.Definitions
 	if repository != nil {
 		flows, wrong = readWorkflows(repository, shown)

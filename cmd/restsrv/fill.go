@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/deploy"
 	"restsrv/engine/lease"
 	"restsrv/engine/transfer"
 	"restsrv/engine/workflow"
@@ -67,16 +68,32 @@ func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
 	return report, touchPolicy(ctx, d, report)
 }
 
-// dataFolder are the objects of a folder, none when it is not there.
-func dataFolder(dir, namespace string) (transfer.Source, error) {
+// dataFolder returns the objects of a folder below root, none when it is not
+// there. Links that leave root are refused.
+func dataFolder(root, folder, namespace string) (transfer.Source, error) {
+	dir := filepath.Join(root, folder)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return transfer.Source{Objects: func(func(transfer.Object) bool) {}}, nil
 	}
-	s, err := transfer.Directory(os.DirFS(dir), namespace)
+	files, err := below(root, folder)
+	if err != nil {
+		return transfer.Source{}, fmt.Errorf("%s: the folder is %w", dir, err)
+	}
+	s, err := transfer.Directory(files, namespace)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", dir, unwrapPath(err))
 	}
 	return s, err
+}
+
+// below is the file system of a folder below root, in which links may lead
+// anywhere below root. The folder itself may be such a link.
+func below(root, folder string) (fs.FS, error) {
+	files := deploy.Directory(root)
+	if _, err := fs.Stat(files, folder); errors.Is(err, engine.ErrOutside) {
+		return nil, engine.ErrOutside
+	}
+	return fs.Sub(files, folder)
 }
 
 // applicationFolders are where an application directory has accounts and roles,
@@ -114,7 +131,7 @@ func holdFirstStart(ctx context.Context, d *database, wait func(), work func(con
 }
 
 func (s *server) firstStart(ctx context.Context, a *app) error {
-	source, err := dataFolder(a.config.Abs(dataDir), a.config.Namespace)
+	source, err := dataFolder(a.config.Dir, dataDir, a.config.Namespace)
 	if err != nil {
 		return err
 	}

@@ -116,7 +116,11 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	case f.name == "-":
 		return transfer.NDJSON(c.io.In, "standard input", -1), nil
 	case f.data != "":
-		return dataFolder(f.data, c.app.config.Namespace)
+		folder, err := filepath.Rel(f.name, f.data)
+		if err != nil {
+			return transfer.Source{}, err
+		}
+		return dataFolder(f.name, folder, c.app.config.Namespace)
 	}
 	file, err := os.Open(f.name)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -32,11 +31,14 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 	var accounts account.ACL
 	var policy acl.File
 	var faults engine.Faults
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	files := deploy.Directory(filepath.Dir(dir))
+	entries, err := fs.ReadDir(files, filepath.Base(dir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return done, nil
-	}
-	if err != nil {
+	case errors.Is(err, engine.ErrOutside):
+		return done, fmt.Errorf("%s: the folder is %w", dir, engine.ErrOutside)
+	case err != nil:
 		return done, unwrapPath(err)
 	}
 	for _, e := range entries {
@@ -44,7 +46,7 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 			continue
 		}
 		name := path.Join(filepath.Base(dir), e.Name())
-		fields, err := readACLFile(filepath.Join(dir, e.Name()))
+		fields, err := readACLFile(files, name)
 		if err != nil {
 			faults = append(faults, engine.Fault{File: name, Found: err.Error(), Expected: "roles, resources, users or one user"})
 			continue
@@ -80,8 +82,8 @@ func isACLFile(name string) bool {
 	return slices.Contains([]string{".yml", ".yaml", ".json"}, path.Ext(name))
 }
 
-func readACLFile(name string) (engine.Fields, error) {
-	text, err := os.ReadFile(name)
+func readACLFile(files fs.FS, name string) (engine.Fields, error) {
+	text, err := fs.ReadFile(files, name)
 	if err != nil {
 		return nil, unwrapPath(err)
 	}

@@ -68,7 +68,7 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 func (b *sandbox) fill(ctx context.Context, data bool) (done filled, err error) {
 	f := &filling{app: b.app, db: b.db, acl: b.started.Abs(aclDir), data: transfer.Source{Objects: func(func(transfer.Object) bool) {}}}
 	if data {
-		if f.data, err = dataFolder(b.started.Abs(dataDir), b.started.Namespace); err != nil {
+		if f.data, err = dataFolder(b.started.Dir, dataDir, b.started.Namespace); err != nil {
 			return done, err
 		}
 	}

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -124,7 +125,7 @@ func readParameters(dir string) map[string]any {
 	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*.ini")) // the pattern is well-formed
 	sort.Strings(files)
 	for _, file := range files {
-		if data, err := os.ReadFile(file); err == nil {
+		if data, err := fs.ReadFile(Directory(dir), filepath.Base(file)); err == nil {
 			readINI(string(data), all)
 		}
 	}

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"bytes"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -107,9 +108,9 @@ func readSource(dir, file string) (s source, fault *engine.Fault) {
 			s.module = stemOf(rest)
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(file)))
+	data, err := fs.ReadFile(Directory(dir), file)
 	if err != nil {
-		return s, &engine.Fault{File: file, Found: "a file that cannot be read", Expected: "a part of the configuration"}
+		return s, &engine.Fault{File: file, Found: engine.Unreadable(err), Expected: "a part of the configuration"}
 	}
 	var v any
 	v, s.places, err = decode(file, data)

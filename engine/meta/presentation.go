@@ -97,7 +97,7 @@ func (r *presentationReader) walk(dir string, visit func(file string, folders []
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			r.faults = append(r.faults, engine.Fault{File: file, Found: "something that cannot be read", Expected: "a folder"})
+			r.faults = append(r.faults, engine.Fault{File: file, Found: engine.UnreadableFolder(err), Expected: "a folder"})
 			return nil
 		case file != dir && strings.HasPrefix(e.Name(), "."):
 			if e.IsDir() {
@@ -111,7 +111,7 @@ func (r *presentationReader) walk(dir string, visit func(file string, folders []
 		return nil
 	})
 	if err != nil {
-		r.faults = append(r.faults, engine.Fault{File: dir, Found: "something that cannot be read", Expected: "a folder"})
+		r.faults = append(r.faults, engine.Fault{File: dir, Found: engine.UnreadableFolder(err), Expected: "a folder"})
 	}
 }
 

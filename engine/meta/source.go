@@ -45,7 +45,7 @@ func readKind(root fs.FS, dir, kind string) ([]Source, engine.Faults) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, engine.Faults{{File: dir, Found: "something that cannot be read", Expected: "a folder of " + kind[1:] + " files"}}
+		return nil, engine.Faults{{File: dir, Found: engine.UnreadableFolder(err), Expected: "a folder of " + kind[1:] + " files"}}
 	}
 	var sources []Source
 	var faults engine.Faults
@@ -94,7 +94,7 @@ func readFile(root fs.FS, file, what string) (Source, *engine.Fault) {
 	s := Source{File: file}
 	data, err := fs.ReadFile(root, file)
 	if err != nil {
-		return s, &engine.Fault{File: file, Found: "a file that cannot be read", Expected: "a file that describes " + what}
+		return s, &engine.Fault{File: file, Found: engine.Unreadable(err), Expected: "a file that describes " + what}
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if path.Ext(file) == ".json" {

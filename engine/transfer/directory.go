@@ -61,6 +61,8 @@ func readFile(folder fs.FS, name, namespace string) (Object, error) {
 	}
 	info, err := fs.Stat(folder, name)
 	switch {
+	case errors.Is(err, engine.ErrOutside):
+		return Object{}, fmt.Errorf("the file is %w", engine.ErrOutside)
 	case err != nil:
 		return Object{}, errors.New("the file cannot be read")
 	case !info.Mode().IsRegular(): // a pipe would be waited for

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLinksOutOfTheApplication: files that links put outside of the application
+// directory are not read, by import, check and start, and each is named.
+func TestLinksOutOfTheApplication(t *testing.T) {
+	t.Parallel()
+	outside := t.TempDir()
+	secret := filepath.Join(outside, "secret.json")
+	write(t, secret, `{"id":"x","name":"hidden text"}`)
+	dir := application(t, map[string]string{
+		"deploy.json":       `{"namespace":"s","modules":{"rest":{"globals":{"di":{"crud":{"module":"builtin/crud"}}}}}}`,
+		"meta/c.class.json": `{"name":"c","namespace":"s","key":["id"],"properties":[{"name":"id","type":0},{"name":"name","type":0}]}`,
+		"data/c@s@1.json":   `{"id":"1","name":"one"}`,
+		"acl/roles.yml":     "roles:\n  - id: clerk\n",
+	})
+	command := func(args ...string) string {
+		c := exec.Command(binary(t), args...)
+		c.Dir = dir
+		c.Env = append(os.Environ(), "RESTSRV_ADMIN_PASSWORD="+adminPassword)
+		out, _ := c.CombinedOutput()
+		return string(out)
+	}
+	expect := func(what, got string, want ...string) {
+		t.Helper()
+		for _, text := range want {
+			if !strings.Contains(got, text) {
+				t.Errorf("%s: got %s\nwant %q in it", what, got, text)
+			}
+		}
+		if strings.Contains(got, "hidden text") {
+			t.Errorf("%s shows a file outside of the application: %s", what, got)
+		}
+	}
+	link := func(name string) (remove func()) {
+		at := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(secret, at); err != nil {
+			t.Fatal(err)
+		}
+		return func() { os.Remove(at) }
+	}
+	const why = "a symbolic link that leaves the directory"
+	undo := []func(){link("data/c@s@x.json"), link("acl/more.yml")}
+	expect("import", command("import", "-db", "sqlite:"+filepath.Join(outside, "one.db"), dir), "c@s@x.json", "acl/more.yml", why)
+	expect("import of the folder", command("import", "-db", "sqlite:"+filepath.Join(outside, "two.db"), filepath.Join(dir, "data")), "c@s@x.json", why)
+	exported := filepath.Join(outside, "all.ndjson")
+	expect("export", command("export", "-db", "sqlite:"+filepath.Join(outside, "one.db"), "-o", exported), "exported")
+	text, err := os.ReadFile(exported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect("what was imported", string(text), `"name":"one"`, `"clerk"`)
+	for _, remove := range undo {
+		remove()
+	}
+	for _, name := range []string{"meta/x.class.json", "deploy/more.json", "workflows/x.wf.json", "views/c@s/list.json", "navigation/x.section.json"} {
+		remove := link(name)
+		expect("check with "+name, command("check"), filepath.Base(name), why)
+		remove()
+	}
+}

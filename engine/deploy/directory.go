@@ -1,0 +1,77 @@
+package deploy
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Directory is the file system below a directory of an application. Symbolic
+// links are followed inside of the directory, as in volumes of Kubernetes, whose
+// files are links; dir may be a link itself. A link that leaves the directory is
+// refused with engine.ErrOutside: an application that came from somewhere else must not
+// read the files of this machine.
+func Directory(dir string) fs.FS { return directory(dir) }
+
+type directory string
+
+// Open implements fs.FS.
+func (d directory) Open(name string) (fs.File, error) {
+	if err := d.check("open", name); err != nil {
+		return nil, err
+	}
+	return os.DirFS(string(d)).Open(name)
+}
+
+// Stat implements fs.StatFS.
+func (d directory) Stat(name string) (fs.FileInfo, error) {
+	if err := d.check("stat", name); err != nil {
+		return nil, err
+	}
+	return fs.Stat(os.DirFS(string(d)), name)
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (d directory) ReadFile(name string) ([]byte, error) {
+	if err := d.check("read", name); err != nil {
+		return nil, err
+	}
+	return fs.ReadFile(os.DirFS(string(d)), name)
+}
+
+// ReadDir implements fs.ReadDirFS.
+func (d directory) ReadDir(name string) ([]fs.DirEntry, error) {
+	if err := d.check("read", name); err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(os.DirFS(string(d)), name)
+}
+
+// check refuses a name behind a link that leaves the directory. What is not
+// there is left to the caller.
+func (d directory) check(what, name string) error {
+	if !fs.ValidPath(name) {
+		return &fs.PathError{Op: what, Path: name, Err: fs.ErrInvalid}
+	}
+	at, linked := string(d), false
+	for part := range strings.SplitSeq(name, "/") {
+		at = filepath.Join(at, part)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return nil
+		}
+		if linked = part != "." && info.Mode()&fs.ModeSymlink != 0; linked {
+			break
+		}
+	}
+	if !linked {
+		return nil
+	}
+	if !inside(string(d), name) {
+		return &fs.PathError{Op: what, Path: name, Err: engine.ErrOutside}
+	}
+	return nil
+}
