@@ -41,8 +41,10 @@ func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission
 }
 
 // reclasses refuses to make an item one of another class when the account may
-// make none of that, or when it would lose what the account may not change.
-func (g *guard) reclasses(it *engine.Item, to *engine.Class) error {
+// make none of that, or when it would lose what the account may not change. read
+// says that the account may read the item: otherwise what the item could have
+// counts as lost, because the answer would show whether it has it.
+func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
 		return nil
 	}
@@ -50,7 +52,8 @@ func (g *guard) reclasses(it *engine.Item, to *engine.Class) error {
 		return engine.Denied()
 	}
 	for i, p := range it.Class.Properties {
-		if it.Values[i] != nil && to.Property(p.Name) == nil && g.hides(engine.MayWrite, p) {
+		shown := read && !g.unusable(p)
+		if (!shown || it.Values[i] != nil) && to.Property(p.Name) == nil && g.hides(engine.MayWrite, p) {
 			return engine.Denied()
 		}
 	}

@@ -44,7 +44,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	}
 	written := sv.stampedUpdate(p, v)
 	n := int64(0)
-	err = s.writer.do(ctx, func(w *session) (err error) {
+	work := func(w *session) (err error) {
 		sv.begin(w)
 		n, err = sv.updateAll(p, q, written)
 		switch {
@@ -55,8 +55,11 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		}
 		sv.expectAll(&entry{plan: p}, v)
 		return sv.finish()
-	})
-	return n, err
+	}
+	if err = s.writer.do(ctx, work); err != nil {
+		return 0, sv.settle(err, work)
+	}
+	return n, nil
 }
 
 func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {

@@ -32,7 +32,7 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 // dangles.
 func (sv *save) expect(e *entry, p *engine.Property, value any) {
 	guarded := sv.guard.restricts(p.Target)
-	if guarded && e.holds(p, value) {
+	if guarded && !sv.guard.unusable(p) && e.holds(p, value) {
 		return
 	}
 	if guarded || e.handling == engine.Strict || len(p.Subclasses) > 0 {

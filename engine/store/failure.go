@@ -114,21 +114,45 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 		return nil
 	}
 	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with this key", p.class.FullName)
-	e.Class, e.Err = p.class.FullName, err
+	met := &conflict{error: err, plan: p, index: index}
+	e.Class, e.Err = p.class.FullName, met
 	var parts []string
+	var values []any
 	for _, name := range index.Columns {
 		property := p.class.Property(name)
+		if name == idColumn {
+			met.values = p.idOf(value)
+		}
 		if property == nil { // the id of several properties, or one of a class below
 			return e
 		}
 		v := value(name)
+		if values = append(values, v); v == engine.Absent || v == nil {
+			values = nil
+		}
 		if v == engine.Absent || v == nil || property.Type == engine.Password {
 			parts = append(parts, "this "+property.Name)
 			continue
 		}
 		parts = append(parts, property.Name+" "+engine.Quote(engine.ValueText(v)))
 	}
+	if len(values) == len(index.Columns) {
+		met.values = values
+	}
 	e.Attribute = index.Columns[0]
 	e.Message = "class " + p.class.FullName + " already has an object with " + strings.Join(parts, ", ")
 	return e
+}
+
+// idOf returns the id of an item of several key properties, as the value of an
+// index; nil when a part of it is not known.
+func (p *plan) idOf(value func(property string) any) []any {
+	v := engine.NewValues(p.class)
+	for _, key := range p.class.KeyProperties() {
+		v[key.Index] = value(key.Name)
+	}
+	if id := p.class.ID(v); id != "" {
+		return []any{id}
+	}
+	return nil
 }

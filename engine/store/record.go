@@ -79,11 +79,17 @@ func (sv *save) permitted(e *entry, stored *engine.Item) error {
 	if e.handling != engine.Strict || !e.plan.duties.readonly {
 		return nil
 	}
+	read, err := sv.read(stored)
+	if err != nil {
+		return err
+	}
 	for i, property := range c.Properties {
 		if !property.Readonly || !property.Stored() || e.given[i] == engine.Absent {
 			continue
 		}
-		if at := stored.Class.Property(property.Name); at == nil || e.given[i] != stored.Values[at.Index] {
+		// Whether a value is the stored one is told to accounts that may read it.
+		known := read[stored.ID] && !sv.guard.unusable(property)
+		if at := stored.Class.Property(property.Name); !known || at == nil || e.given[i] != stored.Values[at.Index] {
 			err := engine.Errorf(engine.Invalid, "readonly", "attribute %s of class %s is read-only and cannot be changed",
 				engine.Quote(property.Name), c.FullName)
 			err.Class, err.ID, err.Attribute = c.FullName, stored.ID, property.Name
@@ -98,7 +104,11 @@ func (sv *save) permitted(e *entry, stored *engine.Item) error {
 // for a new item, what it does not have is null from now on.
 func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
-	if err := sv.guard.reclasses(before, p.class); err != nil {
+	read, err := sv.read(before)
+	if err != nil {
+		return nil, err
+	}
+	if err := sv.guard.reclasses(before, p.class, read[before.ID]); err != nil {
 		return nil, err
 	}
 	for i, property := range p.class.Properties {

@@ -21,14 +21,14 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	if err != nil {
 		return nil, s.masked(ctx, err)
 	}
-	err = s.writer.do(ctx, func(w *session) error {
+	work := func(w *session) error {
 		if err := sv.run(w, entries); err != nil || last.Make == nil {
 			return err
 		}
 		return sv.conclude(w, last)
-	})
-	if err != nil {
-		return nil, s.masked(ctx, err)
+	}
+	if err = s.writer.do(ctx, work); err != nil {
+		return nil, s.masked(ctx, sv.settle(err, work))
 	}
 	s.enrichAll(ctx, sv.items)
 	return sv.items, nil

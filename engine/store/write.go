@@ -85,20 +85,26 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 // alone writes one record in a transaction of its own.
 func (sv *save) alone(e *entry) (*engine.Item, error) {
 	e.settle(0, "")
-	do := sv.store.writer.do
-	if sv.single(e) {
+	do, single := sv.store.writer.do, sv.single(e)
+	if single {
 		do = sv.store.writer.statement
 	}
 	var it *engine.Item
-	err := do(sv.ctx, func(w *session) (err error) {
-		sv.begin(w)
+	work := func(*session) (err error) {
 		if it, err = sv.write(e); err != nil {
 			return err
 		}
 		return sv.finish()
+	}
+	err := do(sv.ctx, func(w *session) error {
+		sv.begin(w)
+		return work(w)
 	})
-	if err != nil {
+	switch {
+	case err != nil && single: // it may be done with all items
 		return nil, err
+	case err != nil:
+		return nil, sv.settle(err, work)
 	}
 	return sv.store.enriched(sv.ctx, it), nil
 }

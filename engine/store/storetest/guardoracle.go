@@ -10,6 +10,11 @@ var guardOracleTests = []test{
 	{"defaults computed of hidden items", guardComputedDefault},
 	{"what is written and not read", guardUnreadPointing},
 	{"items that become of another class", guardReclass},
+	{"items that lose what may not be read", guardReclassUnread},
+	{"guesses of read-only values", guardReadonly},
+	{"ids of hidden items", guardTakenIDs},
+	{"unique values of hidden items", guardTakenValues},
+	{"several hidden items in the way", guardTakenSeveral},
 }
 
 // guardComputedDefault points at what may not be read, where a default is made
@@ -70,4 +75,158 @@ func guardReclass(t *testing.T, open Open) {
 	allowed(t, "where there is nothing", trySave(t, kept, record(o.matter, "5")))
 	allowed(t, "of what may be made and changed", trySave(t, under(o, new(rules).only(engine.Never(), o.dept, engine.MayUse)), record(o.matter, "4")))
 	same(t, "class", get(t, o, o.matter, "4").Class.Name, "matter")
+}
+
+// guardReclassUnread makes items such of a class that lacks an attribute which the
+// account may neither read nor change: the answer does not show whether the item
+// has a value of it.
+func guardReclassUnread(t *testing.T, open Open) {
+	for what, hide := range map[string]func(*office) *rules{
+		"a hidden attribute": func(o *office) *rules { return new(rules).hide(engine.MayRead|engine.MayWrite, o.lawsuit, "court") },
+		"a hidden item": func(o *office) *rules {
+			return new(rules).hide(engine.MayWrite, o.lawsuit, "court").only(engine.Never(), o.matter, engine.MayRead)
+		},
+	} {
+		o := openOffice(t, open)
+		update(t, o, o.lawsuit, "5", "court", nil)
+		r := under(o, hide(o))
+		denied(t, what+" with a value", trySave(t, r, record(o.matter, "4")))
+		denied(t, what+" without", trySave(t, r, record(o.matter, "5")))
+	}
+}
+
+// guardReadonly sends values of a read-only attribute that the account may write
+// and not read, in strict handling: the answer is the same for right and wrong
+// guesses, and for items that have none.
+func guardReadonly(t *testing.T, open Open) {
+	c := NewClass("note", Prop("id", engine.String), Prop("pin", engine.Int, func(p *engine.Property) { p.Readonly = true }), Prop("text", engine.String), Prop("owner", engine.String))
+	holder := NewClass("holder", Prop("id", engine.String), Ref("note", c), nm("notes", c))
+	Link(c, holder)
+	o := open(t, []*engine.Class{c, holder})
+	create(t, o, c, "id", "1", "pin", int64(1234), "owner", "bob")
+	create(t, o, c, "id", "2", "owner", "bob")
+	create(t, o, c, "id", "own", "pin", int64(5), "owner", "ann")
+	strict := engine.WriteOptions{Handling: engine.Strict}
+	guess := func(what string, r engine.Repository, refused func(what string, err error)) {
+		for _, id := range []string{"1", "2"} {
+			for _, value := range []any{int64(1234), int64(1), nil} {
+				_, err := r.Update(t.Context(), c, id, values(c, "pin", value, "text", "x"), strict)
+				refused(what+": update of "+id, err)
+				saved, inner := record(c, id, "pin", value), sub(c, "id", id, "pin", value)
+				saved.Handling, inner.Handling = engine.Strict, engine.Strict
+				refused(what+": save of "+id, trySave(t, r, saved))
+				refused(what+": nested "+id, tryCreate(t, r, holder, "id", "h", "note", inner))
+				refused(what+": member "+id, tryCreate(t, r, holder, "id", "h", "notes", put(inner)))
+			}
+		}
+	}
+	guess("hidden items", under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead)), func(_ string, err error) {
+		t.Helper()
+		fails(t, err, engine.Invalid, "readonly")
+	})
+	guess("a hidden attribute", under(o, new(rules).hide(engine.MayRead, c, "pin")), func(what string, err error) {
+		t.Helper()
+		denied(t, what, err)
+	})
+	r := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead))
+	_, err := r.Update(t.Context(), c, "own", values(c, "pin", int64(5), "text", "x"), strict)
+	allowed(t, "what may be read, sent back", err)
+	same(t, "stored", get(t, o, c, "1").Get("text"), nil)
+}
+
+// guardTakenIDs gives items ids that hidden items have, and ids that no item has:
+// an account that may not make the change gets the same refusal for both.
+func guardTakenIDs(t *testing.T, open Open) {
+	c := NewClass("note", Prop("id", engine.String), Prop("owner", engine.String), Prop("text", engine.String))
+	pair := NewClass("pair", Prop("a", engine.String), Prop("b", engine.String), Prop("owner", engine.String))
+	pair.Key = []string{"a", "b"}
+	if err := pair.Init(); err != nil {
+		t.Fatal(err)
+	}
+	holder := NewClass("holder", Prop("id", engine.String), Ref("note", c), nm("notes", c))
+	Link(c, pair, holder)
+	o := open(t, []*engine.Class{c, pair, holder})
+	create(t, o, c, "id", "own", "owner", "ann")
+	create(t, o, c, "id", "hidden", "owner", "bob")
+	create(t, o, pair, "a", "own", "b", "x", "owner", "ann")
+	create(t, o, pair, "a", "hidden", "b", "x", "owner", "bob")
+	create(t, o, pair, "a", "hidden", "b", "y", "owner", "bob")
+	own := func(c *engine.Class, id string) *engine.Filter {
+		return parsed(t, c, `{"_id":"`+id+`"}`)
+	}
+	r := under(o, new(rules).only(own(c, "own"), c, engine.MayRead, engine.MayWrite, engine.MayUse).only(own(pair, "own_x"), pair, engine.MayRead, engine.MayWrite, engine.MayUse))
+	renamed := func(id string) *engine.Record {
+		inner := sub(c, "id", id)
+		inner.ID = "own"
+		return inner
+	}
+	for _, id := range []string{"hidden", "missing"} {
+		denied(t, "update to "+id, tryUpdate(t, r, c, "own", "id", id))
+		denied(t, "save as "+id, trySave(t, r, record(c, "own", "id", id)))
+		denied(t, "save with others as "+id, trySave(t, r, record(holder, "1"), record(c, "own", "id", id), record(holder, "2")))
+		denied(t, "nested as "+id, tryCreate(t, r, holder, "id", "h", "note", renamed(id)))
+		denied(t, "a member as "+id, tryCreate(t, r, holder, "id", "h", "notes", put(renamed(id))))
+		denied(t, "creation of "+id, tryCreate(t, r, c, "id", id, "owner", "ann"))
+		denied(t, "creations of "+id, trySave(t, r, record(c, "", "id", id), record(c, "", "id", id+"2")))
+		denied(t, "both keys to "+id, tryUpdate(t, r, pair, "own_x", "a", id, "b", "y"))
+		denied(t, "a part of a key to "+id, tryUpdate(t, r, pair, "own_x", "a", id))
+	}
+	same(t, "items", ids(t, o, all(c)), []string{"own", "hidden"})
+	// An account that may make the change is told that the id is taken.
+	free := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead, engine.MayWrite, engine.MayUse))
+	fails(t, tryUpdate(t, free, c, "own", "id", "hidden"), engine.Invalid, "duplicate")
+	denied(t, "not made for another", tryCreate(t, free, c, "id", "hidden", "owner", "bob"))
+	fails(t, tryCreate(t, free, c, "id", "hidden", "owner", "ann"), engine.Invalid, "duplicate")
+	allowed(t, "an id that is free", tryUpdate(t, free, c, "own", "id", "new"))
+	same(t, "items", ids(t, o, all(c)), []string{"new", "hidden"})
+}
+
+// guardTakenValues is guardTakenIDs for unique attributes.
+func guardTakenValues(t *testing.T, open Open) {
+	c := NewClass("note", Prop("id", engine.String), Prop("owner", engine.String), Prop("code", engine.String, unique))
+	Link(c)
+	o := open(t, []*engine.Class{c})
+	create(t, o, c, "id", "own", "owner", "ann", "code", "1")
+	create(t, o, c, "id", "other", "owner", "ann", "code", "2")
+	create(t, o, c, "id", "hidden", "owner", "bob", "code", "taken")
+	r := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead, engine.MayWrite, engine.MayUse))
+	for _, code := range []string{"taken", "free"} {
+		denied(t, "away with "+code, tryUpdate(t, r, c, "own", "owner", "bob", "code", code))
+		denied(t, "for another with "+code, tryCreate(t, r, c, "id", "new", "owner", "bob", "code", code))
+		denied(t, "saved with "+code, trySave(t, r, record(c, "new", "owner", "bob", "code", code)))
+		many := &engine.Query{Class: c, Filter: parsed(t, c, `{"_id":"own"}`), Count: -1}
+		_, err := r.UpdateAll(t.Context(), many, values(c, "owner", "bob", "code", code))
+		denied(t, "all with "+code, err)
+	}
+	e := fails(t, tryUpdate(t, r, c, "own", "code", "taken"), engine.Invalid, "duplicate")
+	same(t, "what is told", e.Attribute, "code")
+	fails(t, tryUpdate(t, r, c, "own", "owner", "bob", "code", "2"), engine.Invalid, "duplicate")
+	fails(t, trySave(t, r, record(c, "x", "owner", "ann", "code", "new"), record(c, "y", "owner", "ann", "code", "new")), engine.Invalid, "duplicate")
+	same(t, "items", ids(t, o, all(c)), []string{"own", "other", "hidden"})
+	same(t, "code", get(t, o, c, "hidden").Get("code"), "taken")
+}
+
+// guardTakenSeveral breaks more than one index at once.
+func guardTakenSeveral(t *testing.T, open Open) {
+	c := NewClass("note", Prop("id", engine.String), Prop("owner", engine.String), Prop("x", engine.Int, unique), Prop("y", engine.Int, unique))
+	Link(c)
+	o := open(t, []*engine.Class{c})
+	create(t, o, c, "id", "own", "owner", "ann")
+	for i, id := range []string{"h1", "h2", "h3", "h4"} {
+		create(t, o, c, "id", id, "owner", "bob", "x", int64(i), "y", int64(i))
+	}
+	create(t, o, c, "id", "seen", "owner", "ann", "y", int64(9))
+	r := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead, engine.MayWrite, engine.MayUse))
+	denied(t, "away", tryUpdate(t, r, c, "own", "id", "h1", "owner", "bob", "x", int64(1), "y", int64(2)))
+	fails(t, tryUpdate(t, r, c, "own", "id", "h1", "x", int64(1), "y", int64(2)), engine.Invalid, "duplicate")
+	e := fails(t, tryUpdate(t, r, c, "own", "x", int64(1), "y", int64(9)), engine.Invalid, "duplicate")
+	if e.Attribute != "x" && e.Attribute != "y" {
+		t.Errorf("got the attribute %q, want x or y", e.Attribute)
+	}
+	var many []engine.Record
+	for i := range int64(4) {
+		many = append(many, record(c, "", "id", "n"+string(rune('0'+i)), "owner", "ann", "x", i), record(c, "", "id", "m"+string(rune('0'+i)), "owner", "ann", "y", i))
+	}
+	denied(t, "more than are looked at", trySave(t, r, many...))
+	same(t, "items", len(ids(t, o, all(c))), 6)
 }
