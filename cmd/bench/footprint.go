@@ -12,14 +12,18 @@ import (
 const (
 	footprintName = "start, memory and size" // what -only chooses it by
 
-	startups = 10 // starts whose median counts
-	settle   = 3 * time.Second
-	crowd    = 64 // connections under which memory is looked at
+	startups        = 10 // starts whose median counts
+	manyStartups    = 5  // the same of an application with thousandClasses
+	thousandClasses = 1000
+	settle          = 3 * time.Second
+	crowd           = 64 // connections under which memory is looked at
 )
 
 // The must values of the second table.
 const (
 	mustStart    = "40.0 ms"
+	mustThousand = "150.0 ms"
+	mustNew      = "700.0 ms"
 	mustIdle     = "30.0 MiB"
 	mustScripted = "40.0 MiB"
 	mustLoaded   = "120.0 MiB"
@@ -33,6 +37,8 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 		{"process"},
 		{fmt.Sprintf("first 200 with an existing database, median of %d", startups)},
 		{"the same with 100 classes"},
+		{fmt.Sprintf("the same with %d classes, median of %d", thousandClasses, manyStartups)},
+		{"the same with a new database, once"},
 		{fmt.Sprintf("resident memory, idle %s after start", settle)},
 		{"the same with 20 further script services"},
 		{fmt.Sprintf("highest resident memory under %d connections", crowd)},
@@ -40,13 +46,16 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 	}
 	for _, g := range programs {
 		fmt.Fprintln(os.Stderr, footprintName, "of", g.name)
-		start, err := medianStart(ctx, g)
+		start, err := medianStart(ctx, g, startups)
 		if err != nil {
 			return nil, err
 		}
-		many, scripted := "-", "-"
+		many, thousand, first, scripted := "-", "-", "-", "-"
 		if g.path == s.restsrv {
-			if many, err = manyClasses(ctx, dir, g); err != nil {
+			if many, _, err = manyClasses(ctx, dir, g, 100, startups); err != nil {
+				return nil, err
+			}
+			if thousand, first, err = manyClasses(ctx, dir, g, thousandClasses, manyStartups); err != nil {
 				return nil, err
 			}
 			if scripted, err = manyServices(ctx, dir, g); err != nil {
@@ -61,20 +70,20 @@ func footprints(ctx context.Context, s *settings, dir string, programs []*progra
 		if err != nil {
 			return nil, err
 		}
-		for i, cell := range []string{g.name, milli(start), many, mebi(idle), scripted, mebi(loaded), mebi(info.Size())} {
+		for i, cell := range []string{g.name, milli(start), many, thousand, first, mebi(idle), scripted, mebi(loaded), mebi(info.Size())} {
 			lines[i] = append(lines[i], cell)
 		}
 	}
-	for i, cell := range []string{"must", mustStart, mustStart, mustIdle, mustScripted, mustLoaded, mustSize} {
+	for i, cell := range []string{"must", mustStart, mustStart, mustThousand, mustNew, mustIdle, mustScripted, mustLoaded, mustSize} {
 		lines[i] = append(lines[i], cell)
 	}
 	return lines, nil
 }
 
 // medianStart starts and stops a program whose database exists.
-func medianStart(ctx context.Context, g *program) (time.Duration, error) {
+func medianStart(ctx context.Context, g *program, starts int) (time.Duration, error) {
 	var times []time.Duration
-	for range startups {
+	for range starts {
 		p, err := g.start(ctx, "normal")
 		if err != nil {
 			return 0, err
@@ -85,15 +94,16 @@ func medianStart(ctx context.Context, g *program) (time.Duration, error) {
 	return median(times), nil
 }
 
-// manyClasses is medianStart for an application with 100 classes.
-func manyClasses(ctx context.Context, dir string, g *program) (string, error) {
-	many, p, err := started(ctx, g, filepath.Join(dir, "many"), further{classes: 100 - ownClasses})
+// manyClasses is medianStart for an application with so many classes, and the
+// time of its first start, which makes the tables.
+func manyClasses(ctx context.Context, dir string, g *program, classes, starts int) (again, first string, err error) {
+	many, p, err := started(ctx, g, filepath.Join(dir, fmt.Sprintf("classes%d", classes)), further{classes: classes - ownClasses})
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	p.stop()
-	d, err := medianStart(ctx, many)
-	return milli(d), err
+	d, err := medianStart(ctx, many, starts)
+	return milli(d), milli(p.started), err
 }
 
 // started starts a program like g with an application that has more to it, for
