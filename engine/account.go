@@ -145,6 +145,7 @@ type asking struct {
 	context.Context
 	account *Account
 	caller  *Caller
+	staging Staging
 }
 
 func (c *asking) Value(key any) any {
@@ -153,13 +154,16 @@ func (c *asking) Value(key any) any {
 		return c.account
 	case callerKey{}:
 		return c.caller
+	case stagingKey{}:
+		return &c.staging
 	}
 	return c.Context.Value(key)
 }
 
 // WithRequest is WithAccount and WithCaller at once: every request has both.
+// StagingFrom finds its Staging, which the caller must End.
 func WithRequest(ctx context.Context, a *Account, c *Caller) context.Context {
-	return &asking{ctx, a, c}
+	return &asking{Context: ctx, account: a, caller: c}
 }
 
 // AccountFrom returns the account that ctx acts for, nil for none: the server

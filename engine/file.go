@@ -33,8 +33,8 @@ type HeldFile struct {
 }
 
 // FileStorage keeps the content of files. Package engine/file keeps it in a
-// directory. Content that no item holds an hour after it was stored may be
-// removed.
+// directory. Content that no item holds is removed at the end of the request
+// that stored it, or after an hour if no request did.
 type FileStorage interface {
 	// Put stores content, which it reads once and never holds as a whole, and
 	// returns its description with a new id. The content is durable when Put
@@ -49,7 +49,12 @@ type FileStorage interface {
 	// ask. Errors: NotFound.
 	Find(ctx context.Context, id string) (HeldFile, error)
 
-	// Copy describes the same content under a new id.
+	// Hold keeps the content of a file that an item holds until the request of
+	// ctx has ended, whatever becomes of the item. Errors: NotFound when no item
+	// holds the file any more.
+	Hold(ctx context.Context, f StoredFile) error
+
+	// Copy describes the same content under a new id. Hold the file first.
 	Copy(f StoredFile) StoredFile
 }
 

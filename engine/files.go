@@ -154,6 +154,9 @@ func (fs Files) accept(ctx context.Context, c *Class, id string, p *Property, u 
 		return fs.Storage.Put(ctx, u.File.Name, u.File.MimeType, u.Content)
 	}
 	held, err := fs.Readable(ctx, u.File.ID)
+	if err == nil {
+		err = fs.Storage.Hold(ctx, held.StoredFile)
+	}
 	if CodeOf(err) == NotFound && err != nil {
 		return StoredFile{}, fault("unknown-file", "names the file %s, which there is not", Quote(u.File.ID))
 	}

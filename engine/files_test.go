@@ -31,6 +31,8 @@ func (s *cabinet) Copy(f StoredFile) StoredFile {
 	return f
 }
 
+func (s *cabinet) Hold(_ context.Context, f StoredFile) error { return nil }
+
 func (s *cabinet) Open(context.Context, StoredFile) (io.ReadSeekCloser, error) {
 	return nil, errors.New("unused")
 }

@@ -41,6 +41,11 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	config := transfer.ExportConfig{Data: d.store, Classes: slices.Concat(d.system.exported(), c.app.meta.Classes()), Files: d.system.files}
 	if *withFiles {
 		config.Content = contents{d.files}
+		resume, err := d.files.Pause() // what is in the export must not go meanwhile
+		if err != nil {
+			return plain(err)
+		}
+		defer resume()
 	}
 	total, err := transfer.Total(ctx, d.store, config.Classes)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io/fs"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
 )
 
 const filesApplication = `{"namespace": "sample",
@@ -41,8 +44,9 @@ func stored(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestFiles holds that the content that a deleted object leaves is found when
-// it is old enough, and removed when asked for, beside the running server.
+// TestFiles checks that a content that no object holds, as a crash after a
+// deletion leaves it, is found when it is old enough, and removed when asked
+// for, beside the running server.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": filesApplication})
@@ -53,6 +57,12 @@ func TestFiles(t *testing.T) {
 	if status, body, err := p.request("DELETE", "/rest/crud/note@sample/n1", "", ""); err != nil || status != 200 {
 		t.Fatal(status, body, err)
 	}
+	wantStored(t, "after the deletion", dir, 1)
+	orphan := filepath.Join(dir, "files", "objects", "ab", strings.Repeat("ab", 31))
+	if err := os.MkdirAll(filepath.Dir(orphan), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, orphan, "tea")
 	if out := mustRun(t, "files", "-config", config); out != "0 orphans of 0 bytes found\n" {
 		t.Errorf("what is young is an orphan: %s", out)
 	}
@@ -77,6 +87,86 @@ func TestFiles(t *testing.T) {
 	if status, body, err := p.request("GET", "/files/"+kept, "", ""); err != nil || status != 200 || body != "milk" {
 		t.Errorf("the file that is held: %d %q %v", status, body, err)
 	}
+}
+
+// wantStored waits until a number of contents is in the file storage: those that
+// objects have lost are removed in the background.
+func wantStored(t *testing.T, what, dir string, want int) {
+	t.Helper()
+	for range 200 {
+		if len(stored(t, dir)) == want {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("%s: %d contents are stored, want %d", what, len(stored(t, dir)), want)
+}
+
+const stagedApplication = `{"namespace": "sample",
+	"classes": [{"name": "note", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "code", "type": "string", "nullable": true, "unique": true},
+		{"name": "scan", "type": "file", "nullable": true}, {"name": "next", "type": "reference", "refClass": "note", "nullable": true}]}],
+	"modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}, "acceptor": {"module": "builtin/acceptor",
+		"options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}, "js": {"module": "js.js", "options": {"fileStorage": "ion://fileStorage"}}}}}}}`
+
+const stagedScript = `module.exports = {
+  'POST /throws': async () => { await fileStorage.accept(Buffer.from('throws')); throw new Error('no'); },
+  'POST /forgets': async () => { await fileStorage.accept(Buffer.from('forgets')); return 1; },
+  'POST /creates': async () => { const f = await fileStorage.accept(Buffer.from('creates')); await dataRepo.createItem('note@sample', {id: 'js', scan: f.id}); return 1; },
+  'POST /undone': async () => { try { await dataRepo.transaction(async () => {
+    await dataRepo.createItem('note@sample', {id: 'undone', scan: {name: 'a', body: Buffer.from('undone').toString('base64')}});
+    throw new Error('no'); }); } catch (e) { return 1; } },
+};`
+
+// TestFailedRequestsLeaveNoFiles sends requests with files by every way that
+// stores some, and counts the contents in the folder: those of failed requests
+// and those that objects have lost are gone.
+func TestFailedRequestsLeaveNoFiles(t *testing.T) {
+	t.Parallel()
+	onEachDatabase(t, func(t *testing.T, db string) {
+		dir := application(t, map[string]string{"deploy.json": stagedApplication, "js.js": stagedScript})
+		p := start(t, dir, "-db", db)
+		do := func(want int, stored int, method, path, contentType, body string) {
+			t.Helper()
+			status, answer, err := p.request(method, path, contentType, body)
+			if err != nil || status != want {
+				t.Errorf("%s %s: got %d %s %v, want %d", method, path, status, answer, err, want)
+			}
+			wantStored(t, method+" "+path+" "+body, dir, stored)
+		}
+		const crud, accept, js, jsonType = "/rest/crud/note@sample", "/rest/acceptor", "/rest/js", "application/json"
+		file := func(text string) string {
+			return `{"name":"a.txt","body":"` + base64.StdEncoding.EncodeToString([]byte(text)) + `"}`
+		}
+		form := func(id, text string) string {
+			return "--XX\r\nContent-Disposition: form-data; name=\"id\"\r\n\r\n" + id +
+				"\r\n--XX\r\nContent-Disposition: form-data; name=\"scan\"; filename=\"a.txt\"\r\n\r\n" + text + "\r\n--XX--\r\n"
+		}
+		const formType = "multipart/form-data; boundary=XX"
+		do(200, 1, "POST", crud, jsonType, `{"id":"n1","code":"taken","scan":`+file("one")+`}`)
+		do(400, 1, "POST", crud, jsonType, `{"id":"n1","scan":`+file("two")+`}`)
+		do(400, 1, "POST", crud, formType, form("n1", "three"))
+		do(400, 1, "POST", crud, formType, strings.TrimSuffix(form("n2", "cut off"), "--\r\n"))
+		do(400, 1, "POST", crud, jsonType, `{"id":"n2","code":"taken","scan":`+file("four")+`}`)
+		do(400, 1, "POST", crud, jsonType, `{"id":"n1","next":{"id":"n3","scan":`+file("nested")+`}}`)
+		do(404, 1, "PATCH", crud+"/n9", formType, form("n9", "five"))
+		do(400, 1, "POST", accept, jsonType, `[{"_class":"note@sample","id":"n4","scan":`+file("six")+`},{"_class":"note@sample","id":"n5","code":"taken"}]`)
+		do(500, 1, "POST", js+"/throws", "", "")
+		do(200, 1, "POST", js+"/forgets", "", "")
+		do(200, 1, "POST", js+"/undone", "", "")
+		do(200, 2, "POST", js+"/creates", "", "")
+		do(200, 1, "DELETE", crud+"/js", "", "")
+		do(200, 1, "PATCH", crud+"/n1", jsonType, `{"scan":`+file("replaced")+`}`)
+		do(200, 2, "POST", accept, jsonType, `[{"_class":"note@sample","id":"n6","scan":`+file("seven")+`},{"_class":"note@sample","id":"n7","scan":`+file("seven")+`}]`)
+		do(200, 2, "DELETE", crud+"/n6", "", "")
+		do(200, 1, "PATCH", crud+"/n7", jsonType, `{"scan":null}`)
+		do(200, 0, "DELETE", crud+"/n1", "", "")
+	})
+}
+
+// onEachDatabase runs a test with the address of a new database of each kind.
+func onEachDatabase(t *testing.T, run func(t *testing.T, db string)) {
+	t.Run("sqlite", func(t *testing.T) { run(t, "sqlite:restsrv.db") })
+	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Database(t)) })
 }
 
 // TestExportFiles holds that an export with -files brings the contents of files

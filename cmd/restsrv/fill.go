@@ -52,6 +52,8 @@ func (f *filling) fill(ctx context.Context) (done filled, err error) {
 
 // objects imports the objects alone.
 func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
+	ctx, staging := engine.WithStaging(ctx)
+	defer staging.End()
 	d, meta := f.db, f.app.meta
 	files := engine.Files{Storage: d.files, Data: d.store, Meta: meta}
 	report, err := transfer.Import(ctx, transfer.Config{

@@ -37,5 +37,6 @@ const closeTime = 5 * time.Second
 func (d *database) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
+	d.files.Wait()
 	return errors.Join(d.guards.guesses.Close(ctx), d.guards.audit.Close(ctx), d.store.Close())
 }

@@ -115,8 +115,9 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if o.server {
 		readTime = c.QueryTimeout
 	}
+	d := &database{hasher: hasher, system: sys, file: path, log: o.log}
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, StageClass: sys.stages, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Unheld: d.unheld, StageClass: sys.stages, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
 	})
 	var changed *store.SchemaError
 	if errors.As(err, &changed) {
@@ -129,7 +130,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	d := &database{store: s, core: core, hasher: hasher, guards: newGuards(c, core, sys, o), system: sys, file: path, log: o.log}
+	d.store, d.core, d.guards = s, core, newGuards(c, core, sys, o)
 	if d.policy, err = acl.New(acl.Config{Data: core, Classes: sys.policy, Audit: d.guards.audit, Log: o.log}); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -144,9 +145,12 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 // keepFiles has the contents of files, and the thumbnails of images, be in a
 // folder.
 func (d *database) keepFiles(dir string, c *deploy.Config) {
-	d.files = file.New(file.Config{Dir: dir, Data: d.core, Class: d.system.files})
+	d.files = file.New(file.Config{Dir: dir, Data: d.core, Items: d.store, Class: d.system.files, Log: d.log})
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
+
+// unheld has the contents of files removed that objects have lost.
+func (d *database) unheld(hashes []string) { d.files.Unheld(hashes) }
 
 // newAccounts are the accounts as an application has them.
 func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {

@@ -177,6 +177,7 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	progressing := rest.Listen(l, c.MinAnswerRate, rest.AnswerGrace, s.log)
 	go func() { ended <- h.Serve(progressing) }()
 	go giveBack()
+	go s.db.files.Tidy(ctx)
 	go s.db.warnPasswordDiffers(ctx, s.io.Env("RESTSRV_ADMIN_PASSWORD"), s.log)
 	select {
 	case err := <-ended:

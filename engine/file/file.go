@@ -6,7 +6,8 @@
 // read them engine's (Files).
 //
 // A file of the directory is objects/ab/cdef..., the hash in hex. What is being
-// written is in incoming/, what is being removed in leaving/. What is made of a
+// written is in incoming/, what is being removed in leaving/, and staged/ lists
+// the contents of requests that have not ended (staging.go). What is made of a
 // content, such as thumbnails, is kept beside it, in derived/ab/cdef.../.
 package file
 
@@ -19,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"mime"
 	"os"
 	"path/filepath"
@@ -36,11 +38,13 @@ const DefaultMaxFile = 1 << 30
 
 // Config says where files are kept.
 type Config struct {
-	Dir     string // made when the first file comes
-	MaxFile int64  // bytes; 0 means DefaultMaxFile
-	Data    engine.Repository
-	Class   *engine.Class    // of Classes, as Data keeps it
-	Now     func() time.Time // nil means time.Now
+	Dir     string            // made when the first file comes
+	MaxFile int64             // bytes; 0 means DefaultMaxFile
+	Data    engine.Repository // keeps items of Class
+	Items   engine.Repository // has the items of the application, which hold files; nil means Data
+	Class   *engine.Class     // of Classes, as Data keeps it
+	Now     func() time.Time  // nil means time.Now
+	Log     *slog.Logger      // nil means none
 }
 
 // Storage is the engine.FileStorage on a directory. Several processes may share
@@ -48,6 +52,11 @@ type Config struct {
 type Storage struct {
 	cfg  Config
 	sure sync.Map // folders of objects whose names are known to be durable
+
+	mu       sync.Mutex
+	unheld   []string // hashes that wait for removeUnheld
+	removing bool     // removeUnheld runs
+	work     sync.WaitGroup
 }
 
 var _ engine.FileStorage = (*Storage)(nil)
@@ -58,8 +67,14 @@ func New(cfg Config) *Storage {
 	if cfg.MaxFile <= 0 {
 		cfg.MaxFile = DefaultMaxFile
 	}
+	if cfg.Items == nil {
+		cfg.Items = cfg.Data
+	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	return &Storage{cfg: cfg}
 }
@@ -78,15 +93,22 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 	if err == nil {
 		err = ctx.Err()
 	}
+	var m *marker
 	if err == nil {
-		err = s.keep(aside, f.Hash)
+		m, err = s.mark(f.Hash)
+	}
+	if err == nil {
+		if err = s.keep(aside, f.Hash); err != nil {
+			m.release()
+		}
 	}
 	if err != nil {
 		if aside != "" {
-			_ = os.Remove(aside) // else Orphans finds it
+			_ = os.Remove(aside) // else Sweep does
 		}
 		return engine.StoredFile{}, failure(err)
 	}
+	m.until(ctx)
 	return f, nil
 }
 
@@ -235,8 +257,11 @@ func (s *Storage) path(hash string) string {
 	return filepath.Join(s.cfg.Dir, objects, hash[:2], hash[2:])
 }
 
-// aside is where the content is while it is being removed.
-func (s *Storage) aside(hash string) string { return filepath.Join(s.cfg.Dir, leaving, hash) }
+// aside returns the places of a content that is being removed.
+func (s *Storage) aside(hash string) []string {
+	paths, _ := filepath.Glob(filepath.Join(s.cfg.Dir, leaving, hash+"*")) // a hash has no special characters
+	return paths
+}
 
 // isHash keeps paths inside of the directory, whatever a database says.
 func isHash(s string) bool {
@@ -263,7 +288,10 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 // open opens a content. One whose removal has begun, or broke off, is still one:
 // it is put back if something holds it; see removeContent.
 func (s *Storage) open(hash string) (content *os.File, err error) {
-	for _, path := range []string{s.path(hash), s.aside(hash), s.path(hash)} {
+	if content, err = os.Open(s.path(hash)); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return content, err
+	}
+	for _, path := range append(s.aside(hash), s.path(hash)) {
 		if content, err = os.Open(path); err == nil || !errors.Is(err, fs.ErrNotExist) {
 			break
 		}

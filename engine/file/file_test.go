@@ -41,12 +41,16 @@ func put(t *testing.T, s *file.Storage, content string) engine.StoredFile {
 	return f
 }
 
-// files lists what is in a directory, as slash paths.
+// files lists what is in a directory, as slash paths, without the markers of
+// requests.
 func files(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			rel, _ := filepath.Rel(dir, path)
+			if strings.Contains(filepath.ToSlash(rel), "staged/") {
+				return nil
+			}
 			all = append(all, filepath.ToSlash(rel))
 		}
 		return err

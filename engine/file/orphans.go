@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"restsrv/engine"
@@ -103,7 +104,7 @@ func (s *Storage) isHeld(ctx context.Context, meta engine.MetaRepository, row en
 	if p == nil {
 		return true, nil
 	}
-	it, err := s.cfg.Data.Get(ctx, c, row.Item)
+	it, err := s.cfg.Items.Get(ctx, c, row.Item)
 	if err != nil {
 		if engine.CodeOf(err) == engine.NotFound {
 			err = nil
@@ -147,10 +148,11 @@ func (s *Storage) remains(visit func(Orphan) error) error {
 // putBack undoes removals that broke off: something may hold the content.
 func (s *Storage) putBack() error {
 	return walk(filepath.Join(s.cfg.Dir, leaving), func(path string, _ fs.FileInfo) error {
-		if !isHash(filepath.Base(path)) {
+		hash, _, _ := strings.Cut(filepath.Base(path), "-")
+		if !isHash(hash) {
 			return nil
 		}
-		return gone(os.Rename(path, s.path(filepath.Base(path))))
+		return gone(os.Rename(path, s.path(hash)))
 	})
 }
 
@@ -185,7 +187,12 @@ func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	case o.Path != "":
 		return gone(os.Remove(filepath.Join(s.cfg.Dir, o.Path)))
 	}
-	return s.removeContent(o.Hash)
+	return s.removeContent(o.Hash, func(info fs.FileInfo) (bool, error) {
+		if s.young(info) {
+			return true, nil
+		}
+		return s.isNeeded(ctx, o.Hash)
+	})
 }
 
 // removeRow removes a row unless its item has come to hold the file, or has got
@@ -206,14 +213,14 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	return err
 }
 
-// removeContent removes content and what was made of it. It moves the content out
-// of the way first: an upload of the same content that comes meanwhile either
-// made it young, which is seen then, or no longer finds it.
-func (s *Storage) removeContent(hash string) error {
+// removeContent removes content and what was made of it, unless it is needed. It
+// moves the content out of the way before it asks: an upload of the same content
+// that comes later does not find it, and stores its own (staging.go).
+func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool, error)) error {
 	if !isHash(hash) {
 		return nil
 	}
-	aside := s.aside(hash)
+	aside := filepath.Join(s.cfg.Dir, leaving, hash+"-"+newID())
 	if err := os.MkdirAll(filepath.Dir(aside), 0o700); err != nil {
 		return err
 	}
@@ -224,8 +231,8 @@ func (s *Storage) removeContent(hash string) error {
 	if err != nil {
 		return gone(err)
 	}
-	if s.young(info) {
-		return errors.Join(os.Rename(aside, s.path(hash)), syncFolder(filepath.Dir(s.path(hash))))
+	if keep, err := needed(info); keep || err != nil {
+		return errors.Join(err, gone(os.Rename(aside, s.path(hash))), syncFolder(filepath.Dir(s.path(hash))))
 	}
 	if err := gone(os.Remove(aside)); err != nil {
 		return err

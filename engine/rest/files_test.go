@@ -26,6 +26,8 @@ func (s *shelf) Put(context.Context, string, string, io.Reader) (engine.StoredFi
 	panic("nothing is stored here")
 }
 
+func (s *shelf) Hold(context.Context, engine.StoredFile) error { return nil }
+
 func (s *shelf) Copy(f engine.StoredFile) engine.StoredFile { return f }
 
 func (s *shelf) Open(context.Context, engine.StoredFile) (io.ReadSeekCloser, error) {

@@ -253,7 +253,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 		}
 		req.Body = s.newBody(w, r, route.MaxBody)
 	}
-	return s.call(engine.WithRequest(r.Context(), account, &x.caller), route, req)
+	ctx := engine.WithRequest(r.Context(), account, &x.caller)
+	defer engine.StagingFrom(ctx).End()
+	return s.call(ctx, route, req)
 }
 
 // unrouted answers OPTIONS with the methods of the path, and fails else.

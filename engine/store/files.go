@@ -110,11 +110,27 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 		b := newBuilder(sv.store.traits)
 		b.add("DELETE FROM ", p.table.quoted, " WHERE ")
 		sv.store.in(b, p.table.id.quoted, engine.String, chunk)
-		if _, err := sv.w.execute(b); err != nil {
+		if err := sv.w.deleteFiles(b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// deleteFiles runs a statement that deletes rows of files, and remembers which
+// contents they named.
+func (s *session) deleteFiles(b *builder) error {
+	b.add(` RETURNING "hash"`)
+	return s.visitRows(b, 1, func(row []any) { s.unheld = append(s.unheld, text(row[0])) })
+}
+
+// reportUnheld reports the files that items have lost in the transactions of s
+// that have ended.
+func (s *Store) reportUnheld(w *session) {
+	if len(w.unheld) > 0 && s.cfg.Unheld != nil {
+		s.cfg.Unheld(w.unheld)
+	}
+	w.unheld = nil
 }
 
 // fileRow is the row of a file that an attribute of an item holds.
@@ -182,5 +198,5 @@ func (s *Store) forgetFiles(w *session, t *table, keys []any) error {
 	if !t.filed {
 		return nil
 	}
-	return s.forgetOwned(w, s.cfg.FileClass, t, keys)
+	return s.forgetOwned(s.cfg.FileClass, t, keys, w.deleteFiles)
 }

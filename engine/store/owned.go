@@ -19,8 +19,9 @@ func (t *table) ownedBy() string {
 	return ` WHERE "class" IN (` + strings.Join(names, ", ") + ")"
 }
 
-// forgetOwned deletes the rows of a system class that belong to items.
-func (s *Store) forgetOwned(w *session, system *engine.Class, t *table, keys []any) error {
+// forgetOwned deletes the rows of a system class that belong to items; run
+// executes the statements.
+func (s *Store) forgetOwned(system *engine.Class, t *table, keys []any, run func(*builder) error) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		ids := make([]any, len(chunk))
 		for i, key := range chunk {
@@ -29,7 +30,7 @@ func (s *Store) forgetOwned(w *session, system *engine.Class, t *table, keys []a
 		b := newBuilder(s.traits)
 		b.add("DELETE FROM ", s.plans[system].table.quoted, t.ownedBy(), " AND ")
 		s.in(b, `"item"`, engine.String, ids)
-		if _, err := w.execute(b); err != nil {
+		if err := run(b); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,10 @@ func (s *Store) forgetStages(w *session, t *table, keys []any) error {
 	if !t.staged {
 		return nil
 	}
-	return s.forgetOwned(w, s.cfg.StageClass, t, keys)
+	return s.forgetOwned(s.cfg.StageClass, t, keys, func(b *builder) error {
+		_, err := w.execute(b)
+		return err
+	})
 }
 
 // followStages moves the stages of an item when its key changes. Those of another

@@ -24,6 +24,10 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
+	// Unheld is called after a transaction with the hashes of files that items
+	// of FileClass have lost; other items may hold the same contents, and the
+	// transaction may have failed. It must not wait. Nil when nobody asks.
+	Unheld func(hashes []string)
 	// StageClass, one of Classes, says which stages items of classes that are
 	// Staged have reached; its rows go and move with these. Nil when nobody asks.
 	StageClass *engine.Class

@@ -131,6 +131,7 @@ func (w *writer) run(s *session) {
 		}
 		for j != nil {
 			j = w.serve(s, j)
+			w.store.reportUnheld(s)
 		}
 	}
 }

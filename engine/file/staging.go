@@ -1,0 +1,291 @@
+package file
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"restsrv/engine"
+)
+
+// Contents are shared: equal files of many objects are one content. So a content
+// may be removed only when no row names its hash, and no request, of this or
+// another process on the folder, is about to commit such a row.
+//
+// A request announces that by a marker, staged/<hash>/<random>, which it creates
+// before it makes sure that the content is there, and removes after its
+// transaction has ended. Who removes a content first renames it into leaving/,
+// then looks for markers, then for rows, and puts it back if there are any:
+//   - a marker that was created before the look is found by it;
+//   - the request of a marker that is created later finds the content missing,
+//     and stores its own copy;
+//   - a request whose marker is gone already has committed its rows, or failed.
+//
+// A marker counts for Grace after it was last touched. Running requests touch
+// theirs; those of a process that died expire, and Sweep checks their contents.
+
+const (
+	staged = "staged"
+	// everything stands in place of a hash for all contents (Pause).
+	everything = "everything"
+	// touchEvery is how often the marker of a running request is touched.
+	touchEvery = Grace / 4
+	// releaseTime bounds one check of the rows of a content.
+	releaseTime = 30 * time.Second
+)
+
+// marker is an announcement of a request.
+type marker struct {
+	storage *Storage
+	hash    string
+	path    string
+	timer   *time.Timer
+}
+
+// mark creates a marker. The caller removes it with remove, or leaves it to
+// expire.
+func (s *Storage) mark(hash string) (*marker, error) {
+	m := &marker{storage: s, hash: hash, path: filepath.Join(s.cfg.Dir, staged, hash, newID())}
+	if err := s.createMarker(m.path); err != nil {
+		return nil, err
+	}
+	m.timer = time.AfterFunc(touchEvery, m.touch)
+	return m, nil
+}
+
+// createMarker creates the file of a marker. Another request may remove the
+// empty folder meanwhile, hence the attempts.
+func (s *Storage) createMarker(path string) error {
+	var err error
+	for range 100 {
+		var f *os.File
+		if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+			f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}
+		if err == nil {
+			now := s.cfg.Now()
+			return errors.Join(f.Close(), os.Chtimes(path, now, now))
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return err
+}
+
+func (m *marker) touch() {
+	now := m.storage.cfg.Now()
+	if os.Chtimes(m.path, now, now) == nil {
+		m.timer.Reset(touchEvery)
+	}
+}
+
+// remove removes the marker, and its folder when that is empty.
+func (m *marker) remove() {
+	m.timer.Stop()
+	_ = os.Remove(m.path)
+	_ = os.Remove(filepath.Dir(m.path))
+}
+
+// release ends the announcement, and removes the content unless something holds it.
+func (m *marker) release() {
+	m.remove()
+	m.storage.release(m.hash)
+}
+
+// until has the marker be released at the end of the request of ctx. Without a
+// request it expires.
+func (m *marker) until(ctx context.Context) {
+	if !engine.StagingFrom(ctx).Add(m.release) {
+		m.timer.Stop()
+	}
+}
+
+// Hold keeps the content of a file, which some item holds, until the request of
+// ctx has ended: the item may lose the file meanwhile. Errors: NotFound when it
+// has already.
+func (s *Storage) Hold(ctx context.Context, f engine.StoredFile) error {
+	if !isHash(f.Hash) {
+		return noContent(f)
+	}
+	m, err := s.mark(f.Hash)
+	if err != nil {
+		return failure(err)
+	}
+	now, err := s.Find(ctx, f.ID)
+	if err == nil && now.Hash != f.Hash {
+		err = noContent(f)
+	}
+	if err != nil {
+		m.remove()
+		return err
+	}
+	m.until(ctx)
+	return nil
+}
+
+// isStaged reports whether a marker of the hash counts.
+func (s *Storage) isStaged(hash string) (bool, error) {
+	markers, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged, hash))
+	if err != nil {
+		return false, gone(err)
+	}
+	for _, m := range markers {
+		if info, err := m.Info(); err == nil && s.young(info) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// isNeeded reports whether a request or an item holds a content. Requests come
+// first: one that has ended has committed its rows.
+func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
+	if found, err := s.isStaged(hash); found || err != nil {
+		return found, err
+	}
+	filter, err := engine.Equal(s.cfg.Class.Property("hash"), hash)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	err = s.cfg.Data.List(engine.AsServer(ctx), &engine.Query{Class: s.cfg.Class, Filter: filter, Count: 1}, func(*engine.Item) error {
+		found = true
+		return nil
+	})
+	return found, err
+}
+
+// Unheld learns that items have lost files with these hashes, in a transaction
+// that has ended. The contents are removed in the background unless something
+// else holds them; Wait waits for that.
+func (s *Storage) Unheld(hashes []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unheld = append(s.unheld, hashes...)
+	if !s.removing {
+		s.removing = true
+		s.work.Go(s.removeUnheld)
+	}
+}
+
+// Wait waits until the contents that Unheld was given are removed.
+func (s *Storage) Wait() { s.work.Wait() }
+
+func (s *Storage) removeUnheld() {
+	for {
+		s.mu.Lock()
+		hashes := s.unheld
+		s.unheld, s.removing = nil, len(hashes) > 0
+		s.mu.Unlock()
+		if len(hashes) == 0 {
+			return
+		}
+		for _, hash := range hashes {
+			s.release(hash)
+		}
+	}
+}
+
+// release removes a content unless something holds it. If that cannot be found
+// out now, a marker has a later Sweep try again.
+func (s *Storage) release(hash string) {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	if err := s.removeUnneeded(ctx, hash); err != nil {
+		s.cfg.Log.Warn("a file that no object holds could not be removed; it is tried again later", "hash", hash, "after", Grace, "error", err)
+		s.later(hash)
+	}
+}
+
+func (s *Storage) later(hash string) {
+	if err := s.createMarker(filepath.Join(s.cfg.Dir, staged, hash, newID())); err != nil {
+		s.cfg.Log.Warn("restsrv files -remove removes the file", "hash", hash, "error", err)
+	}
+}
+
+func (s *Storage) removeUnneeded(ctx context.Context, hash string) error {
+	if !isHash(hash) {
+		return nil
+	}
+	if needed, err := s.isNeeded(ctx, hash); needed || err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.path(hash)); err != nil {
+		return gone(err)
+	}
+	if paused, err := s.isStaged(everything); paused || err != nil {
+		s.later(hash)
+		return err
+	}
+	return s.removeContent(hash, func(fs.FileInfo) (bool, error) { return s.isNeeded(ctx, hash) })
+}
+
+// Pause keeps all contents until resume is called, for a copy of the data and
+// of their files that takes a while.
+func (s *Storage) Pause() (resume func(), err error) {
+	if _, err := os.Stat(s.cfg.Dir); errors.Is(err, fs.ErrNotExist) {
+		return func() {}, nil // there is nothing to remove
+	}
+	m, err := s.mark(everything)
+	if err != nil {
+		return nil, failure(err)
+	}
+	return m.remove, nil
+}
+
+// sweepEvery is how often Tidy looks for what dead processes left.
+const sweepEvery = 10 * time.Minute
+
+// Tidy sweeps now and every ten minutes until ctx ends.
+func (s *Storage) Tidy(ctx context.Context) {
+	for {
+		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.cfg.Log.Warn("uploads that were cut off could not be removed; it is tried again", "in", sweepEvery, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(sweepEvery):
+		}
+	}
+}
+
+// Sweep removes what requests of dead processes left: contents whose markers
+// have expired and that no item holds, and parts of contents.
+func (s *Storage) Sweep(ctx context.Context) error {
+	folders, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged))
+	if err != nil {
+		return gone(err)
+	}
+	for _, folder := range folders {
+		if err := s.sweepMarkers(ctx, folder.Name()); err != nil {
+			return err
+		}
+	}
+	return s.remains(func(o Orphan) error { return s.Remove(ctx, o) })
+}
+
+func (s *Storage) sweepMarkers(ctx context.Context, hash string) error {
+	if live, err := s.isStaged(hash); live || err != nil {
+		return err
+	}
+	if err := s.removeUnneeded(ctx, hash); err != nil {
+		return err
+	}
+	dir := filepath.Join(s.cfg.Dir, staged, hash)
+	markers, err := os.ReadDir(dir)
+	if err != nil {
+		return gone(err)
+	}
+	for _, m := range markers {
+		if info, err := m.Info(); err == nil && !s.young(info) {
+			_ = os.Remove(filepath.Join(dir, m.Name()))
+		}
+	}
+	_ = os.Remove(dir)
+	return nil
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"context"
+	"sync"
+)
+
+// Staging collects what a request holds until it has ended: contents of files
+// that it has stored, or that its objects are about to name. Every context of
+// WithRequest has one. It is safe for concurrent use.
+type Staging struct {
+	mu       sync.Mutex
+	releases []func()
+	ended    bool
+}
+
+type stagingKey struct{}
+
+// StagingFrom returns the Staging of the request, nil if ctx belongs to none.
+func StagingFrom(ctx context.Context) *Staging {
+	s, _ := ctx.Value(stagingKey{}).(*Staging)
+	return s
+}
+
+// WithStaging returns a context with a Staging of its own, for work that is no
+// request, such as an import.
+func WithStaging(ctx context.Context) (context.Context, *Staging) {
+	s := &Staging{}
+	return context.WithValue(ctx, stagingKey{}, s), s
+}
+
+// Add has release called when the request ends. It reports false if there is no
+// request or it has ended: release is not called then.
+func (s *Staging) Add(release func()) bool {
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.releases = append(s.releases, release)
+	return true
+}
+
+// End releases everything. Call it when the writes of the request are committed
+// or have failed, also after a panic.
+func (s *Staging) End() {
+	s.mu.Lock()
+	releases := s.releases
+	s.releases, s.ended = nil, true
+	s.mu.Unlock()
+	for _, release := range releases {
+		release()
+	}
+}
