@@ -22,6 +22,10 @@ where it is, and what happens instead: mistakes, misspelt names, what the server
 only warns of, and what the application uses that restsrv does not have. The
 database and the files of the application are not touched.
 
+Notes name cached attributes whose stored values some role of the application is
+not given, because it may not read everything that they are computed from; they
+are no differences.
+
 The last line says "runs as is", "runs with the N listed differences", or "does
 not run". The command succeeds with the first of them alone.
 
@@ -49,6 +53,9 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	}
 	if a.meta != nil {
 		fmt.Fprintf(s.Out, "%s, %s, %s\n", counted(len(a.meta.Classes()), "class"), counted(len(a.config.Services), "service"), counted(found.scripts, "script"))
+	}
+	for _, text := range found.notes {
+		fmt.Fprintln(s.Out, text)
 	}
 	switch {
 	case found.stops:
@@ -94,7 +101,8 @@ func check(ctx context.Context, config string, s stdio) (found findings, a *app,
 		found.texts = append(found.texts, missing.Error())
 	}
 	found.scripts = e.scripts.Sources()
-	return found, a, nil
+	err = found.partlyRead(ctx, e)
+	return found, a, err
 }
 
 // scriptFaults tells which scripts cannot be loaded and why, services of one

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"os"
 	"path"
@@ -19,8 +20,9 @@ import (
 // findings are what check finds.
 type findings struct {
 	texts   []string
-	stops   bool // a server would not start
-	scripts int  // files that services are made of
+	notes   []string // what is worth knowing and no difference
+	stops   bool     // a server would not start
+	scripts int      // files that services are made of
 }
 
 func (f *findings) faults(all engine.Faults) {
@@ -163,4 +165,33 @@ func (a *app) withoutScripts() []string {
 		}
 	}
 	return names
+}
+
+// partlyRead notes the cached attributes of the application whose stored values
+// some of its roles are not given.
+func (f *findings) partlyRead(ctx context.Context, e *edition) error {
+	roles, err := e.db.policy.Roles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, role := range roles {
+		all, err := e.checker.PartlyReads(ctx, &engine.Account{Name: role.ID, Roles: []string{role.ID}})
+		if err != nil {
+			return err
+		}
+		for _, one := range all {
+			name := one.Class.FullName + "." + one.Property.Name
+			if len(one.Classes) == 0 {
+				f.notes = append(f.notes, fmt.Sprintf("note: cached attribute %s is hidden from role %s, which may not read attributes that it is computed from", name, role.ID))
+				continue
+			}
+			var classes []string
+			for _, c := range one.Classes {
+				classes = append(classes, c.FullName)
+			}
+			f.notes = append(f.notes, fmt.Sprintf("note: cached attribute %s is computed for role %s when it is read, and it cannot filter or sort by it: it may not read all objects of %s",
+				name, role.ID, strings.Join(classes, ", ")))
+		}
+	}
+	return nil
 }

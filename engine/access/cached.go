@@ -1,0 +1,55 @@
+package access
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// PartlyRead is a cached attribute whose stored value an account is not given,
+// because the account may not read everything that it was computed from.
+type PartlyRead struct {
+	Class    *engine.Class
+	Property *engine.Property
+	Classes  []*engine.Class // of whose items the account may not read all; none if the attribute is hidden because of hidden attributes
+}
+
+// PartlyReads returns the cached attributes that the account is not given as
+// stored, of classes of which it may read some items. Attributes that have a
+// resource of their own are left out: they are hidden on purpose.
+func (c *Checker) PartlyReads(ctx context.Context, a *engine.Account) ([]PartlyRead, error) {
+	if c.gate.cfg.Unrestricted {
+		return nil, nil
+	}
+	grants, err := c.gate.cfg.Policy.Grants(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := c.gate.profile(grants, a)
+	if p.full {
+		return nil, nil
+	}
+	own := c.gate.schema().protected(grants, func(string, string) {})
+	classes := c.gate.cfg.Meta.Classes()
+	rows := engine.RowsRead(classes)
+	var found []PartlyRead
+	for _, class := range classes {
+		if class.Abstract || p.Rows(engine.MayRead, class).Never() {
+			continue
+		}
+		for _, property := range class.Properties {
+			if property.Formula == nil || !property.Cached || own[c.gate.schema().of[property]] != nil {
+				continue
+			}
+			unread := slices.DeleteFunc(slices.Clone(rows[property]), func(of *engine.Class) bool { return p.Rows(engine.MayRead, of) == nil })
+			if hidden := p.Hides(engine.MayRead, property); hidden || len(unread) > 0 {
+				if hidden {
+					unread = nil
+				}
+				found = append(found, PartlyRead{class, property, unread})
+			}
+		}
+	}
+	return found, nil
+}
