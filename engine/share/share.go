@@ -116,7 +116,7 @@ func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, err
 	h.queue = append(h.queue, w)
 	p.waiting++
 	p.mu.Unlock()
-	return p.wait(ctx, h, w)
+	return p.wait(ctx, h, w, p.cfg.MaxWait)
 }
 
 // TryAcquire is Acquire for a caller that cannot wait. It reports whether the
@@ -133,10 +133,11 @@ func (p *Pool) TryAcquire(key string, units int64) (Grant, bool) {
 	return Grant{}, false
 }
 
-func (p *Pool) wait(ctx context.Context, h *holder, w *waiter) (Grant, error) {
+// wait waits for the turn of w, for at most a time; 0 means until ctx ends.
+func (p *Pool) wait(ctx context.Context, h *holder, w *waiter, most time.Duration) (Grant, error) {
 	var over <-chan time.Time
-	if p.cfg.MaxWait > 0 {
-		t := time.NewTimer(p.cfg.MaxWait)
+	if most > 0 {
+		t := time.NewTimer(most)
 		defer t.Stop()
 		over = t.C
 	}
@@ -158,6 +159,44 @@ func (p *Pool) wait(ctx context.Context, h *holder, w *waiter) (Grant, error) {
 		return Grant{}, ended(err)
 	}
 	return Grant{}, p.refuse()
+}
+
+// Held reports whether the grant holds units.
+func (g *Grant) Held() bool { return g.pool != nil }
+
+// Yield lends the units to the other keys that go first, and returns when they
+// are granted again, which is before other requests of the same key. It returns
+// at once when no such key waits. MaxWait does not apply. After an error, which
+// is Timeout, the grant is released.
+func (g *Grant) Yield(ctx context.Context) error {
+	p, h := g.pool, g.key
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	if p.waiting == 0 {
+		p.mu.Unlock()
+		return nil
+	}
+	now := p.cfg.Now()
+	h.used += time.Duration(g.units) * now.Sub(g.since)
+	g.since = now
+	h.held -= g.units
+	p.held -= g.units
+	if p.first(h) {
+		h.held += g.units
+		p.held += g.units
+		p.mu.Unlock()
+		return nil
+	}
+	w := &waiter{g.units, make(chan struct{})}
+	h.queue = append([]*waiter{w}, h.queue...)
+	p.waiting++
+	p.serve()
+	p.mu.Unlock()
+	again, err := p.wait(ctx, h, w, 0)
+	*g = again
+	return err
 }
 
 // Release gives the units back. A second call has no effect.
@@ -192,6 +231,14 @@ func (g *Grant) Shrink(units int64) {
 	p.held -= g.units - units
 	g.units = units
 	p.serve()
+}
+
+// Refuse returns the error of a request that the caller refuses because the
+// share is used up, and counts it.
+func (p *Pool) Refuse() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refuse()
 }
 
 // Waiting returns how many requests wait, of a key and of all.

@@ -217,3 +217,47 @@ func TestKey(t *testing.T) {
 		t.Errorf("Key of the server itself: got %q, want an empty text", got)
 	}
 }
+
+// TestYield: a grant is lent to a key that has used less, and comes back before
+// other requests of its own key. Without such a key it stays.
+func TestYield(t *testing.T) {
+	c := &clock{}
+	p := New(Config{Name: "things", Capacity: 1, Now: c.now})
+	g := acquire(t, p, "heavy", 1)
+	second := enqueue(t, p, "heavy", 1)
+	c.advance(time.Second)
+	if err := g.Yield(context.Background()); err != nil || !g.Held() {
+		t.Fatalf("Yield without another key: got %v, held %v", err, g.Held())
+	}
+	light := enqueue(t, p, "light", 1)
+	back := make(chan error, 1)
+	go func() { back <- g.Yield(context.Background()) }()
+	other := <-light
+	c.advance(time.Second)
+	select {
+	case err := <-back:
+		t.Fatalf("Yield returned %v while light holds the unit", err)
+	case <-second:
+		t.Fatal("the second request of heavy was granted the unit that light holds")
+	default:
+	}
+	other.Release()
+	if err := <-back; err != nil || !g.Held() {
+		t.Fatalf("Yield: got %v, held %v", err, g.Held())
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	third := enqueue(t, p, "light", 1)
+	c.advance(2 * time.Second)
+	go func() { back <- g.Yield(ended) }()
+	other = <-third
+	cancel()
+	if err := <-back; engine.CodeOf(err) != engine.Timeout || g.Held() {
+		t.Errorf("Yield whose context ends: got %v, held %v, want Timeout", err, g.Held())
+	}
+	g.Release() // has no effect
+	other.Release()
+	(<-second).Release()
+	if _, all := p.Held(""); all != 0 {
+		t.Errorf("held at the end: got %d, want 0", all)
+	}
+}
