@@ -117,7 +117,8 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	}
 	d := &database{hasher: hasher, system: sys, file: path, log: o.log}
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Unheld: d.unheld, StageClass: sys.stages, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime, Log: o.log,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Unheld: d.unheld, StageClass: sys.stages, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime,
+		Scans: store.Scans{Waiting: c.Shares.ScansWaiting, MaxWait: c.Shares.ScanWait}, WritesWaiting: c.Shares.WritesWaiting, Log: o.log,
 	})
 	var changed *store.SchemaError
 	if errors.As(err, &changed) {
@@ -177,7 +178,7 @@ then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, 
 // would be, in the application directory.
 func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *store.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
-		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Log: o.log})
+		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Scans: c.Shares.Scans, Log: o.log})
 		return db, c.Abs("postgres"), err
 	}
 	path, ok := strings.CutPrefix(url, "sqlite:")
@@ -188,7 +189,7 @@ func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *
 	if _, err := os.Stat(path); o.there && errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("there is no database %s", path)
 	}
-	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: o.server, Log: o.log})
+	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: o.server, Scans: c.Shares.Scans, Log: o.log})
 	return db, path, err
 }
 

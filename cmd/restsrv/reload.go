@@ -127,6 +127,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
 		{"limits.heapBytes", c.HeapBytes != was.HeapBytes},
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},
+		{"shares", c.Shares != was.Shares},
 		{"signIn", c.SignIn != was.SignIn},
 		{"audit", c.Audit != was.Audit},
 		{"imageStorage.memory", c.Images.Memory != was.Images.Memory},

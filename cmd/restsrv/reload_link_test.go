@@ -144,8 +144,8 @@ func TestFixedSettings(t *testing.T) {
 	if names := s.fixed(read(`"publicURL":"https://example.org","session":{"idle":5},"limits":{"wallTime":3},"minBodyRate":5,"shutdownTimeout":3`).config); len(names) != 0 {
 		t.Errorf("got %v", names)
 	}
-	got := s.fixed(read(`"addr":"127.0.0.1:9","db":{"url":"sqlite:x.db","synchronous":"normal"},"headerTimeout":1,"idleTimeout":1,"maxHeaderBytes":2000,"queryTimeout":1,"signIn":{"perAccount":1},"audit":true`).config)
-	if want := []string{"addr", "db", "headerTimeout", "idleTimeout", "maxHeaderBytes", "queryTimeout", "signIn", "audit"}; !slices.Equal(got, want) {
+	got := s.fixed(read(`"addr":"127.0.0.1:9","db":{"url":"sqlite:x.db","synchronous":"normal"},"headerTimeout":1,"idleTimeout":1,"maxHeaderBytes":2000,"queryTimeout":1,"shares":{"scans":1},"signIn":{"perAccount":1},"audit":true`).config)
+	if want := []string{"addr", "db", "headerTimeout", "idleTimeout", "maxHeaderBytes", "queryTimeout", "shares", "signIn", "audit"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	s.flags = flags{addr: ":1", db: "sqlite:y.db"}

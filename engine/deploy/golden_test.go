@@ -115,6 +115,9 @@ func report(c *Config, faults engine.Faults) string {
 	if c.SignIn != defaultSignIn() || c.Audit != (Audit{Keep: 90 * day}) {
 		fmt.Fprintf(&b, "signIn %v audit %v\n", c.SignIn, c.Audit)
 	}
+	if c.Shares != defaultShares() {
+		fmt.Fprintf(&b, "shares %+v\n", c.Shares)
+	}
 	if c.ChangesKept != 0 {
 		fmt.Fprintf(&b, "changes %v\n", c.ChangesKept)
 	}

@@ -18,7 +18,7 @@ import (
 // taken for a misspelt one only when it is near.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "limits", "scripts",
-		"publicURL", "trustedProxies", "session", "signIn", "audit", "changes"}
+		"publicURL", "trustedProxies", "session", "signIn", "audit", "changes", "shares"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
@@ -59,6 +59,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	l.signIn(in("signIn"))
 	l.audit(in("audit"))
 	l.changes(in("changes"))
+	l.shares(in("shares"))
 }
 
 // maxSeconds is what no time in the configuration exceeds: 100 years.

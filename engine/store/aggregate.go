@@ -21,7 +21,7 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	}
 	ctx, done := s.timed(ctx)
 	defer done()
-	return s.read(ctx, func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
+	return s.metered(ctx, p, b.text(), nil, func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
 }
 
 func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {

@@ -7,13 +7,18 @@
 // Reading order: store.go (opening), plan.go, texts.go and duties.go (classes as tables,
 // and what goes with writing them), schema.go, memory.go, columns.go and extra.go (tables
 // made and changed), query.go, filter.go, join.go and expr.go (reading as SQL),
-// reader.go, statement.go, read.go and load.go (reading), writer.go, alone.go and
-// transaction.go (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go,
+// reader.go, scan.go, statement.go, read.go and load.go (reading), writer.go, queue.go,
+// alone.go and transaction.go (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go,
 // collection.go and backref.go (what a record brings with it), all.go and parts.go (many at
 // once), journal.go (what is told of it),
 // guard.go, veil.go and admit.go (what an account sees and is told, and may write),
 // calculate.go and recache.go (what formulas compute), dump.go and import.go
 // (what leaves the database as it is, and comes back).
+//
+// Accounts share the database fairly. Readings begin in a quick lane and go on in
+// a scan lane when they turn out to be long (scan.go), so that reading by key,
+// sign-in and permissions never wait for a scan. The queue of writes serves the
+// account that has used the least time of the writers (queue.go).
 package store
 
 import (
@@ -76,6 +81,11 @@ type Interrupt struct {
 	End    func() // from any goroutine; nil when statements heed their context by themselves
 	Spends bool   // after End the connection must be given up: it may still be ending
 	Close  func() // when the connection is given up; nil for nothing to do
+
+	// Tick has tick called every so many steps of the statements of the
+	// connection, in the goroutine that runs them. They are suspended meanwhile,
+	// and end when it returns false. Nil where the database cannot do that.
+	Tick func(steps int, tick func() bool)
 }
 
 // Traits are the properties of a database that need no arguments.
@@ -158,8 +168,14 @@ func (tr Traits) quote(name string) string { return quoteName(tr.name(name)) }
 // returns it.
 type Database struct {
 	Dialect Dialect
-	Write   *sqlx.DB     // opens at most Traits.Writers connections
-	Read    *sqlx.DB     // opens at most Readers connections
-	Readers int          // how many queries run at the same time
+	Write   *sqlx.DB // opens at most Traits.Writers connections
+	Read    *sqlx.DB
+	Readers int          // sessions of the quick lane (see readers)
 	Release func() error // gives up what Open took besides the connections; may be nil
+
+	// Scans is how many long readings run at the same time, and ScansPerKey how
+	// many of these may be of one account; 0 means that they are not told from
+	// others. Parked is how many may be suspended, where the database can do that.
+	// Read opens at most Readers + Scans + Parked connections.
+	Scans, ScansPerKey, Parked int
 }

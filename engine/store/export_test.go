@@ -62,7 +62,7 @@ func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error
 }
 
 // Waiting is how many writes wait.
-func (s *Store) Waiting() int { return len(s.writer.jobs) }
+func (s *Store) Waiting() int { return s.writer.jobs.len() }
 
 // Session is what a write works with.
 type Session struct {
@@ -94,3 +94,13 @@ func (s *Store) GetStatement(ctx context.Context, c *engine.Class, id string) (s
 	key, _ := c.KeyValues(id)
 	return s.single(s.plans[c], s.guardOf(ctx), engine.MayRead, key)
 }
+
+// Scanning returns how many long readings run, and how many wait for a place.
+func (s *Store) Scanning() (running, waiting int) {
+	_, held := s.readers.scans.places.Held("")
+	_, waiting = s.readers.scans.places.Waiting("")
+	return int(held), waiting
+}
+
+// ScansWaiting is Scanning for what waits, of one account and of all.
+func (s *Store) ScansWaiting(key string) (own, all int) { return s.readers.scans.places.Waiting(key) }

@@ -39,23 +39,23 @@ func (c *crowd) came(length int) {
 }
 
 // gather waits for a batch that has one write so far.
-func (c *crowd) gather(queue chan *job) {
-	seen := len(queue)
+func (c *crowd) gather(jobs *queue) {
+	seen := jobs.len()
 	if seen+1 >= c.expected {
 		return
 	}
 	c.wanted.Store(int32(c.expected - 1))
-	for end := time.Now().Add(gatherTime); len(queue) < c.expected-1; {
+	for end := time.Now().Add(gatherTime); jobs.len() < c.expected-1; {
 		c.timer.Reset(gatherPause)
 		select {
 		case <-c.enough:
 			c.timer.Stop()
 			return
 		case now := <-c.timer.C:
-			if len(queue) == seen || now.After(end) {
+			if jobs.len() == seen || now.After(end) {
 				break
 			}
-			seen = len(queue)
+			seen = jobs.len()
 			continue
 		}
 		break

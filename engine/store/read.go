@@ -45,7 +45,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		defer done()
 	}
 	it := &engine.Item{}
-	err = s.read(ctx, func(r *session) error {
+	work := func(r *session) error {
 		found, err := r.one(ctx, text, p, it, args)
 		if err == nil && !found {
 			return r.absent(p, g, id)
@@ -55,7 +55,12 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		}
 		r.guard = g
 		return s.enrichRead(ctx, r, []*engine.Item{it}, load)
-	})
+	}
+	if enriched {
+		err = s.metered(ctx, p, text, load, work)
+	} else {
+		err = s.read(ctx, work)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +128,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	l.text += s.held(ctx, p)
 	ctx, done := s.timed(ctx)
 	defer done()
-	return s.read(ctx, func(r *session) error {
+	return s.metered(ctx, p, l.text, q.Load, func(r *session) error {
 		if len(q.Load) > 0 || p.needy || g.computesFor(p) {
 			r.guard = g
 			return s.eachLoaded(ctx, r, p, l, q, visit)
@@ -204,7 +209,7 @@ func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engi
 	ctx, done := s.timed(ctx)
 	defer done()
 	var n int64
-	err = s.read(ctx, func(r *session) error {
+	err = s.metered(ctx, p, text, nil, func(r *session) error {
 		n, err = r.number(ctx, text, args)
 		return err
 	})

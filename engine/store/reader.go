@@ -8,27 +8,41 @@ import (
 	"restsrv/engine"
 )
 
-// readers lends sessions for reading. A session's statements and scratch space
-// are the borrower's meanwhile. Those that have a connection are lent first: what
-// follows itself needs one only.
+// readers lends sessions for reading, in two lanes. The quick lane has a fixed
+// number of sessions: every reading begins there, unless its statement was slow
+// the last time. A reading that turns out to be long leaves the quick lane, which
+// gets another session for it, and goes on in the scan lane (scan.go). So a
+// reading by key waits for other short readings only.
+//
+// A session's statements and scratch space are the borrower's meanwhile. Those
+// that have a connection are lent first: readings that follow each other need
+// one connection only.
 type readers struct {
-	free  chan *session // with a connection
-	fresh chan *session // without
-	size  int
+	db    *Database
+	trace func(string)
+	free  chan *session // of the quick lane, with a connection
+	fresh chan *session // of the quick lane, without
+	size  int           // sessions of the quick lane
+	scans *scans        // nil when there is one lane
 
 	mu     sync.Mutex
 	closed bool
+	spare  []*session     // of the scan lane, not lent; with a connection
+	away   sync.WaitGroup // sessions of the scan lane that are lent
 }
 
-func newReaders(db *Database, trace func(string)) *readers {
-	rs := &readers{free: make(chan *session, db.Readers), fresh: make(chan *session, db.Readers), size: db.Readers}
+func newReaders(db *Database, cfg Config, trace func(string)) *readers {
+	rs := &readers{db: db, trace: trace, free: make(chan *session, db.Readers), fresh: make(chan *session, db.Readers), size: db.Readers}
+	if db.Scans > 0 {
+		rs.scans = newScans(db, cfg)
+	}
 	for range db.Readers {
 		rs.fresh <- newSession(db.Read, db.Dialect, trace)
 	}
 	return rs
 }
 
-// borrow waits for a reader; the borrower must give it back.
+// borrow waits for a session of the quick lane; the borrower must give it back.
 func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, ended(err)
@@ -49,6 +63,54 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 		r.ctx = ctx
 	}
 	return r, closedUnless(ok)
+}
+
+// borrowScan returns a session of the scan lane. The caller holds a place there.
+func (rs *readers) borrowScan(ctx context.Context) (*session, error) {
+	r := rs.extra()
+	if r == nil {
+		return nil, closedUnless(false)
+	}
+	r.scan, r.ctx = true, ctx
+	return r, nil
+}
+
+// extra returns a session for use beside those of the quick lane, nil when the
+// readers are closed. It must come back by rs.giveBack, or another for it.
+func (rs *readers) extra() *session {
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.closed {
+		return nil
+	}
+	rs.away.Add(1)
+	if n := len(rs.spare); n > 0 {
+		r := rs.spare[n-1]
+		rs.spare = rs.spare[:n-1]
+		return r
+	}
+	return newSession(rs.db.Read, rs.db.Dialect, rs.trace)
+}
+
+// leave moves a lent session from the quick lane to the scan lane, and puts
+// another one in its place. It reports false when the readers are closed.
+func (rs *readers) leave(r *session) bool {
+	instead := rs.extra()
+	if instead == nil {
+		return false
+	}
+	r.scan = true
+	rs.lend(instead)
+	return true
+}
+
+// lend puts a session into the quick lane.
+func (rs *readers) lend(r *session) {
+	if r.conn == nil {
+		rs.fresh <- r
+		return
+	}
+	rs.free <- r
 }
 
 // warm connects a reader, which takes SQLite a while, beside what else a start
@@ -79,11 +141,30 @@ func closedUnless(ok bool) error {
 func (rs *readers) giveBack(r *session) {
 	clear(r.raw) // what it points to belongs to the borrower now
 	r.ctx, r.guard = context.Background(), nil
-	if r.conn == nil {
-		rs.fresh <- r
+	if !r.scan {
+		rs.lend(r)
 		return
 	}
-	rs.free <- r
+	r.scan = false
+	defer rs.away.Done()
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	select {
+	case unconnected := <-rs.fresh: // it takes the place of one that would have to connect
+		if unconnected != nil && r.conn != nil && !rs.closed {
+			rs.free <- r
+			return
+		}
+		if unconnected != nil {
+			rs.fresh <- unconnected
+		}
+	default:
+	}
+	if rs.closed || r.conn == nil || len(rs.spare) > 0 && r.interrupt.Tick != nil {
+		r.disconnect() // a connection of SQLite holds pages in memory
+		return
+	}
+	rs.spare = append(rs.spare, r)
 }
 
 // timed gives a reading the time that it may take.
@@ -106,6 +187,11 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 		return err
 	}
 	defer s.readers.giveBack(r)
+	return s.readOn(ctx, r, work)
+}
+
+// readOn is read on a session.
+func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) error) error {
 	for attempt := 1; ; attempt++ {
 		r.told = false
 		err := work(r)
@@ -115,6 +201,10 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 		var stopped *stop
 		if errors.As(err, &stopped) {
 			return stopped.err
+		}
+		if over := r.meter.verdict(); over != nil {
+			s.failed(ctx, r, err) // gives up the connection where that is spent
+			return over
 		}
 		kind := s.kind(err)
 		// Without a connection there is nothing to wait for: the next request
@@ -132,11 +222,16 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 // close waits for all readers to come back.
 func (rs *readers) close() {
 	rs.mu.Lock()
-	defer rs.mu.Unlock()
 	if rs.closed {
+		rs.mu.Unlock()
 		return
 	}
 	rs.closed = true
+	for _, r := range rs.spare {
+		r.disconnect()
+	}
+	rs.mu.Unlock()
+	rs.away.Wait()
 	for range rs.size {
 		select {
 		case r := <-rs.free:

@@ -41,6 +41,8 @@ type session struct {
 	packed    string
 	unheld    []string         // hashes of files whose rows were deleted since the last transaction
 	trace     func(sql string) // told of every statement; nil for nobody
+	meter     meter            // of the reading under way
+	scan      bool             // the session is in the scan lane
 }
 
 func newSession(db *sqlx.DB, d Dialect, trace func(sql string)) *session {
@@ -74,6 +76,9 @@ func (s *session) prepare(text string) (*sql.Stmt, error) {
 func (s *session) prepareIn(kept *statements, limit int, name string, make func() string) (*sql.Stmt, error) {
 	if s.trace != nil {
 		s.trace(name)
+	}
+	if s.meter.stopped.Load() {
+		return nil, errSlow
 	}
 	if st := kept.get(name); st != nil {
 		return st, nil
@@ -120,6 +125,9 @@ func (s *session) connect(ctx context.Context) error {
 	})
 	if err != nil {
 		interrupt = Interrupt{Spends: true}
+	}
+	if interrupt.Tick != nil {
+		interrupt.Tick(stepsPerTick, s.tick)
 	}
 	s.interruptBy(interrupt)
 	if cause := ctx.Err(); err != nil && cause != nil {

@@ -36,11 +36,20 @@ type Config struct {
 	Journal engine.Journal
 	// ReadTime is how long a reading may take, waiting for a connection
 	// included; 0 means for ever. Whoever asks for more holds up all others.
-	ReadTime  time.Duration
-	MaxLoaded int              // bytes, about, of what a reading loads with its items; 0 means 256 MiB
-	Now       func() time.Time // nil means time.Now
-	NewID     func() string    // nil means UUIDs of version 7
-	Log       *slog.Logger     // nil means none
+	ReadTime time.Duration
+	Scans    Scans
+	// WritesWaiting is how many writes of one account may wait; 0 means 512.
+	WritesWaiting int
+	MaxLoaded     int              // bytes, about, of what a reading loads with its items; 0 means 256 MiB
+	Now           func() time.Time // nil means time.Now
+	NewID         func() string    // nil means UUIDs of version 7
+	Log           *slog.Logger     // nil means none
+}
+
+// Scans bounds the long readings that wait. Database says how many run.
+type Scans struct {
+	Waiting, AllWaiting int           // requests of one account, and of all; 0 means 64 and 1024
+	MaxWait             time.Duration // 0 means 10 s
 }
 
 // Store is the SQL engine.Repository.
@@ -70,6 +79,9 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	if cfg.MaxLoaded <= 0 {
 		cfg.MaxLoaded = defaultMaxLoaded
 	}
+	if cfg.Scans.MaxWait <= 0 {
+		cfg.Scans.MaxWait = 10 * time.Second
+	}
 	if cfg.NewID == nil {
 		cfg.NewID = func() string { return uuid.Must(uuid.NewV7()).String() }
 	}
@@ -77,7 +89,7 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits(), lost: new(atomic.Int64)}
-	s.readers = newReaders(db, s.trace())
+	s.readers = newReaders(db, cfg, s.trace())
 	warm := s.readers.warm(ctx, db)
 	err := s.layOut(cfg.Classes)
 	if err == nil {

@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/share"
 )
 
-const (
-	queueLength = 1024                 // writes that may wait
-	batchTime   = 5 * time.Millisecond // after which a batch takes no more writes
-)
+const batchTime = 5 * time.Millisecond // after which a batch takes no more writes
 
 // writer is the one queue of writes. Each of its goroutines owns a connection.
 //
@@ -26,12 +24,10 @@ const (
 // goroutine and its connection to itself until it ends (transaction.go).
 type writer struct {
 	store  *Store
-	jobs   chan *job
+	jobs   *queue
 	traits Traits
 	crowd  crowd
-
-	mu     sync.RWMutex // held for reading while a job is handed in
-	closed bool
+	report refusals
 	done   sync.WaitGroup
 }
 
@@ -39,6 +35,7 @@ type writer struct {
 // Its work may be run again after it failed, so it must not use up its input.
 type job struct {
 	ctx    context.Context
+	key    string // of the caller, for its share
 	work   func(w *session) error
 	single bool         // one statement writes: that is a transaction by itself
 	whole  *transaction // of several calls, instead of work; nil for a job
@@ -54,7 +51,7 @@ const (
 )
 
 func newWriter(s *Store) *writer {
-	w := &writer{store: s, jobs: make(chan *job, queueLength), traits: s.traits, crowd: newCrowd()}
+	w := &writer{store: s, jobs: newQueue(s.cfg.WritesWaiting, s.traits.Writers), traits: s.traits, crowd: newCrowd(), report: refusals{log: s.cfg.Log}}
 	for range s.traits.Writers {
 		w.done.Go(func() {
 			w.run(newSession(s.db.Write, s.db.Dialect, s.trace()))
@@ -97,90 +94,87 @@ func (w *writer) wait(j *job) error {
 }
 
 func (w *writer) hand(j *job) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
-	if w.closed {
-		return closedUnless(false)
+	j.key = share.Key(j.ctx)
+	length, err := w.jobs.push(j)
+	if err != nil {
+		return w.report.refused(j.ctx, err)
 	}
-	select {
-	case w.jobs <- j:
-		w.crowd.came(len(w.jobs))
-		return nil
-	default:
-		return &engine.Error{Code: engine.Unavailable, Reason: "queue", RetryAfter: time.Second,
-			Message: "too many writes are waiting"}
-	}
+	w.crowd.came(length)
+	return nil
 }
 
 // close waits until the queue is empty and done.
 func (w *writer) close() {
-	w.mu.Lock()
-	if !w.closed {
-		w.closed = true
-		close(w.jobs)
-	}
-	w.mu.Unlock()
+	w.jobs.close()
 	w.done.Wait()
 }
 
 func (w *writer) run(s *session) {
 	defer s.disconnect()
-	for j := range w.jobs {
-		if !j.state.CompareAndSwap(queued, started) {
-			continue
-		}
-		for j != nil {
-			j = w.serve(s, j)
-			w.store.reportUnheld(s)
-		}
+	for j := w.jobs.pop(); j != nil; j = w.jobs.pop() {
+		w.serve(s, j)
+		w.store.reportUnheld(s)
 	}
 }
 
-// serve runs a job, and what may share its commit. It returns a job that it took
-// from the queue and that may not.
-func (w *writer) serve(s *session, j *job) (next *job) {
+// answer ends a job.
+func (w *writer) answer(j *job, err error) {
+	w.jobs.ended(j)
+	j.result <- err
+}
+
+// serve runs a job, and what may share its commit.
+func (w *writer) serve(s *session, j *job) {
+	began := time.Now()
 	switch {
 	case j.whole != nil:
-		j.result <- w.own(s, j)
+		err := w.own(s, j)
+		w.jobs.charge(j, time.Since(began))
+		w.answer(j, err)
 	case w.traits.Batch == 1:
-		j.result <- w.alone(s, j)
+		err := w.alone(s, j)
+		w.jobs.charge(j, time.Since(began))
+		w.answer(j, err)
 	default:
-		return w.batch(s, j)
+		w.batch(s, j)
 	}
-	return nil
 }
 
 // batch runs first and whatever waits behind it, as one commit, up to a job that
 // must be by itself. What is refused is told so after the commit: it may have
 // been for what another job of the batch has written, which nobody sees before.
-func (w *writer) batch(s *session, first *job) (next *job) {
+func (w *writer) batch(s *session, first *job) {
 	if w.traits.Flushes {
 		w.crowd.gather(w.jobs)
 	}
+	began := time.Now()
 	if err := s.exec(w.traits.Begin); err != nil {
-		first.result <- w.store.failed(first.ctx, s, err)
-		return nil
+		w.answer(first, w.store.failed(first.ctx, s, err))
+		return
 	}
-	if err := w.store.failed(first.ctx, s, w.together(s, first)); err != nil {
+	err := w.store.failed(first.ctx, s, w.together(s, first))
+	last := w.chargeSince(first, began)
+	if err != nil {
 		w.rollback(s)
-		first.result <- err
-		return nil
+		w.answer(first, err)
+		return
 	}
 	batch, refused := []*job{first}, []refusal(nil)
-	for since := time.Now(); len(batch)+len(refused) < w.traits.Batch && time.Since(since) < batchTime; {
-		j := w.next()
+	only := &first.key
+	for len(batch)+len(refused) < w.traits.Batch && last.Sub(began) < batchTime {
+		j := w.jobs.join(only)
 		if j == nil {
 			break
 		}
-		if j.whole != nil {
-			next = j
-			break
+		if j.key != first.key {
+			only = nil
 		}
 		lost, err := w.join(s, j)
+		last = w.chargeSince(j, last)
 		if lost {
 			w.rollback(s)
-			answer(append(batch, j), refused, err)
-			return nil
+			w.answerAll(append(batch, j), refused, err)
+			return
 		}
 		if err != nil {
 			refused = append(refused, refusal{j, err})
@@ -189,13 +183,18 @@ func (w *writer) batch(s *session, first *job) (next *job) {
 		batch = append(batch, j)
 	}
 	w.crowd.expected = len(batch) + len(refused)
-	err := s.exec("COMMIT")
-	if err != nil {
+	if err = s.exec("COMMIT"); err != nil {
 		w.rollback(s)
 		err = w.unknown(w.store.failed(context.Background(), s, err)) // what is in the log may count after a crash
 	}
-	answer(batch, refused, err)
-	return next
+	w.answerAll(batch, refused, err)
+}
+
+// chargeSince charges a job with the time since another moment, and returns now.
+func (w *writer) chargeSince(j *job, since time.Time) time.Time {
+	now := time.Now()
+	w.jobs.charge(j, now.Sub(since))
+	return now
 }
 
 // refusal is a job of a batch that failed by itself.
@@ -204,33 +203,16 @@ type refusal struct {
 	err error
 }
 
-// answer tells the jobs of a batch how it ended.
-func answer(jobs []*job, refused []refusal, err error) {
+// answerAll tells the jobs of a batch how it ended.
+func (w *writer) answerAll(jobs []*job, refused []refusal, err error) {
 	for _, j := range jobs {
-		j.result <- err
+		w.answer(j, err)
 	}
 	for _, r := range refused {
 		if err != nil {
 			r.err = err // what it was refused for may be gone, too
 		}
-		r.result <- r.err
-	}
-}
-
-// next takes a waiting job, nil when there is none.
-func (w *writer) next() *job {
-	for {
-		select {
-		case j, ok := <-w.jobs:
-			if !ok {
-				return nil
-			}
-			if j.state.CompareAndSwap(queued, started) {
-				return j
-			}
-		default:
-			return nil
-		}
+		w.answer(r.job, r.err)
 	}
 }
 

@@ -51,9 +51,10 @@ type Config struct {
 	// ...). Without sslmode in either, a socket or a loopback address is spoken
 	// to in the clear and every other with TLS (sslmode=require, which does not
 	// check the certificate; verify-full does).
-	URL  string
-	Pool int          // connections, half of them for writing; 0 means 16
-	Log  *slog.Logger // nil means none
+	URL   string
+	Pool  int          // connections, half of them for writing; 0 means 16
+	Scans int          // of these, for long readings; 0 means an eighth
+	Log   *slog.Logger // nil means none
 }
 
 // Open connects to a database, which must exist and be encoded in UTF-8.
@@ -85,7 +86,15 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 		cfg.Log.Debug("database opened", "host", settings.Host, "database", settings.Database, "pool", pool)
 	}
 	writers := pool / 2
-	return &store.Database{Dialect: dialect{writers}, Write: db, Read: db, Readers: pool - writers}, nil
+	scans := cfg.Scans
+	if scans == 0 {
+		scans = pool / 8
+	}
+	scans = min(scans, pool-writers-1) // with a pool of 2 there is one lane
+	return &store.Database{
+		Dialect: dialect{writers}, Write: db, Read: db, Readers: pool - writers - scans,
+		Scans: scans, ScansPerKey: max(1, scans-1), // they cannot be suspended: one place is always for another account
+	}, nil
 }
 
 // parse reads the address. Errors of the libraries may quote it, so they are
@@ -113,6 +122,9 @@ func parse(address string) (pq.Config, error) {
 	}
 	if cfg.Runtime == nil {
 		cfg.Runtime = map[string]string{}
+	}
+	if _, given := cfg.Runtime["max_parallel_workers_per_gather"]; !given {
+		cfg.Runtime["max_parallel_workers_per_gather"] = "0" // a long reading has one processor, as others may
 	}
 	cfg.Runtime["extra_float_digits"] = "3" // reals come back as they went in
 	return cfg, nil

@@ -4,9 +4,7 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -154,23 +152,4 @@ var away = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
 	sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,
 	sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_PERM, sqlite3.SQLITE_NOMEM,
-}
-
-// Interrupt is store.Dialect's. The driver watches the context only until the
-// first row is there, and pays a goroutine for it; SQLite itself can be told
-// at any time, from any thread, while the connection is open. The driver does
-// not hand out what that takes, so it is read from the connection; without it
-// statements run with their context.
-func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, error) {
-	unknown := store.Interrupt{Spends: true}
-	v := reflect.ValueOf(driverConn)
-	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
-		return unknown, nil
-	}
-	handle := v.Elem().FieldByName("db")
-	if handle.Kind() != reflect.Uintptr || handle.Uint() == 0 {
-		return unknown, nil
-	}
-	db := uintptr(handle.Uint())
-	return store.Interrupt{End: func() { sqlite3.Xsqlite3_interrupt(nil, db) }}, nil // one atomic store
 }

@@ -34,6 +34,7 @@ var (
 type Config struct {
 	Path        string       // file, made if missing
 	Synchronous string       // "full" (default: survives a power cut) or "normal" (may lose the last commits)
+	Scans       int          // long readings that run at the same time; 0 means half of GOMAXPROCS
 	Server      bool         // keeps other servers off the file; a command may work beside one
 	Log         *slog.Logger // nil means none
 }
@@ -77,13 +78,19 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 		}
 	}
 	name := dsn(path) + settings + "&_pragma=synchronous(" + synchronous + ")"
+	scans := cfg.Scans
+	if scans == 0 { // they run in this process: half of its processors is for others
+		scans = max(1, runtime.GOMAXPROCS(0)/2)
+	}
 	db := &store.Database{
 		Dialect: dialect{flushes: synchronous == "full"},
 		Write:   open(d, name+writerCache, 1),
 		Readers: 2 * runtime.GOMAXPROCS(0),
+		Scans:   scans,
+		Parked:  8,
 		Release: release,
 	}
-	db.Read = open(d, name+readerCache+"&_pragma=query_only(1)", db.Readers)
+	db.Read = open(d, name+readerCache+"&_pragma=query_only(1)", db.Readers+db.Scans+db.Parked)
 	if err := tryWriting(ctx, db.Write); err != nil {
 		return nil, errors.Join(explain(cfg.Path, err), db.Read.Close(), db.Write.Close(), giveUp())
 	}

@@ -1,0 +1,35 @@
+package deploy
+
+import (
+	"time"
+
+	"restsrv/engine/jsonfile"
+)
+
+// Shares bounds what accounts may take of the database together and alone.
+type Shares struct {
+	Scans         int           // long readings that run at the same time; 0 for the default of the database
+	ScansWaiting  int           // long readings of one account that may wait; default 64
+	ScanWait      time.Duration // how long one may wait; default 10 s
+	WritesWaiting int           // writes of one account that may wait; default 512
+}
+
+func defaultShares() Shares {
+	return Shares{ScansWaiting: 64, ScanWait: 10 * time.Second, WritesWaiting: 512}
+}
+
+func (l *loader) shares(o jsonfile.Object) {
+	in, ok := o.Child("shares")
+	if !ok {
+		return
+	}
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"scans", "scansWaiting", "scanWait", "writesWaiting"})
+	s := &l.config.Shares
+	for name, limit := range map[string]*int{"scans": &s.Scans, "scansWaiting": &s.ScansWaiting, "writesWaiting": &s.WritesWaiting} {
+		if n, ok := in.Whole(name, 1, 1000); ok {
+			*limit = int(n)
+		}
+	}
+	s.ScanWait = seconds(in, "scanWait", time.Millisecond, s.ScanWait)
+}

@@ -1,0 +1,248 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/share"
+)
+
+const (
+	queueLength = 1024 // writes that may wait, of all accounts
+	heavyWrite  = 4 * time.Millisecond
+	// The queue waits this long for the next write of an account that was just
+	// answered, before it turns to a heavy one of an account that has used more.
+	comebackTime = 1500 * time.Microsecond
+)
+
+// queue holds the writes that wait, by account or network (share.Key). The key
+// that has used the least time of the writers goes first: start-time fair
+// queueing, as in engine/share, with jobs in place of units. A key that was idle
+// starts level with the key served last.
+//
+// A client that waits for its answer before it sends the next write leaves its
+// queue empty for a moment. The heavy writes of another key would go first each
+// time, so the queue waits a moment for such a client (anticipatory scheduling).
+type queue struct {
+	perKey   int // writes of one key that may wait
+	heavies  int // heavy writes of one key that may run at the same time
+	comeback time.Duration
+
+	mu      sync.Mutex
+	ready   sync.Cond
+	closed  bool
+	length  atomic.Int32
+	clock   time.Duration
+	keys    map[string]*line
+	waiters int
+}
+
+// line is the queue of one key, and what it has used.
+type line struct {
+	key      string
+	jobs     []*job
+	running  int
+	used     time.Duration
+	cost     time.Duration // of a job, on average
+	answered time.Time     // when its last job ended; zero when the queue no longer waits for another
+}
+
+func newQueue(perKey, writers int) *queue {
+	if perKey <= 0 {
+		perKey = queueLength / 2
+	}
+	q := &queue{perKey: perKey, heavies: max(1, writers/4), comeback: comebackTime, keys: map[string]*line{}}
+	q.ready.L = &q.mu
+	return q
+}
+
+func queueFull(reason, message string) error {
+	return &engine.Error{Code: engine.Unavailable, Reason: reason, RetryAfter: time.Second, Message: message}
+}
+
+// push adds a job. Errors: Unavailable.
+func (q *queue) push(j *job) (length int, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return 0, closedUnless(false)
+	}
+	n := int(q.length.Load())
+	if n >= queueLength {
+		return n, queueFull("queue", "too many writes are waiting")
+	}
+	l := q.keys[j.key]
+	if l == nil {
+		l = &line{key: j.key}
+		q.keys[j.key] = l
+	}
+	if len(l.jobs) >= q.perKey && j.key != "" {
+		return n, queueFull(share.Reason, "too many writes of this account are waiting")
+	}
+	if len(l.jobs) == 0 && l.running == 0 {
+		l.used = max(l.used, q.clock)
+	}
+	l.jobs = append(l.jobs, j)
+	q.length.Store(int32(n + 1))
+	if q.waiters > 0 {
+		q.ready.Signal()
+	}
+	return n + 1, nil
+}
+
+func (q *queue) len() int { return int(q.length.Load()) }
+
+// pop waits for a job and takes it. It returns nil when the queue is closed and
+// empty.
+func (q *queue) pop() *job {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		l := q.first(func(l *line) bool { return l.cost < heavyWrite || l.running < q.heavies })
+		switch {
+		case l == nil && q.closed && q.length.Load() == 0:
+			return nil
+		case l == nil:
+			q.wait()
+		case l.cost >= heavyWrite && q.comesBack(l):
+		default:
+			if j := q.take(l); j != nil {
+				return j
+			}
+		}
+	}
+}
+
+func (q *queue) wait() {
+	q.waiters++
+	q.ready.Wait()
+	q.waiters--
+}
+
+// join takes a job that may share the commit of a batch, of which all jobs have
+// the key, or "" for several. A heavy one shares a commit with jobs of its own
+// key only. It returns nil when there is none.
+func (q *queue) join(only *string) *job {
+	if q.length.Load() == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for {
+		l := q.first(func(l *line) bool {
+			return l.jobs[0].whole == nil && (l.cost < heavyWrite || only != nil && *only == l.key)
+		})
+		if l == nil {
+			return nil
+		}
+		if j := q.take(l); j != nil {
+			return j
+		}
+	}
+}
+
+// first returns the line that goes first, of those that may.
+func (q *queue) first(may func(*line) bool) (best *line) {
+	for _, l := range q.keys {
+		if len(l.jobs) == 0 || !may(l) {
+			continue
+		}
+		if best == nil || l.used < best.used || l.used == best.used && l.key < best.key {
+			best = l
+		}
+	}
+	return best
+}
+
+// comesBack waits a moment for a line that was just answered and has used less
+// than l. It reports false when there is none.
+func (q *queue) comesBack(l *line) bool {
+	if len(q.keys) < 2 {
+		return false
+	}
+	now := time.Now()
+	for _, other := range q.keys {
+		if other == l || other.answered.IsZero() || len(other.jobs) > 0 || other.used >= l.used {
+			continue
+		}
+		rest := q.comeback - now.Sub(other.answered)
+		if rest <= 0 {
+			other.answered = time.Time{}
+			continue
+		}
+		wake := time.AfterFunc(rest, q.wake)
+		q.wait()
+		wake.Stop()
+		return true
+	}
+	return false
+}
+
+func (q *queue) wake() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.ready.Broadcast()
+}
+
+// take removes the first job of a line. It returns nil if its caller has left.
+func (q *queue) take(l *line) *job {
+	j := l.jobs[0]
+	l.jobs[0] = nil
+	l.jobs = l.jobs[1:]
+	q.length.Add(-1)
+	if !j.state.CompareAndSwap(queued, started) {
+		q.forget(l)
+		return nil
+	}
+	l.running++
+	q.clock = max(q.clock, l.used)
+	return j
+}
+
+// charge adds to what a key has used.
+func (q *queue) charge(j *job, used time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if l := q.keys[j.key]; l != nil {
+		l.used += used
+		l.cost += (used - l.cost) / 4
+	}
+}
+
+// ended is called when a job ends, before it is answered.
+func (q *queue) ended(j *job) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	l := q.keys[j.key]
+	l.running--
+	l.answered = time.Now()
+	if q.waiters > 0 && (len(l.jobs) > 0 || q.closed) {
+		q.ready.Broadcast() // the key may have been at its bound
+	}
+	q.forget(l)
+}
+
+// maxIdleKeys is how many keys without jobs are remembered, with what they have
+// used.
+const maxIdleKeys = 64
+
+func (q *queue) forget(l *line) {
+	if len(q.keys) <= maxIdleKeys {
+		return
+	}
+	for key, l := range q.keys {
+		if l.running == 0 && len(l.jobs) == 0 && l.used <= q.clock {
+			delete(q.keys, key)
+		}
+	}
+}
+
+// close lets the writers end when the queue is empty.
+func (q *queue) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.ready.Broadcast()
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+func waitingJob(key string) *job {
+	return &job{ctx: context.Background(), key: key, result: make(chan error, 1)}
+}
+
+func mustPush(t *testing.T, q *queue, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		if _, err := q.push(waitingJob(key)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestQueueServesByTime: of two accounts with many writes each, the one whose
+// writes are short is served as long as the other one.
+func TestQueueServesByTime(t *testing.T) {
+	q := newQueue(0, 1)
+	for range 300 {
+		mustPush(t, q, "light")
+	}
+	for range 10 {
+		mustPush(t, q, "heavy")
+	}
+	cost := map[string]time.Duration{"light": time.Millisecond, "heavy": 20 * time.Millisecond}
+	used := map[string]time.Duration{}
+	for range 150 {
+		j := q.pop()
+		q.charge(j, cost[j.key])
+		q.ended(j)
+		used[j.key] += cost[j.key]
+		if apart := used["light"] - used["heavy"]; apart < -20*time.Millisecond || apart > 20*time.Millisecond {
+			t.Fatalf("light has used %v of the writer and heavy %v: the difference must be one write at most", used["light"], used["heavy"])
+		}
+	}
+}
+
+// TestQueueLateComer: a write of an account that comes while many writes of
+// another one wait goes next, and idleness earns no more than that.
+func TestQueueLateComer(t *testing.T) {
+	q := newQueue(0, 1)
+	for range 100 {
+		mustPush(t, q, "heavy")
+	}
+	for i := range 20 {
+		j := q.pop()
+		q.charge(j, 10*time.Millisecond)
+		q.ended(j)
+		if i%5 != 4 {
+			continue
+		}
+		mustPush(t, q, "light")
+		if j = q.pop(); j.key != "light" {
+			t.Fatalf("after %d writes of heavy another one goes before the write of light", i+1)
+		}
+		q.charge(j, time.Millisecond)
+		q.ended(j)
+	}
+	mustPush(t, q, "idle", "idle")
+	for range 2 {
+		if j := q.pop(); j.key != "idle" {
+			t.Fatalf("a write of %s goes before those of idle", j.key)
+		} else {
+			q.charge(j, 100*time.Millisecond)
+			q.ended(j)
+			break
+		}
+	}
+	if j := q.pop(); j.key != "heavy" {
+		t.Errorf("after a write of 100 ms: got one of %s, want one of heavy", j.key)
+	}
+}
+
+// TestQueueBounds: one account cannot fill the queue.
+func TestQueueBounds(t *testing.T) {
+	q := newQueue(3, 1)
+	mustPush(t, q, "a", "a", "a")
+	_, err := q.push(waitingJob("a"))
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Code != engine.Unavailable || e.Reason != "share" || e.RetryAfter <= 0 {
+		t.Errorf("the fourth write of a: got %v, want Unavailable, share and a time to try again", err)
+	}
+	mustPush(t, q, "b")
+	for i := q.len(); i < queueLength; i++ {
+		mustPush(t, q, fmt.Sprint(i))
+	}
+	if _, err := q.push(waitingJob("c")); engine.CodeOf(err) != engine.Unavailable {
+		t.Errorf("a write beyond the length of the queue: got %v, want Unavailable", err)
+	}
+}
+
+// TestQueueJoins: a heavy write shares no commit with writes of other accounts,
+// but with those of its own.
+func TestQueueJoins(t *testing.T) {
+	q := newQueue(0, 1)
+	mustPush(t, q, "heavy")
+	j := q.pop()
+	q.charge(j, 100*time.Millisecond)
+	q.ended(j)
+	mustPush(t, q, "light", "heavy", "heavy")
+	if j = q.pop(); j.key != "light" {
+		t.Fatalf("got a write of %s first, want light", j.key)
+	}
+	if j := q.join(&j.key); j != nil {
+		t.Errorf("a write of %s joins the commit of light, want none", j.key)
+	}
+	q.ended(j)
+	q.keys["light"].answered = time.Time{} // it does not come back
+	j = q.pop()
+	if other := q.join(&j.key); other == nil || other.key != "heavy" {
+		t.Errorf("the commit of heavy: got %v, want the other write of heavy to join", other)
+	}
+}
+
+// TestQueueWaitsForReturn: an account that is answered and writes again at once
+// goes before the heavy write of an account that has used more.
+func TestQueueWaitsForReturn(t *testing.T) {
+	q := newQueue(0, 1)
+	mustPush(t, q, "heavy", "heavy", "heavy")
+	j := q.pop()
+	q.charge(j, 100*time.Millisecond)
+	mustPush(t, q, "light")
+	q.ended(j)
+	j = q.pop()
+	q.charge(j, time.Millisecond)
+	q.ended(j)
+	q.comeback = time.Hour
+	next := make(chan *job)
+	go func() { next <- q.pop() }()
+	for waits := false; !waits; time.Sleep(time.Millisecond) {
+		q.mu.Lock()
+		waits = q.waiters > 0
+		q.mu.Unlock()
+	}
+	mustPush(t, q, "light")
+	if j = <-next; j.key != "light" {
+		t.Errorf("light comes back: got a write of %s first, want light", j.key)
+	}
+	q.ended(j)
+	q.comeback = time.Millisecond
+	if j := q.pop(); j.key != "heavy" {
+		t.Errorf("light does not come back: got %s, want heavy", j.key)
+	}
+}
+
+// TestQueueCloses: every writer ends when the queue is closed and empty.
+func TestQueueCloses(t *testing.T) {
+	q := newQueue(0, 4)
+	mustPush(t, q, "a", "a", "b")
+	ends := make(chan int)
+	for range 4 {
+		go func() {
+			n := 0
+			for j := q.pop(); j != nil; j = q.pop() {
+				q.charge(j, 50*time.Millisecond)
+				q.ended(j)
+				n++
+			}
+			ends <- n
+		}()
+	}
+	q.close()
+	total := 0
+	for range 4 {
+		select {
+		case n := <-ends:
+			total += n
+		case <-time.After(10 * time.Second):
+			t.Fatal("a writer waits although the queue is closed")
+		}
+	}
+	if total != 3 {
+		t.Errorf("%d writes were served, want 3", total)
+	}
+	if _, err := q.push(waitingJob("a")); engine.CodeOf(err) != engine.Unavailable {
+		t.Errorf("a write after the close: got %v, want Unavailable", err)
+	}
+}

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/share"
+)
+
+// reportEvery is how often refusals for the same cause are logged.
+const reportEvery = 10 * time.Second
+
+// refusals logs requests that were refused because a share was used up, a few
+// times a minute however many there are.
+type refusals struct {
+	log *slog.Logger
+
+	mu    sync.Mutex
+	last  time.Time
+	count int // since last
+}
+
+// refused logs err if it says that a share was used up, and returns it.
+func (r *refusals) refused(ctx context.Context, err error) error {
+	if engine.CodeOf(err) != engine.Unavailable {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.count++
+	if now := time.Now(); now.Sub(r.last) >= reportEvery {
+		r.log.Warn("requests are refused because their share of the database is used up", "cause", err.Error(), "requests", r.count, "account or network", share.Key(ctx))
+		r.last, r.count = now, 0
+	}
+	return err
+}

@@ -1,0 +1,375 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"hash/maphash"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/share"
+)
+
+// The budget of a reading in the quick lane. Where the database counts the steps
+// of a statement, as SQLite does, these decide, because they do not depend on how
+// busy the machine is; the time is for steps that are expensive by themselves,
+// such as a regular expression on a long text. Elsewhere the time decides.
+const (
+	stepsPerTick = 400
+	quickTicks   = 150000 / stepsPerTick // about 5 ms
+	quickStepped = 25 * time.Millisecond
+	quickTimed   = 50 * time.Millisecond
+)
+
+// A long reading on SQLite runs in a goroutine of this process. It lets other
+// goroutines run every few ticks, and other accounts every slice.
+const (
+	ticksPerYield = 4
+	scanSlice     = 10 * time.Millisecond
+)
+
+// maxKnown is how many statements are remembered as slow.
+const maxKnown = 1024
+
+// scans is the scan lane: the places for long readings, and what is known of
+// statements.
+//
+// A place is granted fairly by account or network (engine/share). A reading that
+// exceeds the budget of the quick lane is handled in one of three ways:
+//   - A place is free: it leaves the quick lane and goes on.
+//   - The database can suspend it (SQLite): it leaves the quick lane and waits for
+//     a place where it is. It holds a session meanwhile, so only Database.Parked
+//     readings may do that, half of them of one account.
+//   - Else it is ended. If the caller has received nothing yet, it waits for a
+//     place without a session and runs again from the start.
+//
+// Its statement is remembered, so that the next reading with this statement
+// waits for a place before it begins. A statement that turns out to be short is
+// forgotten.
+type scans struct {
+	places *share.Pool
+	parked *share.Pool   // of readings that are suspended; nil where that is impossible
+	quick  chan struct{} // places of metered readings in the quick lane: readings by key have the rest
+	known  slowStatements
+	report refusals
+}
+
+func newScans(db *Database, cfg Config) *scans {
+	sc := &scans{
+		places: share.New(share.Config{Name: "long readings", Capacity: int64(db.Scans), PerKey: int64(db.ScansPerKey),
+			Waiting: cfg.Scans.Waiting, AllWaiting: cfg.Scans.AllWaiting, MaxWait: cfg.Scans.MaxWait}),
+		quick:  make(chan struct{}, max(1, db.Readers-max(1, db.Readers/4))),
+		known:  slowStatements{seed: maphash.MakeSeed()},
+		report: refusals{log: cfg.Log},
+	}
+	if db.Parked > 0 {
+		sc.parked = share.New(share.Config{Name: "long readings", Capacity: int64(db.Parked), PerKey: int64(max(1, db.Parked/2))})
+	}
+	return sc
+}
+
+// errSlow ends a reading that must go on in the scan lane.
+var errSlow = errors.New("the reading exceeds the budget of the quick lane")
+
+// metered is read for work that may take long: its main statement is text, and it
+// loads load.
+func (s *Store) metered(ctx context.Context, p *plan, text string, load []*engine.Load, work func(r *session) error) error {
+	sc := s.readers.scans
+	if sc == nil || p.class.FullName[0] == '#' || s.transactionOf(ctx) != nil {
+		return s.read(ctx, work) // tables of the server's own are needed to answer at all
+	}
+	name := sc.known.name(text, load)
+	for slow := sc.known.has(name); ; slow = true {
+		var grant share.Grant
+		if slow {
+			var err error
+			if grant, err = sc.places.Acquire(ctx, share.Key(ctx), 1); err != nil {
+				return sc.report.refused(ctx, err)
+			}
+		}
+		again, err := s.meteredOnce(ctx, name, grant, work)
+		if !again {
+			return err
+		}
+	}
+}
+
+// meteredOnce runs work in the scan lane when grant holds a place there, else in
+// the quick lane. again means that it must run in the scan lane.
+func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant, work func(r *session) error) (again bool, err error) {
+	rs := s.readers
+	var r *session
+	if grant.Held() {
+		if r, err = rs.borrowScan(ctx); err != nil {
+			grant.Release()
+			return false, err
+		}
+	} else {
+		select {
+		case rs.scans.quick <- struct{}{}:
+		case <-ctx.Done():
+			return false, ended(ctx.Err())
+		}
+		if r, err = rs.borrow(ctx); err != nil {
+			<-rs.scans.quick
+			return false, err
+		}
+	}
+	r.meter.start(ctx, rs, r, name, grant)
+	defer func() {
+		r.meter.end(r)
+		rs.giveBack(r)
+	}()
+	err = s.readOn(ctx, r, work)
+	if !errors.Is(err, errSlow) {
+		return false, err
+	}
+	if r.told {
+		return false, rs.scans.report.refused(ctx, rs.scans.places.Refuse())
+	}
+	return true, nil
+}
+
+// meter watches one metered reading. It belongs to a session.
+type meter struct {
+	on      bool
+	stopped atomic.Bool // the reading was ended: no other statement of it may begin
+
+	mu      sync.Mutex // guards what follows against the timer; on SQLite there is none
+	readers *readers
+	ctx     context.Context
+	name    uint64
+	quick   bool // holds a place of scans.quick
+	grant   share.Grant
+	over    error // why the reading was ended
+	ticks   int
+	began   time.Time
+	slice   time.Time // when the grant was last looked at
+	timer   *time.Timer
+}
+
+func (m *meter) start(ctx context.Context, rs *readers, r *session, name uint64, grant share.Grant) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.on, m.readers, m.ctx, m.name, m.grant = true, rs, ctx, name, grant
+	m.quick = !grant.Held()
+	m.over, m.ticks, m.began = nil, 0, time.Now()
+	m.slice = m.began
+	if rs.scans.parked != nil || !m.quick {
+		return
+	}
+	if m.timer == nil {
+		m.timer = time.AfterFunc(quickTimed, func() { m.timeOver(r) })
+		return
+	}
+	m.timer.Reset(quickTimed)
+}
+
+// end ends the reading: its place is free again.
+func (m *meter) end(r *session) {
+	if m.timer != nil {
+		m.timer.Stop()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over != nil && r.interrupt.Spends {
+		r.disconnect() // what was cancelled may still be cancelling
+	}
+	if m.grant.Held() {
+		short := time.Since(m.began) < quickTimed/2
+		if r.interrupt.Tick != nil {
+			short = m.ticks < quickTicks/2
+		}
+		if short && m.over == nil {
+			m.readers.scans.known.remove(m.name)
+		}
+		m.grant.Release()
+	}
+	m.leaveQuick()
+	m.on, m.ctx = false, nil
+	m.stopped.Store(false)
+}
+
+func (m *meter) leaveQuick() {
+	if m.quick {
+		m.quick = false
+		<-m.readers.scans.quick
+	}
+}
+
+// verdict returns why the reading was ended, nil when it was not.
+func (m *meter) verdict() error {
+	if !m.on || !m.stopped.Load() {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.over
+}
+
+// tick is called by SQLite every stepsPerTick steps of a statement, in its
+// goroutine. It may suspend the statement, and reports whether that may go on.
+func (s *session) tick() bool {
+	m := &s.meter
+	if !m.on {
+		return true
+	}
+	m.ticks++
+	now := time.Now()
+	if m.quick {
+		if m.ticks < quickTicks && now.Sub(m.began) < quickStepped {
+			return true
+		}
+		return m.suspend(s)
+	}
+	if m.ticks%ticksPerYield == 0 {
+		runtime.Gosched()
+	}
+	if now.Sub(m.slice) < scanSlice || !m.grant.Held() {
+		return true
+	}
+	m.slice = now
+	return m.turn()
+}
+
+// suspend moves a reading to the scan lane. It may wait for a place there.
+func (m *meter) suspend(s *session) bool {
+	sc, key := m.readers.scans, share.Key(m.ctx)
+	sc.known.add(m.name)
+	grant, ok := sc.places.TryAcquire(key, 1)
+	if ok {
+		m.move(s, grant)
+		return true
+	}
+	place, ok := sc.parked.TryAcquire(key, 1)
+	if !ok {
+		return m.stop(errSlow)
+	}
+	defer place.Release()
+	if !m.move(s, share.Grant{}) {
+		return true
+	}
+	grant, err := sc.places.Acquire(m.ctx, key, 1)
+	if err != nil {
+		return m.stop(sc.report.refused(m.ctx, err))
+	}
+	m.grant, m.slice = grant, time.Now()
+	return true
+}
+
+// move has a reading leave the quick lane. When the database closes, it stays
+// there without a limit, and move reports false.
+func (m *meter) move(s *session, grant share.Grant) bool {
+	moved := m.readers.leave(s)
+	if moved {
+		m.grant = grant
+	} else {
+		grant.Release()
+	}
+	m.leaveQuick()
+	m.slice = time.Now()
+	return moved
+}
+
+// turn lends the place of a reading to accounts that have used the scan lane
+// less, if the reading can be suspended.
+func (m *meter) turn() bool {
+	sc := m.readers.scans
+	key := share.Key(m.ctx)
+	if _, waiting := sc.places.Waiting(key); waiting == 0 {
+		return true
+	}
+	place, ok := sc.parked.TryAcquire(key, 1)
+	if !ok {
+		return true
+	}
+	defer place.Release()
+	if err := m.grant.Yield(m.ctx); err != nil {
+		return m.stop(err)
+	}
+	m.slice = time.Now()
+	return true
+}
+
+func (m *meter) stop(why error) bool {
+	m.over = why
+	m.stopped.Store(true)
+	return false
+}
+
+// timeOver is called when a reading that cannot be suspended has used the time
+// of the quick lane.
+func (m *meter) timeOver(s *session) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.on || !m.quick || time.Since(m.began) < quickTimed {
+		return // of an earlier reading
+	}
+	sc := m.readers.scans
+	sc.known.add(m.name)
+	if grant, ok := sc.places.TryAcquire(share.Key(m.ctx), 1); ok {
+		m.move(s, grant)
+		return
+	}
+	m.stop(errSlow)
+	over := false
+	s.endStep(&over)
+}
+
+// slowStatements remembers which statements were slow. When it is full, it
+// forgets half of them.
+type slowStatements struct {
+	seed  maphash.Seed
+	count atomic.Int32
+	mu    sync.RWMutex
+	names map[uint64]struct{}
+}
+
+// name identifies a statement and what is loaded with its items.
+func (k *slowStatements) name(text string, load []*engine.Load) uint64 {
+	return maphash.String(k.seed, text) ^ loadName(k.seed, load)
+}
+
+func loadName(seed maphash.Seed, load []*engine.Load) (name uint64) {
+	for _, l := range load {
+		name = name*31 + maphash.String(seed, l.Property.Name) + 7*loadName(seed, l.Next)
+	}
+	return name
+}
+
+func (k *slowStatements) has(name uint64) bool {
+	if k.count.Load() == 0 {
+		return false
+	}
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	_, ok := k.names[name]
+	return ok
+}
+
+func (k *slowStatements) add(name uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.names == nil {
+		k.names = map[uint64]struct{}{}
+	}
+	if len(k.names) >= maxKnown {
+		for other := range k.names { // in random order
+			if delete(k.names, other); len(k.names) <= maxKnown/2 {
+				break
+			}
+		}
+	}
+	k.names[name] = struct{}{}
+	k.count.Store(int32(len(k.names)))
+}
+
+func (k *slowStatements) remove(name uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.names, name)
+	k.count.Store(int32(len(k.names)))
+}

@@ -1,0 +1,241 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/storetest"
+)
+
+// manyNotes is enough for a reading of all to exceed the budget of the quick lane.
+const manyNotes = 30000
+
+// openMany opens a store of manyNotes items.
+func openMany(t *testing.T, p place, scans store.Scans) (*store.Store, *engine.Class) {
+	t.Helper()
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.Text))
+	db, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), db, store.Config{Classes: []*engine.Class{c}, Scans: scans})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, st) })
+	records := make([]engine.Record, manyNotes)
+	for i := range records {
+		id := fmt.Sprintf("%05d", i)
+		records[i] = engine.Record{Class: c, ID: id, Values: engine.Values{id, "text of note " + id}}
+	}
+	if _, err := st.Save(t.Context(), records); err != nil {
+		t.Fatal(err)
+	}
+	return st, c
+}
+
+func as(ctx context.Context, id string) context.Context {
+	return engine.WithAccount(ctx, &engine.Account{ID: id})
+}
+
+func matching(c *engine.Class, pattern string) *engine.Filter {
+	return &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("text")), Pattern: pattern}
+}
+
+// holder starts long readings of an account, each of which stops in the middle
+// until release is called.
+type holder struct {
+	release func()
+	done    sync.WaitGroup
+	errs    []error
+}
+
+func hold(ctx context.Context, st *store.Store, c *engine.Class, account string, n int) *holder {
+	open := make(chan struct{})
+	h := &holder{release: sync.OnceFunc(func() { close(open) }), errs: make([]error, n)}
+	for i := range n {
+		h.done.Go(func() {
+			visited := 0
+			h.errs[i] = st.List(as(ctx, account), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error {
+				if visited++; visited == manyNotes-1000 {
+					<-open
+				}
+				return nil
+			})
+		})
+	}
+	return h
+}
+
+// await waits until a condition is true.
+func await(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute: %s is not true", what)
+		}
+	}
+}
+
+// TestScansLeaveReaders: while long readings of one account hold all that they
+// can get, another account reads by key, lists, counts and writes.
+func TestScansLeaveReaders(t *testing.T) { onBoth(t, scansLeaveReaders) }
+
+func scansLeaveReaders(t *testing.T, p place) {
+	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	first := hold(t.Context(), st, c, "b@local", 1)
+	defer first.done.Wait()
+	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
+	rest := hold(t.Context(), st, c, "b@local", 23)
+	defer rest.done.Wait()
+	defer first.release()
+	defer rest.release()
+	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
+	ctx, cancel := context.WithTimeout(as(t.Context(), "a@local"), 20*time.Second)
+	defer cancel()
+	for i := range 50 {
+		id := fmt.Sprintf("%05d", i)
+		if _, err := st.Get(ctx, c, id); err != nil {
+			t.Fatalf("Get beside long readings: %v", err)
+		}
+		one := &engine.Query{Class: c, Count: 5, Filter: storetest.Compare(engine.OpEq, c.Property("id"), id)}
+		if err := st.List(ctx, one, func(*engine.Item) error { return nil }); err != nil {
+			t.Fatalf("List beside long readings: %v", err)
+		}
+		if _, err := st.Count(ctx, one); err != nil {
+			t.Fatalf("Count beside long readings: %v", err)
+		}
+		if _, err := st.Update(ctx, c, id, engine.Values{engine.Absent, "changed"}, engine.WriteOptions{}); err != nil {
+			t.Fatalf("Update beside long readings: %v", err)
+		}
+	}
+}
+
+// TestScansOfOthers: the long reading of an account ends although those of
+// another account wait in greater number.
+func TestScansOfOthers(t *testing.T) { onBoth(t, scansOfOthers) }
+
+func scansOfOthers(t *testing.T, p place) {
+	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	first := hold(t.Context(), st, c, "b@local", 1)
+	defer first.done.Wait()
+	defer first.release()
+	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
+	rest := hold(t.Context(), st, c, "b@local", 12)
+	defer rest.done.Wait()
+	defer rest.release()
+	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
+	done := make(chan error, 1)
+	go func() {
+		n := 0
+		err := st.List(as(t.Context(), "a@local"), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { n++; return nil })
+		if err == nil && n != manyNotes {
+			err = fmt.Errorf("listed %d items, want %d", n, manyNotes)
+		}
+		done <- err
+	}()
+	await(t, "the reading of a waits", func() bool { own, _ := st.ScansWaiting("a@local"); return own > 0 || len(done) > 0 })
+	first.release() // the others of b go on waiting for their release
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the long reading of a was not served although one of b ended")
+	}
+}
+
+// TestScansAreRefused: a long reading for which there is no room in the queue is
+// refused with 503 and a time after which to try again, and so is one that waits
+// too long.
+func TestScansAreRefused(t *testing.T) { onBoth(t, scansAreRefused) }
+
+func scansAreRefused(t *testing.T, p place) {
+	st, c := openMany(t, p, store.Scans{Waiting: 2, MaxWait: 100 * time.Millisecond})
+	h := hold(t.Context(), st, c, "b@local", 24)
+	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
+	await(t, "no long reading waits", func() bool { _, waiting := st.Scanning(); return waiting == 0 })
+	h.release()
+	h.done.Wait()
+	refused := 0
+	for _, err := range h.errs {
+		var e *engine.Error
+		switch {
+		case err == nil:
+		case !errors.As(err, &e) || e.Code != engine.Unavailable || e.Reason != "share" || e.RetryAfter <= 0:
+			t.Errorf("a long reading failed with %v, want Unavailable, share and a time to try again", err)
+		default:
+			refused++
+		}
+	}
+	if refused == 0 || refused == len(h.errs) {
+		t.Errorf("%d of %d long readings were refused, want some", refused, len(h.errs))
+	}
+}
+
+// TestScansRunAgain: readings that are ended in the quick lane and run again in
+// the scan lane have the result that they would have alone, and their number does
+// not matter.
+func TestScansRunAgain(t *testing.T) { onBoth(t, scansRunAgain) }
+
+func scansRunAgain(t *testing.T, p place) {
+	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			// The statements differ, so that each is met for the first time.
+			f := &engine.Filter{Op: engine.OpOr}
+			for j := range i%8 + 1 {
+				f.Args = append(f.Args, matching(c, fmt.Sprintf("note %04d", j)))
+			}
+			n, err := st.Count(as(t.Context(), fmt.Sprintf("%d@local", i%3)), &engine.Query{Class: c, Filter: f})
+			if want := int64(10 * (i%8 + 1)); err != nil || n != want {
+				t.Errorf("count %d: got %d, %v, want %d", i, n, err, want)
+			}
+		})
+	}
+	group.Wait()
+	if running, waiting := st.Scanning(); running != 0 || waiting != 0 {
+		t.Errorf("at the end %d long readings run and %d wait, want none", running, waiting)
+	}
+}
+
+// TestScanEndsWithItsContext: a long reading whose client leaves while it waits
+// for a place ends at once, and so does one that runs.
+func TestScanEndsWithItsContext(t *testing.T) { onBoth(t, scanEndsWithItsContext) }
+
+func scanEndsWithItsContext(t *testing.T, p place) {
+	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	first := hold(t.Context(), st, c, "b@local", 1)
+	defer first.done.Wait()
+	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
+	rest := hold(t.Context(), st, c, "b@local", 23)
+	defer rest.done.Wait()
+	defer first.release()
+	defer rest.release()
+	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
+	ctx, leave := context.WithCancel(as(t.Context(), "b@local"))
+	done := make(chan error, 1)
+	_, before := st.Scanning()
+	go func() {
+		_, err := st.Count(ctx, &engine.Query{Class: c, Filter: matching(c, "nowhere")})
+		done <- err
+	}()
+	await(t, "the reading waits", func() bool { _, waiting := st.Scanning(); return waiting > before || len(done) > 0 })
+	leave()
+	select {
+	case err := <-done:
+		if err != nil && engine.CodeOf(err) != engine.Timeout {
+			t.Errorf("a reading whose client left: got %v, want Timeout", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatal("a long reading waits although its client left")
+	}
+}
