@@ -2,7 +2,8 @@
 // can cost (see package floor beside it). It starts both as separate processes on
 // loopback ports, on SQLite and then on PostgreSQL, drives them in short
 // alternating rounds and prints a table for each database; with -growth one of
-// restsrv with a thousand to a million objects.
+// restsrv with a thousand to a million objects, and with -fair one of an account
+// beside the load of another.
 // The judge is the processor time of the server per request, as the operating
 // system counts it; requests per second and latencies are witnesses, because the
 // load generator shares the processors with the servers. A difference under 15 %
@@ -36,6 +37,7 @@ type settings struct {
 	restsrv     string // a prebuilt binary, "" to build it
 	self        bool   // the floor on both sides
 	growth      bool
+	fair        bool
 	db          string // sqlite, postgres or both
 	keep        bool
 }
@@ -51,6 +53,7 @@ func main() {
 	flag.StringVar(&s.restsrv, "restsrv", "", "measure this prebuilt `binary` instead of building one")
 	flag.BoolVar(&s.self, "self", false, "measure the floor against itself: what the ratios then differ from 1 is noise")
 	flag.BoolVar(&s.growth, "growth", false, "measure instead what changes from a thousand to a million objects")
+	flag.BoolVar(&s.fair, "fair", false, "measure instead how requests of one account fare beside the load of another; use it with -rows 1000000 -duration 1s")
 	flag.StringVar(&s.db, "db", "both", "the `database`: sqlite, postgres or both; for postgres see RESTSRV_TEST_POSTGRES")
 	flag.BoolVar(&s.keep, "keep", false, "keep the temporary directory with databases and logs")
 	flag.Parse()
@@ -80,8 +83,8 @@ func (s *settings) check(only string) error {
 	if s.db != "sqlite" && s.db != "postgres" && s.db != "both" {
 		return fmt.Errorf("-db: %q is none of sqlite, postgres and both", s.db)
 	}
-	if s.growth && s.self {
-		return errors.New("-growth has no floor: it goes without -self")
+	if (s.growth || s.fair) && s.self {
+		return errors.New("-growth and -fair have no floor: they go without -self")
 	}
 	if s.rounds < 1 || s.connections < 1 || s.bulks < 1 || s.duration <= 0 {
 		return errors.New("-rounds, -connections, -bulks and -duration must be positive")
@@ -119,9 +122,12 @@ func run(ctx context.Context, s *settings) error {
 	for _, db := range all {
 		fmt.Printf("\n%s: %s.\n\n", db.name, db.settings)
 		sub := filepath.Join(dir, db.name)
-		if s.growth {
+		switch {
+		case s.growth:
 			err = printGrowth(ctx, s, sub, db)
-		} else {
+		case s.fair:
+			err = printFair(ctx, s, sub, db)
+		default:
 			err = compare(ctx, s, db, pairOf{dir: sub, floor: floor})
 		}
 		if err != nil {
@@ -210,7 +216,7 @@ func compare(ctx context.Context, s *settings, db *database, o pairOf) error {
 // and returns the floor's.
 func binaries(ctx context.Context, s *settings, dir string) (floor string, err error) {
 	floor = filepath.Join(dir, "floor-binary")
-	if !s.growth {
+	if !s.growth && !s.fair {
 		if err := build(ctx, "restsrv/cmd/bench/floor", floor); err != nil {
 			return "", err
 		}

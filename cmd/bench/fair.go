@@ -1,0 +1,246 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The fairness benchmark: requests of one account, reader, alone and beside a
+// load that another account, rival, makes with several connections.
+const (
+	rival           = "rival@local"
+	fairConnections = 4
+	rivals          = 8
+	signIns         = 24 // accounts that sign in for the first time
+	heavyRegexps    = 28
+	fairShare       = 0.5 // of the throughput alone
+	fairSlowdown    = 5.0 // of the 99th percentile alone
+)
+
+// load is what rival does meanwhile.
+type load struct {
+	name string
+	ask  *template
+}
+
+func loads() []load {
+	auth := basicLine(rival)
+	as := func(method string, p, body *template) *template { return ask(method, p, auth, body) }
+	var patterns []string
+	for i := range heavyRegexps {
+		patterns = append(patterns, `{"body":{"$regex":"(a|b|c|d)*([a-z ]+)+x`+strconv.Itoa(i)+`$"}}`)
+	}
+	search := new(template).text(`{"filter":{"$or":[` + strings.Join(patterns, ",") + `]},"count":20}`)
+	return []load{
+		{"search with 28 regular expressions", as("POST", path("signed/note@bench/_search"), search)},
+		{"_search without an index", as("GET", path("signed/note@bench?_count=20&_search=nowhere"), nil)},
+		{"_total=1", as("GET", path("signed/note@bench?_count=20&_total=1"), nil)},
+		{"_eager of 200", as("GET", path("signed/entry@bench?_count=200&_eager=author|topic"), nil)},
+		{"bulk of 1000", as("POST", path("acceptor"), records(bulkNew, oldBlock, newBlock))},
+	}
+}
+
+// printFair measures one database and prints its table.
+func printFair(ctx context.Context, s *settings, dir string, db *database) error {
+	g, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, "restsrv"), path: s.restsrv, db: db, numbers: &counters{rows: s.rows}}, further{})
+	if err != nil {
+		return err
+	}
+	p, err := g.start(ctx, "full")
+	if err != nil {
+		return err
+	}
+	defer func() { p.stop() }()
+	if err := seedAll(ctx, []*process{p}); err != nil {
+		return err
+	}
+	if err := addRivals(ctx, p); err != nil {
+		return err
+	}
+	f := &fairness{settings: s, program: g, process: p}
+	defer func() { p = f.process }()
+	lines := [][]string{{"beside", "request", "alone/s", "beside/s", "share", "p99 alone", "p99 beside", "times", "held", "answers of rival/s", "refused"}}
+	for _, l := range append([]load{{}}, loads()...) {
+		if l.name != "" && !s.only.MatchString(l.name) {
+			continue
+		}
+		more, err := f.measure(ctx, l)
+		if err != nil {
+			return fmt.Errorf("%s: %w", l.name, err)
+		}
+		lines = append(lines, more...)
+	}
+	fmt.Printf("%d rows. %d connections of one account, alone and beside %d of another. Held: at least %.0f %% of the throughput, and a p99 of at most %.0f times that alone.\n\n",
+		s.rows, fairConnections, rivals, 100*fairShare, fairSlowdown)
+	printTable(os.Stdout, lines)
+	return nil
+}
+
+// addRivals makes the accounts of the load and of the first sign-ins.
+func addRivals(ctx context.Context, p *process) error {
+	ids := []string{rival}
+	for i := range signIns {
+		ids = append(ids, signer(i))
+	}
+	for _, id := range ids {
+		if err := p.restsrv(ctx, "user", "add", "-roles", "reader", id); err != nil {
+			return err
+		}
+	}
+	time.Sleep(time.Second) // servers follow within half of one
+	return nil
+}
+
+func signer(i int) string { return fmt.Sprintf("signer%d@local", i) }
+
+type fairness struct {
+	*settings
+	program *program
+	process *process
+	alone   []sample // by request
+}
+
+func (f *fairness) requests() (names []string, asks []*template) {
+	auth := basicLine(reader)
+	patch := new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`)
+	return []string{"GET one", "20 by indexed text", "PATCH one", "first sign-in"}, []*template{
+		ask("GET", item("signed"), auth, nil),
+		ask("GET", group("signed/note@bench/?_count=20&"), auth, nil),
+		ask("PATCH", item("signed"), auth, patch),
+		nil,
+	}
+}
+
+// measure drives the requests beside a load, or alone when the load has no name,
+// and returns the lines of the table.
+func (f *fairness) measure(ctx context.Context, l load) (lines [][]string, err error) {
+	names, asks := f.requests()
+	for i, t := range asks {
+		fmt.Fprintf(os.Stderr, "%s beside %q\n", names[i], l.name)
+		if t == nil { // no password is remembered after a start
+			f.process.stop()
+			if f.process, err = f.program.start(ctx, "full"); err != nil {
+				return nil, err
+			}
+		}
+		stop := f.rival(ctx, l)
+		var one sample
+		if t == nil {
+			one, err = f.signIn(ctx)
+		} else if _, err = drive(ctx, f.process, t, round{connections: fairConnections, duration: warmUp}); err == nil {
+			one, err = drive(ctx, f.process, t, round{connections: fairConnections, duration: time.Duration(f.rounds) * f.duration})
+		}
+		answered, refused := stop()
+		if err != nil {
+			return nil, err
+		}
+		if one.failed > 0 {
+			fmt.Fprintf(os.Stderr, "%s beside %q: %d requests failed, the first with: %s\n", names[i], l.name, one.failed, one.fault)
+		}
+		if l.name == "" {
+			f.alone = append(f.alone, one)
+			continue
+		}
+		lines = append(lines, fairLine(l.name, names[i], f.alone[i], one, answered, refused))
+	}
+	return lines, ctx.Err()
+}
+
+func fairLine(load, name string, alone, beside sample, answered, refused float64) []string {
+	rate := func(s sample) float64 { return float64(s.answered) / s.elapsed.Seconds() }
+	p99 := func(s sample) time.Duration { return percentile(s.latencies, 0.99) }
+	share, times := rate(beside)/rate(alone), float64(p99(beside))/float64(p99(alone))
+	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
+	return []string{load, name, fmt.Sprintf("%.0f", rate(alone)), fmt.Sprintf("%.0f", rate(beside)), fmt.Sprintf("%.2f", share),
+		ms(p99(alone)), ms(p99(beside)), fmt.Sprintf("%.1f", times), yesNo(share >= fairShare && times <= fairSlowdown && beside.failed == 0),
+		fmt.Sprintf("%.1f", answered), fmt.Sprintf("%.1f", refused)}
+}
+
+// rival makes a load until stop is called, which returns how many of its requests
+// were answered and refused per second.
+func (f *fairness) rival(ctx context.Context, l load) (stop func() (answered, refused float64)) {
+	if l.name == "" {
+		return func() (float64, float64) { return 0, 0 }
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var done sync.WaitGroup
+	var answered, refused atomic.Int64
+	start := time.Now()
+	for range rivals {
+		done.Go(func() {
+			for ctx.Err() == nil {
+				if err := f.compete(ctx, l.ask.copy(), &answered, &refused); err != nil {
+					time.Sleep(10 * time.Millisecond)
+				}
+			}
+		})
+	}
+	time.Sleep(time.Second)
+	return func() (float64, float64) {
+		seconds := time.Since(start).Seconds()
+		cancel()
+		done.Wait()
+		return float64(answered.Load()) / seconds, float64(refused.Load()) / seconds
+	}
+}
+
+// compete is one connection of a load.
+func (f *fairness) compete(ctx context.Context, t *template, answered, refused *atomic.Int64) error {
+	c, err := dial(ctx, f.process.addr)
+	if err != nil {
+		return err
+	}
+	leave := context.AfterFunc(ctx, func() { c.conn.Close() })
+	defer leave()
+	defer c.conn.Close()
+	var values [numbers]int
+	for ctx.Err() == nil {
+		f.process.numbers.draw(t, &values)
+		t.fill(&values)
+		status, err := c.exchange(t.raw, nil)
+		switch {
+		case err != nil:
+			return err
+		case status == 200:
+			answered.Add(1)
+		default:
+			refused.Add(1)
+		}
+	}
+	return nil
+}
+
+// signIn signs every account of the pool in, each for the first time.
+func (f *fairness) signIn(ctx context.Context) (total sample, err error) {
+	start := time.Now()
+	var next atomic.Int64
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= signIns || ctx.Err() != nil {
+					return
+				}
+				t := ask("GET", item("signed"), basicLine(signer(i)), nil)
+				one, failure := drive(ctx, f.process, t, round{connections: 1, duration: patience, limit: 1})
+				mu.Lock()
+				total.add(one)
+				err = errors.Join(err, failure)
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	total.elapsed = time.Since(start)
+	return total, err
+}
