@@ -19,7 +19,8 @@ const (
 	rival           = "rival@local"
 	fairConnections = 4
 	rivals          = 8
-	signIns         = 24 // accounts that sign in for the first time
+	signIns         = 96 // accounts that sign in for the first time
+	signInsPerRound = 16
 	heavyRegexps    = 28
 	fairShare       = 0.5 // of the throughput alone
 	fairSlowdown    = 5.0 // of the 99th percentile alone
@@ -68,8 +69,8 @@ func printFair(ctx context.Context, s *settings, dir string, db *database) error
 	f := &fairness{settings: s, program: g, process: p}
 	defer func() { p = f.process }()
 	lines := [][]string{{"beside", "request", "alone/s", "beside/s", "share", "p99 alone", "p99 beside", "times", "held", "answers of rival/s", "refused"}}
-	for _, l := range append([]load{{}}, loads()...) {
-		if l.name != "" && !s.only.MatchString(l.name) {
+	for _, l := range loads() {
+		if !s.only.MatchString(l.name) {
 			continue
 		}
 		more, err := f.measure(ctx, l)
@@ -105,7 +106,7 @@ type fairness struct {
 	*settings
 	program *program
 	process *process
-	alone   []sample // by request
+	signed  int // accounts that have signed in since the start of the server
 }
 
 func (f *fairness) requests() (names []string, asks []*template) {
@@ -119,39 +120,46 @@ func (f *fairness) requests() (names []string, asks []*template) {
 	}
 }
 
-// measure drives the requests beside a load, or alone when the load has no name,
-// and returns the lines of the table.
+// measure drives each request alone and beside a load, in alternating rounds, and
+// returns the lines of the table.
 func (f *fairness) measure(ctx context.Context, l load) (lines [][]string, err error) {
 	names, asks := f.requests()
 	for i, t := range asks {
 		fmt.Fprintf(os.Stderr, "%s beside %q\n", names[i], l.name)
-		if t == nil { // no password is remembered after a start
-			f.process.stop()
-			if f.process, err = f.program.start(ctx, "full"); err != nil {
+		var alone, beside sample
+		var answered, refused float64
+		for range f.rounds {
+			one, err := f.round(ctx, t)
+			if err != nil {
 				return nil, err
 			}
+			alone.add(one)
+			stop := f.rival(ctx, l)
+			one, err = f.round(ctx, t)
+			a, r := stop()
+			if err != nil {
+				return nil, err
+			}
+			beside.add(one)
+			answered, refused = answered+a/float64(f.rounds), refused+r/float64(f.rounds)
 		}
-		stop := f.rival(ctx, l)
-		var one sample
-		if t == nil {
-			one, err = f.signIn(ctx)
-		} else if _, err = drive(ctx, f.process, t, round{connections: fairConnections, duration: warmUp}); err == nil {
-			one, err = drive(ctx, f.process, t, round{connections: fairConnections, duration: time.Duration(f.rounds) * f.duration})
+		if beside.failed > 0 {
+			fmt.Fprintf(os.Stderr, "%d requests failed, the first with: %s\n", beside.failed, beside.fault)
 		}
-		answered, refused := stop()
-		if err != nil {
-			return nil, err
-		}
-		if one.failed > 0 {
-			fmt.Fprintf(os.Stderr, "%s beside %q: %d requests failed, the first with: %s\n", names[i], l.name, one.failed, one.fault)
-		}
-		if l.name == "" {
-			f.alone = append(f.alone, one)
-			continue
-		}
-		lines = append(lines, fairLine(l.name, names[i], f.alone[i], one, answered, refused))
+		lines = append(lines, fairLine(l.name, names[i], alone, beside, answered, refused))
 	}
 	return lines, ctx.Err()
+}
+
+// round drives one request; nil stands for first sign-ins.
+func (f *fairness) round(ctx context.Context, t *template) (one sample, err error) {
+	if t == nil {
+		return f.signIn(ctx)
+	}
+	if _, err = drive(ctx, f.process, t, round{connections: fairConnections, duration: warmUp}); err != nil {
+		return one, err
+	}
+	return drive(ctx, f.process, t, round{connections: fairConnections, duration: f.duration})
 }
 
 func fairLine(load, name string, alone, beside sample, answered, refused float64) []string {
@@ -167,9 +175,6 @@ func fairLine(load, name string, alone, beside sample, answered, refused float64
 // rival makes a load until stop is called, which returns how many of its requests
 // were answered and refused per second.
 func (f *fairness) rival(ctx context.Context, l load) (stop func() (answered, refused float64)) {
-	if l.name == "" {
-		return func() (float64, float64) { return 0, 0 }
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
 	var answered, refused atomic.Int64
@@ -218,20 +223,29 @@ func (f *fairness) compete(ctx context.Context, t *template, answered, refused *
 	return nil
 }
 
-// signIn signs every account of the pool in, each for the first time.
+// signIn signs accounts in that have not signed in since the start of the server.
+// It takes the next ones of the pool each time.
 func (f *fairness) signIn(ctx context.Context) (total sample, err error) {
+	if f.signed+signInsPerRound > signIns { // a restart forgets what was proven
+		f.process.stop()
+		if f.process, err = f.program.start(ctx, "full"); err != nil {
+			return total, err
+		}
+		f.signed = 0
+	}
+	ids := make(chan string, signInsPerRound)
+	for range signInsPerRound {
+		ids <- signer(f.signed)
+		f.signed++
+	}
+	close(ids)
 	start := time.Now()
-	var next atomic.Int64
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for range 2 {
 		all.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= signIns || ctx.Err() != nil {
-					return
-				}
-				t := ask("GET", item("signed"), basicLine(signer(i)), nil)
+			for id := range ids {
+				t := ask("GET", item("signed"), basicLine(id), nil)
 				one, failure := drive(ctx, f.process, t, round{connections: 1, duration: patience, limit: 1})
 				mu.Lock()
 				total.add(one)

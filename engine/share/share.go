@@ -52,6 +52,7 @@ type Pool struct {
 	clock   time.Duration // the use of the key that was granted units last
 	keys    map[string]*holder
 	refused uint64
+	spare   *holder // not in use: a lone request allocates none
 }
 
 // holder is a key that holds units or waits for some.
@@ -64,6 +65,7 @@ type holder struct {
 
 type waiter struct {
 	units   int64
+	most    int64 // that its key may hold then
 	granted chan struct{}
 }
 
@@ -97,13 +99,20 @@ type Grant struct {
 // request for more than PerKey is granted PerKey. Errors: Unavailable with
 // Reason when a queue is full or MaxWait is over, Timeout when ctx ends.
 func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, error) {
+	return p.AcquireWithin(ctx, key, units, p.cfg.PerKey)
+}
+
+// AcquireWithin is Acquire for a request that is granted units only while its key
+// holds at most a number of them, itself included.
+func (p *Pool) AcquireWithin(ctx context.Context, key string, units, most int64) (Grant, error) {
+	most = max(min(most, p.cfg.PerKey), 1)
 	if err := ctx.Err(); err != nil {
 		return Grant{}, ended(err)
 	}
-	units = max(min(units, p.cfg.PerKey), 0)
+	units = max(min(units, most), 0)
 	p.mu.Lock()
 	h := p.holder(key)
-	if p.waiting == 0 && p.fits(h, units) || len(h.queue) == 0 && p.fits(h, units) && p.first(h) {
+	if p.waiting == 0 && p.fits(h, units, most) || len(h.queue) == 0 && p.fits(h, units, most) && p.first(h) {
 		defer p.mu.Unlock()
 		return p.grant(h, units), nil
 	}
@@ -112,7 +121,7 @@ func (p *Pool) Acquire(ctx context.Context, key string, units int64) (Grant, err
 		p.forget(h)
 		return Grant{}, p.refuse()
 	}
-	w := &waiter{units, make(chan struct{})}
+	w := &waiter{units, most, make(chan struct{})}
 	h.queue = append(h.queue, w)
 	p.waiting++
 	p.mu.Unlock()
@@ -126,7 +135,7 @@ func (p *Pool) TryAcquire(key string, units int64) (Grant, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := p.holder(key)
-	if len(h.queue) == 0 && p.fits(h, units) && (p.waiting == 0 || p.first(h)) {
+	if len(h.queue) == 0 && p.fits(h, units, p.cfg.PerKey) && (p.waiting == 0 || p.first(h)) {
 		return p.grant(h, units), true
 	}
 	p.forget(h)
@@ -189,7 +198,7 @@ func (g *Grant) Yield(ctx context.Context) error {
 		p.mu.Unlock()
 		return nil
 	}
-	w := &waiter{g.units, make(chan struct{})}
+	w := &waiter{g.units, p.cfg.PerKey, make(chan struct{})}
 	h.queue = append([]*waiter{w}, h.queue...)
 	p.waiting++
 	p.serve()
@@ -273,7 +282,10 @@ func (p *Pool) Refused() uint64 {
 func (p *Pool) holder(key string) *holder {
 	h := p.keys[key]
 	if h == nil {
-		h = &holder{name: key}
+		if h = p.spare; h == nil {
+			h = &holder{}
+		}
+		*h, p.spare = holder{name: key}, nil
 		p.keys[key] = h
 	}
 	if h.idle() {
@@ -293,6 +305,7 @@ func (p *Pool) forget(h *holder) {
 	switch {
 	case p.held == 0 && p.waiting == 0: // the past no longer matters
 		clear(p.keys)
+		p.spare = h
 	case h.idle() && h.used <= p.clock:
 		delete(p.keys, h.name)
 	case len(p.keys) > sweepAbove:
@@ -304,9 +317,12 @@ func (p *Pool) forget(h *holder) {
 	}
 }
 
-func (p *Pool) fits(h *holder, units int64) bool {
-	return p.held+units <= p.cfg.Capacity && h.held+units <= p.cfg.PerKey
+func (p *Pool) fits(h *holder, units, most int64) bool {
+	return p.held+units <= p.cfg.Capacity && h.held+units <= most
 }
+
+// within reports whether the key may hold what its first request waits for.
+func (h *holder) within() bool { return h.held+h.queue[0].units <= h.queue[0].most }
 
 // before reports whether a is served before b.
 func before(a, b *holder) bool {
@@ -320,7 +336,7 @@ func before(a, b *holder) bool {
 // be granted something.
 func (p *Pool) first(h *holder) bool {
 	for _, other := range p.keys {
-		if other != h && len(other.queue) > 0 && other.held+other.queue[0].units <= p.cfg.PerKey && !before(h, other) {
+		if other != h && len(other.queue) > 0 && other.within() && !before(h, other) {
 			return false
 		}
 	}
@@ -333,14 +349,14 @@ func (p *Pool) serve() {
 	for p.waiting > 0 {
 		var next *holder
 		for _, h := range p.keys {
-			if len(h.queue) == 0 || h.held+h.queue[0].units > p.cfg.PerKey {
+			if len(h.queue) == 0 || !h.within() {
 				continue
 			}
 			if next == nil || before(h, next) || !before(next, h) && h.name < next.name {
 				next = h
 			}
 		}
-		if next == nil || !p.fits(next, next.queue[0].units) {
+		if next == nil || !p.fits(next, next.queue[0].units, next.queue[0].most) {
 			return
 		}
 		w := next.queue[0]

@@ -36,12 +36,13 @@ const (
 	Round Function = "round" // decimal, placeholder of digits
 	Sum   Function = "sum"   // of the decimals of many rows; null of none
 
-	Concat   Function = "concat" // any number of texts; null is ""
-	Substr   Function = "substr" // text, placeholders of a start from 0, negative from the end, and of a length, negative for all
-	Upper    Function = "upper"  // full Unicode mapping, of no particular language
-	Lower    Function = "lower"
-	Length   Function = "length"   // in characters
-	Includes Function = "includes" // two texts: a condition, that the upper case of the first has that of the second in it
+	Concat      Function = "concat" // any number of texts; null is ""
+	Substr      Function = "substr" // text, placeholders of a start from 0, negative from the end, and of a length, negative for all
+	Upper       Function = "upper"  // full Unicode mapping, of no particular language
+	Lower       Function = "lower"
+	Length      Function = "length"       // in characters
+	Includes    Function = "includes"     // two texts: a condition, that the upper case of the first has that of the second in it
+	IncludesAny Function = "includes any" // a text, then texts: a condition, that one of these includes the first one
 
 	SetSize Function = "set size" // JSON array
 	SetHas  Function = "set has"  // JSON array, placeholder of a JSON array: a condition, that they have an element in common

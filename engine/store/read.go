@@ -6,6 +6,7 @@ import (
 	"database/sql"
 
 	"restsrv/engine"
+	"restsrv/engine/share"
 )
 
 // Get is engine.Repository's.
@@ -25,6 +26,9 @@ type getting struct {
 
 // getFor reads an item if the account may do that with it.
 func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*engine.Item, error) {
+	if sc := s.readers.scans; sc != nil && p.class.FullName[0] != '#' {
+		sc.others.note(share.Key(ctx))
+	}
 	g, load := s.guardOf(ctx), how.load
 	if err := g.loads(p.class, load); err != nil {
 		return nil, err
@@ -211,6 +215,7 @@ func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engi
 	var n int64
 	err = s.metered(ctx, p, text, nil, func(r *session) error {
 		n, err = r.number(ctx, text, args)
+		r.meter.counted(n)
 		return err
 	})
 	return n, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -18,17 +19,19 @@ import (
 // busy the machine is; the time is for steps that are expensive by themselves,
 // such as a regular expression on a long text. Elsewhere the time decides.
 const (
-	stepsPerTick = 400
+	stepsPerTick = 200
 	quickTicks   = 150000 / stepsPerTick // about 5 ms
+	rowsPerStep  = 2                     // that SQLite counts in the time of a step
 	quickStepped = 25 * time.Millisecond
 	quickTimed   = 50 * time.Millisecond
 )
 
 // A long reading on SQLite runs in a goroutine of this process. It lets other
-// goroutines run every few ticks, and other accounts every slice.
+// goroutines run often, so that they need not wait until the scheduler interrupts
+// it after 10 ms, and other accounts every slice.
 const (
-	ticksPerYield = 4
-	scanSlice     = 10 * time.Millisecond
+	yieldAfter = 100 * time.Microsecond
+	scanSlice  = 10 * time.Millisecond
 )
 
 // maxKnown is how many statements are remembered as slow.
@@ -51,8 +54,10 @@ const maxKnown = 1024
 // forgotten.
 type scans struct {
 	places *share.Pool
-	parked *share.Pool   // of readings that are suspended; nil where that is impossible
-	quick  chan struct{} // places of metered readings in the quick lane: readings by key have the rest
+	parked *share.Pool // of readings that are suspended; nil where that is impossible
+	quick  *share.Pool // places of metered readings in the quick lane: readings by key have the rest
+	beside int64       // of quick, that one account may hold while others use the database
+	others others
 	known  slowStatements
 	report refusals
 }
@@ -61,7 +66,9 @@ func newScans(db *Database, cfg Config) *scans {
 	sc := &scans{
 		places: share.New(share.Config{Name: "long readings", Capacity: int64(db.Scans), PerKey: int64(db.ScansPerKey),
 			Waiting: cfg.Scans.Waiting, AllWaiting: cfg.Scans.AllWaiting, MaxWait: cfg.Scans.MaxWait}),
-		quick:  make(chan struct{}, max(1, db.Readers-max(1, db.Readers/4))),
+		quick: share.New(share.Config{Name: "readings", Capacity: int64(max(1, db.Readers-max(1, db.Readers/4))),
+			Waiting: maxReadings, AllWaiting: 8 * maxReadings}),
+		beside: int64(max(1, db.Readers/4)),
 		known:  slowStatements{seed: maphash.MakeSeed()},
 		report: refusals{log: cfg.Log},
 	}
@@ -70,6 +77,33 @@ func newScans(db *Database, cfg Config) *scans {
 	}
 	return sc
 }
+
+// maxReadings is how many readings of one account may wait for the quick lane.
+const maxReadings = 4096
+
+// others notices whether several accounts use the database at the same time.
+type others struct {
+	last  atomic.Uint64 // the account that came last
+	since atomic.Int64  // when another one came before it, in ns
+}
+
+// company is how long an account counts as present after its last request.
+const company = 100 * time.Millisecond
+
+// note is called with the key of every request, and reports whether others came
+// lately.
+func (o *others) note(key string) bool {
+	name := maphash.String(keySeed, key)
+	if o.last.Load() != name {
+		o.last.Store(name)
+		o.since.Store(time.Now().UnixNano())
+		return true
+	}
+	since := o.since.Load()
+	return since != 0 && time.Now().UnixNano()-since < int64(company)
+}
+
+var keySeed = maphash.MakeSeed()
 
 // errSlow ends a reading that must go on in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
@@ -102,22 +136,22 @@ func (s *Store) metered(ctx context.Context, p *plan, text string, load []*engin
 func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant, work func(r *session) error) (again bool, err error) {
 	rs := s.readers
 	var r *session
+	var place share.Grant
 	if grant.Held() {
 		if r, err = rs.borrowScan(ctx); err != nil {
 			grant.Release()
 			return false, err
 		}
 	} else {
-		select {
-		case rs.scans.quick <- struct{}{}:
-		case <-ctx.Done():
-			return false, ended(ctx.Err())
+		if place, err = rs.scans.enter(ctx); err != nil {
+			return false, err
 		}
 		if r, err = rs.borrow(ctx); err != nil {
-			<-rs.scans.quick
+			place.Release()
 			return false, err
 		}
 	}
+	r.meter.place = place
 	r.meter.start(ctx, rs, r, name, grant)
 	defer func() {
 		r.meter.end(r)
@@ -133,6 +167,17 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 	return true, nil
 }
 
+// enter waits for a place of the quick lane. While several accounts use the
+// database, one has at most a part of the places, because readings that run at
+// the same time slow each other down.
+func (sc *scans) enter(ctx context.Context) (share.Grant, error) {
+	key, most := share.Key(ctx), int64(math.MaxInt64)
+	if key != "" && sc.others.note(key) {
+		most = sc.beside
+	}
+	return sc.quick.AcquireWithin(ctx, key, 1, most)
+}
+
 // meter watches one metered reading. It belongs to a session.
 type meter struct {
 	on      bool
@@ -142,12 +187,14 @@ type meter struct {
 	readers *readers
 	ctx     context.Context
 	name    uint64
-	quick   bool // holds a place of scans.quick
+	quick   bool // in the quick lane, where it holds
+	place   share.Grant
 	grant   share.Grant
 	over    error // why the reading was ended
 	ticks   int
 	began   time.Time
 	slice   time.Time // when the grant was last looked at
+	yielded time.Time // when other goroutines were last let run
 	timer   *time.Timer
 }
 
@@ -178,6 +225,9 @@ func (m *meter) end(r *session) {
 	if m.over != nil && r.interrupt.Spends {
 		r.disconnect() // what was cancelled may still be cancelling
 	}
+	if m.quick && m.ticks >= quickTicks {
+		m.readers.scans.known.add(m.name)
+	}
 	if m.grant.Held() {
 		short := time.Since(m.began) < quickTimed/2
 		if r.interrupt.Tick != nil {
@@ -194,10 +244,8 @@ func (m *meter) end(r *session) {
 }
 
 func (m *meter) leaveQuick() {
-	if m.quick {
-		m.quick = false
-		<-m.readers.scans.quick
-	}
+	m.quick = false
+	m.place.Release()
 }
 
 // verdict returns why the reading was ended, nil when it was not.
@@ -225,8 +273,9 @@ func (s *session) tick() bool {
 		}
 		return m.suspend(s)
 	}
-	if m.ticks%ticksPerYield == 0 {
+	if now.Sub(m.yielded) >= yieldAfter {
 		runtime.Gosched()
+		m.yielded = time.Now()
 	}
 	if now.Sub(m.slice) < scanSlice || !m.grant.Held() {
 		return true
@@ -292,6 +341,13 @@ func (m *meter) turn() bool {
 	}
 	m.slice = time.Now()
 	return true
+}
+
+// counted charges a reading with rows that the database counted in one step.
+func (m *meter) counted(rows int64) {
+	if m.on {
+		m.ticks += int(rows / (rowsPerStep * stepsPerTick))
+	}
 }
 
 func (m *meter) stop(why error) bool {

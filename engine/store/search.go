@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
@@ -41,15 +42,24 @@ func (b *builder) search(src *source, text string) {
 	var any []string
 	for _, p := range src.plan.class.Properties {
 		if p.Type.Textual() && p.Type != engine.Password && p.Stored() && text != "" && !b.guard.unusable(p) {
-			value := b.value(engine.String, text)
-			any = append(any, b.dialect.Function(Includes, src.column(p), value))
+			any = append(any, src.column(p))
 		}
 	}
 	if len(any) == 0 {
 		constant(b, false)
 		return
 	}
-	b.add("(", strings.Join(any, " OR "), ")")
+	b.includes(text, any)
+}
+
+// includes writes that one of the columns includes a text.
+func (b *builder) includes(text string, columns []string) {
+	word := "("
+	for some := range slices.Chunk(columns, maxArguments) {
+		b.add(word, b.dialect.Function(IncludesAny, append([]string{b.value(engine.String, text)}, some...)...))
+		word = " OR "
+	}
+	b.add(")")
 }
 
 func (b *builder) searchWords(src *source, words []string) {
@@ -108,12 +118,8 @@ func (b *builder) searchShown(src *source, words []string) {
 		return
 	}
 	for i, word := range words {
-		b.add([]string{"(", " AND ("}[min(i, 1)])
-		value := b.value(engine.String, word)
-		for j, column := range columns {
-			b.add([]string{"", " OR "}[min(j, 1)], b.dialect.Function(Includes, column, value))
-		}
-		b.add(")")
+		b.add([]string{"", " AND "}[min(i, 1)])
+		b.includes(word, columns)
 	}
 }
 

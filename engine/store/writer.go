@@ -95,6 +95,9 @@ func (w *writer) wait(j *job) error {
 
 func (w *writer) hand(j *job) error {
 	j.key = share.Key(j.ctx)
+	if sc := w.store.readers.scans; sc != nil {
+		sc.others.note(j.key)
+	}
 	length, err := w.jobs.push(j)
 	if err != nil {
 		return w.report.refused(j.ctx, err)

@@ -84,6 +84,9 @@ func registerExpressions(d *sqlite.Driver) error {
 			return err
 		}
 	}
+	if err := d.RegisterDeterministicScalarFunction(prefix+"includes_any", -1, includesAny); err != nil {
+		return err
+	}
 	return d.RegisterFunction(prefix+"sum", &sqlite.FunctionImpl{
 		NArgs: 1, Deterministic: true,
 		MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) { return &sum{}, nil },
@@ -197,7 +200,7 @@ var otherFunctions = []function{
 	{"lower", 1, func(args []driver.Value) driver.Value { s, _ := texts(args); return lower(s) }},
 	{"includes", 2, func(args []driver.Value) driver.Value {
 		s, part := texts(args)
-		return truth(strings.Contains(upper(s), upper(part)))
+		return truth(needleOf(part).in(s))
 	}},
 	{"substr", 3, substr},
 	{"set_size", 1, func(args []driver.Value) driver.Value {

@@ -1,0 +1,114 @@
+package sqlite
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"modernc.org/sqlite"
+)
+
+// needle is a text that is searched for, with its upper case.
+type needle struct{ text, upper string }
+
+// lastNeedle is the text searched for last. A statement searches for one text in
+// many rows.
+var lastNeedle atomic.Pointer[needle]
+
+func needleOf(text string) *needle {
+	if n := lastNeedle.Load(); n != nil && n.text == text {
+		return n
+	}
+	n := &needle{text, upper(text)}
+	lastNeedle.Store(n)
+	return n
+}
+
+// simpleUpper has the upper case of the characters below its length, which are
+// those of the Latin, Greek and Cyrillic alphabets, and -1 where that is not one
+// character.
+var simpleUpper = sync.OnceValue(func() *[0x530]rune {
+	var table [0x530]rune
+	for r := range table {
+		table[r] = -1
+		if u, size := utf8.DecodeRuneInString(upper(string(rune(r)))); size == len(upper(string(rune(r)))) {
+			table[r] = u
+		}
+	}
+	return &table
+})
+
+// buffers hold the upper case of long texts.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// in reports whether the upper case of s contains that of n. It does not allocate
+// for texts of usual characters.
+func (n *needle) in(s string) bool {
+	var short [512]byte
+	b := short[:0]
+	if len(s) > len(short)/2 { // the upper case of two bytes may have three
+		pooled := buffers.Get().(*[]byte)
+		defer func() {
+			*pooled = b[:0]
+			buffers.Put(pooled)
+		}()
+		b = *pooled
+	}
+	b, ok := appendUpper(b, s)
+	if !ok {
+		return strings.Contains(upper(s), n.upper)
+	}
+	return bytes.Contains(b, []byte(n.upper))
+}
+
+// appendUpper appends the upper case of s. It reports false when that takes more
+// than simpleUpper.
+func appendUpper(b []byte, s string) ([]byte, bool) {
+	table := simpleUpper()
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if 'a' <= c && c <= 'z' {
+				c -= 'a' - 'A'
+			}
+			b = append(b, c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if int(r) >= len(table) || table[r] < 0 {
+			return b, false
+		}
+		b = utf8.AppendRune(b, table[r])
+		i += size
+	}
+	return b, true
+}
+
+// includesAny is a function of SQL: whether one of the texts behind the first
+// argument includes that, in any letter case. As with OR, it is null when none
+// does and one is null.
+func includesAny(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+	part, ok := args[0].(string)
+	if !ok {
+		return nil, nil
+	}
+	n, unknown := needleOf(part), false
+	for _, a := range args[1:] {
+		s, ok := a.(string)
+		if !ok {
+			unknown = unknown || a == nil
+			continue
+		}
+		if n.in(s) {
+			return int64(1), nil
+		}
+	}
+	if unknown {
+		return nil, nil
+	}
+	return int64(0), nil
+}
