@@ -100,7 +100,7 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 		s.readers.close()
 		return nil, errors.Join(err, s.closeConnections())
 	}
-	shared := &Store{cfg: s.cfg, db: s.db, traits: s.traits, lost: s.lost}
+	shared := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, lost: s.lost}
 	shared.cfg.Classes = nil // the writer outlives the classes of this Store; see With
 	s.writer = newWriter(shared)
 	return s, nil
