@@ -132,13 +132,17 @@ func (s *Store) admitted(w *session, g *guard, want wish, keys []any) (found map
 // either writes the condition that the account may do one of some things; "" when
 // it may always.
 func (b *builder) either(p *plan, of []engine.Permission) string {
-	var all []string
+	var conditions []*engine.Filter
 	for _, may := range of {
 		f := b.guard.rows(may, p.class)
 		if f == nil {
-			return ""
+			return "" // before any condition has bound arguments
 		}
-		all = append(all, b.alone(b.top(p), f))
+		conditions = append(conditions, f)
+	}
+	all := make([]string, len(conditions))
+	for i, f := range conditions {
+		all[i] = b.alone(b.top(p), f)
 	}
 	return "(" + strings.Join(all, " OR ") + ")"
 }
