@@ -1,0 +1,319 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// gateWorld is a random application, its data, what three accounts may do there,
+// and what each of them requests. Class names in it have no namespace: every
+// account gets two copies of the world, each in a namespace of its own.
+type gateWorld struct {
+	Seed     uint64
+	Classes  []*gateClass
+	Rows     []*gateRow
+	Accounts [gateAccounts]gateRights
+	Requests [gateAccounts][]gateRequest
+}
+
+const gateAccounts = 3
+
+// gateClass is a class of a world.
+type gateClass struct {
+	Name         string
+	Ancestor     *gateClass
+	Semantic     any
+	Properties   []*gateProperty // without those of the ancestor and the key
+	Dependencies []string
+	Handlers     []string // JavaScript calls of dataRepo.on
+	OwnerRole    bool     // OWNER in the role map of the class
+}
+
+// gateProperty is an attribute of a class.
+type gateProperty struct {
+	Name    string
+	Kind    string // text, number, reference, back, many, file, formula
+	Number  bool   // of a formula: it is a number
+	Target  *gateClass
+	Details map[string]any // further members of the definition
+}
+
+// gateRow is an object as it is created.
+type gateRow struct {
+	Class  *gateClass
+	ID     string
+	Values map[string]any
+}
+
+// gateRights are the grants of an account: permissions by resource, for which
+// "c:c0", "i:c0@r1" and "a:c0.s1" stand, and those of the role OWNER.
+type gateRights struct {
+	Grants, Owner map[string]engine.Permission
+	Secrets       []string // attribute resources that are declared, "a:c0.s1"
+	KeepUsable    bool     // see removal.blanked
+}
+
+// gateRequest is one request. In its texts § stands for the namespace,
+// {file:class/id/attribute} for the id of a file, {etag:class/id} for the entity
+// tag of an object, and {next} for the query of the link to the next page.
+type gateRequest struct {
+	Method, Target, Body string
+	Header               []string
+	// Claims says that the request may give an object the key of another one,
+	// or a value that is unique.
+	Claims bool
+}
+
+func (r gateRequest) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s %s %s", r.Method, r.Target, strings.Join(r.Header, " | "), r.Body))
+}
+
+// all lists the attributes of a class, those of its ancestors first.
+func (c *gateClass) all() (all []*gateProperty) {
+	if c.Ancestor != nil {
+		all = c.Ancestor.all()
+	}
+	return append(all, c.Properties...)
+}
+
+func (c *gateClass) below(other *gateClass) bool {
+	for ; c != nil; c = c.Ancestor {
+		if c == other {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *gateClass) kinds(kinds ...string) (found []*gateProperty) {
+	for _, p := range c.all() {
+		if slices.Contains(kinds, p.Kind) {
+			found = append(found, p)
+		}
+	}
+	return found
+}
+
+func (c *gateClass) definition(namespace string) map[string]any {
+	d := map[string]any{"name": c.Name, "namespace": namespace, "caption": strings.ToUpper(c.Name), "version": ""}
+	properties := []any{}
+	if c.Ancestor == nil {
+		d["key"] = []string{"id"}
+		properties = append(properties, map[string]any{"name": "id", "type": "string"})
+	} else {
+		d["ancestor"] = c.Ancestor.Name
+	}
+	if c.Semantic != nil {
+		d["semantic"] = c.Semantic
+	}
+	if len(c.Dependencies) > 0 {
+		d["cacheDependencies"] = c.Dependencies
+	}
+	for _, p := range c.Properties {
+		properties = append(properties, p.definition())
+	}
+	d["properties"] = properties
+	return d
+}
+
+func (p *gateProperty) definition() map[string]any {
+	d := maps.Clone(p.Details)
+	if d == nil {
+		d = map[string]any{}
+	}
+	d["name"] = p.Name
+	d["nullable"] = true
+	switch p.Kind {
+	case "text":
+		d["type"] = "string"
+	case "number":
+		d["type"] = "int"
+	case "file":
+		d["type"] = "file"
+	case "formula":
+		d["type"] = "string"
+		if p.Number {
+			d["type"] = "int"
+		}
+	case "reference":
+		d["type"], d["refClass"] = "reference", p.Target.Name
+	case "back", "many":
+		d["type"], d["itemsClass"] = "collection", p.Target.Name
+	}
+	return d
+}
+
+func (w *gateWorld) class(name string) *gateClass {
+	for _, c := range w.Classes {
+		if c.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func (w *gateWorld) row(id string) *gateRow {
+	for _, r := range w.Rows {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// accountName is the name of an account of all worlds.
+func accountName(account int) string { return fmt.Sprintf("u%d@local", account) }
+
+// permissions are those of an account on an object.
+func (w *gateWorld) permissions(account int, row *gateRow) engine.Permission {
+	rights := w.Accounts[account]
+	may := rights.Grants["*"] | rights.Grants["c:"+row.Class.Name] | rights.Grants["i:"+row.Class.Name+"@"+row.ID]
+	if w.ownerRole(row.Class) && row.Values["owner"] == accountName(account) {
+		may |= rights.Owner["c:"+row.Class.Name]
+	}
+	return may
+}
+
+// ownerRole reports whether objects of a class give the role OWNER.
+func (w *gateWorld) ownerRole(c *gateClass) bool {
+	for ; c != nil; c = c.Ancestor {
+		if c.OwnerRole {
+			return true
+		}
+	}
+	return false
+}
+
+// hidden reports whether an account may not read an attribute of a class.
+func (w *gateWorld) hidden(account int, c *gateClass, p *gateProperty) bool {
+	rights := w.Accounts[account]
+	for ; c != nil; c = c.Ancestor {
+		if resource := "a:" + c.Name + "." + p.Name; slices.Contains(rights.Secrets, resource) {
+			return !(rights.Grants["*"] | rights.Grants[resource]).Has(engine.MayRead)
+		}
+	}
+	return false
+}
+
+// gateRemoval is what is taken from a copy of a world: of the whole one nothing.
+type gateRemoval struct {
+	Remove []gateTarget `json:"remove"`
+	Edit   []gateTarget `json:"edit"`
+	All    []gateTarget `json:"all"` // that is left
+}
+
+// gateTarget is an object, and the values that it gets.
+type gateTarget struct {
+	Class  string         `json:"class"`
+	ID     string         `json:"id"`
+	Values map[string]any `json:"values,omitempty"`
+	Cached bool           `json:"cached,omitempty"` // it has cached attributes
+}
+
+// removal finds what an account may not read.
+func (w *gateWorld) removal(account int, namespace string) (all gateRemoval) {
+	for _, row := range w.Rows {
+		target := gateTarget{Class: row.Class.Name + "@" + namespace, ID: row.ID}
+		readable := w.permissions(account, row).Has(engine.MayRead)
+		if !readable && !w.blanked(account, row) {
+			all.Remove = append(all.Remove, target)
+			continue
+		}
+		target.Values = map[string]any{}
+		for _, p := range row.Class.all() {
+			if p.Name == "owner" || row.Class.depends(p.Name) || readable && !w.hidden(account, row.Class, p) {
+				continue
+			}
+			switch p.Kind {
+			case "text", "number", "reference", "file":
+				target.Values[p.Name] = nil
+			case "many":
+				target.Values[p.Name] = []any{}
+			}
+		}
+		if len(target.Values) > 0 {
+			all.Edit = append(all.Edit, target)
+		}
+	}
+	return all
+}
+
+// depends reports whether cached attributes depend on objects of a class through
+// a reference.
+func (c *gateClass) depends(reference string) bool {
+	for ; c != nil; c = c.Ancestor {
+		if slices.Contains(c.Dependencies, reference) {
+			return true
+		}
+	}
+	return false
+}
+
+// blanked reports whether an object that the account may not read stays, without
+// its values, because the account may do something else with it and so learns
+// that it is there. What the account may only point at is kept in every second
+// world; in the others no request points there.
+func (w *gateWorld) blanked(account int, row *gateRow) bool {
+	may := w.permissions(account, row)
+	return may&(engine.MayWrite|engine.MayDelete) != 0 || may.Has(engine.MayUse) && w.Accounts[account].KeepUsable
+}
+
+// gone reports whether the second copy of the account lacks an object.
+func (w *gateWorld) gone(account int, row *gateRow) bool {
+	return !w.permissions(account, row).Has(engine.MayRead) && !w.blanked(account, row)
+}
+
+// records are all objects as a batch for the acceptor.
+func (w *gateWorld) records(namespace string) string {
+	all := []map[string]any{}
+	for _, row := range w.Rows {
+		r := map[string]any{"_class": row.Class.Name + "@" + namespace, "_id": row.ID, "id": row.ID}
+		maps.Copy(r, row.Values)
+		all = append(all, r)
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// describe prints a world as the account sees it.
+func (w *gateWorld) describe(account int) string {
+	var b strings.Builder
+	for _, c := range w.Classes {
+		text, _ := json.Marshal(c.definition("§"))
+		fmt.Fprintf(&b, "class %s\n", text)
+		for _, h := range c.Handlers {
+			fmt.Fprintf(&b, "  handler %s\n", h)
+		}
+		if c.OwnerRole {
+			fmt.Fprintf(&b, "  role map: OWNER by attribute owner\n")
+		}
+	}
+	rights := w.Accounts[account]
+	for _, resource := range slices.Sorted(maps.Keys(rights.Grants)) {
+		fmt.Fprintf(&b, "grant %s %v\n", resource, rights.Grants[resource])
+	}
+	for _, resource := range slices.Sorted(maps.Keys(rights.Owner)) {
+		fmt.Fprintf(&b, "grant to OWNER %s %v\n", resource, rights.Owner[resource])
+	}
+	fmt.Fprintf(&b, "declared %v\n", rights.Secrets)
+	for _, row := range w.Rows {
+		text, _ := json.Marshal(row.Values)
+		state := ""
+		switch {
+		case w.gone(account, row):
+			state = "removed"
+		case !w.permissions(account, row).Has(engine.MayRead):
+			state = "blank"
+		}
+		fmt.Fprintf(&b, "object %s %s %s %s\n", row.Class.Name, row.ID, text, state)
+	}
+	return b.String()
+}

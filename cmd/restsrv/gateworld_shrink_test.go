@@ -1,0 +1,133 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+)
+
+// shrinkTime bounds how long a world is made smaller.
+const shrinkTime = 60 * time.Second
+
+// gateShrinker leaves out parts of a world as long as a finding stays.
+type gateShrinker struct {
+	testing.TB
+	db    func(testing.TB) string
+	found *gateFinding
+	end   time.Time
+}
+
+// shrinkGateWorld makes the world of a finding smaller.
+func shrinkGateWorld(t testing.TB, db func(testing.TB) string, f *gateFinding) *gateFinding {
+	w := *makeGateWorld(f.world.Seed) // its classes are changed
+	w.Requests = [gateAccounts][]gateRequest{}
+	w.Requests[f.account] = f.world.Requests[f.account][:f.request+1]
+	s := &gateShrinker{t, db, f, time.Now().Add(shrinkTime)}
+	if !s.fails(&w) {
+		return f // it depends on the worlds beside it
+	}
+	last := w.Requests[f.account][f.request]
+	alone := w
+	alone.Requests[f.account] = []gateRequest{last}
+	if !s.fails(&alone) {
+		s.requests()
+	}
+	s.rows()
+	s.grants()
+	s.classes()
+	return s.found
+}
+
+// fails plays a world and keeps it when it still has a finding.
+func (s *gateShrinker) fails(w *gateWorld) bool {
+	if time.Now().After(s.end) {
+		return false
+	}
+	findings, err := playGateWorlds(s, s.db, []*gateWorld{w})
+	if err != nil || len(findings) == 0 {
+		return false
+	}
+	s.found = findings[0]
+	return true
+}
+
+// halving leaves out some of n parts, half of them at first, single ones in the end.
+func halving(n int, without func(from, to int) bool) {
+	for size := (n + 1) / 2; size > 0; size /= 2 {
+		for from := 0; from < n; {
+			to := min(from+size, n)
+			if without(from, to) {
+				n -= to - from
+			} else {
+				from = to
+			}
+		}
+	}
+}
+
+func (s *gateShrinker) requests() {
+	account := s.found.account
+	halving(len(s.found.world.Requests[account])-1, func(from, to int) bool {
+		w := *s.found.world
+		w.Requests[account] = slices.Delete(slices.Clone(w.Requests[account]), from, to)
+		return s.fails(&w)
+	})
+}
+
+func (s *gateShrinker) rows() {
+	halving(len(s.found.world.Rows), func(from, to int) bool {
+		w := *s.found.world
+		w.Rows = slices.Delete(slices.Clone(w.Rows), from, to)
+		return s.fails(&w)
+	})
+}
+
+func (s *gateShrinker) grants() {
+	account := s.found.account
+	resources := slices.Sorted(maps.Keys(s.found.world.Accounts[account].Grants))
+	halving(len(resources), func(from, to int) bool {
+		w := *s.found.world
+		w.Accounts[account].Grants = maps.Clone(w.Accounts[account].Grants)
+		for _, r := range resources[from:to] {
+			delete(w.Accounts[account].Grants, r)
+		}
+		if !s.fails(&w) {
+			return false
+		}
+		resources = slices.Delete(resources, from, to)
+		return true
+	})
+	halving(len(s.found.world.Accounts[account].Secrets), func(from, to int) bool {
+		w := *s.found.world
+		w.Accounts[account].Secrets = slices.Delete(slices.Clone(w.Accounts[account].Secrets), from, to)
+		return s.fails(&w)
+	})
+}
+
+// classes leaves out attributes and handlers. It changes the classes themselves,
+// which nothing else uses any more.
+func (s *gateShrinker) classes() {
+	w := s.found.world
+	for _, c := range w.Classes {
+		attempt := func(change func()) {
+			before := *c
+			change()
+			if !s.fails(w) {
+				*c = before
+			}
+		}
+		if len(c.Handlers) > 0 {
+			attempt(func() { c.Handlers = nil })
+		}
+		if c.Semantic != nil {
+			attempt(func() { c.Semantic = nil })
+		}
+		if len(c.Dependencies) > 0 {
+			attempt(func() { c.Dependencies = nil })
+		}
+		for i := len(c.Properties) - 1; i >= 0; i-- {
+			attempt(func() { c.Properties = slices.Delete(slices.Clone(c.Properties), i, i+1) })
+		}
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+// The definition of "an account learns nothing that it may not read", tested on
+// random worlds: the answers that the account gets are those of a database from
+// which everything that it may not read was removed.
+//
+// A world is a random application with random data, three accounts with random
+// grants, and random requests of each (gateworld_make_test.go,
+// gateworld_requests_test.go). Each account has two copies of the world, in two
+// namespaces: the whole one, and the one with the removal (see
+// gateWorld.removal): hidden objects are deleted, and references to them dangle;
+// hidden attributes have no value. Class definitions and grants are the same.
+// The account sends the same requests to both, and status, headers and body of
+// each answer must be the same.
+//
+// What this definition exempts:
+//
+//   - Keys and unique values. A write that takes the key of a hidden object, or
+//     a value that is unique, is refused in the whole copy only. If it succeeds in
+//     the other copy, the comparison ends there (see exempt). One that the account
+//     has no permission for in the other copy must be refused alike.
+//   - Objects that the account may change or delete but not read. They stay in
+//     the second copy, without their values (see gateWorld.blanked), since the
+//     answer to a permitted write tells that the object is there.
+//   - Objects that the account may use but not read. A reference to one is
+//     permitted if it exists. They stay without their values in half of the
+//     worlds; in the others no request writes a reference to one.
+//   - Attributes that decide about permissions (owner in the role map) keep their
+//     values: which objects can be read depends on them. For the same reason no
+//     request makes the account the owner of an object.
+//   - When a cached attribute is computed again. A write of an object does that to
+//     the objects at the end of its cacheDependencies, through references that the
+//     account may not read as well. These references keep their values.
+//   - Values made anew by every write or at random: revisions in strong ETags,
+//     ids of files and of objects without a given id, times. So are positions
+//     inside of cursors, and the digest in a weak ETag, which is of the body.
+//   - The time that an answer takes.
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// gateFinding is a request that is answered differently.
+type gateFinding struct {
+	world   *gateWorld
+	account int
+	request int
+	whole   string // the answer of the copy with everything
+	removed string // and of the other one
+	log     string // errors of the server
+}
+
+func (f *gateFinding) String() string {
+	return fmt.Sprintf("seed %d, %s\n%srequest %v\nwith everything the answer is\n%s\nwithout what is hidden\n%s\n%s", f.world.Seed, accountName(f.account),
+		f.world.describe(f.account), f.world.Requests[f.account][f.request], f.whole, f.removed, f.log)
+}
+
+// brief is one line of the request and where the answers begin to differ.
+func (f *gateFinding) brief() string {
+	at := 0
+	for at < len(f.whole) && at < len(f.removed) && f.whole[at] == f.removed[at] {
+		at++
+	}
+	at = max(0, at-60)
+	return fmt.Sprintf("seed %d, %s: %.500v\nwith everything    …%.300q\nwithout the hidden …%.300q", f.world.Seed, accountName(f.account),
+		f.world.Requests[f.account][f.request], f.whole[at:], f.removed[at:])
+}
+
+// TestGateWorlds plays worlds. RESTSRV_WORLDS is how many (50), and RESTSRV_SEED
+// the first seed (1). The world of a failure is made smaller before it is
+// printed, unless RESTSRV_BRIEF is set.
+func TestGateWorlds(t *testing.T) {
+	if raceDetector {
+		t.Skip("thousands of requests: the run without the race detector makes them")
+	}
+	number, seed := 50, uint64(1)
+	if n, err := strconv.Atoi(os.Getenv("RESTSRV_WORLDS")); err == nil {
+		number = n
+	}
+	if n, err := strconv.ParseUint(os.Getenv("RESTSRV_SEED"), 10, 64); err == nil {
+		seed = n
+	}
+	brief := os.Getenv("RESTSRV_BRIEF") != ""
+	play := func(t *testing.T, db func(testing.TB) string) {
+		t.Parallel()
+		const together = 10 // worlds of one server
+		failures := 0
+		for at := 0; at < number && failures < 3; at += together {
+			var worlds []*gateWorld
+			for i := at; i < min(at+together, number); i++ {
+				worlds = append(worlds, makeGateWorld(seed+uint64(i)))
+			}
+			findings, err := playGateWorlds(t, db, worlds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range findings {
+				if brief {
+					t.Errorf("an account learns what it may not read: %s", f.brief())
+					continue
+				}
+				if failures++; failures <= 3 {
+					t.Errorf("an account learns what it may not read: %v", shrinkGateWorld(t, db, f))
+				}
+			}
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) { play(t, func(testing.TB) string { return "" }) })
+	t.Run("postgres", func(t *testing.T) { play(t, func(t testing.TB) string { return pgtest.Database(t) }) })
+}
+
+// playGateWorlds plays worlds on one server and returns the first finding of
+// each account of each.
+func playGateWorlds(t testing.TB, db func(testing.TB) string, worlds []*gateWorld) (findings []*gateFinding, err error) {
+	dir, err := os.MkdirTemp("", "worlds")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	done := &lender{TB: t}
+	defer done.end()
+	s, err := serveGateWorlds(filepath.Join(dir, "app"), db(done), worlds)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if ended := s.stop(); err == nil {
+			err = ended
+		}
+	}()
+	type result struct {
+		world            *gateWorld
+		account          int
+		answers, without []string
+		errs             [2]error
+	}
+	var all []*result
+	var workers sync.WaitGroup
+	slots := make(chan bool, 3)
+	eachCopy(worlds, func(w *gateWorld, account int, namespace string, removed bool) {
+		if !removed {
+			all = append(all, &result{world: w, account: account})
+		}
+		r := all[len(all)-1]
+		workers.Go(func() {
+			slots <- true
+			defer func() { <-slots }()
+			side := &gateSide{server: s, world: w, account: account, namespace: namespace}
+			if removed {
+				r.without, r.errs[1] = side.play(removed)
+			} else {
+				r.answers, r.errs[0] = side.play(removed)
+			}
+		})
+	})
+	workers.Wait()
+	for _, r := range all {
+		for _, err := range r.errs {
+			if err != nil {
+				return nil, err
+			}
+		}
+		if i := differing(r.world.Requests[r.account], r.answers, r.without); i >= 0 {
+			findings = append(findings, &gateFinding{r.world, r.account, i, r.answers[i], r.without[i], s.failures()})
+		}
+	}
+	return findings, nil
+}
+
+// play makes the data of a copy and sends the requests.
+func (side *gateSide) play(removed bool) (answers []string, err error) {
+	if err := side.fill(removed); err != nil {
+		return nil, err
+	}
+	for _, r := range side.world.Requests[side.account] {
+		answer, err := side.answer(r)
+		if err != nil {
+			return nil, err
+		}
+		answers = append(answers, answer)
+	}
+	return answers, nil
+}
+
+// differing is the first request that is answered differently; -1 for none.
+func differing(requests []gateRequest, whole, removed []string) int {
+	for i := range whole {
+		switch {
+		case whole[i] == removed[i]:
+		case !exempt(requests[i], whole[i], removed[i]):
+			return i
+		case !refusal(removed[i]):
+			return -1 // the copies differ from here on
+		}
+	}
+	return -1
+}
+
+// exempt reports whether a write is refused in the whole copy because a hidden
+// object has the key or the unique value, and the account may do it in the other.
+func exempt(r gateRequest, whole, removed string) bool {
+	return r.Claims && refusal(whole) && !strings.Contains(removed, "the account may not do this")
+}
+
+// refusal reports whether an answer, also one of a script, is an error.
+func refusal(answer string) bool {
+	_, body, _ := strings.Cut(answer, "\n\n")
+	return !strings.HasPrefix(answer, "2") || strings.HasPrefix(body, `["`) || strings.HasPrefix(body, `[403`) || strings.HasPrefix(body, `[400`)
+}
+
+// lender gives back what tests borrow before they end.
+type lender struct {
+	testing.TB
+	ends []func()
+}
+
+func (l *lender) Cleanup(f func()) { l.ends = append(l.ends, f) }
+
+func (l *lender) end() {
+	for i := len(l.ends) - 1; i >= 0; i-- {
+		l.ends[i]()
+	}
+}
