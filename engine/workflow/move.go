@@ -177,16 +177,20 @@ func writes(ctx context.Context) bool {
 }
 
 // assign makes the values that the transition gives the item. Later assignments
-// know of those before them.
+// know of those before them. A transition without roles computes them from what
+// the account may read; roles open it as it is written, for all that it reads.
 func (g *moving) assign(ctx context.Context) (engine.Values, error) {
 	c := g.item.Class.Base()
 	values := engine.NewValues(c)
-	data := lookups{g.set, engine.InstantOf(g.set.Now())}
+	data := lookups{set: g.set, now: engine.InstantOf(g.set.Now()), store: g.set.Store, ctx: engine.AsServer}
+	if len(g.way.roles) == 0 {
+		data.store, data.ctx = g.data, func(ctx context.Context) context.Context { return ctx }
+	}
 	for _, a := range g.way.assignments {
 		it := g.item
 		if a.formula != nil {
 			var err error
-			if it, err = g.set.Store.Get(engine.AsServer(ctx), c, g.item.ID, engine.Loads(a.formula)...); err != nil {
+			if it, err = data.item(ctx, c, g.item.ID, engine.Loads(a.formula)); err != nil {
 				return nil, err
 			}
 			for i, v := range values {
@@ -249,24 +253,74 @@ func (g *moving) failed(err error) error {
 	return told
 }
 
-// lookups is engine.FormulaData over the store, for the server.
+// lookups is engine.FormulaData over a repository: the store, for the server, or
+// that of the account.
 type lookups struct {
-	set *Set
-	now engine.Instant
+	set   *Set
+	now   engine.Instant
+	store engine.Repository
+	ctx   func(context.Context) context.Context
+}
+
+// item reads the item of which a formula is computed, without attributes and
+// links that the account may not read.
+func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
+	ctx = l.ctx(ctx)
+	view, err := engine.ViewOf(ctx, l.store, c)
+	if err != nil {
+		return nil, err
+	}
+	it, err := l.store.Get(ctx, c, id, known(view, loads)...)
+	if err != nil {
+		return nil, err
+	}
+	own := it.Clone()
+	own.Class = it.Class.Base()
+	return own, nil
+}
+
+// known are the loads of properties that a view has.
+func known(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
+	for _, l := range loads {
+		if view.Lacks(l.Property) {
+			continue
+		}
+		one := *l
+		one.Next = known(view.Leads(l.Property), l.Next)
+		all = append(all, &one)
+	}
+	return all
+}
+
+// found takes an error for what the account may not look up as finding nothing.
+func found(err error) error {
+	var e *engine.Error
+	if errors.As(err, &e) && e.Code == engine.Invalid && (e.Reason == "unknown-attribute" || e.Reason == "calculated") {
+		return nil
+	}
+	return err
 }
 
 // Find is engine.FormulaData's.
-func (l lookups) Find(ctx context.Context, q *engine.Query) (found []*engine.Item, err error) {
-	err = l.set.Store.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
-		found = append(found, it.Clone())
+func (l lookups) Find(ctx context.Context, q *engine.Query) (all []*engine.Item, err error) {
+	ctx = l.ctx(ctx)
+	view, err := engine.ViewOf(ctx, l.store, q.Class)
+	if err != nil {
+		return nil, err
+	}
+	of := *q
+	of.Load = known(view, q.Load)
+	err = l.store.List(ctx, &of, func(it *engine.Item) error {
+		all = append(all, it.Clone())
 		return nil
 	})
-	return found, err
+	return all, found(err)
 }
 
 // Count is engine.FormulaData's.
 func (l lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
-	return l.set.Store.Count(engine.AsServer(ctx), q)
+	n, err := l.store.Count(l.ctx(ctx), q)
+	return n, found(err)
 }
 
 // Next is engine.FormulaData's.
