@@ -102,11 +102,15 @@ func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 	return JSONText(text), true, ""
 }
 
+// maxParsedValues is how many values text may hold that is read as JSON: they
+// take more time than those of a body.
+const maxParsedValues = 500_000
+
 // parsed reads text that holds an array or an object, as the fields of forms
 // do.
 func parsed(v any) any {
 	s, ok := v.(string)
-	if !ok || len(s) > maxJSONText {
+	if !ok || len(s) > maxJSONText || strings.Count(s, ",") > maxParsedValues {
 		return v
 	}
 	if trimmed := bytes.TrimSpace([]byte(s)); len(trimmed) > 0 && (trimmed[0] == '[' || trimmed[0] == '{') {

@@ -1,6 +1,6 @@
 // Package wire reads JSON that strangers sent. It owns the JSON library, keeps
-// the order of names and the exact text of numbers, and bounds the depth and the
-// length of numbers. It does not check what the JSON says: that is engine's
+// the order of names and the exact text of numbers, and bounds the depth, the
+// length of numbers and how many values there are. It does not check what the JSON says: that is engine's
 // (Class.Bind, ParseFilter).
 package wire
 
@@ -18,6 +18,11 @@ import (
 
 // MaxDepth is how deep arrays and objects may be nested.
 const MaxDepth = 512
+
+// MaxValues is how many values one text may hold, those of arrays and objects
+// counted. It bounds the time that a text takes: each value costs about as much
+// as a hundred characters.
+const MaxValues = 2_000_000
 
 // Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
 // json.Number, []any or engine.Fields. Of names given twice both are kept; the
@@ -62,12 +67,16 @@ type decoder struct {
 	src   *jsontext.Decoder
 	last  engine.Fields // the object read last: its neighbour often has the same names
 	depth int           // of last
+	read  int           // values so far
 	room  engine.Fields // taken by the next object; nil for none
 }
 
 func (d *decoder) value(depth int) (any, error) {
 	if depth > d.most {
 		return nil, engine.Errorf(engine.Invalid, "json", "the JSON is nested deeper than %d levels", d.most)
+	}
+	if d.read++; d.read > MaxValues {
+		return nil, engine.Errorf(engine.TooLarge, "too-many-values", "the JSON has more than %d values", MaxValues)
 	}
 	switch k := d.src.PeekKind(); k {
 	case '0':
@@ -102,7 +111,16 @@ func (d *decoder) number() (any, error) {
 		err := fmt.Errorf("a number has at most %d characters, found %d (%s…)", engine.MaxNumber, len(raw), raw[:20])
 		return nil, &jsontext.SyntacticError{ByteOffset: d.src.InputOffset() - int64(len(raw)), Err: err}
 	}
+	if len(raw) == 1 && err == nil {
+		return oneDigit[raw[0]-'0'], nil
+	}
 	return json.Number(raw), err
+}
+
+// oneDigit holds the numbers of one digit, so that they need no memory.
+var oneDigit = [10]any{
+	json.Number("0"), json.Number("1"), json.Number("2"), json.Number("3"), json.Number("4"),
+	json.Number("5"), json.Number("6"), json.Number("7"), json.Number("8"), json.Number("9"),
 }
 
 func (d *decoder) array(depth int) (any, error) {

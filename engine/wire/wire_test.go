@@ -135,3 +135,25 @@ func TestLongNumbers(t *testing.T) {
 		}
 	}
 }
+
+// TestManyValues: a text of MaxValues values is read; one more is refused as too
+// large, in one value or in the elements of an array.
+func TestManyValues(t *testing.T) {
+	some := "[" + strings.Repeat("1,", MaxValues-2) + "1]"
+	if _, err := Decode([]byte(some)); err != nil {
+		t.Errorf("%d values: got error %v, want none", MaxValues, err)
+	}
+	for _, text := range []string{"[" + strings.Repeat("1,", MaxValues) + "1]", "[" + strings.Repeat("[1],", MaxValues/2) + "1]", "[" + strings.Repeat(`{"a":{}},`, MaxValues/2) + "1]"} {
+		_, err := Decode([]byte(text))
+		e := NewElements(strings.NewReader(text))
+		var streamed error
+		for streamed == nil {
+			_, streamed = e.Next()
+		}
+		for _, err := range []error{err, streamed} {
+			if engine.CodeOf(err) != engine.TooLarge || !strings.Contains(err.Error(), "more than 2000000 values") {
+				t.Errorf("%.10s: got error %v, want one that the JSON has too many values", text, err)
+			}
+		}
+	}
+}
