@@ -222,6 +222,22 @@ func ViewOf(ctx context.Context, r Repository, c *Class) (*Class, error) {
 	return c, nil
 }
 
+// Rightful is a Warden that can tell when what an account may do has changed.
+type Rightful interface {
+	// Rights is a text that changes with what the account of ctx is granted, ""
+	// for an account that may do everything. What depends on the objects
+	// themselves is not part of it.
+	Rights(ctx context.Context) (string, error)
+}
+
+// RightsOf is Rights of r; "" for a repository that allows everything.
+func RightsOf(ctx context.Context, r Repository) (string, error) {
+	if rightful, ok := r.(Rightful); ok {
+		return rightful.Rights(ctx)
+	}
+	return "", nil
+}
+
 // Allow asks r whether the account of ctx may do that with any item of c.
 func Allow(ctx context.Context, r Repository, c *Class, p Permission) error {
 	if w, ok := r.(Warden); ok {

@@ -102,16 +102,56 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	if err != nil {
 		return nil, err
 	}
-	if first := attempt.Answer(); first != nil {
-		first.SetHeader("Idempotency-Replayed", "true")
-		return first, s.still(ctx, attempt.Saved())
+	if attempt.Answer() != nil {
+		return s.repeat(ctx, r, c, attempt)
+	}
+	again := attempt.Saved() != nil
+	if again {
+		if err := s.still(ctx, attempt.Saved()); err != nil {
+			return nil, attempt.Failed(ctx, err)
+		}
+	}
+	// Before the answer: rights that are lost meanwhile must make a difference.
+	rights, err := engine.RightsOf(ctx, s.data)
+	if err != nil {
+		return nil, attempt.Failed(ctx, err)
 	}
 	resp, err := s.run(ctx, r, c, attempt)
 	if err != nil {
 		return nil, attempt.Failed(ctx, err)
 	}
-	attempt.Finish(ctx, resp)
+	attempt.Finish(ctx, resp, rights)
+	if again {
+		resp.SetHeader("Idempotency-Replayed", "true")
+	}
 	return resp, nil
+}
+
+// repeat answers a request that was done before as it was answered then, if the
+// account has the same rights and may still read all objects, else with what
+// it may read now of the objects as they are.
+func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
+	if err := s.still(ctx, attempt.Saved()); err != nil {
+		return nil, err
+	}
+	rights, err := engine.RightsOf(ctx, s.data)
+	if err != nil {
+		return nil, err
+	}
+	answer := attempt.Answer()
+	if rights != "" {
+		items, err := s.saved(ctx, attempt.Saved())
+		if err != nil {
+			return nil, err
+		}
+		if rights != attempt.Rights() || len(items) < len(attempt.Saved()) {
+			if answer, err = s.respond(ctx, r, c, items); err != nil {
+				return nil, err
+			}
+		}
+	}
+	answer.SetHeader("Idempotency-Replayed", "true")
+	return answer, nil
 }
 
 // still refuses the answer of a request to an account that could no longer make

@@ -139,7 +139,8 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		return nil, errors.Join(err, s.Close())
 	}
 	d.keepFiles(c.Abs("files"), c)
-	d.replays = replay.New(replay.Config{Data: core, Class: sys.replays, Log: o.log})
+	d.replays = replay.New(replay.Config{Data: core, Class: sys.replays, Log: o.log, Limits: replay.Limits{
+		Keys: c.Idempotency.Keys, Bytes: c.Idempotency.Bytes, Total: c.Idempotency.TotalBytes, Answer: int64(c.Idempotency.AnswerBytes)}})
 	return d, nil
 }
 

@@ -17,6 +17,9 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -127,6 +130,24 @@ func (r *Repository) View(ctx context.Context, c *engine.Class) (*engine.Class, 
 		return c.Base(), err
 	}
 	return p.views.Of(c.Base()), nil
+}
+
+// Rights is engine.Rightful's.
+func (r *Repository) Rights(ctx context.Context) (string, error) {
+	p, err := r.profile(ctx)
+	if err != nil || p == nil {
+		return "", err
+	}
+	a := engine.AccountFrom(ctx)
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %d", p.grants.Revision, a.Subjects(), a.Client, scopeText(a.Scope), a.Limit))
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func scopeText(s *engine.Scope) string {
+	if s == nil {
+		return ""
+	}
+	return s.String()
 }
 
 // Allow is engine.Warden's.

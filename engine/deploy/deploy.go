@@ -55,14 +55,16 @@ type Config struct {
 	Scripts         Scripts       // what scripts reach outside of the application
 	Values          engine.Fields // what the file says by name, for scripts; see values
 
-	PublicURL       string         // scheme://host[:port] by which clients reach the server; "" when not given
-	TrustedProxies  []netip.Prefix // who is believed about whom it forwards requests of
-	SessionIdle     time.Duration  // after which an unused browser session ends; default 30 minutes
-	SessionLifetime time.Duration  // after which any ends; default 12 hours
-	SignIn          SignIn         // what failed sign-ins lead to
-	Audit           Audit          // where events are kept
-	ChangesKept     time.Duration  // for how long records of the journal are kept; 0, the default, for ever
-	Images          Images         // thumbnails
+	PublicURL          string         // scheme://host[:port] by which clients reach the server; "" when not given
+	TrustedProxies     []netip.Prefix // who is believed about whom it forwards requests of
+	SessionIdle        time.Duration  // after which an unused browser session ends; default 30 minutes
+	SessionLifetime    time.Duration  // after which any ends; default 12 hours
+	SessionsPerAccount int            // of which a further one ends the oldest; 0 means the default
+	Idempotency        Idempotency    // what is stored for an Idempotency-Key
+	SignIn             SignIn         // what failed sign-ins lead to
+	Audit              Audit          // where events are kept
+	ChangesKept        time.Duration  // for how long records of the journal are kept; 0, the default, for ever
+	Images             Images         // thumbnails
 
 	Unused  []Unused // what has no effect here, which restsrv check tells
 	Skipped []string // modules that are not here

@@ -64,8 +64,40 @@ func (l *loader) session(o jsonfile.Object) {
 		return
 	}
 	in.WarnRepeated()
-	in.WarnUnknown([]string{"idle", "lifetime"})
+	in.WarnUnknown([]string{"idle", "lifetime", "perAccount"})
 	c := l.config
 	c.SessionIdle = seconds(in, "idle", time.Second, c.SessionIdle)
 	c.SessionLifetime = seconds(in, "lifetime", time.Second, c.SessionLifetime)
+	if n, ok := in.Whole("perAccount", 1, 1_000_000); ok {
+		c.SessionsPerAccount = int(n)
+	}
+}
+
+// Idempotency bounds the answers that are stored for an Idempotency-Key; 0
+// means the default.
+type Idempotency struct {
+	Keys, AnswerBytes int   // of an account at once; of one answer
+	Bytes, TotalBytes int64 // of an account; of all
+}
+
+// idempotency reads the bounds of stored answers.
+func (l *loader) idempotency(o jsonfile.Object) {
+	in, ok := o.Child("idempotency")
+	if !ok {
+		return
+	}
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"keys", "bytes", "totalBytes", "answerBytes"})
+	i := &l.config.Idempotency
+	if n, ok := in.Whole("keys", 1, 10_000_000); ok {
+		i.Keys = int(n)
+	}
+	if n, ok := in.Whole("answerBytes", 1, 64<<20); ok {
+		i.AnswerBytes = int(n)
+	}
+	for name, bytes := range map[string]*int64{"bytes": &i.Bytes, "totalBytes": &i.TotalBytes} {
+		if n, ok := in.Whole(name, 1, 1<<40); ok {
+			*bytes = n
+		}
+	}
 }

@@ -18,7 +18,7 @@ import (
 // taken for a misspelt one only when it is near.
 var (
 	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "limits", "scripts",
-		"publicURL", "trustedProxies", "session", "signIn", "audit", "changes", "shares"}
+		"publicURL", "trustedProxies", "session", "idempotency", "signIn", "audit", "changes", "shares"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
 
@@ -56,6 +56,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	l.publicURL(in("publicURL"))
 	l.trustedProxies(in("trustedProxies"))
 	l.session(in("session"))
+	l.idempotency(in("idempotency"))
 	l.signIn(in("signIn"))
 	l.audit(in("audit"))
 	l.changes(in("changes"))

@@ -166,6 +166,9 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 	class := p.classes.grant
 	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class, sets...), engine.WriteOptions{})
 	p.sweeper.Begin()
+	if err == nil {
+		err = p.endOldest(ctx, a.ID)
+	}
 	return g, err
 }
 

@@ -123,6 +123,15 @@ func (p *Provider) spend(ctx context.Context, grant *engine.Item) error {
 	return err
 }
 
+// maxGrants is how many grants an account has at most, codes that were not
+// exchanged among them. A further one ends the oldest.
+const maxGrants = 1000
+
+func (p *Provider) endOldest(ctx context.Context, account string) error {
+	_, err := engine.RemoveOldest(ctx, p.cfg.Data, p.classes.grant, account, maxGrants)
+	return err
+}
+
 // holder is the account of a grant, as long as it may sign in by the password
 // that it had when it granted; nil else.
 func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Account, error) {

@@ -47,21 +47,25 @@ func Class() *engine.Class {
 		property("saved", engine.Text),  // the items, as JSON; of a result
 		property("answer", engine.Text), // status and headers, as JSON; null until there is one
 		property("body", engine.Text),
+		indexed("account", engine.String), // whose share it counts in; null in rows of older versions
+		property("bytes", engine.Int),     // about, for the share; of a result
 	)
 }
 
 // Config is what a Keeper needs.
 type Config struct {
-	Data  engine.Repository
-	Class *engine.Class    // of Class, as Data keeps it
-	Now   func() time.Time // nil means time.Now
-	Log   *slog.Logger     // nil means none
+	Data   engine.Repository
+	Class  *engine.Class // of Class, as Data keeps it
+	Limits Limits
+	Now    func() time.Time // nil means time.Now
+	Log    *slog.Logger     // nil means none
 }
 
 // Keeper is engine.Replays on a repository.
 type Keeper struct {
 	cfg     Config
 	sweeper *engine.Sweeper
+	shares  shares
 }
 
 var _ engine.Replays = (*Keeper)(nil)
@@ -74,7 +78,8 @@ func New(cfg Config) *Keeper {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Keeper{cfg, engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class)}
+	cfg.Limits.complete()
+	return &Keeper{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class), shares: shares{owners: map[string]*usage{}}}
 }
 
 const claimPrefix = "run:"
@@ -84,8 +89,15 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 	if !printable(key) {
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
 	}
-	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request))}
+	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request)), owner: owner(ctx)}
 	k.sweeper.Begin()
+	if full := k.admit(ctx, a.owner); full != nil {
+		// A key that is stored already still gets its answer.
+		rows, err := a.rows(ctx)
+		if err != nil || rows[a.key] == nil {
+			return nil, full
+		}
+	}
 	// A few rounds: each removes what has expired, or finds what is there.
 	for range 4 {
 		claimed, err := a.claim(ctx)
@@ -133,6 +145,9 @@ type attempt struct {
 	keeper  *Keeper
 	key     string
 	request string
+	owner   string // whose share it counts in
+	rights  string // that the answer was made with
+	stored  int64  // bytes of the result, as its row says
 	claimID string // row of the claim, when it is ours
 	result  string // row of the result, when there is one
 	answer  *engine.Response
@@ -156,7 +171,8 @@ func (a *attempt) claim(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	k := a.keeper
-	v := k.values(engine.Named("key", claimPrefix+a.key), engine.Named("request", a.request), engine.Named("expires", k.after(ClaimTime)))
+	v := k.values(engine.Named("key", claimPrefix+a.key), engine.Named("request", a.request), engine.Named("expires", k.after(ClaimTime)),
+		engine.Named("account", a.owner))
 	it, err := k.cfg.Data.Create(ctx, k.cfg.Class, v, engine.WriteOptions{})
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && e.Reason == "duplicate" {
@@ -166,6 +182,7 @@ func (a *attempt) claim(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	a.claimID = it.ID
+	k.shares.add(a.owner, 1, 0)
 	return true, nil
 }
 
@@ -251,6 +268,7 @@ type answer struct {
 	ContentType string      `json:"contentType,omitempty"`
 	Header      http.Header `json:"header,omitempty"`
 	Base64      bool        `json:"base64,omitempty"` // the body is no text
+	Rights      string      `json:"rights,omitempty"` // of the account when it was made
 }
 
 func (a *attempt) read(it *engine.Item) error {
@@ -262,6 +280,7 @@ func (a *attempt) read(it *engine.Item) error {
 	for _, s := range saved {
 		a.saved = append(a.saved, engine.SavedItem{Class: s[0], ID: s[1]})
 	}
+	a.stored, _ = it.Get("bytes").(int64)
 	head := it.Text("answer")
 	if head == "" {
 		return nil
@@ -277,12 +296,16 @@ func (a *attempt) read(it *engine.Item) error {
 			return engine.Wrap(err, "the answer of a request could not be read")
 		}
 	}
+	a.rights = in.Rights
 	a.answer = &engine.Response{Status: in.Status, ContentType: in.ContentType, Header: in.Header, Body: body}
 	return nil
 }
 
 // Answer is engine.Attempt's.
 func (a *attempt) Answer() *engine.Response { return a.answer }
+
+// Rights is engine.Attempt's.
+func (a *attempt) Rights() string { return a.rights }
 
 // Saved is engine.Attempt's.
 func (a *attempt) Saved() []engine.SavedItem { return a.saved }
@@ -299,7 +322,9 @@ func (a *attempt) Record() engine.Record {
 			b = append(engine.AppendString(append(b, '['), it.Class.FullName), ',')
 			b = append(engine.AppendString(b, it.ID), ']')
 		}
-		return k.values(engine.Named("key", a.key), engine.Named("request", a.request), engine.Named("expires", k.after(Lifetime)), engine.Named("saved", string(append(b, ']')))), nil
+		a.stored = int64(rowBytes + len(b))
+		return k.values(engine.Named("key", a.key), engine.Named("request", a.request), engine.Named("expires", k.after(Lifetime)), engine.Named("saved", string(append(b, ']'))),
+			engine.Named("account", a.owner), engine.Named("bytes", a.stored)), nil
 	}}
 }
 
@@ -307,10 +332,15 @@ func (a *attempt) Record() engine.Record {
 const ending = 5 * time.Second
 
 // Finish is engine.Attempt's.
-func (a *attempt) Finish(ctx context.Context, r *engine.Response) {
+func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string) {
+	a.keeper.shares.add(a.owner, 0, a.stored)
+	if int64(len(r.Body)) > a.keeper.cfg.Limits.Answer {
+		_ = a.Failed(ctx, nil) // a repetition makes it again from the saved items
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), ending)
 	defer cancel()
-	head := answer{Status: r.Status, ContentType: r.ContentType, Header: r.Header}
+	head := answer{Status: r.Status, ContentType: r.ContentType, Header: r.Header, Rights: rights}
 	body := string(r.Body)
 	if !utf8.ValidString(body) {
 		head.Base64, body = true, base64.StdEncoding.EncodeToString(r.Body)
@@ -337,7 +367,9 @@ func (a *attempt) keep(ctx context.Context, head, body string) error {
 		}
 		a.result = rows[a.key].ID
 	}
-	_, err := k.cfg.Data.Update(ctx, k.cfg.Class, a.result, k.values(engine.Named("answer", head), engine.Named("body", body)), engine.WriteOptions{})
+	added := int64(len(head) + len(body))
+	k.shares.add(a.owner, 0, added)
+	_, err := k.cfg.Data.Update(ctx, k.cfg.Class, a.result, k.values(engine.Named("answer", head), engine.Named("body", body), engine.Named("bytes", a.stored+added)), engine.WriteOptions{})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 	"path/filepath"
@@ -113,7 +114,7 @@ func TestReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := &engine.Response{Status: 200, ContentType: "application/json", Header: http.Header{"Warning": {"299 - x"}}, Body: []byte(`["чай",1]`)}
-	a.Finish(context.Background(), first)
+	a.Finish(context.Background(), first, "")
 	for range 2 {
 		b := f.mustBegin("body")
 		if got := b.Answer(); got == nil || string(got.Body) != string(first.Body) || got.ContentType != first.ContentType || got.Header.Get("Warning") != "299 - x" || got.Status != 200 {
@@ -138,7 +139,7 @@ func TestBinaryAnswer(t *testing.T) {
 	if _, err := f.save(a); err != nil {
 		t.Fatal(err)
 	}
-	a.Finish(context.Background(), &engine.Response{Body: []byte{0, 255, 1}})
+	a.Finish(context.Background(), &engine.Response{Body: []byte{0, 255, 1}}, "")
 	if got := f.mustBegin("body").Answer(); got == nil || string(got.Body) != "\x00\xff\x01" {
 		t.Errorf("got %+v", got)
 	}
@@ -195,7 +196,7 @@ func TestCutOff(t *testing.T) {
 	if a.Answer() != nil || len(a.Saved()) != 1 || a.Saved()[0] != (engine.SavedItem{Class: "note", ID: id}) {
 		t.Fatalf("got %+v %+v", a.Answer(), a.Saved())
 	}
-	a.Finish(context.Background(), &engine.Response{Status: 200, Body: []byte("again")})
+	a.Finish(context.Background(), &engine.Response{Status: 200, Body: []byte("again")}, "")
 	if got := f.mustBegin("body").Answer(); got == nil || string(got.Body) != "again" {
 		t.Errorf("got %+v", got)
 	}
@@ -221,7 +222,7 @@ func TestTogether(t *testing.T) {
 				t.Error(a.Failed(context.Background(), err))
 				return
 			}
-			a.Finish(context.Background(), &engine.Response{Status: 200})
+			a.Finish(context.Background(), &engine.Response{Status: 200}, "")
 		})
 	}
 	wg.Wait()
@@ -263,4 +264,58 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%q: %v", key, err)
 		}
 	}
+}
+
+// TestShares checks that an account can store so many keys and bytes only, that
+// other accounts are not concerned, that stored answers are still repeated, and
+// that the share is free again when the keys expire.
+func TestShares(t *testing.T) {
+	f := open(t)
+	f.keeper = replay.New(replay.Config{Data: f.data, Class: f.class, Now: func() time.Time { return f.now }, Limits: replay.Limits{Keys: 3, Bytes: 3000, Answer: 1000}})
+	as := func(id string) context.Context {
+		return engine.WithAccount(context.Background(), &engine.Account{ID: id})
+	}
+	begin := func(id, key string) (engine.Attempt, error) { return f.keeper.Begin(as(id), id, key, []byte(key)) }
+	do := func(id, key string, size int) {
+		t.Helper()
+		a, err := begin(id, key)
+		if err != nil {
+			t.Fatalf("%s %s: %v", id, key, err)
+		}
+		if _, err := f.save(a); err != nil {
+			t.Fatal(err)
+		}
+		a.Finish(as(id), &engine.Response{Body: bytes.Repeat([]byte("x"), size)}, "")
+	}
+	for _, key := range []string{"1", "2", "3"} {
+		do("ann@local", key, 1)
+	}
+	for range 2 {
+		_, err := begin("ann@local", "4")
+		want(t, "a key too many", err, engine.TooMany)
+		f.later(2 * time.Second) // the count is read again
+	}
+	if got := f.keeper.Refused(); got != 2 {
+		t.Errorf("got %d refused requests, want 2", got)
+	}
+	if a, err := begin("ann@local", "2"); err != nil || a.Answer() == nil {
+		t.Errorf("a stored key: got %v, want its answer", err)
+	}
+	do("bob@local", "1", 900)
+	do("bob@local", "2", 1001)
+	if a, err := begin("bob@local", "2"); err != nil || a.Answer() != nil || len(a.Saved()) != 1 {
+		t.Errorf("an answer that is too long: got %v, want the saved items without an answer", err)
+	}
+	f.later(replay.Lifetime + time.Minute)
+	if err := f.keeper.Sweep(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	do("ann@local", "4", 1)
+	f.keeper = replay.New(replay.Config{Data: f.data, Class: f.class, Limits: replay.Limits{Bytes: 1000}})
+	do("eve@local", "1", 900)
+	_, err := begin("eve@local", "2")
+	want(t, "bytes too many", err, engine.TooMany)
+	f.keeper = replay.New(replay.Config{Data: f.data, Class: f.class, Limits: replay.Limits{Total: 1000}})
+	_, err = begin("max@local", "1")
+	want(t, "bytes of all accounts", err, engine.Unavailable)
 }

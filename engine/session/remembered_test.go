@@ -33,3 +33,5 @@ func (r *remembered) Delete(context.Context, *engine.Class, string, *engine.Matc
 }
 
 func (r *remembered) DeleteAll(context.Context, *engine.Query) (int64, error) { return 0, nil }
+
+func (*remembered) List(context.Context, *engine.Query, func(*engine.Item) error) error { return nil }

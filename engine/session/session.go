@@ -39,8 +39,11 @@ type Config struct {
 	PublicURL string         // scheme://host[:port] by which browsers reach the server; "" when it is not known
 	Idle      time.Duration  // after which an unused session ends; 0 means DefaultIdle
 	Lifetime  time.Duration  // after which any ends; 0 means DefaultLifetime
-	Log       *slog.Logger
-	Now       func() time.Time
+	// PerAccount is how many sessions an account may have; a further one ends the
+	// oldest. 0 means DefaultPerAccount.
+	PerAccount int
+	Log        *slog.Logger
+	Now        func() time.Time
 }
 
 // How long sessions last when nothing is configured.
@@ -48,6 +51,10 @@ const (
 	DefaultIdle     = 30 * time.Minute
 	DefaultLifetime = 12 * time.Hour
 )
+
+// DefaultPerAccount is how many sessions an account may have when nothing is
+// configured.
+const DefaultPerAccount = 100
 
 // Sessions are those of one database. They are safe for concurrent use, also
 // beside other processes on it.
@@ -65,6 +72,9 @@ func New(cfg Config) (*Sessions, error) {
 	}
 	if cfg.Lifetime <= 0 {
 		cfg.Lifetime = DefaultLifetime
+	}
+	if cfg.PerAccount <= 0 {
+		cfg.PerAccount = DefaultPerAccount
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -16,6 +17,8 @@ import (
 	"restsrv/engine/account"
 	"restsrv/engine/session"
 	"restsrv/engine/store"
+	"restsrv/engine/store/dbtest"
+	"restsrv/engine/store/postgres/pgtest"
 	"restsrv/engine/store/sqlite"
 )
 
@@ -589,3 +592,33 @@ func TestBodies(t *testing.T) {
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// TestSessionsPerAccount checks that a session too many ends the oldest of the
+// account, and none of others.
+func TestSessionsPerAccount(t *testing.T) {
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
+		class, clock := session.Class(), dbtest.NewClock()
+		data := db.Open(t, class)
+		for _, account := range []string{"bob@local", "ann@local", "ann@local", "ann@local", "ann@local"} {
+			clock.Advance(time.Second)
+			v := engine.ValuesOf(class, engine.Named("id", clock.Now().String()), engine.Named("account", account), engine.Named("created", engine.InstantOf(clock.Now())))
+			if _, err := data.Create(t.Context(), class, v, engine.WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := engine.RemoveOldest(t.Context(), data, class, account, 2); err != nil {
+				t.Fatal(err)
+			}
+		}
+		count := map[string]int{}
+		newest := ""
+		err := data.List(t.Context(), &engine.Query{Class: class, Sort: []engine.Sort{{Property: class.Property("created")}}, Count: -1}, func(it *engine.Item) error {
+			count[it.Text("account")]++
+			newest = it.ID
+			return nil
+		})
+		if err != nil || count["ann@local"] != 2 || count["bob@local"] != 1 || newest != clock.Now().String() {
+			t.Errorf("got %v, newest %s, %v; want 2 of ann@local, 1 of bob@local, newest %s", count, newest, err, clock.Now())
+		}
+	})
+}
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }

@@ -103,7 +103,13 @@ func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Tim
 	c, now := s.cfg.Class, s.cfg.Now()
 	v := engine.ValuesOf(c, engine.Named("id", id), engine.Named("account", in.Account), engine.Named("data", string(data)),
 		engine.Named("created", engine.InstantOf(now)), engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expires(now, now))))
-	_, err := s.cfg.Data.Create(engine.AsServer(ctx), c, v, engine.WriteOptions{})
+	if _, err := s.cfg.Data.Create(engine.AsServer(ctx), c, v, engine.WriteOptions{}); err != nil {
+		return err
+	}
+	ended, err := engine.RemoveOldest(ctx, s.cfg.Data, c, in.Account, s.cfg.PerAccount)
+	if ended > 0 {
+		s.cfg.Log.Debug("the oldest sessions of an account were ended, because it has too many", "table", className, "account", in.Account, "limit", s.cfg.PerAccount, "ended", ended)
+	}
 	return err
 }
 
