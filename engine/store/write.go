@@ -90,16 +90,14 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 		do = sv.store.writer.statement
 	}
 	var it *engine.Item
-	work := func(*session) (err error) {
+	work := func(w *session) (err error) {
+		sv.begin(w)
 		if it, err = sv.write(e); err != nil {
 			return err
 		}
 		return sv.finish()
 	}
-	err := do(sv.ctx, func(w *session) error {
-		sv.begin(w)
-		return work(w)
-	})
+	err := do(sv.ctx, work)
 	switch {
 	case err != nil && single: // it may be done with all items
 		return nil, err
