@@ -225,6 +225,10 @@ func (a answer) text(name string) string {
 
 // call sends a request to the endpoints of a provider.
 func call(p *oauth.Provider, method, path, body string, headers map[string]string) answer {
+	return answered(p, request(method, path, body, headers))
+}
+
+func request(method, path, body string, headers map[string]string) *http.Request {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -232,6 +236,10 @@ func call(p *oauth.Provider, method, path, body string, headers map[string]strin
 	for name, value := range headers {
 		r.Header.Set(name, value)
 	}
+	return r
+}
+
+func answered(p *oauth.Provider, r *http.Request) answer {
 	w := httptest.NewRecorder()
 	p.Handlers()[r.URL.Path].ServeHTTP(w, r)
 	res := w.Result()
