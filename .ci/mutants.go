@@ -113,7 +113,7 @@ func chosen(args []string) []target {
 
 // run mutates one target. It reports whether enough mutants were killed and all
 // others are accepted.
-func run(t target, work string, accepted map[survivor]string) bool {
+func run(t target, work string, accepted map[survivor]int) bool {
 	realGo, err := exec.LookPath("go")
 	check(err)
 	bin := filepath.Join(work, "bin")
@@ -150,7 +150,7 @@ func excluded(t target) (all []string) {
 	return all
 }
 
-func report(t target, out string, accepted map[survivor]string) bool {
+func report(t target, out string, accepted map[survivor]int) bool {
 	b, err := os.ReadFile(out)
 	check(err)
 	var result struct {
@@ -180,7 +180,7 @@ func report(t target, out string, accepted map[survivor]string) bool {
 			text := strings.TrimSpace(line)
 			column := m.Column - (len(line) - len(strings.TrimLeft(line, " \t")))
 			s := survivor{path, fmt.Sprintf("%s@%d", m.Type, column), text}
-			if accepted[s] == "" {
+			if accepted[s]--; accepted[s] < 0 {
 				good = false
 				fmt.Printf("survives: %s:%d:%d\n%s\t%s\t%s\n", path, m.Line, m.Column, s.file, s.mutation, s.text)
 			}
@@ -192,11 +192,13 @@ func report(t target, out string, accepted map[survivor]string) bool {
 }
 
 // readAccepted reads lines of file, mutation, text and reason, separated by tabs.
-func readAccepted(name string) map[survivor]string {
+// Each accepts one mutant: of equal lines in a file, as many may survive as are
+// listed.
+func readAccepted(name string) map[survivor]int {
 	f, err := os.Open(name)
 	check(err)
 	defer f.Close()
-	all := map[survivor]string{}
+	all := map[survivor]int{}
 	lines := bufio.NewScanner(f)
 	for n := 1; lines.Scan(); n++ {
 		if lines.Text() == "" || strings.HasPrefix(lines.Text(), "#") {
@@ -206,7 +208,7 @@ func readAccepted(name string) map[survivor]string {
 		if len(fields) != 4 || fields[3] == "" {
 			check(fmt.Errorf("%s:%d: want file, mutation, text and reason, separated by tabs", name, n))
 		}
-		all[survivor{fields[0], fields[1], fields[2]}] = fields[3]
+		all[survivor{fields[0], fields[1], fields[2]}]++
 	}
 	check(lines.Err())
 	return all

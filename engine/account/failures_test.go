@@ -422,3 +422,29 @@ func TestNamesWithoutALogin(t *testing.T) {
 		}
 	}
 }
+
+// TestDisablingChangesTheBasis checks that what was issued to an account stays void
+// when it is enabled again, also if the clock has not moved or was set back.
+func TestDisablingChangesTheBasis(t *testing.T) {
+	for _, step := range []time.Duration{0, -time.Hour, time.Hour} {
+		f, ctx := newFixture(t), context.Background()
+		f.add("ann@local")
+		_, before, err := f.Current(ctx, "ann@local")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.clock.Advance(step)
+		wantOK(t, "disable", f.Disable(ctx, "ann@local"))
+		wantOK(t, "enable", f.Enable(ctx, "ann@local"))
+		if _, after, err := f.Current(ctx, "ann@local"); err != nil || after == before {
+			t.Errorf("disabled after %s: the basis is %q (%v), want another than before", step, after, err)
+		}
+	}
+}
+
+// TestShortestPassword checks the least length of a password in characters.
+func TestShortestPassword(t *testing.T) {
+	shortest := strings.Repeat("é", account.MinPassword)
+	wantOK(t, "the shortest", account.CheckPassword(shortest))
+	wantCode(t, "one shorter", account.CheckPassword(strings.TrimSuffix(shortest, "é")), engine.Invalid)
+}

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -174,5 +175,27 @@ func TestOptionBounds(t *testing.T) {
 		if got := o.Clients[0].Name; got != want {
 			t.Errorf("a client with %q is called %q, want %q", name, got, want)
 		}
+	}
+}
+
+// unavailable are accounts in a database that is away.
+type unavailable struct{ Accounts }
+
+func (unavailable) Current(context.Context, string) (*engine.Account, string, error) {
+	return nil, "", engine.Errorf(engine.Unavailable, "database", "away")
+}
+
+// TestClientsForTheLibrary checks what the library learns of a client: of one that
+// is missing, and of one that cannot be read, an error.
+func TestClientsForTheLibrary(t *testing.T) {
+	f := &flows{&Provider{cfg: Config{Accounts: unavailable{}}, clients: map[string]*Client{"conf": {ID: "conf", Account: "ann@local"}}}}
+	if c, err := f.GetClient(t.Context(), "conf"); err != nil || c.GetID() != "conf" || c.GetUserID() != "ann@local" {
+		t.Errorf("got %v, %v, want conf of ann@local", c, err)
+	}
+	if c, err := f.GetClient(t.Context(), ""); c != nil || failureOf(err).status != 401 {
+		t.Errorf("a missing client: got %v, %v, want an invalid client", c, err)
+	}
+	if c, err := f.GetClient(t.Context(), "app"); c != nil || engine.CodeOf(err) != engine.Unavailable {
+		t.Errorf("a client that cannot be read: got %v, %v, want Unavailable", c, err)
 	}
 }
