@@ -98,14 +98,20 @@ const MaxAnswer = 64 << 20
 // in full, unless it is on the way to here; other references are their ids.
 // Behind MaxAnswer bytes nothing is written in full any more: who finds b longer
 // than that must not answer it.
-func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil) }
+func (it *Item) AppendJSON(b []byte) []byte { return it.appendJSON(b, nil, nil, MaxAnswer) }
 
 // AppendFields is AppendJSON with the attributes of a projection only.
 func (it *Item) AppendFields(b []byte, only *Projection) []byte {
-	return it.appendJSON(b, only, nil)
+	return it.appendJSON(b, only, nil, MaxAnswer)
 }
 
-func (it *Item) appendJSON(b []byte, only *Projection, up *trail) []byte {
+// AppendWithin is AppendFields with another bound than MaxAnswer. If b becomes
+// longer than that, the item was cut short.
+func (it *Item) AppendWithin(b []byte, only *Projection, most int) []byte {
+	return it.appendJSON(b, only, nil, most)
+}
+
+func (it *Item) appendJSON(b []byte, only *Projection, up *trail, most int) []byte {
 	c := it.Class
 	b = append(b, '{')
 	if it.Creator != "" && c.Base().CreatorTracker == "" {
@@ -131,7 +137,7 @@ func (it *Item) appendJSON(b []byte, only *Projection, up *trail) []byte {
 		b = append(b, p.jsonKey...)
 		switch p.Type {
 		case Reference, Collection:
-			b = it.appendLink(b, p, next, up)
+			b = it.appendLink(b, p, next, up, most)
 		case Image:
 			b = appendImage(b, it.Values[i], p.Thumbnails)
 		case File, FileList:
@@ -156,13 +162,13 @@ func (it *Item) appendLabel(b []byte, p *Property) []byte {
 	return AppendString(append(b, `_str":`...), it.label(p))
 }
 
-func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail) []byte {
+func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail, most int) []byte {
 	link := it.Link(p)
 	if p.Type == Reference {
 		if !link.Shown || link.Item == nil {
 			return appendID(b, it.Values[p.Index])
 		}
-		return link.Item.appendNested(b, only, &trail{it, up})
+		return link.Item.appendNested(b, only, &trail{it, up}, most)
 	}
 	if !link.Loaded || !link.Shown {
 		return append(b, "null"...)
@@ -170,21 +176,21 @@ func (it *Item) appendLink(b []byte, p *Property, only *Projection, up *trail) [
 	here := &trail{it, up}
 	b = append(b, '[')
 	for i, member := range link.Items {
-		if len(b) > MaxAnswer {
+		if len(b) > most {
 			break
 		}
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = member.appendNested(b, only, here)
+		b = member.appendNested(b, only, here, most)
 	}
 	return append(b, ']')
 }
 
 // appendNested appends an item within others; one of these is cut short.
-func (it *Item) appendNested(b []byte, only *Projection, up *trail) []byte {
-	if len(b) <= MaxAnswer && !up.holds(it) {
-		return it.appendJSON(b, only, up)
+func (it *Item) appendNested(b []byte, only *Projection, up *trail, most int) []byte {
+	if len(b) <= most && !up.holds(it) {
+		return it.appendJSON(b, only, up, most)
 	}
 	b = AppendString(append(b, `{"_id":`...), it.ID)
 	return append(AppendString(append(b, `,"__class":`...), it.Class.FullName), '}')

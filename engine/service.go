@@ -9,6 +9,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -65,10 +66,14 @@ type Request struct {
 	Secure   bool   // came by TLS
 	RemoteIP string
 	Body     io.Reader // ends with TooLarge past the route's MaxBody
+	Input    Memory    // for the body; nil bounds nothing
+	Answer   Memory    // for the answer; nil bounds nothing
 
 	query url.Values
 	read  []byte
 	done  bool
+
+	received, admitted int // bytes of the body
 }
 
 // Param is a named part of the path.
@@ -106,17 +111,50 @@ func (r *Request) ReadBody() ([]byte, error) {
 	if r.done || r.Body == nil {
 		return r.read, nil
 	}
-	// What the client announces is believed up to a megabyte only.
-	n, _ := strconv.Atoi(r.Header.Get("Content-Length"))
-	b := bytes.NewBuffer(make([]byte, 0, min(max(n, 0), 1<<20)+bytes.MinRead))
-	if _, err := b.ReadFrom(&stream{r: r}); err != nil {
-		return nil, err
+	n := r.announced()
+	b := make([]byte, 0, min(n, SmallBytes)+bytes.MinRead)
+	for src := (&stream{r: r}); ; {
+		if len(b) == cap(b) {
+			b = slices.Grow(b, max(len(b), min(n-len(b), 1<<20)+bytes.MinRead))
+		}
+		k, err := src.Read(b[len(b):cap(b)])
+		b = b[:len(b)+k]
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	r.read, r.done = b.Bytes(), true
+	r.read, r.done = b, true
 	return r.read, nil
 }
 
-// Stream returns the body for who needs no more than a part of it at a time. It
+// announced returns how long the client says that the body is, 0 if it does not.
+func (r *Request) announced() int {
+	n, _ := strconv.Atoi(r.Header.Get("Content-Length"))
+	return max(n, 0)
+}
+
+// admit reserves memory for n more bytes of the body. A client is believed how
+// many it will send once some have come, so it waits for all of them at once; one
+// that does not say is refused when there is no room for more.
+func (r *Request) admit(n int) error {
+	r.received += n
+	if r.received <= max(r.admitted, SmallBytes) || r.Input == nil {
+		return nil
+	}
+	if r.admitted == 0 {
+		r.admitted = max(r.announced(), 4*SmallBytes)
+		return r.Input.Wait(r.admitted)
+	}
+	if r.admitted = 2 * r.received; !r.Input.Try(r.admitted) {
+		return &Error{Code: Unavailable, Reason: "body-bytes", Message: "the bodies of other requests leave no memory for a body of this size; try again later"}
+	}
+	return nil
+}
+
+// Stream returns the body for a caller that needs a part of it at a time. It
 // is read once, unless ReadBody has it. Errors of reading are those of ReadBody.
 func (r *Request) Stream() io.Reader {
 	if r.done || r.Body == nil {
@@ -140,6 +178,9 @@ func (s *stream) Read(p []byte) (int, error) {
 		}
 	}
 	if err == nil || err == io.EOF {
+		if refused := s.r.admit(n); refused != nil {
+			return 0, refused
+		}
 		return n, err
 	}
 	var e *Error

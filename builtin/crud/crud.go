@@ -31,6 +31,7 @@ type service struct {
 	maxCount int
 	maxBody  int64
 	buffers  sync.Pool // of *[]byte, for lists
+	sizes    *sizes
 }
 
 // maxBuffer is the largest list, in bytes, whose buffer is kept for the next.
@@ -45,7 +46,7 @@ var known = []string{"metaRepo", "dataRepo", "fileStorage", "handling", "maxCoun
 // (default: the secured repository), fileStorage (default: the server's),
 // handling ("lenient" or "strict"), maxCount (largest _count, default 1000), maxBody (bytes, default 10 MiB).
 func New(env *engine.Env, o engine.Options) (engine.Service, error) {
-	s := &service{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}}
+	s := &service{log: env.Log, cursors: env.Cursors, buffers: sync.Pool{New: func() any { return new([]byte) }}, sizes: newSizes()}
 	var err error
 	if s.meta, err = o.Meta("metaRepo", env.Meta); err != nil {
 		return nil, err

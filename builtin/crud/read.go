@@ -29,11 +29,18 @@ func (s *service) fetch(ctx context.Context, r *engine.Request) (*engine.Respons
 	if err != nil {
 		return nil, err
 	}
-	resp := itemResponse(it, shape)
-	if !shape.plain() {
-		if len(resp.Body) > engine.MaxAnswer {
-			return nil, tooLong()
+	room := room{memory: r.Answer, most: engine.SmallBytes}
+	body, err := room.item(make([]byte, 0, 512), it, shape.fields)
+	for err == errNoRoom {
+		if err = room.wait(0); err == nil {
+			body, err = room.item(make([]byte, 0, 512), it, shape.fields)
 		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp := bodyResponse(it, shape, body)
+	if !shape.plain() {
 		resp.ETag = "" // the body depends on more than the item: a weak one of the body
 	}
 	s.warn(r, resp, "unknown parameter ignored", unknown)
@@ -79,7 +86,10 @@ func readShape(c *engine.Class, r *engine.Request) (s shape, unknown []string, e
 // itemResponse answers one item. Its tag names the revision, for If-Match, and
 // the body where that may change without the item.
 func itemResponse(it *engine.Item, s shape) *engine.Response {
-	body := it.AppendFields(make([]byte, 0, 512), s.fields)
+	return bodyResponse(it, s, it.AppendFields(make([]byte, 0, 512), s.fields))
+}
+
+func bodyResponse(it *engine.Item, s shape, body []byte) *engine.Response {
 	resp := engine.JSON(body)
 	resp.ETag = it.ETag()
 	if !s.plain() || computed(it.Class.Base()) {
@@ -120,6 +130,12 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	if err := s.finish(l, r.Handling(s.handling)); err != nil {
 		return nil, err
 	}
+	room, place := room{memory: r.Answer, most: engine.SmallBytes}, s.sizes.place(l)
+	first, err := s.sizes.begin(ctx, place, l.query.Count, &room)
+	if err != nil {
+		return nil, err
+	}
+	defer first.Release()
 	buffer := s.buffers.Get().(*[]byte)
 	b := append((*buffer)[:0], '[')
 	done := func() {
@@ -134,26 +150,39 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	}
 	found := 0
 	var last *engine.Position
-	err := s.data.List(ctx, &page, func(it *engine.Item) error {
+	visit := func(it *engine.Item) (err error) {
 		if found++; found > l.query.Count {
 			return nil
 		}
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		if b = it.AppendFields(b, l.fields); len(b) > engine.MaxAnswer {
-			return tooLong()
+		if b, err = room.item(b, it, l.fields); err != nil {
+			return err
 		}
 		if found == l.query.Count && it.Position != nil { // it is the list's, and changes with the next item
 			last = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
 		}
 		return nil
-	})
+	}
+	err = s.data.List(ctx, &page, visit)
+	for err == errNoRoom {
+		// The list is read again when there is room: no connection of the database
+		// is held while it waits.
+		learn(place, len(b), found, l.query.Count)
+		first.Release()
+		b = nil
+		if err = room.wait(estimate(place, l.query.Count)); err == nil {
+			b, found, last = append(b, '['), 0, nil
+			err = s.data.List(ctx, &page, visit)
+		}
+	}
 	b = append(b, ']')
 	if err != nil {
 		done()
 		return nil, err
 	}
+	learn(place, len(b), min(found, l.query.Count), min(found, l.query.Count))
 	resp := engine.JSON(b)
 	resp.Done = done
 	if found > l.query.Count && l.query.Count > 0 {

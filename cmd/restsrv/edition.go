@@ -162,7 +162,7 @@ func (e *edition) openRest(context.Context, *edition) error {
 		}
 	}
 	e.rest = rest.New(rest.Config{
-		Auth: e.proves(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate,
+		Auth: e.proves(e.accounts), Log: e.log, Audit: e.db.guards.audit, Ready: e.faults, MinBodyRate: e.config.MinBodyRate, Answers: e.answers, Bodies: e.bodies,
 		Sessions: e.sessions.Account, Handlers: handlers, OAuth: e.proves(bearers), TrustedProxies: e.config.TrustedProxies,
 		Files: engine.Files{Storage: e.db.files, Data: e.gate, Meta: e.meta}, Images: e.images(),
 	})

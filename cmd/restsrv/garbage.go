@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 )
 
 // gcPercent trades memory for time: the live heap is small beside the page
@@ -19,24 +20,37 @@ const leastGarbage = 16
 
 // paceGC has a server collect by pacedPercent from the next collection on, for
 // as long as the process lives: what was needed to start it is not kept longer.
-var paceGC = sync.OnceFunc(func() { runtime.AddCleanup(new([64]byte), pace, gcPercent) })
+// held returns how many bytes are bodies and answers of requests.
+func paceGC(held func() int64) {
+	heldBytes.Store(&held)
+	startPacing()
+}
+
+var (
+	heldBytes   atomic.Pointer[func() int64]
+	startPacing = sync.OnceFunc(func() { runtime.AddCleanup(new([64]byte), pace, gcPercent) })
+)
 
 // pace is called at the end of every collection, which finds out that nothing
 // holds what it is the cleanup of; set is the percentage so far.
 func pace(set int) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	percent := pacedPercent(live[0].Value.Uint64())
+	percent := pacedPercent(live[0].Value.Uint64(), uint64(max((*heldBytes.Load())(), 0)))
 	if percent != set {
 		debug.SetGCPercent(percent) // stops all for a moment
 	}
 	runtime.AddCleanup(new([64]byte), pace, percent)
 }
 
-// pacedPercent is GOGC for so many live bytes. Below 4 MiB Go itself counts them
-// as that many.
-func pacedPercent(live uint64) int {
-	return max(gcPercent, 100*leastGarbage/max(int(live>>20), 4))
+// pacedPercent is GOGC for so many live bytes, of which requests hold some as
+// bodies and answers: large blocks that come and go, beside which there may be no
+// more garbage than without them. Below 4 MiB Go itself counts live bytes as that
+// many.
+func pacedPercent(live, held uint64) int {
+	all := max(int(live>>20), 4)
+	rest := max(all-int(held>>20), 0)
+	return max(max(gcPercent*rest, 100*leastGarbage)/all, 1)
 }
 
 // giveBack returns the memory to the operating system that a start or a reload

@@ -11,7 +11,7 @@ import (
 // TestPaceGC has much alive, then little: the pace follows both ways.
 func TestPaceGC(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent)) // main does
-	paceGC()
+	paceGC(func() int64 { return 0 })
 	percent := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/heap/live:bytes"}}
 	follows := func(to func(percent int, live uint64) bool) {
 		t.Helper()
@@ -28,13 +28,19 @@ func TestPaceGC(t *testing.T) {
 	much := make([]byte, 64<<20)
 	follows(func(percent int, live uint64) bool { return percent == gcPercent && live > 64<<20 })
 	runtime.KeepAlive(much)
-	follows(func(percent int, live uint64) bool { return percent == pacedPercent(live) && live < 64<<20 })
+	follows(func(percent int, live uint64) bool { return percent == pacedPercent(live, 0) && live < 64<<20 })
 }
 
 func TestPacedPercent(t *testing.T) {
 	for live, want := range map[uint64]int{0: 400, 3 << 20: 400, 4 << 20: 400, 5 << 20: 320, 8 << 20: 200, 1 << 30: 200} {
-		if got := pacedPercent(live); got != want {
+		if got := pacedPercent(live, 0); got != want {
 			t.Errorf("%d live bytes: GOGC %d, expected %d", live, got, want)
+		}
+	}
+	// Beside 100 MiB of answers there is no more garbage than without them.
+	for held, want := range map[uint64]int{0: 200, 60 << 20: 80, 100 << 20: 16, 200 << 20: 16} {
+		if got := pacedPercent(100<<20, held); got != want {
+			t.Errorf("100 MiB live, of these %d held: GOGC %d, expected %d", held, got, want)
 		}
 	}
 }

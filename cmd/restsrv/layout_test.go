@@ -20,7 +20,7 @@ const root = "../.."
 // why. Everything that is not listed may import engine alone.
 var siblings = map[string]map[string]string{
 	"builtin/acceptor":  {"engine/wire": "decodes its body"},
-	"builtin/crud":      {"engine/wire": "decodes its body"},
+	"builtin/crud":      {"engine/wire": "decodes its body", "engine/share": "reads lists of unknown length one at a time"},
 	"builtin/token":     {"engine/wire": "decodes its body"},
 	"builtin/workflows": {"engine/wire": "decodes its body"},
 	"engine/acl":        {"engine/jsonfile": "reads acl files, which people write"},
@@ -31,7 +31,7 @@ var siblings = map[string]map[string]string{
 	"engine/meta":       {"engine/wire": "reads class files with positions", "engine/jsonfile": "reads files that people write", "engine/formula": "compiles what they calculate"},
 	"engine/oauth":      {"engine/jsonfile": "reads what people write of clients", "engine/page": "shows pages", "engine/remember": "remembers access tokens"},
 	"engine/session":    {"engine/page": "shows pages"},
-	"engine/rest":       {"engine/page": "shows failures as pages"},
+	"engine/rest":       {"engine/page": "shows failures as pages", "engine/share": "bounds the memory of bodies and answers"},
 	"engine/script": {"engine/wire": "decodes bodies and JSON.parse with a bounded depth",
 		"engine/jsonfile":        "names the nearest known module in its errors",
 		"engine/script/platform": "lends scripts what browsers and Node have", "engine/script/transpile": "compiles TypeScript and ES modules"},

@@ -124,6 +124,8 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"headerTimeout", c.HeaderTimeout != was.HeaderTimeout},
 		{"idleTimeout", c.IdleTimeout != was.IdleTimeout},
 		{"minAnswerRate", c.MinAnswerRate != was.MinAnswerRate},
+		{"answerBytes", c.AnswerBytes != was.AnswerBytes},
+		{"bodyBytes", c.BodyBytes != was.BodyBytes},
 		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
 		{"limits.heapBytes", c.HeapBytes != was.HeapBytes},
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},

@@ -19,6 +19,7 @@ import (
 	"restsrv/engine/script"
 	"restsrv/engine/script/platform"
 	"restsrv/engine/secret"
+	"restsrv/engine/share"
 )
 
 // server is an application directory being served: what stays the same from
@@ -30,6 +31,8 @@ type server struct {
 	started *deploy.Config // of the first edition: what cannot change while it runs is as it says
 	db      *database
 	scripts *script.Runtime
+	answers *share.Pool // bytes of answers and of bodies that requests hold
+	bodies  *share.Pool
 	current atomic.Pointer[edition]
 	address atomic.Value // net.Addr that is listened to; nothing before
 
@@ -79,7 +82,11 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	if err := s.db.ensureAdmin(ctx, io, s.log); err != nil {
 		return err
 	}
-	if s.scripts, err = script.New(scriptConfig(c, f.watch, s.log)); err != nil {
+	s.answers = newBytes("bytes of answers", c.AnswerBytes)
+	s.bodies = newBytes("bytes of bodies", c.BodyBytes)
+	running := scriptConfig(c, f.watch, s.log)
+	running.Held = s.held
+	if s.scripts, err = script.New(running); err != nil {
 		return err
 	}
 	defer s.scripts.Close()
@@ -96,6 +103,21 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	}
 	defer stop()
 	return s.listen(ctx, s.listenAddr(c))
+}
+
+// waitForBytes is how long a request waits for memory. It may hold an account's
+// share of connections meanwhile, but none of the database.
+const waitForBytes = 10 * time.Second
+
+func newBytes(name string, b deploy.Bytes) *share.Pool {
+	return share.New(share.Config{Name: name, Capacity: b.All, PerKey: b.PerAccount, MaxWait: waitForBytes})
+}
+
+// held returns how many bytes of the heap are bodies and answers.
+func (s *server) held() int64 {
+	_, answers := s.answers.Held("")
+	_, bodies := s.bodies.Held("")
+	return answers + bodies
 }
 
 // warnOfFiles warns when objects may have files and there is nowhere to keep them.
@@ -171,7 +193,7 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	}
 	s.log.Info("listening", "addr", l.Addr().String(), "application", c.Dir, "classes", len(e.meta.Classes()), "services", len(c.Services))
 	if s.io.Env("GOGC") == "" {
-		paceGC()
+		paceGC(s.held)
 	}
 	ended := make(chan error, 1)
 	progressing := rest.Listen(l, c.MinAnswerRate, rest.AnswerGrace, s.log)

@@ -50,6 +50,8 @@ type Config struct {
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
 	MinAnswerRate   int           // bytes a second with which a client must read its answers; default 1 KiB
+	AnswerBytes     Bytes         // of answers in memory; default 128 MiB, 64 MiB for one account
+	BodyBytes       Bytes         // of bodies in memory; default 64 MiB, 32 MiB for one account
 	Limits          Limits        // of every script; Service.Limits has them already
 	HeapBytes       int64         // of the process over which the longest script is ended; 0 for the default
 	Scripts         Scripts       // what scripts reach outside of the application
@@ -94,6 +96,12 @@ type Scripts struct {
 	FetchPrivate bool          // addresses of this machine and of private networks, too
 	FetchTimeout time.Duration // of one request; 0 for the default
 	FetchBytes   int64         // of an answer; 0 for the default
+}
+
+// Bytes is a bound on memory.
+type Bytes struct {
+	All        int64 // of all requests together
+	PerAccount int64 // of the requests of one account, or of one network without accounts
 }
 
 // Class is an inline class: decoded JSON and where it stands.
@@ -162,6 +170,8 @@ func defaults() *Config {
 		MaxHeaderBytes:  64 << 10,
 		MinBodyRate:     1 << 10,
 		MinAnswerRate:   1 << 10,
+		AnswerBytes:     Bytes{128 << 20, 64 << 20},
+		BodyBytes:       Bytes{64 << 20, 32 << 20},
 		SessionIdle:     30 * time.Minute,
 		SessionLifetime: 12 * time.Hour,
 		SignIn:          defaultSignIn(),

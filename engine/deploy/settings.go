@@ -17,7 +17,7 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "limits", "scripts",
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "idempotency", "signIn", "audit", "changes", "shares"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
@@ -53,6 +53,8 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	if n, ok := in("minAnswerRate").Whole("minAnswerRate", 1, 1<<30); ok {
 		c.MinAnswerRate = int(n)
 	}
+	inBytes(in("answerBytes"), "answerBytes", &c.AnswerBytes)
+	inBytes(in("bodyBytes"), "bodyBytes", &c.BodyBytes)
 	l.publicURL(in("publicURL"))
 	l.trustedProxies(in("trustedProxies"))
 	l.session(in("session"))
@@ -61,6 +63,26 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	l.audit(in("audit"))
 	l.changes(in("changes"))
 	l.shares(in("shares"))
+}
+
+// inBytes reads {"all": bytes, "perAccount": bytes}. An account never has more than
+// all together.
+func inBytes(o jsonfile.Object, name string, b *Bytes) {
+	o, ok := o.Child(name)
+	if !ok {
+		return
+	}
+	o.WarnRepeated()
+	o.WarnUnknown([]string{"all", "perAccount"})
+	if n, ok := o.Whole("all", 1<<20, 1<<40); ok {
+		b.All = n
+	}
+	if n, ok := o.Whole("perAccount", 1<<20, 1<<40); ok {
+		if b.PerAccount = n; n > b.All {
+			o.Fault(o.At("perAccount"), strconv.FormatInt(n, 10), "at most "+strconv.FormatInt(b.All, 10)+", the bytes of all accounts together")
+		}
+	}
+	b.PerAccount = min(b.PerAccount, b.All)
 }
 
 // maxSeconds is what no time in the configuration exceeds: 100 years.

@@ -28,6 +28,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"restsrv/engine"
+	"restsrv/engine/share"
 )
 
 // Config is what a Server needs.
@@ -59,6 +60,9 @@ type Config struct {
 	// BodyGrace is how long a body may take before MinBodyRate counts; 0 means
 	// 10 s.
 	BodyGrace time.Duration
+	// Bodies and Answers are the bytes that requests may hold in memory; nil
+	// bounds nothing.
+	Bodies, Answers *share.Pool
 }
 
 // Server answers HTTP requests. Services may be mounted while it serves.
@@ -173,6 +177,8 @@ type exchange struct {
 	req    engine.Request
 	out    responder
 	caller engine.Caller
+
+	body, answer reservation
 }
 
 // exchange begins the answer of a request with its id, and learns where it
@@ -203,7 +209,11 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	x := s.exchange(w, r)
 	x.req.Service, x.req.Method, x.req.Path = m.name, overriddenMethod(r), path
 	x.out.form, x.out.mode, x.out.vary = m.form, m.mode, m.vary
+	defer x.answer.release()
 	resp, err := s.answer(w, r, m, x)
+	if err == nil {
+		err = x.answer.settle(resp.Body, r.Method == http.MethodGet || r.Method == http.MethodHead)
+	}
 	if err != nil {
 		x.out.fail(err)
 		return
@@ -255,6 +265,12 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 	}
 	ctx := engine.WithRequest(r.Context(), account, &x.caller)
 	defer engine.StagingFrom(ctx).End()
+	x.body.pool, x.body.ctx, x.answer.pool, x.answer.ctx = s.cfg.Bodies, ctx, s.cfg.Answers, ctx
+	req.Input, req.Answer = &x.body, &x.answer
+	defer x.body.release()
+	if req.Method != http.MethodGet && s.cfg.Answers != nil && s.cfg.Answers.Over(share.Key(ctx)) {
+		return nil, noRoomForAnswer()
+	}
 	return s.call(ctx, route, req)
 }
 

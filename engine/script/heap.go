@@ -32,11 +32,13 @@ func (e errMemory) Error() string {
 	return fmt.Sprintf("the memory limit of %d MiB for all scripts was reached, and this one had run longest", e.limit>>20)
 }
 
-// heap compares the Go heap with its watermark. Nothing tells whose the bytes
-// are, nor how many are garbage before a collection has ended.
+// heap compares the Go heap with its watermark, without the bodies and answers
+// that requests hold: these have bounds of their own. Of the others it is not
+// known whose they are, nor how many are garbage before a collection has ended.
 type heap struct {
 	limit   uint64
-	gc      func() // runs a collection to its end
+	held    func() int64 // bytes that are not of scripts; nil means none
+	gc      func()       // runs a collection to its end
 	samples []metrics.Sample
 	last    uint64       // bytes at the last look, 0 for none
 	mark    uint64       // bytes when it crossed the limit or a turn was ended, 0 while under the limit
@@ -44,8 +46,8 @@ type heap struct {
 	ending  bool         // an interrupted turn may not have ended at the last look
 }
 
-func newHeap(limit uint64) *heap {
-	return &heap{limit: limit, gc: runtime.GC, samples: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
+func newHeap(limit uint64, held func() int64) *heap {
+	return &heap{limit: limit, held: held, gc: runtime.GC, samples: []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}}
 }
 
 // rest is called instead of excess while no script runs.
@@ -58,7 +60,11 @@ func (h *heap) rest() { h.last = 0 }
 // garbage so far.
 func (h *heap) excess(ending bool) bool {
 	metrics.Read(h.samples)
-	return h.judge(h.samples[0].Value.Uint64(), ending)
+	bytes := h.samples[0].Value.Uint64()
+	if h.held != nil {
+		bytes -= min(bytes, uint64(max(h.held(), 0)))
+	}
+	return h.judge(bytes, ending)
 }
 
 func (h *heap) judge(bytes uint64, ending bool) bool {

@@ -2,15 +2,17 @@ package script
 
 import (
 	"math"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 
 	"restsrv/engine"
 )
 
 func TestHeapJudges(t *testing.T) {
-	h := newHeap(1000)
+	h := newHeap(1000, nil)
 	ended := make(chan struct{})
 	defer close(ended)
 	h.gc = func() { <-ended }
@@ -43,6 +45,23 @@ func TestHeapJudges(t *testing.T) {
 			t.Fatalf("step %d, %d bytes: got %v", i, step.bytes, got)
 		}
 	}
+}
+
+// TestHeapWithoutHeld: bytes that requests hold as bodies and answers end no
+// script.
+func TestHeapWithoutHeld(t *testing.T) {
+	answers := make([]byte, 64<<20)
+	for held, want := range map[int64]bool{0: true, int64(len(answers)): false} {
+		h := newHeap(32<<20, func() int64 { return held })
+		got := false
+		for begin := time.Now(); !got && time.Since(begin) < 2*time.Second; time.Sleep(watchTick) {
+			got = h.excess(false)
+		}
+		if got != want {
+			t.Errorf("64 MiB live beside a limit of 32 MiB, %d bytes held by requests: ends a turn %v, want %v", held, got, want)
+		}
+	}
+	runtime.KeepAlive(answers)
 }
 
 func TestHeapLimit(t *testing.T) {

@@ -57,7 +57,7 @@ func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) 
 		return nil, nil, malformedForm(nil)
 	}
 	form = engine.Fields{}
-	reader := multipart.NewReader(r.Body, params["boundary"])
+	reader := multipart.NewReader(r.Stream(), params["boundary"])
 	for n := 0; ; n++ {
 		next, err := reader.NextPart()
 		if err == io.EOF { // one that is wrapped is another: the body is cut off

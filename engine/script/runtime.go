@@ -18,6 +18,7 @@ type Config struct {
 	Limits Limits           // of services that do not say otherwise
 	MaxCPU time.Duration    // longest Limits.CPU or Limits.Load of any service, default 10 s; the first New of a process decides
 	Heap   int64            // bytes of the Go heap over which the longest turn is ended, default 70 % of GOMEMLIMIT, else 512 MiB
+	Held   func() int64     // bytes of the heap that are not of scripts, such as answers on their way; nil means none
 	Dev    bool             // tell the source position of a failing script in the header X-Script-Error
 	Log    *slog.Logger     // default slog.Default()
 	Now    func() time.Time // what "now" is in filters, default time.Now
@@ -59,7 +60,7 @@ func New(c Config) (*Runtime, error) {
 	watermark := heapLimit(c.Heap)
 	r := &Runtime{
 		dir: dir, root: root, limits: c.Limits.withDefaults(), dev: c.Dev, log: c.Log, now: c.Now,
-		dog: newWatchdog(newHeap(watermark)), cache: newCache(), intake: newIntake(watermark), registry: newRegistry(),
+		dog: newWatchdog(newHeap(watermark, c.Held)), cache: newCache(), intake: newIntake(watermark), registry: newRegistry(),
 		settings: c.Platform, nodeModules: c.NodeModules, namespace: c.Namespace,
 	}
 	if r.settings.Text <= 0 {

@@ -224,6 +224,48 @@ func (g *Grant) Release() {
 	p.serve()
 }
 
+// Grow has the grant hold so many units, at most PerKey, and reports whether they
+// were free. It does not wait.
+func (g *Grant) Grow(units int64) bool {
+	p := g.pool
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	more, h := min(units, p.cfg.PerKey)-g.units, g.key
+	if more <= 0 {
+		return true
+	}
+	if len(h.queue) > 0 || !p.fits(h, more, p.cfg.PerKey) || p.waiting > 0 && !p.first(h) {
+		return false
+	}
+	now := p.cfg.Now()
+	h.used += time.Duration(g.units) * now.Sub(g.since)
+	g.since = now
+	g.units += more
+	h.held += more
+	p.held += more
+	return true
+}
+
+// Charge grants units that are in use already, even if the key or all keys then
+// hold more than they may. Until enough of them are released no other request is
+// granted any.
+func (p *Pool) Charge(key string, units int64) Grant {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.grant(p.holder(key), max(units, 0))
+}
+
+// Over reports whether the key or all keys hold more than they may, by Charge.
+func (p *Pool) Over(key string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := p.keys[key]
+	return p.held > p.cfg.Capacity || h != nil && h.held > p.cfg.PerKey
+}
+
 // Shrink gives back all units above the number, for a caller that needs less
 // than it asked for.
 func (g *Grant) Shrink(units int64) {

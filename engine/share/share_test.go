@@ -261,3 +261,54 @@ func TestYield(t *testing.T) {
 		t.Errorf("held at the end: got %d, want 0", all)
 	}
 }
+
+func TestGrow(t *testing.T) {
+	c := &clock{}
+	p := New(Config{Name: "things", Capacity: 10, PerKey: 8, Now: c.now})
+	a := acquire(t, p, "a", 2)
+	if !a.Grow(1) || !a.Grow(6) {
+		t.Error("a grant did not grow although there was room")
+	}
+	if own, all := p.Held("a"); own != 6 || all != 6 {
+		t.Errorf("held after growing: got %d and %d, want 6", own, all)
+	}
+	if !a.Grow(100) { // as Acquire
+		t.Error("a grant did not grow to PerKey")
+	}
+	b := acquire(t, p, "b", 2)
+	if b.Grow(3) {
+		t.Error("a grant grew over the capacity")
+	}
+	a.Shrink(1)
+	waiting := enqueue(t, p, "c", 8)
+	if b.Grow(3) {
+		t.Error("a grant grew before a request that waits and holds less")
+	}
+	b.Release()
+	(<-waiting).Release()
+	a.Release()
+	if a.Grow(2) {
+		t.Error("a released grant grew")
+	}
+}
+
+func TestCharge(t *testing.T) {
+	p := New(Config{Name: "things", Capacity: 10, PerKey: 6, MaxWait: time.Millisecond})
+	if p.Over("a") {
+		t.Error("an idle key is over its bound")
+	}
+	g := p.Charge("a", 8)
+	if !p.Over("a") || p.Over("b") {
+		t.Errorf("a key with 8 of 6 units: Over(a) = %v, Over(b) = %v, want true and false", p.Over("a"), p.Over("b"))
+	}
+	if _, ok := p.TryAcquire("a", 1); ok {
+		t.Error("a key over its bound was granted more")
+	}
+	more := p.Charge("a", 8)
+	if !p.Over("b") {
+		t.Error("b is not over although all hold more than the capacity")
+	}
+	more.Release()
+	g.Release()
+	acquire(t, p, "a", 6).Release()
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// Bounds of TestSlowClients.
+const (
+	slowClients   = 200 // of each kind
+	maxSlowMemory = 400 // MiB that the server may take meanwhile
+)
+
+// slowRequests are what slow clients send, each kind on connections of its own.
+// pace is how many bytes a second they read of the answer or send of the body.
+var slowRequests = []struct {
+	name, head string
+	body       bool
+	pace       int
+}{
+	{"never reads", "GET /rest/crud/big@s?_count=1000 HTTP/1.1\r\n", false, 0},
+	{"reads 1 byte/s", "GET /rest/crud/big@s?_count=1000&_fields=text,id HTTP/1.1\r\n", false, 1},
+	{"sends 1 byte/s", "POST /rest/acceptor HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 30000000\r\n", true, 1},
+}
+
+// TestSlowClients: clients that do not read their answers and clients that do not
+// send their bodies take a bounded part of the memory, and other clients and
+// scripts are served meanwhile. RESTSRV_SLOW is the time for which they attack;
+// with it the time of answers is judged, too.
+func TestSlowClients(t *testing.T) {
+	databases := map[string]func(t *testing.T) []string{
+		"sqlite":   func(*testing.T) []string { return nil },
+		"postgres": func(t *testing.T) []string { return []string{"-db", pgtest.Database(t)} },
+	}
+	for _, name := range []string{"sqlite", "postgres"} {
+		t.Run(name, func(t *testing.T) { testSlowClients(t, databases[name](t)...) })
+	}
+}
+
+func testSlowClients(t *testing.T, args ...string) {
+	attack, judged := 5*time.Second, false
+	if text := os.Getenv("RESTSRV_SLOW"); text != "" {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		attack, judged = d, true
+	}
+	p := start(t, application(t, map[string]string{
+		"deploy.json": `{"namespace": "s", "globals": {"signIn": {"perAddress": 0, "perAccount": 0}},
+			"classes": [{"name": "big", "key": ["id"], "properties": [{"name": "id", "type": "int", "autoassigned": true}, {"name": "text", "type": "text"}]},
+				{"name": "small", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "text", "type": "string"}]}],
+			"objects": [{"_class": "small@s", "id": "a", "text": "one"}],
+			"modules": {"rest": {"globals": {"authMode": {"script": "none"}, "di": {"crud": {"module": "builtin/crud"}, "script": {"module": "script.js"},
+				"acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}}}}}}}`,
+		"script.js": `module.exports = {'GET /': async () => { const a = []; for (let i = 0; i < 20000; i++) a.push({i}); return a.length; }};`,
+	}), args...)
+	credentials := "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte("admin@local:"+adminPassword)) + "\r\n"
+	fillBig(t, p)
+	before := serveOthers(t, p, 2*time.Second)
+	p.watchMemory(t)
+
+	var stop atomic.Bool
+	var clients sync.WaitGroup
+	for _, kind := range slowRequests {
+		for range slowClients {
+			clients.Go(func() {
+				for !stop.Load() {
+					slowClient(p, kind.head+"Host: x\r\n"+credentials+"\r\n", kind.body, kind.pace, &stop)
+				}
+			})
+		}
+	}
+	during := serveOthers(t, p, attack)
+	stop.Store(true)
+	clients.Wait()
+	peak := p.peakMemory(t)
+	t.Logf("p99 of other clients: %v alone, %v beside %d slow clients; the server took %d MiB at most", before, during, len(slowRequests)*slowClients, peak)
+	if peak > maxSlowMemory {
+		t.Errorf("memory beside slow clients: got %d MiB, want at most %d", peak, maxSlowMemory)
+	}
+	if judged && during > 2*max(before, 25*time.Millisecond) {
+		t.Errorf("p99 of other clients: got %v beside slow ones, want at most twice %v", during, before)
+	}
+}
+
+// fillBig stores 1000 objects of 54 KB.
+func fillBig(t *testing.T, p *process) {
+	t.Helper()
+	record := `{"_class":"big@s","text":"` + strings.Repeat("lorem ipsum ", 4500) + `"}`
+	for range 10 {
+		body := "[" + strings.Repeat(record+",", 99) + record + "]"
+		status, answer, err := p.request("POST", "/rest/acceptor", "application/json", body)
+		if err != nil || status != 200 {
+			t.Fatalf("objects could not be stored: %d %.200s %v", status, answer, err)
+		}
+	}
+}
+
+// serveOthers reads objects and calls a script for a time, and returns the
+// highest of all but 1 % of the times that they took. None may fail.
+func serveOthers(t *testing.T, p *process, d time.Duration) time.Duration {
+	t.Helper()
+	var mu sync.Mutex
+	var took []time.Duration
+	var all sync.WaitGroup
+	for _, c := range []struct{ path, want string }{
+		{"/rest/crud/small@s/a", `"text":"one"`}, {"/rest/crud/small@s", `"text":"one"`}, {"/rest/script", "20000"},
+	} {
+		all.Go(func() {
+			failed := 0
+			for end := time.Now().Add(d); time.Now().Before(end) && failed < 5; time.Sleep(5 * time.Millisecond) {
+				begin := time.Now()
+				status, body, err := p.request("GET", c.path, "", "")
+				if err != nil || status != 200 || !strings.Contains(body, c.want) {
+					failed++
+					t.Errorf("another client: GET %s: got %d %.200s %v, want 200 with %s", c.path, status, body, err, c.want)
+				}
+				mu.Lock()
+				took = append(took, time.Since(begin))
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(took)
+	return took[len(took)*99/100]
+}
+
+// slowClient makes one request and ends with its connection.
+func slowClient(p *process, head string, body bool, pace int, stop *atomic.Bool) {
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		time.Sleep(100 * time.Millisecond)
+		return
+	}
+	defer c.Close()
+	if _, err := io.WriteString(c, head); err != nil {
+		return
+	}
+	in := bufio.NewReaderSize(c, 16)
+	if !body { // a refusal is an answer as any other: one that is read makes room for the next try
+		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
+		if resp, err := http.ReadResponse(in, nil); err != nil || resp.StatusCode != 200 {
+			time.Sleep(time.Second)
+			return
+		}
+	}
+	for begin := time.Now(); !stop.Load() && time.Since(begin) < time.Minute; time.Sleep(time.Second) {
+		var err error
+		switch {
+		case body:
+			_, err = io.WriteString(c, " ")
+		case pace > 0:
+			_ = c.SetReadDeadline(time.Now().Add(time.Second))
+			_, err = in.ReadByte()
+		}
+		if e, timeout := err.(net.Error); err != nil && !(timeout && e.Timeout()) {
+			return
+		}
+	}
+}
+
+// watchMemory has peakMemory count from now on.
+func (p *process) watchMemory(t *testing.T) {
+	t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
+		t.Skip("the memory of another process cannot be measured here:", err)
+	}
+}
+
+// peakMemory returns how many MiB the process had at most.
+func (p *process) peakMemory(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatalf("the server has ended: %v\n%s", err, p.log())
+	}
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.Atoi(strings.Fields(rest)[0])
+			return n >> 10
+		}
+	}
+	t.Fatal("the kernel does not report the memory of a process")
+	return 0
+}

@@ -1,0 +1,78 @@
+package rest
+
+import (
+	"context"
+
+	"restsrv/engine"
+	"restsrv/engine/share"
+)
+
+// reservation is what one request holds of a pool of bytes.
+type reservation struct {
+	pool  *share.Pool // nil bounds nothing
+	ctx   context.Context
+	grant share.Grant
+	bytes int
+}
+
+var _ engine.Memory = (*reservation)(nil)
+
+// Try implements engine.Memory.
+func (r *reservation) Try(bytes int) bool {
+	if bytes <= max(r.bytes, engine.SmallBytes) || r.pool == nil {
+		return true
+	}
+	ok := r.grant.Grow(int64(bytes))
+	if r.bytes == 0 {
+		r.grant, ok = r.pool.TryAcquire(share.Key(r.ctx), int64(bytes))
+	}
+	if ok {
+		r.bytes = bytes
+	}
+	return ok
+}
+
+// Wait implements engine.Memory.
+func (r *reservation) Wait(bytes int) (err error) {
+	r.release()
+	if bytes <= engine.SmallBytes || r.pool == nil {
+		return nil
+	}
+	if r.grant, err = r.pool.Acquire(r.ctx, share.Key(r.ctx), int64(bytes)); err == nil {
+		r.bytes = bytes
+	}
+	return err
+}
+
+// settle makes the reservation that of an answer that is there. Answers of
+// services that reserve nothing, such as scripts, are refused if there is no room
+// for them, unless they are those of a write: that is done, and a client that
+// hears of a failure repeats it.
+func (r *reservation) settle(body []byte, reading bool) error {
+	if r.bytes == 0 && len(body) <= engine.SmallBytes || r.pool == nil {
+		return nil
+	}
+	if r.bytes > cap(body) {
+		r.bytes = cap(body)
+		r.grant.Shrink(int64(r.bytes))
+	}
+	if len(body) <= r.bytes || r.Try(len(body)) {
+		return nil
+	}
+	if reading {
+		return noRoomForAnswer()
+	}
+	r.release()
+	r.grant, r.bytes = r.pool.Charge(share.Key(r.ctx), int64(len(body))), len(body)
+	return nil
+}
+
+func noRoomForAnswer() error {
+	return &engine.Error{Code: engine.Unavailable, Reason: "answer-bytes",
+		Message: "the answers of other requests leave no memory for this answer; try again later"}
+}
+
+func (r *reservation) release() {
+	r.grant.Release()
+	r.bytes = 0
+}
