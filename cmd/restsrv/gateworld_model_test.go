@@ -148,15 +148,6 @@ func (p *gateProperty) definition() map[string]any {
 	return d
 }
 
-func (w *gateWorld) class(name string) *gateClass {
-	for _, c := range w.Classes {
-		if c.Name == name {
-			return c
-		}
-	}
-	return nil
-}
-
 func (w *gateWorld) row(id string) *gateRow {
 	for _, r := range w.Rows {
 		if r.ID == id {
