@@ -28,7 +28,7 @@ func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	var orphans []file.Orphan
-	err = d.files.Orphans(ctx, c.app.meta, func(o file.Orphan) error {
+	err = d.files.Orphans(ctx, file.Holders{Meta: c.app.meta, Data: d.store}, func(o file.Orphan) error {
 		orphans = append(orphans, o)
 		return nil
 	})

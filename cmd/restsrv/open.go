@@ -147,7 +147,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 // keepFiles has the contents of files, and the thumbnails of images, be in a
 // folder.
 func (d *database) keepFiles(dir string, c *deploy.Config) {
-	d.files = file.New(file.Config{Dir: dir, Data: d.core, Items: d.store, Class: d.system.files, Log: d.log})
+	d.files = file.New(file.Config{Dir: dir, Data: d.core, Class: d.system.files, Log: d.log})
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
 

@@ -11,11 +11,11 @@ type Shares struct {
 	Scans         int           // long readings that run at the same time; 0 for the default of the database
 	ScansWaiting  int           // long readings of one account that may wait; default 64
 	ScanWait      time.Duration // how long one may wait; default 10 s
-	WritesWaiting int           // writes of one account that may wait; default 512
+	WritesWaiting int           // writes of one account that may wait; default 1024
 }
 
 func defaultShares() Shares {
-	return Shares{ScansWaiting: 64, ScanWait: 10 * time.Second, WritesWaiting: 512}
+	return Shares{ScansWaiting: 64, ScanWait: 10 * time.Second, WritesWaiting: 1024}
 }
 
 func (l *loader) shares(o jsonfile.Object) {

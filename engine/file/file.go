@@ -41,7 +41,6 @@ type Config struct {
 	Dir     string            // made when the first file comes
 	MaxFile int64             // bytes; 0 means DefaultMaxFile
 	Data    engine.Repository // keeps items of Class
-	Items   engine.Repository // has the items of the application, which hold files; nil means Data
 	Class   *engine.Class     // of Classes, as Data keeps it
 	Now     func() time.Time  // nil means time.Now
 	Log     *slog.Logger      // nil means none
@@ -66,9 +65,6 @@ var _ engine.FileStorage = (*Storage)(nil)
 func New(cfg Config) *Storage {
 	if cfg.MaxFile <= 0 {
 		cfg.MaxFile = DefaultMaxFile
-	}
-	if cfg.Items == nil {
-		cfg.Items = cfg.Data
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now

@@ -25,13 +25,19 @@ type Orphan struct {
 	Row  *engine.HeldFile // a row whose item does not hold the file
 	Size int64            // bytes on the disk
 
-	meta engine.MetaRepository // of the row
+	holders Holders // of the row
+}
+
+// Holders are the items of the application, which hold files.
+type Holders struct {
+	Meta engine.MetaRepository
+	Data engine.Repository
 }
 
 // Orphans calls visit for all content that no row names and for every row whose
-// item does not exist or does not hold the file. meta finds the classes of the
-// application. It reads the data as the server does: ctx needs no account.
-func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit func(Orphan) error) error {
+// item does not exist or does not hold the file. It reads the data as the server
+// does: ctx needs no account.
+func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orphan) error) error {
 	if err := s.putBack(); err != nil {
 		return err
 	}
@@ -39,7 +45,7 @@ func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit
 	var stale []engine.HeldFile
 	err := s.rows(ctx, func(rows []engine.HeldFile) error {
 		for _, row := range rows {
-			ok, err := s.isHeld(ctx, meta, row)
+			ok, err := holders.hold(ctx, row)
 			if err != nil {
 				return err
 			}
@@ -55,7 +61,7 @@ func (s *Storage) Orphans(ctx context.Context, meta engine.MetaRepository, visit
 		return err
 	}
 	for i := range stale {
-		if err := visit(Orphan{Row: &stale[i], meta: meta}); err != nil {
+		if err := visit(Orphan{Row: &stale[i], holders: holders}); err != nil {
 			return err
 		}
 	}
@@ -93,10 +99,10 @@ func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error)
 	}
 }
 
-// isHeld reports whether the item of a row holds its file. A class that the
+// hold reports whether the item of a row holds its file. A class that the
 // application no longer has keeps its items, so it keeps their files.
-func (s *Storage) isHeld(ctx context.Context, meta engine.MetaRepository, row engine.HeldFile) (bool, error) {
-	c, err := meta.Class(row.Class)
+func (h Holders) hold(ctx context.Context, row engine.HeldFile) (bool, error) {
+	c, err := h.Meta.Class(row.Class)
 	if err != nil {
 		return true, nil
 	}
@@ -104,7 +110,7 @@ func (s *Storage) isHeld(ctx context.Context, meta engine.MetaRepository, row en
 	if p == nil {
 		return true, nil
 	}
-	it, err := s.cfg.Items.Get(ctx, c, row.Item)
+	it, err := h.Data.Get(ctx, c, row.Item)
 	if err != nil {
 		if engine.CodeOf(err) == engine.NotFound {
 			err = nil
@@ -201,7 +207,7 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, o.Row.ID)
 	ok := false
 	if err == nil {
-		ok, err = s.isHeld(ctx, o.meta, held(it))
+		ok, err = o.holders.hold(ctx, held(it))
 	}
 	if err == nil && !ok {
 		err = s.cfg.Data.Delete(ctx, s.cfg.Class, o.Row.ID, &engine.Match{Revisions: []uint64{it.Revision}})

@@ -70,12 +70,12 @@ func hold(t *testing.T, db engine.Repository, class *engine.Class, f engine.Stor
 // so are their files.
 func orphans(t *testing.T, s *file.Storage) []file.Orphan {
 	t.Helper()
-	return orphansOf(t, s, application{note(t)})
+	return orphansOf(t, s, file.Holders{Meta: application{note(t)}})
 }
 
-func orphansOf(t *testing.T, s *file.Storage, meta engine.MetaRepository) (all []file.Orphan) {
+func orphansOf(t *testing.T, s *file.Storage, holders file.Holders) (all []file.Orphan) {
 	t.Helper()
-	err := s.Orphans(context.Background(), meta, func(o file.Orphan) error {
+	err := s.Orphans(context.Background(), holders, func(o file.Orphan) error {
 		all = append(all, o)
 		return nil
 	})
@@ -202,7 +202,7 @@ func TestStaleRows(t *testing.T) {
 	}
 	row(stale, "n1")
 	row(missing, "n2")
-	found := orphansOf(t, s, application{notes})
+	found := orphansOf(t, s, file.Holders{Meta: application{notes}, Data: db})
 	if len(found) != 2 {
 		t.Fatalf("got %+v", found)
 	}
@@ -218,7 +218,7 @@ func TestStaleRows(t *testing.T) {
 			t.Errorf("%s: %v", f.ID, err)
 		}
 	}
-	if found := orphansOf(t, s, application{notes}); len(found) != 0 {
+	if found := orphansOf(t, s, file.Holders{Meta: application{notes}, Data: db}); len(found) != 0 {
 		t.Errorf("still there: %+v", found)
 	}
 }

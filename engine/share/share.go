@@ -450,8 +450,31 @@ func NetworkKey(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
 	}
-	return Network(a).String()
+	network := Network(a)
+	names.mu.RLock()
+	name, known := names.of[network]
+	names.mu.RUnlock()
+	if known {
+		return name
+	}
+	name = network.String()
+	names.mu.Lock()
+	defer names.mu.Unlock()
+	if names.of == nil || len(names.of) >= maxNames {
+		names.of = map[netip.Prefix]string{}
+	}
+	names.of[network] = name
+	return name
 }
+
+// names has the keys of the networks seen last: a request should not allocate one.
+var names struct {
+	mu sync.RWMutex
+	of map[netip.Prefix]string
+}
+
+// maxNames is how many keys of networks are kept in memory.
+const maxNames = 1024
 
 // Network returns an IPv4 address, or the /64 of an IPv6 address: one customer
 // has all addresses of it. The zero Addr has the zero Prefix.

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	queueLength = 1024 // writes that may wait, of all accounts
+	queueLength = 2048 // writes that may wait, of all accounts
 	heavyWrite  = 4 * time.Millisecond
 	// The queue waits this long for the next write of an account that was just
 	// answered, before it turns to a heavy one of an account that has used more.
