@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Permission is what may be allowed on a resource: one bit for each, as
@@ -81,6 +83,19 @@ const (
 	AttributeResource = "a:::" // name@namespace.attribute; whoever is not allowed it does not know the attribute
 	TokenResource     = "ws:::gen-ws-token"
 )
+
+// maxResource is how many bytes a resource has at most.
+const maxResource = 600
+
+// Grantable reports whether something can be granted on a resource of that name.
+func Grantable(resource string) bool {
+	return len(resource) <= maxResource && PlainText(resource)
+}
+
+// PlainText reports whether s can stand in a line of output and in a key.
+func PlainText(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) && strings.TrimSpace(s) == s
+}
 
 // Everyone is the subject that every account is, the anonymous one included.
 const Everyone = "*"

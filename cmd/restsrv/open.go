@@ -116,8 +116,9 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		readTime = c.QueryTimeout
 	}
 	d := &database{hasher: hasher, system: sys, file: path, log: o.log}
+	permission, policy := acl.ItemClasses(sys.policy)
 	s, err := store.Open(ctx, db, store.Config{
-		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Unheld: d.unheld, StageClass: sys.stages, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime,
+		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Unheld: d.unheld, StageClass: sys.stages, PermissionClass: permission, PolicyClass: policy, Regranted: d.regranted, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime,
 		Scans: store.Scans{Waiting: c.Shares.ScansWaiting, MaxWait: c.Shares.ScanWait}, WritesWaiting: c.Shares.WritesWaiting, Log: o.log,
 	})
 	var changed *store.SchemaError
@@ -153,6 +154,13 @@ func (d *database) keepFiles(dir string, c *deploy.Config) {
 
 // unheld has the contents of files removed that objects have lost.
 func (d *database) unheld(hashes []string) { d.files.Unheld(hashes) }
+
+// regranted has the grants read again.
+func (d *database) regranted() {
+	if d.policy != nil { // nothing has read them before
+		d.policy.Forget()
+	}
+}
 
 // newAccounts are the accounts as an application has them.
 func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {

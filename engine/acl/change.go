@@ -180,6 +180,10 @@ func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 // written behind the back of this package, as an import of an export does.
 func (s *Store) Touch(ctx context.Context) error { return s.save(ctx, nil) }
 
+// Forget has the grants read again before they are next used: the store has
+// changed some with their items.
+func (s *Store) Forget() { s.snapshot.forget() }
+
 // check refuses a grant that makes no sense.
 func check(g engine.Grant) error {
 	if err := checkSubject(g.Subject); err != nil {

@@ -33,7 +33,7 @@ func Classes() []*engine.Class {
 		engine.SystemClass(permissionClass,
 			property("id", engine.String), // see permissionID
 			indexed("subject", engine.String),
-			property("resource", engine.String),
+			indexed("resource", engine.String),
 			property("permission", engine.String), // null: taken away
 		),
 		engine.SystemClass(resourceClass,
@@ -43,6 +43,16 @@ func Classes() []*engine.Class {
 		),
 		engine.SystemClass(policyClass, property("id", engine.String)), // its revision is what counts
 	}
+}
+
+// ItemClasses returns the classes in which the store ends grants on items, of
+// those that Classes returned: #permission and #policy.
+func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
+	s, err := findClasses(classes)
+	if err != nil {
+		panic(err)
+	}
+	return s.permission, s.policy
 }
 
 // classSet are the system classes by what they keep.

@@ -3,6 +3,7 @@ package acl_test
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/acl"
+	"restsrv/engine/store"
 	"restsrv/engine/store/dbtest"
 	"restsrv/engine/store/postgres/pgtest"
 )
@@ -47,6 +49,26 @@ func (p place) process() *process {
 		p.t.Fatal(err)
 	}
 	return made
+}
+
+// serving is a process that has items of a class, too.
+type serving struct {
+	*process
+	items *store.Store
+}
+
+func (p place) serving(c *engine.Class) serving {
+	p.t.Helper()
+	made := &process{t: p.t, classes: acl.Classes(), clock: dbtest.NewClock()}
+	permission, policy := acl.ItemClasses(made.classes)
+	items := p.db.OpenWith(p.t, store.Config{Classes: slices.Concat(made.classes, []*engine.Class{c}),
+		PermissionClass: permission, PolicyClass: policy, Regranted: func() { made.Forget() }})
+	made.data = &watched{Repository: items}
+	var err error
+	if made.Store, err = acl.New(acl.Config{Data: made.data, Classes: made.classes, Now: made.clock.Now}); err != nil {
+		p.t.Fatal(err)
+	}
+	return serving{made, items}
 }
 
 // on is what subjects may do on a resource, by the grants of now.

@@ -3,17 +3,13 @@ package acl
 import (
 	"regexp"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"restsrv/engine"
 )
 
-// Limits of names: an index holds all three of a permission together.
-const (
-	maxName     = 255 // characters of a role, of an account, of what something is called
-	maxResource = 600 // bytes
-)
+// An index holds all three names of a permission together, hence their limits.
+const maxName = 255 // characters of a role, of an account, of what something is called
 
 // ParsePermissions returns the permissions of the names, all together. The
 // error is Invalid and names those that there are.
@@ -40,9 +36,9 @@ func CheckResource(resource string) (warning string, err error) {
 		return "", nil
 	case resource == "":
 		return bad("* for everything, or such as c:::class@namespace")
-	case !plainText(resource):
+	case !engine.PlainText(resource):
 		return bad("no control character and no space at its ends")
-	case len(resource) > maxResource:
+	case !engine.Grantable(resource):
 		return bad("at most 600 bytes")
 	}
 	switch prefix + ":::" {
@@ -94,7 +90,7 @@ func checkName(id string) error {
 	switch {
 	case id == engine.Everyone:
 		return engine.Errorf(engine.Invalid, "role", "* is everyone, and no role")
-	case id == "" || !plainText(id):
+	case id == "" || !engine.PlainText(id):
 		return engine.Errorf(engine.Invalid, "role", "a role is named by text without control characters and without spaces at its ends, found %s", engine.Quote(id))
 	case utf8.RuneCountInString(id) > maxName:
 		return engine.Errorf(engine.Invalid, "role", "the name of a role has at most %d characters, found %d", maxName, utf8.RuneCountInString(id))
@@ -111,13 +107,8 @@ func checkSubject(subject string) error {
 }
 
 func checkCaption(s string) error {
-	if s != "" && !plainText(s) || utf8.RuneCountInString(s) > maxName {
+	if s != "" && !engine.PlainText(s) || utf8.RuneCountInString(s) > maxName {
 		return engine.Errorf(engine.Invalid, "name", "a name is text of at most %d characters without control characters, found %s", maxName, engine.Quote(s))
 	}
 	return nil
-}
-
-// plainText reports whether s can stand in a line of output and in a key.
-func plainText(s string) bool {
-	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) && strings.TrimSpace(s) == s
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/store/storetest"
 )
 
 // TestChangesOfAnotherProcessCount holds that a second process on the database
@@ -160,3 +161,35 @@ type nothing struct{}
 func (nothing) Rows(engine.Permission, *engine.Class) *engine.Filter { return engine.Never() }
 
 func (nothing) Hides(engine.Permission, *engine.Property) bool { return true }
+
+// TestGrantsEndWithTheirItem checks that grants on a deleted item count no more: at
+// once in the process that deleted it, within half a second in others.
+func TestGrantsEndWithTheirItem(t *testing.T) {
+	const first, second = "i:::memo@test@1", "i:::memo@test@2"
+	onBoth(t, func(t *testing.T, place place) {
+		memo := storetest.NewClass("memo", storetest.Prop("id", engine.String))
+		server, other := place.serving(memo), place.process()
+		for _, id := range []string{"1", "2"} {
+			if _, err := server.items.Create(t.Context(), memo, engine.Values{id}, engine.WriteOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			server.grant("clerk", "i:::memo@test@"+id, engine.MayRead)
+		}
+		want := func(what string, p *process, one, two string) {
+			t.Helper()
+			if got := [2]string{p.on(first, "clerk"), p.on(second, "clerk")}; got != [2]string{one, two} {
+				t.Errorf("%s: grants: got %q, want %q", what, got, [2]string{one, two})
+			}
+		}
+		want("before", server.process, "read", "read")
+		want("before, in the other process", other, "read", "read")
+		wantOK(t, "delete", server.items.Delete(t.Context(), memo, "1", nil))
+		want("deleted", server.process, "", "read")
+		if _, err := server.items.DeleteAll(t.Context(), &engine.Query{Class: memo, Count: -1}); err != nil {
+			t.Fatal(err)
+		}
+		want("all deleted", server.process, "", "")
+		other.clock.Advance(400 * time.Millisecond)
+		want("all deleted, in the other process", other, "", "")
+	})
+}

@@ -210,7 +210,11 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 		if err := s.among(b, p, q); err != nil {
 			return err
 		}
-		if !p.table.remembered() && !p.caching.any {
+		grants, err := s.grantsItems(w, p.table)
+		if err != nil {
+			return err
+		}
+		if !grants && !p.table.remembered() && !p.caching.any {
 			n, err = w.execute(b)
 			return err
 		}

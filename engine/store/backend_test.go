@@ -71,7 +71,7 @@ func tryOpen(t testing.TB, p place, classes ...*engine.Class) (*store.Store, err
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), StageClass: storetest.StageClass(classes)})
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), StageClass: storetest.StageClass(classes), PermissionClass: storetest.Class(classes, "#permission"), PolicyClass: storetest.Class(classes, "#policy")})
 }
 
 func closeStore(t *testing.T, st *store.Store) {

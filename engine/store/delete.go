@@ -21,11 +21,12 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	if !ok {
 		return g.noItem(p.class, id)
 	}
-	do := s.writer.do
-	if g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any && !p.duties.journaled {
+	do, undone := s.writer.do, false
+	single := g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any && !p.duties.journaled
+	if single {
 		do = s.writer.statement
 	}
-	err = do(ctx, func(w *session) error {
+	work := func(w *session) error {
 		if err := s.admitNamed(w, g, may, key); err != nil {
 			return err
 		}
@@ -46,10 +47,16 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 				return err
 			}
 		}
+		if single {
+			s.ungranted(b, p.table, key[0])
+		}
 		n, err := w.execute(b)
 		switch {
 		case err != nil:
 			return err
+		case single && p.table.granted:
+			undone = n == 0
+			return nil
 		case n == 0:
 			return s.missing(w, p, id)
 		}
@@ -57,7 +64,11 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			return err
 		}
 		return s.gone(ctx, w, p, before)
-	})
+	}
+	if err = do(ctx, work); err == nil && undone { // there is no such item, or a grant on it
+		single = false
+		err = s.writer.do(ctx, work)
+	}
 	return g.veiled(p.class, err)
 }
 
@@ -106,7 +117,7 @@ func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 }
 
 // forget deletes what belonged to deleted items: links on both sides, their
-// stages, and what is known of their files. References to them stay as they are.
+// stages, grants on them, and what is known of their files. References to them stay as they are.
 func (s *Store) forget(ctx context.Context, w *session, t *table, keys []any) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		for _, p := range t.pointers {
@@ -122,6 +133,9 @@ func (s *Store) forget(ctx context.Context, w *session, t *table, keys []any) er
 		}
 	}
 	if err := s.forgetStages(w, t, keys); err != nil {
+		return err
+	}
+	if err := s.forgetGrants(w, t, keys); err != nil {
 		return err
 	}
 	return s.forgetFiles(w, t, keys)

@@ -54,6 +54,7 @@ type table struct {
 	pointers []pointer // what holds ids of its items
 	filed    bool      // items may have files
 	staged   bool      // items may have stages
+	granted  bool      // there may be grants on single items
 }
 
 // shape tells how a row becomes values of a class.

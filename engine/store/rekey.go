@@ -45,6 +45,9 @@ func (sv *save) follow(t *table, from, to any, depth int) error {
 	if err := sv.followStages(t, from, to); err != nil {
 		return err
 	}
+	if err := sv.followGrants(t, from, to); err != nil {
+		return err
+	}
 	return sv.followFiles(t, from, to)
 }
 

@@ -40,6 +40,7 @@ type session struct {
 	dest      []any           // where to scan it: pointers into raw, and to packed
 	packed    string
 	unheld    []string         // hashes of files whose rows were deleted since the last transaction
+	regranted bool             // grants were changed since the last report
 	trace     func(sql string) // told of every statement; nil for nobody
 	meter     meter            // of the reading under way
 	scan      bool             // the session is in the scan lane

@@ -31,6 +31,13 @@ type Config struct {
 	// StageClass, one of Classes, says which stages items of classes that are
 	// Staged have reached; its rows go and move with these. Nil when nobody asks.
 	StageClass *engine.Class
+	// PermissionClass and PolicyClass, of Classes, are #permission and #policy of
+	// package acl. Grants on single items end with these and follow their keys,
+	// which changes the item of #policy. Nil for a store without grants.
+	PermissionClass, PolicyClass *engine.Class
+	// Regranted is called after a transaction that changed grants, also if it
+	// failed, before its caller is answered. It must not wait. Nil is allowed.
+	Regranted func()
 	// Journal keeps what writes of items of classes with Journaling do, in their
 	// transactions; its class is one of Classes. Nil when nobody asks.
 	Journal engine.Journal

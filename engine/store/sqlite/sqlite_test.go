@@ -54,7 +54,7 @@ func tryOpen(t testing.TB, path string, classes ...*engine.Class) (*store.Store,
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), StageClass: storetest.StageClass(classes), Journal: storetest.Journal(classes)})
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), StageClass: storetest.StageClass(classes), PermissionClass: storetest.Class(classes, "#permission"), PolicyClass: storetest.Class(classes, "#policy"), Journal: storetest.Journal(classes)})
 }
 
 func mustOpen(t *testing.T, path string, classes ...*engine.Class) *store.Store {

@@ -46,6 +46,16 @@ func StageClass(classes []*engine.Class) *engine.Class {
 	return nil
 }
 
+// Class returns the class of that name, nil when it is not among the classes.
+func Class(classes []*engine.Class, name string) *engine.Class {
+	for _, c := range classes {
+		if c.FullName == name {
+			return c
+		}
+	}
+	return nil
+}
+
 // Run runs the suite, or only the groups of tests that are named.
 func Run(t *testing.T, open Open, only ...string) {
 	groups := []struct {
@@ -70,6 +80,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"files", fileTests},
 		{"journal", journalTests},
 		{"stages", stageTests},
+		{"grants", grantTests},
 		{"paths", pathTests},
 		{"expressions", expressionTests},
 		{"keysets", keysetTests},

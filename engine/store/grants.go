@@ -1,0 +1,208 @@
+package store
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// Grants on single items are rows of Config.PermissionClass, whose resource names
+// the item by one of the classes of its table and by its id (engine.ItemResource).
+
+// itemResources returns the resources that grants may name an item by.
+func (s *Store) itemResources(t *table, key any) []any {
+	id := engine.ValueText(key)
+	names := make([]any, 0, len(t.classes))
+	for _, c := range t.classes {
+		if c.Namespace == "" && s.meansOther(c, id) {
+			continue
+		}
+		names = append(names, itemResource(c, id))
+	}
+	return names
+}
+
+func itemResource(c *engine.Class, id string) string {
+	return engine.ItemResource + c.FullName + "@" + id
+}
+
+// meansOther reports whether the resource of an item of a class without namespace
+// names an item of another class: note@a@b is the item b of note@a, if there is
+// such a class, and not the item a@b of note.
+func (s *Store) meansOther(c *engine.Class, id string) bool {
+	namespace, _, found := strings.Cut(id, "@")
+	if !found {
+		return false
+	}
+	for other := range s.plans {
+		if other.FullName == c.FullName+"@"+namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// permissions is the quoted table of the grants.
+func (s *Store) permissions() string { return s.plans[s.cfg.PermissionClass].table.quoted }
+
+// ungranted writes the condition that nothing is granted on an item.
+func (s *Store) ungranted(b *builder, t *table, key any) {
+	names := s.itemResources(t, key)
+	if !t.granted || len(names) == 0 {
+		return
+	}
+	b.add(" AND NOT EXISTS (SELECT 1 FROM ", s.permissions(), " WHERE ")
+	if len(names) == 1 {
+		b.add(`"resource" = `)
+		b.bind(names[0])
+	} else {
+		s.in(b, `"resource"`, engine.String, names)
+	}
+	b.add(")")
+}
+
+// grantsItems reports whether something is granted on single items of a table.
+func (s *Store) grantsItems(w *session, t *table) (bool, error) {
+	if !t.granted {
+		return false, nil
+	}
+	for _, c := range t.classes {
+		b := newBuilder(s.traits)
+		b.add("SELECT 1 FROM ", s.permissions(), ` WHERE "resource" > `)
+		b.bind(itemResource(c, ""))
+		b.add(` AND "resource" < `)
+		b.bind(engine.ItemResource + c.FullName + string(rune('@'+1)))
+		b.add(" LIMIT 1")
+		found := false
+		if err := w.visitRows(b, 1, func([]any) { found = true }); err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// forgetGrants deletes what is granted on deleted items: it must not count for
+// later items with their ids.
+func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
+	if !t.granted || len(keys) == 0 {
+		return nil
+	}
+	if len(keys) > 1 {
+		if some, err := s.grantsItems(w, t); err != nil || !some {
+			return err
+		}
+	}
+	var names []any
+	for _, key := range keys {
+		names = append(names, s.itemResources(t, key)...)
+	}
+	gone := int64(0)
+	for chunk := range slices.Chunk(names, bulkRows) {
+		b := newBuilder(s.traits)
+		b.add("DELETE FROM ", s.permissions(), " WHERE ")
+		s.in(b, `"resource"`, engine.String, chunk)
+		n, err := w.execute(b)
+		if err != nil {
+			return err
+		}
+		gone += n
+	}
+	if gone == 0 {
+		return nil
+	}
+	return s.changePolicy(w)
+}
+
+// followGrants moves what is granted on an item when its key changes. Grants that
+// name the new key already stay, as they do when an item is created with it.
+func (sv *save) followGrants(t *table, from, to any) error {
+	if !t.granted {
+		return nil
+	}
+	b := newBuilder(sv.store.traits)
+	b.add(`SELECT DISTINCT "resource" FROM `, sv.store.permissions(), " WHERE ")
+	names := sv.store.itemResources(t, from)
+	if len(names) == 0 {
+		return nil
+	}
+	sv.store.in(b, `"resource"`, engine.String, names)
+	oldID, newID := engine.ValueText(from), engine.ValueText(to)
+	granted := map[string]bool{}
+	if err := sv.w.visitRows(b, 1, func(row []any) { granted[text(row[0])] = true }); err != nil || len(granted) == 0 {
+		return err
+	}
+	for _, c := range t.classes {
+		resource := itemResource(c, oldID)
+		if !granted[resource] {
+			continue
+		}
+		next := itemResource(c, newID)
+		if c.Namespace == "" && sv.store.meansOther(c, newID) || !engine.Grantable(next) {
+			sv.store.cfg.Log.Warn("grants on an object end, because its new id cannot be named in a resource", "resource", resource)
+			next = ""
+		}
+		if err := sv.moveGrants(resource, next); err != nil {
+			return err
+		}
+	}
+	return sv.store.changePolicy(sv.w)
+}
+
+// moveGrants makes the grants on a resource those on another, or deletes them if
+// that is "".
+func (sv *save) moveGrants(from, to string) error {
+	p := sv.store.plans[sv.store.cfg.PermissionClass]
+	b := newBuilder(sv.store.traits)
+	b.add("DELETE FROM ", p.table.quoted, ` WHERE "resource" = `)
+	b.bind(from)
+	if to != "" {
+		b.add(` AND ("permission" IS NULL OR `, p.table.id.quoted, ` IN (SELECT p.`, p.table.id.quoted, " FROM ", p.table.quoted, " AS p, ", p.table.quoted,
+			` AS q WHERE p."resource" = `)
+		b.bind(from)
+		b.add(` AND q."resource" = `)
+		b.bind(to)
+		b.add(` AND q."subject" = p."subject" AND q."permission" = p."permission"))`)
+	}
+	if _, err := sv.w.execute(b); err != nil || to == "" {
+		return err
+	}
+	b = newBuilder(sv.store.traits)
+	b.add("DELETE FROM ", p.table.quoted, ` WHERE "permission" IS NULL AND "resource" = `) // denied, and about to be deleted
+	b.bind(to)
+	if _, err := sv.w.execute(b); err != nil {
+		return err
+	}
+	b = newBuilder(sv.store.traits)
+	b.add("UPDATE ", p.table.quoted, ` SET "resource" = `)
+	b.bind(to)
+	b.add(", ", p.table.id.quoted, ` = "subject" || `)
+	b.bind("\t" + to + "\t")
+	b.add(` || "permission", `, revColumn, " = ")
+	b.bind(revision())
+	b.add(` WHERE "resource" = `)
+	b.bind(from)
+	_, err := sv.w.execute(b)
+	return err
+}
+
+// changePolicy gives the item of the policy another revision, by which all
+// processes learn that grants have changed.
+func (s *Store) changePolicy(w *session) error {
+	b := newBuilder(s.traits)
+	b.add("UPDATE ", s.plans[s.cfg.PolicyClass].table.quoted, " SET ", revColumn, " = ")
+	b.bind(revision())
+	if _, err := w.execute(b); err != nil {
+		return err
+	}
+	w.regranted = true
+	return nil
+}
+
+// reportRegranted reports that transactions of w that have ended changed grants.
+func (s *Store) reportRegranted(w *session) {
+	if w.regranted && s.cfg.Regranted != nil {
+		s.cfg.Regranted()
+	}
+	w.regranted = false
+}
