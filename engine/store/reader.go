@@ -28,7 +28,8 @@ type readers struct {
 	mu     sync.Mutex
 	closed bool
 	spare  []*session     // of the scan lane, not lent; with a connection
-	away   sync.WaitGroup // sessions of the scan lane that are lent
+	lent   int            // sessions of the scan lane that are lent
+	away   sync.WaitGroup // the same, for close
 }
 
 func newReaders(db *Database, cfg Config, trace func(string)) *readers {
@@ -83,6 +84,7 @@ func (rs *readers) extra() *session {
 	if rs.closed {
 		return nil
 	}
+	rs.lent++
 	rs.away.Add(1)
 	if n := len(rs.spare); n > 0 {
 		r := rs.spare[n-1]
@@ -149,6 +151,7 @@ func (rs *readers) giveBack(r *session) {
 	defer rs.away.Done()
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	rs.lent--
 	select {
 	case unconnected := <-rs.fresh: // it takes the place of one that would have to connect
 		if unconnected != nil && r.conn != nil && !rs.closed {
@@ -160,8 +163,11 @@ func (rs *readers) giveBack(r *session) {
 		}
 	default:
 	}
-	if rs.closed || r.conn == nil || len(rs.spare) > 0 && r.interrupt.Tick != nil {
-		r.disconnect() // a connection of SQLite holds pages in memory
+	// A connection of SQLite holds pages in memory. Elsewhere the connections of the
+	// lanes and of the writer are all that the pool has: one more that is kept here
+	// is one that another session waits for without end.
+	if rs.closed || r.conn == nil || len(rs.spare) > 0 && r.interrupt.Tick != nil || len(rs.spare)+rs.lent >= rs.db.Scans {
+		r.disconnect()
 		return
 	}
 	rs.spare = append(rs.spare, r)
