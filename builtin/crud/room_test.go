@@ -28,7 +28,7 @@ func (m *tight) Wait(bytes int) error {
 // again when there is enough, and is the same then. A list of which the length
 // can be guessed waits before it is read.
 func TestListsWaitForMemory(t *testing.T) {
-	s, list := newShelf(t, 20_000)
+	_, list := newShelf(t, 20_000)
 	request := func(m engine.Memory) (*engine.Response, error) {
 		return list(context.Background(), &engine.Request{Method: http.MethodGet, Path: "/book", RawQuery: "_count=1000&_after=",
 			Header: http.Header{}, Params: []engine.Param{{Name: "class", Value: "book"}}, Answer: m})
@@ -41,7 +41,7 @@ func TestListsWaitForMemory(t *testing.T) {
 		t.Fatalf("the list has %d bytes, want more than are small", len(want.Body))
 	}
 	whole := bytes.Clone(want.Body)
-	s, list = newShelf(t, 20_000)
+	s, list := newShelf(t, 20_000)
 	m := &tight{free: engine.SmallBytes}
 	got, err := request(m)
 	if err != nil || !bytes.Equal(got.Body, whole) || got.Header.Get("Link") != want.Header.Get("Link") {

@@ -166,7 +166,7 @@ func (w *writer) batch(s *session, first *job) {
 	}
 	batch, refused := []*job{first}, []refusal(nil)
 	only := &first.key
-	for len(batch)+len(refused) < w.traits.Batch && last.Sub(began) < batchTime {
+	for joining := last; len(batch)+len(refused) < w.traits.Batch && last.Sub(joining) < batchTime; {
 		j := w.jobs.join(only)
 		if j == nil {
 			break
