@@ -53,9 +53,9 @@ type Storage struct {
 	sure sync.Map // folders of objects whose names are known to be durable
 
 	mu       sync.Mutex
-	unheld   []string // hashes that wait for removeUnheld
-	removing bool     // removeUnheld runs
-	work     sync.WaitGroup
+	unheld   []string  // hashes that wait for removeUnheld
+	removing bool      // removeUnheld runs
+	removed  sync.Cond // on mu: removeUnheld has ended
 }
 
 var _ engine.FileStorage = (*Storage)(nil)
@@ -72,7 +72,9 @@ func New(cfg Config) *Storage {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Storage{cfg: cfg}
+	s := &Storage{cfg: cfg}
+	s.removed.L = &s.mu
+	return s
 }
 
 // The folders of the directory.

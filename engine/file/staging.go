@@ -168,18 +168,27 @@ func (s *Storage) Unheld(hashes []string) {
 	s.unheld = append(s.unheld, hashes...)
 	if !s.removing {
 		s.removing = true
-		s.work.Go(s.removeUnheld)
+		go s.removeUnheld()
 	}
 }
 
 // Wait waits until the contents that Unheld was given are removed.
-func (s *Storage) Wait() { s.work.Wait() }
+func (s *Storage) Wait() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.removing {
+		s.removed.Wait()
+	}
+}
 
 func (s *Storage) removeUnheld() {
 	for {
 		s.mu.Lock()
 		hashes := s.unheld
 		s.unheld, s.removing = nil, len(hashes) > 0
+		if !s.removing {
+			s.removed.Broadcast()
+		}
 		s.mu.Unlock()
 		if len(hashes) == 0 {
 			return

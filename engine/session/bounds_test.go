@@ -2,6 +2,7 @@ package session
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,21 +43,21 @@ func TestShortIdleIsWrittenOften(t *testing.T) {
 	for _, x := range []struct{ idle, want time.Duration }{
 		{10 * time.Second, time.Second}, {10 * time.Minute, time.Minute}, {20 * time.Minute, time.Minute}, {5 * time.Minute, 30 * time.Second},
 	} {
-		now := time.Unix(1_000_000_000, 0)
+		now := clockAt(time.Unix(1_000_000_000, 0))
 		data := &remembered{}
-		s, err := New(Config{Data: data, Class: Class(), Idle: x.idle, Now: func() time.Time { return now }})
+		s, err := New(Config{Data: data, Class: Class(), Idle: x.idle, Now: now.time})
 		if err != nil {
 			t.Fatal(err)
 		}
 		st := store{s}
-		if err := st.CommitCtx(t.Context(), "id", []byte(`{"account":"ann@local"}`), now); err != nil {
+		if err := st.CommitCtx(t.Context(), "id", []byte(`{"account":"ann@local"}`), now.time()); err != nil {
 			t.Fatal(err)
 		}
 		for _, step := range []struct {
 			after  time.Duration
 			writes int
 		}{{x.want - time.Millisecond, 0}, {x.want, 1}} {
-			now = data.it.When("created").Add(step.after)
+			now.set(data.it.When("created").Add(step.after))
 			if _, found, err := st.FindCtx(t.Context(), "id"); err != nil || !found || data.updates != step.writes {
 				t.Errorf("idle time %s, used after %s: found %v, error %v, %d writes; want %d", x.idle, step.after, found, err, data.updates, step.writes)
 			}
@@ -67,17 +68,17 @@ func TestShortIdleIsWrittenOften(t *testing.T) {
 // TestSessionThatEndsMeanwhile checks that a session which another request ends
 // between two statements is no failure, and that other failures are reported.
 func TestSessionThatEndsMeanwhile(t *testing.T) {
-	now := time.Now()
+	now := clockAt(time.Now())
 	data := &remembered{}
-	s, err := New(Config{Data: data, Class: Class(), Now: func() time.Time { return now }})
+	s, err := New(Config{Data: data, Class: Class(), Now: now.time})
 	if err != nil {
 		t.Fatal(err)
 	}
 	st := store{s}
-	if err := st.CommitCtx(t.Context(), "id", []byte(`{}`), now); err != nil {
+	if err := st.CommitCtx(t.Context(), "id", []byte(`{}`), now.time()); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(2 * time.Minute)
+	now.set(now.time().Add(2 * time.Minute))
 	for _, x := range []struct {
 		name string
 		fail error
@@ -95,3 +96,16 @@ func TestSessionThatEndsMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// clock is a time that a test sets while other goroutines read it.
+type clock struct{ ns atomic.Int64 }
+
+func clockAt(t time.Time) *clock {
+	c := &clock{}
+	c.set(t)
+	return c
+}
+
+func (c *clock) set(t time.Time) { c.ns.Store(t.UnixNano()) }
+
+func (c *clock) time() time.Time { return time.Unix(0, c.ns.Load()) }

@@ -124,6 +124,13 @@ func (s *session) deleteFiles(b *builder) error {
 	return s.visitRows(b, 1, func(row []any) { s.unheld = append(s.unheld, text(row[0])) })
 }
 
+// reportEnded reports what the transactions of w that have ended changed besides
+// items, before their callers are answered.
+func (s *Store) reportEnded(w *session) {
+	s.reportRegranted(w)
+	s.reportUnheld(w)
+}
+
 // reportUnheld reports the files that items have lost in the transactions of s
 // that have ended.
 func (s *Store) reportUnheld(w *session) {

@@ -116,7 +116,7 @@ func (w *writer) run(s *session) {
 	defer s.disconnect()
 	for j := w.jobs.pop(); j != nil; j = w.jobs.pop() {
 		w.serve(s, j)
-		w.store.reportUnheld(s)
+		w.store.reportEnded(s)
 	}
 }
 
@@ -132,12 +132,12 @@ func (w *writer) serve(s *session, j *job) {
 	switch {
 	case j.whole != nil:
 		err := w.own(s, j)
-		w.store.reportRegranted(s)
+		w.store.reportEnded(s)
 		w.jobs.charge(j, time.Since(began))
 		w.answer(j, err)
 	case w.traits.Batch == 1:
 		err := w.alone(s, j)
-		w.store.reportRegranted(s)
+		w.store.reportEnded(s)
 		w.jobs.charge(j, time.Since(began))
 		w.answer(j, err)
 	default:
@@ -192,7 +192,7 @@ func (w *writer) batch(s *session, first *job) {
 		w.rollback(s)
 		err = w.unknown(w.store.failed(context.Background(), s, err)) // what is in the log may count after a crash
 	}
-	w.store.reportRegranted(s)
+	w.store.reportEnded(s)
 	w.answerAll(batch, refused, err)
 }
 
