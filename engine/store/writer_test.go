@@ -31,7 +31,7 @@ func waitingWrites(t *testing.T, p place) {
 	patient, cancelPatient := context.WithCancel(t.Context())
 	defer cancelPatient()
 	hasty, cancelHasty := context.WithCancel(t.Context())
-	const each = 700 // of both kinds: more than the queue holds
+	const each = 1400 // of both kinds: more than the queue holds
 	results := make([]error, 2*each)
 	var wg sync.WaitGroup
 	refused := make(chan struct{}, 2*each)
