@@ -76,9 +76,9 @@ func hold(ctx context.Context, st *store.Store, c *engine.Class, account string,
 // await waits until a condition is true.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after a minute: %s is not true", what)
+			t.Fatalf("after five minutes: %s is not true", what)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func await(t *testing.T, what string, condition func() bool) {
 func TestScansLeaveReaders(t *testing.T) { onBoth(t, scansLeaveReaders) }
 
 func scansLeaveReaders(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
 	first := hold(t.Context(), st, c, "b@local", 1)
 	defer first.done.Wait()
 	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
@@ -97,7 +97,7 @@ func scansLeaveReaders(t *testing.T, p place) {
 	defer first.release()
 	defer rest.release()
 	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
-	ctx, cancel := context.WithTimeout(as(t.Context(), "a@local"), 20*time.Second)
+	ctx, cancel := context.WithTimeout(as(t.Context(), "a@local"), 5*time.Minute)
 	defer cancel()
 	for i := range 50 {
 		id := fmt.Sprintf("%05d", i)
@@ -122,7 +122,7 @@ func scansLeaveReaders(t *testing.T, p place) {
 func TestScansOfOthers(t *testing.T) { onBoth(t, scansOfOthers) }
 
 func scansOfOthers(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
 	first := hold(t.Context(), st, c, "b@local", 1)
 	defer first.done.Wait()
 	defer first.release()
@@ -190,7 +190,7 @@ func scansAreRefused(t *testing.T, p place) {
 func TestScansRunAgain(t *testing.T) { onBoth(t, scansRunAgain) }
 
 func scansRunAgain(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
 	var group sync.WaitGroup
 	for i := range 40 {
 		group.Go(func() {
@@ -216,7 +216,7 @@ func scansRunAgain(t *testing.T, p place) {
 func TestScanEndsWithItsContext(t *testing.T) { onBoth(t, scanEndsWithItsContext) }
 
 func scanEndsWithItsContext(t *testing.T, p place) {
-	st, c := openMany(t, p, store.Scans{MaxWait: time.Minute})
+	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
 	first := hold(t.Context(), st, c, "b@local", 1)
 	defer first.done.Wait()
 	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
