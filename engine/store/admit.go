@@ -167,7 +167,7 @@ func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 func (s *Store) admitNamed(w *session, g *guard, c check, key []any) error {
 	err := s.admit(w, g, c, key)
 	if engine.CodeOf(err) == engine.Forbidden {
-		return w.absent(c.plan, g, keyText(key))
+		return s.absent(w, c.plan, g, c.may, keyText(key))
 	}
 	return err
 }

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 
@@ -52,7 +51,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	work := func(r *session) error {
 		found, err := r.one(ctx, text, p, it, args)
 		if err == nil && !found {
-			return r.absent(p, g, id)
+			return s.absent(r, p, g, how.may, id)
 		}
 		if err != nil || !enriched {
 			return err
@@ -71,14 +70,29 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	return it, nil
 }
 
-// absent is the error for an item that was not found as one that the account
-// may do something with.
-func (r *session) absent(p *plan, g *guard, id string) error {
-	if g != nil && g.rows(engine.MayRead, p.class) == nil {
-		key, _ := p.class.KeyValues(id)
-		if found, err := r.exists(p, key); err != nil || found {
-			return cmp.Or(err, error(engine.Denied()))
-		}
+// absent returns the error for an item that was not found as one with which the
+// account may do something. An account that may read the whole class learns that
+// the item exists. An item that it may do that with has been created since: at
+// the time of the first statement it was missing.
+func (s *Store) absent(r *session, p *plan, g *guard, may engine.Permission, id string) error {
+	f := g.rows(may, p.class)
+	if f == nil || g.rows(engine.MayRead, p.class) != nil {
+		return g.noItem(p.class, id)
+	}
+	key, _ := p.class.KeyValues(id)
+	b := s.guarded(g)
+	b.add("SELECT 1 FROM ", p.table.quoted)
+	p.whereKey(b, key)
+	b.add(" AND (", b.alone(b.top(p), f), ") IS NOT TRUE")
+	if err := b.finish(s.traits); err != nil {
+		return err
+	}
+	refused := false
+	if err := r.visitRows(b, 1, func([]any) { refused = true }); err != nil {
+		return err
+	}
+	if refused {
+		return engine.Denied()
 	}
 	return g.noItem(p.class, id)
 }

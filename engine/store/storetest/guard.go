@@ -21,6 +21,7 @@ var guardTests = []test{
 	{"what formulas look up", guardLookups},
 	{"collections of a condition and an order", guardOrdered},
 	{"missing and hidden items", guardMissing},
+	{"items that are being created", guardCreated},
 	{"views of classes", guardViews},
 }
 

@@ -363,6 +363,35 @@ func guardMissing(t *testing.T, open Open) {
 	}
 }
 
+// guardCreated reads and changes items until they are there. Each answer is that
+// of a moment before the item was created or after it, so none is a refusal.
+func guardCreated(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	r := under(o, new(rules).only(parsed(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite))
+	next := make(chan string)
+	go func() {
+		for id := range next {
+			create(t, o, o.label, "id", id, "owner", "ann")
+		}
+	}()
+	defer close(next)
+	try := []func(id string) error{
+		func(id string) error { _, err := r.Get(t.Context(), o.label, id); return err },
+		func(id string) error { return tryUpdate(t, r, o.label, id, "owner", "ann") },
+	}
+	for i := range 200 {
+		id := fmt.Sprint(i)
+		next <- id
+		var err error = engine.NoItem(o.label, id)
+		for engine.CodeOf(err) == engine.NotFound {
+			err = try[i%len(try)](id)
+		}
+		if err != nil {
+			t.Fatalf("item %s: %v, want %v until it is there", id, err, engine.NoItem(o.label, id))
+		}
+	}
+}
+
 // guardViews hands views in where classes are expected.
 func guardViews(t *testing.T, open Open) {
 	o := openOffice(t, open)
