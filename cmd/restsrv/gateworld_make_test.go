@@ -8,14 +8,13 @@ import (
 	"restsrv/engine"
 )
 
-// gateMaker makes one world of one seed.
+// gateMaker generates the world of a seed.
 type gateMaker struct {
 	*rand.Rand
 	world *gateWorld
-	names int // of attributes that were made
+	names int // attributes so far
 }
 
-// makeGateWorld makes the world of a seed.
 func makeGateWorld(seed uint64) *gateWorld {
 	m := &gateMaker{rand.New(rand.NewPCG(seed, 13)), &gateWorld{Seed: seed}, 0}
 	m.classes()
@@ -32,13 +31,13 @@ func makeGateWorld(seed uint64) *gateWorld {
 	return m.world
 }
 
-// chance is true n times of a hundred.
+// chance returns true with a probability of n percent.
 func (m *gateMaker) chance(n int) bool { return m.IntN(100) < n }
 
 func pick[T any](m *gateMaker, all ...T) T { return all[m.IntN(len(all))] }
 
-// classes makes all classes: first their plain attributes, then what leads from
-// one to another, then what is computed of these.
+// classes generates all classes: first their plain attributes, then references
+// and collections, then formulas over these.
 func (m *gateMaker) classes() {
 	w := m.world
 	for i := range 3 + m.IntN(3) {
@@ -70,7 +69,7 @@ func (m *gateMaker) classes() {
 	}
 }
 
-// add adds an attribute with a name that no other has.
+// add adds an attribute with a unique name.
 func (m *gateMaker) add(c *gateClass, kind, letter string, details map[string]any) *gateProperty {
 	m.names++
 	p := &gateProperty{Name: fmt.Sprintf("%s%d", letter, m.names), Kind: kind, Details: details}
@@ -131,7 +130,7 @@ func (m *gateMaker) links(c *gateClass) {
 	}
 }
 
-// arrange gives some collections an order.
+// arrange gives some collections a sort order.
 func (m *gateMaker) arrange(p *gateProperty) {
 	if by := p.Target.kinds("text", "number"); len(by) > 0 && m.chance(25) {
 		p.Details = mapOf(p.Details, "selSorting", []any{map[string]any{"property": pick(m, by...).Name, "mode": m.IntN(2)}})
@@ -146,14 +145,14 @@ func mapOf(m map[string]any, name string, value any) map[string]any {
 	return m
 }
 
-// computed adds attributes with formulas, live, cached or for defaults.
+// computed adds attributes with formulas: live, cached, or for default values.
 func (m *gateMaker) computed(c *gateClass) {
 	if !m.chance(70) {
 		return
 	}
 	number := m.chance(45)
 	form := m.IntN(3)
-	f := m.formula(c, number) // before the attribute is there: it is not computed of itself
+	f := m.formula(c, number) // before the attribute exists, so that it cannot refer to itself
 	switch form {
 	case 0:
 		kind := "text"
@@ -168,7 +167,7 @@ func (m *gateMaker) computed(c *gateClass) {
 	}
 }
 
-// scalar finds an attribute of a class that is a number or a text; "" for none.
+// scalar picks a numeric or a text attribute of a class; "" if the class has none.
 func (m *gateMaker) scalar(c *gateClass, number bool) string {
 	var names []string
 	for _, p := range c.all() {
@@ -183,7 +182,8 @@ func (m *gateMaker) scalar(c *gateClass, number bool) string {
 	return pick(m, names...)
 }
 
-// path is a path from objects of a class to a number or a text; "" for none.
+// path picks a path from objects of a class to a number or a text; "" if there is
+// none.
 func (m *gateMaker) path(c *gateClass, number bool, depth int) string {
 	if refs := c.kinds("reference"); depth > 0 && len(refs) > 0 && m.chance(60) {
 		p := pick(m, refs...)
@@ -194,8 +194,8 @@ func (m *gateMaker) path(c *gateClass, number bool, depth int) string {
 	return m.scalar(c, number)
 }
 
-// formula is computed of other attributes, of objects at the end of references
-// and in collections, and of whole classes.
+// formula generates a formula over other attributes, over objects in references
+// and collections, and over whole classes.
 func (m *gateMaker) formula(c *gateClass, number bool) any {
 	for range 20 {
 		if f := m.tryFormula(c, number); f != nil {
@@ -227,7 +227,7 @@ func (m *gateMaker) tryFormula(c *gateClass, number bool) any {
 		of := pick(m, m.world.Classes...)
 		name := m.scalar(of, number)
 		if plain := of.kinds(map[bool]string{true: "number", false: "text"}[number]); len(plain) > 0 && m.chance(85) {
-			name = pick(m, plain...).Name // formulas of whole classes over each other take long
+			name = pick(m, plain...).Name // nested formulas over whole classes are slow
 		}
 		if number && m.chance(30) {
 			return call("count", of.Name)
@@ -251,7 +251,7 @@ func (m *gateMaker) aggregates(number bool) []string {
 	return []string{"merge"}
 }
 
-// local is a formula of paths from the object itself.
+// local generates a formula over paths that start at the object itself.
 func (m *gateMaker) local(c *gateClass, number bool) any {
 	path := m.path(c, number, 2)
 	if path == "" {
@@ -288,7 +288,7 @@ func (m *gateMaker) display(c *gateClass) {
 	c.Semantic = pick(m, names...) + "| - |" + pick(m, names...)
 }
 
-// handlers makes handlers of events that show, or keep, what they are given.
+// handlers adds event handlers that return or store the data of the event.
 func (m *gateMaker) handlers(c *gateClass) {
 	if !m.chance(35) {
 		return
@@ -314,7 +314,7 @@ func (m *gateMaker) handlers(c *gateClass) {
 
 var gateWords = []string{"red", "blue", "ann", "bob", "oslo", "rome", "tea", "milk"}
 
-// row makes an object with plain values.
+// row generates an object with plain values.
 func (m *gateMaker) row(i int) {
 	c := pick(m, m.world.Classes...)
 	row := &gateRow{Class: c, ID: fmt.Sprintf("r%d", i), Values: map[string]any{}}
@@ -346,7 +346,7 @@ func (m *gateMaker) word(p *gateProperty) string {
 	return pick(m, gateWords...)
 }
 
-// link gives the objects references and collections.
+// link fills the references and collections of the objects.
 func (m *gateMaker) link() {
 	for _, row := range m.world.Rows {
 		for _, p := range row.Class.kinds("reference") {
@@ -362,7 +362,7 @@ func (m *gateMaker) link() {
 	}
 }
 
-// ids are those of the objects of a class and of those below it.
+// ids returns the ids of the objects of a class and its descendants.
 func (m *gateMaker) ids(c *gateClass) (ids []string) {
 	for _, row := range m.world.Rows {
 		if row.Class.below(c) {
@@ -372,7 +372,7 @@ func (m *gateMaker) ids(c *gateClass) (ids []string) {
 	return ids
 }
 
-// permissionsOf is a random mixture, of which most read.
+// permissions returns random permissions; most of the time, read is among them.
 func (m *gateMaker) permissions() (may engine.Permission) {
 	for _, one := range []struct {
 		may   engine.Permission

@@ -10,9 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// gateWorld is a random application, its data, what three accounts may do there,
-// and what each of them requests. Class names in it have no namespace: every
-// account gets two copies of the world, each in a namespace of its own.
+// gateWorld is a random application with its data, the grants of three accounts
+// and the requests of each account. Its class names have no namespace: each
+// account gets two copies of the world, in two namespaces.
 type gateWorld struct {
 	Seed     uint64
 	Classes  []*gateClass
@@ -23,7 +23,6 @@ type gateWorld struct {
 
 const gateAccounts = 3
 
-// gateClass is a class of a world.
 type gateClass struct {
 	Name         string
 	Ancestor     *gateClass
@@ -34,7 +33,6 @@ type gateClass struct {
 	OwnerRole    bool     // OWNER in the role map of the class
 }
 
-// gateProperty is an attribute of a class.
 type gateProperty struct {
 	Name    string
 	Kind    string // text, number, reference, back, many, file, formula
@@ -43,29 +41,30 @@ type gateProperty struct {
 	Details map[string]any // further members of the definition
 }
 
-// gateRow is an object as it is created.
+// gateRow is an object of a world, with the values that it is created with.
 type gateRow struct {
 	Class  *gateClass
 	ID     string
 	Values map[string]any
 }
 
-// gateRights are the grants of an account: permissions by resource, for which
-// "c:c0", "i:c0@r1" and "a:c0.s1" stand, and those of the role OWNER.
+// gateRights are the grants of an account and those of the role OWNER: permissions
+// by resource. A resource is written as "c:c0" (class), "i:c0@r1" (object) or
+// "a:c0.s1" (attribute).
 type gateRights struct {
 	Grants, Owner map[string]engine.Permission
-	Secrets       []string // attribute resources that are declared, "a:c0.s1"
-	KeepUsable    bool     // see removal.blanked
+	Secrets       []string // declared attribute resources, "a:c0.s1"
+	KeepUsable    bool     // see gateWorld.blanked
 }
 
-// gateRequest is one request. In its texts § stands for the namespace,
-// {file:class/id/attribute} for the id of a file, {etag:class/id} for the entity
-// tag of an object, and {next} for the query of the link to the next page.
+// gateRequest is one request. Its texts have placeholders: § is the namespace,
+// {file:class/id/attribute} the id of a file, {etag:class/id} the entity tag of an
+// object, and {next} the query of the link to the next page.
 type gateRequest struct {
 	Method, Target, Body string
 	Header               []string
-	// Claims says that the request may give an object the key of another one,
-	// or a value that is unique.
+	// Claims reports whether the request may give an object a key or a unique
+	// value that another object has.
 	Claims bool
 }
 
@@ -157,10 +156,9 @@ func (w *gateWorld) row(id string) *gateRow {
 	return nil
 }
 
-// accountName is the name of an account of all worlds.
 func accountName(account int) string { return fmt.Sprintf("u%d@local", account) }
 
-// permissions are those of an account on an object.
+// permissions returns the permissions of an account on an object.
 func (w *gateWorld) permissions(account int, row *gateRow) engine.Permission {
 	rights := w.Accounts[account]
 	may := rights.Grants["*"] | rights.Grants["c:"+row.Class.Name] | rights.Grants["i:"+row.Class.Name+"@"+row.ID]
@@ -170,7 +168,8 @@ func (w *gateWorld) permissions(account int, row *gateRow) engine.Permission {
 	return may
 }
 
-// ownerRole reports whether objects of a class give the role OWNER.
+// ownerRole reports whether the role map gives the owner of an object of the
+// class the role OWNER.
 func (w *gateWorld) ownerRole(c *gateClass) bool {
 	for ; c != nil; c = c.Ancestor {
 		if c.OwnerRole {
@@ -191,14 +190,14 @@ func (w *gateWorld) hidden(account int, c *gateClass, p *gateProperty) bool {
 	return false
 }
 
-// gateRemoval is what is taken from a copy of a world: of the whole one nothing.
+// gateRemoval is the body of a request to gateSetup.
 type gateRemoval struct {
-	Remove []gateTarget `json:"remove"`
-	Edit   []gateTarget `json:"edit"`
-	All    []gateTarget `json:"all"` // that is left
+	Remove []gateTarget `json:"remove"` // objects to delete
+	Edit   []gateTarget `json:"edit"`   // objects whose hidden values are cleared
+	All    []gateTarget `json:"all"`    // objects that remain
 }
 
-// gateTarget is an object, and the values that it gets.
+// gateTarget is an object and the values to set.
 type gateTarget struct {
 	Class  string         `json:"class"`
 	ID     string         `json:"id"`
@@ -206,7 +205,7 @@ type gateTarget struct {
 	Cached bool           `json:"cached,omitempty"` // it has cached attributes
 }
 
-// removal finds what an account may not read.
+// removal returns the changes that remove all data that an account may not read.
 func (w *gateWorld) removal(account int, namespace string) (all gateRemoval) {
 	for _, row := range w.Rows {
 		target := gateTarget{Class: row.Class.Name + "@" + namespace, ID: row.ID}
@@ -234,8 +233,8 @@ func (w *gateWorld) removal(account int, namespace string) (all gateRemoval) {
 	return all
 }
 
-// depends reports whether cached attributes depend on objects of a class through
-// a reference.
+// depends reports whether the cacheDependencies of a class or of its ancestors
+// name a reference.
 func (c *gateClass) depends(reference string) bool {
 	for ; c != nil; c = c.Ancestor {
 		if slices.Contains(c.Dependencies, reference) {
@@ -245,21 +244,21 @@ func (c *gateClass) depends(reference string) bool {
 	return false
 }
 
-// blanked reports whether an object that the account may not read stays, without
-// its values, because the account may do something else with it and so learns
-// that it is there. What the account may only point at is kept in every second
-// world; in the others no request points there.
+// blanked reports whether an object that the account may not read stays in the
+// second copy, without its values. It stays if the account may change or delete
+// it, and can thereby learn that it exists. An object that the account may only
+// use stays if KeepUsable is set; otherwise no request refers to it.
 func (w *gateWorld) blanked(account int, row *gateRow) bool {
 	may := w.permissions(account, row)
 	return may&(engine.MayWrite|engine.MayDelete) != 0 || may.Has(engine.MayUse) && w.Accounts[account].KeepUsable
 }
 
-// gone reports whether the second copy of the account lacks an object.
+// gone reports whether an object is missing from the account's second copy.
 func (w *gateWorld) gone(account int, row *gateRow) bool {
 	return !w.permissions(account, row).Has(engine.MayRead) && !w.blanked(account, row)
 }
 
-// records are all objects as a batch for the acceptor.
+// records returns all objects as a batch for the acceptor.
 func (w *gateWorld) records(namespace string) string {
 	all := []map[string]any{}
 	for _, row := range w.Rows {

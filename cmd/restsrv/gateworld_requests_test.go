@@ -12,50 +12,36 @@ import (
 
 const gateRequests = 20 // of each account
 
-// asker makes the requests of one account.
+// asker generates the requests of one account.
 type asker struct {
 	*gateMaker
 	account int
-	made    int // objects, for ids that are new
+	made    int // new ids and unique values so far
 }
 
 func (m *gateMaker) requests(account int) {
 	a := &asker{gateMaker: m, account: account}
+	kinds := []struct {
+		below int // percent, with the kinds before it
+		make  func() gateRequest
+	}{{12, a.one}, {37, a.list}, {47, a.search}, {65, a.call}, {80, a.change}, {87, a.create}, {91, a.remove}, {96, a.batch}, {98, a.file}, {100, a.describe}}
 	all := make([]gateRequest, 0, gateRequests)
 	for range gateRequests {
-		var r gateRequest
-		switch n := m.IntN(100); {
-		case n < 12:
-			r = a.one()
-		case n < 37:
-			r = a.list()
-		case n < 47:
-			r = a.search()
-		case n < 65:
-			r = a.call()
-		case n < 80:
-			r = a.change()
-		case n < 87:
-			r = a.create()
-		case n < 91:
-			r = a.remove()
-		case n < 96:
-			r = a.batch()
-		case n < 98:
-			r = a.file()
-		default:
-			r = gateRequest{Method: "GET", Target: "/rest/meta/getMeta/" + a.class().Name + "@§"}
+		n, i := m.IntN(100), 0
+		for n >= kinds[i].below {
+			i++
 		}
-		all = append(all, r)
+		all = append(all, kinds[i].make())
 	}
-	// What claims a key may succeed in one copy alone, which then differs.
+	// A request that claims a key may succeed in one copy only. The copies differ
+	// from then on, so these requests come last.
 	slices.SortStableFunc(all, func(x, y gateRequest) int { return after(x.Claims) - after(y.Claims) })
 	w := m.world
 	last := slices.IndexFunc(all, func(r gateRequest) bool { return r.Claims })
 	if last < 0 {
 		last = len(all)
 	}
-	var looks []gateRequest // at everything that there is after the changes
+	var looks []gateRequest // lists of all objects after the changes
 	for _, c := range w.Classes {
 		looks = append(looks, gateRequest{Method: "GET", Target: "/rest/crud/" + c.Name + "@§?_count=1000&_total=1&_eager=" + a.eager(c)})
 	}
@@ -72,8 +58,14 @@ func after(claims bool) int {
 
 func (a *asker) class() *gateClass { return pick(a.gateMaker, a.world.Classes...) }
 
-// object is the class and the id of an object, also of one that the account may
-// not read, by its own class or one above it, or of none.
+// describe requests the definition of a class.
+func (a *asker) describe() gateRequest {
+	return gateRequest{Method: "GET", Target: "/rest/meta/getMeta/" + a.class().Name + "@§"}
+}
+
+// object picks the class and the id of an object, whether or not the account may
+// read it. The class may be an ancestor of the object's class, or an unrelated
+// one, and the id may be one that does not exist.
 func (a *asker) object() (*gateClass, string) {
 	if len(a.world.Rows) == 0 || a.chance(4) {
 		return a.class(), "missing"
@@ -92,7 +84,7 @@ func (a *asker) object() (*gateClass, string) {
 	return c, row.ID
 }
 
-// blind are the objects that the account may change or delete, and not read.
+// blind returns the objects that the account may change or delete, but not read.
 func (a *asker) blind() (all []*gateRow) {
 	for _, row := range a.world.Rows {
 		if may := a.world.permissions(a.account, row); !may.Has(engine.MayRead) && may&(engine.MayWrite|engine.MayDelete) != 0 {
@@ -102,8 +94,9 @@ func (a *asker) blind() (all []*gateRow) {
 	return all
 }
 
-// guess puts values that an object has into a write of it, in strict handling,
-// which allows to set an attribute that is read-only to the value that it has.
+// guess sometimes adds the current values of read-only attributes to a write and
+// makes it strict. A strict write may contain a read-only attribute only if its
+// value stays the same.
 func (a *asker) guess(id string, values map[string]any, r *gateRequest) {
 	row := a.world.row(id)
 	if row == nil || !a.chance(30) {
@@ -117,8 +110,8 @@ func (a *asker) guess(id string, values map[string]any, r *gateRequest) {
 	}
 }
 
-// pointable are the ids of a class that the account may put into a reference or
-// a collection: not of what it may point at and not read, where that is removed.
+// pointable returns ids for references to a class. It leaves out objects that the
+// account may use but not read if they are missing from the second copy.
 func (a *asker) pointable(c *gateClass) []string {
 	ids := []string{"missing"}
 	for _, row := range a.world.Rows {
@@ -138,7 +131,7 @@ func jsonOf(v any) string {
 	return string(text)
 }
 
-// eager are names of references and collections, by which _eager goes on.
+// eager picks paths of references and collections for _eager.
 func (a *asker) eager(c *gateClass) string {
 	var names []string
 	for range 3 {
@@ -154,7 +147,7 @@ func (a *asker) eager(c *gateClass) string {
 	return strings.Join(names, "|")
 }
 
-// names is a path that filters, sorts and _fields may hold.
+// names picks a path for filters, _sort and _fields, and returns its last attribute.
 func (a *asker) names(c *gateClass) (string, *gateProperty) {
 	p := pick(a.gateMaker, c.all()...)
 	if p.Kind == "file" { // compared by its id, which is random
@@ -167,14 +160,14 @@ func (a *asker) names(c *gateClass) (string, *gateProperty) {
 	return p.Name, p
 }
 
-// value is one that objects may have in an attribute.
+// value picks a value for an attribute.
 func (a *asker) value(p *gateProperty) any {
 	switch {
 	case p.Target != nil:
 		return pick(a.gateMaker, append(a.ids(p.Target), "missing")...)
 	case p.Kind == "number", p.Kind == "formula" && p.Number:
 		return a.IntN(100)
-	case p.Name == "owner": // nobody makes an object its own, and so readable
+	case p.Name == "owner": // another account, since the account would gain permissions
 		return accountName((a.account + 1 + a.IntN(gateAccounts-1)) % gateAccounts)
 	}
 	return pick(a.gateMaker, gateWords...)
@@ -239,7 +232,7 @@ func (a *asker) handling(r *gateRequest) {
 	}
 }
 
-// filter is a condition in one of the two languages.
+// filter generates a filter in one of the two filter languages.
 func (a *asker) filter(c *gateClass, depth int) any {
 	if depth > 0 && a.chance(30) {
 		op := pick(a.gateMaker, "and", "or", "not")
@@ -280,7 +273,7 @@ func (a *asker) filter(c *gateClass, depth int) any {
 	return map[string]any{pick(a.gateMaker, "eq", "ne", "gt", "lt", "gte", "lte"): []any{"$" + name, v}}
 }
 
-// search is SEARCH, or the same by POST.
+// search generates a SEARCH request, or the equivalent POST.
 func (a *asker) search() gateRequest {
 	c := a.class()
 	body := map[string]any{"count": 1 + a.IntN(40)}
@@ -304,7 +297,7 @@ func (a *asker) search() gateRequest {
 	return r
 }
 
-// values are those of a write of an object of a class.
+// values generates the values of a write; few makes it set fewer attributes.
 func (a *asker) values(c *gateClass, few bool, depth int) map[string]any {
 	values := map[string]any{}
 	for _, p := range c.all() {
@@ -330,7 +323,7 @@ func (a *asker) values(c *gateClass, few bool, depth int) map[string]any {
 	return values
 }
 
-// stolen is the file of any object.
+// stolen returns a reference to the file of a random object.
 func (a *asker) stolen() any {
 	if r := a.file(); strings.HasPrefix(r.Target, "/files/{") {
 		return map[string]any{"id": strings.TrimPrefix(r.Target, "/files/")}
@@ -338,7 +331,8 @@ func (a *asker) stolen() any {
 	return nil
 }
 
-// pointer is the value of a reference: an id, or an object that is saved too.
+// pointer generates the value of a reference: an id, or a nested object that the
+// write saves too.
 func (a *asker) pointer(c *gateClass, depth int) any {
 	id := pick(a.gateMaker, a.pointable(c)...)
 	switch {
@@ -354,7 +348,7 @@ func (a *asker) pointer(c *gateClass, depth int) any {
 	return id
 }
 
-// creates reports whether the account may make objects of a class.
+// creates reports whether the account may create objects of a class.
 func (a *asker) creates(c *gateClass) bool {
 	rights := a.world.Accounts[a.account]
 	may := rights.Grants["c:"+c.Name]
@@ -414,7 +408,7 @@ func (a *asker) remove() gateRequest {
 	return gateRequest{Method: "DELETE", Target: "/rest/crud/" + c.Name + "@§/" + id}
 }
 
-// batch is for the acceptor.
+// batch generates a request to the acceptor.
 func (a *asker) batch() gateRequest {
 	var records []any
 	r := gateRequest{Method: "POST", Target: "/rest/acceptor"}
@@ -439,7 +433,7 @@ func (a *asker) batch() gateRequest {
 	return r
 }
 
-// file requests the file of any object.
+// file requests the file of a random object.
 func (a *asker) file() gateRequest {
 	var all []string
 	for _, row := range a.world.Rows {
@@ -455,7 +449,7 @@ func (a *asker) file() gateRequest {
 	return gateRequest{Method: pick(a.gateMaker, "GET", "HEAD"), Target: pick(a.gateMaker, all...)}
 }
 
-// call is a call of the repository from a script.
+// call generates a call of a repository method by a script.
 func (a *asker) call() gateRequest {
 	c, id := a.object()
 	class := c.Name + "@§"

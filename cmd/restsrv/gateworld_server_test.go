@@ -28,18 +28,19 @@ type gateServer struct {
 	client *http.Client
 }
 
-// gateSide is one copy of a world, for one account: the one with everything, or
-// the one from which what the account may not read was removed.
+// gateSide is one copy of a world for one account: the whole one, or the one
+// without the data that the account may not read.
 type gateSide struct {
 	server    *gateServer
 	world     *gateWorld
 	account   int
 	namespace string
-	files     map[string]string // class/id/attribute to the id of the file
+	files     map[string]string // ids of files by class/id/attribute
 	next      string            // the query of the latest link to a next page
 }
 
-// namespaceOf has the same length for both copies, so that so have answers.
+// namespaceOf returns the namespace of a copy. Both copies have namespaces of the
+// same length, so that their answers have the same length too.
 func namespaceOf(world, account int, removed bool) string {
 	side := "a"
 	if removed {
@@ -62,15 +63,16 @@ func eachCopy(worlds []*gateWorld, visit func(w *gateWorld, account int, namespa
 	}
 }
 
-// gateEvents begins the script that has the handlers. The administrator, who
-// makes the data, is not heard of.
+// gateEvents is the beginning of the script that registers the handlers. It skips
+// events of the administrator, who creates the data.
 const gateEvents = `const log = options.all;
 const on = (event, handler) => dataRepo.on(event, (e) => (e.user.id() === 'admin@local' ? undefined : handler(e)));
 module.exports = {'GET /': () => 1};
 `
 
-// gateSetup removes objects and values. It changes all that is left as well,
-// so that in both copies it has an editor, and cached attributes are up to date.
+// gateSetup is a service that removes objects and values. It also edits every
+// remaining object, so that in both copies all objects have an editor and their
+// cached attributes are up to date.
 const gateSetup = `module.exports = {'POST /': async (req) => {
   const {remove, edit, all} = req.body;
   await options.all.transaction(async (tx) => {
@@ -189,7 +191,8 @@ func serveGateWorlds(dir, db string, worlds []*gateWorld) (*gateServer, error) {
 	}
 }
 
-// send sends a request of an account, again while the server says to come later.
+// send sends a request of an account, and retries it five times if the answer is
+// 503.
 func (s *gateServer) send(account string, r gateRequest) (*http.Response, string, error) {
 	for try := 0; ; try++ {
 		req, err := http.NewRequest(r.Method, "http://"+s.addr+r.Target, strings.NewReader(r.Body))
@@ -218,12 +221,12 @@ func (s *gateServer) send(account string, r gateRequest) (*http.Response, string
 	}
 }
 
-// failures are the errors in the log.
+// failures returns the errors in the log.
 func (s *gateServer) failures() string {
 	return strings.Join(slices.DeleteFunc(strings.Split(s.log.String(), "\n"), func(line string) bool { return !strings.Contains(line, "level=ERROR") }), "\n")
 }
 
-// fill makes the data of a copy.
+// fill creates the data of a copy.
 func (side *gateSide) fill(removed bool) error {
 	w, s := side.world, side.server
 	resp, body, err := s.send("admin@local", gateRequest{Method: "POST", Target: "/rest/acceptor", Body: w.records(side.namespace), Header: []string{"Accept: application/problem+json"}})
@@ -255,7 +258,7 @@ func (side *gateSide) fill(removed bool) error {
 	}
 	resp, body, err = s.send("admin@local", gateRequest{Method: "POST", Target: "/rest/setup", Body: jsonOf(setup)})
 	if err != nil || resp.StatusCode != 200 {
-		return fmt.Errorf("seed %d: what is hidden cannot be removed: %v %s\n%s\n%s", w.Seed, err, body, jsonOf(setup), s.failures())
+		return fmt.Errorf("seed %d: removing the hidden data failed: %v %s\n%s\n%s", w.Seed, err, body, jsonOf(setup), s.failures())
 	}
 	return nil
 }
@@ -273,7 +276,7 @@ var (
 	gateSettling = []string{"Content-Length", "Date", "Etag", "Link"}
 )
 
-// resolve writes a request for this copy.
+// resolve replaces the placeholders of a request for this copy.
 func (side *gateSide) resolve(r gateRequest) (gateRequest, error) {
 	var failed error
 	text := func(s string) string {
@@ -305,8 +308,8 @@ func (side *gateSide) resolve(r gateRequest) (gateRequest, error) {
 	return r, failed
 }
 
-// answer is what the account gets for a request, without what is made anew each
-// time and without what names this copy.
+// answer sends a request and returns the answer, without values that differ from
+// run to run and without the namespace of this copy.
 func (side *gateSide) answer(r gateRequest) (string, error) {
 	r, err := side.resolve(r)
 	if err != nil {

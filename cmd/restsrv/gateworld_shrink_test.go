@@ -18,14 +18,14 @@ type gateShrinker struct {
 	end   time.Time
 }
 
-// shrinkGateWorld makes the world of a finding smaller.
+// shrinkGateWorld returns the finding with the smallest world that it can find.
 func shrinkGateWorld(t testing.TB, db func(testing.TB) string, f *gateFinding) *gateFinding {
 	w := *makeGateWorld(f.world.Seed) // its classes are changed
 	w.Requests = [gateAccounts][]gateRequest{}
 	w.Requests[f.account] = f.world.Requests[f.account][:f.request+1]
 	s := &gateShrinker{t, db, f, time.Now().Add(shrinkTime)}
 	if !s.fails(&w) {
-		return f // it depends on the worlds beside it
+		return f // the finding depends on other worlds of the same server
 	}
 	last := w.Requests[f.account][f.request]
 	alone := w
@@ -39,7 +39,8 @@ func shrinkGateWorld(t testing.TB, db func(testing.TB) string, f *gateFinding) *
 	return s.found
 }
 
-// fails plays a world and keeps it when it still has a finding.
+// fails plays a world and reports whether it still has a finding, which replaces
+// the one found so far.
 func (s *gateShrinker) fails(w *gateWorld) bool {
 	if time.Now().After(s.end) {
 		return false
@@ -52,7 +53,8 @@ func (s *gateShrinker) fails(w *gateWorld) bool {
 	return true
 }
 
-// halving leaves out some of n parts, half of them at first, single ones in the end.
+// halving calls without with ranges of n parts, from halves down to single parts.
+// without reports whether the range was left out.
 func halving(n int, without func(from, to int) bool) {
 	for size := (n + 1) / 2; size > 0; size /= 2 {
 		for from := 0; from < n; {
@@ -105,8 +107,8 @@ func (s *gateShrinker) grants() {
 	})
 }
 
-// classes leaves out attributes and handlers. It changes the classes themselves,
-// which nothing else uses any more.
+// classes leaves out attributes and handlers. It changes the classes in place,
+// because no other world uses them any more.
 func (s *gateShrinker) classes() {
 	w := s.found.world
 	for _, c := range w.Classes {

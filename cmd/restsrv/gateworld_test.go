@@ -21,7 +21,7 @@ package main
 //     has no permission for in the other copy must be refused alike.
 //   - Objects that the account may change or delete but not read. They stay in
 //     the second copy, without their values (see gateWorld.blanked), since the
-//     answer to a permitted write tells that the object is there.
+//     answer to a permitted write shows that the object exists.
 //   - Objects that the account may use but not read. A reference to one is
 //     permitted if it exists. They stay without their values in half of the
 //     worlds; in the others no request writes a reference to one.
@@ -32,8 +32,8 @@ package main
 //     the objects at the end of its cacheDependencies, through references that the
 //     account may not read as well. These references keep their values.
 //   - Values made anew by every write or at random: revisions in strong ETags,
-//     ids of files and of objects without a given id, times. So are positions
-//     inside of cursors, and the digest in a weak ETag, which is of the body.
+//     ids of files and of objects without a given id, times, positions in
+//     cursors, and the digest of the body in a weak ETag.
 //   - The time that an answer takes.
 
 import (
@@ -48,13 +48,13 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// gateFinding is a request that is answered differently.
+// gateFinding is a request that the two copies answer differently.
 type gateFinding struct {
 	world   *gateWorld
 	account int
 	request int
-	whole   string // the answer of the copy with everything
-	removed string // and of the other one
+	whole   string // the answer of the whole copy
+	removed string // the answer of the other copy
 	log     string // errors of the server
 }
 
@@ -63,7 +63,7 @@ func (f *gateFinding) String() string {
 		f.world.describe(f.account), f.world.Requests[f.account][f.request], f.whole, f.removed, f.log)
 }
 
-// brief is one line of the request and where the answers begin to differ.
+// brief returns the request and the parts of the answers that differ first.
 func (f *gateFinding) brief() string {
 	at := 0
 	for at < len(f.whole) && at < len(f.removed) && f.whole[at] == f.removed[at] {
@@ -74,9 +74,10 @@ func (f *gateFinding) brief() string {
 		f.world.Requests[f.account][f.request], f.whole[at:], f.removed[at:])
 }
 
-// TestGateWorlds plays worlds. RESTSRV_WORLDS is how many (40), and RESTSRV_SEED
-// the first seed (1). The world of a failure is made smaller before it is
-// printed, unless RESTSRV_BRIEF is set.
+// TestGateWorlds: both copies of each world answer every request alike.
+// RESTSRV_WORLDS is the number of worlds (40), and RESTSRV_SEED the first seed
+// (1). The world of a failure is made smaller before it is printed, unless
+// RESTSRV_BRIEF is set.
 func TestGateWorlds(t *testing.T) {
 	if raceDetector {
 		t.Skip("thousands of requests: the run without the race detector makes them")
@@ -118,8 +119,8 @@ func TestGateWorlds(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { play(t, func(t testing.TB) string { return pgtest.Database(t) }) })
 }
 
-// playGateWorlds plays worlds on one server and returns the first finding of
-// each account of each.
+// playGateWorlds plays worlds on one server and returns the first finding of each
+// account in each world.
 func playGateWorlds(t testing.TB, db func(testing.TB) string, worlds []*gateWorld) (findings []*gateFinding, err error) {
 	dir, err := os.MkdirTemp("", "worlds")
 	if err != nil {
@@ -176,7 +177,7 @@ func playGateWorlds(t testing.TB, db func(testing.TB) string, worlds []*gateWorl
 	return findings, nil
 }
 
-// play makes the data of a copy and sends the requests.
+// play creates the data of a copy, sends the requests and returns the answers.
 func (side *gateSide) play(removed bool) (answers []string, err error) {
 	if err := side.fill(removed); err != nil {
 		return nil, err
@@ -191,7 +192,8 @@ func (side *gateSide) play(removed bool) (answers []string, err error) {
 	return answers, nil
 }
 
-// differing is the first request that is answered differently; -1 for none.
+// differing returns the index of the first request that is answered differently
+// and not exempt, or -1.
 func differing(requests []gateRequest, whole, removed []string) int {
 	for i := range whole {
 		switch {
@@ -217,7 +219,8 @@ func refusal(answer string) bool {
 	return !strings.HasPrefix(answer, "2") || strings.HasPrefix(body, `["`) || strings.HasPrefix(body, `[403`) || strings.HasPrefix(body, `[400`)
 }
 
-// lender gives back what tests borrow before they end.
+// lender is a testing.TB whose cleanups run when end is called, and not only when
+// the test ends.
 type lender struct {
 	testing.TB
 	ends []func()
