@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -59,7 +60,7 @@ func TestHostileDocuments(t *testing.T) {
 		seed, limit = n, 0
 	}
 	for ; ; seed++ {
-		g := &generator{rand.New(rand.NewPCG(seed, 14))}
+		g := &generator{Rand: rand.New(rand.NewPCG(seed, 14)), done: func() {}}
 		target := hostileTargets[seed%uint64(len(hostileTargets))]
 		q := target.request(g, p.url)
 		if limit == 0 {
@@ -68,6 +69,7 @@ func TestHostileDocuments(t *testing.T) {
 		before := cpuTime(t, p)
 		status := sendHostile(t, client, q, seed, target.name)
 		took := cpuTime(t, p) - before
+		g.done()
 		statuses[status]++
 		if took > worst[target.name].cpu {
 			worst[target.name] = measured{took, seed}
@@ -149,9 +151,10 @@ func startHostile(t *testing.T) *process {
 				{"name": "geo", "type": "geo"}, {"name": "plan", "type": "schedule"}, {"name": "any", "type": "custom"}, {"name": "page", "type": "html"},
 				{"name": "next", "type": "reference", "refClass": "doc"}, {"name": "all", "type": "collection", "itemsClass": "doc"}]}],
 			"objects": [{"_class": "doc@s", "id": "1", "line": "one", "n": 1}],
+			"globals": {"scripts": {"fetch": {"hosts": ["*"], "private": true}}},
 			"modules": {"rest": {"globals": {"di": {
 				"crud": {"module": "builtin/crud"}, "workflows": {"module": "builtin/workflows"}, "meta": {"module": "builtin/meta"},
-				"acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo"}},
+				"acceptor": {"module": "builtin/acceptor", "options": {"dataRepo": "ion://securedDataRepo", "metaRepo": "ion://metaRepo", "plain": "plain.js"}},
 				"svc": {"module": "svc.js"}},
 			"authMode": {"crud": "none", "workflows": "none", "meta": "none", "acceptor": "none", "svc": "none"}}}}}`,
 		"svc.js": `module.exports = {
@@ -161,7 +164,9 @@ func startHostile(t *testing.T) *process {
 			'POST /shared': (req) => { shared.set('v', req.body); return shared.get('v') },
 			'POST /list': (req) => dataRepo.getList('doc@s', {filter: req.body, count: 5}),
 			'POST /save': (req) => dataRepo.createItem('doc@s', req.body),
+			'GET /fetch': async (req) => (await fetch(req.query.from)).json(),
 			'GET /query': (req) => req.query};`,
+		"plain.js": `exports.parse = (data) => [].concat(data);`,
 	})
 	grant := exec.Command(binary(t), "acl", "grant", "anonymous", "*", "full")
 	grant.Dir = dir
@@ -187,7 +192,7 @@ const (
 
 // sends makes a target that sends the document of a maker as a body.
 func sends(name, method, path, contentType string, limit int, document func(g *generator, size int) string) hostileTarget {
-	return hostileTarget{name, strings.HasPrefix(path, "/rest/svc"), func(g *generator, server string) *http.Request {
+	return hostileTarget{name, runsScript(path), func(g *generator, server string) *http.Request {
 		body := document(g, g.size(limit))
 		if len(body) > limit {
 			body = body[:limit]
@@ -199,9 +204,39 @@ func sends(name, method, path, contentType string, limit int, document func(g *g
 	}}
 }
 
+// with adds a header to the requests of a target. The value is one of several.
+func (h hostileTarget) with(header string, values ...string) hostileTarget {
+	request := h.request
+	h.request = func(g *generator, server string) *http.Request {
+		q := request(g, server)
+		q.Header.Set(header, g.pick(values...))
+		return q
+	}
+	return h
+}
+
+// ofScript marks a target whose requests run a script.
+func (h hostileTarget) ofScript() hostileTarget {
+	h.script = true
+	return h
+}
+
+// fetches makes a target whose script fetches a document from another server.
+func fetches(name, path string, limit int, document func(g *generator, size int) string) hostileTarget {
+	return hostileTarget{name, true, func(g *generator, server string) *http.Request {
+		body := document(g, g.size(limit))
+		other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }))
+		g.done = other.Close
+		q, _ := http.NewRequest("GET", server+path+url.QueryEscape(other.URL), nil)
+		return q
+	}}
+}
+
+func runsScript(path string) bool { return strings.HasPrefix(path, "/rest/svc") }
+
 // asks makes a target that sends a document as a query parameter.
 func asks(name, path string, document func(g *generator, size int) string) hostileTarget {
-	return hostileTarget{name, strings.HasPrefix(path, "/rest/svc"), func(g *generator, server string) *http.Request {
+	return hostileTarget{name, runsScript(path), func(g *generator, server string) *http.Request {
 		query := document(g, g.size(queryLimit/2))
 		if len(query) > queryLimit {
 			query = query[:queryLimit]
@@ -236,6 +271,11 @@ var hostileTargets = []hostileTarget{
 		return "[" + strings.Join(all, ",") + "]"
 	}),
 	sends("acceptor any JSON", "POST", "/rest/acceptor", jsonType, acceptorLimit, (*generator).document),
+	// Few keys: many of the requests are refused or answered as repetitions.
+	sends("acceptor repeated", "POST", "/rest/acceptor", jsonType, acceptorLimit, func(g *generator, size int) string {
+		return "[" + `{"_class":"doc@s",` + g.record(size)[1:] + "]"
+	}).with("Idempotency-Key", "a", "b", "c", strings.Repeat("d", 100)),
+	sends("acceptor converter", "POST", "/rest/acceptor", jsonType, acceptorLimit, (*generator).document).with("Svc-Converter", "plain").ofScript(),
 	sends("workflows", "PUT", "/rest/workflows/doc@s/1", jsonType, bodyLimit, (*generator).document),
 	sends("token", "POST", "/rest/token", jsonType, bodyLimit, func(g *generator, size int) string {
 		return fmt.Sprintf(`{"name":%s,"lifetime":%s}`, g.text(size), g.number(size))
@@ -262,13 +302,17 @@ var hostileTargets = []hostileTarget{
 		return name + "=" + url.QueryEscape(g.text(size))
 	}),
 	asks("script query", "/rest/svc/query", (*generator).form),
+	fetches("script fetch", "/rest/svc/fetch?from=", bodyLimit, (*generator).document),
 	asks("meta query", "/rest/meta/listMeta", (*generator).form),
 }
 
 var hostileNames = []string{"id", "text", "line", "n", "r", "d", "at", "yes", "set", "when", "geo", "plan", "any", "page", "next", "all"}
 
 // generator generates hostile documents.
-type generator struct{ *rand.Rand }
+type generator struct {
+	*rand.Rand
+	done func() // ends what the request needs
+}
 
 // size is about how long a document is to be: often short, sometimes as long as
 // the limit.
@@ -578,8 +622,8 @@ func (g *generator) multipart(size int) string {
 func TestHostileGenerator(t *testing.T) {
 	valid := 0
 	for seed := range uint64(200) {
-		one := (&generator{rand.New(rand.NewPCG(seed, 14))}).document(5000)
-		if again := (&generator{rand.New(rand.NewPCG(seed, 14))}).document(5000); one != again {
+		one := (&generator{Rand: rand.New(rand.NewPCG(seed, 14))}).document(5000)
+		if again := (&generator{Rand: rand.New(rand.NewPCG(seed, 14))}).document(5000); one != again {
 			t.Fatalf("seed %d makes two documents", seed)
 		}
 		if json.Valid([]byte(one)) {

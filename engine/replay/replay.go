@@ -79,7 +79,7 @@ func New(cfg Config) *Keeper {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Limits.complete()
-	return &Keeper{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class), shares: shares{owners: map[string]*usage{}}}
+	return &Keeper{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class), shares: shares{owners: map[string]usage{}}}
 }
 
 const claimPrefix = "run:"

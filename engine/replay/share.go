@@ -66,7 +66,7 @@ type usage struct {
 // shares bound what accounts have stored.
 type shares struct {
 	mu     sync.Mutex
-	owners map[string]*usage
+	owners map[string]usage
 	total  usage
 
 	refused atomic.Int64
@@ -134,10 +134,7 @@ func (k *Keeper) admit(ctx context.Context, owner string) error {
 func (k *Keeper) usage(ctx context.Context, owner string) (own, total usage, err error) {
 	s, now := &k.shares, k.cfg.Now()
 	s.mu.Lock()
-	if u := s.owners[owner]; u != nil {
-		own = *u
-	}
-	total = s.total
+	own, total = s.owners[owner], s.total
 	s.mu.Unlock()
 	fresh := func(u usage, d time.Duration) bool { return now.Sub(u.read) < d && !now.Before(u.read) }
 	if ownFresh, totalFresh := fresh(own, ownUsageTime), fresh(total, totalUsageTime); !ownFresh || !totalFresh {
@@ -155,7 +152,7 @@ func (k *Keeper) usage(ctx context.Context, owner string) (own, total usage, err
 		if len(s.owners) >= maxOwners {
 			clear(s.owners) // they are read again when they come
 		}
-		s.owners[owner], s.total = &own, total
+		s.owners[owner], s.total = own, total
 		s.mu.Unlock()
 	}
 	return own, total, nil
@@ -186,7 +183,8 @@ func (s *shares) add(owner string, keys, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.total.keys, s.total.bytes = s.total.keys+keys, s.total.bytes+bytes
-	if u := s.owners[owner]; u != nil {
+	if u, known := s.owners[owner]; known {
 		u.keys, u.bytes = u.keys+keys, u.bytes+bytes
+		s.owners[owner] = u
 	}
 }
