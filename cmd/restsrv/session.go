@@ -11,13 +11,13 @@ import (
 func (e *edition) openSessions(_ context.Context, before *edition) (err error) {
 	c := e.config
 	if before != nil && before.accounts == e.accounts && before.config.PublicURL == c.PublicURL &&
-		before.config.SessionIdle == c.SessionIdle && before.config.SessionLifetime == c.SessionLifetime && before.config.SessionsPerAccount == c.SessionsPerAccount {
+		before.config.SessionIdle == c.SessionIdle && before.config.SessionLifetime == c.SessionLifetime && before.config.SessionsPerAccount == c.SessionsPerAccount && before.config.SessionsOfAll == c.SessionsOfAll {
 		e.sessions = before.sessions
 		return nil
 	}
 	e.sessions, err = session.New(session.Config{
 		Data: e.db.core, Class: e.db.system.sessions, Auth: e.accounts, Accounts: e.accounts,
-		PublicURL: c.PublicURL, Idle: c.SessionIdle, Lifetime: c.SessionLifetime, PerAccount: c.SessionsPerAccount, Audit: e.db.guards.audit, Log: e.log,
+		PublicURL: c.PublicURL, Idle: c.SessionIdle, Lifetime: c.SessionLifetime, PerAccount: c.SessionsPerAccount, All: c.SessionsOfAll, Audit: e.db.guards.audit, Log: e.log,
 	})
 	return err
 }

@@ -62,6 +62,7 @@ type Config struct {
 	SessionIdle        time.Duration  // after which an unused browser session ends; default 30 minutes
 	SessionLifetime    time.Duration  // after which any ends; default 12 hours
 	SessionsPerAccount int            // of which a further one ends the oldest; 0 means the default
+	SessionsOfAll      int            // of which a further one ends the oldest of the account with the most; 0 means the default
 	Idempotency        Idempotency    // what is stored for an Idempotency-Key
 	SignIn             SignIn         // what failed sign-ins lead to
 	Audit              Audit          // where events are kept

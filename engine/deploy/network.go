@@ -3,6 +3,7 @@ package deploy
 import (
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,12 +65,17 @@ func (l *loader) session(o jsonfile.Object) {
 		return
 	}
 	in.WarnRepeated()
-	in.WarnUnknown([]string{"idle", "lifetime", "perAccount"})
+	in.WarnUnknown([]string{"idle", "lifetime", "perAccount", "all"})
 	c := l.config
 	c.SessionIdle = seconds(in, "idle", time.Second, c.SessionIdle)
 	c.SessionLifetime = seconds(in, "lifetime", time.Second, c.SessionLifetime)
 	if n, ok := in.Whole("perAccount", 1, 1_000_000); ok {
 		c.SessionsPerAccount = int(n)
+	}
+	if n, ok := in.Whole("all", 1, 100_000_000); ok {
+		if c.SessionsOfAll = int(n); n < int64(c.SessionsPerAccount) {
+			in.Fault(in.At("all"), strconv.FormatInt(n, 10), "at least "+strconv.Itoa(c.SessionsPerAccount)+", the sessions of one account")
+		}
 	}
 }
 

@@ -44,8 +44,9 @@ func Classes() []*engine.Class {
 			property("accessExpires", engine.DateTime),
 			indexed("refresh", engine.String),
 			property("refreshExpires", engine.DateTime),
+			indexed("family", engine.String), // hash of the first half of all refresh tokens; null in rows of older versions
 		),
-		// A refresh token that was exchanged for another one.
+		// A refresh token of an older version that was exchanged for another one.
 		engine.SystemClass(spentClass,
 			property("id", engine.String),
 			property("grant", engine.String),
@@ -87,6 +88,27 @@ func newSecret() (secret, hash string) {
 	b := make([]byte, secretBytes)
 	rand.Read(b) // never fails: it ends the process instead
 	secret = hex.EncodeToString(b)
+	return secret, hashOf(secret)
+}
+
+// All refresh tokens of a grant have the same first half, its family. By that a
+// token that was exchanged is recognized without a row of its own. The second half
+// of 80 bits is new each time; one wrong guess at it ends the grant.
+const familyDigits = secretBytes
+
+// newFamily makes the first half of refresh tokens.
+func newFamily() string {
+	secret, _ := newSecret()
+	return familyOf(secret)
+}
+
+// familyOf returns the first half of a refresh token.
+func familyOf(refresh string) string { return refresh[:min(familyDigits, len(refresh))] }
+
+// newRefresh makes a refresh token of a family, and the hash that is stored of it.
+func newRefresh(family string) (secret, hash string) {
+	secret, _ = newSecret()
+	secret = family + secret[familyDigits:]
 	return secret, hashOf(secret)
 }
 

@@ -41,7 +41,11 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 	if err != nil {
 		return g, "", err
 	}
-	g, sets := p.issue(c, granted, granted, c.may(refreshToken))
+	family := ""
+	if c.may(refreshToken) {
+		family = newFamily()
+	}
+	g, sets := p.issue(c, granted, granted, family)
 	done, err := p.advance(ctx, it, append(sets, engine.Named("used", true))...)
 	if err != nil {
 		return g, "", err
@@ -97,10 +101,11 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 			return g, "", invalidScope("the scope is wider than what was granted")
 		}
 	}
-	if err := p.spend(ctx, it); err != nil {
+	family, err := p.spend(ctx, it, r.Refresh)
+	if err != nil {
 		return g, "", err
 	}
-	g, sets := p.issue(c, granted, scope, true)
+	g, sets := p.issue(c, granted, scope, family)
 	done, err := p.advance(ctx, it, sets...)
 	if err != nil {
 		return g, "", err
@@ -137,9 +142,15 @@ func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) e
 }
 
 // family finds the grant that a refresh token was of until it was exchanged;
-// nil when that has ended. known is false for a token that nobody was given.
+// nil when that has ended. known is false if the token is not known to have been
+// issued. A text that only begins like a token of the grant counts as one: its
+// sender knows a part of a secret that no one else should know.
 func (p *Provider) family(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
-	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh))
+	grant, err = p.byHash(ctx, "family", hashOf(familyOf(refresh)))
+	if err != nil || grant != nil {
+		return grant, grant != nil, err
+	}
+	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh)) // of an older version
 	if err != nil || spent == nil {
 		return nil, false, err
 	}
@@ -160,14 +171,14 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 	if a == nil {
 		return g, unauthorizedClient("the client has no account of its own")
 	}
-	g, sets := p.issue(c, scope, scope, false)
+	g, sets := p.issue(c, scope, scope, "")
 	sets = append(sets, engine.Named("id", newID()), engine.Named("client", c.ID), engine.Named("account", a.ID),
 		engine.Named("basis", basis), engine.Named("created", moment(p.cfg.Now())))
 	class := p.classes.grant
 	_, err = p.cfg.Data.Create(engine.AsServer(ctx), class, engine.ValuesOf(class, sets...), engine.WriteOptions{})
 	p.sweeper.Begin()
 	if err == nil {
-		err = p.endOldest(ctx, a.ID)
+		err = p.bound.Added(ctx, a.ID)
 	}
 	return g, err
 }

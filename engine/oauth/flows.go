@@ -75,7 +75,7 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 		return nil, err
 	}
 	f.p.sweeper.Begin()
-	if err := f.p.endOldest(ctx, a.ID); err != nil {
+	if err := f.p.bound.Added(ctx, a.ID); err != nil {
 		return nil, err
 	}
 	ti := models.NewToken()

@@ -82,9 +82,9 @@ type given struct {
 	lifetime        time.Duration
 }
 
-// issue makes an access token, and a refresh token where the client has that
-// grant, and the values that are stored of them.
-func (p *Provider) issue(c *Client, granted, scope *engine.Scope, refreshes bool) (given, engine.Fields) {
+// issue makes an access token, and a refresh token of the family, "" for none, and
+// returns the values to store of them.
+func (p *Provider) issue(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
 	now := p.cfg.Now()
 	g := given{scope: scope, lifetime: either(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
 	var access string
@@ -95,11 +95,11 @@ func (p *Provider) issue(c *Client, granted, scope *engine.Scope, refreshes bool
 		engine.Named("access", access), engine.Named("accessScope", optional(scope.String())),
 		engine.Named("issued", moment(now)), engine.Named("accessExpires", moment(last)),
 	}
-	if refreshes {
+	if family != "" {
 		var refresh string
-		g.refresh, refresh = newSecret()
+		g.refresh, refresh = newRefresh(family)
 		expires := now.Add(either(c.RefreshLifetime, p.cfg.Options.RefreshLifetime))
-		sets = append(sets, engine.Named("refresh", refresh), engine.Named("refreshExpires", moment(expires)))
+		sets = append(sets, engine.Named("refresh", refresh), engine.Named("refreshExpires", moment(expires)), engine.Named("family", hashOf(family)))
 		if expires.After(last) {
 			last = expires
 		}
@@ -107,29 +107,23 @@ func (p *Provider) issue(c *Client, granted, scope *engine.Scope, refreshes bool
 	return g, append(sets, engine.Named("expires", moment(last)))
 }
 
-// spend notes that a refresh token of a grant is about to be exchanged, so
-// that it is known when it comes back. It may be noted already, by who was cut
-// off then.
-func (p *Provider) spend(ctx context.Context, grant *engine.Item) error {
+// spend returns the family of the refresh token that follows one of a grant. A
+// grant of an older version has none yet: its token is stored as exchanged, once.
+// The row may be there already, if an exchange was cut off.
+func (p *Provider) spend(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
+	if grant.Text("family") != "" {
+		return familyOf(refresh), nil
+	}
 	expires := p.cfg.Now().Add(p.cfg.Options.RefreshLifetime)
 	if own := grant.When("refreshExpires"); own.After(expires) {
 		expires = own
 	}
-	_, err := p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, engine.ValuesOf(p.classes.spent,
+	_, err = p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, engine.ValuesOf(p.classes.spent,
 		engine.Named("id", grant.Text("refresh")), engine.Named("grant", grant.ID), engine.Named("expires", moment(expires))), engine.WriteOptions{})
 	if err != nil && engine.CodeOf(err) == engine.Invalid { // a duplicate
-		return nil
+		err = nil
 	}
-	return err
-}
-
-// maxGrants is how many grants an account has at most, codes that were not
-// exchanged among them. A further one ends the oldest.
-const maxGrants = 1000
-
-func (p *Provider) endOldest(ctx context.Context, account string) error {
-	_, err := engine.RemoveOldest(ctx, p.cfg.Data, p.classes.grant, account, maxGrants)
-	return err
+	return newFamily(), err
 }
 
 // holder is the account of a grant, as long as it may sign in by the password

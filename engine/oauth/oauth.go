@@ -70,6 +70,7 @@ type Provider struct {
 	bearers *remember.Memory[*bearer]
 	start   time.Time
 	sweeper *engine.Sweeper
+	bound   *engine.Bound // of grants
 }
 
 var (
@@ -111,6 +112,7 @@ func New(ctx context.Context, cfg Config) (*Provider, error) {
 	p.secrets.ready = make(chan struct{})
 	go p.hashSecrets(context.WithoutCancel(ctx), plain)
 	p.sweeper = engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, p.classes.grant, p.classes.spent)
+	p.bound = engine.NewBound(engine.BoundConfig{Data: cfg.Data, Class: p.classes.grant, PerAccount: cfg.Options.GrantsPerAccount, All: cfg.Options.GrantsOfAll, Now: cfg.Now, Log: cfg.Log})
 	p.library = p.newLibrary()
 	return p, nil
 }

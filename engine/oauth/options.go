@@ -3,6 +3,7 @@ package oauth
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,12 +17,27 @@ type Options struct {
 	RefreshLifetime time.Duration // of refresh tokens, from their last use; 0 means 14 days
 	CodeLifetime    time.Duration // of codes; 0 means 5 minutes
 	Clients         []Client      // besides the accounts that are clients
+	// Codes that were not exchanged count as grants.
+	GrantsPerAccount int // one more ends the oldest of the account; 0 means DefaultGrantsPerAccount
+	GrantsOfAll      int // one more ends the oldest of the account that has the most; 0 means DefaultGrantsOfAll
 }
+
+// The defaults of Options.
+const (
+	DefaultGrantsPerAccount = 1000
+	DefaultGrantsOfAll      = 200_000
+)
 
 func (o Options) withDefaults() Options {
 	o.AccessLifetime = either(o.AccessLifetime, time.Hour)
 	o.RefreshLifetime = either(o.RefreshLifetime, 14*24*time.Hour)
 	o.CodeLifetime = either(o.CodeLifetime, 5*time.Minute)
+	if o.GrantsPerAccount <= 0 {
+		o.GrantsPerAccount = DefaultGrantsPerAccount
+	}
+	if o.GrantsOfAll <= 0 {
+		o.GrantsOfAll = max(DefaultGrantsOfAll, o.GrantsPerAccount)
+	}
 	return o
 }
 
@@ -35,7 +51,7 @@ func either(d, otherwise time.Duration) time.Duration {
 // optionNames are those that have a meaning; the last ones are the ancestor's
 // references to components, which are set up here.
 func optionNames() []string {
-	return []string{"accessTokenLifetime", "refreshTokenLifetime", "authorizationCodeLifetime", "clients", "auth", "dataSource", "settings", "accounts"}
+	return []string{"accessTokenLifetime", "refreshTokenLifetime", "authorizationCodeLifetime", "maxGrants", "clients", "auth", "dataSource", "settings", "accounts"}
 }
 
 // clientNames are what stands of a client in properties.oauth, configuredNames
@@ -71,6 +87,7 @@ func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faul
 		RefreshLifetime: lifetime(o, "refreshTokenLifetime", maxRefresh),
 		CodeLifetime:    lifetime(o, "authorizationCodeLifetime", maxCode),
 	}
+	options.readGrants(o)
 	seen := map[string]bool{}
 	for i, v := range o.List("clients") {
 		at := jsonfile.Element(o.At("clients"), i)
@@ -87,6 +104,25 @@ func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faul
 		options.Clients = append(options.Clients, *c)
 	}
 	return options, faults
+}
+
+// readGrants reads {"maxGrants": {"perAccount": number, "all": number}}.
+func (o *Options) readGrants(in jsonfile.Object) {
+	in, ok := in.Child("maxGrants")
+	if !ok {
+		return
+	}
+	in.WarnRepeated()
+	in.WarnUnknown([]string{"perAccount", "all"})
+	if n, ok := in.Whole("perAccount", 1, 1_000_000); ok {
+		o.GrantsPerAccount = int(n)
+	}
+	if n, ok := in.Whole("all", 1, 100_000_000); ok {
+		o.GrantsOfAll = int(n)
+	}
+	if limits := o.withDefaults(); limits.GrantsPerAccount > limits.GrantsOfAll {
+		in.Fault(in.At("perAccount"), strconv.Itoa(limits.GrantsPerAccount), "at most "+strconv.Itoa(limits.GrantsOfAll)+", the grants of all accounts together")
+	}
 }
 
 func lifetime(o jsonfile.Object, name string, most int64) time.Duration {

@@ -139,10 +139,10 @@ func TestVerifiers(t *testing.T) {
 // TestOptionBounds checks the usual and the longest times, and the names and
 // secrets that configured clients may have.
 func TestOptionBounds(t *testing.T) {
-	if got, want := (Options{}).withDefaults(), (Options{AccessLifetime: time.Hour, RefreshLifetime: 336 * time.Hour, CodeLifetime: 5 * time.Minute}); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got, want := (Options{}).withDefaults(), (Options{AccessLifetime: time.Hour, RefreshLifetime: 336 * time.Hour, CodeLifetime: 5 * time.Minute, GrantsPerAccount: 1000, GrantsOfAll: 200_000}); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the usual times are %+v, want %+v", got, want)
 	}
-	own := Options{AccessLifetime: 1, RefreshLifetime: 2, CodeLifetime: 3}
+	own := Options{AccessLifetime: 1, RefreshLifetime: 2, CodeLifetime: 3, GrantsPerAccount: 4, GrantsOfAll: 5}
 	if got := own.withDefaults(); fmt.Sprint(got) != fmt.Sprint(own) {
 		t.Errorf("times of one's own became %+v, want %+v", got, own)
 	}
@@ -155,6 +155,10 @@ func TestOptionBounds(t *testing.T) {
 		`{"refreshTokenLifetime":316224001}`:                                               false,
 		`{"authorizationCodeLifetime":3600}`:                                               true,
 		`{"authorizationCodeLifetime":3601}`:                                               false,
+		`{"maxGrants":{"perAccount":1,"all":1}}`:                                           true,
+		`{"maxGrants":{"perAccount":0}}`:                                                   false,
+		`{"maxGrants":{"perAccount":2,"all":1}}`:                                           false,
+		`{"maxGrants":{"all":999}}`:                                                        false,
 		fmt.Sprintf(client, "a !~", "x"):                                                   true,
 		fmt.Sprintf(client, "a:", "x"):                                                     false,
 		fmt.Sprintf(client, "a\t", "x"):                                                    false,

@@ -34,4 +34,8 @@ func (r *remembered) Delete(context.Context, *engine.Class, string, *engine.Matc
 
 func (r *remembered) DeleteAll(context.Context, *engine.Query) (int64, error) { return 0, nil }
 
+func (*remembered) Aggregate(context.Context, *engine.Aggregation, func([]any) error) error {
+	return nil
+}
+
 func (*remembered) List(context.Context, *engine.Query, func(*engine.Item) error) error { return nil }

@@ -42,8 +42,11 @@ type Config struct {
 	// PerAccount is how many sessions an account may have; a further one ends the
 	// oldest. 0 means DefaultPerAccount.
 	PerAccount int
-	Log        *slog.Logger
-	Now        func() time.Time
+	// All is how many sessions there may be. One more ends the oldest of the account
+	// that has the most. 0 means DefaultAll.
+	All int
+	Log *slog.Logger
+	Now func() time.Time
 }
 
 // How long sessions last when nothing is configured.
@@ -52,9 +55,12 @@ const (
 	DefaultLifetime = 12 * time.Hour
 )
 
-// DefaultPerAccount is how many sessions an account may have when nothing is
-// configured.
-const DefaultPerAccount = 100
+// How many sessions an account may have, and all accounts together, when nothing
+// is configured.
+const (
+	DefaultPerAccount = 100
+	DefaultAll        = 100_000
+)
 
 // Sessions are those of one database. They are safe for concurrent use, also
 // beside other processes on it.
@@ -63,6 +69,7 @@ type Sessions struct {
 	origin  http.CrossOriginProtection
 	scs     *scs.SessionManager
 	sweeper *engine.Sweeper
+	bound   *engine.Bound
 }
 
 // New returns Sessions.
@@ -76,6 +83,9 @@ func New(cfg Config) (*Sessions, error) {
 	if cfg.PerAccount <= 0 {
 		cfg.PerAccount = DefaultPerAccount
 	}
+	if cfg.All <= 0 {
+		cfg.All = DefaultAll
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -83,6 +93,7 @@ func New(cfg Config) (*Sessions, error) {
 		cfg.Now = time.Now
 	}
 	s := &Sessions{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class)}
+	s.bound = engine.NewBound(engine.BoundConfig{Data: cfg.Data, Class: cfg.Class, PerAccount: cfg.PerAccount, All: cfg.All, Now: cfg.Now, Log: cfg.Log})
 	if cfg.PublicURL != "" {
 		if err := s.origin.AddTrustedOrigin(cfg.PublicURL); err != nil {
 			return nil, err

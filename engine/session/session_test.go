@@ -2,7 +2,9 @@ package session_test
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -594,30 +596,55 @@ type broken struct{}
 func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // TestSessionsPerAccount checks that a session too many ends the oldest of the
-// account, and none of others.
+// account, and none of others; and that one too many in all ends the oldest of
+// the account that has the most.
 func TestSessionsPerAccount(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		class, clock := session.Class(), dbtest.NewClock()
 		data := db.Open(t, class)
-		for _, account := range []string{"bob@local", "ann@local", "ann@local", "ann@local", "ann@local"} {
+		var log strings.Builder
+		bound := engine.NewBound(engine.BoundConfig{Data: data, Class: class, PerAccount: 3, All: 5, Now: clock.Now, Log: slog.New(slog.NewTextHandler(&log, nil))})
+		for i, account := range []string{"bob", "ann", "ann", "ann", "ann", "cid", "dan", "eve", "ann"} {
 			clock.Advance(time.Second)
-			v := engine.ValuesOf(class, engine.Named("id", clock.Now().String()), engine.Named("account", account), engine.Named("created", engine.InstantOf(clock.Now())))
+			v := engine.ValuesOf(class, engine.Named("id", fmt.Sprint(account, i)), engine.Named("account", account), engine.Named("created", engine.InstantOf(clock.Now())),
+				engine.Named("expires", engine.InstantOf(clock.Now().Add(time.Hour))))
 			if _, err := data.Create(t.Context(), class, v, engine.WriteOptions{}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := engine.RemoveOldest(t.Context(), data, class, account, 2); err != nil {
+			if err := bound.Added(t.Context(), account); err != nil {
 				t.Fatal(err)
 			}
 		}
-		count := map[string]int{}
-		newest := ""
-		err := data.List(t.Context(), &engine.Query{Class: class, Sort: []engine.Sort{{Property: class.Property("created")}}, Count: -1}, func(it *engine.Item) error {
-			count[it.Text("account")]++
-			newest = it.ID
-			return nil
-		})
-		if err != nil || count["ann@local"] != 2 || count["bob@local"] != 1 || newest != clock.Now().String() {
-			t.Errorf("got %v, newest %s, %v; want 2 of ann@local, 1 of bob@local, newest %s", count, newest, err, clock.Now())
+		var left []string
+		list := func() {
+			left = nil
+			err := data.List(t.Context(), &engine.Query{Class: class, Sort: []engine.Sort{{Property: class.Property("created")}}, Count: -1}, func(it *engine.Item) error {
+				left = append(left, it.ID)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		list()
+		// ann1 is one too many of ann; ann2 goes for dan6, ann3 for eve7, ann4 for ann8.
+		if got, want := strings.Join(left, " "), "bob0 cid5 dan6 eve7 ann8"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		if got := strings.Count(log.String(), "table=#session limit=3"); got != 1 {
+			t.Errorf("got %d warnings, want 1 a minute:\n%s", got, &log)
+		}
+		clock.Advance(2 * time.Hour) // all have expired, and make room first
+		v := engine.ValuesOf(class, engine.Named("id", "bob9"), engine.Named("account", "bob"), engine.Named("created", engine.InstantOf(clock.Now())),
+			engine.Named("expires", engine.InstantOf(clock.Now().Add(time.Hour))))
+		if _, err := data.Create(t.Context(), class, v, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := bound.Added(t.Context(), "bob"); err != nil {
+			t.Fatal(err)
+		}
+		if list(); strings.Join(left, " ") != "bob9" {
+			t.Errorf("got %v, want bob9 only: the others have expired", left)
 		}
 	})
 }

@@ -106,11 +106,7 @@ func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Tim
 	if _, err := s.cfg.Data.Create(engine.AsServer(ctx), c, v, engine.WriteOptions{}); err != nil {
 		return err
 	}
-	ended, err := engine.RemoveOldest(ctx, s.cfg.Data, c, in.Account, s.cfg.PerAccount)
-	if ended > 0 {
-		s.cfg.Log.Debug("the oldest sessions of an account were ended, because it has too many", "table", className, "account", in.Account, "limit", s.cfg.PerAccount, "ended", ended)
-	}
-	return err
+	return s.bound.Added(ctx, in.Account)
 }
 
 // DeleteCtx ends a session.

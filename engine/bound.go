@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Bound limits how many items of a system class are kept, of one account and in
+// all, by their properties "account" and "created". It refuses no one: it deletes
+// what has expired and then the oldest items. If there are too many in all, it
+// deletes those of the account that has the most, so that no account can end what
+// belongs to accounts with less. It is safe for concurrent use.
+type Bound struct {
+	cfg BoundConfig
+
+	mu      sync.Mutex
+	total   int       // as far as it was counted lately, or added since
+	counted time.Time // zero: never
+	ended   int       // since the last warning
+	warned  time.Time
+}
+
+// BoundConfig is what a Bound needs.
+type BoundConfig struct {
+	Data       Repository
+	Class      *Class
+	PerAccount int
+	All        int
+	Now        func() time.Time
+	Log        *slog.Logger
+}
+
+// Items of all accounts are counted again after countEvery: other processes add
+// some too. A warning comes every boundWarnEvery at most.
+const (
+	countEvery     = 10 * time.Second
+	boundWarnEvery = time.Minute
+	oldestAtOnce   = 100 // items that one addition deletes at most
+)
+
+// NewBound makes a Bound.
+func NewBound(cfg BoundConfig) *Bound { return &Bound{cfg: cfg} }
+
+// Added makes room after an item of an account was created.
+func (b *Bound) Added(ctx context.Context, account string) error {
+	ctx = AsServer(ctx)
+	ended, err := b.removeOldest(ctx, account, b.cfg.PerAccount)
+	if err != nil {
+		return err
+	}
+	b.report("of one account", b.cfg.PerAccount, account, ended)
+	total, err := b.count(ctx, 1-ended)
+	if err != nil || total <= b.cfg.All {
+		return err
+	}
+	return b.makeRoom(ctx, total-b.cfg.All)
+}
+
+// count adds to the number of all items, and returns it.
+func (b *Bound) count(ctx context.Context, added int) (int, error) {
+	now := b.cfg.Now()
+	b.mu.Lock()
+	b.total += added
+	total, fresh := b.total, !b.counted.IsZero() && now.Sub(b.counted) < countEvery && !now.Before(b.counted)
+	b.mu.Unlock()
+	if fresh && total <= b.cfg.All {
+		return total, nil
+	}
+	_, total, err := b.most(ctx, false)
+	if err != nil {
+		return 0, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.total, b.counted = total, now
+	return total, nil
+}
+
+// most returns how many items there are in all or, by account, the account that
+// has the most of them.
+func (b *Bound) most(ctx context.Context, byAccount bool) (account string, n int, err error) {
+	a := &Aggregation{Class: b.cfg.Class, Count: 1, Aggregates: []Aggregate{{Name: "items", Function: CountOf}}}
+	if byAccount {
+		a.Columns = []Column{{Name: "account", Expr: Attribute(b.cfg.Class.Property("account"))}}
+		a.Sort = []RowSort{{Column: 1, Descending: true}}
+	}
+	err = b.cfg.Data.Aggregate(ctx, a, func(row []any) error {
+		if byAccount {
+			account = ValueText(row[0])
+		}
+		n, err = strconv.Atoi(ValueText(row[len(row)-1]))
+		return err
+	})
+	return account, n, err
+}
+
+// makeRoom deletes items until about so many more have room, or more, so that it
+// is not needed again at once.
+func (b *Bound) makeRoom(ctx context.Context, over int) error {
+	expired, err := b.removeExpired(ctx, nil)
+	if err != nil || expired >= over {
+		b.add(-expired)
+		return err
+	}
+	account, n, err := b.most(ctx, true)
+	if err != nil || n == 0 {
+		return err
+	}
+	ended, err := b.removeOldest(ctx, account, max(0, n-max(over, n/10)))
+	b.add(-expired - ended)
+	b.report("of all accounts", b.cfg.All, account, ended)
+	return err
+}
+
+func (b *Bound) add(n int) {
+	b.mu.Lock()
+	b.total += n
+	b.mu.Unlock()
+}
+
+// removeExpired deletes the items of a filter, nil for all, that have expired.
+func (b *Bound) removeExpired(ctx context.Context, of *Filter) (int, error) {
+	now := b.cfg.Now()
+	past, err := ParseFilter(b.cfg.Class, Fields{{"expires", Fields{{"$lte", InstantOf(now)}}}}, now)
+	if err != nil {
+		return 0, err
+	}
+	n, err := b.cfg.Data.DeleteAll(ctx, &Query{Class: b.cfg.Class, Filter: And(of, past), Count: -1})
+	return int(n), err
+}
+
+// removeOldest deletes items of an account so that about so many are left.
+func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
+	c := b.cfg.Class
+	of, err := Equal(c.Property("account"), account)
+	if err != nil {
+		return 0, err
+	}
+	q := &Query{Class: c, Filter: of, Sort: []Sort{{Property: c.Property("created"), Descending: true}}, Offset: left, Count: oldestAtOnce}
+	oldest := func() (ids []string, err error) {
+		err = b.cfg.Data.List(ctx, q, func(it *Item) error {
+			ids = append(ids, it.ID)
+			return nil
+		})
+		return ids, err
+	}
+	ids, err := oldest()
+	if err != nil || len(ids) == 0 {
+		return 0, err
+	}
+	expired, err := b.removeExpired(ctx, of)
+	if err == nil && expired > 0 {
+		ids, err = oldest()
+	}
+	for _, id := range ids {
+		if gone := b.cfg.Data.Delete(ctx, c, id, nil); gone == nil {
+			removed++
+		} else if CodeOf(gone) != NotFound && err == nil {
+			err = gone
+		}
+	}
+	return removed + expired, err
+}
+
+// report logs that the limit was reached.
+func (b *Bound) report(what string, limit int, account string, ended int) {
+	if ended == 0 {
+		return
+	}
+	now := b.cfg.Now()
+	b.mu.Lock()
+	b.ended += ended
+	all := b.ended
+	due := b.warned.IsZero() || now.Sub(b.warned) >= boundWarnEvery
+	if due {
+		b.warned, b.ended = now, 0
+	}
+	b.mu.Unlock()
+	if due {
+		b.cfg.Log.Warn("the oldest rows of a table are deleted, because it has reached a limit", "table", b.cfg.Class.FullName, "limit", limit, "counts", what, "account", account, "deleted", all)
+	}
+}
