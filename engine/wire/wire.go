@@ -20,9 +20,10 @@ import (
 const MaxDepth = 512
 
 // MaxValues is how many values one text may hold, those of arrays and objects
-// counted. It bounds the time that a text takes: each value costs about as much
+// counted; scripts may parse as many. It bounds the time that a text takes: each
+// value costs about as much
 // as a hundred characters.
-const MaxValues = 2_000_000
+const MaxValues = 1_000_000
 
 // Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
 // json.Number, []any or engine.Fields. Of names given twice both are kept; the

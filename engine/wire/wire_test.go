@@ -151,7 +151,7 @@ func TestManyValues(t *testing.T) {
 			_, streamed = e.Next()
 		}
 		for _, err := range []error{err, streamed} {
-			if engine.CodeOf(err) != engine.TooLarge || !strings.Contains(err.Error(), "more than 2000000 values") {
+			if engine.CodeOf(err) != engine.TooLarge || !strings.Contains(err.Error(), "more than 1000000 values") {
 				t.Errorf("%.10s: got error %v, want one that the JSON has too many values", text, err)
 			}
 		}
