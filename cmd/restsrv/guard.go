@@ -20,7 +20,7 @@ type guards struct {
 
 func newGuards(c *deploy.Config, data engine.Repository, sys *system, o opening) guards {
 	limits := guess.Limits{PerAccount: c.SignIn.PerAccount, PerAddress: c.SignIn.PerAddress, DelayFrom: c.SignIn.DelayFrom, MaxDelay: c.SignIn.MaxDelay}
-	journal := audit.Config{Log: o.log, Class: sys.events, Keep: c.Audit.Keep}
+	journal := audit.Config{Log: o.log, Class: sys.events, Keep: c.Audit.Keep, Rows: c.Audit.Rows}
 	if c.Audit.On {
 		journal.Data = data
 	}

@@ -19,8 +19,11 @@ import (
 	"restsrv/engine"
 )
 
-// DefaultKeep is how long rows are kept when nothing is configured.
-const DefaultKeep = 90 * 24 * time.Hour
+// How long rows are kept, and how many, when nothing is configured.
+const (
+	DefaultKeep = 90 * 24 * time.Hour
+	DefaultRows = 1_000_000
+)
 
 // capacity is how many events may wait to be written.
 const capacity = 4096
@@ -32,6 +35,7 @@ type Config struct {
 	Data  engine.Repository
 	Class *engine.Class
 	Keep  time.Duration    // 0 means DefaultKeep
+	Rows  int              // about; the oldest go first. 0 means DefaultRows
 	Now   func() time.Time // nil means time.Now
 }
 
@@ -66,6 +70,9 @@ func New(cfg Config) *Journal {
 	if cfg.Keep <= 0 {
 		cfg.Keep = DefaultKeep
 	}
+	if cfg.Rows <= 0 {
+		cfg.Rows = DefaultRows
+	}
 	j := &Journal{cfg: cfg, written: make(chan struct{}), hurry: make(chan struct{}), gone: make(chan struct{})}
 	j.floods.tell = j.keep
 	if cfg.Data == nil {
@@ -82,9 +89,8 @@ type entry struct {
 	engine.Event
 }
 
-// Audit is engine.Auditor's. Failed sign-ins and denied requests, which anybody
-// can cause, are kept one by one as long as there are few; the rest of them is
-// counted and told once a minute.
+// Audit is engine.Auditor's. Events that clients can cause are kept one by one as
+// long as there are few; the others are counted, and reported once a minute.
 func (j *Journal) Audit(_ context.Context, e engine.Event) {
 	one := entry{j.cfg.Now(), clean(e)}
 	if !j.floods.admit(one) {

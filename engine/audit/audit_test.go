@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +14,10 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/store/dbtest"
+	"restsrv/engine/store/postgres/pgtest"
 )
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // fixture is a Journal on a real database, a log that can be read, and a time
 // that moves when told.
@@ -301,6 +305,79 @@ func TestOldRowsGo(t *testing.T) {
 	if all := f.stored(Selection{Kind: "sign-in"}); len(all) != 1 || all[0].Account != "young@local" {
 		t.Errorf("after the time there are %+v", all)
 	}
+}
+
+// TestFloodOfOneAccount checks that an account which signs in and takes tokens
+// without end fills neither the log nor the database, and that other accounts and
+// other events are kept beside it.
+func TestFloodOfOneAccount(t *testing.T) {
+	f := open(t)
+	for range 1000 {
+		f.audit(engine.Event{Kind: engine.SignedIn, Account: "ann@local"})
+		f.audit(engine.Event{Kind: engine.TokenIssued, Account: "ann@local"})
+		f.audit(engine.Event{Kind: engine.AccountChanged, Account: "root@local"})
+	}
+	f.audit(engine.Event{Kind: engine.SignedIn, Account: "bob@local"})
+	count := map[string]int{}
+	for _, e := range f.stored(Selection{}) {
+		count[e.Kind+" "+e.Account]++
+		if e.Details != "" && !strings.Contains(e.Details, `"notKept":880,`) {
+			t.Errorf("got a summary %s, want 880 events not kept", e.Details)
+		}
+	}
+	want := map[string]int{"sign-in ann@local": maxFloodOf + 1, "token ann@local": maxFloodOf + 1, "account root@local": 1000, "sign-in bob@local": 1}
+	if fmt.Sprint(count) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", count, want)
+	}
+}
+
+// TestFloodsAreBounded checks that events of any number of accounts are counted in
+// bounded memory.
+func TestFloodsAreBounded(t *testing.T) {
+	f := &floods{tell: func(entry) {}}
+	for i := range 2*floodsRecorded + 1 {
+		f.admit(entry{time.Unix(0, 0), engine.Event{Kind: engine.SignedIn, Account: fmt.Sprint(i)}})
+	}
+	if got := len(f.all); got > floodsRecorded {
+		t.Errorf("got %d counters, want at most %d", got, floodsRecorded)
+	}
+}
+
+// TestRowsAreBounded checks that the oldest rows go when there are too many, while
+// the Journal writes and when it starts.
+func TestRowsAreBounded(t *testing.T) {
+	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
+		c, clock := Class(), dbtest.NewClock()
+		data := db.Open(t, c)
+		var log bytes.Buffer
+		stored := func(events int) (all []string) {
+			j := New(Config{Data: data, Class: c, Rows: 1000, Now: clock.Now, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+			for i := range events {
+				clock.Advance(time.Millisecond)
+				j.Audit(t.Context(), engine.Event{Kind: engine.AccountChanged, Account: fmt.Sprint(i)})
+			}
+			if err := j.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			err := List(t.Context(), data, c, Selection{}, func(e Entry) error {
+				all = append(all, e.Account)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		if got := stored(4000); len(got) < 1000 || len(got) > 1000+100+batchSize || got[len(got)-1] != "3999" {
+			t.Errorf("got %d rows, want 1000 to %d, and the newest", len(got), 1000+100+batchSize)
+		}
+		if got := stored(1); len(got) != 1001 {
+			t.Errorf("got %d rows after another start, want 1001", len(got))
+		}
+		if !strings.Contains(log.String(), "limit=1000 removed=") {
+			t.Errorf("got the log %s, want a line with the limit", &log)
+		}
+	})
 }
 
 func TestWithoutRows(t *testing.T) {

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"maps"
 	"net/netip"
 	"sync"
 	"time"
@@ -8,24 +9,34 @@ import (
 	"restsrv/engine"
 )
 
-// Within floodTime so many events of one kind are kept one by one: all of them
-// together, and those from one network.
+// Within floodTime so many events are kept one by one. Of the kinds that anyone can
+// cause: so many of each kind, and so many of them from one network. Of the kinds
+// that an account causes: so many of each kind and account.
 const (
-	floodTime    = time.Minute
-	maxFlood     = 300
-	maxFloodFrom = 30
+	floodTime      = time.Minute
+	maxFlood       = 300
+	maxFloodFrom   = 30
+	maxFloodOf     = 120
+	floodsRecorded = 10_000 // kinds and accounts that are counted at once
 )
 
-// floods bounds the events that anybody can cause.
+// floods bounds the events that clients can cause; those of the administration
+// are always kept.
 type floods struct {
 	tell func(entry) // keeps an event
 
 	mu    sync.Mutex
-	kinds map[engine.EventKind]*flood
+	all   map[floodKey]*flood
 	timer *time.Timer // runs while something is to be told
 }
 
-// flood are the events of one kind within floodTime.
+// floodKey names the events that are counted together.
+type floodKey struct {
+	kind    engine.EventKind
+	account string // "" for the kinds that anyone can cause
+}
+
+// flood counts events within floodTime.
 type flood struct {
 	since time.Time
 	kept  int
@@ -33,13 +44,21 @@ type flood struct {
 	left  int // not kept
 }
 
-func floodable(k engine.EventKind) bool {
-	return k == engine.SignInFailed || k == engine.RequestDenied
+// floodKeyOf returns how an event is counted; ok is false if it is always kept.
+func floodKeyOf(e entry) (key floodKey, ok bool) {
+	switch e.Kind {
+	case engine.SignInFailed, engine.RequestDenied:
+		return floodKey{kind: e.Kind}, true
+	case engine.SignedIn, engine.SignedOut, engine.TokenIssued, engine.TokenRevoked, engine.TokenReused, engine.ConsentGiven, engine.ConsentDenied:
+		return floodKey{e.Kind, e.Account}, e.Account != ""
+	}
+	return key, false
 }
 
 // admit reports whether an event is to be kept; it counts those that are not.
 func (f *floods) admit(e entry) bool {
-	if !floodable(e.Kind) {
+	key, ok := floodKeyOf(e)
+	if !ok {
 		return true
 	}
 	bits := 32
@@ -50,15 +69,12 @@ func (f *floods) admit(e entry) bool {
 	network, _ := a.Prefix(bits) // the zero Prefix without an address
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.kinds == nil {
-		f.kinds = map[engine.EventKind]*flood{}
+	of := f.of(key, e.at)
+	most, mostFrom := maxFlood, maxFloodFrom
+	if key.account != "" {
+		most, mostFrom = maxFloodOf, maxFloodOf
 	}
-	of := f.kinds[e.Kind]
-	if of == nil || of.left == 0 && e.at.Sub(of.since) >= floodTime {
-		of = &flood{since: e.at, from: map[netip.Prefix]int{}}
-		f.kinds[e.Kind] = of
-	}
-	if of.kept < maxFlood && of.from[network] < maxFloodFrom {
+	if of.kept < most && of.from[network] < mostFrom {
 		of.kept++
 		of.from[network]++
 		return true
@@ -70,18 +86,39 @@ func (f *floods) admit(e entry) bool {
 	return false
 }
 
+// of returns the flood of a key at a time; mu is held.
+func (f *floods) of(key floodKey, at time.Time) *flood {
+	ended := func(of *flood) bool { return of.left == 0 && at.Sub(of.since) >= floodTime }
+	of := f.all[key]
+	if of != nil && !ended(of) {
+		return of
+	}
+	if f.all == nil {
+		f.all = map[floodKey]*flood{}
+	}
+	if len(f.all) >= floodsRecorded {
+		maps.DeleteFunc(f.all, func(_ floodKey, of *flood) bool { return ended(of) })
+		if len(f.all) >= floodsRecorded {
+			maps.DeleteFunc(f.all, func(_ floodKey, of *flood) bool { return of.left == 0 })
+		}
+	}
+	of = &flood{since: at, from: map[netip.Prefix]int{}}
+	f.all[key] = of
+	return of
+}
+
 // close tells how many events were not kept, and begins anew.
 func (f *floods) close(now time.Time) {
 	f.mu.Lock()
 	var summaries []entry
-	for kind, of := range f.kinds {
+	for key, of := range f.all {
 		if of.left > 0 {
-			summaries = append(summaries, entry{now, engine.Event{Kind: kind, Details: engine.Fields{
+			summaries = append(summaries, entry{now, engine.Event{Kind: key.kind, Account: key.account, Details: engine.Fields{
 				{Name: "notKept", Value: int64(of.left)}, {Name: "since", Value: of.since.UTC().Format(time.RFC3339)},
 			}}})
 		}
 	}
-	f.kinds = nil
+	f.all = nil
 	if f.timer != nil {
 		f.timer.Stop()
 		f.timer = nil

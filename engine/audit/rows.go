@@ -63,15 +63,22 @@ func (j *Journal) write() {
 	j.sweep()
 	hourly := time.NewTicker(sweepEvery)
 	defer hourly.Stop()
+	stored := 0 // since rows were last counted
 	for {
 		select {
 		case <-hourly.C:
 			j.sweep()
+			stored = 0
 		case first, ok := <-j.queue:
 			if !ok {
 				return
 			}
-			j.store(j.gather(first))
+			records := j.gather(first)
+			j.store(records)
+			if stored += len(records); stored > j.cfg.Rows/10 {
+				j.sweep()
+				stored = 0
+			}
 		}
 	}
 }
@@ -133,7 +140,7 @@ func (j *Journal) save(records []engine.Record) error {
 	return err
 }
 
-// sweep removes rows that are too old.
+// sweep removes rows that are too old, and the oldest if there are too many.
 func (j *Journal) sweep() {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepEvery/2)
 	defer cancel()
@@ -142,9 +149,31 @@ func (j *Journal) sweep() {
 	if err == nil {
 		_, err = j.cfg.Data.DeleteAll(ctx, &engine.Query{Class: j.cfg.Class, Filter: f, Count: -1})
 	}
+	if err == nil {
+		err = j.removeOldest(ctx)
+	}
 	if err != nil {
 		j.cfg.Log.Debug("old audit events stay until the next time", "error", err)
 	}
+}
+
+// removeOldest removes the oldest rows if there are more than the limit.
+func (j *Journal) removeOldest(ctx context.Context) error {
+	c := j.cfg.Class
+	q := &engine.Query{Class: c, Sort: []engine.Sort{{Property: c.Property("at"), Descending: true}}, Offset: j.cfg.Rows, Count: 1}
+	var f *engine.Filter
+	err := j.cfg.Data.List(ctx, q, func(it *engine.Item) (err error) {
+		f, err = at(c, "$lte", it.When("at"))
+		return err
+	})
+	if err != nil || f == nil {
+		return err
+	}
+	n, err := j.cfg.Data.DeleteAll(ctx, &engine.Query{Class: c, Filter: f, Count: -1})
+	if n > 0 {
+		j.cfg.Log.Warn("the oldest audit events were removed from the database, because there are more than the limit", "table", className, "limit", j.cfg.Rows, "removed", n)
+	}
+	return err
 }
 
 func at(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {

@@ -19,6 +19,7 @@ type SignIn struct {
 type Audit struct {
 	On   bool          // default false
 	Keep time.Duration // for how long; default 90 days
+	Rows int           // about how many; 0 means the default
 }
 
 const (
@@ -50,7 +51,7 @@ func (l *loader) signIn(o jsonfile.Object) {
 	}
 }
 
-// audit reads true, false, or {"keep": days}, which means true.
+// audit reads true, false, or {"keep": days, "rows": number}, which means true.
 func (l *loader) audit(o jsonfile.Object) {
 	a := &l.config.Audit
 	if _, is := o.Value("audit").(engine.Fields); !is {
@@ -59,8 +60,11 @@ func (l *loader) audit(o jsonfile.Object) {
 	}
 	in, _ := o.Child("audit")
 	in.WarnRepeated()
-	in.WarnUnknown([]string{"keep"})
+	in.WarnUnknown([]string{"keep", "rows"})
 	a.On = true
+	if n, ok := in.Whole("rows", 1000, 1_000_000_000); ok {
+		a.Rows = int(n)
+	}
 	if n, ok := in.Whole("keep", 1, maxDays); ok {
 		a.Keep = time.Duration(n) * day
 	}
