@@ -90,7 +90,8 @@ func main() {
 	}
 }
 
-// chosen are the targets that the arguments name; all for none.
+// chosen returns the targets that the arguments name, or all targets if there are
+// no arguments.
 func chosen(args []string) []target {
 	if len(args) == 0 {
 		return targets
@@ -100,7 +101,7 @@ func chosen(args []string) []target {
 		arg = filepath.Clean(arg)
 		i := slices.IndexFunc(targets, func(t target) bool { return t.dir == arg || t.dir == filepath.Dir(arg) })
 		if i < 0 {
-			check(fmt.Errorf("%s is in none of the packages that are tested", arg))
+			check(fmt.Errorf("%s is not one of the packages that are tested, or a file of one", arg))
 		}
 		t := targets[i]
 		if t.dir != arg {
@@ -135,7 +136,8 @@ func run(t target, work string, accepted map[survivor]int) bool {
 	return report(t, out, accepted)
 }
 
-// excluded are patterns of the files below a target that are not mutated.
+// excluded returns patterns for the files below the target's directory that
+// gremlins must not mutate.
 func excluded(t target) (all []string) {
 	check(filepath.WalkDir(t.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {

@@ -111,7 +111,8 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 			return nil, attempt.Failed(ctx, err)
 		}
 	}
-	// Before the answer: rights that are lost meanwhile must make a difference.
+	// Read before the request runs: if the rights change while it runs, a repetition
+	// must not get the stored answer.
 	rights, err := engine.RightsOf(ctx, s.data)
 	if err != nil {
 		return nil, attempt.Failed(ctx, err)
@@ -127,9 +128,9 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	return resp, nil
 }
 
-// repeat answers a request that was done before as it was answered then, if the
-// account has the same rights and may still read all objects, else with what
-// it may read now of the objects as they are.
+// repeat answers a request that was executed before. It returns the stored answer
+// if the account has the same rights as then and may still read all saved objects.
+// Otherwise it makes a new answer from the objects that the account may read now.
 func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Converter, attempt engine.Attempt) (*engine.Response, error) {
 	if err := s.still(ctx, attempt.Saved()); err != nil {
 		return nil, err

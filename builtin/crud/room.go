@@ -10,19 +10,20 @@ import (
 	"restsrv/engine/share"
 )
 
-// room is the memory that an answer may take. It grows with the answer as far as
-// the answers of other requests leave memory free.
+// room is the memory that is reserved for an answer. It grows with the answer
+// while memory is free.
 type room struct {
-	memory engine.Memory // nil bounds nothing
-	most   int           // bytes that the answer may have now
+	memory engine.Memory // nil for no limit other than engine.MaxAnswer
+	most   int           // bytes that are reserved
 }
 
-// errNoRoom says that an answer needs more memory than is free now.
+// errNoRoom reports that an answer needs more memory than is free.
 var errNoRoom error = &engine.Error{Code: engine.Unavailable, Reason: "answer-bytes",
 	Message: "the answers of other requests leave no memory for an answer of this size; try again later"}
 
-// item appends an item. Errors: errNoRoom, and Invalid when the answer would be
-// longer than any may be.
+// item appends the JSON of an item and reserves more memory if necessary. Errors:
+// errNoRoom if that memory is not free, and Invalid if the answer would exceed
+// engine.MaxAnswer.
 func (r *room) item(b []byte, it *engine.Item, only *engine.Projection) ([]byte, error) {
 	start := len(b)
 	for {
@@ -41,8 +42,9 @@ func (r *room) item(b []byte, it *engine.Item, only *engine.Projection) ([]byte,
 	}
 }
 
-// wait waits for twice the memory of which there was too little, or for what the
-// answer will likely need. The answer must be begun again.
+// wait reserves twice the memory that item could not get, or the estimated length
+// of the answer if that is more, and blocks until it is free. The caller must then
+// make the answer again from the start.
 func (r *room) wait(likely int) error {
 	next := min(max(4*r.most, likely), engine.MaxAnswer)
 	if err := r.memory.Wait(next); err != nil {
@@ -52,22 +54,22 @@ func (r *room) wait(likely int) error {
 	return nil
 }
 
-// sizes remembers how long the items of lists are, so that a large list waits for
-// its memory before it is read. It keeps as many sizes as it has places: lists
-// that share one are estimated alike, and grow their room if that is too little.
+// sizes remembers the length of lists, so that a large list can reserve its memory
+// before it is read. It is a hash table without chains: lists with the same hash
+// share an estimate, and a list that needs more grows its room.
 type sizes struct {
 	seed   maphash.Seed
-	places [1 << 10]atomic.Uint64 // bytes of an item << 32 | items that were found at most; 0 when unknown
-	first  *share.Pool            // lists of which nothing is known
+	places [1 << 10]atomic.Uint64 // bytes of an item << 32 | items of the list; 0 if unknown
+	first  *share.Pool            // admits lists of unknown length
 }
 
 func newSizes() *sizes {
 	return &sizes{seed: maphash.MakeSeed(), first: share.New(share.Config{Name: "lists of unknown length", Capacity: 4, PerKey: 1, MaxWait: 10 * time.Second})}
 }
 
-// begin reserves memory for a list that is about to be read. Of the lists of an
-// account of which the length is unknown only one is read at a time, until the
-// caller releases the grant: the others may know by then how much they need.
+// begin reserves memory for a list that is about to be read. An account reads only
+// one list of unknown length at a time, until the caller releases the grant: the
+// other lists can then use the length of the first one.
 func (s *sizes) begin(ctx context.Context, place *atomic.Uint64, count int, r *room) (g share.Grant, err error) {
 	if place.Load() == 0 && count > defaultCount {
 		if g, err = s.first.Acquire(ctx, share.Key(ctx), 1); err != nil {
@@ -83,6 +85,8 @@ func (s *sizes) begin(ctx context.Context, place *atomic.Uint64, count int, r *r
 	return g, err
 }
 
+// place returns the entry of a list in the table. Lists of the same class with the
+// same fields share it.
 func (s *sizes) place(l *listing) *atomic.Uint64 {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
@@ -95,15 +99,17 @@ func (s *sizes) place(l *listing) *atomic.Uint64 {
 	return &s.places[h.Sum64()%uint64(len(s.places))]
 }
 
-// estimate returns how long the answer of a list will likely be.
+// estimate returns the expected length of a list with at most count items, plus an
+// eighth; 0 if it is unknown.
 func estimate(place *atomic.Uint64, count int) int {
 	v := place.Load()
 	likely := int(v>>32) * min(int(v&(1<<32-1)), count)
 	return min(likely+likely/8, engine.MaxAnswer)
 }
 
-// learn notes the length of so many items of a list, and how many items a list
-// has. Shorter lists later have it forget a longer one slowly.
+// learn records that a list has a number of items, of which the first ones, as
+// many as of, take the given bytes. A shorter list lowers the recorded number of
+// items by at most a quarter.
 func learn(place *atomic.Uint64, bytes, of, items int) {
 	known := place.Load()
 	if of == 0 && known != 0 {
@@ -115,8 +121,8 @@ func learn(place *atomic.Uint64, bytes, of, items int) {
 	}
 }
 
-// expect reserves memory for an answer of so many bytes, and waits for it if it
-// is not free.
+// expect reserves memory for an answer of the given length, and blocks until it is
+// free.
 func (r *room) expect(bytes int) error {
 	if bytes <= r.most || r.memory == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// tight is a memory in which more than free bytes must be waited for.
+// tight is an engine.Memory that has few bytes free until Wait is called.
 type tight struct {
 	free  int
 	waits []int
@@ -24,9 +24,9 @@ func (m *tight) Wait(bytes int) error {
 	return m.err
 }
 
-// TestListsWaitForMemory: a list for which there is too little memory is read
-// again when there is enough, and is the same then. A list of which the length
-// can be guessed waits before it is read.
+// TestListsWaitForMemory: a list that does not get enough memory waits, is read
+// again, and has the same answer. The second list of its kind waits before it is
+// read, because its length is known.
 func TestListsWaitForMemory(t *testing.T) {
 	_, list := newShelf(t, 20_000)
 	request := func(m engine.Memory) (*engine.Response, error) {
@@ -38,7 +38,7 @@ func TestListsWaitForMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(want.Body) <= engine.SmallBytes {
-		t.Fatalf("the list has %d bytes, want more than are small", len(want.Body))
+		t.Fatalf("the list has %d bytes, want more than %d", len(want.Body), engine.SmallBytes)
 	}
 	whole := bytes.Clone(want.Body)
 	s, list := newShelf(t, 20_000)

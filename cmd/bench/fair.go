@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// The fairness benchmark: requests of one account, reader, alone and beside a
-// load that another account, rival, makes with several connections.
+// The fairness benchmark measures the requests of one account, reader, alone and
+// while another account, rival, makes a load with several connections.
 const (
 	rival           = "rival@local"
 	fairConnections = 4
@@ -22,11 +22,11 @@ const (
 	signIns         = 96 // accounts that sign in for the first time
 	signInsPerRound = 16
 	heavyRegexps    = 28
-	fairShare       = 0.5 // of the throughput alone
-	fairSlowdown    = 5.0 // of the 99th percentile alone
+	fairShare       = 0.5 // least throughput beside the load, relative to alone
+	fairSlowdown    = 5.0 // highest 99th percentile beside the load, relative to alone
 )
 
-// load is what rival does meanwhile.
+// load is a request that rival repeats while the requests of reader are measured.
 type load struct {
 	name string
 	ask  *template
@@ -85,7 +85,7 @@ func printFair(ctx context.Context, s *settings, dir string, db *database) error
 	return nil
 }
 
-// addRivals makes the accounts of the load and of the first sign-ins.
+// addRivals adds the accounts of the load and of the first sign-ins.
 func addRivals(ctx context.Context, p *process) error {
 	ids := []string{rival}
 	for i := range signIns {
@@ -96,7 +96,7 @@ func addRivals(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	time.Sleep(time.Second) // servers follow within half of one
+	time.Sleep(time.Second) // the server notices new accounts within half a second
 	return nil
 }
 
@@ -151,7 +151,7 @@ func (f *fairness) measure(ctx context.Context, l load) (lines [][]string, err e
 	return lines, ctx.Err()
 }
 
-// round drives one request; nil stands for first sign-ins.
+// round measures one request; a nil template stands for first sign-ins.
 func (f *fairness) round(ctx context.Context, t *template) (one sample, err error) {
 	if t == nil {
 		return f.signIn(ctx)
@@ -172,8 +172,8 @@ func fairLine(load, name string, alone, beside sample, answered, refused float64
 		fmt.Sprintf("%.1f", answered), fmt.Sprintf("%.1f", refused)}
 }
 
-// rival makes a load until stop is called, which returns how many of its requests
-// were answered and refused per second.
+// rival starts a load. stop ends it and returns how many of its requests were
+// answered and refused per second.
 func (f *fairness) rival(ctx context.Context, l load) (stop func() (answered, refused float64)) {
 	ctx, cancel := context.WithCancel(ctx)
 	var done sync.WaitGroup
@@ -197,7 +197,7 @@ func (f *fairness) rival(ctx context.Context, l load) (stop func() (answered, re
 	}
 }
 
-// compete is one connection of a load.
+// compete sends the requests of a load on one connection.
 func (f *fairness) compete(ctx context.Context, t *template, answered, refused *atomic.Int64) error {
 	c, err := dial(ctx, f.process.addr)
 	if err != nil {
@@ -223,10 +223,10 @@ func (f *fairness) compete(ctx context.Context, t *template, answered, refused *
 	return nil
 }
 
-// signIn signs accounts in that have not signed in since the start of the server.
-// It takes the next ones of the pool each time.
+// signIn measures sign-ins of accounts that have not signed in since the start of
+// the server. When it has used all accounts, it restarts the server.
 func (f *fairness) signIn(ctx context.Context) (total sample, err error) {
-	if f.signed+signInsPerRound > signIns { // a restart forgets what was proven
+	if f.signed+signInsPerRound > signIns { // the server remembers verified passwords until it stops
 		f.process.stop()
 		if f.process, err = f.program.start(ctx, "full"); err != nil {
 			return total, err

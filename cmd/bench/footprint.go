@@ -13,7 +13,7 @@ const (
 	footprintName = "start, memory and size" // what -only chooses it by
 
 	startups        = 10 // starts whose median counts
-	manyStartups    = 5  // the same of an application with thousandClasses
+	manyStartups    = 5  // the same for an application with thousandClasses
 	thousandClasses = 1000
 	settle          = 3 * time.Second
 	crowd           = 64 // connections under which memory is looked at
@@ -94,8 +94,8 @@ func medianStart(ctx context.Context, g *program, starts int) (time.Duration, er
 	return median(times), nil
 }
 
-// manyClasses is medianStart for an application with so many classes, and the
-// time of its first start, which makes the tables.
+// manyClasses measures an application with a number of classes: the median start
+// with an existing database, and the first start, which creates the tables.
 func manyClasses(ctx context.Context, dir string, g *program, classes, starts int) (again, first string, err error) {
 	many, p, err := started(ctx, g, filepath.Join(dir, fmt.Sprintf("classes%d", classes)), further{classes: classes - ownClasses})
 	if err != nil {

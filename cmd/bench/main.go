@@ -84,7 +84,7 @@ func (s *settings) check(only string) error {
 		return fmt.Errorf("-db: %q is none of sqlite, postgres and both", s.db)
 	}
 	if (s.growth || s.fair) && s.self {
-		return errors.New("-growth and -fair have no floor: they go without -self")
+		return errors.New("-growth and -fair have no floor: they cannot be combined with -self")
 	}
 	if s.rounds < 1 || s.connections < 1 || s.bulks < 1 || s.duration <= 0 {
 		return errors.New("-rounds, -connections, -bulks and -duration must be positive")

@@ -22,9 +22,9 @@ where it is, and what happens instead: mistakes, misspelt names, what the server
 only warns of, and what the application uses that restsrv does not have. The
 database and the files of the application are not touched.
 
-Notes name cached attributes whose stored values some role of the application is
-not given, because it may not read everything that they are computed from; they
-are no differences.
+Notes name cached attributes whose stored values are withheld from a role of the
+application, because it may not read everything that they are computed from. They
+do not count as differences.
 
 The last line says "runs as is", "runs with the N listed differences", or "does
 not run". The command succeeds with the first of them alone.

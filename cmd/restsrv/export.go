@@ -41,7 +41,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	config := transfer.ExportConfig{Data: d.store, Classes: slices.Concat(d.system.exported(), c.app.meta.Classes()), Files: d.system.files}
 	if *withFiles {
 		config.Content = contents{d.files}
-		resume, err := d.files.Pause() // what is in the export must not go meanwhile
+		resume, err := d.files.Pause() // no content may be removed during the export
 		if err != nil {
 			return plain(err)
 		}

@@ -44,9 +44,8 @@ func stored(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-// TestFiles checks that a content that no object holds, as a crash after a
-// deletion leaves it, is found when it is old enough, and removed when asked
-// for, beside the running server.
+// TestFiles checks that restsrv files lists and removes content that no object
+// refers to, as after a crash, once it is old enough, while the server runs.
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	dir := application(t, map[string]string{"deploy.json": filesApplication})
@@ -89,8 +88,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// wantStored waits until a number of contents is in the file storage: those that
-// objects have lost are removed in the background.
+// wantStored waits until the file storage has a number of contents. Contents that
+// no object refers to are removed in the background.
 func wantStored(t *testing.T, what, dir string, want int) {
 	t.Helper()
 	for range 200 {
@@ -117,9 +116,9 @@ const stagedScript = `module.exports = {
     throw new Error('no'); }); } catch (e) { return 1; } },
 };`
 
-// TestFailedRequestsLeaveNoFiles sends requests with files by every way that
-// stores some, and counts the contents in the folder: those of failed requests
-// and those that objects have lost are gone.
+// TestFailedRequestsLeaveNoFiles sends files in every kind of request that stores
+// them, and counts the contents in the folder. Contents of failed requests, and
+// contents that no object refers to any more, must be removed.
 func TestFailedRequestsLeaveNoFiles(t *testing.T) {
 	t.Parallel()
 	onEachDatabase(t, func(t *testing.T, db string) {
@@ -163,7 +162,7 @@ func TestFailedRequestsLeaveNoFiles(t *testing.T) {
 	})
 }
 
-// onEachDatabase runs a test with the address of a new database of each kind.
+// onEachDatabase runs a test with the URL of a new database of each kind.
 func onEachDatabase(t *testing.T, run func(t *testing.T, db string)) {
 	t.Run("sqlite", func(t *testing.T) { run(t, "sqlite:restsrv.db") })
 	t.Run("postgres", func(t *testing.T) { run(t, pgtest.Database(t)) })

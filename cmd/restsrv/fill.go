@@ -70,8 +70,8 @@ func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
 	return report, touchPolicy(ctx, d, report)
 }
 
-// dataFolder returns the objects of a folder below root, none when it is not
-// there. Links that leave root are refused.
+// dataFolder returns the objects of a folder below root, or no objects if the
+// folder does not exist. Links that leave root are refused.
 func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 	dir := filepath.Join(root, folder)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -88,8 +88,8 @@ func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 	return s, err
 }
 
-// below is the file system of a folder below root, in which links may lead
-// anywhere below root. The folder itself may be such a link.
+// below returns the file system of a folder below root. The folder and the files
+// in it may be links to any place below root.
 func below(root, folder string) (fs.FS, error) {
 	files := deploy.Directory(root)
 	if _, err := fs.Stat(files, folder); errors.Is(err, engine.ErrOutside) {

@@ -20,7 +20,7 @@ import (
 // findings are what check finds.
 type findings struct {
 	texts   []string
-	notes   []string // what is worth knowing and no difference
+	notes   []string // lines that are printed and do not count as differences
 	stops   bool     // a server would not start
 	scripts int      // files that services are made of
 }
@@ -167,8 +167,8 @@ func (a *app) withoutScripts() []string {
 	return names
 }
 
-// partlyRead notes the cached attributes of the application whose stored values
-// some of its roles are not given.
+// partlyRead adds a note for each cached attribute whose stored values are withheld
+// from a role of the application.
 func (f *findings) partlyRead(ctx context.Context, e *edition) error {
 	roles, err := e.db.policy.Roles(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ const leastGarbage = 16
 
 // paceGC has a server collect by pacedPercent from the next collection on, for
 // as long as the process lives: what was needed to start it is not kept longer.
-// held returns how many bytes are bodies and answers of requests.
+// held returns how many bytes the bodies and answers of requests take.
 func paceGC(held func() int64) {
 	heldBytes.Store(&held)
 	startPacing()
@@ -43,17 +43,16 @@ func pace(set int) {
 	runtime.AddCleanup(new([64]byte), pace, percent)
 }
 
-// pacedPercent is GOGC for so many live bytes, of which requests hold some as
-// bodies and answers: large blocks that come and go, beside which there may be no
-// more garbage than without them. Below 4 MiB Go itself counts live bytes as that
-// many.
+// pacedPercent returns GOGC for a number of live bytes, of which held are bodies and
+// answers of requests. These are large and short-lived, so they must not raise the
+// amount of garbage. Go itself counts at least 4 MiB of live bytes.
 func pacedPercent(live, held uint64) int {
 	all := max(int(live>>20), 4)
 	rest := max(all-int(held>>20), 0)
 	return max(max(gcPercent*rest, 100*leastGarbage)/all, 1)
 }
 
-// giveBack returns the memory to the operating system that a start or a reload
-// needed for a moment. Without it a server with little to do would keep it until
-// it has made as much garbage again.
+// giveBack returns the memory that a start or a reload no longer needs to the
+// operating system. An idle server would otherwise keep it until its next garbage
+// collection.
 func giveBack() { debug.FreeOSMemory() }

@@ -37,10 +37,10 @@ func TestPacedPercent(t *testing.T) {
 			t.Errorf("%d live bytes: GOGC %d, expected %d", live, got, want)
 		}
 	}
-	// Beside 100 MiB of answers there is no more garbage than without them.
+	// Bodies and answers do not raise the amount of garbage.
 	for held, want := range map[uint64]int{0: 200, 60 << 20: 80, 100 << 20: 16, 200 << 20: 16} {
 		if got := pacedPercent(100<<20, held); got != want {
-			t.Errorf("100 MiB live, of these %d held: GOGC %d, expected %d", held, got, want)
+			t.Errorf("100 MiB live, %d bytes held: GOGC %d, expected %d", held, got, want)
 		}
 	}
 }

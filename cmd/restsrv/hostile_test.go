@@ -93,7 +93,7 @@ func TestHostileDocuments(t *testing.T) {
 	}
 }
 
-// beginning is the first part of the body, or of the query.
+// beginning returns the first 200 bytes of the body, or the query.
 func beginning(q *http.Request) string {
 	if q.GetBody == nil {
 		return q.URL.RawQuery
@@ -127,7 +127,7 @@ func sendHostile(t *testing.T, client *http.Client, q *http.Request, seed uint64
 	return answer.StatusCode
 }
 
-// cpuTime is the CPU time that a process has taken so far, in steps of 10 ms.
+// cpuTime returns the CPU time that a process has used so far, in steps of 10 ms.
 func cpuTime(t *testing.T, p *process) time.Duration {
 	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
@@ -140,7 +140,7 @@ func cpuTime(t *testing.T, p *process) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// startHostile starts a server in which everybody may do everything.
+// startHostile starts a server on which anonymous has all permissions.
 func startHostile(t *testing.T) *process {
 	t.Helper()
 	dir := application(t, map[string]string{
@@ -190,7 +190,7 @@ const (
 	queryLimit    = 48 << 10
 )
 
-// sends makes a target that sends the document of a maker as a body.
+// sends returns a target that sends a generated document as a body.
 func sends(name, method, path, contentType string, limit int, document func(g *generator, size int) string) hostileTarget {
 	return hostileTarget{name, runsScript(path), func(g *generator, server string) *http.Request {
 		body := document(g, g.size(limit))
@@ -204,7 +204,7 @@ func sends(name, method, path, contentType string, limit int, document func(g *g
 	}}
 }
 
-// with adds a header to the requests of a target. The value is one of several.
+// with adds a header to the requests of a target, with one of the values.
 func (h hostileTarget) with(header string, values ...string) hostileTarget {
 	request := h.request
 	h.request = func(g *generator, server string) *http.Request {
@@ -221,7 +221,7 @@ func (h hostileTarget) ofScript() hostileTarget {
 	return h
 }
 
-// fetches makes a target whose script fetches a document from another server.
+// fetches returns a target whose script fetches a document from another server.
 func fetches(name, path string, limit int, document func(g *generator, size int) string) hostileTarget {
 	return hostileTarget{name, true, func(g *generator, server string) *http.Request {
 		body := document(g, g.size(limit))
@@ -234,7 +234,7 @@ func fetches(name, path string, limit int, document func(g *generator, size int)
 
 func runsScript(path string) bool { return strings.HasPrefix(path, "/rest/svc") }
 
-// asks makes a target that sends a document as a query parameter.
+// asks returns a target that sends a generated document as a query.
 func asks(name, path string, document func(g *generator, size int) string) hostileTarget {
 	return hostileTarget{name, runsScript(path), func(g *generator, server string) *http.Request {
 		query := document(g, g.size(queryLimit/2))
@@ -311,11 +311,11 @@ var hostileNames = []string{"id", "text", "line", "n", "r", "d", "at", "yes", "s
 // generator generates hostile documents.
 type generator struct {
 	*rand.Rand
-	done func() // ends what the request needs
+	done func() // closes the server that the request needs
 }
 
-// size is about how long a document is to be: often short, sometimes as long as
-// the limit.
+// size picks the approximate length of a document: up to 1000 bytes, up to a
+// twentieth of the limit, or, half of the time, near the limit.
 func (g *generator) size(limit int) int {
 	switch g.IntN(4) {
 	case 0:
@@ -328,7 +328,8 @@ func (g *generator) size(limit int) int {
 
 func (g *generator) pick(of ...string) string { return of[g.IntN(len(of))] }
 
-// fill repeats what item makes, with commas, up to a size and a number.
+// fill joins the texts of item with commas, up to a size in bytes and a number of
+// texts.
 func (g *generator) fill(size, most int, item func(i int) string) string {
 	var b strings.Builder
 	for i := 0; i < most; i++ {
@@ -346,7 +347,7 @@ func (g *generator) fill(size, most int, item func(i int) string) string {
 
 const unbounded = 1 << 30
 
-// number is a number as long as the size.
+// number generates a number of about the size.
 func (g *generator) number(size int) string {
 	size = max(size, 4)
 	digits := func(n int) string { return strings.Repeat(strconv.Itoa(1+g.IntN(9)), max(1, n)) }
@@ -371,19 +372,19 @@ func (g *generator) number(size int) string {
 	return digits(size)
 }
 
-// text is a JSON string as long as the size.
+// text generates a JSON string of about the size.
 func (g *generator) text(size int) string {
 	unit := g.pick("a", `\u0041`, `\\`, `\n`, `\ud83d\ude00`, `\ud800`, "ж", "😀", "%", "((", ".*", "a|", "\u00a0", "1", "\t", "\xff", `\u0000`, "a ", "<b>", "$", "[", "A=")
 	return `"` + strings.Repeat(unit, max(1, size/len(unit))) + `"`
 }
 
-// names is a list of names such as options take.
+// names generates a list of attribute names and paths, as _fields or _sort has.
 func (g *generator) names(size int) string {
 	unit := g.pick("n", "-line", "next.next.n", "all", "next", "x", "a.b.c", "next.all.next")
 	return g.pick("", "[") + strings.Repeat(unit+g.pick(",", "|", "."), max(1, size/(len(unit)+1)))
 }
 
-// nest is a nest of arrays or objects.
+// nest generates nested arrays or objects.
 func (g *generator) nest(size int) string {
 	size = max(size, 1)
 	depth := min(size/8+1, []int{60, 500, 520, 5_000, 1 << 20}[g.IntN(5)])
@@ -397,7 +398,7 @@ func (g *generator) nest(size int) string {
 	return strings.Repeat(open, depth) + "1" + strings.Repeat(end, depth)
 }
 
-// object has as many names as fit the size.
+// object generates an object with as many names as fit the size.
 func (g *generator) object(size int) string {
 	kind := g.IntN(6)
 	pad := strings.Repeat("k", g.IntN(40))
@@ -420,7 +421,7 @@ func (g *generator) object(size int) string {
 	}) + "}"
 }
 
-// array has as many elements as fit the size.
+// array generates an array with as many elements as fit the size.
 func (g *generator) array(size int) string {
 	one := g.pick("1", "null", `""`, "{}", "[]", `"1"`, "0.1", "1e300", `{"a":1}`, `{"_id":"1"}`, "[[[]]]", "true", "-0", `"2020-01-01"`, "12345678901234567890")
 	if g.IntN(3) == 0 {
@@ -429,7 +430,7 @@ func (g *generator) array(size int) string {
 	return "[" + g.fill(size, unbounded, func(int) string { return one }) + "]"
 }
 
-// document is any JSON, and sometimes none.
+// document generates any JSON, and sometimes JSON that is cut off.
 func (g *generator) document(size int) string {
 	size = max(size, 1)
 	switch g.IntN(10) {
@@ -452,7 +453,7 @@ func (g *generator) document(size int) string {
 	return s[:g.IntN(len(s)+1)] // cut off
 }
 
-// mix is a document of everything.
+// mix generates nested arrays and objects with long numbers and texts.
 func (g *generator) mix(size, depth int) string {
 	if size < 20 || depth > 400 {
 		return g.pick("1", "null", `"x"`, "{}")
@@ -476,7 +477,7 @@ func (g *generator) mix(size, depth int) string {
 	}) + "}"
 }
 
-// valid is a value that the attribute takes, as long as the size.
+// valid generates a value of about the size that the attribute accepts.
 func (g *generator) valid(name string, size int) string {
 	size = max(size, 8)
 	word := func(unit string) string { return `"` + strings.Repeat(unit, max(1, size/len(unit))) + `"` }
@@ -507,7 +508,7 @@ func (g *generator) valid(name string, size int) string {
 	return "null"
 }
 
-// record gives attributes of the class hostile values.
+// record generates an object of the class whose attributes have hostile values.
 func (g *generator) record(size int) string {
 	n := 1 + g.IntN(4)
 	if g.IntN(2) == 0 {
@@ -539,7 +540,7 @@ func (g *generator) record(size int) string {
 	}) + "}"
 }
 
-// filter is a filter in one of both styles.
+// filter generates a filter in one of the two filter languages.
 func (g *generator) filter(size int) string {
 	size = max(size, 1)
 	name := g.pick(hostileNames...)
@@ -569,7 +570,7 @@ func (g *generator) filter(size int) string {
 	return fmt.Sprintf(`{"gt":["$%s",%s]}`, name, g.number(size))
 }
 
-// form is a form as browsers send it, or a query.
+// form generates a URL-encoded form, or a query.
 func (g *generator) form(size int) string {
 	kind, long := g.IntN(7), strings.Repeat("x", g.IntN(30))
 	var b strings.Builder
@@ -594,7 +595,7 @@ func (g *generator) form(size int) string {
 	return b.String()
 }
 
-// multipart is a form of parts, whose boundary is b.
+// multipart generates a multipart form with the boundary b.
 func (g *generator) multipart(size int) string {
 	kind := g.IntN(5)
 	var b strings.Builder
@@ -617,14 +618,14 @@ func (g *generator) multipart(size int) string {
 	return b.String() + "--b--\r\n"
 }
 
-// TestHostileGenerator: the generator makes the same document of the same seed,
-// and enough of its documents are JSON.
+// TestHostileGenerator: a seed always generates the same document, and at least
+// half of the documents are valid JSON.
 func TestHostileGenerator(t *testing.T) {
 	valid := 0
 	for seed := range uint64(200) {
 		one := (&generator{Rand: rand.New(rand.NewPCG(seed, 14))}).document(5000)
 		if again := (&generator{Rand: rand.New(rand.NewPCG(seed, 14))}).document(5000); one != again {
-			t.Fatalf("seed %d makes two documents", seed)
+			t.Fatalf("seed %d generates two different documents", seed)
 		}
 		if json.Valid([]byte(one)) {
 			valid++

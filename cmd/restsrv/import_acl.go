@@ -22,7 +22,7 @@ import (
 type importedACL struct {
 	accounts, roles, resources, known int
 	refused                           []string
-	weak                              []string // places of accounts whose plain password is short
+	weak                              []string // where accounts with short passwords are defined
 }
 
 // importACL takes the accounts, roles and resources of an acl folder, if there
@@ -73,7 +73,7 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 	return done, err
 }
 
-// weakPassword is the warning of an imported account with a short password.
+// weakPassword returns the warning for an imported account with a short password.
 func weakPassword(where string) string {
 	return fmt.Sprintf("%s: the account was imported, but its password has fewer than %d characters: restsrv user passwd changes it", where, account.MinPassword)
 }

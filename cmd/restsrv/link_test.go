@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestLinksOutOfTheApplication: files that links put outside of the application
-// directory are not read, by import, check and start, and each is named.
+// TestLinksOutOfTheApplication: import and check do not read files behind links
+// that leave the application directory, and name each of them.
 func TestLinksOutOfTheApplication(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
@@ -32,7 +32,7 @@ func TestLinksOutOfTheApplication(t *testing.T) {
 		t.Helper()
 		for _, text := range want {
 			if !strings.Contains(got, text) {
-				t.Errorf("%s: got %s\nwant %q in it", what, got, text)
+				t.Errorf("%s: got %s\nwant output with %q", what, got, text)
 			}
 		}
 		if strings.Contains(got, "hidden text") {

@@ -37,8 +37,8 @@ import (
 
 // database is the open database of an application and what stands on it.
 type database struct {
-	store    *store.Store // with the classes of the application; core once a server answers
-	core     *store.Store // with the classes of the server's own items only: what outlives editions uses it
+	store    *store.Store // with the classes of the application; the same as core once the server runs
+	core     *store.Store // with the system classes only, for parts that outlive an edition
 	accounts *account.Store
 	policy   *acl.Store
 	files    *file.Storage
@@ -152,12 +152,12 @@ func (d *database) keepFiles(dir string, c *deploy.Config) {
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
 
-// unheld has the contents of files removed that objects have lost.
+// unheld removes contents of files that no object refers to any more.
 func (d *database) unheld(hashes []string) { d.files.Unheld(hashes) }
 
-// regranted has the grants read again.
+// regranted makes the policy read the grants again.
 func (d *database) regranted() {
-	if d.policy != nil { // nothing has read them before
+	if d.policy != nil { // nil while the database is opened
 		d.policy.Forget()
 	}
 }

@@ -95,7 +95,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	s.use(e)
-	s.db.store = s.db.core // the first edition has its own, and goes with it
+	s.db.store = s.db.core // only the first edition keeps the store with its classes
 	defer s.forgetChanges()()
 	stop, err := s.reloads(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	return s.listen(ctx, s.listenAddr(c))
 }
 
-// waitForBytes is how long a request waits for memory. It may hold an account's
-// share of connections meanwhile, but none of the database.
+// waitForBytes is how long a request waits for memory. It holds no connection of
+// the database while it waits.
 const waitForBytes = 10 * time.Second
 
 func newBytes(name string, b deploy.Bytes) *share.Pool {

@@ -22,11 +22,11 @@ import (
 // Bounds of TestSlowClients.
 const (
 	slowClients   = 200 // of each kind
-	maxSlowMemory = 400 // MiB that the server may take meanwhile
+	maxSlowMemory = 400 // MiB that the server may use during the attack
 )
 
-// slowRequests are what slow clients send, each kind on connections of its own.
-// pace is how many bytes a second they read of the answer or send of the body.
+// slowRequests are the requests of slow clients. pace is how many bytes a second
+// they read of the answer or send of the body.
 var slowRequests = []struct {
 	name, head string
 	body       bool
@@ -37,10 +37,10 @@ var slowRequests = []struct {
 	{"sends 1 byte/s", "POST /rest/acceptor HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 30000000\r\n", true, 1},
 }
 
-// TestSlowClients: clients that do not read their answers and clients that do not
-// send their bodies take a bounded part of the memory, and other clients and
-// scripts are served meanwhile. RESTSRV_SLOW is the time for which they attack;
-// with it the time of answers is judged, too.
+// TestSlowClients: clients that do not read their answers or do not send their
+// bodies use a bounded amount of memory, and do not keep other clients and scripts
+// from being served. RESTSRV_SLOW is the duration of the attack; if it is set, the
+// test also checks the response times.
 func TestSlowClients(t *testing.T) {
 	databases := map[string]func(t *testing.T) []string{
 		"sqlite":   func(*testing.T) []string { return nil },
@@ -93,8 +93,8 @@ func testSlowClients(t *testing.T, args ...string) {
 	if peak > maxSlowMemory {
 		t.Errorf("memory beside slow clients: got %d MiB, want at most %d", peak, maxSlowMemory)
 	}
-	if judged && during > 2*max(before, 25*time.Millisecond) {
-		t.Errorf("p99 of other clients: got %v beside slow ones, want at most twice %v", during, before)
+	if most := 2 * max(before, 25*time.Millisecond); judged && during > most {
+		t.Errorf("p99 of other clients: got %v beside slow clients, want at most %v", during, most)
 	}
 }
 
@@ -111,8 +111,8 @@ func fillBig(t *testing.T, p *process) {
 	}
 }
 
-// serveOthers reads objects and calls a script for a time, and returns the
-// highest of all but 1 % of the times that they took. None may fail.
+// serveOthers reads objects and calls a script for a time, and returns the 99th
+// percentile of the response times. No request may fail.
 func serveOthers(t *testing.T, p *process, d time.Duration) time.Duration {
 	t.Helper()
 	var mu sync.Mutex
@@ -141,7 +141,8 @@ func serveOthers(t *testing.T, p *process, d time.Duration) time.Duration {
 	return took[len(took)*99/100]
 }
 
-// slowClient makes one request and ends with its connection.
+// slowClient sends one request on a connection of its own and returns when the
+// connection ends, or after a minute.
 func slowClient(p *process, head string, body bool, pace int, stop *atomic.Bool) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
@@ -153,7 +154,7 @@ func slowClient(p *process, head string, body bool, pace int, stop *atomic.Bool)
 		return
 	}
 	in := bufio.NewReaderSize(c, 16)
-	if !body { // a refusal is an answer as any other: one that is read makes room for the next try
+	if !body { // a client that was refused waits and tries again
 		_ = c.SetReadDeadline(time.Now().Add(30 * time.Second))
 		if resp, err := http.ReadResponse(in, nil); err != nil || resp.StatusCode != 200 {
 			time.Sleep(time.Second)
@@ -175,7 +176,7 @@ func slowClient(p *process, head string, body bool, pace int, stop *atomic.Bool)
 	}
 }
 
-// watchMemory has peakMemory count from now on.
+// watchMemory resets the peak that peakMemory returns.
 func (p *process) watchMemory(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
@@ -183,7 +184,7 @@ func (p *process) watchMemory(t *testing.T) {
 	}
 }
 
-// peakMemory returns how many MiB the process had at most.
+// peakMemory returns the peak of the process's memory in MiB.
 func (p *process) peakMemory(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
