@@ -47,7 +47,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	}
 	l.globalLimits(in("limits"))
 	l.scripts(in("scripts"))
-	if n, ok := in("minBodyRate").Whole("minBodyRate", 0, 1<<30); ok {
+	if n, ok := in("minBodyRate").Whole("minBodyRate", 1, 1<<30); ok {
 		c.MinBodyRate = int(n)
 	}
 	if n, ok := in("minAnswerRate").Whole("minAnswerRate", 1, 1<<30); ok {

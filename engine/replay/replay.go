@@ -18,6 +18,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -342,7 +343,7 @@ func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string)
 	defer cancel()
 	head := answer{Status: r.Status, ContentType: r.ContentType, Header: r.Header, Rights: rights}
 	body := string(r.Body)
-	if !utf8.ValidString(body) {
+	if !utf8.ValidString(body) || strings.ContainsRune(body, 0) { // PostgreSQL stores neither as text
 		head.Base64, body = true, base64.StdEncoding.EncodeToString(r.Body)
 	}
 	text, err := json.Marshal(head)
