@@ -12,7 +12,6 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/account"
-	"restsrv/engine/acl"
 	"restsrv/engine/oauth"
 )
 
@@ -270,16 +269,7 @@ func (r *clientRun) removeAccount(ctx context.Context, id string) error {
 		}
 		return r.d.accounts.SetProperties(ctx, id, without(a.Properties, "oauth"))
 	}
-	if err := r.d.accounts.Remove(ctx, id); err != nil {
-		return err
-	}
-	grants, err := r.d.policy.List(ctx, acl.Filter{Subject: id})
-	for _, g := range grants {
-		if err == nil {
-			_, err = r.d.policy.Deny(ctx, g)
-		}
-	}
-	return err
+	return r.d.accounts.Remove(ctx, id)
 }
 
 func clientList(ctx context.Context, r *clientRun, _ string) error {

@@ -170,7 +170,7 @@ func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {
 	}
 	return account.New(account.Config{
 		Data: d.core, Classes: d.system.accounts, Hasher: d.hasher, TokenLifetime: c.TokenLifetime,
-		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Enrich: enrich,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Removing: d.policy.RevokeAll, Enrich: enrich,
 		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: d.log,
 	})
 }

@@ -36,6 +36,9 @@ type Config struct {
 	// First is called before the very first account is added, so that the role
 	// of administrators is there; nil for nothing.
 	First func(ctx context.Context) error
+	// Removing is called before an account is removed, to end what is granted to it;
+	// nil for nothing. The account stays if it fails.
+	Removing func(ctx context.Context, id string) error
 	// Enrich adds to an account what is found about it elsewhere: coactors,
 	// properties. It is called when an account is proven and then at most every
 	// half a second. No account is proven while it fails.
@@ -60,6 +63,7 @@ type Store struct {
 	foldsCase bool
 	first     func(context.Context) error
 	enrich    func(context.Context, *engine.Account) error
+	removing  func(context.Context, string) error
 
 	prover    *prover
 	passwords *memory
@@ -80,7 +84,7 @@ func New(c Config) (*Store, error) {
 	s := &Store{
 		data: c.Data, classes: classes, hasher: c.Hasher, lifetime: c.TokenLifetime,
 		guesses: c.Guesses, audit: c.Audit, log: c.Log, clock: c.Now,
-		foldsCase: c.CaseInsensitive, first: c.First, enrich: c.Enrich,
+		foldsCase: c.CaseInsensitive, first: c.First, enrich: c.Enrich, removing: c.Removing,
 		prover: newProver(), passwords: remember.New[*remembered](), tokens: remember.New[*remembered](),
 		flights: flights{running: make(map[proof]*flight)},
 	}

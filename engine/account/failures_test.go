@@ -198,6 +198,33 @@ func TestRemoveTakesTokens(t *testing.T) {
 	}
 }
 
+// TestRemoveEndsGrants checks that what is granted to an account ends before the
+// account does, and that the account stays if that fails.
+func TestRemoveEndsGrants(t *testing.T) {
+	f, ctx := newFixture(t), context.Background()
+	f.add("ann@local")
+	var ended []string
+	var fail error = busy
+	f.config.Removing = func(ctx context.Context, id string) error {
+		if _, err := f.Get(ctx, id); err != nil {
+			t.Errorf("got %v, want the account still there", err)
+		}
+		ended = append(ended, id)
+		return fail
+	}
+	s := f.another()
+	wantCode(t, "grants that cannot be ended", s.Remove(ctx, "ann@local"), engine.Unavailable)
+	if _, err := f.Get(ctx, "ann@local"); err != nil {
+		t.Errorf("got %v, want the account kept", err)
+	}
+	fail = nil
+	wantOK(t, "remove", s.Remove(ctx, "ann@local"))
+	wantCode(t, "an account that is gone", s.Remove(ctx, "ann@local"), engine.NotFound)
+	if len(ended) != 2 {
+		t.Errorf("grants were ended of %v, want twice of ann@local", ended)
+	}
+}
+
 // TestRolesOfABusyAccount checks how often a change of roles is made again because
 // another change came between.
 func TestRolesOfABusyAccount(t *testing.T) {

@@ -6,10 +6,19 @@ import (
 	"restsrv/engine"
 )
 
-// Remove deletes an account and its tokens; elsewhere it ends within a second.
-// What it was granted and has made stays, and Import does not bring it back.
+// Remove deletes an account, its tokens and what is granted to it, so that a later
+// account of the same name does not get that; elsewhere it ends within a second.
+// Objects that it has made stay, and Import does not bring it back.
 // Errors: NotFound.
 func (s *Store) Remove(ctx context.Context, id string) error {
+	if _, err := s.data.Get(engine.AsServer(ctx), s.classes.account, id); engine.CodeOf(err) == engine.NotFound && err != nil {
+		return unknown(id)
+	}
+	if s.removing != nil {
+		if err := s.removing(ctx, id); err != nil {
+			return err
+		}
+	}
 	err := s.data.Delete(engine.AsServer(ctx), s.classes.account, id, nil)
 	s.forgetAccount(id)
 	switch {

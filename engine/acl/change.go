@@ -55,23 +55,45 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 	if item == nil || removed(item) {
 		return engine.Errorf(engine.NotFound, "unknown-role", "there is no role %s", engine.Quote(id))
 	}
-	records := []engine.Record{record(s.classes.role, engine.Named("id", id), engine.Named("removed", true))}
+	records, err := s.revokedOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	records = append(records, record(s.classes.role, engine.Named("id", id), engine.Named("removed", true)))
+	if err := s.save(ctx, records); err != nil {
+		return err
+	}
+	s.told(ctx, "role removed", engine.Field{Name: "role", Value: id})
+	return nil
+}
+
+// RevokeAll takes from a subject everything that it is granted. Attributes that it
+// had been granted stay declared, and so protected.
+func (s *Store) RevokeAll(ctx context.Context, subject string) error {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	records, err := s.revokedOf(ctx, subject)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	if err := s.save(ctx, records); err != nil {
+		return err
+	}
+	s.told(ctx, "revoked", engine.Field{Name: "subject", Value: subject})
+	return nil
+}
+
+// revokedOf returns the items that take from a subject all that it is granted.
+func (s *Store) revokedOf(ctx context.Context, subject string) (records []engine.Record, err error) {
 	resources := map[string]bool{}
-	err = s.eachPermission(ctx, Filter{Subject: id}, func(p permission) {
+	err = s.eachPermission(ctx, Filter{Subject: subject}, func(p permission) {
 		records = append(records, s.revoked(p.id))
 		if strings.HasPrefix(p.Resource, engine.AttributeResource) && !resources[p.Resource] {
 			resources[p.Resource] = true
 			records = append(records, s.declared(p.Resource))
 		}
 	})
-	if err != nil {
-		return err
-	}
-	if err := s.save(ctx, records); err != nil {
-		return err
-	}
-	s.told(ctx, "role removed", engine.Field{Name: "role", Value: id})
-	return nil
+	return records, err
 }
 
 // Grant allows a subject something on a resource, which is declared by that.

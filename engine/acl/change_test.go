@@ -50,6 +50,27 @@ func TestGrantAndDeny(t *testing.T) {
 	})
 }
 
+// TestRevokeAll checks that a subject loses everything in one step, also at other
+// processes, and that attributes stay protected.
+func TestRevokeAll(t *testing.T) {
+	onBoth(t, func(t *testing.T, place place) {
+		p := place.process()
+		p.grant("ann@local", note, engine.MayRead|engine.MayWrite)
+		p.grant("ann@local", phone, engine.MayAll)
+		p.grant("bob@local", note, engine.MayRead)
+		wantOK(t, "revoke", p.RevokeAll(t.Context(), "ann@local"))
+		wantOK(t, "revoke nothing", p.RevokeAll(t.Context(), "ann@local"))
+		for _, p := range []*process{p, place.process()} {
+			if got, want := p.listed(acl.Filter{}), "bob@local c:::note@sample read\n"; got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+			if !p.grants().Known(phone) || p.on(note, "ann@local") != "" {
+				t.Error("the attribute is not protected any more, or a grant still counts")
+			}
+		}
+	})
+}
+
 // class is a system class as the process has it.
 func (p *process) class(name string) *engine.Class {
 	p.t.Helper()
