@@ -74,8 +74,8 @@ func TestFingerprintCoversTargets(t *testing.T) {
 }
 
 // TestLinkingGrowsLinearly: linking twice as many classes that all refer to each
-// other takes twice the memory. With a fingerprint for each at once it took four
-// times as much, and as much more time.
+// other takes about twice the memory. A fingerprint covers all of them, so it must
+// not be computed for each class when the classes are linked.
 func TestLinkingGrowsLinearly(t *testing.T) {
 	allocated := func(n int) uint64 {
 		classes := make([]*Class, n)

@@ -47,10 +47,11 @@ func (it *Item) ComputeCached(ctx context.Context, data FormulaData) error {
 	return nil
 }
 
-// ComputeAgain fills in some of the cached attributes as a write would, for a
-// reader who is not given what is stored. Their old values must have been taken
-// out. One that cannot be computed is null. What is computed when an item is
-// read is filled in on the way; Compute must follow, which knows all values.
+// ComputeAgain computes some of the cached attributes as a write would, for a
+// reader from whom the stored values are withheld. The caller must have set these
+// values to nil before. An attribute that cannot be computed is null. Other
+// attributes may depend on live ones, so these are computed too; the caller must
+// call Compute afterwards, when all values are known.
 func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data FormulaData) error {
 	for _, p := range it.Class.Properties {
 		if p.Formula == nil || p.Cached && !slices.Contains(cached, p) {

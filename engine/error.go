@@ -22,7 +22,7 @@ const (
 	Unmatched            // If-Match named another revision
 	Unprocessable        // an Idempotency-Key came before, with another request
 	TooLarge             // over a size limit
-	Unsupported          // the body has a coding that is not decoded
+	Unsupported          // the body has a Content-Encoding
 	TooMany              // over a rate limit
 	Unavailable          // the database is away or a queue is full
 	Timeout              // a time limit ended the work

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ErrOutside is the error of a file of an application that a symbolic link puts
-// outside of the application directory.
+// ErrOutside is the error for a symbolic link in an application directory that
+// leads out of the directory.
 var ErrOutside = errors.New("a symbolic link that leaves the directory")
 
 // Unreadable describes a file that could not be read, as Fault.Found.

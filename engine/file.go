@@ -49,12 +49,13 @@ type FileStorage interface {
 	// ask. Errors: NotFound.
 	Find(ctx context.Context, id string) (HeldFile, error)
 
-	// Hold keeps the content of a file that an item holds until the request of
-	// ctx has ended, whatever becomes of the item. Errors: NotFound when no item
-	// holds the file any more.
+	// Hold prevents the removal of a file's content until the request of ctx has
+	// ended, even if the item that holds the file loses it. Errors: NotFound when
+	// no item holds the file.
 	Hold(ctx context.Context, f StoredFile) error
 
-	// Copy describes the same content under a new id. Hold the file first.
+	// Copy describes the same content under a new id. The caller must Hold the
+	// file first.
 	Copy(f StoredFile) StoredFile
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Fingerprint returns 8 hex digits that change with whatever the JSON of an item
-// depends on. It is computed when it is first needed: it covers every class that
-// can be reached, which of a thousand classes may be all others.
+// depends on. It is computed by the first call, because it covers every class that
+// can be reached from c, which may be all classes.
 func (c *Class) Fingerprint() string { return c.print() }
 
 // fingerprint is a hash of the class, its relatives and whatever can be reached

@@ -102,8 +102,8 @@ func castJSON(t PropertyType, v any) (value any, ok bool, why string) {
 	return JSONText(text), true, ""
 }
 
-// maxParsedValues is how many values text may hold that is read as JSON: they
-// take more time than those of a body.
+// maxParsedValues bounds the values of a text that is read as JSON. It is smaller
+// than the bound of a body, because this reader is slower.
 const maxParsedValues = 500_000
 
 // parsed reads text that holds an array or an object, as the fields of forms

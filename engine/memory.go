@@ -1,17 +1,19 @@
 package engine
 
-// SmallBytes is how long a body or an answer may be without a reservation of
+// SmallBytes is the length up to which a body or an answer needs no reservation of
 // memory.
 const SmallBytes = 64 << 10
 
-// Memory is what one request may hold of a memory that all requests share: that
-// of bodies, or that of answers. What is reserved is given back with the request.
+// Memory is the reservation of one request in the memory that all requests share
+// for bodies, or for answers. It is released when the request ends.
 type Memory interface {
-	// Try reserves so many bytes in all and reports whether they are free. It does
-	// not wait, so a caller may hold connections of a database.
+	// Try raises the reservation to a number of bytes if they are free, and
+	// reports whether they were. It does not wait, so the caller may hold a
+	// connection of the database.
 	Try(bytes int) bool
-	// Wait gives back what is reserved and waits for so many bytes. The caller
-	// must hold nothing that others wait for. Errors: Unavailable when they are not
-	// free soon, Timeout when the request ends.
+	// Wait releases the reservation and waits until a number of bytes is free. The
+	// caller must hold nothing that other requests wait for, such as a connection
+	// of the database. Errors: Unavailable when the bytes are not free in time,
+	// Timeout when the request ends.
 	Wait(bytes int) error
 }

@@ -7,7 +7,7 @@ type Mentions struct {
 	Shown   map[*Property]bool // whose values count as people read them (Item.Display)
 	Display map[*Class]bool    // the display string of whose items counts
 	Gives   map[*Class]bool    // the value may be items of these themselves
-	Looked  map[*Class]bool    // items of these are looked up, found by no reference
+	Looked  map[*Class]bool    // items of these are looked up by a query, and not through a reference
 	Names   map[string]bool    // attributes of items whose class is known only when the value is made
 	Unknown bool               // and what else counts cannot be told
 }

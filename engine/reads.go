@@ -30,14 +30,14 @@ func RowsRead(classes []*Class) map[*Property][]*Class {
 	return found
 }
 
-// rowReader finds what values are computed from.
+// rowReader finds the classes whose items values are computed from.
 type rowReader struct {
 	classes []*Class
 	byName  map[string]*Class
 	named   map[string][]*Property
 	same    map[*Property]*[]*Property // an attribute in all classes that have it
 
-	// Of the attribute being looked at.
+	// The state of a search for one attribute.
 	values, displayed map[*Property]bool
 	displays          map[*Class]bool
 	rows              []*Class
@@ -56,8 +56,8 @@ func newRowReader(classes []*Class) *rowReader {
 	return r
 }
 
-// join finds the property in the class and the topmost ancestor that has it, and
-// makes both the same attribute.
+// join treats a property of a class and the property of that name in its ancestors
+// as the same attribute.
 func (r *rowReader) join(c *Class, p *Property) *[]*Property {
 	if all := r.same[p]; all != nil {
 		return all
@@ -100,14 +100,14 @@ func (r *rowReader) find(name string) (*Class, error) {
 	return nil, NoClass(name)
 }
 
-// read notes that items of a class count.
+// read adds a class to the result.
 func (r *rowReader) read(c *Class) {
 	if c = c.Base(); c != nil && !slices.Contains(r.rows, c) {
 		r.rows = append(r.rows, c)
 	}
 }
 
-// value follows what the value of an attribute is computed from.
+// value adds the classes that the value of an attribute is computed from.
 func (r *rowReader) value(p *Property) {
 	all := r.same[p]
 	if all == nil { // a name that is no attribute, such as ItemID
@@ -133,7 +133,8 @@ func (r *rowReader) value(p *Property) {
 	}
 }
 
-// shown follows what the value of an attribute is as people read it.
+// shown adds the classes that the displayed value of an attribute is computed from:
+// its label, or the display string of the items that it refers to.
 func (r *rowReader) shown(p *Property) {
 	r.value(p)
 	all := r.same[p]
@@ -162,7 +163,8 @@ func (r *rowReader) shown(p *Property) {
 	}
 }
 
-// display follows the display strings of items of a class and of its descendants.
+// display adds the classes that the display strings of items of a class and of its
+// descendants are computed from.
 func (r *rowReader) display(c *Class) {
 	for _, c := range family(c.Base()) {
 		if r.displays[c] {
@@ -179,8 +181,8 @@ func (r *rowReader) display(c *Class) {
 	}
 }
 
-// mentioned follows all that a formula mentions. The value of a reference or a
-// collection that is mentioned may lead to items.
+// mentioned adds the classes of everything that a formula mentions. The target of a
+// reference or a collection counts, because the formula may read its items.
 func (r *rowReader) mentioned(m *Mentions) {
 	for p := range m.Values {
 		if p.Target != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// mentioner is a formula that tells what it is made of and computes nothing.
+// mentioner is a formula that reports mentions and computes nothing.
 type mentioner func(m *Mentions)
 
 func (f mentioner) Needs() [][]*Property                                  { return nil }
@@ -43,7 +43,7 @@ func TestRowsRead(t *testing.T) {
 		{"items of a class", func(m *Mentions) { m.Give(note) }, []string{"note"}},
 		{"attributes of unknown items", func(m *Mentions) { m.Name("by") }, []string{"person"}},
 		{"what a live attribute is computed from", func(m *Mentions) { m.Value(town.Property("live")) }, []string{"note"}},
-		{"an attribute that a class below computes", func(m *Mentions) { m.Value(person.Property("name")) }, []string{"town"}},
+		{"an attribute that a descendant computes", func(m *Mentions) { m.Value(person.Property("name")) }, []string{"town"}},
 		{"anything", func(m *Mentions) { m.Unknown = true }, []string{"town", "person", "note", "desk"}},
 	} {
 		for _, c := range all {

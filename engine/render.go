@@ -105,8 +105,8 @@ func (it *Item) AppendFields(b []byte, only *Projection) []byte {
 	return it.appendJSON(b, only, nil, MaxAnswer)
 }
 
-// AppendWithin is AppendFields with another bound than MaxAnswer. If b becomes
-// longer than that, the item was cut short.
+// AppendWithin is AppendFields with the bound most instead of MaxAnswer: if the
+// result is longer than most, the item is incomplete.
 func (it *Item) AppendWithin(b []byte, only *Projection, most int) []byte {
 	return it.appendJSON(b, only, nil, most)
 }

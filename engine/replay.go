@@ -17,20 +17,20 @@ type Replays interface {
 // Attempt is a request that has claimed its key. It ends with Finish or
 // Failed, unless it has an Answer.
 type Attempt interface {
-	// Answer is that of the first request; nil when this is the first, or its
-	// answer was not kept.
+	// Answer returns the answer of the first request. It is nil if this is the
+	// first request, or if the answer was not stored.
 	Answer() *Response
-	// Rights is what Finish was given with the answer.
+	// Rights returns the rights that Finish has stored with the answer.
 	Rights() string
-	// Saved is what the first request saved. Without an answer its process was
-	// cut off, or the answer was too long to be kept. Nil when there was no such
-	// request.
+	// Saved returns what the first request saved, nil if there was no such
+	// request. If there is no answer, the process of the first request ended early,
+	// or the answer was too long to be stored.
 	Saved() []SavedItem
 	// Record is saved after everything else that the request saves, in the
 	// same transaction: from then on the request counts as done.
 	Record() Record
-	// Finish keeps the answer, unless it is too long. rights is a text that
-	// changes with what the account may read.
+	// Finish stores the answer, unless it is too long. rights is a text that
+	// changes with the rights of the account; see RightsOf.
 	Finish(ctx context.Context, answer *Response, rights string)
 	// Failed gives the key up and returns the error to answer.
 	Failed(ctx context.Context, err error) error

@@ -66,14 +66,14 @@ type Request struct {
 	Secure   bool   // came by TLS
 	RemoteIP string
 	Body     io.Reader // ends with TooLarge past the route's MaxBody
-	Input    Memory    // for the body; nil bounds nothing
-	Answer   Memory    // for the answer; nil bounds nothing
+	Input    Memory    // for the body; nil for no limit
+	Answer   Memory    // for the answer; nil for no limit
 
 	query url.Values
 	read  []byte
 	done  bool
 
-	received, admitted int // bytes of the body
+	received, admitted int // bytes of the body: read so far, and reserved
 }
 
 // Param is a named part of the path.
@@ -130,15 +130,15 @@ func (r *Request) ReadBody() ([]byte, error) {
 	return r.read, nil
 }
 
-// announced returns how long the client says that the body is, 0 if it does not.
+// announced returns the Content-Length, 0 if there is none.
 func (r *Request) announced() int {
 	n, _ := strconv.Atoi(r.Header.Get("Content-Length"))
 	return max(n, 0)
 }
 
-// admit reserves memory for n more bytes of the body. A client is believed how
-// many it will send once some have come, so it waits for all of them at once; one
-// that does not say is refused when there is no room for more.
+// admit reserves memory for n more bytes of the body. When more than SmallBytes
+// have arrived, it waits for the memory of the announced length. A body that is
+// longer than that, or of unknown length, is refused if there is no memory for more.
 func (r *Request) admit(n int) error {
 	r.received += n
 	if r.received <= max(r.admitted, SmallBytes) || r.Input == nil {

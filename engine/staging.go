@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Staging collects what a request holds until it has ended: contents of files
-// that it has stored, or that its objects are about to name. Every context of
-// WithRequest has one. It is safe for concurrent use.
+// Staging collects functions that are called when a request ends. They release
+// contents of files that the request has stored, or that its objects are about to
+// name. Every context of WithRequest has one. It is safe for concurrent use.
 type Staging struct {
 	mu       sync.Mutex
 	releases []func()
@@ -29,8 +29,8 @@ func WithStaging(ctx context.Context) (context.Context, *Staging) {
 	return context.WithValue(ctx, stagingKey{}, s), s
 }
 
-// Add has release called when the request ends. It reports false if there is no
-// request or it has ended: release is not called then.
+// Add registers release to be called when the request ends. It returns false, and
+// release is not called, if there is no request or it has ended.
 func (s *Staging) Add(release func()) bool {
 	if s == nil {
 		return false
@@ -44,8 +44,8 @@ func (s *Staging) Add(release func()) bool {
 	return true
 }
 
-// End releases everything. Call it when the writes of the request are committed
-// or have failed, also after a panic.
+// End calls the registered functions. It must be called when the writes of the
+// request are committed or have failed, also after a panic.
 func (s *Staging) End() {
 	s.mu.Lock()
 	releases := s.releases

@@ -99,9 +99,9 @@ type Decimal string
 // maxDecimalDigits bounds a decimal on both sides of its point.
 const maxDecimalDigits = 1000
 
-// MaxNumber is how many characters a number may have where text or JSON is read:
-// enough for each Decimal. The time to convert a longer one would grow with the
-// square of its length.
+// MaxNumber is the length limit of a number in text or JSON, in characters. It
+// suffices for every Decimal. The time to convert a number grows with the square of
+// its length.
 const MaxNumber = 2*maxDecimalDigits + 100
 
 // ParseDecimal returns the canonical form of a JSON number; false also for one

@@ -110,7 +110,8 @@ func (c *Class) forget() {
 	c.print = sync.OnceValue(c.viewFingerprint)
 }
 
-// viewFingerprint is the fingerprint of a view, which depends on what it lacks.
+// viewFingerprint computes the fingerprint of a view, which also depends on its
+// hidden properties.
 func (c *Class) viewFingerprint() string {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(c.base.Fingerprint()))

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// chain is a repository of people, each of which has a superior. Its lists answer
-// with what next makes of the ids that were asked for; the first asks by account.
+// chain is a repository of people who have superiors. Its lists return what next
+// makes of the ids in the filter; the first list filters by account.
 type chain struct {
 	engine.Repository
 	person, team *engine.Class
@@ -67,7 +67,7 @@ func newChain() *chain {
 	return c
 }
 
-// people makes persons of ids, each its own account, who lead to no one.
+// people returns persons without superiors; the account of each is its id.
 func (c *chain) people(ids ...string) (all []*engine.Item) {
 	for _, id := range ids {
 		all = append(all, newItem(c.person, id, "uid", id))
@@ -98,9 +98,8 @@ func (c *chain) find(t *testing.T, source string) ([]string, string) {
 	return found, log.String()
 }
 
-// TestCoactorBounds checks that a walk through the data ends at its bounds, and
-// that it warns of an account for which it did not go on to the end, and of no
-// other.
+// TestCoactorBounds checks that the search for coactors stops at its bounds, and
+// that it logs a warning if and only if it stopped early.
 func TestCoactorBounds(t *testing.T) {
 	c := newChain()
 	numbered := func(prefix string, n int) (ids []string) {
@@ -190,8 +189,8 @@ func (c *chain) profile(t *testing.T, source string) string {
 	return string(engine.AppendValue(nil, fields))
 }
 
-// TestProfileBounds checks that reading a profile follows items to others as far
-// as its bounds, and with no more lists than there are levels.
+// TestProfileBounds checks that reading a profile follows references up to its
+// bounds, with one list for each level.
 func TestProfileBounds(t *testing.T) {
 	c := newChain()
 	holder := func(id string, superior string, roles ...any) *engine.Item {
@@ -227,8 +226,8 @@ func TestProfileBounds(t *testing.T) {
 		lists int
 	}{
 		{"no item", func([]string) []*engine.Item { return nil }, `{}`, 1},
-		{"an item that leads nowhere", func([]string) []*engine.Item { return []*engine.Item{holder("a", "", int64(1))} }, `{"all":[1]}`, 1},
-		{"an item that leads to itself", func([]string) []*engine.Item { return []*engine.Item{holder("a", "a", int64(1))} }, `{"all":[1]}`, 2},
+		{"an item without a superior", func([]string) []*engine.Item { return []*engine.Item{holder("a", "", int64(1))} }, `{"all":[1]}`, 1},
+		{"an item that is its own superior", func([]string) []*engine.Item { return []*engine.Item{holder("a", "a", int64(1))} }, `{"all":[1]}`, 2},
 		{"a second level without a value", func(ids []string) []*engine.Item {
 			if len(c.lists) == 1 {
 				return []*engine.Item{holder("a", "b", int64(1))}
@@ -250,7 +249,7 @@ func TestProfileBounds(t *testing.T) {
 			t.Errorf("%s: got %s by %d lists, want %s by %d", x.name, got, len(c.lists), x.want, x.lists)
 		}
 	}
-	// Items behind the bound do not count.
+	// Items beyond the bound do not count.
 	c.next = func([]string) (all []*engine.Item) {
 		for i := range maxVisited + 1 {
 			all = append(all, holder(fmt.Sprint("p", i), "", int64(i)))
@@ -263,7 +262,7 @@ func TestProfileBounds(t *testing.T) {
 }
 
 // TestProfileNames checks how many items a profile asks for at once: at most
-// MaxNames of a level, and none of an item that leads to more.
+// MaxNames of a level, and none if a single item refers to more.
 func TestProfileNames(t *testing.T) {
 	c := newChain()
 	ids := make([]string, engine.MaxNames+1)
@@ -302,8 +301,8 @@ func TestProfileNames(t *testing.T) {
 	}
 }
 
-// TestProfileLoads checks that reading a profile loads what its paths lead through
-// and not the item at the end of a path.
+// TestProfileLoads checks that reading a profile loads the items along its paths,
+// but not the item at the end of a path.
 func TestProfileLoads(t *testing.T) {
 	c := newChain()
 	deputy := storetest.Ref("deputy", c.person) // the other side of a reference
@@ -323,7 +322,7 @@ func TestProfileLoads(t *testing.T) {
 }
 
 // TestProfilesOfSubjectsAreBounded checks that the gate remembers no more accounts
-// than its bound, and starts anew there.
+// than its bound, and forgets all of them when it reaches the bound.
 func TestProfilesOfSubjectsAreBounded(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "read")
 	g := newGate(w.config())
@@ -334,15 +333,15 @@ func TestProfilesOfSubjectsAreBounded(t *testing.T) {
 		t.Errorf("%d accounts are remembered, want %d", got, maxProfiles)
 	}
 	if got := describeRows(g.profile(w.grants, account("ann")).Rows(engine.MayRead, w.memo)); got != "always" {
-		t.Errorf("the account behind the bound may read if %s, want always", got)
+		t.Errorf("the account beyond the bound may read if %s, want always", got)
 	}
 	if got := len(g.known.now.profiles); got != 1 {
-		t.Errorf("%d accounts are remembered behind the bound, want 1", got)
+		t.Errorf("%d accounts are remembered beyond the bound, want 1", got)
 	}
 }
 
-// TestExplanationsOfNoSubjects checks the text for an account that is nothing
-// besides itself, and of conditions with one term.
+// TestExplanationsOfNoSubjects checks the text for an account without roles, and
+// the text of conditions with one term.
 func TestExplanationsOfNoSubjects(t *testing.T) {
 	x := &Explanation{Account: "ann", Resource: "c:::memo@test", About: "a class"}
 	if got := x.Lines()[0] + strings.Join(x.Lines()[1:], "\n"); strings.Contains(got, "the account has") {

@@ -7,17 +7,17 @@ import (
 	"restsrv/engine"
 )
 
-// PartlyRead is a cached attribute whose stored value an account is not given,
+// PartlyRead is a cached attribute whose stored value is withheld from an account,
 // because the account may not read everything that it was computed from.
 type PartlyRead struct {
 	Class    *engine.Class
 	Property *engine.Property
-	Classes  []*engine.Class // of whose items the account may not read all; none if the attribute is hidden because of hidden attributes
+	Classes  []*engine.Class // the account may not read all items of these; none if the attribute is hidden because it reads hidden attributes
 }
 
-// PartlyReads returns the cached attributes that the account is not given as
-// stored, of classes of which it may read some items. Attributes that have a
-// resource of their own are left out: they are hidden on purpose.
+// PartlyReads returns the cached attributes whose stored values are withheld from
+// the account, of classes of which it may read some items. It leaves out attributes
+// that have a resource of their own: they are hidden on purpose.
 func (c *Checker) PartlyReads(ctx context.Context, a *engine.Account) ([]PartlyRead, error) {
 	if c.gate.cfg.Unrestricted {
 		return nil, nil

@@ -17,7 +17,8 @@ func (f reads) Needs() [][]*engine.Property { return [][]*engine.Property{f} }
 
 func (f reads) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error) { return nil, nil }
 
-// TestPartlyReads checks which cached attributes an account is not given as stored.
+// TestPartlyReads checks which stored values of cached attributes are withheld from
+// an account.
 func TestPartlyReads(t *testing.T) {
 	w := newWorld()
 	cached := func(p *engine.Property) { p.Cached = true }

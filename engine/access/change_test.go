@@ -10,8 +10,9 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// shop is orders with lines, tags and a customer. The lines of an order and the
-// order of a line are two sides of the same links; a tag does not know its order.
+// shop has orders with lines, tags and a customer. The lines of an order and the
+// order of a line are two sides of the same links; a tag has no reference to its
+// order.
 type shop struct {
 	order, line, tag, customer *engine.Class
 }
@@ -47,7 +48,7 @@ func newShop(t *testing.T) *shop {
 	return s
 }
 
-// values are those of a new item of c: name, value and so on.
+// values returns values of c from pairs of a name and a value.
 func values(c *engine.Class, pairs ...any) engine.Values {
 	v := engine.NewValues(c)
 	for i := 0; i < len(pairs); i += 2 {
@@ -56,9 +57,8 @@ func values(c *engine.Class, pairs ...any) engine.Values {
 	return v
 }
 
-// keeping is a stage in which every account may write the item whose id is
-// "stage", and which keeps each property of the item whose id is the name of the
-// property.
+// keeping lets every account write the item with the id "stage", but no property
+// of the item whose id is the name of that property.
 type keeping struct{}
 
 func (keeping) Rows(may engine.Permission, c *engine.Class, _ *engine.Account) *engine.Filter {
@@ -72,7 +72,7 @@ func (keeping) Keeps(property string, c *engine.Class, _ *engine.Account) *engin
 	return must(engine.Equal(c.KeyProperties()[0], property))
 }
 
-// counter is the gate of a shop, and the repository behind it.
+// counter returns the gate of a shop and the repository behind it.
 func (s *shop) counter(stages Stages, granted ...string) (*Repository, *memory) {
 	w := (&world{}).grant(granted...)
 	w.docs = []*engine.Item{newItem(s.order, "stage", "title", "One", "owner", "ann"), newItem(s.tag, "stage")}
@@ -80,8 +80,8 @@ func (s *shop) counter(stages Stages, granted ...string) (*Repository, *memory) 
 	return New(Config{Inner: m, Policy: w, Meta: s, Stages: stages}), m
 }
 
-// kept describes the condition under which a property may change together with
-// others that a stage keeps.
+// kept returns the text of the condition under which keeping lets these properties
+// change together.
 func kept(names ...string) string {
 	if len(names) == 0 {
 		return "id eq stage"
@@ -93,10 +93,10 @@ func kept(names ...string) string {
 	return all
 }
 
-// TestStagesKeepWhatIsGiven checks that a write which only a stage allows depends
-// on each property that the write gives: of the item, of records nested in it, and
-// of the other side of its links.
-func TestStagesKeepWhatIsGiven(t *testing.T) {
+// TestStagesKeepEachProperty checks that a write which only a stage allows depends
+// on each property that it contains: of the item, of records nested in it, and of
+// the other side of its links.
+func TestStagesKeepEachProperty(t *testing.T) {
 	s := newShop(t)
 	order := func(pairs ...any) engine.Values { return values(s.order, pairs...) }
 	record := func(c *engine.Class, pairs ...any) *engine.Record {
@@ -120,7 +120,7 @@ func TestStagesKeepWhatIsGiven(t *testing.T) {
 		{name: "nested members", given: order("lines", &engine.Links{Add: []any{record(s.line, "amount", "5"), (*engine.Record)(nil)}}),
 			order: []string{"lines"}, line: []string{"order", "amount"}},
 		{name: "no links", given: order("lines", (*engine.Links)(nil)), order: []string{"lines"}},
-		{name: "members that do not know their owner", given: order("tags", &engine.Links{Add: []any{"t1"}}), order: []string{"tags"}},
+		{name: "members without a reference back", given: order("tags", &engine.Links{Add: []any{"t1"}}), order: []string{"tags"}},
 		{name: "the same property twice", given: order("tags", &engine.Links{Add: []any{record(s.tag, "word", "a"), record(s.tag, "word", "b")}}),
 			order: []string{"tags"}, tag: []string{"word"}},
 	} {
@@ -160,10 +160,10 @@ func TestStagesKeepWhatIsGiven(t *testing.T) {
 	}
 }
 
-// TestStagesKeepNothingFromGrants checks that a grant on the class prevails over
-// what a stage keeps, that records of the server change what they like, and that
-// the values count for an account only while there are stages.
-func TestStagesKeepNothingFromGrants(t *testing.T) {
+// TestGrantsPrevailOverStages checks that a grant on the class is not restricted by
+// stages, that records of the server are not restricted, and that the values of a
+// write matter only if there are stages.
+func TestGrantsPrevailOverStages(t *testing.T) {
 	s := newShop(t)
 	ctx := as(t, account("ann"))
 	title := values(s.order, "title", "New")
@@ -229,7 +229,8 @@ func TestChanges(t *testing.T) {
 	refused(t, err, engine.Forbidden, "no-account")
 }
 
-// TestListsMask checks that a list shows of each item what the account may read.
+// TestListsMask checks that a list leaves out attributes that the account may not
+// read.
 func TestListsMask(t *testing.T) {
 	w := newWorld().link().grant("ann", "c:::memo@test", "full", "bob", "a:::memo@test.pay", "read")
 	r, _ := office(t, w)

@@ -66,7 +66,7 @@ func TestMaskingLeavesTheItemAlone(t *testing.T) {
 	}
 }
 
-// text0 is a text as a value: nil when it is empty.
+// text0 returns a text as a value: nil if it is empty.
 func text0(s string) any {
 	if s == "" {
 		return nil
@@ -160,7 +160,7 @@ func TestMissingRecordsOfSaves(t *testing.T) {
 		{"a letter, not all of which may be read", missing(1, true), []engine.Record{memo, letter}, "denied"},
 		{"a memo after a letter", missing(1, true), []engine.Record{letter, memo}, "unknown-object"},
 		{"a single letter", missing(0, false), []engine.Record{letter}, "denied"},
-		{"an unknown record counts as the first", missing(2, true), []engine.Record{letter, memo}, "denied"},
+		{"an index out of range counts as the first", missing(2, true), []engine.Record{letter, memo}, "denied"},
 		{"a negative index counts as the first", missing(-1, true), []engine.Record{letter, memo}, "denied"},
 		{"no records", missing(0, false), nil, "unknown-object"},
 	} {

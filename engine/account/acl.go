@@ -75,7 +75,7 @@ type Imported struct {
 	Accounts int
 	Known    int // accounts that were there, or had been: they stay as they are
 	Refused  []Refused
-	Weak     []string // where accounts stand that were taken with a password that CheckPassword refuses
+	Weak     []string // where imported accounts are defined whose passwords CheckPassword refuses
 }
 
 // Refused is an account that was not taken.

@@ -51,7 +51,7 @@ func TestHashBounds(t *testing.T) {
 	}
 }
 
-// TestHasherDefaults checks that a hasher leaves a core to others and that its
+// TestHasherDefaults checks that a hasher leaves a processor free and that its
 // queue grows with its slots.
 func TestHasherDefaults(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
@@ -72,7 +72,7 @@ func TestHasherDefaults(t *testing.T) {
 }
 
 // TestMatches checks which passwords match a hash, and that a full queue and a
-// request that has ended are failures and no mismatch.
+// request that has ended are errors and not a mismatch.
 func TestMatches(t *testing.T) {
 	h := NewHasher(HasherConfig{Parallel: 1, Queue: -1})
 	longest := strings.Repeat("x", MaxPassword)
@@ -132,8 +132,8 @@ func TestFailureCostIsReached(t *testing.T) {
 	}
 }
 
-// TestCrowdBounds checks how many requests may wait because of failures before
-// them, of one network and in all, and that each makes room when it leaves.
+// TestCrowdBounds checks how many requests may wait because of earlier failures,
+// of one network and in all, and that each makes room when it leaves.
 func TestCrowdBounds(t *testing.T) {
 	var c crowd
 	network := func(i int) netip.Prefix { return networkOf(netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})) }
@@ -218,7 +218,7 @@ func TestTokenNameBounds(t *testing.T) {
 	}
 }
 
-// TestWarnsOnceAMinute checks how often it is logged that sign-ins are turned away.
+// TestWarnsOnceAMinute checks how often refused sign-ins are logged.
 func TestWarnsOnceAMinute(t *testing.T) {
 	now := time.Unix(1_000_000_000, 0)
 	log := &lines{}

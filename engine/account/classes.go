@@ -28,7 +28,7 @@ func Classes() []*engine.Class {
 			property("pwd", engine.String), // the hash; type Password would be hashed once more
 			property("pwdDate", engine.DateTime),
 			property("disabled", engine.Boolean),
-			property("ended", engine.DateTime), // tokens, sessions and grants from before are void; null for never
+			property("ended", engine.DateTime), // when the account was last disabled: older tokens, sessions and grants are void
 			property("needPwdReset", engine.Boolean),
 			property("roles", engine.Text),      // role ids, one a line
 			property("properties", engine.Text), // JSON object, null for none

@@ -80,10 +80,9 @@ func checkPassword(plain string) error {
 	return nil
 }
 
-// CheckPassword refuses a password that should not be given to an account:
-// Invalid when it has fewer than MinPassword characters. It is for the places
-// where a person chooses a password; Add and SetPassword store shorter ones, for
-// administrators who insist and for data that is imported.
+// CheckPassword returns Invalid for a password with fewer than MinPassword
+// characters. Callers use it where a person chooses a password. Add and SetPassword
+// accept shorter ones, for administrators who insist and for imported data.
 func CheckPassword(plain string) error {
 	if n := utf8.RuneCountInString(plain); n < MinPassword {
 		return engine.Errorf(engine.Invalid, "password", "a password has at least %d characters, found %d", MinPassword, n)

@@ -162,8 +162,8 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 }
 
 // Disable makes an account unable to sign in, by password or token, at once;
-// in other processes within a second. Its tokens, sessions and OAuth2 grants end
-// for good: Enable does not bring them back. Errors: NotFound.
+// in other processes within a second. It revokes the account's tokens, sessions and
+// OAuth2 grants; Enable does not restore them. Errors: NotFound.
 func (s *Store) Disable(ctx context.Context, id string) error {
 	item, err := s.existing(ctx, id)
 	if err != nil {

@@ -64,17 +64,17 @@ func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.A
 	return a, nil
 }
 
-// stillValid reports whether a token was issued since the account got its
-// password and was last disabled.
+// stillValid reports whether a token was issued after the account last got a
+// password and after it was last disabled.
 func stillValid(token, account *engine.Item) bool {
 	date := token.Get("pwdDate")
 	return date == nil || date == validFrom(account)
 }
 
-// validFrom changes whenever everything that was issued to an account becomes
-// void: with each new password, and when the account is disabled. A token
-// stores it as its pwdDate; 0 stands for an account without a date, because
-// null means a token of an older version.
+// validFrom returns a time that changes whenever the tokens, sessions and grants of
+// an account become void: with each new password, and when the account is disabled.
+// A token stores it as its pwdDate. It is 0 for an account without such a time,
+// because null marks a token of an older version.
 func validFrom(account *engine.Item) engine.Instant {
 	password, _ := account.Get("pwdDate").(engine.Instant)
 	ended, _ := account.Get("ended").(engine.Instant)

@@ -45,8 +45,9 @@ func Classes() []*engine.Class {
 	}
 }
 
-// ItemClasses returns the classes in which the store ends grants on items, of
-// those that Classes returned: #permission and #policy.
+// ItemClasses returns #permission and #policy of the classes that Classes returned.
+// The store changes their items when an item with grants is deleted or gets
+// another key.
 func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
 	s, err := findClasses(classes)
 	if err != nil {

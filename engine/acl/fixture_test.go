@@ -51,7 +51,7 @@ func (p place) process() *process {
 	return made
 }
 
-// serving is a process that has items of a class, too.
+// serving is a process that also has items of a class.
 type serving struct {
 	*process
 	items *store.Store

@@ -49,7 +49,7 @@ type Config struct {
 	Shares          Shares        // of the database
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
-	MinAnswerRate   int           // bytes a second with which a client must read its answers; default 1 KiB
+	MinAnswerRate   int           // bytes a second at which a client must read its answers; default 1 KiB
 	AnswerBytes     Bytes         // of answers in memory; default 128 MiB, 64 MiB for one account
 	BodyBytes       Bytes         // of bodies in memory; default 64 MiB, 32 MiB for one account
 	Limits          Limits        // of every script; Service.Limits has them already

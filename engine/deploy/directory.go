@@ -9,11 +9,11 @@ import (
 	"restsrv/engine"
 )
 
-// Directory is the file system below a directory of an application. Symbolic
-// links are followed inside of the directory, as in volumes of Kubernetes, whose
-// files are links; dir may be a link itself. A link that leaves the directory is
-// refused with engine.ErrOutside: an application that came from somewhere else must not
-// read the files of this machine.
+// Directory returns the file system of an application directory. It follows symbolic
+// links to files inside of the directory, as in Kubernetes volumes, whose files are
+// links; dir may be a link itself. It refuses a link that leaves the directory with
+// engine.ErrOutside: an application from elsewhere must not read other files of this
+// machine.
 func Directory(dir string) fs.FS { return directory(dir) }
 
 type directory string
@@ -50,8 +50,9 @@ func (d directory) ReadDir(name string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(os.DirFS(string(d)), name)
 }
 
-// check refuses a name behind a link that leaves the directory. What is not
-// there is left to the caller.
+// check returns engine.ErrOutside for a name behind a link that leaves the
+// directory. It returns nil for a name that does not exist, which the caller's
+// operation reports.
 func (d directory) check(what, name string) error {
 	if !fs.ValidPath(name) {
 		return &fs.PathError{Op: what, Path: name, Err: fs.ErrInvalid}

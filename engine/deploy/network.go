@@ -82,8 +82,10 @@ func (l *loader) session(o jsonfile.Object) {
 // Idempotency bounds the answers that are stored for an Idempotency-Key; 0
 // means the default.
 type Idempotency struct {
-	Keys, AnswerBytes int   // of an account at once; of one answer
-	Bytes, TotalBytes int64 // of an account; of all
+	Keys        int   // of one account
+	AnswerBytes int   // of one answer; a longer one is not stored
+	Bytes       int64 // of one account
+	TotalBytes  int64 // of all accounts
 }
 
 // idempotency reads the bounds of stored answers.

@@ -65,8 +65,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	l.shares(in("shares"))
 }
 
-// inBytes reads {"all": bytes, "perAccount": bytes}. An account never has more than
-// all together.
+// inBytes reads {"all": bytes, "perAccount": bytes}; perAccount is at most all.
 func inBytes(o jsonfile.Object, name string, b *Bytes) {
 	o, ok := o.Child(name)
 	if !ok {

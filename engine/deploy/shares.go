@@ -6,7 +6,7 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// Shares bounds what accounts may take of the database together and alone.
+// Shares limits how accounts may use the database.
 type Shares struct {
 	Scans         int           // long readings that run at the same time; 0 for the default of the database
 	ScansWaiting  int           // long readings of one account that may wait; default 64

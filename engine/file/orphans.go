@@ -28,7 +28,7 @@ type Orphan struct {
 	holders Holders // of the row
 }
 
-// Holders are the items of the application, which hold files.
+// Holders finds the items of the application that hold files.
 type Holders struct {
 	Meta engine.MetaRepository
 	Data engine.Repository
@@ -220,8 +220,8 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 }
 
 // removeContent removes content and what was made of it, unless it is needed. It
-// moves the content out of the way before it asks: an upload of the same content
-// that comes later does not find it, and stores its own (staging.go).
+// moves the content out of the way before it calls needed: a later upload of the
+// same content does not find it, and stores its own (staging.go).
 func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool, error)) error {
 	if !isHash(hash) {
 		return nil

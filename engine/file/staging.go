@@ -17,9 +17,10 @@ import (
 //
 // A request announces that by a marker, staged/<hash>/<random>, which it creates
 // before it makes sure that the content is there, and removes after its
-// transaction has ended. Who removes a content first renames it into leaving/,
-// then looks for markers, then for rows, and puts it back if there are any:
-//   - a marker that was created before the look is found by it;
+// transaction has ended. A process that removes a content first renames it into
+// leaving/, then looks for markers, then for rows, and puts it back if there are
+// any:
+//   - a marker that was created before the process looks is found;
 //   - the request of a marker that is created later finds the content missing,
 //     and stores its own copy;
 //   - a request whose marker is gone already has committed its rows, or failed.
@@ -29,7 +30,8 @@ import (
 
 const (
 	staged = "staged"
-	// everything stands in place of a hash for all contents (Pause).
+	// everything takes the place of the hash in markers that protect all contents
+	// (Pause).
 	everything = "everything"
 	// touchEvery is how often the marker of a running request is touched.
 	touchEvery = Grace / 4
@@ -37,7 +39,7 @@ const (
 	releaseTime = 30 * time.Second
 )
 
-// marker is an announcement of a request.
+// marker is the file by which a request announces that it needs a content.
 type marker struct {
 	storage *Storage
 	hash    string
@@ -90,23 +92,21 @@ func (m *marker) remove() {
 	_ = os.Remove(filepath.Dir(m.path))
 }
 
-// release ends the announcement, and removes the content unless something holds it.
+// release removes the marker, and the content unless it is needed.
 func (m *marker) release() {
 	m.remove()
 	m.storage.release(m.hash)
 }
 
-// until has the marker be released at the end of the request of ctx. Without a
-// request it expires.
+// until releases the marker when the request of ctx ends. Without a request the
+// marker stays until it expires.
 func (m *marker) until(ctx context.Context) {
 	if !engine.StagingFrom(ctx).Add(m.release) {
 		m.timer.Stop()
 	}
 }
 
-// Hold keeps the content of a file, which some item holds, until the request of
-// ctx has ended: the item may lose the file meanwhile. Errors: NotFound when it
-// has already.
+// Hold implements engine.FileStorage.
 func (s *Storage) Hold(ctx context.Context, f engine.StoredFile) error {
 	if !isHash(f.Hash) {
 		return noContent(f)
@@ -127,7 +127,7 @@ func (s *Storage) Hold(ctx context.Context, f engine.StoredFile) error {
 	return nil
 }
 
-// isStaged reports whether a marker of the hash counts.
+// isStaged reports whether there is a marker of the hash that has not expired.
 func (s *Storage) isStaged(hash string) (bool, error) {
 	markers, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged, hash))
 	if err != nil {
@@ -141,8 +141,8 @@ func (s *Storage) isStaged(hash string) (bool, error) {
 	return false, nil
 }
 
-// isNeeded reports whether a request or an item holds a content. Requests come
-// first: one that has ended has committed its rows.
+// isNeeded reports whether a request or a row needs a content. It looks for markers
+// first: a request that has removed its marker has committed its rows.
 func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	if found, err := s.isStaged(hash); found || err != nil {
 		return found, err
@@ -159,9 +159,9 @@ func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	return found, err
 }
 
-// Unheld learns that items have lost files with these hashes, in a transaction
-// that has ended. The contents are removed in the background unless something
-// else holds them; Wait waits for that.
+// Unheld removes contents in the background unless they are needed; Wait waits for
+// that. The store calls it after a transaction in which items have lost files with
+// these hashes.
 func (s *Storage) Unheld(hashes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,7 +172,7 @@ func (s *Storage) Unheld(hashes []string) {
 	}
 }
 
-// Wait waits until the contents that Unheld was given are removed.
+// Wait waits until the removals that Unheld has started are done.
 func (s *Storage) Wait() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -199,20 +199,20 @@ func (s *Storage) removeUnheld() {
 	}
 }
 
-// release removes a content unless something holds it. If that cannot be found
-// out now, a marker has a later Sweep try again.
+// release removes a content unless it is needed. After a failure it leaves a
+// marker, so that a later Sweep tries again.
 func (s *Storage) release(hash string) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
 	if err := s.removeUnneeded(ctx, hash); err != nil {
-		s.cfg.Log.Warn("a file that no object holds could not be removed; it is tried again later", "hash", hash, "after", Grace, "error", err)
+		s.cfg.Log.Warn("a file that may be unused could not be checked or removed; trying again later", "hash", hash, "after", Grace, "error", err)
 		s.later(hash)
 	}
 }
 
 func (s *Storage) later(hash string) {
 	if err := s.createMarker(filepath.Join(s.cfg.Dir, staged, hash, newID())); err != nil {
-		s.cfg.Log.Warn("restsrv files -remove removes the file", "hash", hash, "error", err)
+		s.cfg.Log.Warn("an unused file may stay in the folder until restsrv files -remove is run", "hash", hash, "error", err)
 	}
 }
 
@@ -233,8 +233,8 @@ func (s *Storage) removeUnneeded(ctx context.Context, hash string) error {
 	return s.removeContent(hash, func(fs.FileInfo) (bool, error) { return s.isNeeded(ctx, hash) })
 }
 
-// Pause keeps all contents until resume is called, for a copy of the data and
-// of their files that takes a while.
+// Pause prevents the removal of contents until resume is called, so that a copy of
+// the data and of their files is complete.
 func (s *Storage) Pause() (resume func(), err error) {
 	if _, err := os.Stat(s.cfg.Dir); errors.Is(err, fs.ErrNotExist) {
 		return func() {}, nil // there is nothing to remove
@@ -246,14 +246,14 @@ func (s *Storage) Pause() (resume func(), err error) {
 	return m.remove, nil
 }
 
-// sweepEvery is how often Tidy looks for what dead processes left.
+// sweepEvery is how often Tidy calls Sweep.
 const sweepEvery = 10 * time.Minute
 
 // Tidy sweeps now and every ten minutes until ctx ends.
 func (s *Storage) Tidy(ctx context.Context) {
 	for {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
-			s.cfg.Log.Warn("uploads that were cut off could not be removed; it is tried again", "in", sweepEvery, "error", err)
+			s.cfg.Log.Warn("interrupted uploads could not be removed; trying again", "in", sweepEvery, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -263,8 +263,8 @@ func (s *Storage) Tidy(ctx context.Context) {
 	}
 }
 
-// Sweep removes what requests of dead processes left: contents whose markers
-// have expired and that no item holds, and parts of contents.
+// Sweep removes what requests of crashed processes left behind: contents whose
+// markers have expired and that no row names, and incomplete uploads.
 func (s *Storage) Sweep(ctx context.Context) error {
 	folders, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged))
 	if err != nil {

@@ -28,7 +28,7 @@ type server struct {
 	notes *engine.Class
 }
 
-// serve opens a database and a folder as one more process does.
+// serve opens a database and a folder as another process would.
 func serve(t *testing.T, db dbtest.DB, dir string, now func() time.Time) *server {
 	t.Helper()
 	s := &server{notes: note(t)}
@@ -39,7 +39,7 @@ func serve(t *testing.T, db dbtest.DB, dir string, now func() time.Time) *server
 	return s
 }
 
-// request runs work as a request: what it has stored is released at its end.
+// request runs work as a request, with a Staging that ends after it.
 func request(work func(ctx context.Context) error) error {
 	ctx, staging := engine.WithStaging(context.Background())
 	defer staging.End()
@@ -65,9 +65,9 @@ func wantFiles(t *testing.T, what, dir string, want int) {
 	}
 }
 
-// TestContentsFollowItems checks that a content goes with the request that
-// failed, with the attribute that is set to another file or to null, and with
-// the last item that holds it, and stays otherwise.
+// TestContentsFollowItems checks that a content is removed when its request fails,
+// when the attribute is set to another file or to null, and when the last item
+// that holds it is deleted, and that it stays otherwise.
 func TestContentsFollowItems(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		dir := filepath.Join(t.TempDir(), "files")
@@ -159,8 +159,8 @@ func TestHeldWhileCopied(t *testing.T) {
 	wantFiles(t, "nothing holds it", dir, 0)
 }
 
-// TestConcurrentContents has two processes upload, replace and delete few
-// contents at random, in requests some of which fail. In the end each item can be
+// TestConcurrentContents uploads and deletes three contents at random from two
+// processes, in requests some of which fail. In the end each item's content can be
 // read, and there is no other content.
 func TestConcurrentContents(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
@@ -236,8 +236,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestPause checks that contents stay while a copy of the data is made, and go
-// with a later sweep.
+// TestPause checks that Pause prevents the removal of contents, and that a later
+// sweep removes them.
 func TestPause(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "files")
 	c := &clock{now: time.Now()}

@@ -155,7 +155,7 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.proxy.ServeHTTP(w, r)
 }
 
-// ForwardsBodies marks a handler that sends bodies on as they are.
+// ForwardsBodies implements rest.Forwarder.
 func (gs *Gateways) ForwardsBodies() {}
 
 // match finds the gateway that has the escaped path, and what it asks for.

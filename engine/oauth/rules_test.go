@@ -144,7 +144,7 @@ func TestOptionBounds(t *testing.T) {
 	}
 	own := Options{AccessLifetime: 1, RefreshLifetime: 2, CodeLifetime: 3, GrantsPerAccount: 4, GrantsOfAll: 5}
 	if got := own.withDefaults(); fmt.Sprint(got) != fmt.Sprint(own) {
-		t.Errorf("times of one's own became %+v, want %+v", got, own)
+		t.Errorf("configured times became %+v, want %+v", got, own)
 	}
 	const client = `{"clients":[{"id":%q,"secret":%q,"redirectUris":["https://app.example/cb"]}]}`
 	long := strings.Repeat("x", maxSecret)
@@ -182,15 +182,15 @@ func TestOptionBounds(t *testing.T) {
 	}
 }
 
-// unavailable are accounts in a database that is away.
+// unavailable are accounts whose database is not available.
 type unavailable struct{ Accounts }
 
 func (unavailable) Current(context.Context, string) (*engine.Account, string, error) {
 	return nil, "", engine.Errorf(engine.Unavailable, "database", "away")
 }
 
-// TestClientsForTheLibrary checks what the library learns of a client: of one that
-// is missing, and of one that cannot be read, an error.
+// TestClientsForTheLibrary checks that GetClient returns a configured client, and
+// errors for a missing client and for one that cannot be read.
 func TestClientsForTheLibrary(t *testing.T) {
 	f := &flows{&Provider{cfg: Config{Accounts: unavailable{}}, clients: map[string]*Client{"conf": {ID: "conf", Account: "ann@local"}}}}
 	if c, err := f.GetClient(t.Context(), "conf"); err != nil || c.GetID() != "conf" || c.GetUserID() != "ann@local" {

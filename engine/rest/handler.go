@@ -38,8 +38,8 @@ func (s *Server) mountHandlers() {
 	}
 }
 
-// Forwarder is a handler that sends bodies on as they are. All others are given
-// no body with a Content-Encoding.
+// Forwarder marks a handler that forwards bodies unchanged. Requests to other
+// handlers are refused if their body has a Content-Encoding.
 type Forwarder interface{ ForwardsBodies() }
 
 // handle gives a handler what services have: a request id, a caller, limits on

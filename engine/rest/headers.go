@@ -10,9 +10,9 @@ import (
 // Values of headers that answers share. They must not be changed.
 var (
 	noSniff = []string{"nosniff"}
-	// private lets the browser or program that asked keep an answer if it asks
-	// with If-None-Match every time, and keeps it out of shared caches. Those
-	// know of Authorization, but not of the other headers with credentials.
+	// private lets the client cache an answer if it revalidates it every time, and
+	// forbids shared caches to store it. Shared caches take Authorization into
+	// account, but not the other headers with credentials.
 	private = []string{"private, no-cache"}
 
 	varyAccount = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd"}
@@ -21,8 +21,8 @@ var (
 	varyAny     = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd, Auth-Token, Cookie"}
 )
 
-// varies returns the Vary of answers that depend on the credentials of a mode;
-// nil when they depend on none.
+// varies returns the Vary header for a mode, which names the headers with its
+// credentials; nil if the mode has none.
 func varies(mode engine.AuthMode) []string {
 	switch mode {
 	case engine.AuthNone, "":
@@ -35,8 +35,8 @@ func varies(mode engine.AuthMode) []string {
 	return varyAccount
 }
 
-// setCaching says who may keep an answer that depends on credentials. A header
-// that the handler has set stays.
+// setCaching sets Cache-Control and Vary of an answer that depends on credentials,
+// unless the handler has set them.
 func (o *responder) setCaching() {
 	if o.vary == nil {
 		return
@@ -50,19 +50,19 @@ func (o *responder) setCaching() {
 	}
 }
 
-// single are the request headers that mean something else to whom reads the
-// first line of two than to whom reads the last.
+// single are the request headers that must not be repeated: of two values, one
+// program may use the first and another one the last.
 var single = map[string]bool{
 	"Authorization": true, "Auth-User": true, "Auth-User-Type": true, "Auth-Pwd": true, "Auth-Token": true,
 	"Content-Type": true, "Content-Encoding": true, "Content-Length": true, "Idempotency-Key": true, "Svc-Converter": true, "Ion-Converter": true,
 	"X-Http-Method-Override": true, "X-Http-Method": true, "X-Method-Override": true,
 }
 
-// methodHeaders replace the method of a POST, the first that is there.
+// methodHeaders override the method of a POST; the first one that is set counts.
 var methodHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
 // ambiguous refuses a request whose headers can be read in more than one way: a
-// proxy may have checked the other one.
+// proxy may have checked them in another way than this server.
 func ambiguous(r *http.Request) error {
 	for name, lines := range r.Header {
 		if len(lines) > 1 && single[name] {

@@ -36,7 +36,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	tcp, ok := c.(*net.TCPConn)
-	if !ok { // has no deadlines or buffers of a kernel
+	if !ok { // not a socket of the kernel, so without its buffers
 		return c, nil
 	}
 	return &conn{TCPConn: tcp, of: l, left: l.grace}, nil
@@ -47,8 +47,8 @@ func (l *listener) Accept() (net.Conn, error) {
 type conn struct {
 	*net.TCPConn
 	of    *listener
-	left  time.Duration // that a write may still be blocked
-	until time.Time     // the deadline that is set
+	left  time.Duration // for which writes may still be blocked
+	until time.Time     // the current deadline
 }
 
 // Write implements net.Conn.
@@ -63,14 +63,14 @@ func (c *conn) Write(p []byte) (written int, err error) {
 	}
 }
 
-// ReadFrom implements io.ReaderFrom: the kernel copies files.
+// ReadFrom implements io.ReaderFrom, so that the kernel copies files.
 func (c *conn) ReadFrom(r io.Reader) (written int64, err error) {
 	if !isFile(r) {
 		return io.Copy(struct{ io.Writer }{c}, r)
 	}
 	for {
 		now := c.limit()
-		n, err := c.TCPConn.ReadFrom(r) // after a timeout r stands behind what was sent
+		n, err := c.TCPConn.ReadFrom(r) // after a timeout, r continues behind the bytes that were sent
 		written += n
 		if !c.goesOn(now, n, err) {
 			return written, err
@@ -90,9 +90,9 @@ func isFile(r io.Reader) bool {
 	return ok
 }
 
-// tries is how often within its grace a write is tried again. The kernel reports
-// room only when a third of its buffer is free, which a slow client may take long
-// to read; a new try finds less room, too, and so shows that the client reads.
+// tries is how often a write is retried within its grace. The kernel reports room
+// only when a third of its buffer is free, which takes long with a slow client. A
+// retry also uses less room, and so shows that the client reads.
 const tries = 8
 
 // limit sets the deadline of a write that begins now. One that was set for an
@@ -107,8 +107,8 @@ func (c *conn) limit() (now time.Time) {
 	return now
 }
 
-// goesOn notes what a write moved and reports whether to try again: it was ended
-// by its deadline, and the client may read more slowly for a while.
+// goesOn records how many bytes a write moved, and reports whether to retry it: its
+// deadline ended it, and the client has not used up its grace.
 func (c *conn) goesOn(began time.Time, moved int64, err error) bool {
 	c.left -= time.Since(began)
 	c.left = min(c.left+time.Duration(float64(moved)/float64(c.of.rate)*float64(time.Second)), c.of.grace)

@@ -7,9 +7,9 @@ import (
 	"restsrv/engine/share"
 )
 
-// reservation is what one request holds of a pool of bytes.
+// reservation is the memory that one request holds of a pool.
 type reservation struct {
-	pool  *share.Pool // nil bounds nothing
+	pool  *share.Pool // nil for no limit
 	ctx   context.Context
 	grant share.Grant
 	bytes int
@@ -44,10 +44,10 @@ func (r *reservation) Wait(bytes int) (err error) {
 	return err
 }
 
-// settle makes the reservation that of an answer that is there. Answers of
-// services that reserve nothing, such as scripts, are refused if there is no room
-// for them, unless they are those of a write: that is done, and a client that
-// hears of a failure repeats it.
+// settle adjusts the reservation to an answer that has been made. A service that
+// has reserved too little, such as a script, gets an error if the rest is not free
+// and the request was a read. The answer of a write is charged in any case: the
+// write is done, and the client would repeat it after an error.
 func (r *reservation) settle(body []byte, reading bool) error {
 	if r.bytes == 0 && len(body) <= engine.SmallBytes || r.pool == nil {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"restsrv/engine/share"
 )
 
-// scarce serves a service with little memory for bodies and answers. Its
-// handlers read the body and answer so many bytes.
+// scarce serves a service with little memory for bodies and answers. Its handlers
+// read the body and answer as many bytes as the path says.
 func scarce(t *testing.T, cfg Config) *httptest.Server {
 	t.Helper()
 	cfg.Auth, cfg.Log = nobody{}, slog.New(slog.DiscardHandler)
@@ -52,8 +52,8 @@ func status(t *testing.T, method, url string, body io.Reader) (int, http.Header)
 	return resp.StatusCode, resp.Header
 }
 
-// TestBodiesAreAdmitted: a body that is still sent keeps its share of memory,
-// and others that do not fit beside it are refused until it has ended.
+// TestBodiesAreAdmitted: a body that is being sent reserves its memory, and bodies
+// that do not fit beside it are refused until its request has ended.
 func TestBodiesAreAdmitted(t *testing.T) {
 	pool := share.New(share.Config{Name: "bytes of bodies", Capacity: 1 << 20, MaxWait: 20 * time.Millisecond})
 	srv := scarce(t, Config{Bodies: pool})
@@ -61,7 +61,7 @@ func TestBodiesAreAdmitted(t *testing.T) {
 	conn, in := dial(t, srv.Listener.Addr().String())
 	fmt.Fprintf(conn, "POST /rest/s/1 HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", len(large), large[:engine.SmallBytes])
 	if _, held := pool.Held(""); held != 0 {
-		t.Errorf("a body of which little has come: %d bytes are held, want 0", held)
+		t.Errorf("a body of which little has arrived: %d bytes are held, want 0", held)
 	}
 	fmt.Fprint(conn, large[engine.SmallBytes:100<<10])
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
@@ -92,8 +92,8 @@ func TestBodiesAreAdmitted(t *testing.T) {
 }
 
 // TestAnswersAreSettled: answers of services that reserve nothing count, too. A
-// reading is refused when there is no room for its answer; a write is refused
-// before it is done.
+// read is refused if there is no room for its answer. A write is refused before it
+// is done, if answers already take more memory than they may.
 func TestAnswersAreSettled(t *testing.T) {
 	pool := share.New(share.Config{Name: "bytes of answers", Capacity: 1 << 20})
 	srv := scarce(t, Config{Answers: pool})

@@ -60,8 +60,8 @@ type Config struct {
 	// BodyGrace is how long a body may take before MinBodyRate counts; 0 means
 	// 10 s.
 	BodyGrace time.Duration
-	// Bodies and Answers are the bytes that requests may hold in memory; nil
-	// bounds nothing.
+	// Bodies and Answers limit the memory of request bodies and answers, in bytes;
+	// nil for no limit.
 	Bodies, Answers *share.Pool
 }
 

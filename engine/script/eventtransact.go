@@ -120,7 +120,7 @@ func (t *listeners) nestedHeard(value any) bool {
 	return false
 }
 
-// within has the write and its handlers use another context.
+// within sets the context of the write, of its handlers and of nested writes.
 func (w *writing) within(ctx context.Context) {
 	depth := w.ctx.Value(depthKey{})
 	w.asked, w.ctx = ctx, context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth)

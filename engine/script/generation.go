@@ -216,8 +216,8 @@ func (g *Generation) warnOf(what, text string, args ...any) {
 	}
 }
 
-// data is the repository of the global dataRepo: the one that the option of that
-// name names, otherwise the default.
+// data returns the repository of the global dataRepo: the one that the option of
+// that name names, otherwise the default.
 func (g *Generation) data() engine.Repository {
 	if named, ok := g.options["dataRepo"].(engine.Repository); ok {
 		return named
@@ -225,7 +225,7 @@ func (g *Generation) data() engine.Repository {
 	return g.env.Data
 }
 
-// metadata is the repository of the global metaRepo, as data is that of dataRepo.
+// metadata returns the repository of the global metaRepo in the same way.
 func (g *Generation) metadata() engine.MetaRepository {
 	if named, ok := g.options["metaRepo"].(engine.MetaRepository); ok {
 		return named

@@ -32,12 +32,12 @@ func (e errMemory) Error() string {
 	return fmt.Sprintf("the memory limit of %d MiB for all scripts was reached, and this one had run longest", e.limit>>20)
 }
 
-// heap compares the Go heap with its watermark, without the bodies and answers
-// that requests hold: these have bounds of their own. Of the others it is not
-// known whose they are, nor how many are garbage before a collection has ended.
+// heap compares the Go heap with its watermark. It does not count bodies and answers
+// of requests, which have their own limits. It cannot know which script the other
+// bytes belong to, nor how many are garbage before a collection has ended.
 type heap struct {
 	limit   uint64
-	held    func() int64 // bytes that are not of scripts; nil means none
+	held    func() int64 // bytes of bodies and answers; nil means none
 	gc      func()       // runs a collection to its end
 	samples []metrics.Sample
 	last    uint64       // bytes at the last look, 0 for none

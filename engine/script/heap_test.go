@@ -47,8 +47,7 @@ func TestHeapJudges(t *testing.T) {
 	}
 }
 
-// TestHeapWithoutHeld: bytes that requests hold as bodies and answers end no
-// script.
+// TestHeapWithoutHeld: bodies and answers of requests do not end a script.
 func TestHeapWithoutHeld(t *testing.T) {
 	answers := make([]byte, 64<<20)
 	for held, want := range map[int64]bool{0: true, int64(len(answers)): false} {

@@ -18,7 +18,7 @@ type Config struct {
 	Limits Limits           // of services that do not say otherwise
 	MaxCPU time.Duration    // longest Limits.CPU or Limits.Load of any service, default 10 s; the first New of a process decides
 	Heap   int64            // bytes of the Go heap over which the longest turn is ended, default 70 % of GOMEMLIMIT, else 512 MiB
-	Held   func() int64     // bytes of the heap that are not of scripts, such as answers on their way; nil means none
+	Held   func() int64     // bytes of bodies and answers of requests in the heap; nil means none
 	Dev    bool             // tell the source position of a failing script in the header X-Script-Error
 	Log    *slog.Logger     // default slog.Default()
 	Now    func() time.Time // what "now" is in filters, default time.Now

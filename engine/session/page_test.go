@@ -49,9 +49,9 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestSignInLeadsOn checks where a browser goes after signing in and after failing
-// to.
-func TestSignInLeadsOn(t *testing.T) {
+// TestSignInRedirects checks where a browser is redirected after a sign-in and
+// after a failed one.
+func TestSignInRedirects(t *testing.T) {
 	f := open(t)
 	for _, x := range []struct{ username, password, back, want string }{
 		{"anna", password, "", "/auth"},
@@ -107,9 +107,9 @@ func TestLongestToken(t *testing.T) {
 	f.want("restsrv="+strings.Repeat("A", 65), "no-session", "a token of 65 bytes")
 }
 
-// TestGivenUpSignIn checks that a sign-in ends with its request while the account
-// keeps changing.
-func TestGivenUpSignIn(t *testing.T) {
+// TestSignInEndsWithItsRequest checks that a sign-in whose account keeps changing
+// ends when its request ends.
+func TestSignInEndsWithItsRequest(t *testing.T) {
 	f := open(t, func(c *session.Config) {
 		c.Auth = authFunc(func(engine.Credentials) (*engine.Account, error) {
 			return &engine.Account{ID: "anna@local", Revision: 12345}, nil

@@ -1,7 +1,7 @@
 // Package wire reads JSON that strangers sent. It owns the JSON library, keeps
 // the order of names and the exact text of numbers, and bounds the depth, the
-// length of numbers and how many values there are. It does not check what the JSON says: that is engine's
-// (Class.Bind, ParseFilter).
+// length of numbers and the number of values. It does not check what the JSON says:
+// that is engine's (Class.Bind, ParseFilter).
 package wire
 
 import (
@@ -104,8 +104,7 @@ func (d *decoder) value(depth int) (any, error) {
 	return nil, fmt.Errorf("unexpected %s", t)
 }
 
-// number reads a number, which may have as many characters as any reader of
-// numbers takes.
+// number reads a number of at most engine.MaxNumber characters.
 func (d *decoder) number() (any, error) {
 	raw, err := d.src.ReadValue()
 	if err == nil && len(raw) > engine.MaxNumber {
@@ -118,7 +117,7 @@ func (d *decoder) number() (any, error) {
 	return json.Number(raw), err
 }
 
-// oneDigit holds the numbers of one digit, so that they need no memory.
+// oneDigit has the numbers of one digit, so that reading one does not allocate.
 var oneDigit = [10]any{
 	json.Number("0"), json.Number("1"), json.Number("2"), json.Number("3"), json.Number("4"),
 	json.Number("5"), json.Number("6"), json.Number("7"), json.Number("8"), json.Number("9"),

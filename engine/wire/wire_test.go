@@ -115,8 +115,8 @@ func BenchmarkDecodeRecords(b *testing.B) {
 	}
 }
 
-// TestLongNumbers: a number of at most engine.MaxNumber characters is read as it
-// is; a longer one is refused wherever it stands, with its place and length.
+// TestLongNumbers: a number of at most engine.MaxNumber characters is read; a longer
+// one is refused wherever it stands, with an error that names its place and length.
 func TestLongNumbers(t *testing.T) {
 	for _, form := range []string{"%s", "[1,\n %s]", `{"a":{"b":%s}}`, "[-%s]", "[0.%s]", "[%se5]"} {
 		for _, n := range []int{1000, engine.MaxNumber + 1, 1 << 20} {
@@ -130,7 +130,7 @@ func TestLongNumbers(t *testing.T) {
 				continue
 			}
 			if err == nil || !strings.Contains(err.Error(), "a number has at most 2100 characters, found ") || !strings.Contains(err.Error(), "at line ") || !strings.HasPrefix(form, "%") && strings.Contains(err.Error(), "column 1:") {
-				t.Errorf("%s with %d digits: got %.60v and error %v, want one that tells limit, length and place", form, n, v, err)
+				t.Errorf("%s with %d digits: got %.60v and error %v, want one with limit, length and place", form, n, v, err)
 			}
 		}
 	}

@@ -176,9 +176,9 @@ func writes(ctx context.Context) bool {
 	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
 }
 
-// assign makes the values that the transition gives the item. Later assignments
-// know of those before them. A transition without roles computes them from what
-// the account may read; roles open it as it is written, for all that it reads.
+// assign computes the values that the transition assigns to the item. Later
+// assignments use the values of earlier ones. In a transition without roles they
+// read only what the account may read; in one with roles they read everything.
 func (g *moving) assign(ctx context.Context) (engine.Values, error) {
 	c := g.item.Class.Base()
 	values := engine.NewValues(c)
@@ -253,8 +253,8 @@ func (g *moving) failed(err error) error {
 	return told
 }
 
-// lookups is engine.FormulaData over a repository: the store, for the server, or
-// that of the account.
+// lookups implements engine.FormulaData on a repository: the store, read as the
+// server, or the repository of the account.
 type lookups struct {
 	set   *Set
 	now   engine.Instant
@@ -262,8 +262,8 @@ type lookups struct {
 	ctx   func(context.Context) context.Context
 }
 
-// item reads the item of which a formula is computed, without attributes and
-// links that the account may not read.
+// item reads the item for which a formula is computed, without attributes and links
+// that the account may not read.
 func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
 	ctx = l.ctx(ctx)
 	view, err := engine.ViewOf(ctx, l.store, c)
@@ -279,7 +279,7 @@ func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*
 	return own, nil
 }
 
-// known are the loads of properties that a view has.
+// known returns the loads of the properties that a view has.
 func known(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
 		if view.Lacks(l.Property) {
@@ -292,7 +292,8 @@ func known(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	return all
 }
 
-// found takes an error for what the account may not look up as finding nothing.
+// found returns nil for the error of a lookup that the account may not make: the
+// lookup finds nothing.
 func found(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && (e.Reason == "unknown-attribute" || e.Reason == "calculated") {
