@@ -20,9 +20,8 @@ import (
 const MaxDepth = 512
 
 // MaxValues is how many values one text may hold, those of arrays and objects
-// counted; scripts may parse as many. It bounds the time that a text takes: each
-// value costs about as much
-// as a hundred characters.
+// counted. Scripts may parse as many. It bounds the time that a text takes: each
+// value costs about as much as a hundred characters.
 const MaxValues = 1_000_000
 
 // Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
