@@ -173,6 +173,9 @@ func (p *Pool) wait(ctx context.Context, h *holder, w *waiter, most time.Duratio
 // Held reports whether the grant holds units.
 func (g *Grant) Held() bool { return g.pool != nil }
 
+// Discount takes off time that the units were held from the use of the key.
+func (g *Grant) Discount(d time.Duration) { g.since = g.since.Add(d) }
+
 // Yield lends the units to the other keys that go first, and returns when they
 // are granted again, which is before other requests of the same key. It returns
 // at once when no such key waits. MaxWait does not apply. After an error, which

@@ -262,6 +262,21 @@ func TestYield(t *testing.T) {
 	}
 }
 
+// TestDiscount: time that is taken off does not count as use.
+func TestDiscount(t *testing.T) {
+	c := &clock{}
+	p := New(Config{Name: "things", Capacity: 2, Now: c.now})
+	keep := acquire(t, p, "other", 1) // use counts while some units are held
+	defer keep.Release()
+	g := acquire(t, p, "resting", 1)
+	c.advance(10 * time.Second)
+	g.Discount(9 * time.Second)
+	g.Release()
+	if used := p.holder("resting").used; used != time.Second {
+		t.Errorf("10 s held, of which 9 s were taken off: got a use of %v, want 1 s", used)
+	}
+}
+
 func TestGrow(t *testing.T) {
 	c := &clock{}
 	p := New(Config{Name: "things", Capacity: 10, PerKey: 8, Now: c.now})

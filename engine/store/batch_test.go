@@ -32,6 +32,7 @@ type batch struct {
 func newBatch(t *testing.T) *batch {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	b := &batch{T: t, st: openAt(t, sqlitePlace(t), c), class: c}
+	b.st.BatchWithin(time.Hour) // else a slow machine may cut the batch
 	b.hold()
 	return b
 }

@@ -104,3 +104,14 @@ func (s *Store) Scanning() (running, waiting int) {
 
 // ScansWaiting is Scanning for what waits, of one account and of all.
 func (s *Store) ScansWaiting(key string) (own, all int) { return s.readers.scans.places.Waiting(key) }
+
+// BatchWithin sets the time after which a batch takes no more writes. It must be
+// called before the first write.
+func (s *Store) BatchWithin(d time.Duration) { s.writer.most = d }
+
+// Stay sets how long an account counts as present after its last request. It must
+// be called before the first request.
+func (s *Store) Stay(d time.Duration) { s.readers.others.stay = d }
+
+// Rests returns how often work has rested for the sake of other accounts.
+func (s *Store) Rests() int64 { return s.readers.others.rests.Load() }

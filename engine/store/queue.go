@@ -25,10 +25,14 @@ const (
 // A client that waits for its answer before it sends the next write leaves its
 // queue empty for a moment. The heavy writes of another key would go first each
 // time, so the queue waits a moment for such a client (anticipatory scheduling).
+//
+// While other accounts use the database, the heavy writes of a key run one after
+// the other, with rests between them (rest.go).
 type queue struct {
 	perKey   int // writes of one key that may wait
 	heavies  int // heavy writes of one key that may run at the same time
 	comeback time.Duration
+	others   *others
 
 	mu      sync.Mutex
 	ready   sync.Cond
@@ -47,13 +51,14 @@ type line struct {
 	used     time.Duration
 	cost     time.Duration // of a job, on average
 	answered time.Time     // when its last job ended; zero when the queue no longer waits for another
+	rests    time.Time     // when its next heavy job may begin beside other accounts
 }
 
-func newQueue(perKey, writers int) *queue {
+func newQueue(perKey, writers int, others *others) *queue {
 	if perKey <= 0 {
 		perKey = queueLength / 2
 	}
-	q := &queue{perKey: perKey, heavies: max(1, writers/4), comeback: comebackTime, keys: map[string]*line{}}
+	q := &queue{perKey: perKey, heavies: max(1, writers/4), comeback: comebackTime, others: others, keys: map[string]*line{}}
 	q.ready.L = &q.mu
 	return q
 }
@@ -100,10 +105,13 @@ func (q *queue) pop() *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for {
-		l := q.first(func(l *line) bool { return l.cost < heavyWrite || l.running < q.heavies })
+		var rest time.Duration
+		l := q.first(func(l *line) bool { return l.cost < heavyWrite || q.mayRun(l, &rest) })
 		switch {
 		case l == nil && q.closed && q.length.Load() == 0:
 			return nil
+		case l == nil && rest > 0:
+			q.waitFor(rest)
 		case l == nil:
 			q.wait()
 		case l.cost >= heavyWrite && q.comesBack(l):
@@ -113,6 +121,30 @@ func (q *queue) pop() *job {
 			}
 		}
 	}
+}
+
+// mayRun reports whether a heavy job of a line may begin. If it only has to
+// rest, that lowers rest to the time left.
+func (q *queue) mayRun(l *line, rest *time.Duration) bool {
+	switch {
+	case l.running >= q.heavies:
+		return false
+	case q.closed || l.running == 0 && l.rests.IsZero() || !q.others.present(l.key):
+		return true
+	case l.running > 0:
+		return false
+	}
+	left := time.Until(l.rests)
+	if left > 0 && (*rest == 0 || left < *rest) {
+		*rest = left
+	}
+	return left <= 0
+}
+
+func (q *queue) waitFor(d time.Duration) {
+	wake := time.AfterFunc(d, q.wake)
+	q.wait()
+	wake.Stop()
 }
 
 func (q *queue) wait() {
@@ -172,9 +204,7 @@ func (q *queue) comesBack(l *line) bool {
 			other.answered = time.Time{}
 			continue
 		}
-		wake := time.AfterFunc(rest, q.wake)
-		q.wait()
-		wake.Stop()
+		q.waitFor(rest)
 		return true
 	}
 	return false
@@ -208,6 +238,12 @@ func (q *queue) charge(j *job, used time.Duration) {
 	if l := q.keys[j.key]; l != nil {
 		l.used += used
 		l.cost += (used - l.cost) / 4
+		if used >= heavyWrite {
+			l.rests = time.Now().Add(restAfter(used))
+			if q.others.present(j.key) {
+				q.others.rests.Add(1)
+			}
+		}
 	}
 }
 

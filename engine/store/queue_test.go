@@ -10,6 +10,15 @@ import (
 	"restsrv/engine"
 )
 
+// beside returns what a database has noticed that accounts use at the same time.
+func beside(accounts ...string) *others {
+	o := &others{stay: time.Hour}
+	for _, a := range accounts {
+		o.note(a)
+	}
+	return o
+}
+
 func waitingJob(key string) *job {
 	return &job{ctx: context.Background(), key: key, result: make(chan error, 1)}
 }
@@ -26,7 +35,7 @@ func mustPush(t *testing.T, q *queue, keys ...string) {
 // TestQueueServesByTime: of two accounts with many writes each, the one whose
 // writes are short is served as long as the other one.
 func TestQueueServesByTime(t *testing.T) {
-	q := newQueue(0, 1)
+	q := newQueue(0, 1, beside())
 	for range 300 {
 		mustPush(t, q, "light")
 	}
@@ -49,7 +58,7 @@ func TestQueueServesByTime(t *testing.T) {
 // TestQueueLateComer: a write of an account that comes while many writes of
 // another one wait goes next, and idleness earns no more than that.
 func TestQueueLateComer(t *testing.T) {
-	q := newQueue(0, 1)
+	q := newQueue(0, 1, beside())
 	for range 100 {
 		mustPush(t, q, "heavy")
 	}
@@ -84,7 +93,7 @@ func TestQueueLateComer(t *testing.T) {
 
 // TestQueueBounds: one account cannot fill the queue.
 func TestQueueBounds(t *testing.T) {
-	q := newQueue(3, 1)
+	q := newQueue(3, 1, beside())
 	mustPush(t, q, "a", "a", "a")
 	_, err := q.push(waitingJob("a"))
 	var e *engine.Error
@@ -103,7 +112,7 @@ func TestQueueBounds(t *testing.T) {
 // TestQueueJoins: a heavy write shares no commit with writes of other accounts,
 // but with those of its own.
 func TestQueueJoins(t *testing.T) {
-	q := newQueue(0, 1)
+	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy")
 	j := q.pop()
 	q.charge(j, 100*time.Millisecond)
@@ -126,7 +135,7 @@ func TestQueueJoins(t *testing.T) {
 // TestQueueWaitsForReturn: an account that is answered and writes again at once
 // goes before the heavy write of an account that has used more.
 func TestQueueWaitsForReturn(t *testing.T) {
-	q := newQueue(0, 1)
+	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy", "heavy", "heavy")
 	j := q.pop()
 	q.charge(j, 100*time.Millisecond)
@@ -154,9 +163,71 @@ func TestQueueWaitsForReturn(t *testing.T) {
 	}
 }
 
+// TestQueueRests: a heavy write waits until its account has rested from the last
+// one, if another account uses the database. Short writes of others go meanwhile.
+func TestQueueRests(t *testing.T) {
+	q := newQueue(0, 8, beside("other"))
+	mustPush(t, q, "heavy", "heavy")
+	j := q.pop()
+	q.charge(j, 50*time.Millisecond)
+	q.ended(j)
+	ended := time.Now()
+	mustPush(t, q, "light")
+	if j = q.pop(); j.key != "light" {
+		t.Errorf("while heavy rests: got a write of %s, want light", j.key)
+	}
+	q.ended(j)
+	j = q.pop()
+	if rest := time.Since(ended); j.key != "heavy" || rest < restAfter(50*time.Millisecond)-5*time.Millisecond {
+		t.Errorf("got a write of %s after %v, want heavy after %v", j.key, rest, restAfter(50*time.Millisecond))
+	}
+	mustPush(t, q, "heavy")
+	q.close()
+	if j = q.pop(); j == nil {
+		t.Error("a closed queue returned no job, want the last one without a rest")
+	}
+}
+
+// TestQueueRunsOneHeavyWrite: beside another account the heavy writes of one run
+// one after the other, even where several writers wait.
+func TestQueueRunsOneHeavyWrite(t *testing.T) {
+	q := newQueue(0, 8, beside("other"))
+	mustPush(t, q, "heavy", "heavy", "heavy")
+	j := q.pop()
+	q.charge(j, time.Second)
+	q.mu.Lock()
+	rest := time.Duration(0)
+	second := q.mayRun(q.keys["heavy"], &rest)
+	q.others = beside()
+	third := q.mayRun(q.keys["heavy"], &rest)
+	q.mu.Unlock()
+	if second || !third {
+		t.Errorf("while one runs, another may run: got %v beside another account and %v alone, want false and true", second, third)
+	}
+}
+
+// TestOthers: an account is present beside another one for a while after its last
+// request.
+func TestOthers(t *testing.T) {
+	o := beside()
+	if o.note("") || o.present("a") {
+		t.Error("after work of the server: want no account present")
+	}
+	if o.note("a") || o.present("a") || !o.present("b") {
+		t.Error("after a request of a: want a present beside b, and none beside a")
+	}
+	if !o.note("b") || !o.present("a") || !o.present("b") {
+		t.Error("after requests of a and b: want each present beside the other")
+	}
+	o.other.Add(-int64(2 * o.stay)) // a came long ago
+	if o.note("b") || o.present("b") || !o.present("a") {
+		t.Error("after a while without requests of a: want none present beside b")
+	}
+}
+
 // TestQueueCloses: every writer ends when the queue is closed and empty.
 func TestQueueCloses(t *testing.T) {
-	q := newQueue(0, 4)
+	q := newQueue(0, 4, beside())
 	mustPush(t, q, "a", "a", "b")
 	ends := make(chan int)
 	for range 4 {

@@ -25,8 +25,8 @@ type getting struct {
 
 // getFor reads an item if the account may do that with it.
 func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*engine.Item, error) {
-	if sc := s.readers.scans; sc != nil && p.class.FullName[0] != '#' {
-		sc.others.note(share.Key(ctx))
+	if p.class.FullName[0] != '#' {
+		s.readers.others.note(share.Key(ctx))
 	}
 	g, load := s.guardOf(ctx), how.load
 	if err := g.loads(p.class, load); err != nil {

@@ -18,12 +18,13 @@ import (
 // that have a connection are lent first: readings that follow each other need
 // one connection only.
 type readers struct {
-	db    *Database
-	trace func(string)
-	free  chan *session // of the quick lane, with a connection
-	fresh chan *session // of the quick lane, without
-	size  int           // sessions of the quick lane
-	scans *scans        // nil when there is one lane
+	db     *Database
+	trace  func(string)
+	free   chan *session // of the quick lane, with a connection
+	fresh  chan *session // of the quick lane, without
+	size   int           // sessions of the quick lane
+	scans  *scans        // nil when there is one lane
+	others others
 
 	mu     sync.Mutex
 	closed bool
@@ -33,7 +34,7 @@ type readers struct {
 }
 
 func newReaders(db *Database, cfg Config, trace func(string)) *readers {
-	rs := &readers{db: db, trace: trace, free: make(chan *session, db.Readers), fresh: make(chan *session, db.Readers), size: db.Readers}
+	rs := &readers{db: db, trace: trace, free: make(chan *session, db.Readers), fresh: make(chan *session, db.Readers), size: db.Readers, others: others{stay: company}}
 	if db.Scans > 0 {
 		rs.scans = newScans(db, cfg)
 	}

@@ -57,7 +57,6 @@ type scans struct {
 	parked *share.Pool // of readings that are suspended; nil where that is impossible
 	quick  *share.Pool // places of metered readings in the quick lane: readings by key have the rest
 	beside int64       // of quick, that one account may hold while others use the database
-	others others
 	known  slowStatements
 	report refusals
 }
@@ -80,30 +79,6 @@ func newScans(db *Database, cfg Config) *scans {
 
 // maxReadings is how many readings of one account may wait for the quick lane.
 const maxReadings = 4096
-
-// others notices whether several accounts use the database at the same time.
-type others struct {
-	last  atomic.Uint64 // the account that came last
-	since atomic.Int64  // when another one came before it, in ns
-}
-
-// company is how long an account counts as present after its last request.
-const company = 100 * time.Millisecond
-
-// note is called with the key of every request, and reports whether others came
-// lately.
-func (o *others) note(key string) bool {
-	name := maphash.String(keySeed, key)
-	if o.last.Load() != name {
-		o.last.Store(name)
-		o.since.Store(time.Now().UnixNano())
-		return true
-	}
-	since := o.since.Load()
-	return since != 0 && time.Now().UnixNano()-since < int64(company)
-}
-
-var keySeed = maphash.MakeSeed()
 
 // errSlow ends a reading that must go on in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
@@ -143,7 +118,7 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 			return false, err
 		}
 	} else {
-		if place, err = rs.scans.enter(ctx); err != nil {
+		if place, err = rs.enter(ctx); err != nil {
 			return false, err
 		}
 		if r, err = rs.borrow(ctx); err != nil {
@@ -154,8 +129,11 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 	r.meter.place = place
 	r.meter.start(ctx, rs, r, name, grant)
 	defer func() {
-		r.meter.end(r)
-		rs.giveBack(r)
+		ended, rested := r.meter.end(r), r.meter.rested
+		rs.giveBack(r) // the next reading with the grant may need its connection
+		if ended.Held() {
+			rs.releaseRested(share.Key(ctx), ended, rested)
+		}
 	}()
 	err = s.readOn(ctx, r, work)
 	if !errors.Is(err, errSlow) {
@@ -170,12 +148,12 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 // enter waits for a place of the quick lane. While several accounts use the
 // database, one has at most a part of the places, because readings that run at
 // the same time slow each other down.
-func (sc *scans) enter(ctx context.Context) (share.Grant, error) {
+func (rs *readers) enter(ctx context.Context) (share.Grant, error) {
 	key, most := share.Key(ctx), int64(math.MaxInt64)
-	if key != "" && sc.others.note(key) {
-		most = sc.beside
+	if rs.others.note(key) {
+		most = rs.scans.beside
 	}
-	return sc.quick.AcquireWithin(ctx, key, 1, most)
+	return rs.scans.quick.AcquireWithin(ctx, key, 1, most)
 }
 
 // meter watches one metered reading. It belongs to a session.
@@ -195,6 +173,7 @@ type meter struct {
 	began   time.Time
 	slice   time.Time // when the grant was last looked at
 	yielded time.Time // when other goroutines were last let run
+	rested  time.Time // when the last rest ended
 	timer   *time.Timer
 }
 
@@ -204,7 +183,7 @@ func (m *meter) start(ctx context.Context, rs *readers, r *session, name uint64,
 	m.on, m.readers, m.ctx, m.name, m.grant = true, rs, ctx, name, grant
 	m.quick = !grant.Held()
 	m.over, m.ticks, m.began = nil, 0, time.Now()
-	m.slice = m.began
+	m.slice, m.rested = m.began, m.began
 	if rs.scans.parked != nil || !m.quick {
 		return
 	}
@@ -215,8 +194,9 @@ func (m *meter) start(ctx context.Context, rs *readers, r *session, name uint64,
 	m.timer.Reset(quickTimed)
 }
 
-// end ends the reading: its place is free again.
-func (m *meter) end(r *session) {
+// end ends the reading: its place in the quick lane is free again. The caller must
+// release the grant after it has given the session back.
+func (m *meter) end(r *session) (ended share.Grant) {
 	if m.timer != nil {
 		m.timer.Stop()
 	}
@@ -236,16 +216,47 @@ func (m *meter) end(r *session) {
 		if short && m.over == nil {
 			m.readers.scans.known.remove(m.name)
 		}
-		m.grant.Release()
 	}
 	m.leaveQuick()
+	ended, m.grant = m.grant, share.Grant{}
 	m.on, m.ctx = false, nil
 	m.stopped.Store(false)
+	return ended
 }
 
+// leaveQuick gives the place in the quick lane back. After a costly reading beside
+// other accounts that happens later, so that its account has a rest.
 func (m *meter) leaveQuick() {
+	if !m.place.Held() {
+		m.quick = false
+		return
+	}
+	if m.quick && m.costly() {
+		m.readers.releaseRested(share.Key(m.ctx), m.place, m.began)
+		m.place = share.Grant{}
+	}
 	m.quick = false
 	m.place.Release()
+}
+
+// releaseRested releases the place of an account that has worked since a moment.
+// Beside other accounts it does so after a rest.
+func (rs *readers) releaseRested(key string, place share.Grant, since time.Time) {
+	if !rs.others.present(key) {
+		place.Release()
+		return
+	}
+	rs.others.rests.Add(1)
+	time.AfterFunc(restAfter(time.Since(since)), func() { place.Release() })
+}
+
+// costly reports whether a reading that ends in the quick lane has cost much more
+// than a short list.
+func (m *meter) costly() bool {
+	if m.readers.scans.parked != nil {
+		return m.ticks >= costlyTicks
+	}
+	return time.Since(m.began) >= costlyTimed
 }
 
 // verdict returns why the reading was ended, nil when it was not.
@@ -277,6 +288,14 @@ func (s *session) tick() bool {
 		runtime.Gosched()
 		m.yielded = time.Now()
 	}
+	if ran := now.Sub(m.rested); ran >= restEvery {
+		if m.readers.others.present(share.Key(m.ctx)) {
+			m.readers.others.rests.Add(1)
+			time.Sleep(restAfter(ran))
+			m.grant.Discount(time.Since(now))
+		}
+		m.rested = time.Now()
+	}
 	if now.Sub(m.slice) < scanSlice || !m.grant.Held() {
 		return true
 	}
@@ -306,6 +325,7 @@ func (m *meter) suspend(s *session) bool {
 		return m.stop(sc.report.refused(m.ctx, err))
 	}
 	m.grant, m.slice = grant, time.Now()
+	m.rested = m.slice
 	return true
 }
 
@@ -340,6 +360,7 @@ func (m *meter) turn() bool {
 		return m.stop(err)
 	}
 	m.slice = time.Now()
+	m.rested = m.slice
 	return true
 }
 

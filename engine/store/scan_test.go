@@ -206,9 +206,7 @@ func scansRunAgain(t *testing.T, p place) {
 		})
 	}
 	group.Wait()
-	if running, waiting := st.Scanning(); running != 0 || waiting != 0 {
-		t.Errorf("at the end %d long readings run and %d wait, want none", running, waiting)
-	}
+	await(t, "all places are free after the rests", func() bool { running, waiting := st.Scanning(); return running == 0 && waiting == 0 })
 }
 
 // TestScanEndsWithItsContext: a long reading whose client leaves while it waits

@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/share"
 )
 
-const batchTime = 5 * time.Millisecond // after which a batch takes no more writes
+const batchTime = 5 * time.Millisecond // writer.most of a Store
 
 // writer is the one queue of writes. Each of its goroutines owns a connection.
 //
@@ -27,6 +27,7 @@ type writer struct {
 	jobs   *queue
 	traits Traits
 	crowd  crowd
+	most   time.Duration // after which a batch takes no more writes
 	report refusals
 	done   sync.WaitGroup
 }
@@ -51,7 +52,8 @@ const (
 )
 
 func newWriter(s *Store) *writer {
-	w := &writer{store: s, jobs: newQueue(s.cfg.WritesWaiting, s.traits.Writers), traits: s.traits, crowd: newCrowd(), report: refusals{log: s.cfg.Log}}
+	w := &writer{store: s, traits: s.traits, crowd: newCrowd(), most: batchTime, report: refusals{log: s.cfg.Log}}
+	w.jobs = newQueue(s.cfg.WritesWaiting, s.traits.Writers, &s.readers.others)
 	for range s.traits.Writers {
 		w.done.Go(func() {
 			w.run(newSession(s.db.Write, s.db.Dialect, s.trace()))
@@ -95,9 +97,7 @@ func (w *writer) wait(j *job) error {
 
 func (w *writer) hand(j *job) error {
 	j.key = share.Key(j.ctx)
-	if sc := w.store.readers.scans; sc != nil {
-		sc.others.note(j.key)
-	}
+	w.store.readers.others.note(j.key)
 	length, err := w.jobs.push(j)
 	if err != nil {
 		return w.report.refused(j.ctx, err)
@@ -166,7 +166,7 @@ func (w *writer) batch(s *session, first *job) {
 	}
 	batch, refused := []*job{first}, []refusal(nil)
 	only := &first.key
-	for joining := last; len(batch)+len(refused) < w.traits.Batch && last.Sub(joining) < batchTime; {
+	for joining := last; len(batch)+len(refused) < w.traits.Batch && last.Sub(joining) < w.most; {
 		j := w.jobs.join(only)
 		if j == nil {
 			break
