@@ -93,20 +93,53 @@ type lookups struct {
 	r       *session
 	writing bool // inside a transaction: what is found may change, and counters may count
 	now     engine.Instant
-	found   map[string][]*engine.Item
-	counts  map[string]int64
-	kept    int
-	depth   int // how many lookups this one is within
+	kept    *results // nil while nothing may be kept
+	depth   int      // how many lookups this one is within
+}
+
+// results are what lookups found, for the formulas of the next items. What is
+// computed of found items depends on how many lookups they are within.
+type results struct {
+	found  map[lookupKey][]*engine.Item
+	counts map[string]int64
+	again  map[againKey]engine.Values // of the withheld attributes, in their order
+	size   int                        // items and numbers in all of these
+}
+
+// lookupKey identifies a statement with its values.
+type lookupKey struct {
+	depth int
+	name  string
+}
+
+// againKey identifies an item whose withheld attributes were computed.
+type againKey struct {
+	depth int
+	class *engine.Class
+	id    string
+}
+
+func newResults() *results {
+	return &results{found: map[lookupKey][]*engine.Item{}, counts: map[string]int64{}, again: map[againKey]engine.Values{}}
 }
 
 // maxKept is how many items found are kept for the next item's formula.
 const maxKept = 10_000
 
+// room reports whether n more items may be kept, and counts them.
+func (r *results) room(n int) bool {
+	if r == nil || r.size+n > maxKept {
+		return false
+	}
+	r.size += n
+	return true
+}
+
 // reading is what formulas look up for a reader. What one item's formula has
 // found serves the next: a formula that does not depend on its item costs one
 // statement for a whole list.
 func (s *Store) reading(r *session) *lookups {
-	return &lookups{store: s, r: r, now: engine.InstantOf(s.cfg.Now()), found: map[string][]*engine.Item{}, counts: map[string]int64{}}
+	return &lookups{store: s, r: r, now: engine.InstantOf(s.cfg.Now()), kept: newResults()}
 }
 
 // writing is what formulas look up inside a transaction.
@@ -123,9 +156,11 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	if err != nil {
 		return nil, l.refused(err)
 	}
-	name := statementName(list.text, list.args, q)
-	if items, ok := l.found[name]; ok && name != "" {
-		return items, nil
+	key := lookupKey{l.depth, statementName(list.text, list.args, q)}
+	if l.kept != nil && key.name != "" {
+		if items, ok := l.kept.found[key]; ok {
+			return items, nil
+		}
 	}
 	told := l.r.told
 	items, err := l.r.clones(ctx, p, list)
@@ -142,9 +177,8 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	if err := l.computeAgain(ctx, items); err != nil {
 		return nil, l.store.failed(ctx, l.r, err)
 	}
-	if name != "" && l.found != nil && l.depth == 0 && l.kept+len(items) < maxKept {
-		l.kept += len(items) + 1
-		l.found[name] = items
+	if key.name != "" && l.kept.room(len(items)+1) {
+		l.kept.found[key] = items
 	}
 	return items, nil
 }
@@ -159,18 +193,30 @@ func (l *lookups) refused(err error) error {
 	return err
 }
 
-// statementName tells one statement with its values from another; "" for one
-// that is not kept.
+// statementName identifies a statement, its values, and what is loaded with the
+// items; "" if what is loaded has conditions.
 func statementName(text string, args []any, q *engine.Query) string {
-	if len(q.Load) > 0 {
-		return ""
-	}
 	var b strings.Builder
 	b.WriteString(text)
 	for _, a := range args {
 		fmt.Fprintf(&b, "\x00%T %v", a, a)
 	}
+	if !writeLoads(&b, q.Load) {
+		return ""
+	}
 	return b.String()
+}
+
+// writeLoads reports whether the loads have no conditions.
+func writeLoads(b *strings.Builder, loads []*engine.Load) bool {
+	for _, l := range loads {
+		fmt.Fprintf(b, "\x00%p(", l.Property)
+		if l.Filter != nil || !writeLoads(b, l.Next) {
+			return false
+		}
+		b.WriteByte(')')
+	}
+	return true
 }
 
 func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
@@ -183,16 +229,17 @@ func (l *lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 		return 0, l.refused(err)
 	}
 	name := statementName(text, args, q)
-	if n, ok := l.counts[name]; ok {
-		return n, nil
+	if l.kept != nil {
+		if n, ok := l.kept.counts[name]; ok {
+			return n, nil
+		}
 	}
 	n, err := l.r.number(ctx, text, args)
 	if err != nil {
 		return 0, l.store.failed(ctx, l.r, err)
 	}
-	if l.counts != nil && l.kept < maxKept {
-		l.kept++
-		l.counts[name] = n
+	if l.kept.room(1) {
+		l.kept.counts[name] = n
 	}
 	return n, nil
 }

@@ -92,11 +92,16 @@ const maxAgain = 3
 
 // computeAgain computes the withheld attributes of items that a formula has found or
 // loaded, which otherwise have what is stored. Those of a lookup within too many
-// others stay null.
+// others stay null. Nothing is written meanwhile, so that each item is computed
+// once, even in a transaction.
 func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error {
 	g := l.r.guard
 	if g == nil || len(g.rowsRead) == 0 {
 		return nil
+	}
+	if l.kept == nil {
+		l.kept = newResults()
+		defer func() { l.kept = nil }()
 	}
 	var some, work []*engine.Item
 	for it := range withLoaded(items, map[*engine.Item]bool{}) {
@@ -110,24 +115,47 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 	}
 	l.depth++
 	defer func() { l.depth-- }()
+	missing := some[:0]
 	for _, it := range some {
-		work = append(work, bare(it))
+		if values, ok := l.kept.again[l.againOf(it)]; ok {
+			l.give(it, values)
+			continue
+		}
+		missing, work = append(missing, it), append(work, bare(it))
 	}
 	if err := l.store.loadAll(ctx, l.r, work, nil, implicitDepth); err != nil {
 		return err
 	}
 	for i, it := range work {
-		if err := l.store.calculate(ctx, work[i:i+1], l); err != nil {
-			if engine.CodeOf(err) == engine.Invalid {
-				continue
+		values, ok := l.kept.again[l.againOf(it)] // it may have been found twice
+		if !ok {
+			err := l.store.calculate(ctx, work[i:i+1], l)
+			if err != nil && engine.CodeOf(err) != engine.Invalid {
+				return err
 			}
-			return err
+			for _, p := range g.withheldIn(it.Class) {
+				value := it.Values[p.Index]
+				if err != nil {
+					value = nil
+				}
+				values = append(values, value)
+			}
+			if l.kept.room(1) {
+				l.kept.again[l.againOf(it)] = values
+			}
 		}
-		for _, p := range g.withheldIn(it.Class) {
-			some[i].Values[p.Index] = it.Values[p.Index]
-		}
+		l.give(missing[i], values)
 	}
 	return nil
+}
+
+func (l *lookups) againOf(it *engine.Item) againKey { return againKey{l.depth, it.Class, it.ID} }
+
+// give sets the withheld attributes of an item.
+func (l *lookups) give(it *engine.Item, values engine.Values) {
+	for i, p := range l.r.guard.withheldIn(it.Class) {
+		it.Values[p.Index] = values[i]
+	}
 }
 
 // withLoaded adds items and all that is loaded with them to a set.
