@@ -172,6 +172,10 @@ type Guard interface {
 	// the account has the permission: nil for always, one of OpConst false for
 	// never.
 	Rows(p Permission, c *Class) *Filter
+	// Creates reports whether the account may create items of exactly class c, as
+	// far as that is known without the item. Permissions on single items do not
+	// count: otherwise the checks that follow would show that such an item exists.
+	Creates(c *Class) bool
 	// Hides reports that the account may not do that with the property, in all
 	// classes that have it: MayRead, which covers each way to mention it, or
 	// MayWrite.
@@ -223,8 +227,9 @@ type Warden interface {
 	// View is the class as the account sees it: what it may not read does not
 	// exist for who looks names up in the view, or answers an item of it.
 	View(ctx context.Context, c *Class) (*Class, error)
-	// Allow refuses at once, with Denied, what the account may do with no item
-	// of the class, so that nothing else is said about the input.
+	// Allow returns Denied if the account has the permission on no item of the
+	// class, so that the caller reports nothing about the input. MayUse stands for
+	// creating an item, see Guard.Creates.
 	Allow(ctx context.Context, c *Class, p Permission) error
 }
 
@@ -253,7 +258,8 @@ func RightsOf(ctx context.Context, r Repository) (string, error) {
 	return "", nil
 }
 
-// Allow asks r whether the account of ctx may do that with any item of c.
+// Allow asks r whether the account of ctx may do that with any item of c, or, for
+// MayUse, whether it may create one.
 func Allow(ctx context.Context, r Repository, c *Class, p Permission) error {
 	if w, ok := r.(Warden); ok {
 		return w.Allow(ctx, c, p)

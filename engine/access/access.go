@@ -159,9 +159,11 @@ func (r *Repository) Allow(ctx context.Context, c *engine.Class, may engine.Perm
 	return p.allow(c, may)
 }
 
-// allow refuses what the account may do with no item of the class.
+// allow is Allow for the account of the profile.
 func (p *profile) allow(c *engine.Class, may engine.Permission) error {
-	if p != nil && p.Rows(may, c).Never() {
+	switch {
+	case p == nil:
+	case may == engine.MayUse && !p.Creates(c), may != engine.MayUse && p.Rows(may, c).Never():
 		return engine.Denied()
 	}
 	return nil

@@ -281,6 +281,11 @@ func TestCreatingByRole(t *testing.T) {
 	}
 	_, err := r.Create(as(t, account("one")), w.letter, engine.NewValues(w.letter), engine.WriteOptions{})
 	denied(t, err)
+	denied(t, r.Allow(as(t, account("one")), w.letter, engine.MayUse))
+	denied(t, engine.AllowSave(as(t, account("one")), r, w.letter))
+	if err := r.Allow(as(t, account("ann")), w.memo, engine.MayUse); err != nil {
+		t.Errorf("an account that may create memos in a role: got %v, want no error", err)
+	}
 }
 
 // The inner repository knows no views, wherever a class is named.

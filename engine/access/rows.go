@@ -149,9 +149,9 @@ func (p *profile) onClass(c *engine.Class) engine.Permission {
 	return (p.everything | p.classes[c.FullName]) & p.limit
 }
 
-// creates reports whether items of exactly class c may be made: by a grant on the
-// class, or in a role that the new item gives.
-func (p *profile) creates(c *engine.Class) bool {
+// Creates implements engine.Guard: items are created by a grant on the class, or
+// in a role that the new item gives.
+func (p *profile) Creates(c *engine.Class) bool {
 	c = c.Base()
 	return p.onClass(c).Has(engine.MayUse) || !p.dynamic(engine.MayUse, c).Never()
 }

@@ -15,7 +15,7 @@ func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Value
 		return nil, err
 	}
 	c = c.Base()
-	if p != nil && !p.creates(c) {
+	if p != nil && !p.Creates(c) {
 		return nil, engine.Denied()
 	}
 	if err := p.values(c, v); err != nil {
@@ -132,7 +132,7 @@ func (p *profile) record(r *engine.Record) error {
 	switch {
 	case r.Make != nil:
 		return nil
-	case p != nil && p.Rows(engine.MayWrite, r.Class).Never() && !p.creates(r.Class):
+	case p != nil && p.Rows(engine.MayWrite, r.Class).Never() && !p.Creates(r.Class):
 		return engine.Denied()
 	}
 	return p.values(r.Class, r.Values)
@@ -330,7 +330,7 @@ func (r *Repository) Admit(ctx context.Context, a engine.Admission) error {
 // admit refuses what can be refused without a look at the stored item.
 func (p *profile) admit(may engine.Permission, r *engine.Record) error {
 	switch {
-	case may == engine.MayUse && p != nil && !p.creates(r.Class):
+	case may == engine.MayUse && p != nil && !p.Creates(r.Class):
 		return engine.Denied()
 	case may == engine.MayWrite || may == engine.MayDelete:
 		if err := p.allow(r.Class, may); err != nil {

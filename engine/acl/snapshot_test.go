@@ -160,6 +160,8 @@ type nothing struct{}
 
 func (nothing) Rows(engine.Permission, *engine.Class) *engine.Filter { return engine.Never() }
 
+func (nothing) Creates(*engine.Class) bool { return false }
+
 func (nothing) Hides(engine.Permission, *engine.Property) bool { return true }
 
 // TestGrantsEndWithTheirItem checks that grants on a deleted item count no more: at

@@ -59,7 +59,7 @@ func (ad *admission) record(r *engine.Record) error {
 		}
 		return ad.nested(p, r.Values, stored)
 	case engine.MayUse:
-		if ad.guard.never(engine.MayUse, p.class) {
+		if !ad.guard.creates(p.class) {
 			return engine.Denied()
 		}
 		return ad.nested(p, r.Values, nil)
@@ -113,7 +113,7 @@ func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.I
 		}
 	}
 	if stored == nil {
-		if ad.guard.never(engine.MayUse, p.class) {
+		if !ad.guard.creates(p.class) {
 			return nil, engine.Denied()
 		}
 		return nil, nil

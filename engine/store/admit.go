@@ -28,13 +28,20 @@ func (g *guard) given(c *engine.Class, v engine.Values) error {
 	return nil
 }
 
-// enters refuses a write of an item of a class for which the account has none of
-// the permissions on any item, and values that it may not give.
+// enters refuses a write of an item of a class if the account has none of the
+// permissions on any item, and values that it may not give. MayUse stands for
+// creating the item.
 func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission) error {
 	if g == nil {
 		return nil
 	}
-	if !slices.ContainsFunc(of, func(may engine.Permission) bool { return !g.never(may, c) }) {
+	allowed := func(may engine.Permission) bool {
+		if may == engine.MayUse {
+			return g.creates(c)
+		}
+		return !g.never(may, c)
+	}
+	if !slices.ContainsFunc(of, allowed) {
 		return engine.Denied()
 	}
 	return g.given(c, v)
@@ -48,7 +55,7 @@ func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
 		return nil
 	}
-	if g.never(engine.MayUse, to) {
+	if !g.creates(to) {
 		return engine.Denied()
 	}
 	for i, p := range it.Class.Properties {
@@ -182,7 +189,7 @@ func (sv *save) admitEntry(e *entry, before *engine.Item) error {
 		return sv.store.admitNamed(sv.w, g, check{e.plan, engine.MayWrite}, e.key)
 	case before != nil:
 		return sv.store.admit(sv.w, g, check{sv.store.plans[before.Class], engine.MayWrite}, e.key)
-	case g.never(engine.MayUse, e.plan.class):
+	case !g.creates(e.plan.class):
 		return engine.Denied()
 	}
 	return nil

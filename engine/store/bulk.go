@@ -142,7 +142,7 @@ func (sv *save) insertAll(group []entry) error {
 		return sv.upsertMet(p, group)
 	}
 	if group[0].how == insert {
-		if sv.guard.never(engine.MayUse, p.class) {
+		if !sv.guard.creates(p.class) {
 			return atRecord(group[0].index, engine.Denied())
 		}
 		if err := sv.completeAll(p, group); err != nil {

@@ -82,6 +82,8 @@ func (r readers) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	return r[c]
 }
 
+func (r readers) Creates(*engine.Class) bool { return false }
+
 func (r readers) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == "nick" }
 
 // goldenGuard takes lines "may CLASS {..}" out, conditions on what may be read.

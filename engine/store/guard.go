@@ -54,6 +54,10 @@ func (g *guard) never(may engine.Permission, c *engine.Class) bool {
 	return f != nil && f.Op == engine.OpConst
 }
 
+// creates reports whether the account may create items of exactly class c, as far
+// as that is known before the item is written.
+func (g *guard) creates(c *engine.Class) bool { return g == nil || g.asked.Creates(c) }
+
 // hides reports whether the account may not do that with a property.
 func (g *guard) hides(may engine.Permission, p *engine.Property) bool {
 	return g != nil && p != engine.ClassName && p != engine.ItemID && g.asked.Hides(may, p)

@@ -54,6 +54,7 @@ type owners struct {
 }
 
 func (o *owners) Rows(_ engine.Permission, c *engine.Class) *engine.Filter { return o.limits[c] }
+func (o *owners) Creates(*engine.Class) bool                               { return true }
 func (o *owners) Hides(_ engine.Permission, p *engine.Property) bool       { return p.Name == "secret" }
 
 // shop is orders of customers, with lines and marks.

@@ -17,6 +17,8 @@ type rights struct {
 
 func (r rights) Rows(may engine.Permission, _ *engine.Class) *engine.Filter { return r.rows[may] }
 
+func (r rights) Creates(*engine.Class) bool { return !r.rows[engine.MayUse].Never() }
+
 func (r rights) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == r.hidden }
 
 // TestConditionThatAlwaysHolds checks that a guard may say by a constant that an

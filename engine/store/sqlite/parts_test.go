@@ -45,6 +45,8 @@ func (r ranked) Rows(_ engine.Permission, c *engine.Class) *engine.Filter {
 	return &engine.Filter{Op: engine.OpGt, Left: engine.Attribute(r.Property), Right: engine.Constant(engine.Int, int64(-1))}
 }
 
+func (r ranked) Creates(*engine.Class) bool { return true }
+
 func (r ranked) Hides(engine.Permission, *engine.Property) bool { return false }
 
 // TestManyJournaled holds that a change of many items of which a journal is kept

@@ -29,6 +29,7 @@ var guardTests = []test{
 type rules struct {
 	rows   map[rule]*engine.Filter
 	hidden map[string]engine.Permission
+	single bool // permissions are on single items: no item may be created
 }
 
 type rule struct {
@@ -43,6 +44,10 @@ func (r *rules) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 		}
 	}
 	return nil
+}
+
+func (r *rules) Creates(c *engine.Class) bool {
+	return !r.single && !r.Rows(engine.MayUse, c).Never()
 }
 
 func (r *rules) Hides(may engine.Permission, p *engine.Property) bool {

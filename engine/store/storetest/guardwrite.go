@@ -76,6 +76,11 @@ func guardCreate(t *testing.T, open Open) {
 			denied(t, "whatever is wrong with it", tryCreate(t, never, c, "id", ""))
 			denied(t, "a taken key", tryCreate(t, never, c, "id", before[0]))
 			denied(t, "in a save", trySave(t, never, record(c, "new")))
+			some := new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayUse)
+			some.single = true
+			denied(t, "an invalid item if the account may use some", tryCreate(t, under(o, some), c, "id", ""))
+			some.only(engine.Never(), c, engine.MayWrite)
+			denied(t, "an invalid item in a save if the account may use some", trySave(t, under(o, some), record(c, "", "id", "")))
 			own := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayUse))
 			denied(t, "another's", tryCreate(t, own, c, "id", "new", "owner", "bob"))
 			denied(t, "nobody's", tryCreate(t, own, c, "id", "new"))
