@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// createAll makes the tables of classes that are new, with their indexes and
-// what else belongs to them.
+// createAll creates the tables of new classes, with their indexes, search indexes
+// and extras.
 func (u *upgrader) createAll(tables []*table) error {
 	var ddl []string
 	for _, t := range tables {
@@ -25,14 +25,14 @@ func (u *upgrader) createAll(tables []*table) error {
 		return err
 	}
 	for _, t := range tables {
-		if err := u.extras(t); err != nil { // what is there from another table
+		if err := u.extras(t); err != nil { // those that an earlier table had
 			return err
 		}
 	}
 	return nil
 }
 
-// definition returns the statements that make a table, and remembers it.
+// definition returns the statements that create a table, and remembers the table.
 func (u *upgrader) definition(t *table) []string {
 	text := " " + u.dialect.ColumnType(engine.String)
 	columns := "CREATE TABLE " + t.quoted + " (" + seqColumn + " " + u.traits.Sequence +
@@ -142,8 +142,8 @@ func (u *upgrader) index(t *table, col *column, had string) error {
 	return nil
 }
 
-// indexOf returns the statement that makes the index that col wants, "" when it
-// wants none.
+// indexOf returns the statement that creates the index of a column, "" if the
+// column needs none.
 func (u *upgrader) indexOf(t *table, col *column) string {
 	switch col.indexes() {
 	case "index":

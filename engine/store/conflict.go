@@ -6,35 +6,34 @@ import (
 	"restsrv/engine"
 )
 
-// An account must not learn from a write which ids and unique values items have
-// that it may not read: the answer must be the same as if these items were not
-// there. So a write that breaks a unique index because of a hidden item is done
-// again without that item, in a transaction that is always undone. Where it is
-// refused then, the account gets that refusal. Where it succeeds, the account
-// could have made such a change, and gets the error for a duplicate: this is the
-// one thing that a hidden item shows, because an index cannot be unique without.
+// An account must not learn from a write which ids and unique values hidden items
+// have: the answer must be the same as if these items did not exist. So a write
+// that violates a unique index because of a hidden item is repeated without that
+// item, in a transaction that is always rolled back. If it is refused then, the
+// account gets that refusal. If it succeeds, the account could have made such a
+// change, and gets the error for a duplicate. A unique index cannot hide more.
 
-// maxConflicts is how many hidden items may be in the way of one write. A write
-// with more is refused.
+// maxConflicts is how many hidden items may conflict with one write. A write with
+// more is refused.
 const maxConflicts = 3
 
-// conflict is the error of the database for a broken unique index, with what the
-// index has there.
+// conflict is the error of the database for a violated unique index, with the
+// values of the write in that index.
 type conflict struct {
 	error
 	plan   *plan
 	index  Index
-	values []any // of the columns of the index; nil when they are not known
+	values []any // of the columns of the index; nil if they are not known
 }
 
 // Unwrap returns the error of the database.
 func (c *conflict) Unwrap() error { return c.error }
 
-// errSettled undoes a write that was only done to see whether it is permitted.
-var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was done to see whether it is permitted"}
+// errSettled rolls back a write that was only made to see whether it is permitted.
+var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was only made to see whether it is permitted"}
 
-// settle returns the error of a write that failed with err: that of a duplicate
-// only if the account may make the change. work is the write.
+// settle returns the error for a write that failed with err. It returns the error
+// for a duplicate only if the account may make the change. work is the write.
 func (sv *save) settle(err error, work func(w *session) error) error {
 	if sv.guard == nil {
 		return err
@@ -80,8 +79,8 @@ func (sv *save) settle(err error, work func(w *session) error) error {
 	}
 }
 
-// removeHidden removes the item that is in the way of a write. It reports false
-// when the account may read that item, or the write itself has made it.
+// removeHidden removes the item that conflicts with a write. It returns false if
+// the account may read that item, or if the write itself has created it.
 func (sv *save) removeHidden(c *conflict) (bool, error) {
 	root := sv.store.root(c.plan)
 	where := func(b *builder) {
@@ -112,5 +111,5 @@ func (sv *save) removeHidden(c *conflict) (bool, error) {
 	return n > 0, err
 }
 
-// root is the plan of the topmost class of a table.
+// root returns the plan of the topmost class of a table.
 func (s *Store) root(p *plan) *plan { return s.plans[p.table.classes[0]] }

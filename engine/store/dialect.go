@@ -82,9 +82,9 @@ type Interrupt struct {
 	Spends bool   // after End the connection must be given up: it may still be ending
 	Close  func() // when the connection is given up; nil for nothing to do
 
-	// Tick has tick called every so many steps of the statements of the
-	// connection, in the goroutine that runs them. They are suspended meanwhile,
-	// and end when it returns false. Nil where the database cannot do that.
+	// Tick makes the database call tick whenever a statement of the connection has
+	// taken a number of steps, in the goroutine that runs the statement. The
+	// statement ends if tick returns false. Nil if the database cannot do that.
 	Tick func(steps int, tick func() bool)
 }
 
@@ -174,8 +174,8 @@ type Database struct {
 	Release func() error // gives up what Open took besides the connections; may be nil
 
 	// Scans is how many long readings run at the same time, and ScansPerKey how
-	// many of these may be of one account; 0 means that they are not told from
-	// others. Parked is how many may be suspended, where the database can do that.
+	// many of these one account may have; if Scans is 0, long readings are treated
+	// as others. Parked is how many may be suspended, if the database can do that.
 	// Read opens at most Readers + Scans + Parked connections.
 	Scans, ScansPerKey, Parked int
 }

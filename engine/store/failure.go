@@ -144,8 +144,8 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	return e
 }
 
-// idOf returns the id of an item of several key properties, as the value of an
-// index; nil when a part of it is not known.
+// idOf returns the id of an item with several key properties, as the value of an
+// index; nil if a part of it is not known.
 func (p *plan) idOf(value func(property string) any) []any {
 	v := engine.NewValues(p.class)
 	for _, key := range p.class.KeyProperties() {

@@ -124,8 +124,8 @@ func (s *session) deleteFiles(b *builder) error {
 	return s.visitRows(b, 1, func(row []any) { s.unheld = append(s.unheld, text(row[0])) })
 }
 
-// reportEnded reports what the transactions of w that have ended changed besides
-// items, before their callers are answered.
+// reportEnded reports the changes of grants and the lost files of the transactions
+// of w that have ended, before their callers are answered.
 func (s *Store) reportEnded(w *session) {
 	s.reportRegranted(w)
 	s.reportUnheld(w)

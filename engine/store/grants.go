@@ -10,7 +10,7 @@ import (
 // Grants on single items are rows of Config.PermissionClass, whose resource names
 // the item by one of the classes of its table and by its id (engine.ItemResource).
 
-// itemResources returns the resources that grants may name an item by.
+// itemResources returns the resources by which grants may name an item.
 func (s *Store) itemResources(t *table, key any) []any {
 	id := engine.ValueText(key)
 	names := make([]any, 0, len(t.classes))
@@ -43,10 +43,10 @@ func (s *Store) meansOther(c *engine.Class, id string) bool {
 	return false
 }
 
-// permissions is the quoted table of the grants.
+// permissions returns the quoted name of the table of grants.
 func (s *Store) permissions() string { return s.plans[s.cfg.PermissionClass].table.quoted }
 
-// ungranted writes the condition that nothing is granted on an item.
+// ungranted appends the condition that no grant names an item.
 func (s *Store) ungranted(b *builder, t *table, key any) {
 	names := s.itemResources(t, key)
 	if !t.granted || len(names) == 0 {
@@ -62,7 +62,7 @@ func (s *Store) ungranted(b *builder, t *table, key any) {
 	b.add(")")
 }
 
-// grantsItems reports whether something is granted on single items of a table.
+// grantsItems reports whether any grant names a single item of a table.
 func (s *Store) grantsItems(w *session, t *table) (bool, error) {
 	if !t.granted {
 		return false, nil
@@ -82,8 +82,8 @@ func (s *Store) grantsItems(w *session, t *table) (bool, error) {
 	return false, nil
 }
 
-// forgetGrants deletes what is granted on deleted items: it must not count for
-// later items with their ids.
+// forgetGrants deletes the grants on deleted items, which must not apply to later
+// items with the same ids.
 func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 	if !t.granted || len(keys) == 0 {
 		return nil
@@ -114,8 +114,8 @@ func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 	return s.changePolicy(w)
 }
 
-// followGrants moves what is granted on an item when its key changes. Grants that
-// name the new key already stay, as they do when an item is created with it.
+// followGrants moves the grants on an item when its key changes. Grants that
+// already name the new key stay, as they do when an item is created with it.
 func (sv *save) followGrants(t *table, from, to any) error {
 	if !t.granted {
 		return nil
@@ -139,7 +139,7 @@ func (sv *save) followGrants(t *table, from, to any) error {
 		}
 		next := itemResource(c, newID)
 		if c.Namespace == "" && sv.store.meansOther(c, newID) || !engine.Grantable(next) {
-			sv.store.cfg.Log.Warn("grants on an object end, because its new id cannot be named in a resource", "resource", resource)
+			sv.store.cfg.Log.Warn("removing the grants on an object, because a resource cannot contain its new id", "resource", resource)
 			next = ""
 		}
 		if err := sv.moveGrants(resource, next); err != nil {
@@ -149,8 +149,8 @@ func (sv *save) followGrants(t *table, from, to any) error {
 	return sv.store.changePolicy(sv.w)
 }
 
-// moveGrants makes the grants on a resource those on another, or deletes them if
-// that is "".
+// moveGrants moves the grants on a resource to another resource, or deletes them if
+// to is "".
 func (sv *save) moveGrants(from, to string) error {
 	p := sv.store.plans[sv.store.cfg.PermissionClass]
 	b := newBuilder(sv.store.traits)
@@ -186,8 +186,8 @@ func (sv *save) moveGrants(from, to string) error {
 	return err
 }
 
-// changePolicy gives the item of the policy another revision, by which all
-// processes learn that grants have changed.
+// changePolicy gives the item of the policy a new revision, so that all processes
+// read the grants again.
 func (s *Store) changePolicy(w *session) error {
 	b := newBuilder(s.traits)
 	b.add("UPDATE ", s.plans[s.cfg.PolicyClass].table.quoted, " SET ", revColumn, " = ")

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestDeleteWithoutGrants checks that an item on which nothing is granted is
-// deleted by one statement, even if grants on other items of the class exist.
+// TestDeleteWithoutGrants checks that an item without grants is deleted by one
+// statement, even if there are grants on other items of the class.
 func TestDeleteWithoutGrants(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		permission := engine.SystemClass("#permission", storetest.Prop("id", engine.String), storetest.Prop("resource", engine.String, func(p *engine.Property) { p.Indexed = true }))

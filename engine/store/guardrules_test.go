@@ -21,8 +21,8 @@ func (r rights) Creates(*engine.Class) bool { return !r.rows[engine.MayUse].Neve
 
 func (r rights) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == r.hidden }
 
-// TestConditionThatAlwaysHolds checks that a guard may say by a constant that an
-// account may do something with all items.
+// TestConditionThatAlwaysHolds checks guards whose condition is the constant true
+// instead of nil.
 func TestConditionThatAlwaysHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.String))

@@ -107,7 +107,7 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 		}
 		below := depth - 1
 		if l.Shown && r.guard.computesAny(loaded) {
-			below = implicitDepth // what is computed again needs all that a write of it would load
+			below = implicitDepth // withheld attributes are computed again, which needs as much as a write would load
 		}
 		if err := s.loadAll(ctx, r, loaded, l.Next, below); err != nil {
 			return err

@@ -117,7 +117,7 @@ func newMemory(rows []kept) *memory {
 	return m
 }
 
-// addExtra adds what is remembered of an extra.
+// addExtra adds the row of an extra.
 func (m *memory) addExtra(k kept) {
 	if m.classes[extraMark] == nil {
 		m.classes[extraMark] = map[string]kept{}

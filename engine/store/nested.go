@@ -242,7 +242,8 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 	return v, nil
 }
 
-// pointedKey is the key that a reference of a stored item holds, nil for none.
+// pointedKey returns the key that a reference of a stored item holds, nil if it is
+// null.
 func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
 	if at == nil || it.Values[at.Index] == nil {

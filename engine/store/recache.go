@@ -279,8 +279,8 @@ func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*eng
 
 // initial evaluates the default that a formula computes for a new item, of
 // which the values known so far are given; the result is to be cast. The account
-// that writes reads the result, so that the formula sees no more than the account
-// may read: hidden items are missing, and hidden attributes are null.
+// that writes may read the result, so the formula sees only what the account may
+// read: hidden items are missing, and hidden attributes are null.
 func (sv *save) initial(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
 	s, w := sv.store, sv.w
 	w.guard = sv.guard

@@ -87,7 +87,7 @@ func (sv *save) permitted(e *entry, stored *engine.Item) error {
 		if !property.Readonly || !property.Stored() || e.given[i] == engine.Absent {
 			continue
 		}
-		// Whether a value is the stored one is told to accounts that may read it.
+		// Only an account that may read the stored value may learn that it is equal.
 		known := read[stored.ID] && !sv.guard.unusable(property)
 		if at := stored.Class.Property(property.Name); !known || at == nil || e.given[i] != stored.Values[at.Index] {
 			err := engine.Errorf(engine.Invalid, "readonly", "attribute %s of class %s is read-only and cannot be changed",

@@ -10,11 +10,11 @@ import (
 	"restsrv/engine/share"
 )
 
-// reportEvery is how often refusals for the same cause are logged.
+// reportEvery is the least time between two log lines.
 const reportEvery = 10 * time.Second
 
-// refusals logs requests that were refused because a share was used up, a few
-// times a minute however many there are.
+// refusals logs requests that are refused because a share is used up, in one line
+// for many.
 type refusals struct {
 	log *slog.Logger
 
@@ -23,7 +23,7 @@ type refusals struct {
 	count int // since last
 }
 
-// refused logs err if it says that a share was used up, and returns it.
+// refused logs err if it is Unavailable, and returns it.
 func (r *refusals) refused(ctx context.Context, err error) error {
 	if engine.CodeOf(err) != engine.Unavailable {
 		return err

@@ -73,6 +73,25 @@ func hold(ctx context.Context, st *store.Store, c *engine.Class, account string,
 	return h
 }
 
+func (h *holder) end() {
+	h.release()
+	h.done.Wait()
+}
+
+// occupy starts one long reading of b@local and waits until it runs, then starts n
+// more and waits until some of them wait for a place. It returns the first one. All
+// of them end with the test.
+func occupy(t *testing.T, st *store.Store, c *engine.Class, n int) (first *holder) {
+	t.Helper()
+	first = hold(t.Context(), st, c, "b@local", 1)
+	t.Cleanup(first.end)
+	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
+	rest := hold(t.Context(), st, c, "b@local", n)
+	t.Cleanup(rest.end)
+	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
+	return first
+}
+
 // await waits until a condition is true.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -89,14 +108,7 @@ func TestScansLeaveReaders(t *testing.T) { onBoth(t, scansLeaveReaders) }
 
 func scansLeaveReaders(t *testing.T, p place) {
 	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
-	first := hold(t.Context(), st, c, "b@local", 1)
-	defer first.done.Wait()
-	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
-	rest := hold(t.Context(), st, c, "b@local", 23)
-	defer rest.done.Wait()
-	defer first.release()
-	defer rest.release()
-	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
+	occupy(t, st, c, 23)
 	ctx, cancel := context.WithTimeout(as(t.Context(), "a@local"), 5*time.Minute)
 	defer cancel()
 	for i := range 50 {
@@ -123,14 +135,7 @@ func TestScansOfOthers(t *testing.T) { onBoth(t, scansOfOthers) }
 
 func scansOfOthers(t *testing.T, p place) {
 	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
-	first := hold(t.Context(), st, c, "b@local", 1)
-	defer first.done.Wait()
-	defer first.release()
-	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
-	rest := hold(t.Context(), st, c, "b@local", 12)
-	defer rest.done.Wait()
-	defer rest.release()
-	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
+	first := occupy(t, st, c, 12)
 	done := make(chan error, 1)
 	go func() {
 		n := 0
@@ -215,14 +220,7 @@ func TestScanEndsWithItsContext(t *testing.T) { onBoth(t, scanEndsWithItsContext
 
 func scanEndsWithItsContext(t *testing.T, p place) {
 	st, c := openMany(t, p, store.Scans{MaxWait: 10 * time.Minute})
-	first := hold(t.Context(), st, c, "b@local", 1)
-	defer first.done.Wait()
-	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
-	rest := hold(t.Context(), st, c, "b@local", 23)
-	defer rest.done.Wait()
-	defer first.release()
-	defer rest.release()
-	await(t, "long readings wait", func() bool { _, waiting := st.Scanning(); return waiting > 3 })
+	occupy(t, st, c, 23)
 	ctx, leave := context.WithCancel(as(t.Context(), "b@local"))
 	done := make(chan error, 1)
 	_, before := st.Scanning()

@@ -121,7 +121,7 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	marked := len(rows) < all
 	used := slices.ContainsFunc(rows, func(k kept) bool { return !strings.HasPrefix(k.Root, "#") })
 	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: newMemory(rows), log: s.cfg.Log, tables: s.tables}
-	if err := up.bring(); err != nil {
+	if err := up.all(); err != nil {
 		return err
 	}
 	s.fresh = marked || !used
@@ -134,9 +134,9 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	return up.problems.orNil()
 }
 
-// bring brings all tables up to their classes: first those that are there, then
-// those that are new, which nothing but CREATE statements makes.
-func (u *upgrader) bring() error {
+// all adapts the database to the classes: it changes existing tables, and then
+// creates new ones, which takes CREATE statements only.
+func (u *upgrader) all() error {
 	var missing []*table
 	for _, t := range u.tables {
 		known, err := u.known(t)
@@ -150,7 +150,7 @@ func (u *upgrader) bring() error {
 			missing = append(missing, t)
 		}
 	}
-	if len(u.problems.Problems) == 0 { // else a table might be there under a similar name
+	if len(u.problems.Problems) == 0 { // otherwise a table may exist under a similar name
 		if err := u.createAll(missing); err != nil {
 			return err
 		}
@@ -182,7 +182,7 @@ func (u *upgrader) count(from string) (n int64, err error) {
 	return n, err
 }
 
-// table brings a table that is there up to its classes.
+// table adapts an existing table to its classes.
 func (u *upgrader) table(t *table) error {
 	rows := int64(-1) // counted when it matters
 	for _, c := range t.classes {
@@ -304,7 +304,7 @@ func (u *upgrader) class(t *table, c *engine.Class) (string, error) {
 	return "", nil
 }
 
-// remember has writeMemory write a row of memoryTable.
+// remember queues a row of memoryTable for writeMemory.
 func (u *upgrader) remember(k kept) {
 	if u.unwritten == nil {
 		u.unwritten = map[[2]string]kept{}
@@ -312,7 +312,7 @@ func (u *upgrader) remember(k kept) {
 	u.unwritten[[2]string{k.Class, k.Property}] = k
 }
 
-// writeMemory writes what is to be remembered, many rows in a statement.
+// writeMemory writes the queued rows of memoryTable, many in a statement.
 func (u *upgrader) writeMemory() error {
 	rows := slices.Collect(maps.Values(u.unwritten))
 	u.unwritten = nil

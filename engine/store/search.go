@@ -52,7 +52,7 @@ func (b *builder) search(src *source, text string) {
 	b.includes(text, any)
 }
 
-// includes writes that one of the columns includes a text.
+// includes appends the condition that one of the columns includes a text.
 func (b *builder) includes(text string, columns []string) {
 	word := "("
 	for some := range slices.Chunk(columns, maxArguments) {
@@ -176,7 +176,8 @@ func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 // a table keeps.
 const searchMemory = "##search"
 
-// words describes which properties' words a table keeps.
+// words returns the row of memoryTable that lists the properties whose words a
+// table has.
 func (t *table) words() kept {
 	var names []string
 	for _, c := range t.classes {
@@ -189,7 +190,7 @@ func (t *table) words() kept {
 	return kept{Class: searchMemory, Property: t.name, Root: searchMemory, Kind: strings.Join(names, ",")}
 }
 
-// wordsDDL returns the statements that make the index of the words of a table.
+// wordsDDL returns the statements that create the index of the words of a table.
 func (u *upgrader) wordsDDL(t *table) (ddl []string) {
 	for _, text := range u.traits.FullText.Schema {
 		ddl = append(ddl, fmt.Sprintf(text, t.quoted, u.traits.quote(t.searchIndex()), strings.TrimSuffix(u.traits.quote(t.searchIndex()+"#"), `"`)))
@@ -197,8 +198,8 @@ func (u *upgrader) wordsDDL(t *table) (ddl []string) {
 	return ddl
 }
 
-// searchable makes the column and the index of words that a table wants which
-// is there, and fills them when other properties than before are searched.
+// searchable adds the column and the index of words to an existing table that needs
+// them, and fills them again if other properties than before are searched.
 func (u *upgrader) searchable(t *table) error {
 	wanted := t.words()
 	had, there := u.memory.classes[searchMemory][t.name]

@@ -39,7 +39,7 @@ type session struct {
 	raw       []any           // one row as the driver hands it out
 	dest      []any           // where to scan it: pointers into raw, and to packed
 	packed    string
-	unheld    []string         // hashes of files whose rows were deleted since the last transaction
+	unheld    []string         // hashes of files whose rows were deleted since the last report
 	regranted bool             // grants were changed since the last report
 	trace     func(sql string) // told of every statement; nil for nobody
 	meter     meter            // of the reading under way

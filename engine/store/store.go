@@ -24,16 +24,17 @@ type Config struct {
 	// FileClass, one of Classes, says which item holds which file; its rows
 	// follow the file attributes of items. Nil when nobody asks.
 	FileClass *engine.Class
-	// Unheld is called after a transaction with the hashes of files that items
-	// of FileClass have lost; other items may hold the same contents, and the
-	// transaction may have failed. It must not wait. Nil when nobody asks.
+	// Unheld is called after a transaction with the hashes of files whose rows of
+	// FileClass it has deleted; other items may hold the same contents, and the
+	// transaction may have failed. It must not wait. Nil is allowed.
 	Unheld func(hashes []string)
 	// StageClass, one of Classes, says which stages items of classes that are
 	// Staged have reached; its rows go and move with these. Nil when nobody asks.
 	StageClass *engine.Class
 	// PermissionClass and PolicyClass, of Classes, are #permission and #policy of
-	// package acl. Grants on single items end with these and follow their keys,
-	// which changes the item of #policy. Nil for a store without grants.
+	// package acl. When an item is deleted or gets another key, the store deletes or
+	// changes the grants on it and updates the item of #policy. Nil for a store
+	// without grants.
 	PermissionClass, PolicyClass *engine.Class
 	// Regranted is called after a transaction that changed grants, also if it
 	// failed, before its caller is answered. It must not wait. Nil is allowed.
@@ -45,7 +46,7 @@ type Config struct {
 	// included; 0 means for ever. Whoever asks for more holds up all others.
 	ReadTime time.Duration
 	Scans    Scans
-	// WritesWaiting is how many writes of one account may wait; 0 means 512.
+	// WritesWaiting is how many writes of one account may wait; 0 means 1024.
 	WritesWaiting int
 	MaxLoaded     int              // bytes, about, of what a reading loads with its items; 0 means 256 MiB
 	Now           func() time.Time // nil means time.Now
@@ -53,7 +54,7 @@ type Config struct {
 	Log           *slog.Logger     // nil means none
 }
 
-// Scans bounds the long readings that wait. Database says how many run.
+// Scans limits the long readings that wait. Database.Scans is how many run.
 type Scans struct {
 	Waiting, AllWaiting int           // requests of one account, and of all; 0 means 64 and 1024
 	MaxWait             time.Duration // 0 means 10 s

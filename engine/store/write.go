@@ -99,7 +99,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	}
 	err := do(sv.ctx, work)
 	switch {
-	case err != nil && single: // it may be done with all items
+	case err != nil && single: // the account may do this with all items: no conflict can be hidden
 		return nil, err
 	case err != nil:
 		return nil, sv.settle(err, work)

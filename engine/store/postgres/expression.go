@@ -92,9 +92,9 @@ func (dialect) Function(f store.Function, args ...string) string {
 	return part(engine.DatePart(f), args[0])
 }
 
-// includesAny is true when one of the texts includes part in any letter case. The
-// letters of a text of ASCII, of which the bytes are as many as the characters,
-// change case at a fraction of the cost of Unicode's.
+// includesAny is true if one of the texts includes part in any letter case. A text
+// with as many bytes as characters is ASCII, whose case changes at a fraction of
+// the cost of Unicode.
 func includesAny(part string, texts []string) string {
 	conditions := make([]string, len(texts))
 	for i, t := range texts {

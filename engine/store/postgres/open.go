@@ -124,7 +124,7 @@ func parse(address string) (pq.Config, error) {
 		cfg.Runtime = map[string]string{}
 	}
 	if _, given := cfg.Runtime["max_parallel_workers_per_gather"]; !given {
-		cfg.Runtime["max_parallel_workers_per_gather"] = "0" // a long reading has one processor, as others may
+		cfg.Runtime["max_parallel_workers_per_gather"] = "0" // a long reading must not take several processors
 	}
 	cfg.Runtime["extra_float_digits"] = "3" // reals come back as they went in
 	return cfg, nil

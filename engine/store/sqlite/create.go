@@ -5,10 +5,11 @@ import (
 	"errors"
 )
 
-// fewStatements are run one by one: setting tables aside would not pay.
+// fewStatements is the number of statements from which on setting rows aside pays.
 const fewStatements = 50
 
-// asideEvery is the number of statements after which what they made is set aside.
+// asideEvery is the number of statements after which their rows of sqlite_schema
+// are set aside.
 const asideEvery = 100
 
 // SQLite looks through the whole list of tables and indexes, sqlite_schema,

@@ -11,8 +11,8 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// manyTables returns the statements of n tables that have an index each, some
-// of them words and triggers.
+// manyTables returns the statements of n tables with an index each; every tenth
+// also has a search index with triggers.
 func manyTables(n int) (ddl []string) {
 	for i := range n {
 		name := fmt.Sprintf("t%d", i)
@@ -70,7 +70,7 @@ func list(t *testing.T, conn *sqlx.Conn) (rows []string) {
 	return rows
 }
 
-// value returns the one value that a statement finds.
+// value returns the only value of a query.
 func value[T any](t *testing.T, conn *sqlx.Conn, sql string) (v T) {
 	t.Helper()
 	if err := conn.GetContext(t.Context(), &v, sql); err != nil {
@@ -79,8 +79,8 @@ func value[T any](t *testing.T, conn *sqlx.Conn, sql string) (v T) {
 	return v
 }
 
-// TestCreateMany: tables that are made many at once are the same as those that
-// are made one by one, in a database that is sound and works.
+// TestCreateMany: tables that are created together have the same schema as tables
+// that are created one by one, and the database passes its integrity check.
 func TestCreateMany(t *testing.T) {
 	ddl := manyTables(150)
 	one, err := created(t, func(exec func(context.Context, string) error) error {

@@ -64,8 +64,8 @@ func (n *needle) in(s string) bool {
 	return bytes.Contains(b, []byte(n.upper))
 }
 
-// appendUpper appends the upper case of s. It reports false when that takes more
-// than simpleUpper.
+// appendUpper appends the upper case of s. It returns false if simpleUpper lacks a
+// character of s.
 func appendUpper(b []byte, s string) ([]byte, bool) {
 	table := simpleUpper()
 	for i := 0; i < len(s); {
@@ -88,9 +88,9 @@ func appendUpper(b []byte, s string) ([]byte, bool) {
 	return b, true
 }
 
-// includesAny is a function of SQL: whether one of the texts behind the first
-// argument includes that, in any letter case. As with OR, it is null when none
-// does and one is null.
+// includesAny implements an SQL function: whether one of the texts after the first
+// argument includes the first one, in any letter case. As with OR, the result is
+// null if none does and one of them is null.
 func includesAny(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	part, ok := args[0].(string)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestNeedle: on texts of all kinds of characters a needle is found where the
-// upper cases of both texts say so.
+// TestNeedle: a needle is in a text if and only if the upper case of the text
+// includes the upper case of the needle, for all kinds of characters.
 func TestNeedle(t *testing.T) {
 	alphabet := []rune("abzABZ 09%_ßäÖñıİſŉǰΐςσΣжЁёЖъﬁﬃẖ中😀\u0345\u0301ႠაᲐ")
 	random := func(most int) string {
@@ -44,7 +44,8 @@ func TestNeedle(t *testing.T) {
 	}
 }
 
-// TestIncludesAnyNull: the function is null where OR of comparisons would be.
+// TestIncludesAnyNull: the function returns null where comparisons joined by OR
+// would.
 func TestIncludesAnyNull(t *testing.T) {
 	for _, test := range []struct {
 		args []driver.Value

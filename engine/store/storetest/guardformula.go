@@ -7,7 +7,7 @@ import (
 )
 
 var guardFormulaTests = []test{
-	{"defaults know what the account may read", guardDefaults},
+	{"defaults read only what the account may read", guardDefaults},
 	{"cached attributes of items that may not all be read", guardCached},
 	{"cached attributes in conditions", guardCachedConditions},
 	{"cached attributes of cached attributes", guardCachedChain},
@@ -92,17 +92,17 @@ func openTeams(t *testing.T, open Open) *team {
 	return w
 }
 
-// ofAnn is a guard of an account that may read Ann only.
+// ofAnn returns the repository of an account that may read Ann only.
 func (w *team) ofAnn(t *testing.T) guarded {
 	return under(w, new(rules).only(parsed(t, w.person, `{"owner":"Ann"}`), w.person, engine.MayRead))
 }
 
-// told is what an account is given of a team.
+// told returns the values of a team that an account gets.
 func told(it *engine.Item) []any {
 	return []any{it.Get("names"), it.Get("size"), it.Get("people"), it.Get("plain"), it.Get("live"), it.Get("lead"), it.String()}
 }
 
-// guardCached reads cached attributes by every way that answers items.
+// guardCached reads cached attributes by every method that returns items.
 func guardCached(t *testing.T, open Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)
@@ -139,7 +139,7 @@ func guardCached(t *testing.T, open Open) {
 	same(t, "created", told(create(t, r, w.team, "id", "new", "title", "New"))[:3], []any{"", int64(0), int64(1)})
 }
 
-// guardCachedConditions uses cached attributes wherever stored values count.
+// guardCachedConditions uses cached attributes wherever a query reads stored values.
 func guardCachedConditions(t *testing.T, open Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)

@@ -77,7 +77,7 @@ func guardReclass(t *testing.T, open Open) {
 	same(t, "class", get(t, o, o.matter, "4").Class.Name, "matter")
 }
 
-// guardReclassUnread makes items such of a class that lacks an attribute which the
+// guardReclassUnread changes items to a class that lacks an attribute which the
 // account may neither read nor change: the answer does not show whether the item
 // has a value of it.
 func guardReclassUnread(t *testing.T, open Open) {

@@ -363,8 +363,8 @@ func guardMissing(t *testing.T, open Open) {
 	}
 }
 
-// guardCreated reads and changes items until they are there. Each answer is that
-// of a moment before the item was created or after it, so none is a refusal.
+// guardCreated reads and changes items while they are being created. The answer is
+// NotFound until an item exists, and success afterwards; it is never a refusal.
 func guardCreated(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := under(o, new(rules).only(parsed(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite))

@@ -386,8 +386,8 @@ func guardOwn(t *testing.T, open Open) {
 	allowed(t, "without the guard", err)
 }
 
-// guardAdmit compares what Admit says of a write with what the write itself
-// says, and that Admit changes nothing.
+// guardAdmit checks which writes Admit refuses and with which errors, and that it
+// changes nothing.
 func guardAdmit(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	c := o.matter

@@ -92,7 +92,7 @@ func (w Whole) within(ctx context.Context, work func(ctx context.Context) error)
 	return within(ctx, w, work)
 }
 
-// Admit is in a transaction.
+// Admit calls Admit in a transaction.
 func (w Whole) Admit(ctx context.Context, a engine.Admission) error {
 	return w.within(ctx, func(ctx context.Context) error { return engine.Admit(ctx, w.Repository, a) })
 }
