@@ -150,9 +150,6 @@ func (ad *admission) nested(p *plan, v engine.Values, stored *engine.Item) error
 				return err
 			}
 		case *engine.Links:
-			if value == nil {
-				continue
-			}
 			for _, member := range value.Add {
 				if r, ok := member.(*engine.Record); ok {
 					if err := inner(property, r, nil); err != nil {

@@ -10,6 +10,7 @@ import (
 var fileTests = []test{
 	{"rows follow attributes", fileRows},
 	{"rows follow items", fileItems},
+	{"rows of many items", fileMany},
 	{"a file that another holds", fileOwners},
 	{"in a save", fileSave},
 	{"in an import", fileImport},
@@ -102,6 +103,21 @@ func fileItems(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	same(t, "all deleted", a.held(t), map[string]string{})
+}
+
+// fileMany deletes more items than one statement takes: no rows of files stay.
+func fileMany(t *testing.T, open Open) {
+	a := openAlbum(t, open)
+	var records []engine.Record
+	for i := range 1100 {
+		records = append(records, record(a.photo, "", "id", int64(i), "image", file(fmt.Sprint("f", i))))
+	}
+	save(t, a, records...)
+	same(t, "made", len(a.held(t)), len(records))
+	if _, err := a.DeleteAll(t.Context(), all(a.photo)); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "left", len(a.held(t)), 0)
 }
 
 // fileOwners names a file of one item in another: that does not take it away.

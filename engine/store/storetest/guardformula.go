@@ -12,6 +12,7 @@ var guardFormulaTests = []test{
 	{"cached attributes in conditions", guardCachedConditions},
 	{"cached attributes of cached attributes", guardCachedChain},
 	{"cached attributes that cannot be computed", guardCachedErrors},
+	{"cached attributes of an item that cannot be computed", guardCachedOwn},
 }
 
 // guardDefaults creates items whose defaults read other items: hidden items are
@@ -217,4 +218,22 @@ func guardCachedErrors(t *testing.T, open Open) {
 	r := under(o, new(rules).only(engine.Never(), person, engine.MayRead))
 	denied(t, "a duplicate of what is hidden", tryCreate(t, r, card, "id", "2", "who", "2"))
 	denied(t, "in a save", trySave(t, r, record(card, "2", "who", "2")))
+}
+
+// guardCachedOwn writes items whose own cached attributes cannot be computed: the
+// error names item and attribute also to an account that may not read the class.
+func guardCachedOwn(t *testing.T, open Open) {
+	card := NewClass("card", Prop("id", engine.String), Prop("pattern", engine.String), Prop("fits", engine.Boolean, cached))
+	calculates(card, "fits", `like($id, $pattern)`)
+	Link(card)
+	o := open(t, []*engine.Class{card})
+	create(t, o, card, "id", "1", "pattern", "1")
+	r := under(o, new(rules).only(engine.Never(), card, engine.MayRead))
+	for what, err := range map[string]error{
+		"create": tryCreate(t, r, card, "id", "2", "pattern", "("),
+		"save":   trySave(t, r, record(card, "3", "pattern", "3"), record(card, "2", "pattern", "(")),
+	} {
+		e := fails(t, err, engine.Invalid, "formula")
+		same(t, what, []string{e.Class, e.ID, e.Attribute}, []string{"card@test", "2", "fits"})
+	}
 }

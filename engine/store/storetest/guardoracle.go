@@ -41,6 +41,12 @@ func guardComputedDefault(t *testing.T, open Open) {
 	same(t, "what is wrong where nothing is hidden", e.Attribute, "code")
 	e = fails(t, trySave(t, r, record(house, "3", "town", nil)), engine.Invalid, "required")
 	same(t, "what is wrong where nothing is pointed at", e.Attribute, "place")
+	// What is stored is not computed again: its own values are wrong, whatever it points at.
+	create(t, o, house, "id", "4", "town", "hidden", "place", "there", "code", "free")
+	for _, target := range []string{"hidden", "empty", "none"} {
+		e = fails(t, trySave(t, r, record(house, "4", "town", target, "code", "in Rome")), engine.Invalid, "duplicate")
+		same(t, "what is wrong with a change at "+target, e.Attribute, "code")
+	}
 	// A record of the same save may bring what another points at.
 	allowed(t, "at what comes with it", trySave(t, r, record(house, "3", "place", "here", "code", "x", "town", "new"), record(town, "new", "owner", "ann")))
 }

@@ -299,6 +299,13 @@ func guardBlank(t *testing.T, open Open) {
 	same(t, "not followed", get(t, r, o.dept, "d1").Get("all"), "?")
 	r = under(o, new(rules).hide(engine.MayRead, o.matter, "title"))
 	same(t, "display string", get(t, r, o.page, "0a").String(), "/page")
+	card := NewClass("card", Prop("code", engine.String), Prop("name", engine.String), Prop("text", engine.String))
+	calculates(card, "text", `concat($code, '/', $name)`)
+	Link(card)
+	cards := open(t, []*engine.Class{card})
+	create(t, cards, card, "code", "secret", "name", "Ann")
+	r = under(cards, new(rules).hide(engine.MayRead, card, "code"))
+	same(t, "first attribute of a class without references", get(t, r, card, "secret").Get("text"), "/Ann")
 }
 
 // guardLookups computes of items that no path leads to.

@@ -26,6 +26,7 @@ var guardWriteTests = []test{
 	{"errors of items that follow", guardDependent},
 	{"what the server does of its own", guardOwn},
 	{"what is admitted before a write", guardAdmit},
+	{"nested records that are admitted before a write", guardAdmitNested},
 }
 
 // denied checks that an error says no more than that.
@@ -415,4 +416,68 @@ func guardAdmit(t *testing.T, open Open) {
 	denied(t, "a new one for none", engine.Admit(t.Context(), closed, engine.Admission{May: engine.MayUse, Records: []engine.Record{record(c, "")}}))
 	denied(t, "saving a new one for none", engine.Admit(t.Context(), closed, engine.Admission{May: both, Records: []engine.Record{record(c, "missing")}}))
 	same(t, "nothing is changed", ids(t, o, all(c)), before)
+}
+
+// guardAdmitNested compares what Admit says of a write with nested records with
+// what the write itself says. The account may change the department d1 and the
+// label x, and may create neither departments nor labels.
+func guardAdmitNested(t *testing.T, open Open) {
+	o := openOffice(t, open)
+	limits := new(rules).only(engine.Never(), o.dept, engine.MayUse).only(parsed(t, o.dept, `{"chief":"ann"}`), o.dept, engine.MayWrite).
+		only(engine.Never(), o.label, engine.MayUse).only(parsed(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite)
+	r := under(o.Repository, limits)
+	dept := func(pairs ...any) *engine.Record { return sub(o.dept, append(pairs, "name", "New name")...) }
+	follow := func() *engine.Record {
+		next := dept()
+		next.Follow = true
+		return next
+	}
+	label := func(id string) *engine.Record { return sub(o.label, "id", id, "owner", "ann") }
+	for _, c := range []struct {
+		name    string
+		allowed bool
+		class   *engine.Class
+		id      string // of an item that is stored; "" for a new item
+		given   func() []any
+	}{
+		{"a department of the account", true, o.matter, "0", func() []any { return []any{"dept", dept("id", "d1")} }},
+		{"a department of another", false, o.matter, "0", func() []any { return []any{"dept", dept("id", "d2")} }},
+		{"a department of another in a new matter", false, o.matter, "", func() []any { return []any{"dept", dept("id", "d2")} }},
+		{"a new department", false, o.matter, "0", func() []any { return []any{"dept", dept("id", "new")} }},
+		{"the department that is pointed at", true, o.matter, "0", func() []any { return []any{"dept", follow()} }},
+		{"the department of another that is pointed at", false, o.matter, "2", func() []any { return []any{"dept", follow()} }},
+		{"the department of a matter without one", false, o.matter, "3", func() []any { return []any{"dept", follow()} }},
+		{"the department of a new matter", false, o.matter, "", func() []any { return []any{"dept", follow()} }},
+		{"a department of the account, two references away", true, o.page, "0a", func() []any { return []any{"matter", sub(o.matter, "id", "0", "dept", dept("id", "d1"))} }},
+		{"a department of another, two references away", false, o.page, "0a", func() []any { return []any{"matter", sub(o.matter, "id", "0", "dept", dept("id", "d2"))} }},
+		{"a label of the account", true, o.matter, "0", func() []any { return []any{"labels", put("y", label("x"))} }},
+		{"a label of another", false, o.matter, "0", func() []any { return []any{"labels", put("y", label("x"), label("y"))} }},
+		{"a new label", false, o.matter, "0", func() []any { return []any{"labels", put(label("new"))} }},
+		{"a department of another, in a member", false, o.dept, "d1", func() []any {
+			return []any{"matters", put(sub(o.matter, "id", "0", "next", sub(o.matter, "id", "1", "dept", dept("id", "d2"))))}
+		}},
+		{"a record for a calculated attribute", true, o.matter, "0", func() []any { return []any{"sheets", dept("id", "d2")} }},
+	} {
+		key := c.id
+		if key == "" {
+			key = "new"
+		}
+		writes := map[engine.Permission]func() error{
+			engine.MayUse | engine.MayWrite: func() error { return trySave(t, r, record(c.class, key, c.given()...)) },
+		}
+		if c.id == "" {
+			writes[engine.MayUse] = func() error { return tryCreate(t, r, c.class, append(c.given(), "id", key)...) }
+		} else {
+			writes[engine.MayWrite] = func() error { return tryUpdate(t, r, c.class, c.id, c.given()...) }
+		}
+		for may, write := range writes {
+			what := fmt.Sprintf("%s, permission %d", c.name, may)
+			check := denied
+			if c.allowed {
+				check = allowed
+			}
+			check(t, "admission of "+what, engine.Admit(t.Context(), r, engine.Admission{May: may, Records: []engine.Record{record(c.class, key, c.given()...)}}))
+			check(t, "write of "+what, write())
+		}
+	}
 }
