@@ -100,6 +100,7 @@ type Traits struct {
 	Copy         int    // rows of one class, surely new, from which COPY pays; 0 where there is no COPY
 	MaxName      int    // bytes of the name of a table, column or index; 0 for any
 	Lock         string // ends a SELECT of rows that the transaction is about to change
+	TimeLimit    string // begins a statement that ends with milliseconds: the database ends later statements of the connection after that; "" where it cannot
 	Savepoint    bool   // a failed statement takes the transaction with it, unless a savepoint was set
 	Label        string // alias that makes a result column cheap to describe, or ""
 	Pack         string // joins what PackText makes of text columns into one column (see result), or ""

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"restsrv/engine"
 )
@@ -25,6 +26,7 @@ type readers struct {
 	size   int           // sessions of the quick lane
 	scans  *scans        // nil when there is one lane
 	others others
+	limit  time.Duration // of a statement; 0 for none
 
 	mu     sync.Mutex
 	closed bool
@@ -35,13 +37,27 @@ type readers struct {
 
 func newReaders(db *Database, cfg Config, trace func(string)) *readers {
 	rs := &readers{db: db, trace: trace, free: make(chan *session, db.Readers), fresh: make(chan *session, db.Readers), size: db.Readers, others: others{stay: company}}
+	if cfg.ReadTime > 0 {
+		rs.limit = cfg.ReadTime + abandonedAfter
+	}
 	if db.Scans > 0 {
 		rs.scans = newScans(db, cfg)
 	}
 	for range db.Readers {
-		rs.fresh <- newSession(db.Read, db.Dialect, trace)
+		rs.fresh <- rs.newSession()
 	}
 	return rs
+}
+
+// abandonedAfter is how much longer than Config.ReadTime a statement may run in the
+// database. It is for statements that cannot be ended from here any more, because
+// the process has died or the network is broken.
+const abandonedAfter = 5 * time.Second
+
+func (rs *readers) newSession() *session {
+	s := newSession(rs.db.Read, rs.db.Dialect, rs.trace)
+	s.limit = rs.limit
+	return s
 }
 
 // borrow waits for a session of the quick lane; the borrower must give it back.
@@ -92,7 +108,7 @@ func (rs *readers) extra() *session {
 		rs.spare = rs.spare[:n-1]
 		return r
 	}
-	return newSession(rs.db.Read, rs.db.Dialect, rs.trace)
+	return rs.newSession()
 }
 
 // leave moves a lent session from the quick lane to the scan lane, and puts

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"strconv"
 	"sync"
 	"time"
 
@@ -44,6 +45,7 @@ type session struct {
 	trace     func(sql string) // told of every statement; nil for nobody
 	meter     meter            // of the reading under way
 	scan      bool             // the session is in the scan lane
+	limit     time.Duration    // of a statement, kept by the database itself; 0 for none
 }
 
 func newSession(db *sqlx.DB, d Dialect, trace func(sql string)) *session {
@@ -124,6 +126,9 @@ func (s *session) connect(ctx context.Context) error {
 		interrupt, err = s.dialect.Interrupt(ctx, driverConn)
 		return err
 	})
+	if err == nil && s.limit > 0 && s.dialect.Traits().TimeLimit != "" {
+		_, err = conn.ExecContext(ctx, s.dialect.Traits().TimeLimit+strconv.FormatInt(s.limit.Milliseconds(), 10))
+	}
 	if err != nil {
 		interrupt = Interrupt{Spends: true}
 	}

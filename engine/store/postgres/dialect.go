@@ -37,6 +37,7 @@ func (d dialect) Traits() store.Traits {
 		Copy:         2000,
 		MaxName:      63,
 		Lock:         " FOR UPDATE",
+		TimeLimit:    "SET statement_timeout = ",
 		Savepoint:    true,
 		FullText:     fullText,
 		Create:       create,

@@ -1,0 +1,146 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/store"
+	"restsrv/engine/store/postgres"
+	"restsrv/engine/store/postgres/pgtest"
+	"restsrv/engine/store/storetest"
+)
+
+// network is a way to a server that can be cut: connections stay open then, but
+// nothing gets through, and new ones are refused.
+type network struct {
+	listener net.Listener
+	mu       sync.Mutex
+	cut      chan struct{}
+}
+
+// through returns the address of the database by way of a network of its own.
+func through(t *testing.T, address string) (string, *network) {
+	t.Helper()
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	sockets, err := filepath.Glob(filepath.Join(q.Get("host"), ".s.PGSQL.*"))
+	for i := len(sockets) - 1; i >= 0; i-- {
+		if strings.HasSuffix(sockets[i], ".lock") {
+			sockets = append(sockets[:i], sockets[i+1:]...)
+		}
+	}
+	if err != nil || len(sockets) != 1 {
+		t.Skipf("the server of %s is not reached by one socket: %v, %v", address, sockets, err)
+	}
+	dir := t.TempDir()
+	n := &network{cut: make(chan struct{})}
+	if n.listener, err = net.Listen("unix", filepath.Join(dir, filepath.Base(sockets[0]))); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = n.listener.Close() })
+	go func() {
+		for {
+			in, err := n.listener.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("unix", sockets[0])
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			go n.pass(in, out)
+			go n.pass(out, in)
+		}
+	}()
+	q.Set("host", dir)
+	u.RawQuery = q.Encode()
+	return u.String(), n
+}
+
+func (n *network) pass(from, to net.Conn) {
+	b := make([]byte, 32<<10)
+	for {
+		size, err := from.Read(b)
+		select {
+		case <-n.cut:
+			return
+		default:
+		}
+		if err == io.EOF {
+			_ = to.Close()
+		}
+		if err != nil {
+			return
+		}
+		if _, err := to.Write(b[:size]); err != nil {
+			return
+		}
+	}
+}
+
+// TestAbandonedReadingEnds checks that the database ends a long reading that
+// nobody can end any more, because the network to it is broken.
+func TestAbandonedReadingEnds(t *testing.T) {
+	direct := pgtest.Database(t)
+	address, network := through(t, direct)
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("body", engine.Text))
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: address, Pool: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const readTime = 200 * time.Millisecond
+	st, err := store.Open(t.Context(), db, store.Config{Classes: []*engine.Class{c}, ReadTime: readTime})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { go func() { _ = st.Close() }() }) // it may wait for the network
+	pgtest.Execute(t, direct, `INSERT INTO "note@test" ("#class", "#ver", "#rev", "id", "body") SELECT 'note@test', '', n, n::text, repeat('abcdefgh', 20000) FROM generate_series(1, 400) AS n`)
+	slow, body := &engine.Filter{Op: engine.OpOr}, engine.Attribute(c.Property("body"))
+	for i := range 400 {
+		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpLike, Left: body, Pattern: "habcdefg[0-9]" + strings.Repeat("x", i%7)})
+	}
+	own, err := sql.Open("postgres", direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer own.Close()
+	running := func() (n int) {
+		if err := own.QueryRowContext(context.Background(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	go func() { _, _ = st.Count(context.Background(), &engine.Query{Class: c, Filter: slow}) }()
+	for deadline := time.Now().Add(10 * time.Second); running() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the reading did not begin")
+		}
+	}
+	_ = network.listener.Close()
+	close(network.cut)
+	cut := time.Now()
+	time.Sleep(2 * time.Second)
+	if running() == 0 {
+		t.Fatal("the reading is not long enough for the test, or the network is not cut")
+	}
+	for running() > 0 {
+		if waited := time.Since(cut); waited > readTime+12*time.Second {
+			t.Fatalf("the reading still runs %v after the network broke", waited)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Logf("ended %v after the network broke", time.Since(cut).Round(time.Millisecond))
+}
