@@ -43,29 +43,6 @@ func (it *Item) Offered(ctx context.Context, p *Property, data FormulaData) ([]S
 	return p.Selection.offered(ctx, it, data)
 }
 
-// CheckSelections refuses values of the item that its selection lists do not
-// offer: what strict handling could not see in the input alone, because the
-// lists depend on the item. What their conditions need must be loaded. The
-// error is Invalid with reason "selection".
-func (it *Item) CheckSelections(ctx context.Context, data FormulaData) error {
-	for i, p := range it.Class.Properties {
-		v := it.Values[i]
-		if _, not := v.(absent); not || v == nil || p.Selection == nil || !p.Selection.conditional() {
-			continue
-		}
-		list, err := p.Selection.offered(ctx, it, data)
-		if err != nil {
-			return it.computing(p, err)
-		}
-		if _, ok := labelAmong(list, v); !ok {
-			e := p.notOffered(v)
-			e.Class, e.ID = it.Class.FullName, it.ID
-			return e
-		}
-	}
-	return nil
-}
-
 func (p *Property) notOffered(v any) *Error {
 	e := Errorf(Invalid, "selection", "attribute %s takes a value of its selection list, found %s", Quote(p.Name), describe(v))
 	e.Attribute = p.Name

@@ -260,9 +260,13 @@ func TestConfiguredSecretsAreHashedAside(t *testing.T) {
 		t.Fatalf("answered before the secret was known: %d %s", a.status, a.body)
 	case <-time.After(50 * time.Millisecond):
 	}
+	start := time.Now()
 	close(h.may)
 	if a := <-answers; a.status != http.StatusOK {
 		t.Errorf("the right secret: %d %s", a.status, a.body)
+	}
+	if took := time.Since(start); took < 150*time.Millisecond {
+		t.Errorf("got an answer after %v, want a pause before each of the two new attempts to hash", took)
 	}
 	if a := ask("s4"); a.status != http.StatusUnauthorized {
 		t.Errorf("a wrong secret: %d %s", a.status, a.body)

@@ -21,6 +21,9 @@ func TestConsentPage(t *testing.T) {
 		if a.status != 200 || a.header.Get("Content-Type") != "text/html; charset=utf-8" || strings.Contains(a.body, "<script") {
 			t.Errorf("%d %v", a.status, a.header)
 		}
+		if !strings.HasSuffix(strings.TrimSpace(a.body), "</html>") {
+			t.Errorf("got text behind the page:\n%s", a.body)
+		}
 		if n := f.record.count(engine.ConsentGiven) + f.record.count(engine.ConsentDenied); n != 0 {
 			t.Errorf("%d answers by looking at the page", n)
 		}

@@ -648,4 +648,24 @@ func TestSessionsPerAccount(t *testing.T) {
 		}
 	})
 }
+
+// TestSignInEndsOldestSession checks that a sign-in beyond the bound of an account
+// ends its oldest session.
+func TestSignInEndsOldestSession(t *testing.T) {
+	f := open(t, func(c *session.Config) { c.PerAccount = 2 })
+	var cookies []string
+	for range 3 {
+		cookies = append(cookies, f.signIn())
+		f.later(time.Second)
+	}
+	if got := len(f.rows()); got != 2 {
+		t.Errorf("got %d sessions, want 2", got)
+	}
+	if got := f.account(cookies[0]); got == "anna@local" {
+		t.Error("the oldest session still holds")
+	}
+	f.want(cookies[1], "anna@local", "the second session")
+	f.want(cookies[2], "anna@local", "the third session")
+}
+
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
