@@ -13,10 +13,14 @@ type gateMaker struct {
 	*rand.Rand
 	world *gateWorld
 	names int // attributes so far
+
+	// displays says that the formula being made, or an attribute in it, contains
+	// display strings.
+	displays bool
 }
 
 func makeGateWorld(seed uint64) *gateWorld {
-	m := &gateMaker{rand.New(rand.NewPCG(seed, 13)), &gateWorld{Seed: seed}, 0}
+	m := &gateMaker{Rand: rand.New(rand.NewPCG(seed, 13)), world: &gateWorld{Seed: seed}}
 	m.classes()
 	for i := range 5 + m.IntN(16) {
 		m.row(i)
@@ -152,6 +156,7 @@ func (m *gateMaker) computed(c *gateClass) {
 	}
 	number := m.chance(45)
 	form := m.IntN(3)
+	m.displays = false
 	f := m.formula(c, number) // before the attribute exists, so that it cannot refer to itself
 	switch form {
 	case 0:
@@ -165,6 +170,7 @@ func (m *gateMaker) computed(c *gateClass) {
 	default:
 		m.add(c, "formula", "h", map[string]any{"formula": f, "cached": true}).Number = number
 	}
+	c.Properties[len(c.Properties)-1].Displays = m.displays && form > 0
 }
 
 // scalar picks a numeric or a text attribute of a class; "" if the class has none.
@@ -179,7 +185,9 @@ func (m *gateMaker) scalar(c *gateClass, number bool) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return pick(m, names...)
+	name := pick(m, names...)
+	m.displays = m.displays || c.displays(name)
+	return name
 }
 
 // path picks a path from objects of a class to a number or a text; "" if there is
@@ -263,6 +271,7 @@ func (m *gateMaker) local(c *gateClass, number bool) any {
 	pieces := []any{"$" + path, "/"}
 	if refs := c.kinds("reference"); len(refs) > 0 && m.chance(40) {
 		ref := pick(m, refs...).Name
+		m.displays = true
 		pieces = append(pieces, "$"+pick(m, ref, ref+".__string"))
 	}
 	if of := m.path(c, true, 1); of != "" && m.chance(40) {
@@ -282,10 +291,16 @@ func (m *gateMaker) display(c *gateClass) {
 		}
 	}
 	if m.chance(25) {
-		c.Semantic = m.formula(c, false)
+		m.displays = false
+		if f := m.formula(c, false); !m.displays {
+			c.Semantic = f
+		}
 		return
 	}
-	c.Semantic = pick(m, names...) + "| - |" + pick(m, names...)
+	first, second := pick(m, names...), pick(m, names...)
+	if !c.displays(first) && !c.displays(second) {
+		c.Semantic = first + "| - |" + second
+	}
 }
 
 // handlers adds event handlers that return or store the data of the event.

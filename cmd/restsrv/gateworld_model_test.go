@@ -34,11 +34,14 @@ type gateClass struct {
 }
 
 type gateProperty struct {
-	Name    string
-	Kind    string // text, number, reference, back, many, file, formula
-	Number  bool   // of a formula: it is a number
-	Target  *gateClass
-	Details map[string]any // further members of the definition
+	Name   string
+	Kind   string // text, number, reference, back, many, file, formula
+	Number bool   // of a formula: it is a number
+	// Displays says that a formula contains display strings of objects. No display
+	// string contains such an attribute: it would be computed of itself.
+	Displays bool
+	Target   *gateClass
+	Details  map[string]any // further members of the definition
 }
 
 // gateRow is an object of a world, with the values that it is created with.
@@ -96,6 +99,11 @@ func (c *gateClass) kinds(kinds ...string) (found []*gateProperty) {
 		}
 	}
 	return found
+}
+
+// displays reports whether an attribute contains display strings.
+func (c *gateClass) displays(name string) bool {
+	return slices.ContainsFunc(c.all(), func(p *gateProperty) bool { return p.Name == name && p.Displays })
 }
 
 func (c *gateClass) definition(namespace string) map[string]any {
@@ -253,17 +261,39 @@ func (w *gateWorld) blanked(account int, row *gateRow) bool {
 	return may&(engine.MayWrite|engine.MayDelete) != 0 || may.Has(engine.MayUse) && w.Accounts[account].KeepUsable
 }
 
+// values are those of an object as it is created for an account.
+func (w *gateWorld) values(account int, row *gateRow) map[string]any {
+	values := maps.Clone(row.Values)
+	if !w.permissions(account, row).Has(engine.MayRead) && w.between(row) {
+		maps.DeleteFunc(values, func(name string, _ any) bool { return row.Class.depends(name) })
+	}
+	return values
+}
+
+// between reports whether a change of another object computes the cached attributes
+// of a third one by way of an object: along its cacheDependencies and those of an
+// object that refers to it.
+func (w *gateWorld) between(row *gateRow) bool {
+	leads := func(from *gateRow, to func(id any) bool) bool {
+		return slices.ContainsFunc(from.Class.kinds("reference"), func(p *gateProperty) bool {
+			return from.Values[p.Name] != nil && from.Class.depends(p.Name) && to(from.Values[p.Name])
+		})
+	}
+	return leads(row, func(any) bool { return true }) &&
+		slices.ContainsFunc(w.Rows, func(r *gateRow) bool { return leads(r, func(id any) bool { return id == row.ID }) })
+}
+
 // gone reports whether an object is missing from the account's second copy.
 func (w *gateWorld) gone(account int, row *gateRow) bool {
 	return !w.permissions(account, row).Has(engine.MayRead) && !w.blanked(account, row)
 }
 
 // records returns all objects as a batch for the acceptor.
-func (w *gateWorld) records(namespace string) string {
+func (w *gateWorld) records(account int, namespace string) string {
 	all := []map[string]any{}
 	for _, row := range w.Rows {
 		r := map[string]any{"_class": row.Class.Name + "@" + namespace, "_id": row.ID, "id": row.ID}
-		maps.Copy(r, row.Values)
+		maps.Copy(r, w.values(account, row))
 		all = append(all, r)
 	}
 	text, err := json.Marshal(all)
@@ -295,7 +325,7 @@ func (w *gateWorld) describe(account int) string {
 	}
 	fmt.Fprintf(&b, "declared %v\n", rights.Secrets)
 	for _, row := range w.Rows {
-		text, _ := json.Marshal(row.Values)
+		text, _ := json.Marshal(w.values(account, row))
 		state := ""
 		switch {
 		case w.gone(account, row):

@@ -33,6 +33,7 @@ func (m *gateMaker) requests(account int) {
 		}
 		all = append(all, kinds[i].make())
 	}
+	all = append(all, m.probes(account)...)
 	// A request that claims a key may succeed in one copy only. The copies differ
 	// from then on, so these requests come last.
 	slices.SortStableFunc(all, func(x, y gateRequest) int { return after(x.Claims) - after(y.Claims) })

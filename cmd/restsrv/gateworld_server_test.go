@@ -229,9 +229,9 @@ func (s *gateServer) failures() string {
 // fill creates the data of a copy.
 func (side *gateSide) fill(removed bool) error {
 	w, s := side.world, side.server
-	resp, body, err := s.send("admin@local", gateRequest{Method: "POST", Target: "/rest/acceptor", Body: w.records(side.namespace), Header: []string{"Accept: application/problem+json"}})
+	resp, body, err := s.send("admin@local", gateRequest{Method: "POST", Target: "/rest/acceptor", Body: w.records(side.account, side.namespace), Header: []string{"Accept: application/problem+json"}})
 	if err != nil || resp.StatusCode != 200 {
-		return fmt.Errorf("seed %d: the data are refused: %v %s\n%s\n%s", w.Seed, err, body, w.records(side.namespace), s.failures())
+		return fmt.Errorf("seed %d: the data are refused: %v %s\n%s\n%s", w.Seed, err, body, w.records(side.account, side.namespace), s.failures())
 	}
 	var records []map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(body), &records); err != nil {

@@ -30,7 +30,10 @@ package main
 //     request makes the account the owner of an object.
 //   - When a cached attribute is computed again. A write of an object does that to
 //     the objects at the end of its cacheDependencies, through references that the
-//     account may not read as well. These references keep their values.
+//     account may not read as well. These references keep their values. Hidden
+//     objects that would pass a change on to a third object have none.
+//   - Cached attributes that are computed of themselves, by way of display strings.
+//     Their values depend on how often they were computed. No world has them.
 //   - Values made anew by every write or at random: revisions in strong ETags,
 //     ids of files and of objects without a given id, times, positions in
 //     cursors, and the digest of the body in a weak ETag.
