@@ -9,15 +9,15 @@ import (
 )
 
 // Bound limits how many items of a system class are kept, of one account and in
-// all, by their properties "account" and "created". It refuses no one: it deletes
-// what has expired and then the oldest items. If there are too many in all, it
-// deletes those of the account that has the most, so that no account can end what
-// belongs to accounts with less. It is safe for concurrent use.
+// all, by their properties "account" and "created". It does not refuse new items:
+// it deletes expired items and then the oldest ones. If there are too many in all,
+// it deletes items of the account with the most, so that an account cannot end the
+// items of accounts with fewer. It is safe for concurrent use.
 type Bound struct {
 	cfg BoundConfig
 
 	mu      sync.Mutex
-	total   int       // as far as it was counted lately, or added since
+	total   int       // items at the last count, and those added since
 	counted time.Time // zero: never
 	ended   int       // since the last warning
 	warned  time.Time
@@ -97,8 +97,9 @@ func (b *Bound) most(ctx context.Context, byAccount bool) (account string, n int
 	return account, n, err
 }
 
-// makeRoom deletes items until about so many more have room, or more, so that it
-// is not needed again at once.
+// makeRoom deletes as many items as there are too many: expired ones, or the oldest
+// of the account with the most. Of these it deletes at least a tenth, so that it is
+// not needed again at once.
 func (b *Bound) makeRoom(ctx context.Context, over int) error {
 	expired, err := b.removeExpired(ctx, nil)
 	if err != nil || expired >= over {
@@ -132,7 +133,8 @@ func (b *Bound) removeExpired(ctx context.Context, of *Filter) (int, error) {
 	return int(n), err
 }
 
-// removeOldest deletes items of an account so that about so many are left.
+// removeOldest deletes items of an account, at most oldestAtOnce of them beside the
+// expired ones, so that about left remain.
 func (b *Bound) removeOldest(ctx context.Context, account string, left int) (removed int, err error) {
 	c := b.cfg.Class
 	of, err := Equal(c.Property("account"), account)

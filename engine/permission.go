@@ -84,15 +84,16 @@ const (
 	TokenResource     = "ws:::gen-ws-token"
 )
 
-// maxResource is how many bytes a resource has at most.
+// maxResource is the length limit of a resource, in bytes.
 const maxResource = 600
 
-// Grantable reports whether something can be granted on a resource of that name.
+// Grantable reports whether grants can name a resource.
 func Grantable(resource string) bool {
 	return len(resource) <= maxResource && PlainText(resource)
 }
 
-// PlainText reports whether s can stand in a line of output and in a key.
+// PlainText reports whether s is valid UTF-8 without control characters and without
+// spaces at its ends.
 func PlainText(s string) bool {
 	return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) && strings.TrimSpace(s) == s
 }
@@ -242,15 +243,16 @@ func ViewOf(ctx context.Context, r Repository, c *Class) (*Class, error) {
 	return c, nil
 }
 
-// Rightful is a Warden that can tell when what an account may do has changed.
+// Rightful is a Warden that can report changes of the rights of an account.
 type Rightful interface {
-	// Rights is a text that changes with what the account of ctx is granted, ""
-	// for an account that may do everything. What depends on the objects
-	// themselves is not part of it.
+	// Rights returns a text that changes when the grants of the account of ctx
+	// change, and "" if no permissions are checked. It does not change with the
+	// values of objects on which permissions depend.
 	Rights(ctx context.Context) (string, error)
 }
 
-// RightsOf is Rights of r; "" for a repository that allows everything.
+// RightsOf returns the Rights of r, and "" for a repository that checks no
+// permissions.
 func RightsOf(ctx context.Context, r Repository) (string, error) {
 	if rightful, ok := r.(Rightful); ok {
 		return rightful.Rights(ctx)

@@ -132,7 +132,7 @@ func (r *Repository) View(ctx context.Context, c *engine.Class) (*engine.Class, 
 	return p.views.Of(c.Base()), nil
 }
 
-// Rights is engine.Rightful's.
+// Rights implements engine.Rightful.
 func (r *Repository) Rights(ctx context.Context) (string, error) {
 	p, err := r.profile(ctx)
 	if err != nil || p == nil {

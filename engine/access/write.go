@@ -102,8 +102,9 @@ func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engi
 	return r.allWritten(ctx, p, items)
 }
 
-// unplaced takes out of a refusal which record it is about. Records are checked
-// in another order if the items exist, so the number would disclose that.
+// unplaced removes the index of the record from a refusal. The order in which
+// records are checked depends on whether the items exist, which the index would
+// disclose.
 func (p *profile) unplaced(err error) error {
 	var e *engine.Error
 	if p == nil || engine.CodeOf(err) != engine.Forbidden || !errors.As(err, &e) || !e.Bulk {
@@ -327,7 +328,7 @@ func (r *Repository) Admit(ctx context.Context, a engine.Admission) error {
 	return p.concealed(err, failedClass(err, a.Records))
 }
 
-// admit refuses what can be refused without a look at the stored item.
+// admit makes the checks of a record that do not need the stored item.
 func (p *profile) admit(may engine.Permission, r *engine.Record) error {
 	switch {
 	case may == engine.MayUse && p != nil && !p.Creates(r.Class):

@@ -74,7 +74,7 @@ func (f *fixture) tokens() int64 {
 	return n
 }
 
-// TestCurrent checks whom sessions and grants are for, and that their basis
+// TestCurrent checks which accounts Current returns, and that their basis
 // changes with the password and when the account is disabled.
 func TestCurrent(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
@@ -107,7 +107,7 @@ func TestCurrent(t *testing.T) {
 	}
 }
 
-// TestListeners checks that each listener hears of a changed account until it is
+// TestListeners checks that each listener is called for a changed account until it is
 // stopped, and that stopping one leaves the others.
 func TestListeners(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
@@ -135,8 +135,8 @@ func TestListeners(t *testing.T) {
 	}
 }
 
-// TestChangesOfAccounts checks what changes of known and unknown accounts answer
-// and what the auditor hears of them.
+// TestChangesOfAccounts checks the errors and the audit events of changes of known
+// and unknown accounts.
 func TestChangesOfAccounts(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.add("ann@local")
@@ -264,7 +264,7 @@ func TestExpiredTokensThatStay(t *testing.T) {
 }
 
 // TestImportIntoABusyDatabase checks that an import ends with the failure of the
-// database, and that it goes on behind an account that it refuses.
+// database, and that it continues after an account that it refuses.
 func TestImportIntoABusyDatabase(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	s, r, _, _ := f.faulty()
@@ -300,11 +300,9 @@ func TestFirstAdminOfTwoProcesses(t *testing.T) {
 	if made, err := s.EnsureAdmin(ctx, ""); err != nil || made != (account.Admin{}) {
 		t.Errorf("got %+v, %v, want nothing to do", made, err)
 	}
-	if made, err := s.EnsureAdmin(ctx, strings.Repeat("x", account.MaxPassword+1)); err == nil {
-		// The account is there, so the password does not matter.
-		if made != (account.Admin{}) {
-			t.Errorf("got %+v, want nothing to do", made)
-		}
+	// The account exists, so the password does not matter.
+	if made, err := s.EnsureAdmin(ctx, strings.Repeat("x", account.MaxPassword+1)); err == nil && made != (account.Admin{}) {
+		t.Errorf("got %+v, want nothing to do", made)
 	}
 	other := newFixture(t)
 	_, err = other.EnsureAdmin(ctx, strings.Repeat("x", account.MaxPassword+1))
@@ -345,8 +343,8 @@ func TestOldAccountsInAnyCase(t *testing.T) {
 	}
 }
 
-// TestOtherSpellingsEndAtOnce checks that a changed password ends what is
-// remembered of every spelling of the account, and of no other account.
+// TestOtherSpellingsEndAtOnce checks that a changed password makes the store forget
+// the account under all spellings of its name, and no other account.
 func TestOtherSpellingsEndAtOnce(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.config.CaseInsensitive = true
@@ -364,8 +362,8 @@ func TestOtherSpellingsEndAtOnce(t *testing.T) {
 	}
 }
 
-// TestRememberedTokensAreCheckedCheaply checks what a token costs that is still
-// remembered: one reading of the account when a check is due, and none before.
+// TestRememberedTokensAreCheckedCheaply checks the cost of a remembered token: the
+// account is read once when a check is due, and not before.
 func TestRememberedTokensAreCheckedCheaply(t *testing.T) {
 	f := newFixture(t)
 	f.add("ann@local")
@@ -450,8 +448,9 @@ func TestNamesWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestDisablingChangesTheBasis checks that what was issued to an account stays void
-// when it is enabled again, also if the clock has not moved or was set back.
+// TestDisablingChangesTheBasis checks that tokens, sessions and grants of an account
+// stay void when it is disabled and enabled again, also if the clock has not moved
+// or was set back.
 func TestDisablingChangesTheBasis(t *testing.T) {
 	for _, step := range []time.Duration{0, -time.Hour, time.Hour} {
 		f, ctx := newFixture(t), context.Background()

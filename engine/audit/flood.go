@@ -9,9 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// Within floodTime so many events are kept one by one. Of the kinds that anyone can
-// cause: so many of each kind, and so many of them from one network. Of the kinds
-// that an account causes: so many of each kind and account.
+// Limits of the events that are kept one by one within floodTime. Of a kind that
+// anyone can cause, maxFlood events are kept, and maxFloodFrom of one network. Of a
+// kind that an account causes, maxFloodOf events of each account are kept.
 const (
 	floodTime      = time.Minute
 	maxFlood       = 300

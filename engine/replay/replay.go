@@ -48,8 +48,8 @@ func Class() *engine.Class {
 		property("saved", engine.Text),  // the items, as JSON; of a result
 		property("answer", engine.Text), // status and headers, as JSON; null until there is one
 		property("body", engine.Text),
-		indexed("account", engine.String), // whose share it counts in; null in rows of older versions
-		property("bytes", engine.Int),     // about, for the share; of a result
+		indexed("account", engine.String), // account or network in whose share the row counts; null in rows of older versions
+		property("bytes", engine.Int),     // approximate size of a result; null for a claim
 	)
 }
 
@@ -146,9 +146,9 @@ type attempt struct {
 	keeper  *Keeper
 	key     string
 	request string
-	owner   string // whose share it counts in
+	owner   string // account or network in whose share the key counts
 	rights  string // that the answer was made with
-	stored  int64  // bytes of the result, as its row says
+	stored  int64  // bytes of the result, as in its row
 	claimID string // row of the claim, when it is ours
 	result  string // row of the result, when there is one
 	answer  *engine.Response

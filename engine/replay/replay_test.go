@@ -264,9 +264,9 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// TestShares checks that an account can store so many keys and bytes only, that
-// other accounts are not concerned, that stored answers are still repeated, and
-// that the share is free again when the keys expire.
+// TestShares checks that the keys and bytes of an account are limited, that this
+// does not affect other accounts and stored answers, and that the share is free
+// again when the keys expire.
 func TestShares(t *testing.T) {
 	f := open(t)
 	f.keeper = replay.New(replay.Config{Data: f.data, Class: f.class, Now: func() time.Time { return f.now }, Limits: replay.Limits{Keys: 3, Bytes: 3000, Answer: 1000}})

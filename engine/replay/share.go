@@ -14,9 +14,9 @@ import (
 
 // Limits bound what is stored. A zero field means its default.
 type Limits struct {
-	Keys   int   // that an account may have stored at once
-	Bytes  int64 // about, of the answers and names of saved items of an account
-	Total  int64 // bytes of all accounts
+	Keys   int   // keys of one account
+	Bytes  int64 // approximate size of the answers and item names of one account
+	Total  int64 // the same of all accounts
 	Answer int64 // bytes of the longest answer that is stored; a longer one is made again from the saved items
 }
 
@@ -43,27 +43,27 @@ func (l *Limits) complete() {
 	}
 }
 
-// Usage is read again after these times. What this process adds meanwhile is
-// counted; another process on the database may add as much again.
+// Usage is read again after these times. In between, this process counts what it
+// adds itself, but not what other processes on the database add.
 const (
 	ownUsageTime   = time.Second
 	totalUsageTime = 10 * time.Second
 )
 
 const (
-	rowBytes  = 300    // of a row beside its answer and items, about
+	rowBytes  = 300    // approximate size of a row without its answer and items
 	maxOwners = 10_000 // whose usage is remembered
 	warnEvery = time.Minute
 	retryFull = time.Hour // after which some keys of a full share have likely expired
 )
 
-// usage is what is stored for an account, or for all.
+// usage counts the stored keys and bytes of one account, or of all.
 type usage struct {
 	keys, bytes int64
 	read        time.Time
 }
 
-// shares bound what accounts have stored.
+// shares tracks the usage of all accounts.
 type shares struct {
 	mu     sync.Mutex
 	owners map[string]usage
@@ -129,8 +129,8 @@ func (k *Keeper) admit(ctx context.Context, owner string) error {
 	return e
 }
 
-// usage returns what is stored for an account and in all, as far as it was read
-// lately or added since.
+// usage returns the usage of an account and of all, as last read, with what this
+// process has added since.
 func (k *Keeper) usage(ctx context.Context, owner string) (own, total usage, err error) {
 	s, now := &k.shares, k.cfg.Now()
 	s.mu.Lock()
@@ -150,7 +150,7 @@ func (k *Keeper) usage(ctx context.Context, owner string) (own, total usage, err
 		}
 		s.mu.Lock()
 		if len(s.owners) >= maxOwners {
-			clear(s.owners) // they are read again when they come
+			clear(s.owners) // their usage is read again when they send a request
 		}
 		s.owners[owner], s.total = own, total
 		s.mu.Unlock()
@@ -158,7 +158,7 @@ func (k *Keeper) usage(ctx context.Context, owner string) (own, total usage, err
 	return own, total, nil
 }
 
-// readUsage reads what is stored for an account, or with nil in all.
+// readUsage reads the usage of an account, or of all if owner is nil.
 func (k *Keeper) readUsage(ctx context.Context, owner *string) (u usage, err error) {
 	c := k.cfg.Class
 	a := &engine.Aggregation{Class: c, Count: -1, Aggregates: []engine.Aggregate{
@@ -178,7 +178,7 @@ func (k *Keeper) readUsage(ctx context.Context, owner *string) (u usage, err err
 	return u, err
 }
 
-// add counts what was stored for an account since its usage was read.
+// add adds to the usage of an account and of all.
 func (s *shares) add(owner string, keys, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -227,8 +227,8 @@ func (g *Grant) Release() {
 	p.serve()
 }
 
-// Grow has the grant hold so many units, at most PerKey, and reports whether they
-// were free. It does not wait.
+// Grow raises the grant to a number of units, at most PerKey, and reports whether
+// they were free. It does not wait.
 func (g *Grant) Grow(units int64) bool {
 	p := g.pool
 	if p == nil {
@@ -269,8 +269,8 @@ func (p *Pool) Over(key string) bool {
 	return p.held > p.cfg.Capacity || h != nil && h.held > p.cfg.PerKey
 }
 
-// Shrink gives back all units above the number, for a caller that needs less
-// than it asked for.
+// Shrink lowers the grant to a number of units, for a caller that needs less than
+// it asked for.
 func (g *Grant) Shrink(units int64) {
 	p := g.pool
 	if p == nil || units >= g.units {
@@ -377,8 +377,8 @@ func before(a, b *holder) bool {
 	return a.used < b.used
 }
 
-// first reports whether a key without a queue goes before all that wait and may
-// be granted something.
+// first reports whether a key without a queue goes before all waiting keys that may
+// be granted units.
 func (p *Pool) first(h *holder) bool {
 	for _, other := range p.keys {
 		if other != h && len(other.queue) > 0 && other.within() && !before(h, other) {
@@ -388,8 +388,8 @@ func (p *Pool) first(h *holder) bool {
 	return true
 }
 
-// serve grants units to waiting requests while some fit. A request that does not
-// fit blocks those behind it: else small ones could keep a large one out.
+// serve grants units to waiting requests while they fit. A request that does not fit
+// blocks those behind it: otherwise small requests could keep a large one waiting.
 func (p *Pool) serve() {
 	for p.waiting > 0 {
 		var next *holder

@@ -89,9 +89,9 @@ func (ad *admission) named(p *plan, id string, key []any) (*engine.Item, error) 
 	return it, nil
 }
 
-// upsert checks a record that updates an item or inserts one. A record without
-// a key of its own may be the item that a reference of its outer record points
-// at: pointed is the key of that. It returns the stored item, nil for none.
+// upsert checks a record that updates an item or inserts one. pointed is the key
+// that the reference in the outer item holds, which identifies a record without a
+// key. It returns the stored item, nil if there is none.
 func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
 	if err := e.locate(r); err != nil {
@@ -121,8 +121,8 @@ func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.I
 	return stored, ad.store.admit(ad.w, ad.guard, check{ad.store.plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
 }
 
-// nested checks the records in the values of an item of p; stored is what the
-// database has of that item, nil for nothing.
+// nested checks the records in the values of an item of p. stored is that item as
+// the database has it, nil if it is new.
 func (ad *admission) nested(p *plan, v engine.Values, stored *engine.Item) error {
 	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
 		ip, err := ad.store.plan(r.Class)

@@ -47,10 +47,11 @@ func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission
 	return g.given(c, v)
 }
 
-// reclasses refuses to make an item one of another class when the account may
-// make none of that, or when it would lose what the account may not change. read
-// says that the account may read the item: otherwise what the item could have
-// counts as lost, because the answer would show whether it has it.
+// reclasses refuses to change the class of an item if the account may not create
+// items of the new class, or if the item would lose a value that the account may
+// not change. read is whether the account may read the item. If not, every such
+// attribute counts as a value that is lost, because the answer would show whether
+// the item has one.
 func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
 		return nil

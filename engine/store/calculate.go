@@ -97,8 +97,8 @@ type lookups struct {
 	depth   int      // how many lookups this one is within
 }
 
-// results are what lookups found, for the formulas of the next items. What is
-// computed of found items depends on how many lookups they are within.
+// results keeps the results of lookups for the formulas of further items. They
+// differ by the depth of nested lookups, up to which withheld values are computed.
 type results struct {
 	found  map[lookupKey][]*engine.Item
 	counts map[string]int64

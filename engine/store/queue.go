@@ -50,7 +50,7 @@ type line struct {
 	running  int
 	used     time.Duration
 	cost     time.Duration // of a job, on average
-	answered time.Time     // when its last job ended; zero when the queue no longer waits for another
+	answered time.Time     // when its last job ended; zero if the queue no longer waits for the next one
 	rests    time.Time     // when its next heavy job may begin beside other accounts
 }
 
@@ -123,8 +123,8 @@ func (q *queue) pop() *job {
 	}
 }
 
-// mayRun reports whether a heavy job of a line may begin. If it only has to
-// rest, that lowers rest to the time left.
+// mayRun reports whether a heavy job of a line may begin. If the line has to rest
+// before, it lowers rest to the time that is left.
 func (q *queue) mayRun(l *line, rest *time.Duration) bool {
 	switch {
 	case l.running >= q.heavies:
@@ -153,9 +153,9 @@ func (q *queue) wait() {
 	q.waiters--
 }
 
-// join takes a job that may share the commit of a batch, of which all jobs have
-// the key, or "" for several. A heavy one shares a commit with jobs of its own
-// key only. It returns nil when there is none.
+// join takes a job that may share the commit of a batch. only is the key of all
+// jobs of the batch, nil if they have several. A heavy job shares a commit only
+// with jobs of its own key. It returns nil if there is no such job.
 func (q *queue) join(only *string) *job {
 	if q.length.Load() == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (q *queue) join(only *string) *job {
 	}
 }
 
-// first returns the line that goes first, of those that may.
+// first returns the line that goes first among those that may, nil if there is none.
 func (q *queue) first(may func(*line) bool) (best *line) {
 	for _, l := range q.keys {
 		if len(l.jobs) == 0 || !may(l) {

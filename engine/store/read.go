@@ -70,10 +70,10 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	return it, nil
 }
 
-// absent returns the error for an item that was not found as one with which the
-// account may do something. An account that may read the whole class learns that
-// the item exists. An item that it may do that with has been created since: at
-// the time of the first statement it was missing.
+// absent returns the error for an item that a guarded statement did not find: Denied
+// if the account may read the whole class and may not use this item, otherwise the
+// error for a missing item. An item that the account may use was created after the
+// statement, so it counts as missing.
 func (s *Store) absent(r *session, p *plan, g *guard, may engine.Permission, id string) error {
 	f := g.rows(may, p.class)
 	if f == nil || g.rows(engine.MayRead, p.class) != nil {

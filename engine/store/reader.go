@@ -93,8 +93,9 @@ func (rs *readers) borrowScan(ctx context.Context) (*session, error) {
 	return r, nil
 }
 
-// extra returns a session for use beside those of the quick lane, nil when the
-// readers are closed. It must come back by rs.giveBack, or another for it.
+// extra returns a session for use beside those of the quick lane, nil if the
+// readers are closed. The caller must return it, or a session that it replaces, by
+// giveBack.
 func (rs *readers) extra() *session {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -180,9 +181,9 @@ func (rs *readers) giveBack(r *session) {
 		}
 	default:
 	}
-	// A connection of SQLite holds pages in memory. Elsewhere the connections of the
-	// lanes and of the writer are all that the pool has: one more that is kept here
-	// is one that another session waits for without end.
+	// A connection of SQLite holds pages in memory, so only one is kept. Elsewhere the
+	// pool has no more connections than the lanes and the writer need: another
+	// session would wait forever for a connection that is kept here beyond that.
 	if rs.closed || r.conn == nil || len(rs.spare) > 0 && r.interrupt.Tick != nil || len(rs.spare)+rs.lent >= rs.db.Scans {
 		r.disconnect()
 		return

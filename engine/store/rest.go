@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// Costly work of an account rests while other accounts use the database: after
-// some time at work it does nothing for restShare times as long. The number of
-// its connections and the places of the lanes bound how much runs at once, but
-// not how much of the processors that takes: a long reading alone keeps one of
-// them busy without a break.
+// While other accounts use the database, costly work of an account rests: after
+// working for some time it pauses for restShare times as long. The number of
+// connections and of places in the lanes limits how much runs at once, but not how
+// much of the processors it takes: a single long reading keeps one of them busy.
 //
-// What rests: a long reading where this process executes it (scan.go), the place
-// of a costly reading in the quick lane, and the heavy writes of an account
-// (queue.go).
+// These rest: a long reading that this process executes (scan.go), the place of a
+// costly reading in the quick lane, and the heavy writes of an account (queue.go).
 const (
 	restShare   = 3
 	restEvery   = 500 * time.Microsecond // of work of a long reading
@@ -23,7 +21,7 @@ const (
 	costlyTimed = 2 * time.Millisecond
 )
 
-// restAfter returns how long to rest after so much work.
+// restAfter returns how long to rest after working for a time.
 func restAfter(work time.Duration) time.Duration { return min(restShare*work, restMost) }
 
 // others notices whether several accounts use the database at the same time. It
@@ -33,7 +31,7 @@ type others struct {
 	last  atomic.Uint64 // the account of the last request
 	at    atomic.Int64  // when that came, in ns
 	other atomic.Int64  // when the last request of another account came, in ns
-	rests atomic.Int64  // how often work has rested for the sake of others
+	rests atomic.Int64  // number of rests so far
 }
 
 // company is others.stay of a Store.

@@ -21,7 +21,7 @@ import (
 const (
 	stepsPerTick = 200
 	quickTicks   = 150000 / stepsPerTick // about 5 ms
-	rowsPerStep  = 2                     // that SQLite counts in the time of a step
+	rowsPerStep  = 2                     // rows that SQLite counts in the time of one step
 	quickStepped = 25 * time.Millisecond
 	quickTimed   = 50 * time.Millisecond
 )
@@ -37,16 +37,16 @@ const (
 // maxKnown is how many statements are remembered as slow.
 const maxKnown = 1024
 
-// scans is the scan lane: the places for long readings, and what is known of
-// statements.
+// scans is the scan lane: the places for long readings, and the statements that
+// were slow before.
 //
 // A place is granted fairly by account or network (engine/share). A reading that
 // exceeds the budget of the quick lane is handled in one of three ways:
-//   - A place is free: it leaves the quick lane and goes on.
-//   - The database can suspend it (SQLite): it leaves the quick lane and waits for
-//     a place where it is. It holds a session meanwhile, so only Database.Parked
-//     readings may do that, half of them of one account.
-//   - Else it is ended. If the caller has received nothing yet, it waits for a
+//   - If a place is free, it leaves the quick lane and continues.
+//   - Otherwise, if the database can suspend it (SQLite), it leaves the quick lane
+//     and waits for a place in the middle of its statement. It keeps its session,
+//     so only Database.Parked readings may do that, half of them of one account.
+//   - Otherwise it is ended. If the caller has received no item yet, it waits for a
 //     place without a session and runs again from the start.
 //
 // Its statement is remembered, so that the next reading with this statement
@@ -56,7 +56,7 @@ type scans struct {
 	places *share.Pool
 	parked *share.Pool // of readings that are suspended; nil where that is impossible
 	quick  *share.Pool // places of metered readings in the quick lane: readings by key have the rest
-	beside int64       // of quick, that one account may hold while others use the database
+	beside int64       // places of quick that one account may hold while others use the database
 	known  slowStatements
 	report refusals
 }
@@ -83,12 +83,12 @@ const maxReadings = 4096
 // errSlow ends a reading that must go on in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// metered is read for work that may take long: its main statement is text, and it
-// loads load.
+// metered is read for work that may take long. text is its main statement, and load
+// is loaded with the items.
 func (s *Store) metered(ctx context.Context, p *plan, text string, load []*engine.Load, work func(r *session) error) error {
 	sc := s.readers.scans
 	if sc == nil || p.class.FullName[0] == '#' || s.transactionOf(ctx) != nil {
-		return s.read(ctx, work) // tables of the server's own are needed to answer at all
+		return s.read(ctx, work) // every request needs the system tables
 	}
 	name := sc.known.name(text, load)
 	for slow := sc.known.has(name); ; slow = true {
@@ -161,7 +161,7 @@ type meter struct {
 	on      bool
 	stopped atomic.Bool // the reading was ended: no other statement of it may begin
 
-	mu      sync.Mutex // guards what follows against the timer; on SQLite there is none
+	mu      sync.Mutex // guards the fields below against the timer, which SQLite does not use
 	readers *readers
 	ctx     context.Context
 	name    uint64
@@ -194,8 +194,8 @@ func (m *meter) start(ctx context.Context, rs *readers, r *session, name uint64,
 	m.timer.Reset(quickTimed)
 }
 
-// end ends the reading: its place in the quick lane is free again. The caller must
-// release the grant after it has given the session back.
+// end ends the reading and releases its place in the quick lane. The caller must
+// release the returned grant after it has given the session back.
 func (m *meter) end(r *session) (ended share.Grant) {
 	if m.timer != nil {
 		m.timer.Stop()
@@ -203,7 +203,7 @@ func (m *meter) end(r *session) (ended share.Grant) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.over != nil && r.interrupt.Spends {
-		r.disconnect() // what was cancelled may still be cancelling
+		r.disconnect() // a late cancellation could end the next statement of the connection
 	}
 	if m.quick && m.ticks >= quickTicks {
 		m.readers.scans.known.add(m.name)
@@ -224,8 +224,8 @@ func (m *meter) end(r *session) (ended share.Grant) {
 	return ended
 }
 
-// leaveQuick gives the place in the quick lane back. After a costly reading beside
-// other accounts that happens later, so that its account has a rest.
+// leaveQuick releases the place in the quick lane. After a costly reading, while
+// other accounts are present, it does so later, so that the account has to rest.
 func (m *meter) leaveQuick() {
 	if !m.place.Held() {
 		m.quick = false
@@ -239,8 +239,8 @@ func (m *meter) leaveQuick() {
 	m.place.Release()
 }
 
-// releaseRested releases the place of an account that has worked since a moment.
-// Beside other accounts it does so after a rest.
+// releaseRested releases the place of an account that has worked since a time. If
+// other accounts are present, it does so after a rest.
 func (rs *readers) releaseRested(key string, place share.Grant, since time.Time) {
 	if !rs.others.present(key) {
 		place.Release()
@@ -259,7 +259,7 @@ func (m *meter) costly() bool {
 	return time.Since(m.began) >= costlyTimed
 }
 
-// verdict returns why the reading was ended, nil when it was not.
+// verdict returns the error with which the reading was ended, nil if it was not.
 func (m *meter) verdict() error {
 	if !m.on || !m.stopped.Load() {
 		return nil
@@ -269,8 +269,9 @@ func (m *meter) verdict() error {
 	return m.over
 }
 
-// tick is called by SQLite every stepsPerTick steps of a statement, in its
-// goroutine. It may suspend the statement, and reports whether that may go on.
+// tick is called by SQLite every stepsPerTick steps of a statement, in the goroutine
+// of the statement. It may block, which suspends the statement, and returns false to
+// end it.
 func (s *session) tick() bool {
 	m := &s.meter
 	if !m.on {
@@ -329,8 +330,8 @@ func (m *meter) suspend(s *session) bool {
 	return true
 }
 
-// move has a reading leave the quick lane. When the database closes, it stays
-// there without a limit, and move reports false.
+// move moves a reading from the quick lane to the scan lane. If the database is
+// being closed, the reading stays without a limit, and move returns false.
 func (m *meter) move(s *session, grant share.Grant) bool {
 	moved := m.readers.leave(s)
 	if moved {

@@ -7,15 +7,15 @@ import (
 	"restsrv/engine"
 )
 
-// A cached attribute has one stored value, computed from all items. An account
-// that may not read all of these is not given the stored value: it is computed
-// again when the account reads the item, from what the account may read, as if
-// the attribute were not cached. The account cannot use such an attribute in
+// A cached attribute has one stored value, computed from all items. The value is
+// withheld from an account that may not read all of these: when the account reads
+// the item, the value is computed again from the items that the account may read,
+// as if the attribute were not cached. The account cannot use such an attribute in
 // filters, orders, searches and aggregations, which see stored values only.
 // Accounts that may read whole classes get the stored value at no cost.
 
-// withholds reports whether the account is not given the stored value of a
-// property, because it was computed from items that the account may not all read.
+// withholds reports whether the stored value of a property is withheld, because it
+// was computed from items that the account may not all read.
 func (g *guard) withholds(p *engine.Property) bool {
 	if g == nil || len(g.rowsRead) == 0 {
 		return false
@@ -28,7 +28,7 @@ func (g *guard) unusable(p *engine.Property) bool {
 	return g.hides(engine.MayRead, p) || g.withholds(p)
 }
 
-// withheldIn returns the stored attributes of a class that withholds is about.
+// withheldIn returns the attributes of a class whose stored values are withheld.
 func (g *guard) withheldIn(c *engine.Class) []*engine.Property {
 	if g == nil || len(g.rowsRead) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (g *guard) computesAny(items []*engine.Item) bool {
 	return g != nil && len(g.rowsRead) > 0 && slices.ContainsFunc(items, func(it *engine.Item) bool { return len(g.withheldIn(it.Class)) > 0 })
 }
 
-// withhold takes the stored values that the account is not given out of items.
+// withhold sets the withheld values of items to nil.
 func (g *guard) withhold(items []*engine.Item) {
 	if g == nil || len(g.rowsRead) == 0 {
 		return
@@ -78,8 +78,8 @@ func (g *guard) withhold(items []*engine.Item) {
 // withheldReason is the reason of withheldAttribute.
 const withheldReason = "calculated"
 
-// withheldAttribute is the error for a cached attribute in a condition of an
-// account that is not given the stored value.
+// withheldAttribute returns the error for a condition with an attribute whose stored
+// value is withheld.
 func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	e := engine.Errorf(engine.Invalid, withheldReason,
 		"attribute %s is calculated from objects that the account may not all read: the account can neither filter nor sort by it", engine.Quote(p.Name))
@@ -87,7 +87,8 @@ func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	return e
 }
 
-// maxAgain is how many lookups deep attributes of found items are computed again.
+// maxAgain is the depth of nested lookups up to which withheld attributes of found
+// items are computed.
 const maxAgain = 3
 
 // computeAgain computes the withheld attributes of items that a formula has found or

@@ -120,7 +120,7 @@ func (w *writer) run(s *session) {
 	}
 }
 
-// answer ends a job.
+// answer sends the result of a job to its caller.
 func (w *writer) answer(j *job, err error) {
 	w.jobs.ended(j)
 	j.result <- err
@@ -209,7 +209,7 @@ type refusal struct {
 	err error
 }
 
-// answerAll tells the jobs of a batch how it ended.
+// answerAll answers the jobs of a batch.
 func (w *writer) answerAll(jobs []*job, refused []refusal, err error) {
 	for _, j := range jobs {
 		w.answer(j, err)
