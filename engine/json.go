@@ -14,12 +14,17 @@ const hexDigits = "0123456789abcdef"
 // and the two line separators that JavaScript source dislikes are left alone,
 // as JSON.stringify does.
 func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	n := plainPrefix(s, highBits)
+	b, s = append(b, s[:n]...), s[n:]
+	if s == "" {
+		return append(b, '"')
+	}
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\ufffd")
 	}
-	b = append(b, '"')
 	for {
-		n := plainPrefix(s)
+		n := plainPrefix(s, 0)
 		b = append(b, s[:n]...)
 		if n == len(s) {
 			return append(b, '"')
@@ -29,22 +34,26 @@ func AppendString(b []byte, s string) []byte {
 	}
 }
 
-// plainPrefix returns how many bytes at the head of s need no escape. It looks
-// at eight at a time, since most text needs none at all.
-func plainPrefix(s string) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
+// highBits is the highest bit of each of eight bytes. ASCII has none of them.
+const highBits uint64 = 0x8080808080808080
+
+// plainPrefix returns how many bytes at the head of s need no escape and have
+// none of the bits in also, which is 0 or highBits. It reads eight bytes at a
+// time because most text needs no escape.
+func plainPrefix(s string, also uint64) int {
+	const ones = 0x0101010101010101
 	i := 0
 	for ; len(s)-i >= 8; i += 8 {
 		w := s[i : i+8]
 		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
 			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
 		quote, backslash := x^(ones*'"'), x^(ones*'\\')
-		if ((x-ones*0x20)&^x|(quote-ones)&^quote|(backslash-ones)&^backslash)&highs != 0 {
+		if ((x-ones*0x20)&^x|(quote-ones)&^quote|(backslash-ones)&^backslash)&highBits|x&also != 0 {
 			break
 		}
 	}
 	for ; i < len(s); i++ {
-		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c&byte(also) != 0 {
 			return i
 		}
 	}
