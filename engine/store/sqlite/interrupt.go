@@ -29,6 +29,7 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, er
 		return unknown, nil
 	}
 	db := uintptr(handle.Uint())
+	unlock(db)
 	i := store.Interrupt{End: func() { sqlite3.Xsqlite3_interrupt(nil, db) }} // one atomic store
 	tls := v.Elem().FieldByName("tls")
 	if tls.Type() != reflect.TypeFor[*libc.TLS]() || tls.IsNil() {
@@ -42,6 +43,19 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, er
 	}
 	return i, nil
 }
+
+// unlock has SQLite work without the mutex of a connection, as it does when the
+// connection is opened with SQLITE_OPEN_NOMUTEX, which the driver does not offer.
+// SQLite would lock it several times for each row and each value. Only one
+// goroutine at a time uses a connection: database/sql and the driver's own
+// memory require that too. The exception is sqlite3_interrupt, which does not
+// need the mutex.
+func unlock(db uintptr) {
+	(*sqlite3.Tsqlite3)(pointer(db)).Fmutex = 0
+}
+
+// pointer is the address of memory that SQLite allocated outside of Go's heap.
+func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
 // tickers has the tick function of each open connection by a number, which
 // SQLite passes to progress: it cannot hold a Go pointer.
