@@ -44,7 +44,7 @@ type notes struct {
 
 const columns = `SELECT "id","title","group","body" FROM note`
 
-// poolSize is how many connections PostgreSQL gets: as many as restsrv opens.
+// poolSize is how many connections PostgreSQL gets: as many as send requests.
 const poolSize = 16
 
 // openNotes opens or creates the table. db is a file of SQLite or a postgres://

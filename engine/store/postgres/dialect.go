@@ -23,7 +23,7 @@ import (
 type dialect struct{ writers int }
 
 // Dialect returns how PostgreSQL differs from other databases.
-func Dialect() store.Dialect { return dialect{defaultPool / 2} }
+func Dialect() store.Dialect { return dialect{writersOf(defaultPool)} }
 
 // Traits is store.Dialect's.
 func (d dialect) Traits() store.Traits {

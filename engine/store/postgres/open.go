@@ -31,7 +31,7 @@ var (
 const (
 	MaxPool     = 1000
 	minPool     = 2
-	defaultPool = 16
+	defaultPool = 32
 )
 
 // Times that Open gives the network: to connect, and until what was sent and
@@ -52,7 +52,7 @@ type Config struct {
 	// to in the clear and every other with TLS (sslmode=require, which does not
 	// check the certificate; verify-full does).
 	URL   string
-	Pool  int          // connections, half of them for writing; 0 means 16
+	Pool  int          // connections, three eighths of them for writing; 0 means 32
 	Scans int          // of these, for long readings; 0 means an eighth
 	Log   *slog.Logger // nil means none
 }
@@ -85,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	if cfg.Log != nil {
 		cfg.Log.Debug("database opened", "host", settings.Host, "database", settings.Database, "pool", pool)
 	}
-	writers := pool / 2
+	writers := writersOf(pool)
 	scans := cfg.Scans
 	if scans == 0 {
 		scans = pool / 8
@@ -96,6 +96,10 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 		Scans: scans, ScansPerKey: max(1, scans-1), // they cannot be suspended: one place is always for another account
 	}, nil
 }
+
+// writersOf returns how many connections of a pool write. More are for short
+// readings, which are most of the requests and wait for each other.
+func writersOf(pool int) int { return max(1, pool*3/8) }
 
 // parse reads the address. Errors of the libraries may quote it, so they are
 // not passed on.
