@@ -228,6 +228,9 @@ func TestChangesAreTold(t *testing.T) {
 		wantOK(t, "remove", p.RemoveRole(ctx, "clerk"))
 		wantOK(t, "declare", p.DeclareResource(ctx, phone, ""))
 		wantOK(t, "undeclare", p.RemoveResource(ctx, phone))
+		p.grant("ann@local", note, engine.MayRead)
+		wantOK(t, "revoke all", p.RevokeAll(ctx, "ann@local"))
+		wantOK(t, "revoke nothing", p.RevokeAll(ctx, "ann@local"))
 		var got []string
 		for _, e := range p.log.events {
 			line := e.Account
@@ -240,7 +243,8 @@ func TestChangesAreTold(t *testing.T) {
 			}
 		}
 		want := "root@local role added clerk|root@local grant clerk c:::note@sample full| deny clerk c:::note@sample read|" +
-			"root@local role removed clerk|root@local resource declared a:::person@sample.phone|root@local resource removed a:::person@sample.phone"
+			"root@local role removed clerk|root@local resource declared a:::person@sample.phone|root@local resource removed a:::person@sample.phone|" +
+			" grant ann@local c:::note@sample read|root@local revoked ann@local"
 		if strings.Join(got, "|") != want {
 			t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "|"), want)
 		}
