@@ -314,7 +314,8 @@ func (m *gateMaker) handlers(c *gateClass) {
 	}
 	event := pick(m, "pre-edit", "pre-edit", "pre-delete", "edit", "delete", "pre-save", "pre-create")
 	var body string
-	switch m.IntN(4) {
+	kind := m.IntN(4)
+	switch kind {
 	case 0:
 		body = fmt.Sprintf("if (e.item && e.item.get('%s') > %d) throw Object.assign(new Error('refused for ' + e.item.get('%s')), {code: 400});", number, m.IntN(100), text)
 	case 1:
@@ -323,6 +324,9 @@ func (m *gateMaker) handlers(c *gateClass) {
 		body = "return log.createItem('log@§', {text: e.type + ' ' + e.id}).then(() => undefined);"
 	default:
 		body = "if (e.item && String(e.item).length % 2) throw Object.assign(new Error(String(e.item)), {code: 422});"
+	}
+	if kind%3 == 0 && (event == "pre-edit" || event == "pre-save") { // which have no item
+		body = fmt.Sprintf("return log.getItem('%s@§', e.id).catch(() => null).then((item) => { if (item && /[13579]$/.test(e.id)) throw Object.assign(new Error(e.id + ' exists'), {code: 400}); });", c.Name)
 	}
 	c.Handlers = append(c.Handlers, fmt.Sprintf("on('%s@§.%s', (e) => { %s });", c.Name, event, body))
 }
