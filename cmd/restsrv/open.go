@@ -37,20 +37,21 @@ import (
 
 // database is the open database of an application and what stands on it.
 type database struct {
-	store    *store.Store // with the classes of the application; the same as core once the server runs
-	core     *store.Store // with the system classes only, for parts that outlive an edition
-	accounts *account.Store
-	policy   *acl.Store
-	files    *file.Storage
-	images   *image.Storage // of the contents of files; editions have its thumbnails
-	replays  *replay.Keeper
-	cursors  engine.CursorKey // the server's alone
-	hasher   *account.Hasher
-	guards   guards
-	system   *system
-	rules    atomic.Pointer[rules] // of the application that is served; nil on the command line
-	log      *slog.Logger
-	file     string // of SQLite; a name in the application directory for others
+	store      *store.Store // with the classes of the application; the same as core once the server runs
+	core       *store.Store // with the system classes only, for parts that outlive an edition
+	accounts   *account.Store
+	policy     *acl.Store
+	files      *file.Storage
+	images     *image.Storage // of the contents of files; editions have its thumbnails
+	replays    *replay.Keeper
+	cursors    engine.CursorKey // the server's alone
+	hasher     *account.Hasher
+	guards     guards
+	system     *system
+	rules      atomic.Pointer[rules] // of the application that is served; nil on the command line
+	log        *slog.Logger
+	file       string // of SQLite; a name in the application directory for others
+	fileLimits file.Limits
 }
 
 // system are the classes of the server's own items. No application has them.
@@ -139,6 +140,9 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	if d.accounts, err = d.newAccounts(c); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	if o.server {
+		d.fileLimits = file.Limits{PerAccount: c.FileBytes.PerAccount, All: c.FileBytes.All}
+	}
 	d.keepFiles(c.Abs("files"), c)
 	d.replays = replay.New(replay.Config{Data: core, Class: sys.replays, Log: o.log, Limits: replay.Limits{
 		Keys: c.Idempotency.Keys, Bytes: c.Idempotency.Bytes, Total: c.Idempotency.TotalBytes, Answer: int64(c.Idempotency.AnswerBytes)}})
@@ -148,7 +152,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 // keepFiles has the contents of files, and the thumbnails of images, be in a
 // folder.
 func (d *database) keepFiles(dir string, c *deploy.Config) {
-	d.files = file.New(file.Config{Dir: dir, Data: d.core, Class: d.system.files, Log: d.log})
+	d.files = file.New(file.Config{Dir: dir, Data: d.core, Class: d.system.files, Log: d.log, Limits: d.fileLimits})
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
 

@@ -126,6 +126,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"minAnswerRate", c.MinAnswerRate != was.MinAnswerRate},
 		{"answerBytes", c.AnswerBytes != was.AnswerBytes},
 		{"bodyBytes", c.BodyBytes != was.BodyBytes},
+		{"fileBytes", c.FileBytes != was.FileBytes},
 		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
 		{"limits.heapBytes", c.HeapBytes != was.HeapBytes},
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},

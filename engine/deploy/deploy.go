@@ -52,6 +52,7 @@ type Config struct {
 	MinAnswerRate   int           // bytes a second at which a client must read its answers; default 1 KiB
 	AnswerBytes     Bytes         // of answers in memory; default 128 MiB, 64 MiB for one account
 	BodyBytes       Bytes         // of bodies in memory; default 64 MiB, 32 MiB for one account
+	FileBytes       Bytes         // of stored files and uploads under way; default 512 GiB, 64 GiB per account
 	Limits          Limits        // of every script; Service.Limits has them already
 	HeapBytes       int64         // of the process over which the longest script is ended; 0 for the default
 	Scripts         Scripts       // what scripts reach outside of the application
@@ -173,6 +174,7 @@ func defaults() *Config {
 		MinAnswerRate:   1 << 10,
 		AnswerBytes:     Bytes{128 << 20, 64 << 20},
 		BodyBytes:       Bytes{64 << 20, 32 << 20},
+		FileBytes:       Bytes{512 << 30, 64 << 30},
 		SessionIdle:     30 * time.Minute,
 		SessionLifetime: 12 * time.Hour,
 		SignIn:          defaultSignIn(),

@@ -17,7 +17,7 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "limits", "scripts",
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "fileBytes", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "idempotency", "signIn", "audit", "changes", "shares"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
@@ -53,8 +53,9 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	if n, ok := in("minAnswerRate").Whole("minAnswerRate", 1, 1<<30); ok {
 		c.MinAnswerRate = int(n)
 	}
-	inBytes(in("answerBytes"), "answerBytes", &c.AnswerBytes)
-	inBytes(in("bodyBytes"), "bodyBytes", &c.BodyBytes)
+	inBytes(in("answerBytes"), "answerBytes", 1<<40, &c.AnswerBytes)
+	inBytes(in("bodyBytes"), "bodyBytes", 1<<40, &c.BodyBytes)
+	inBytes(in("fileBytes"), "fileBytes", 1<<50, &c.FileBytes)
 	l.publicURL(in("publicURL"))
 	l.trustedProxies(in("trustedProxies"))
 	l.session(in("session"))
@@ -66,17 +67,17 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 }
 
 // inBytes reads {"all": bytes, "perAccount": bytes}; perAccount is at most all.
-func inBytes(o jsonfile.Object, name string, b *Bytes) {
+func inBytes(o jsonfile.Object, name string, most int64, b *Bytes) {
 	o, ok := o.Child(name)
 	if !ok {
 		return
 	}
 	o.WarnRepeated()
 	o.WarnUnknown([]string{"all", "perAccount"})
-	if n, ok := o.Whole("all", 1<<20, 1<<40); ok {
+	if n, ok := o.Whole("all", 1<<20, most); ok {
 		b.All = n
 	}
-	if n, ok := o.Whole("perAccount", 1<<20, 1<<40); ok {
+	if n, ok := o.Whole("perAccount", 1<<20, most); ok {
 		if b.PerAccount = n; n > b.All {
 			o.Fault(o.At("perAccount"), strconv.FormatInt(n, 10), "at most "+strconv.FormatInt(b.All, 10)+", the bytes of all accounts together")
 		}

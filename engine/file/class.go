@@ -21,6 +21,7 @@ func Class() *engine.Class {
 		property("class", engine.String), // of the item that holds it
 		property("item", engine.String),
 		property("attribute", engine.String),
+		indexed("account", engine.String), // whose share it counts in (engine.OwnerOf); null in rows of older versions and of imports
 	)
 	c.Indexes = []engine.CompositeIndex{{Properties: []string{"class", "item"}}}
 	return c

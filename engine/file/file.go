@@ -40,6 +40,7 @@ const DefaultMaxFile = 1 << 30
 type Config struct {
 	Dir     string            // made when the first file comes
 	MaxFile int64             // bytes; 0 means DefaultMaxFile
+	Limits  Limits            // of all files; none needs Data
 	Data    engine.Repository // keeps items of Class
 	Class   *engine.Class     // of Classes, as Data keeps it
 	Now     func() time.Time  // nil means time.Now
@@ -50,6 +51,7 @@ type Config struct {
 // one directory.
 type Storage struct {
 	cfg  Config
+	room *room
 	sure sync.Map // folders of objects whose names are known to be durable
 
 	mu       sync.Mutex
@@ -72,7 +74,7 @@ func New(cfg Config) *Storage {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &Storage{cfg: cfg}
+	s := &Storage{cfg: cfg, room: newRoom(cfg)}
 	s.removed.L = &s.mu
 	return s
 }
@@ -87,7 +89,11 @@ const (
 // Put is engine.FileStorage's.
 func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Reader) (engine.StoredFile, error) {
 	f := engine.StoredFile{ID: newID(), Name: safeName(name), MimeType: safeType(mimeType)}
-	aside, err := s.receive(&f, content)
+	u, err := s.room.begin(ctx)
+	if err != nil {
+		return engine.StoredFile{}, err
+	}
+	aside, err := s.receive(&f, content, u)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -104,8 +110,10 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 		if aside != "" {
 			_ = os.Remove(aside) // else Sweep does
 		}
+		u.end(false)
 		return engine.StoredFile{}, failure(err)
 	}
+	u.until(ctx)
 	m.until(ctx)
 	return f, nil
 }
@@ -154,14 +162,14 @@ func (s *Storage) begin() (*os.File, error) {
 }
 
 // receive writes content aside, durably, and fills in its size and hash.
-func (s *Storage) receive(f *engine.StoredFile, content io.Reader) (path string, err error) {
+func (s *Storage) receive(f *engine.StoredFile, content io.Reader, u *upload) (path string, err error) {
 	out, err := s.begin()
 	if err != nil {
 		return "", err
 	}
 	path = out.Name()
 	sum := sha256.New()
-	from := &source{r: io.LimitReader(content, s.cfg.MaxFile+1)}
+	from := &source{r: io.LimitReader(content, s.cfg.MaxFile+1), upload: u}
 	f.Size, err = io.Copy(io.MultiWriter(out, sum), from)
 	switch {
 	case from.err != nil:
@@ -178,12 +186,18 @@ func (s *Storage) receive(f *engine.StoredFile, content io.Reader) (path string,
 // source tells failures of the content, which are the client's, from those of
 // the disk.
 type source struct {
-	r   io.Reader
-	err error
+	r      io.Reader
+	upload *upload
+	err    error
 }
 
 func (s *source) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
+	if n > 0 && (err == nil || err == io.EOF) {
+		if full := s.upload.grow(int64(n)); full != nil {
+			err = full
+		}
+	}
 	if err != nil && err != io.EOF {
 		var e *engine.Error
 		if !errors.As(err, &e) {

@@ -80,7 +80,8 @@ func New(cfg Config) *Keeper {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Limits.complete()
-	return &Keeper{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class), shares: shares{owners: map[string]usage{}}}
+	return &Keeper{cfg: cfg, sweeper: engine.NewSweeper(cfg.Data, cfg.Now, cfg.Log, cfg.Class),
+		shares: shares{Quota: engine.NewQuota(engine.QuotaConfig{Data: cfg.Data, Class: cfg.Class, Size: "bytes", Own: ownUsageTime, All: totalUsageTime, Now: cfg.Now})}}
 }
 
 const claimPrefix = "run:"
@@ -90,7 +91,7 @@ func (k *Keeper) Begin(ctx context.Context, scope, key string, request []byte) (
 	if !printable(key) {
 		return nil, engine.Errorf(engine.Invalid, "idempotency-key", "Idempotency-Key is 1 to 255 printable ASCII characters")
 	}
-	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request)), owner: owner(ctx)}
+	a := &attempt{keeper: k, key: hash(scope, key), request: hash(string(request)), owner: engine.OwnerOf(ctx)}
 	k.sweeper.Begin()
 	if full := k.admit(ctx, a.owner); full != nil {
 		// A key that is stored already still gets its answer.
@@ -183,7 +184,7 @@ func (a *attempt) claim(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	a.claimID = it.ID
-	k.shares.add(a.owner, 1, 0)
+	k.shares.Add(a.owner, 1, 0)
 	return true, nil
 }
 
@@ -334,7 +335,7 @@ const ending = 5 * time.Second
 
 // Finish is engine.Attempt's.
 func (a *attempt) Finish(ctx context.Context, r *engine.Response, rights string) {
-	a.keeper.shares.add(a.owner, 0, a.stored)
+	a.keeper.shares.Add(a.owner, 0, a.stored)
 	if int64(len(r.Body)) > a.keeper.cfg.Limits.Answer {
 		_ = a.Failed(ctx, nil) // a repetition makes it again from the saved items
 		return
@@ -369,7 +370,7 @@ func (a *attempt) keep(ctx context.Context, head, body string) error {
 		a.result = rows[a.key].ID
 	}
 	added := int64(len(head) + len(body))
-	k.shares.add(a.owner, 0, added)
+	k.shares.Add(a.owner, 0, added)
 	_, err := k.cfg.Data.Update(ctx, k.cfg.Class, a.result, k.values(engine.Named("answer", head), engine.Named("body", body), engine.Named("bytes", a.stored+added)), engine.WriteOptions{})
 	return err
 }

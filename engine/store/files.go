@@ -150,6 +150,9 @@ func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 	} {
 		v[c.Property(name).Index] = value
 	}
+	if p := c.Property("account"); p != nil {
+		v[p.Index] = orNull(engine.OwnerOf(sv.ctx))
+	}
 	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(revision()), Values: v}
 }
 
