@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -19,8 +20,11 @@ const (
 	rival           = "rival@local"
 	fairConnections = 4
 	rivals          = 8
-	signIns         = 96 // accounts that sign in for the first time
-	signInsPerRound = 16
+	fairRounds      = 3
+	fairDuration    = time.Second
+	signIns         = 48 // accounts that sign in for the first time
+	signInsPerRound = 8
+	settling        = 300 * time.Millisecond // until rival is no longer present, and what it began has ended
 	heavyRegexps    = 28
 	fairShare       = 0.5 // least throughput beside the load, relative to alone
 	fairSlowdown    = 5.0 // highest 99th percentile beside the load, relative to alone
@@ -50,7 +54,7 @@ func loads() []load {
 }
 
 // printFair measures one database and prints its table.
-func printFair(ctx context.Context, s *settings, dir string, db *database) error {
+func printFair(ctx context.Context, s *settings, dir string, db *database, v *verdict) error {
 	g, err := newRestsrv(program{name: "restsrv", dir: filepath.Join(dir, "restsrv"), path: s.restsrv, db: db, numbers: &counters{rows: s.rows}}, further{})
 	if err != nil {
 		return err
@@ -66,9 +70,9 @@ func printFair(ctx context.Context, s *settings, dir string, db *database) error
 	if err := addRivals(ctx, p); err != nil {
 		return err
 	}
-	f := &fairness{settings: s, program: g, process: p}
+	f := &fairness{settings: s, program: g, process: p, verdict: v}
 	defer func() { p = f.process }()
-	lines := [][]string{{"beside", "request", "alone/s", "beside/s", "share", "p99 alone", "p99 beside", "times", "held", "answers of rival/s", "refused"}}
+	lines := [][]string{{"beside", "request", "alone/s", "beside/s", "share", "p99 alone", "p99 beside", "times", "held", "answers of rival/s", "refused/s"}}
 	for _, l := range loads() {
 		if !s.only.MatchString(l.name) {
 			continue
@@ -102,8 +106,22 @@ func addRivals(ctx context.Context, p *process) error {
 
 func signer(i int) string { return fmt.Sprintf("signer%d@local", i) }
 
+// verdict counts the lines of all tables, and keeps what did not hold.
+type verdict struct {
+	lines  int
+	broken []string
+}
+
+func (v *verdict) print(w io.Writer) {
+	fmt.Fprintf(w, "\nThe goals hold in %d of %d lines.\n", v.lines-len(v.broken), v.lines)
+	for _, b := range v.broken {
+		fmt.Fprintln(w, "Not held:", b)
+	}
+}
+
 type fairness struct {
 	*settings
+	verdict *verdict
 	program *program
 	process *process
 	signed  int // accounts that have signed in since the start of the server
@@ -137,6 +155,7 @@ func (f *fairness) measure(ctx context.Context, l load) (lines [][]string, err e
 			stop := f.rival(ctx, l)
 			one, err = f.round(ctx, t)
 			a, r := stop()
+			time.Sleep(settling)
 			if err != nil {
 				return nil, err
 			}
@@ -146,7 +165,12 @@ func (f *fairness) measure(ctx context.Context, l load) (lines [][]string, err e
 		if beside.failed > 0 {
 			fmt.Fprintf(os.Stderr, "%d requests failed, the first with: %s\n", beside.failed, beside.fault)
 		}
-		lines = append(lines, fairLine(l.name, names[i], alone, beside, answered, refused))
+		line, held := fairLine(l.name, names[i], alone, beside, answered, refused)
+		f.verdict.lines++
+		if !held {
+			f.verdict.broken = append(f.verdict.broken, fmt.Sprintf("%s: %s beside %q: %s of the throughput, a p99 of %s times, %d failures", f.program.db.name, names[i], l.name, line[4], line[7], beside.failed))
+		}
+		lines = append(lines, line)
 	}
 	return lines, ctx.Err()
 }
@@ -162,14 +186,15 @@ func (f *fairness) round(ctx context.Context, t *template) (one sample, err erro
 	return drive(ctx, f.process, t, round{connections: fairConnections, duration: f.duration})
 }
 
-func fairLine(load, name string, alone, beside sample, answered, refused float64) []string {
+func fairLine(load, name string, alone, beside sample, answered, refused float64) (line []string, held bool) {
 	rate := func(s sample) float64 { return float64(s.answered) / s.elapsed.Seconds() }
 	p99 := func(s sample) time.Duration { return percentile(s.latencies, 0.99) }
 	share, times := rate(beside)/rate(alone), float64(p99(beside))/float64(p99(alone))
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d)/1e6) }
+	held = share >= fairShare && times <= fairSlowdown && beside.failed == 0
 	return []string{load, name, fmt.Sprintf("%.0f", rate(alone)), fmt.Sprintf("%.0f", rate(beside)), fmt.Sprintf("%.2f", share),
-		ms(p99(alone)), ms(p99(beside)), fmt.Sprintf("%.1f", times), yesNo(share >= fairShare && times <= fairSlowdown && beside.failed == 0),
-		fmt.Sprintf("%.1f", answered), fmt.Sprintf("%.1f", refused)}
+		ms(p99(alone)), ms(p99(beside)), fmt.Sprintf("%.1f", times), yesNo(held),
+		fmt.Sprintf("%.1f", answered), fmt.Sprintf("%.1f", refused)}, held
 }
 
 // rival starts a load. stop ends it and returns how many of its requests were

@@ -53,10 +53,13 @@ func main() {
 	flag.StringVar(&s.restsrv, "restsrv", "", "measure this prebuilt `binary` instead of building one")
 	flag.BoolVar(&s.self, "self", false, "measure the floor against itself: what the ratios then differ from 1 is noise")
 	flag.BoolVar(&s.growth, "growth", false, "measure instead what changes from a thousand to a million objects")
-	flag.BoolVar(&s.fair, "fair", false, "measure instead how requests of one account fare beside the load of another; use it with -rows 1000000 -duration 1s")
+	flag.BoolVar(&s.fair, "fair", false, fmt.Sprintf("measure instead how requests of one account fare beside the load of another; in %d rounds of %s unless given", fairRounds, fairDuration))
 	flag.StringVar(&s.db, "db", "both", "the `database`: sqlite, postgres or both; for postgres see RESTSRV_TEST_POSTGRES")
 	flag.BoolVar(&s.keep, "keep", false, "keep the temporary directory with databases and logs")
 	flag.Parse()
+	if s.fair {
+		s.lengthen()
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	err := s.check(*only)
@@ -66,6 +69,18 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
+	}
+}
+
+// lengthen gives -fair the rounds that it needs, unless the command line names others.
+func (s *settings) lengthen() {
+	given := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	if !given["rounds"] {
+		s.rounds = fairRounds
+	}
+	if !given["duration"] {
+		s.duration = fairDuration
 	}
 }
 
@@ -119,6 +134,7 @@ func run(ctx context.Context, s *settings) error {
 	}
 	fmt.Printf("%s, %d processors, %s. %d rounds of %s per scenario and server. Server CPU time per request decides.\n",
 		runtime.Version(), runtime.NumCPU(), time.Now().UTC().Format(time.DateOnly), s.rounds, s.duration)
+	var fair verdict
 	for _, db := range all {
 		fmt.Printf("\n%s: %s.\n\n", db.name, db.settings)
 		sub := filepath.Join(dir, db.name)
@@ -126,13 +142,16 @@ func run(ctx context.Context, s *settings) error {
 		case s.growth:
 			err = printGrowth(ctx, s, sub, db)
 		case s.fair:
-			err = printFair(ctx, s, sub, db)
+			err = printFair(ctx, s, sub, db, &fair)
 		default:
 			err = compare(ctx, s, db, pairOf{dir: sub, floor: floor})
 		}
 		if err != nil {
 			return err
 		}
+	}
+	if s.fair {
+		fair.print(os.Stdout)
 	}
 	if missing != nil {
 		fmt.Printf("\nPostgreSQL was left out: %v.\n", missing)
