@@ -155,7 +155,8 @@ func (q *queue) wait() {
 
 // join takes a job that may share the commit of a batch. only is the key of all
 // jobs of the batch, nil if they have several. A heavy job shares a commit only
-// with jobs of its own key. It returns nil if there is no such job.
+// with jobs of its own key, and with none while other accounts are present. It
+// returns nil if there is no such job.
 func (q *queue) join(only *string) *job {
 	if q.length.Load() == 0 {
 		return nil
@@ -164,7 +165,7 @@ func (q *queue) join(only *string) *job {
 	defer q.mu.Unlock()
 	for {
 		l := q.first(func(l *line) bool {
-			return l.jobs[0].whole == nil && (l.cost < heavyWrite || only != nil && *only == l.key)
+			return l.jobs[0].whole == nil && (l.cost < heavyWrite || only != nil && *only == l.key && !q.others.present(l.key))
 		})
 		if l == nil {
 			return nil
@@ -239,7 +240,11 @@ func (q *queue) charge(j *job, used time.Duration) {
 		l.used += used
 		l.cost += (used - l.cost) / 4
 		if used >= heavyWrite {
-			l.rests = time.Now().Add(restAfter(used))
+			now, rest := time.Now(), restAfter(used, restWrite)
+			if l.rests.After(now) { // of another one in the same commit
+				rest = min(rest+l.rests.Sub(now), restMost)
+			}
+			l.rests = now.Add(rest)
 			if q.others.present(j.key) {
 				q.others.rests.Add(1)
 			}

@@ -124,6 +124,11 @@ func TestQueueJoins(t *testing.T) {
 	q.ended(j)
 	q.keys["light"].answered = time.Time{} // it does not come back
 	j = q.pop()
+	q.others = beside("light")
+	if other := q.join(&j.key); other != nil {
+		t.Errorf("the commit of heavy beside another account: a write of %s joins, want none", other.key)
+	}
+	q.others = beside()
 	if other := q.join(&j.key); other == nil || other.key != "heavy" {
 		t.Errorf("the commit of heavy: got %v, want the other write of heavy to join", other)
 	}
@@ -175,8 +180,8 @@ func TestQueueRests(t *testing.T) {
 	}
 	q.ended(j)
 	j = q.pop()
-	if rest := time.Since(ended); j.key != "heavy" || rest < restAfter(50*time.Millisecond)-5*time.Millisecond {
-		t.Errorf("got a write of %s after %v, want heavy after %v", j.key, rest, restAfter(50*time.Millisecond))
+	if rest := time.Since(ended); j.key != "heavy" || rest < restAfter(50*time.Millisecond, restWrite)-5*time.Millisecond {
+		t.Errorf("got a write of %s after %v, want heavy after %v", j.key, rest, restAfter(50*time.Millisecond, restWrite))
 	}
 	mustPush(t, q, "heavy")
 	q.close()

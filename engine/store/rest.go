@@ -11,18 +11,32 @@ import (
 // connections and of places in the lanes limits how much runs at once, but not how
 // much of the processors it takes: a single long reading keeps one of them busy.
 //
-// These rest: a long reading that this process executes (scan.go), the place of a
-// costly reading in the quick lane, and the heavy writes of an account (queue.go).
+// These rest: a long reading (scan.go), the place of a costly reading in the quick
+// lane, and the heavy writes of an account (queue.go). Writes rest longer: the time
+// of the writer is about half of what they take of the processors, and on SQLite no
+// other write runs meanwhile.
 const (
-	restShare   = 3
-	restEvery   = 500 * time.Microsecond // of work of a long reading
-	restMost    = 500 * time.Millisecond
-	costlyTicks = 30 // of a reading in the quick lane: about 0.2 ms
-	costlyTimed = 2 * time.Millisecond
+	restShare = 3
+	restWrite = 6
+	restEvery = 500 * time.Microsecond // of work of a long reading
+	restMost  = 2 * time.Second
+	rowSends  = 2 * time.Microsecond // of work to send a row after the reading
+)
+
+// A reading in the quick lane is costly from these numbers on. SQLite counts steps.
+// Elsewhere the rows and the time decide. The time includes waiting, so it is long
+// enough for a short list on a busy machine.
+const (
+	costlySteps = 6000 // about 0.2 ms
+	stepsPerRow = 25   // that the work with a row costs in this process
+	costlyRows  = 150
+	costlyTimed = 10 * time.Millisecond
 )
 
 // restAfter returns how long to rest after working for a time.
-func restAfter(work time.Duration) time.Duration { return min(restShare*work, restMost) }
+func restAfter(work time.Duration, share int) time.Duration {
+	return min(time.Duration(share)*work, restMost)
+}
 
 // others notices whether several accounts use the database at the same time. It
 // is safe for concurrent use; what it reports may be late by a request.

@@ -56,19 +56,22 @@ type scans struct {
 	places *share.Pool
 	parked *share.Pool // of readings that are suspended; nil where that is impossible
 	quick  *share.Pool // places of metered readings in the quick lane: readings by key have the rest
-	beside int64       // places of quick that one account may hold while others use the database
+	beside int64       // places of quick that costly readings of one account may hold while others use the database
 	known  slowStatements
+	costly slowStatements // that end in the quick lane; beside other accounts they rest
 	report refusals
 }
 
 func newScans(db *Database, cfg Config) *scans {
+	seed := maphash.MakeSeed()
 	sc := &scans{
 		places: share.New(share.Config{Name: "long readings", Capacity: int64(db.Scans), PerKey: int64(db.ScansPerKey),
 			Waiting: cfg.Scans.Waiting, AllWaiting: cfg.Scans.AllWaiting, MaxWait: cfg.Scans.MaxWait}),
 		quick: share.New(share.Config{Name: "readings", Capacity: int64(max(1, db.Readers-max(1, db.Readers/4))),
 			Waiting: maxReadings, AllWaiting: 8 * maxReadings}),
 		beside: int64(max(1, db.Readers/4)),
-		known:  slowStatements{seed: maphash.MakeSeed()},
+		known:  slowStatements{seed: seed},
+		costly: slowStatements{seed: seed},
 		report: refusals{log: cfg.Log},
 	}
 	if db.Parked > 0 {
@@ -118,7 +121,7 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 			return false, err
 		}
 	} else {
-		if place, err = rs.enter(ctx); err != nil {
+		if place, err = rs.enter(ctx, name); err != nil {
 			return false, err
 		}
 		if r, err = rs.borrow(ctx); err != nil {
@@ -129,10 +132,10 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 	r.meter.place = place
 	r.meter.start(ctx, rs, r, name, grant)
 	defer func() {
-		ended, rested := r.meter.end(r), r.meter.rested
+		ended, worked := r.meter.end(r), time.Since(r.meter.rested)
 		rs.giveBack(r) // the next reading with the grant may need its connection
 		if ended.Held() {
-			rs.releaseRested(share.Key(ctx), ended, rested)
+			rs.releaseRested(share.Key(ctx), ended, worked)
 		}
 	}()
 	err = s.readOn(ctx, r, work)
@@ -146,11 +149,11 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 }
 
 // enter waits for a place of the quick lane. While several accounts use the
-// database, one has at most a part of the places, because readings that run at
-// the same time slow each other down.
-func (rs *readers) enter(ctx context.Context) (share.Grant, error) {
+// database, the costly readings of one have at most a part of the places, because
+// readings that run at the same time slow each other down.
+func (rs *readers) enter(ctx context.Context, name uint64) (share.Grant, error) {
 	key, most := share.Key(ctx), int64(math.MaxInt64)
-	if rs.others.note(key) {
+	if rs.others.note(key) && rs.scans.costly.has(name) {
 		most = rs.scans.beside
 	}
 	return rs.scans.quick.AcquireWithin(ctx, key, 1, most)
@@ -170,6 +173,7 @@ type meter struct {
 	grant   share.Grant
 	over    error // why the reading was ended
 	ticks   int
+	rows    int // that the database has returned
 	began   time.Time
 	slice   time.Time // when the grant was last looked at
 	yielded time.Time // when other goroutines were last let run
@@ -182,7 +186,7 @@ func (m *meter) start(ctx context.Context, rs *readers, r *session, name uint64,
 	defer m.mu.Unlock()
 	m.on, m.readers, m.ctx, m.name, m.grant = true, rs, ctx, name, grant
 	m.quick = !grant.Held()
-	m.over, m.ticks, m.began = nil, 0, time.Now()
+	m.over, m.ticks, m.rows, m.began = nil, 0, 0, time.Now()
 	m.slice, m.rested = m.began, m.began
 	if rs.scans.parked != nil || !m.quick {
 		return
@@ -217,7 +221,7 @@ func (m *meter) end(r *session) (ended share.Grant) {
 			m.readers.scans.known.remove(m.name)
 		}
 	}
-	m.leaveQuick()
+	m.leaveQuick(m.quick && m.costly(), m.rows)
 	ended, m.grant = m.grant, share.Grant{}
 	m.on, m.ctx = false, nil
 	m.stopped.Store(false)
@@ -226,37 +230,40 @@ func (m *meter) end(r *session) (ended share.Grant) {
 
 // leaveQuick releases the place in the quick lane. After a costly reading, while
 // other accounts are present, it does so later, so that the account has to rest.
-func (m *meter) leaveQuick() {
-	if !m.place.Held() {
-		m.quick = false
+func (m *meter) leaveQuick(costly bool, rows int) {
+	if !m.quick {
 		return
 	}
-	if m.quick && m.costly() {
-		m.readers.releaseRested(share.Key(m.ctx), m.place, m.began)
-		m.place = share.Grant{}
-	}
 	m.quick = false
+	if known := &m.readers.scans.costly; known.has(m.name) != costly {
+		known.set(m.name, costly)
+	}
+	if costly {
+		m.readers.releaseRested(share.Key(m.ctx), m.place, time.Since(m.began)+time.Duration(rows)*rowSends)
+		m.place = share.Grant{}
+		return
+	}
 	m.place.Release()
 }
 
-// releaseRested releases the place of an account that has worked since a time. If
+// releaseRested releases the place of an account that has worked for a time. If
 // other accounts are present, it does so after a rest.
-func (rs *readers) releaseRested(key string, place share.Grant, since time.Time) {
+func (rs *readers) releaseRested(key string, place share.Grant, worked time.Duration) {
 	if !rs.others.present(key) {
 		place.Release()
 		return
 	}
 	rs.others.rests.Add(1)
-	time.AfterFunc(restAfter(time.Since(since)), func() { place.Release() })
+	time.AfterFunc(restAfter(worked, restShare), func() { place.Release() })
 }
 
 // costly reports whether a reading that ends in the quick lane has cost much more
 // than a short list.
 func (m *meter) costly() bool {
 	if m.readers.scans.parked != nil {
-		return m.ticks >= costlyTicks
+		return m.ticks*stepsPerTick+m.rows*stepsPerRow >= costlySteps
 	}
-	return time.Since(m.began) >= costlyTimed
+	return m.rows >= costlyRows || time.Since(m.began) >= costlyTimed
 }
 
 // verdict returns the error with which the reading was ended, nil if it was not.
@@ -292,7 +299,7 @@ func (s *session) tick() bool {
 	if ran := now.Sub(m.rested); ran >= restEvery {
 		if m.readers.others.present(share.Key(m.ctx)) {
 			m.readers.others.rests.Add(1)
-			time.Sleep(restAfter(ran))
+			time.Sleep(restAfter(ran, restShare))
 			m.grant.Discount(time.Since(now))
 		}
 		m.rested = time.Now()
@@ -339,7 +346,7 @@ func (m *meter) move(s *session, grant share.Grant) bool {
 	} else {
 		grant.Release()
 	}
-	m.leaveQuick()
+	m.leaveQuick(true, 0) // the rows are those of the goroutine that reads
 	m.slice = time.Now()
 	return moved
 }
@@ -443,6 +450,15 @@ func (k *slowStatements) add(name uint64) {
 	}
 	k.names[name] = struct{}{}
 	k.count.Store(int32(len(k.names)))
+}
+
+// set adds or removes a statement.
+func (k *slowStatements) set(name uint64, in bool) {
+	if in {
+		k.add(name)
+		return
+	}
+	k.remove(name)
 }
 
 func (k *slowStatements) remove(name uint64) {

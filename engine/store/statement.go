@@ -35,6 +35,7 @@ func (s *session) rows(ctx context.Context, text string, args []any, visit func(
 	}
 	defer rows.Close()
 	for rows.Next() {
+		s.meter.rows++
 		if err := visit(rows); err != nil {
 			return err
 		}
