@@ -307,6 +307,7 @@ func (e *entry) returned(sql *texts) *result {
 
 // newItems makes the items that the entries become when they are inserted.
 func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
+	sv.w.worked += len(group)
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
 	for i := range group {
 		e, it := &group[i], &items[i]

@@ -12,6 +12,7 @@ import (
 const (
 	queueLength = 2048 // writes that may wait, of all accounts
 	heavyWrite  = 4 * time.Millisecond
+	heavyRows   = 100 // with statements, of a write that has its own commit
 	// The queue waits this long for the next write of an account that was just
 	// answered, before it turns to a heavy one of an account that has used more.
 	comebackTime = 1500 * time.Microsecond
@@ -238,6 +239,9 @@ func (q *queue) charge(j *job, used time.Duration) {
 	defer q.mu.Unlock()
 	if l := q.keys[j.key]; l != nil {
 		l.used += used
+		if j.light {
+			used = min(used, heavyWrite/2)
+		}
 		l.cost += (used - l.cost) / 4
 		if used >= heavyWrite {
 			now, rest := time.Now(), restAfter(used, restWrite)

@@ -190,6 +190,21 @@ func TestQueueRests(t *testing.T) {
 	}
 }
 
+// TestQueueLightWrites: a write that took long because of the disk is not heavy.
+func TestQueueLightWrites(t *testing.T) {
+	q := newQueue(0, 8, beside("other"))
+	for range 8 {
+		mustPush(t, q, "light")
+		j := q.pop()
+		j.light = true
+		q.charge(j, time.Second)
+		q.ended(j)
+	}
+	if l := q.keys["light"]; l.cost >= heavyWrite || !l.rests.IsZero() {
+		t.Errorf("after light writes of a second: got a cost of %v and a rest until %v, want less than %v and no rest", l.cost, l.rests, heavyWrite)
+	}
+}
+
 // TestQueueRunsOneHeavyWrite: beside another account the heavy writes of one run
 // one after the other, even where several writers wait.
 func TestQueueRunsOneHeavyWrite(t *testing.T) {

@@ -219,6 +219,9 @@ func (m *meter) end(r *session) (ended share.Grant) {
 		}
 		if short && m.over == nil {
 			m.readers.scans.known.remove(m.name)
+			if !m.costly() {
+				m.rested = time.Now() // it needs no rest
+			}
 		}
 	}
 	m.leaveQuick(m.quick && m.costly(), m.rows)
@@ -247,9 +250,9 @@ func (m *meter) leaveQuick(costly bool, rows int) {
 }
 
 // releaseRested releases the place of an account that has worked for a time. If
-// other accounts are present, it does so after a rest.
+// other accounts are present and the time is worth a timer, it does so after a rest.
 func (rs *readers) releaseRested(key string, place share.Grant, worked time.Duration) {
-	if !rs.others.present(key) {
+	if worked < restEvery/10 || !rs.others.present(key) {
 		place.Release()
 		return
 	}

@@ -44,6 +44,7 @@ type session struct {
 	regranted bool             // grants were changed since the last report
 	trace     func(sql string) // told of every statement; nil for nobody
 	meter     meter            // of the reading under way
+	worked    int              // statements and rows of the write under way
 	scan      bool             // the session is in the scan lane
 	limit     time.Duration    // of a statement, kept by the database itself; 0 for none
 }
@@ -83,6 +84,7 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 	if s.meter.stopped.Load() {
 		return nil, errSlow
 	}
+	s.worked++
 	if st := kept.get(name); st != nil {
 		return st, nil
 	}

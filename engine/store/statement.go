@@ -17,7 +17,9 @@ func (s *session) execute(b *builder) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return done.RowsAffected()
+	n, err := done.RowsAffected()
+	s.worked += int(n)
+	return n, err
 }
 
 // rows runs a statement and hands out each of its rows. visit must not use the

@@ -38,6 +38,7 @@ type job struct {
 	ctx    context.Context
 	key    string // of the caller, for its share
 	work   func(w *session) error
+	light  bool         // it is not heavy, however long it took
 	single bool         // one statement writes: that is a transaction by itself
 	whole  *transaction // of several calls, instead of work; nil for a job
 	state  atomic.Int32
@@ -131,13 +132,17 @@ func (w *writer) serve(s *session, j *job) {
 	began := time.Now()
 	switch {
 	case j.whole != nil:
+		s.worked = 0
 		err := w.own(s, j)
 		w.store.reportEnded(s)
+		j.light = w.traits.Batch == 1 && s.worked < heavyRows
 		w.jobs.charge(j, time.Since(began))
 		w.answer(j, err)
 	case w.traits.Batch == 1:
+		s.worked = 0
 		err := w.alone(s, j)
 		w.store.reportEnded(s)
+		j.light = s.worked < heavyRows // its time is that of a flush to the disk
 		w.jobs.charge(j, time.Since(began))
 		w.answer(j, err)
 	default:
