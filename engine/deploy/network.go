@@ -108,4 +108,8 @@ func (l *loader) idempotency(o jsonfile.Object) {
 			*bytes = n
 		}
 	}
+	all, own := i.TotalBytes, i.Bytes
+	if all > 0 && own > all {
+		in.Fault(in.At("bytes"), strconv.FormatInt(own, 10), "at most "+strconv.FormatInt(all, 10)+", the bytes of all accounts")
+	}
 }

@@ -27,7 +27,7 @@ func (l *loader) shares(o jsonfile.Object) {
 	in.WarnUnknown([]string{"scans", "scansWaiting", "scanWait", "writesWaiting"})
 	s := &l.config.Shares
 	for name, limit := range map[string]*int{"scans": &s.Scans, "scansWaiting": &s.ScansWaiting, "writesWaiting": &s.WritesWaiting} {
-		if n, ok := in.Whole(name, 1, 1000); ok {
+		if n, ok := in.Whole(name, 1, 100_000); ok {
 			*limit = int(n)
 		}
 	}

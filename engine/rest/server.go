@@ -212,7 +212,7 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	defer x.answer.release()
 	resp, err := s.answer(w, r, m, x)
 	if err == nil {
-		err = x.answer.settle(resp.Body, r.Method == http.MethodGet || r.Method == http.MethodHead)
+		err = x.answer.settle(resp.Body, reads(x.req.Method))
 	}
 	if err != nil {
 		x.out.fail(err)
@@ -268,10 +268,16 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 	x.body.pool, x.body.ctx, x.answer.pool, x.answer.ctx = s.cfg.Bodies, ctx, s.cfg.Answers, ctx
 	req.Input, req.Answer = &x.body, &x.answer
 	defer x.body.release()
-	if req.Method != http.MethodGet && s.cfg.Answers != nil && s.cfg.Answers.Over(share.Key(ctx)) {
+	if !reads(req.Method) && s.cfg.Answers != nil && s.cfg.Answers.Over(share.Key(ctx)) {
 		return nil, noRoomForAnswer()
 	}
 	return s.call(ctx, route, req)
+}
+
+// reads reports whether requests of a method change nothing (RFC 9110, section
+// 9.2.1, and RFC 5323 for SEARCH), so that a client may repeat them.
+func reads(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == "SEARCH"
 }
 
 // unrouted answers OPTIONS with the methods of the path, and fails else.

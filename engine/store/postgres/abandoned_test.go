@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,7 +22,6 @@ import (
 // nothing gets through, and new ones are refused.
 type network struct {
 	listener net.Listener
-	mu       sync.Mutex
 	cut      chan struct{}
 }
 

@@ -32,7 +32,7 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, er
 	unlock(db)
 	i := store.Interrupt{End: func() { sqlite3.Xsqlite3_interrupt(nil, db) }} // one atomic store
 	tls := v.Elem().FieldByName("tls")
-	if tls.Type() != reflect.TypeFor[*libc.TLS]() || tls.IsNil() {
+	if !tls.IsValid() || tls.Type() != reflect.TypeFor[*libc.TLS]() || tls.IsNil() {
 		return i, nil
 	}
 	i.Tick = func(steps int, tick func() bool) {
