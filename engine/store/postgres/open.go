@@ -93,7 +93,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	scans = min(scans, pool-writers-1) // with a pool of 2 there is one lane
 	return &store.Database{
 		Dialect: dialect{writers}, Write: db, Read: db, Readers: pool - writers - scans,
-		Scans: scans, ScansPerKey: max(1, scans-1), // they cannot be suspended: one place is always for another account
+		Scans: scans, ScansPerKey: max(1, scans/4), // they cannot be suspended, and each keeps a processor of the database busy
 	}, nil
 }
 
