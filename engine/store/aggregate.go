@@ -21,7 +21,7 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	}
 	ctx, done := s.timed(ctx)
 	defer done()
-	return s.metered(ctx, p, b.text(), nil, func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
+	return s.metered(ctx, p, s.readers.scans.name(b.text(), nil, -1), func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
 }
 
 func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {
@@ -43,7 +43,7 @@ func (r *session) results(ctx context.Context, b *builder, types []engine.Proper
 		for i, t := range types {
 			r.raw[i] = read(t, r.raw[i])
 		}
-		r.told = true
+		r.tell()
 		if err := visit(r.raw); err != nil {
 			return &stop{err}
 		}

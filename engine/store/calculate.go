@@ -162,9 +162,7 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 			return items, nil
 		}
 	}
-	told := l.r.told
 	items, err := l.r.clones(ctx, p, list)
-	l.r.told = told // nobody but the formula knows
 	if err == nil && len(q.Load) > 0 {
 		err = l.store.loadAll(ctx, l.r, items, q.Load, 0)
 	}

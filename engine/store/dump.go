@@ -105,7 +105,7 @@ func (s *Store) dump(ctx context.Context, b *builder, res *result, more []any, v
 			if err := scan(rows); err != nil {
 				return err
 			}
-			r.told = true
+			r.tell()
 			if err := visit(r); err != nil {
 				return &stop{err}
 			}

@@ -60,7 +60,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		return s.enrichRead(ctx, r, []*engine.Item{it}, load)
 	}
 	if enriched {
-		err = s.metered(ctx, p, text, load, work)
+		err = s.metered(ctx, p, s.readers.scans.name(text, load, 1), work)
 	} else {
 		err = s.read(ctx, work)
 	}
@@ -146,26 +146,32 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	l.text += s.held(ctx, p)
 	ctx, done := s.timed(ctx)
 	defer done()
-	return s.metered(ctx, p, l.text, q.Load, func(r *session) error {
+	most := q.Count
+	if most >= 0 {
+		most += q.Offset
+	}
+	return s.metered(ctx, p, s.readers.scans.name(l.text, q.Load, most), func(r *session) error {
 		if len(q.Load) > 0 || p.needy || g.computesFor(p) {
 			r.guard = g
 			return s.eachLoaded(ctx, r, p, l, q, visit)
 		}
-		return r.each(ctx, p, l, visit)
+		return r.each(ctx, p, l, func(it *engine.Item) error {
+			r.tell()
+			return visit(it)
+		})
 	})
 }
 
 // eachLoaded reads all items before it loads what goes with them.
 func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, q *engine.Query, visit func(*engine.Item) error) error {
 	items, err := r.clones(ctx, p, l)
-	r.told = false // until the caller has seen one, all can be read again
 	if err != nil {
 		return err
 	}
 	if err := s.enrichRead(ctx, r, items, q.Load); err != nil {
 		return err
 	}
-	r.told = true
+	r.tell()
 	for _, it := range items {
 		if err := visit(it); err != nil {
 			return &stop{err}
@@ -192,7 +198,6 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 		}
 		p.load(it, r.raw)
 		l.setPosition(it, more)
-		r.told = true
 		if err := visit(it); err != nil {
 			return &stop{err}
 		}
@@ -227,7 +232,7 @@ func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engi
 	ctx, done := s.timed(ctx)
 	defer done()
 	var n int64
-	err = s.metered(ctx, p, text, nil, func(r *session) error {
+	err = s.metered(ctx, p, s.readers.scans.name(text, nil, -1), func(r *session) error {
 		n, err = r.number(ctx, text, args)
 		r.meter.counted(n)
 		return err

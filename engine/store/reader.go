@@ -217,7 +217,7 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 // readOn is read on a session.
 func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) error) error {
 	for attempt := 1; ; attempt++ {
-		r.told = false
+		r.told.Store(false)
 		err := work(r)
 		if err == nil {
 			return nil
@@ -234,7 +234,7 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 		// Without a connection there is nothing to wait for: the next request
 		// finds out whether the database is back.
 		renew := r.conn != nil && (kind == Away || kind == Stale)
-		if r.told || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
+		if r.told.Load() || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
 			return s.failed(ctx, r, err)
 		}
 		if renew {

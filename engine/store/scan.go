@@ -5,6 +5,7 @@ import (
 	"errors"
 	"hash/maphash"
 	"math"
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -24,6 +25,7 @@ const (
 	rowsPerStep  = 2                     // rows that SQLite counts in the time of one step
 	quickStepped = 25 * time.Millisecond
 	quickTimed   = 50 * time.Millisecond
+	quickTold    = 2 * time.Second // once the caller has received an item
 )
 
 // A long reading on SQLite runs in a goroutine of this process. It lets other
@@ -41,13 +43,15 @@ const maxKnown = 1024
 // were slow before.
 //
 // A place is granted fairly by account or network (engine/share). A reading that
-// exceeds the budget of the quick lane is handled in one of three ways:
+// exceeds the budget of the quick lane is handled in one of four ways:
 //   - If a place is free, it leaves the quick lane and continues.
 //   - Otherwise, if the database can suspend it (SQLite), it leaves the quick lane
 //     and waits for a place in the middle of its statement. It keeps its session,
 //     so only Database.Parked readings may do that, half of them of one account.
-//   - Otherwise it is ended. If the caller has received no item yet, it waits for a
-//     place without a session and runs again from the start.
+//   - Otherwise, if the caller has received no item yet, it is ended. It waits for
+//     a place without a session and runs again from the start.
+//   - Otherwise it has quickTold in the quick lane before it is refused, because it
+//     cannot run again and is likely to end soon.
 //
 // Its statement is remembered, so that the next reading with this statement
 // waits for a place before it begins. A statement that turns out to be short is
@@ -86,14 +90,12 @@ const maxReadings = 4096
 // errSlow ends a reading that must go on in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// metered is read for work that may take long. text is its main statement, and load
-// is loaded with the items.
-func (s *Store) metered(ctx context.Context, p *plan, text string, load []*engine.Load, work func(r *session) error) error {
+// metered is read for work that may take long. name is that of its statement.
+func (s *Store) metered(ctx context.Context, p *plan, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
 	if sc == nil || p.class.FullName[0] == '#' || s.transactionOf(ctx) != nil {
 		return s.read(ctx, work) // every request needs the system tables
 	}
-	name := sc.known.name(text, load)
 	for slow := sc.known.has(name); ; slow = true {
 		var grant share.Grant
 		if slow {
@@ -142,7 +144,7 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 	if !errors.Is(err, errSlow) {
 		return false, err
 	}
-	if r.told {
+	if r.told.Load() {
 		return false, rs.scans.report.refused(ctx, rs.scans.places.Refuse())
 	}
 	return true, nil
@@ -402,6 +404,10 @@ func (m *meter) timeOver(s *session) {
 		m.move(s, grant)
 		return
 	}
+	if s.told.Load() && time.Since(m.began) < quickTold {
+		m.timer.Reset(quickTimed)
+		return
+	}
 	m.stop(errSlow)
 	over := false
 	s.endStep(&over)
@@ -416,9 +422,14 @@ type slowStatements struct {
 	names map[uint64]struct{}
 }
 
-// name identifies a statement and what is loaded with its items.
-func (k *slowStatements) name(text string, load []*engine.Load) uint64 {
-	return maphash.String(k.seed, text) ^ loadName(k.seed, load)
+// name identifies a statement, what is loaded with its items, and the magnitude of
+// the number of rows to read; -1 means all. The text of a statement is the same for
+// a page of 5 items and for one of 1,000.
+func (sc *scans) name(text string, load []*engine.Load, most int) uint64 {
+	if sc == nil {
+		return 0
+	}
+	return maphash.String(sc.known.seed, text) ^ loadName(sc.known.seed, load) ^ uint64(bits.Len(uint(most)))
 }
 
 func loadName(seed maphash.Seed, load []*engine.Load) (name uint64) {

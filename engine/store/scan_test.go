@@ -166,7 +166,15 @@ func scansAreRefused(t *testing.T, p place) {
 	st, c := openMany(t, p, store.Scans{Waiting: 2, MaxWait: 100 * time.Millisecond})
 	first := hold(t.Context(), st, c, "b@local", 1)
 	await(t, "a long reading runs", func() bool { running, _ := st.Scanning(); return running > 0 })
-	h := hold(t.Context(), st, c, "b@local", 24)
+	h := &holder{errs: make([]error, 24)}
+	for i := range h.errs {
+		h.done.Go(func() {
+			h.errs[i] = st.List(as(t.Context(), "b@local"), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error {
+				time.Sleep(time.Millisecond)
+				return nil
+			})
+		})
+	}
 	h.done.Wait() // they are refused, because the first one holds its place
 	first.release()
 	first.done.Wait()
@@ -186,6 +194,23 @@ func scansAreRefused(t *testing.T, p place) {
 	}
 	if refused != len(h.errs) {
 		t.Errorf("%d of %d long readings were refused, want all", refused, len(h.errs))
+	}
+}
+
+// TestBegunReadingsEnd: a short reading whose caller is slow to take the items is
+// not refused when all places are taken. SQLite does not refuse such readings: it
+// suspends them.
+func TestBegunReadingsEnd(t *testing.T) {
+	st, c := openMany(t, postgresPlace(t), store.Scans{MaxWait: 10 * time.Minute})
+	occupy(t, st, c, 24)
+	found := 0
+	err := st.List(as(t.Context(), "b@local"), &engine.Query{Class: c, Count: 5}, func(*engine.Item) error {
+		found++
+		time.Sleep(50 * time.Millisecond)
+		return nil
+	})
+	if err != nil || found != 5 {
+		t.Errorf("got %d items and error %v, want 5 and none", found, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -35,7 +36,7 @@ type session struct {
 	ctx       context.Context // of the work that it serves
 	used      time.Time       // when a job last ended well on it
 	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
-	told      bool            // the reading under way has handed something out
+	told      atomic.Bool     // the caller of the current reading has received an item
 	guard     *guard          // of the reading under way; nil in a transaction, where more is read than shown
 	raw       []any           // one row as the driver hands it out
 	dest      []any           // where to scan it: pointers into raw, and to packed
@@ -227,6 +228,13 @@ func (s *session) watchSteps(ctx context.Context) func(error) error {
 			s.ending.Unlock()
 		}
 		return err
+	}
+}
+
+// tell notes that the caller of the current reading receives an item.
+func (s *session) tell() {
+	if !s.told.Load() {
+		s.told.Store(true)
 	}
 }
 

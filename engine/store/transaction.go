@@ -223,7 +223,7 @@ func (t *transaction) read(ctx context.Context, work func(r *session) error) err
 	}
 	defer t.leave()
 	s := t.session
-	s.told = false
+	s.told.Store(false)
 	defer func() {
 		clear(s.raw) // what it points to belongs to the caller now
 		s.guard, s.loadable = nil, nil
