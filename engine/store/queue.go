@@ -31,7 +31,7 @@ const (
 // the other, with rests between them (rest.go).
 type queue struct {
 	perKey   int // writes of one key that may wait
-	heavies  int // heavy writes of one key that may run at the same time
+	heavies  int // heavy writes of one key that may run at the same time: one writer is left for an account that comes
 	comeback time.Duration
 	others   *others
 
@@ -59,7 +59,7 @@ func newQueue(perKey, writers int, others *others) *queue {
 	if perKey <= 0 {
 		perKey = queueLength / 2
 	}
-	q := &queue{perKey: perKey, heavies: max(1, writers/4), comeback: comebackTime, others: others, keys: map[string]*line{}}
+	q := &queue{perKey: perKey, heavies: max(1, writers-1), comeback: comebackTime, others: others, keys: map[string]*line{}}
 	q.ready.L = &q.mu
 	return q
 }

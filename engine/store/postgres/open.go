@@ -52,7 +52,7 @@ type Config struct {
 	// to in the clear and every other with TLS (sslmode=require, which does not
 	// check the certificate; verify-full does).
 	URL   string
-	Pool  int          // connections, three eighths of them for writing; 0 means 32
+	Pool  int          // connections, a quarter of them for writing; 0 means 32
 	Scans int          // of these, for long readings; 0 means an eighth
 	Log   *slog.Logger // nil means none
 }
@@ -99,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 
 // writersOf returns how many connections of a pool write. More are for short
 // readings, which are most of the requests and wait for each other.
-func writersOf(pool int) int { return max(1, pool*3/8) }
+func writersOf(pool int) int { return max(1, pool/4) }
 
 // parse reads the address. Errors of the libraries may quote it, so they are
 // not passed on.
