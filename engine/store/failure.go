@@ -72,7 +72,9 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 		return known
 	}
 	away := kind == Away || kind == Full || kind == Stale
-	if cause := ctx.Err(); cause != nil && !away {
+	cause := ctx.Err()
+	left := errors.Is(cause, context.Canceled) && errors.Is(err, context.Canceled) // also while a connection was being opened
+	if cause != nil && (!away || left) {
 		return ended(cause)
 	}
 	switch {

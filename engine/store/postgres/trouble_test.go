@@ -212,6 +212,29 @@ func TestFirstConnectionKilled(t *testing.T) {
 	}
 }
 
+// TestClientsLeaveWhileConnecting: a request whose client leaves while a connection
+// is being opened ends as one that is over, not as if the database were away.
+func TestClientsLeaveWhileConnecting(t *testing.T) {
+	url, c := pgtest.Database(t), note()
+	openAt(t, url, c)
+	for range 20 {
+		st := openAt(t, url, c)
+		err := together(16, func(i int) error {
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			time.AfterFunc(time.Duration(i)*200*time.Microsecond, leave)
+			err := st.List(ctx, &engine.Query{Class: c, Count: 1}, func(*engine.Item) error { return nil })
+			if engine.CodeOf(err) == engine.Timeout {
+				return nil
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatalf("got %v, want Timeout or none", err)
+		}
+	}
+}
+
 // TestLockedTable has another process hold a table, as a change of the schema
 // does: what waits for it ends with its time, whether it is prepared or not, in
 // the database too, and the next are served.
