@@ -24,6 +24,10 @@ const MaxDepth = 512
 // value costs about as much as a hundred characters.
 const MaxValues = 1_000_000
 
+// MaxMembers is how many members one object may have. In scripts the time for a
+// member grows with the size of the object.
+const MaxMembers = 100_000
+
 // Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
 // json.Number, []any or engine.Fields. Of names given twice both are kept; the
 // last counts. A byte order mark before the value is passed over. The error is
@@ -151,6 +155,9 @@ func (d *decoder) object(depth int) (any, error) {
 		fields = make(engine.Fields, 0, len(last))
 	}
 	for d.src.PeekKind() != '}' {
+		if len(fields) == MaxMembers {
+			return nil, engine.Errorf(engine.TooLarge, "too-many-values", "an object in the JSON has more than %d members", MaxMembers)
+		}
 		known := ""
 		if len(fields) < len(last) {
 			known = last[len(fields)].Name

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -132,6 +133,21 @@ func TestLongNumbers(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "a number has at most 2100 characters, found ") || !strings.Contains(err.Error(), "at line ") || !strings.HasPrefix(form, "%") && strings.Contains(err.Error(), "column 1:") {
 				t.Errorf("%s with %d digits: got %.60v and error %v, want one with limit, length and place", form, n, v, err)
 			}
+		}
+	}
+}
+
+// TestManyMembers: an object of MaxMembers members is read, wherever it is; one
+// more is refused as too large.
+func TestManyMembers(t *testing.T) {
+	object := func(n int) string { return "{" + strings.Repeat(`"a":1,`, n-1) + `"a":1}` }
+	for _, around := range []string{"%s", "[1,%s]", `{"a":%s}`, "[%[1]s,%[1]s]"} {
+		if _, err := Decode(fmt.Appendf(nil, around, object(MaxMembers))); err != nil {
+			t.Errorf("%s: got error %v for %d members, want none", around, err, MaxMembers)
+		}
+		_, err := Decode(fmt.Appendf(nil, around, object(MaxMembers+1)))
+		if engine.CodeOf(err) != engine.TooLarge || !strings.Contains(err.Error(), "more than 100000 members") {
+			t.Errorf("%s: got error %v for %d members, want one that names the limit", around, err, MaxMembers+1)
 		}
 	}
 }
