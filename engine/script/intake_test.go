@@ -16,7 +16,7 @@ import (
 func TestBodyOfIndexes(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load("module.exports = {'POST /': (req) => [Object.keys(req.body).length, Object.keys(req.body)[1], Object.keys(JSON.parse(req.query.x))]}")
-	const n = 100_000
+	const n = 99_999 // and x: as many as there may be
 	var b strings.Builder
 	b.WriteString(`{"x":0`)
 	for i := n; i > 0; i-- {
@@ -24,7 +24,7 @@ func TestBodyOfIndexes(t *testing.T) {
 	}
 	began := time.Now()
 	got := answer(send(t, g, request{method: "POST", contentType: "application/json", body: b.String() + "}", query: `x={"b":1,"12":1,"4294967295":1,"4294967294":1,"2":1,"a":1,"2":2,"02":1,"0":1}`}))
-	expect(t, got, jsonType+`[100001,"2",["0","2","12","4294967294","b","4294967295","a","02"]]`)
+	expect(t, got, jsonType+`[100000,"2",["0","2","12","4294967294","b","4294967295","a","02"]]`)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("it took %s", took)
 	}
