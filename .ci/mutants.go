@@ -349,8 +349,9 @@ func testMutant(p plan) int {
 // batch is the total duration of tests that run in one process.
 const batch = 2 * time.Second
 
-// mutated returns the function that differs from the sources, "" for a change
-// outside of functions. Gremlins prints the file anew, with other white space.
+// mutated returns the name of the function that gremlins has changed, or "" if
+// the change is outside of functions. White space is ignored, because gremlins
+// formats the file.
 func mutated(p plan, dir string) string {
 	for name, functions := range functionsOf(filepath.Join(p.Root, p.Dir)) {
 		was, err := os.ReadFile(filepath.Join(p.Root, p.Dir, name))

@@ -24,7 +24,7 @@ const (
 	fairDuration    = time.Second
 	signIns         = 48 // accounts that sign in for the first time
 	signInsPerRound = 8
-	settling        = 300 * time.Millisecond // until rival is no longer present, and what it began has ended
+	settling        = 300 * time.Millisecond // until the requests of the rival have ended and it no longer counts as present
 	heavyRegexps    = 28
 	fairShare       = 0.5 // least throughput beside the load, relative to alone
 	fairSlowdown    = 5.0 // highest 99th percentile beside the load, relative to alone
@@ -109,7 +109,7 @@ func addRivals(ctx context.Context, p *process) error {
 
 func signer(i int) string { return fmt.Sprintf("signer%d@local", i) }
 
-// verdict counts the lines of all tables, and keeps what did not hold.
+// verdict counts the lines of all tables and lists those that missed a goal.
 type verdict struct {
 	lines  int
 	broken []string

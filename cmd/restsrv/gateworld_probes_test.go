@@ -11,8 +11,8 @@ import (
 // probes are requests that random ones seldom make: changes of objects that the
 // account may neither read nor change, of classes with event handlers; changes of
 // an id to that of a hidden object; and repeated requests with an Idempotency-Key.
-// They are drawn from numbers of their own, so that they change nothing else in
-// the world.
+// They have a random number generator of their own, so the rest of the world is
+// the same with and without them.
 func (m *gateMaker) probes(account int) (all []gateRequest) {
 	a := &asker{gateMaker: &gateMaker{Rand: rand.New(rand.NewPCG(m.world.Seed, uint64(100+account))), world: m.world}, account: account, made: 1000}
 	for _, row := range m.world.Rows {

@@ -83,7 +83,7 @@ func TestHostileDocuments(t *testing.T) {
 		if time.Since(begin) >= limit {
 			break
 		}
-		if seed%uint64(len(hostileTargets)) == 0 { // a search takes as long as what it reads
+		if seed%uint64(len(hostileTargets)) == 0 { // more stored objects would make searches slower
 			clearHostile(t, client, p)
 		}
 	}
@@ -130,8 +130,8 @@ func sendHostile(t *testing.T, client *http.Client, q *http.Request, seed uint64
 	return answer.StatusCode
 }
 
-// clearHostile deletes what earlier requests have stored, and waits a moment for
-// the work that follows an answer.
+// clearHostile deletes the objects that earlier requests created. Then it waits
+// 100 ms, so that work after the last answer is not charged to the next request.
 func clearHostile(t *testing.T, client *http.Client, p *process) {
 	t.Helper()
 	answer, err := client.Post(p.url+"/rest/svc/clear", jsonType, nil)

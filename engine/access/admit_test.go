@@ -65,8 +65,8 @@ func TestAdmissionsByPermission(t *testing.T) {
 	}
 }
 
-// TestAdmissionsAskTheStore checks what the store is asked, how its refusal is
-// reported, and that nothing is admitted without an account.
+// TestAdmissionsAskTheStore checks which admissions are passed on to the store, how
+// its errors are reported, and that a context without an account is refused.
 func TestAdmissionsAskTheStore(t *testing.T) {
 	w := newWorld().link().roleMap(t, `{"letter@test": {"OWNER": {"attribute": "owner"}}}`).
 		grant("ann", "c:::memo@test", "full", "ann", "c:::letter@test", "write", "OWNER", "c:::letter@test", "read", "ann", "a:::doc@test.pay", "use")
@@ -107,8 +107,8 @@ func TestAdmissionsAskTheStore(t *testing.T) {
 	refused(t, admit(ctx, engine.MayWrite, letter), engine.Forbidden, "denied") // it may exist and be hidden
 }
 
-// TestRightsChange checks that the text that stands for what an account may do
-// differs whenever the account may do something else.
+// TestRightsChange checks that Rights returns another text after each change of
+// the account's permissions.
 func TestRightsChange(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "ann", "c:::memo@test", "read")
 	r, _ := office(t, w)

@@ -13,8 +13,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// chain is a repository of people who have superiors. Its lists return what next
-// makes of the ids in the filter; the first list filters by account.
+// chain is a repository of people and their superiors. The function next computes
+// each list from the ids in the filter; the first list filters by account.
 type chain struct {
 	engine.Repository
 	person, team *engine.Class

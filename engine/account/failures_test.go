@@ -198,8 +198,8 @@ func TestRemoveTakesTokens(t *testing.T) {
 	}
 }
 
-// TestRemoveEndsGrants checks that what is granted to an account ends before the
-// account does, and that the account stays if that fails.
+// TestRemoveEndsGrants checks that removing an account first removes its grants,
+// and keeps the account if the grants cannot be removed.
 func TestRemoveEndsGrants(t *testing.T) {
 	f, ctx := newFixture(t), context.Background()
 	f.add("ann@local")

@@ -9,7 +9,7 @@ import (
 )
 
 // An index holds all three names of a permission together, hence their limits.
-const maxName = 255 // characters of a role, of an account, of what something is called
+const maxName = 255 // characters of the name of a role, an account or a resource
 
 // ParsePermissions returns the permissions of the names, all together. The
 // error is Invalid and names those that there are.
