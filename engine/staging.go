@@ -9,9 +9,10 @@ import (
 // contents of files that the request has stored, or that its objects are about to
 // name. Every context of WithRequest has one. It is safe for concurrent use.
 type Staging struct {
-	mu       sync.Mutex
-	releases []func()
-	ended    bool
+	mu        sync.Mutex
+	releases  []func(settled bool)
+	unsettled bool
+	ended     bool
 }
 
 type stagingKey struct{}
@@ -29,9 +30,10 @@ func WithStaging(ctx context.Context) (context.Context, *Staging) {
 	return context.WithValue(ctx, stagingKey{}, s), s
 }
 
-// Add registers release to be called when the request ends. It returns false, and
-// release is not called, if there is no request or it has ended.
-func (s *Staging) Add(release func()) bool {
+// Add registers release to be called when the request ends, with false after
+// Unsettle. It returns false, and release is not called, if there is no request or
+// it has ended.
+func (s *Staging) Add(release func(settled bool)) bool {
 	if s == nil {
 		return false
 	}
@@ -44,14 +46,26 @@ func (s *Staging) Add(release func()) bool {
 	return true
 }
 
+// Unsettle records that a commit of the request has failed in such a way that its
+// rows may still appear: the disk could not flush it, or the connection was lost.
+// Until that is settled, nothing that the rows may name must be removed.
+func (s *Staging) Unsettle() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	s.unsettled = true
+	s.mu.Unlock()
+}
+
 // End calls the registered functions. It must be called when the writes of the
 // request are committed or have failed, also after a panic.
 func (s *Staging) End() {
 	s.mu.Lock()
-	releases := s.releases
+	releases, settled := s.releases, !s.unsettled
 	s.releases, s.ended = nil, true
 	s.mu.Unlock()
 	for _, release := range releases {
-		release()
+		release(settled)
 	}
 }

@@ -40,35 +40,48 @@ func TestPowerCut(t *testing.T) {
 	})
 }
 
-// TestFlushFails has the disk fail, first for some threads of the server and then
-// for all: what is written cannot be made sure of. Who writes then is told to come
-// again, and what was answered is there when the disk works again.
+// TestFlushFails checks that writes are refused while the disk cannot flush, and
+// that the answered writes are there after a restart. A refused write may be there
+// too, with its files, and its answer says so. First all files fail to flush, then
+// only the write-ahead log, so that uploads are stored whose commit fails.
 func TestFlushFails(t *testing.T) {
-	for _, w := range loadFailing(t, "fsync,fdatasync:error=EIO:when=150+") {
-		page := strings.Contains(w.refusal, "<html") // of workflows, which gives no reason
-		if w.whole > 0 && !page && !strings.Contains(w.refusal, "whether it did is not known") {
-			t.Errorf("a write that is there was answered %s", w.refusal)
-		}
+	for name, file := range map[string]struct{ only, from string }{
+		"all files":       {"", "300"},
+		"write-ahead log": {"restsrv.db-wal", "100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, w := range loadFailing(t, "fsync,fdatasync:error=EIO:when="+file.from+"+", file.only) {
+				page := strings.Contains(w.refusal, "<html") // of workflows, which gives no reason
+				if w.whole > 0 && !page && !strings.Contains(w.refusal, "whether it did is not known") {
+					t.Errorf("a write that is there was answered %s", w.refusal)
+				}
+			}
+		})
 	}
 }
 
 // TestDiskFull fills the disk: nothing is there of what was refused, and nobody is
 // told that it may be.
 func TestDiskFull(t *testing.T) {
-	for _, w := range loadFailing(t, "pwrite64:error=ENOSPC:when=1000+") {
+	for _, w := range loadFailing(t, "pwrite64:error=ENOSPC:when=1000+", "") {
 		if w.whole > 0 || strings.Contains(w.refusal, "whether it did is not known") {
 			t.Errorf("a write of which %d is there was answered %s", w.whole, w.refusal)
 		}
 	}
 }
 
-// loadFailing loads a server, some of whose system calls fail after a while, up to
-// the first that each writer is refused, and looks what is there afterwards.
-func loadFailing(t *testing.T, fault string) []*writer {
+// loadFailing loads a server some of whose system calls fail after a while, until
+// each writer was refused once, and checks what is there after a restart. If only is
+// not empty, calls fail for the file of this name in the folder of the server alone.
+func loadFailing(t *testing.T, fault, only string) []*writer {
 	withStrace(t)
 	c := newLoad(t)
 	calls, _, _ := strings.Cut(fault, ":")
-	c.server = launchBy(t, c.dir, []string{"strace", "-D", "-f", "--seccomp-bpf", "-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + fault})
+	strace := []string{"strace", "-D", "-f", "--seccomp-bpf", "-o", os.DevNull, "-e", "trace=" + calls, "-e", "inject=" + fault}
+	if only != "" {
+		strace = append(strace, "-P", filepath.Join(c.dir, only))
+	}
+	c.server = launchBy(t, c.dir, strace)
 	c.server.await(t)
 	c.signIn()
 	var writing sync.WaitGroup

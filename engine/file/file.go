@@ -103,7 +103,7 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 	}
 	if err == nil {
 		if err = s.keep(aside, f.Hash); err != nil {
-			m.release()
+			m.release(true)
 		}
 	}
 	if err != nil {

@@ -127,7 +127,7 @@ func (u *upload) end(stored bool) {
 // until ends the upload when the request of ctx ends. Whether an object holds the
 // file then is found out when the usage is read again.
 func (u *upload) until(ctx context.Context) {
-	if u != nil && !engine.StagingFrom(ctx).Add(func() { u.end(true) }) {
+	if u != nil && !engine.StagingFrom(ctx).Add(func(bool) { u.end(true) }) {
 		u.end(true)
 	}
 }

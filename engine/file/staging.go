@@ -26,7 +26,8 @@ import (
 //   - a request whose marker is gone already has committed its rows, or failed.
 //
 // A marker counts for Grace after it was last touched. Running requests touch
-// theirs; those of a process that died expire, and Sweep checks their contents.
+// theirs. Those of a process that died, and of a request whose commit may yet
+// count (engine.Staging.Unsettle), expire, and Sweep checks their contents.
 
 const (
 	staged = "staged"
@@ -92,8 +93,13 @@ func (m *marker) remove() {
 	_ = os.Remove(filepath.Dir(m.path))
 }
 
-// release removes the marker, and the content unless it is needed.
-func (m *marker) release() {
+// release removes the marker, and the content unless it is needed. If it is not
+// settled whether the rows of the request are committed, the marker expires instead.
+func (m *marker) release(settled bool) {
+	if !settled {
+		m.timer.Stop()
+		return
+	}
 	m.remove()
 	m.storage.release(m.hash)
 }

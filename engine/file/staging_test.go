@@ -236,6 +236,47 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// TestUnsettledCommit checks that the content of a request whose commit may yet count
+// stays for an hour, also when another request with the same content fails, and is
+// removed then unless an item holds it.
+func TestUnsettledCommit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "files")
+	c := &clock{now: time.Now()}
+	s := serve(t, dbtest.New(t), dir, c.time)
+	ctx := context.Background()
+	unsettled := func(content string) (f engine.StoredFile) {
+		err := request(func(ctx context.Context) (err error) {
+			f, err = s.Put(ctx, "a.txt", "text/plain", strings.NewReader(content))
+			engine.StagingFrom(ctx).Unsettle()
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	unsettled("undone")
+	kept := unsettled("committed")
+	if err := s.create("n1", "committed", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, "at once", dir, 2)
+	if _, err := s.data.Create(ctx, s.notes, engine.Values{"n1", kept.JSON()}, engine.WriteOptions{}); err != nil { // as a restart may show
+		t.Fatal(err)
+	}
+	c.now = c.now.Add(file.Grace + time.Minute)
+	if err := s.Sweep(ctx); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, "an hour later", dir, 1)
+	if got := read(t, s.Storage, kept); got != "committed" {
+		t.Errorf("got content %q, want that of n1", got)
+	}
+}
+
 // TestPause checks that Pause prevents the removal of contents, and that a later
 // sweep removes them.
 func TestPause(t *testing.T) {

@@ -101,13 +101,16 @@ func (s *session) end(how func() error) error {
 	return s.conn.Raw(func(any) error { return how() })
 }
 
-// unknown says of a connection that was lost while it committed what the
-// client must know: the write may have been done.
+// errUnsettled is in the chain of the errors of unknown.
+var errUnsettled = errors.New("the transaction may have been committed")
+
+// unknown returns the error for a commit that failed because the connection or the
+// disk did, so that it may still count. Other errors are returned as they are.
 func (w *writer) unknown(err error) error {
 	if w.store.kind(err) != Away || engine.CodeOf(err) == engine.Timeout {
 		return err
 	}
 	w.store.cfg.Log.Error("the database went away during a write, which may have been done", "error", err)
 	return &engine.Error{Code: engine.Unavailable, Reason: "database", RetryAfter: retryAfter,
-		Message: "the database went away while it saved; whether it did is not known", Err: err}
+		Message: "the database went away while it saved; whether it did is not known", Err: errors.Join(errUnsettled, err)}
 }

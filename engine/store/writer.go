@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -123,6 +124,9 @@ func (w *writer) run(s *session) {
 
 // answer sends the result of a job to its caller.
 func (w *writer) answer(j *job, err error) {
+	if errors.Is(err, errUnsettled) {
+		engine.StagingFrom(j.ctx).Unsettle()
+	}
 	w.jobs.ended(j)
 	j.result <- err
 }
