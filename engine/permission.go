@@ -2,6 +2,10 @@ package engine
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -158,6 +162,28 @@ func (g *Grants) On(resource string, subjects ...string) (p Permission) {
 // Held are the resources and permissions of one subject. The map is shared: do
 // not change it.
 func (g *Grants) Held(subject string) map[string]Permission { return g.subjects[subject] }
+
+// Digest returns a hash of what the subjects hold, in their order, and of the
+// attributes that are known. Other grants do not change it.
+func (g *Grants) Digest(subjects ...string) []byte {
+	h := sha256.New()
+	for _, s := range subjects {
+		held := g.subjects[s]
+		fmt.Fprintf(h, "%q\n", s)
+		for _, resource := range slices.Sorted(maps.Keys(held)) {
+			fmt.Fprintf(h, "%q %d\n", resource, held[resource])
+		}
+	}
+	var attributes []string
+	for resource := range g.known {
+		if strings.HasPrefix(resource, AttributeResource) {
+			attributes = append(attributes, resource)
+		}
+	}
+	slices.Sort(attributes)
+	fmt.Fprintf(h, "%q", attributes)
+	return h.Sum(nil)
+}
 
 // Policy knows the grants of an application.
 type Policy interface {

@@ -139,7 +139,7 @@ func (r *Repository) Rights(ctx context.Context) (string, error) {
 		return "", err
 	}
 	a := engine.AccountFrom(ctx)
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %q %q %q %d", p.grants.Revision, a.Subjects(), a.Client, scopeText(a.Scope), a.Limit))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %q %q %d", p.digest(), a.Client, scopeText(a.Scope), a.Limit))
 	return hex.EncodeToString(sum[:]), nil
 }
 

@@ -108,7 +108,7 @@ func TestAdmissionsAskTheStore(t *testing.T) {
 }
 
 // TestRightsChange checks that Rights returns another text after each change of
-// the account's permissions.
+// the account's permissions, and the same after a change of others' permissions.
 func TestRightsChange(t *testing.T) {
 	w := newWorld().link().grant("admin", "*", "full", "ann", "c:::memo@test", "read")
 	r, _ := office(t, w)
@@ -150,9 +150,21 @@ func TestRightsChange(t *testing.T) {
 		}
 		seen[text] = i
 	}
-	w.grant("admin", "*", "full", "ann", "c:::memo@test", "full")
-	text := rights(account("ann"))
-	if _, known := seen[text]; known || text == "" {
-		t.Errorf("after a change of the grants: got %q, want a new text", text)
+	before := rights(account("ann"))
+	w.grant("admin", "*", "full", "ann", "c:::memo@test", "read", "bob", "i:::memo@test@m1", "read")
+	if got := rights(account("ann")); got != before {
+		t.Errorf("after a grant to another account: got %q, want %q as before", got, before)
+	}
+	for _, granted := range [][]string{
+		{"ann", "c:::memo@test", "full"},
+		{"ann", "c:::memo@test", "read", "ann", "i:::memo@test@m1", "read"},
+		{"ann", "c:::memo@test", "read", "bob", "a:::memo@test.title", "read"}, // which hides it from ann
+	} {
+		w.grant(append([]string{"admin", "*", "full"}, granted...)...)
+		text := rights(account("ann"))
+		if other, known := seen[text]; known || text == "" {
+			t.Errorf("after %q: got the rights %q of %d, want a new text", granted, text, other)
+		}
+		seen[text] = len(seen)
 	}
 }

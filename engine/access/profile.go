@@ -28,6 +28,7 @@ type profile struct {
 	unread    map[*part]bool // what is made of attributes that may not be read
 	unwritten map[*attribute]bool
 	views     *engine.Views // nil when nothing is hidden
+	digest    func() []byte // of the grants that count for the account
 
 	rows  sync.Map // rowsKey to *engine.Filter
 	masks sync.Map // *engine.Class to *mask
@@ -62,6 +63,7 @@ func newProfile(g *gate, known *generation, a *engine.Account) *profile {
 	p.everything &= p.limit
 	p.full = p.everything.Has(engine.MayAll &^ fullBit)
 	p.protect(known.protected)
+	p.digest = sync.OnceValue(func() []byte { return p.grants.Digest(p.subjects...) })
 	return p
 }
 
