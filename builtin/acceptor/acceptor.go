@@ -128,6 +128,9 @@ func (s *service) accept(ctx context.Context, r *engine.Request) (*engine.Respon
 	return resp, nil
 }
 
+// ignored begins the warning about attributes that the class does not have.
+const ignored = "unknown attribute ignored"
+
 // repeat answers a request that was executed before. It returns the stored answer
 // if the account has the same rights as then and may still read all saved objects.
 // Otherwise it makes a new answer from the objects that the account may read now.
@@ -146,8 +149,12 @@ func (s *service) repeat(ctx context.Context, r *engine.Request, c engine.Conver
 			return nil, err
 		}
 		if rights != attempt.Rights() || len(items) < len(attempt.Saved()) {
+			warning := answer.Header.Get("Warning")
 			if answer, err = s.respond(ctx, r, c, items); err != nil {
 				return nil, err
+			}
+			if strings.Contains(warning, ignored) { // it has names from the request only
+				answer.SetHeader("Warning", warning)
 			}
 		}
 	}
@@ -203,7 +210,7 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 		return nil, err
 	}
 	if len(unknown) > 0 {
-		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn("unknown attribute ignored", unknown))
+		s.log.Warn("input ignored", "request", r.ID, "service", r.Service, "warning", resp.Warn(ignored, unknown))
 	}
 	return resp, nil
 }
