@@ -174,9 +174,17 @@ func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {
 	}
 	return account.New(account.Config{
 		Data: d.core, Classes: d.system.accounts, Hasher: d.hasher, TokenLifetime: c.TokenLifetime,
-		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Removing: d.policy.RevokeAll, Enrich: enrich,
+		CaseInsensitive: c.CaseInsensitiveLogin, First: d.policy.EnsureAdmin, Removing: d.removing, Enrich: enrich,
 		Guesses: d.guards.guesses, Audit: d.guards.audit, Log: d.log,
 	})
+}
+
+// removing deletes what a later account of the same name must not have.
+func (d *database) removing(ctx context.Context, account string) error {
+	if err := d.policy.RevokeAll(ctx, account); err != nil {
+		return err
+	}
+	return oauth.EndAccount(ctx, d.core, d.system.grants, account)
 }
 
 // enriched reports whether accounts are more than what is stored of them.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"restsrv/engine"
+	"restsrv/engine/oauth"
 )
 
 func TestConsentPage(t *testing.T) {
@@ -112,6 +113,19 @@ func TestConsentIsRemembered(t *testing.T) {
 		f.ask(http.MethodPost, "ann@local", "client_id", "app", "response_type", "code", "deny", "1")
 		if !asks("ann@local", "app", "crud:read") {
 			t.Error("still remembered after it was denied")
+		}
+
+		f.code("app@system", "scope", "crud:read")
+		if err := oauth.EndAccount(t.Context(), f.data, f.classes, "bob@local"); err != nil || asks("ann@local", "app", "crud:read") {
+			t.Errorf("got %v, want the end of another account to keep the consent", err)
+		}
+		access, _ := f.tokens()
+		if err := oauth.EndAccount(t.Context(), f.data, f.classes, "ann@local"); err != nil {
+			t.Error(err)
+		}
+		wantHolds(t, "a token of an ended account, in another process", f.another(), access, false)
+		if !asks("ann@local", "app", "crud:read") {
+			t.Error("a later account of the same name has the consent")
 		}
 	})
 }

@@ -139,14 +139,25 @@ func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Acco
 // Sweep removes what has expired.
 func (p *Provider) Sweep(ctx context.Context) error { return p.sweeper.Sweep(ctx) }
 
-// EndClient ends all that was given to a client and what accounts agreed to,
-// for who has no Provider; servers notice within a second.
+// EndClient deletes the grants of a client and the consents of accounts to it.
+// Other processes notice within a second.
 func EndClient(ctx context.Context, data engine.Repository, classes []*engine.Class, client string) error {
+	return deleteAll(ctx, data, classes, "client", client)
+}
+
+// EndAccount deletes the grants and consents of an account, so that a later account
+// of the same name does not have them.
+func EndAccount(ctx context.Context, data engine.Repository, classes []*engine.Class, account string) error {
+	return deleteAll(ctx, data, classes, "account", account)
+}
+
+// deleteAll deletes the grants and consents whose property has a value.
+func deleteAll(ctx context.Context, data engine.Repository, classes []*engine.Class, property, value string) error {
 	for _, c := range classes {
 		if c.FullName != grantClass && c.FullName != consentClass {
 			continue
 		}
-		filter, err := engine.Equal(c.Property("client"), client)
+		filter, err := engine.Equal(c.Property(property), value)
 		if err != nil {
 			return err
 		}
