@@ -24,8 +24,8 @@ const (
 	quickTicks   = 150000 / stepsPerTick // about 5 ms
 	rowsPerStep  = 2                     // rows that SQLite counts in the time of one step
 	quickStepped = 25 * time.Millisecond
-	quickTimed   = 50 * time.Millisecond
-	quickTold    = 2 * time.Second // once the caller has received an item
+	quickTimed   = 100 * time.Millisecond // a short list on a busy machine takes more than half of it
+	quickTold    = 2 * time.Second        // once the caller has received an item
 )
 
 // A long reading on SQLite runs in a goroutine of this process. It lets other
@@ -71,7 +71,7 @@ func newScans(db *Database, cfg Config) *scans {
 	sc := &scans{
 		places: share.New(share.Config{Name: "long readings", Capacity: int64(db.Scans), PerKey: int64(db.ScansPerKey),
 			Waiting: cfg.Scans.Waiting, AllWaiting: cfg.Scans.AllWaiting, MaxWait: cfg.Scans.MaxWait}),
-		quick: share.New(share.Config{Name: "readings", Capacity: int64(max(1, db.Readers-max(1, db.Readers/4))),
+		quick: share.New(share.Config{Name: "readings", Capacity: int64(max(1, db.Readers-max(1, db.Readers/8))),
 			Waiting: maxReadings, AllWaiting: 8 * maxReadings}),
 		beside: int64(max(1, db.Readers/4)),
 		known:  slowStatements{seed: seed},
