@@ -15,7 +15,9 @@ const bulkRows = 512
 // run writes the entries in order, those that can share a statement together.
 // It may run again when the transaction failed, and uses nothing up.
 func (sv *save) run(w *session, entries []entry) error {
-	sv.begin(w)
+	if err := sv.start(w); err != nil {
+		return err
+	}
 	if sv.attempts > 1 {
 		if err := sv.lockAll(entries); err != nil {
 			return err
@@ -72,6 +74,16 @@ func (sv *save) lockAll(entries []entry) error {
 func (sv *save) begin(w *session) {
 	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed, sv.records = w, nil, nil, nil, nil, nil, nil
+}
+
+// start makes sv ready to write in a transaction, like begin. If sv writes grants, it
+// waits for deletions.
+func (sv *save) start(w *session) error {
+	sv.begin(w)
+	if !sv.grants {
+		return nil
+	}
+	return sv.store.excludeDeletions(w)
 }
 
 // one writes an entry by itself. Another key ends the collections that wait:

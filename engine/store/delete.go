@@ -22,7 +22,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		return g.noItem(p.class, id)
 	}
 	do, undone := s.writer.do, false
-	single := g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any && !p.duties.journaled
+	single := s.singly(ctx, p) && g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any && !p.duties.journaled
 	if single {
 		do = s.writer.statement
 	}
@@ -58,7 +58,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 			undone = n == 0
 			return nil
 		case n == 0:
-			return s.missing(w, p, id)
+			return s.missing(w, p, id, m)
 		}
 		if err := s.forget(ctx, w, p.table, key); err != nil || len(before) == 0 {
 			return err

@@ -108,6 +108,16 @@ type Traits struct {
 	RowNumber    string // follows the placeholder of a row number in a row value, for an index to serve the comparison
 	FullText     FullText
 
+	// EnterTable and ExcludeTable make transactions take turns with a table, whose
+	// name is their %s. A transaction that enters waits for one that excludes others,
+	// and the other way round; those that enter do not wait for each other. So do
+	// statements that write to the table or lock rows of it: they enter it before
+	// they take their snapshot. Both are empty if there is one writer. LockKey ends
+	// a SELECT that locks rows against deletion.
+	EnterTable   string
+	ExcludeTable []string // it fails as Lost if it cannot soon
+	LockKey      string
+
 	// Create runs statements that only create tables, indexes and triggers.
 	// exec runs a statement in the transaction that they belong to.
 	Create func(ctx context.Context, statements []string, exec func(ctx context.Context, sql string) error) error

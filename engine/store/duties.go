@@ -99,7 +99,9 @@ func (s *Store) layOutDuties() {
 		p.duties = newDuties(c, bound)
 		p.duties.words = p.table.searched()
 		p.table.staged = p.table.staged || c.Staged && s.plans[s.cfg.StageClass] != nil
-		p.table.granted = s.cfg.PermissionClass != nil && s.plans[s.cfg.PermissionClass] != nil && s.plans[s.cfg.PolicyClass] != nil && !strings.HasPrefix(p.table.name, "#")
+		keepsGrants := s.cfg.PermissionClass != nil && s.plans[s.cfg.PermissionClass] != nil && s.plans[s.cfg.PolicyClass] != nil
+		p.table.granted = keepsGrants && !strings.HasPrefix(p.table.name, "#")
+		p.table.grants = keepsGrants && (c == s.cfg.PermissionClass || c == s.cfg.PolicyClass)
 		p.table.filed = p.table.filed || len(p.duties.files) > 0 && s.plans[s.cfg.FileClass] != nil
 	}
 	for _, t := range s.tables {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,6 +11,12 @@ import (
 
 // Grants on single items are rows of Config.PermissionClass, whose resource names
 // the item by one of the classes of its table and by its id (engine.ItemResource).
+//
+// They end with the item and follow its key. If several transactions write at the same
+// time, a transaction that deletes items or changes keys enters the table of grants,
+// and a transaction that writes grants excludes the others from it (Traits). So each
+// grant is written either before a deletion, which finds it, or after it. Deletions
+// do not wait for each other.
 
 // itemResources returns the resources by which grants may name an item.
 func (s *Store) itemResources(t *table, key any) []any {
@@ -46,6 +54,37 @@ func (s *Store) meansOther(c *engine.Class, id string) bool {
 // permissions returns the quoted name of the table of grants.
 func (s *Store) permissions() string { return s.plans[s.cfg.PermissionClass].table.quoted }
 
+// enterGrants waits for transactions that write grants. Others wait for the end of
+// this one before they write some.
+func (s *Store) enterGrants(w *session) error {
+	if s.traits.EnterTable == "" {
+		return nil
+	}
+	return w.exec(fmt.Sprintf(s.traits.EnterTable, s.permissions()))
+}
+
+// excludeDeletions waits for transactions that have deleted items or changed keys.
+// Others wait for the end of this one before they do. It gives up soon, and the
+// writer tries again: while it waits, new deletions wait behind it.
+func (s *Store) excludeDeletions(w *session) error {
+	for _, statement := range s.traits.ExcludeTable {
+		if strings.Contains(statement, "%s") {
+			statement = fmt.Sprintf(statement, s.permissions())
+		}
+		if err := w.exec(statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// singly reports whether one statement may delete an item that has no grants. The
+// statement locks the grants that it finds. In a transaction of several calls it must
+// not: two transactions with such locks could wait for each other.
+func (s *Store) singly(ctx context.Context, p *plan) bool {
+	return !p.table.granted || s.traits.LockKey == "" || s.transactionOf(ctx) == nil
+}
+
 // ungranted appends the condition that no grant names an item.
 func (s *Store) ungranted(b *builder, t *table, key any) {
 	names := s.itemResources(t, key)
@@ -59,13 +98,17 @@ func (s *Store) ungranted(b *builder, t *table, key any) {
 	} else {
 		s.in(b, `"resource"`, engine.String, names)
 	}
-	b.add(")")
+	b.add(s.traits.LockKey, ")")
 }
 
-// grantsItems reports whether any grant names a single item of a table.
+// grantsItems reports whether any grant names a single item of a table. Until the
+// transaction ends, no other transaction can write one.
 func (s *Store) grantsItems(w *session, t *table) (bool, error) {
 	if !t.granted {
 		return false, nil
+	}
+	if err := s.enterGrants(w); err != nil {
+		return false, err
 	}
 	for _, c := range t.classes {
 		b := newBuilder(s.traits)
@@ -121,12 +164,13 @@ func (sv *save) followGrants(t *table, from, to any) error {
 		return nil
 	}
 	b := newBuilder(sv.store.traits)
-	b.add(`SELECT DISTINCT "resource" FROM `, sv.store.permissions(), " WHERE ")
+	b.add(`SELECT "resource" FROM `, sv.store.permissions(), " WHERE ")
 	names := sv.store.itemResources(t, from)
 	if len(names) == 0 {
 		return nil
 	}
 	sv.store.in(b, `"resource"`, engine.String, names)
+	b.add(sv.store.traits.Lock)
 	oldID, newID := engine.ValueText(from), engine.ValueText(to)
 	granted := map[string]bool{}
 	if err := sv.w.visitRows(b, 1, func(row []any) { granted[text(row[0])] = true }); err != nil || len(granted) == 0 {

@@ -17,9 +17,11 @@ import (
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	im := &importing{save: s.newWrite(ctx, nil, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
-		if s.plans[it.Class] == nil {
+		p := s.plans[it.Class]
+		if p == nil {
 			return engine.NoClass(it.Class.FullName)
 		}
+		im.grants = im.grants || p.table.grants
 		if it.Class.Abstract {
 			return atRecord(i, abstract(it.Class))
 		}
@@ -37,7 +39,9 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 		im.items[i] = &given
 	}
 	return s.writer.do(ctx, func(w *session) error {
-		im.begin(w)
+		if err := im.start(w); err != nil {
+			return err
+		}
 		for rest := im.items; len(rest) > 0; {
 			n := im.groupLength(rest)
 			if err := im.write(s.plans[rest[0].Class], rest[:n]); err != nil {

@@ -55,6 +55,7 @@ type table struct {
 	filed    bool      // items may have files
 	staged   bool      // items may have stages
 	granted  bool      // there may be grants on single items
+	grants   bool      // it is of Config.PermissionClass or PolicyClass
 }
 
 // shape tells how a row becomes values of a class.

@@ -65,7 +65,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 	case found:
 		return it, sv.moved(e, it)
 	case e.how == modify:
-		return nil, sv.store.missing(sv.w, e.plan, keyText(e.key))
+		return nil, sv.store.missing(sv.w, e.plan, keyText(e.key), sv.match)
 	}
 	return nil, engine.NoItem(e.plan.class, e.plan.class.ID(v))
 }

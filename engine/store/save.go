@@ -76,6 +76,7 @@ type save struct {
 	account  string
 	now      engine.Instant
 	bulk     bool          // a Save: errors tell the record
+	grants   bool          // grants or the policy are written
 	match    *engine.Match // of an Update
 	items    []*engine.Item
 	later    []pending
@@ -177,6 +178,7 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	if r.Class.Abstract {
 		return entry{}, abstract(r.Class)
 	}
+	sv.grants = sv.grants || p.table.grants
 	e := entry{plan: p, version: r.Version, given: r.Values, handling: r.Handling, alone: inner, brief: r.Brief && !p.needy && !p.caches() && !p.duties.journaled}
 	if inner {
 		e.nest = &nest{saved: r.Saved}

@@ -28,10 +28,11 @@ func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	if c.Abstract {
 		return nil, abstract(c)
 	}
-	if p.duties.plain() && g.free(p) {
+	if p.duties.plain() && g.free(p) && !p.table.grants {
 		return s.createPlain(ctx, p, v)
 	}
 	sv := s.newWrite(ctx, g, 0)
+	sv.grants = p.table.grants
 	e := &entry{plan: p, version: c.Version, given: v, handling: o.Handling}
 	if err := sv.unfold(e); err != nil {
 		return nil, err
@@ -91,7 +92,9 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	}
 	var it *engine.Item
 	work := func(w *session) (err error) {
-		sv.begin(w)
+		if err := sv.start(w); err != nil {
+			return err
+		}
 		if it, err = sv.write(e); err != nil {
 			return err
 		}
@@ -110,7 +113,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
+	if sv.grants || !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -228,7 +231,7 @@ func (s *Store) update(ctx context.Context, u *updating) (*engine.Item, error) {
 		return nil, g.noItem(c, id)
 	}
 	sv := s.newWrite(ctx, g, 0)
-	sv.match = o.Match
+	sv.match, sv.grants = o.Match, p.table.grants
 	e := &entry{plan: p, given: v, key: key, how: modify, handling: o.Handling}
 	if err := sv.unfold(e); err != nil {
 		return nil, err
@@ -289,9 +292,13 @@ func setsReadonly(p *plan, v engine.Values) bool {
 	return false
 }
 
-// missing tells why no row came back from a write: 412 when the item is there
-// after all, else 404.
-func (s *Store) missing(w *session, p *plan, id string) error {
+// missing returns the error of a write that found no item with the key and the
+// revisions: 412 if there is one with the key, else 404. A write for any revision
+// gets 404, also if another request has created the item since.
+func (s *Store) missing(w *session, p *plan, id string, m *engine.Match) error {
+	if m == nil || m.Any {
+		return engine.NoItem(p.class, id)
+	}
 	key, _ := p.class.KeyValues(id)
 	found, err := w.exists(p, key)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package postgres is the PostgreSQL dialect of engine/store: how to reach a
 // database and what is particular to it. It owns the driver. It keeps to what
 // databases that speak PostgreSQL's language share: no LISTEN, no advisory
-// locks. It is not for SQL that another database would understand too.
+// locks; only changes of grants lock a table. It is not for SQL that another database would understand too.
 package postgres
 
 import (
@@ -37,6 +37,9 @@ func (d dialect) Traits() store.Traits {
 		Copy:         2000,
 		MaxName:      63,
 		Lock:         " FOR UPDATE",
+		EnterTable:   "LOCK TABLE %s IN ROW SHARE MODE",
+		ExcludeTable: []string{"SET LOCAL lock_timeout = '300ms'", "LOCK TABLE %s IN EXCLUSIVE MODE", "SET LOCAL lock_timeout TO DEFAULT"},
+		LockKey:      " FOR KEY SHARE",
 		TimeLimit:    "SET statement_timeout = ",
 		Savepoint:    true,
 		FullText:     fullText,
