@@ -19,7 +19,7 @@ import (
 
 // Config is what a Store works with. Data and Classes are needed.
 type Config struct {
-	Data    engine.Repository // stores items of Classes
+	Data    engine.Repository // stores items of Classes, in transactions
 	Classes []*engine.Class   // from Classes, the same that Data was opened with
 	Audit   engine.Auditor    // is told of changes; nil for nobody
 	Log     *slog.Logger      // nil means none

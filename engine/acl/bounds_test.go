@@ -63,6 +63,10 @@ func (r *restless) Get(ctx context.Context, c *engine.Class, id string, load ...
 	return it, err
 }
 
+func (r *restless) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
+	return engine.InTransaction(ctx, r.Repository, work)
+}
+
 func (r *restless) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
 	if r.failure != nil {
 		return r.failure

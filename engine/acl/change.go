@@ -2,6 +2,7 @@ package acl
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"restsrv/engine"
@@ -55,12 +56,11 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 	if item == nil || removed(item) {
 		return engine.Errorf(engine.NotFound, "unknown-role", "there is no role %s", engine.Quote(id))
 	}
-	records, err := s.revokedOf(ctx, id)
+	_, err = s.change(ctx, func(ctx context.Context) ([]engine.Record, error) {
+		records, err := s.revokedOf(ctx, id)
+		return append(records, record(s.classes.role, engine.Named("id", id), engine.Named("removed", true))), err
+	})
 	if err != nil {
-		return err
-	}
-	records = append(records, record(s.classes.role, engine.Named("id", id), engine.Named("removed", true)))
-	if err := s.save(ctx, records); err != nil {
 		return err
 	}
 	s.told(ctx, "role removed", engine.Field{Name: "role", Value: id})
@@ -72,11 +72,8 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	records, err := s.revokedOf(ctx, subject)
-	if err != nil || len(records) == 0 {
-		return err
-	}
-	if err := s.save(ctx, records); err != nil {
+	changed, err := s.change(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.revokedOf(ctx, subject) })
+	if err != nil || !changed {
 		return err
 	}
 	s.told(ctx, "revoked", engine.Field{Name: "subject", Value: subject})
@@ -121,6 +118,16 @@ func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err err
 	}
 	s.changing.Lock()
 	defer s.changing.Unlock()
+	changed, err = s.change(ctx, func(ctx context.Context) ([]engine.Record, error) { return s.denied(ctx, g) })
+	if err != nil || !changed {
+		return false, err
+	}
+	s.toldGrant(ctx, "deny", g)
+	return true, nil
+}
+
+// denied returns the items that take a grant away, none if it is not held.
+func (s *Store) denied(ctx context.Context, g engine.Grant) (records []engine.Record, err error) {
 	var held engine.Permission
 	rows := map[string]string{} // id by permission
 	err = s.eachPermission(ctx, Filter{Subject: g.Subject, Resource: g.Resource}, func(p permission) {
@@ -128,10 +135,9 @@ func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err err
 		rows[p.name] = p.id
 	})
 	if err != nil || held&g.Permission == 0 {
-		return false, err
+		return nil, err
 	}
 	left := held &^ g.Permission &^ (engine.MayAll &^ parts) // full is no longer full
-	var records []engine.Record
 	for name, id := range rows {
 		if bits, _ := engine.ParsePermission(name); !left.Has(bits) {
 			records = append(records, s.revoked(id))
@@ -143,11 +149,7 @@ func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err err
 	if strings.HasPrefix(g.Resource, engine.AttributeResource) {
 		records = append(records, s.declared(g.Resource))
 	}
-	if err := s.save(ctx, records); err != nil {
-		return false, err
-	}
-	s.toldGrant(ctx, "deny", g)
-	return true, nil
+	return records, nil
 }
 
 // DeclareResource makes a resource known without granting it to anybody, which
@@ -177,21 +179,24 @@ func (s *Store) DeclareResource(ctx context.Context, resource, name string) erro
 func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	item, err := s.find(ctx, s.classes.resource, resource)
+	_, err := s.change(ctx, func(ctx context.Context) ([]engine.Record, error) {
+		item, err := s.find(ctx, s.classes.resource, resource)
+		if err != nil {
+			return nil, err
+		}
+		holder := ""
+		err = s.eachPermission(ctx, Filter{Resource: resource}, func(p permission) { holder = p.Subject })
+		switch {
+		case err != nil:
+			return nil, err
+		case holder != "":
+			return nil, engine.Errorf(engine.Conflict, "granted", "resource %s is granted to %s: deny that first", engine.Quote(resource), engine.Quote(holder))
+		case item == nil || removed(item):
+			return nil, engine.Errorf(engine.NotFound, "unknown-resource", "no resource %s is declared", engine.Quote(resource))
+		}
+		return []engine.Record{record(s.classes.resource, engine.Named("id", resource), engine.Named("removed", true))}, nil
+	})
 	if err != nil {
-		return err
-	}
-	holder := ""
-	err = s.eachPermission(ctx, Filter{Resource: resource}, func(p permission) { holder = p.Subject })
-	switch {
-	case err != nil:
-		return err
-	case holder != "":
-		return engine.Errorf(engine.Conflict, "granted", "resource %s is granted to %s: deny that first", engine.Quote(resource), engine.Quote(holder))
-	case item == nil || removed(item):
-		return engine.Errorf(engine.NotFound, "unknown-resource", "no resource %s is declared", engine.Quote(resource))
-	}
-	if err := s.save(ctx, []engine.Record{record(s.classes.resource, engine.Named("id", resource), engine.Named("removed", true))}); err != nil {
 		return err
 	}
 	s.told(ctx, "resource removed", engine.Field{Name: "resource", Value: resource})
@@ -246,14 +251,56 @@ func (s *Store) role(id, name string) engine.Record {
 }
 
 // save writes the records and the item of the policy in one transaction.
-// Permissions that were taken away mean nothing from then on; that their items
-// are deleted is for tidiness.
 func (s *Store) save(ctx context.Context, records []engine.Record) error {
-	items, err := s.data.Save(engine.AsServer(ctx), append(records, record(s.classes.policy, engine.Named("id", policyID))))
+	items, err := s.data.Save(engine.AsServer(ctx), append(records, s.policy()))
 	s.snapshot.forget()
 	if err != nil {
 		return err
 	}
+	s.clean(ctx, items)
+	return nil
+}
+
+func (s *Store) policy() engine.Record {
+	return record(s.classes.policy, engine.Named("id", policyID))
+}
+
+// errUnchanged rolls back a change that turned out to be none.
+var errUnchanged = errors.New("the change of grants changes nothing")
+
+// change saves records that depend on the stored grants, if there are any. They are
+// read in the same transaction, which writes the policy first: until it ends, no
+// other process changes grants, and no grant follows its object to another id.
+func (s *Store) change(ctx context.Context, records func(context.Context) ([]engine.Record, error)) (changed bool, err error) {
+	var items []*engine.Item
+	err = engine.InTransaction(engine.AsServer(ctx), s.data, func(ctx context.Context) error {
+		if _, err := s.data.Save(ctx, []engine.Record{s.policy()}); err != nil {
+			return err
+		}
+		list, err := records(ctx)
+		switch {
+		case err != nil:
+			return err
+		case len(list) == 0:
+			return errUnchanged
+		}
+		items, err = s.data.Save(ctx, list)
+		return err
+	})
+	s.snapshot.forget()
+	if errors.Is(err, errUnchanged) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	s.clean(ctx, items)
+	return true, nil
+}
+
+// clean deletes the items of permissions that were taken away. They mean nothing
+// already.
+func (s *Store) clean(ctx context.Context, items []*engine.Item) {
 	for _, it := range items {
 		if it.Class != s.classes.permission || it.Get("permission") != nil {
 			continue
@@ -263,7 +310,6 @@ func (s *Store) save(ctx context.Context, records []engine.Record) error {
 			s.log.Warn("a permission that was taken away could not be removed", "permission", it.ID, "error", err)
 		}
 	}
-	return nil
 }
 
 func (s *Store) toldGrant(ctx context.Context, change string, g engine.Grant) {

@@ -4,9 +4,11 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/acl"
+	"restsrv/engine/store/storetest"
 )
 
 const (
@@ -66,6 +68,65 @@ func TestRevokeAll(t *testing.T) {
 			}
 			if !p.grants().Known(phone) || p.on(note, "ann@local") != "" {
 				t.Error("the attribute is not protected any more, or a grant still counts")
+			}
+		}
+	})
+}
+
+// TestRevokeWhileKeysChange checks that grants which follow their object to another id
+// do not escape what takes them away in another process at the same time.
+func TestRevokeWhileKeysChange(t *testing.T) {
+	const rounds = 40
+	revoke := map[string]func(p *process) error{
+		"revoke all":  func(p *process) error { return p.RevokeAll(t.Context(), "clerk") },
+		"remove role": func(p *process) error { return p.RemoveRole(t.Context(), "clerk") },
+		"deny on both ids": func(p *process) error {
+			for range 2 { // the object may be on its way to the first
+				for _, id := range []string{"1", "2"} {
+					if _, err := p.Deny(t.Context(), engine.Grant{Subject: "clerk", Resource: "i:::memo@test@" + id, Permission: engine.MayAll}); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+	}
+	onBoth(t, func(t *testing.T, place place) {
+		memo := func() *engine.Class { return storetest.NewClass("memo", storetest.Prop("id", engine.String)) }
+		classes := []*engine.Class{memo(), memo()}
+		first, second := place.serving(classes[0]), place.serving(classes[1])
+		if _, err := first.items.Create(t.Context(), classes[0], engine.Values{"1"}, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		from, to := "1", "2"
+		for name, revoke := range revoke {
+			left := 0
+			for n := range rounds {
+				wantOK(t, "add role", first.AddRole(t.Context(), "clerk", "")) // also after another test
+				for _, permission := range []engine.Permission{engine.MayRead, engine.MayWrite} {
+					first.grant("clerk", "i:::memo@test@"+from, permission)
+				}
+				var renamed error
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					time.Sleep(time.Duration(n%10) * 100 * time.Microsecond)
+					_, renamed = first.items.Update(t.Context(), classes[0], from, engine.Values{to}, engine.WriteOptions{})
+				}()
+				wantOK(t, name, revoke(second.process))
+				<-done
+				wantOK(t, "rename", renamed)
+				from, to = to, from
+				if second.listed(acl.Filter{Subject: "clerk"}) != "" {
+					left++
+				}
+				wantOK(t, "revoke the rest", second.RevokeAll(t.Context(), "clerk"))
+				if err := second.RemoveRole(t.Context(), "clerk"); engine.CodeOf(err) != engine.NotFound {
+					wantOK(t, "remove role", err)
+				}
+			}
+			if left > 0 {
+				t.Errorf("%s: grants were left in %d of %d rounds", name, left, rounds)
 			}
 		}
 	})

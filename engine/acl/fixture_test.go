@@ -163,6 +163,10 @@ func (w *watched) Save(ctx context.Context, records []engine.Record) ([]*engine.
 	return w.Repository.Save(ctx, records)
 }
 
+func (w *watched) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
+	return engine.InTransaction(ctx, w.Repository, work)
+}
+
 // audit keeps what it is told.
 type audit struct{ events []engine.Event }
 
