@@ -3,11 +3,14 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
+	"fmt"
 	"io"
 	"net"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +26,7 @@ import (
 type network struct {
 	listener net.Listener
 	cut      chan struct{}
+	lose     atomic.Int32 // how many of the next cancellations do not arrive
 }
 
 // through returns the address of the database by way of a network of its own.
@@ -77,6 +81,11 @@ func (n *network) pass(from, to net.Conn) {
 			return
 		default:
 		}
+		if isCancellation(b[:size]) && n.lose.Add(-1) >= 0 {
+			_ = from.Close()
+			_ = to.Close()
+			return
+		}
 		if err == io.EOF {
 			_ = to.Close()
 		}
@@ -86,6 +95,48 @@ func (n *network) pass(from, to net.Conn) {
 		if _, err := to.Write(b[:size]); err != nil {
 			return
 		}
+	}
+}
+
+// isCancellation reports whether a message is a CancelRequest (PostgreSQL 15, section
+// 55.7).
+func isCancellation(message []byte) bool {
+	return len(message) == 16 && binary.BigEndian.Uint32(message[4:]) == 80877102
+}
+
+// TestLostCancellation checks that a reading ends with its context although the
+// first cancellation has no effect, as if it arrived before the statement.
+func TestLostCancellation(t *testing.T) {
+	direct := pgtest.Database(t)
+	address, network := through(t, direct)
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
+	st := openAt(t, address, c)
+	if _, err := st.Count(t.Context(), &engine.Query{Class: c}); err != nil { // which connects
+		t.Fatal(err)
+	}
+	pgtest.Execute(t, direct, `INSERT INTO "note@test" ("#class", "#ver", "#rev", "id") SELECT 'note@test', '', n, repeat('a', 60) || n FROM generate_series(1, 20000) AS n`)
+	slow := &engine.Filter{Op: engine.OpOr}
+	for i := range 300 {
+		slow.Args = append(slow.Args, &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("id")), Pattern: fmt.Sprintf("(a|aa)+b%d$", i)})
+	}
+	network.lose.Store(1)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	over := make(chan error, 1)
+	go func() {
+		_, err := st.Count(ctx, &engine.Query{Class: c, Filter: slow})
+		over <- err
+	}()
+	select {
+	case err := <-over:
+		if engine.CodeOf(err) != engine.Timeout {
+			t.Errorf("got %v, want a timeout", err)
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the reading still runs 28 seconds after its context ended")
+	}
+	if n := network.lose.Load(); n >= 1 {
+		t.Errorf("no cancellation was lost")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"time"
 
 	"github.com/lib/pq"
 	"github.com/lib/pq/pqerror"
@@ -157,31 +158,46 @@ func classify(e *pq.Error) store.Failure {
 	return store.Other
 }
 
+// cancelAgain is how long after a cancellation the next one is sent. PostgreSQL
+// ignores a cancellation that arrives before the statement does.
+const cancelAgain = 500 * time.Millisecond
+
 // Interrupt is store.Dialect's. The driver has the server cancel what runs on a
 // connection when the context of a statement ends that is still open, and has a
-// goroutine wait for that: one for each statement that can end. So one empty
-// statement of each connection stays open, with a context of its own: its
-// goroutine serves all others.
+// goroutine wait for that: one for each statement that can end. So two empty
+// statements of each connection stay open, with contexts of their own: their
+// goroutines serve all others, one for each cancellation.
 func (dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt, error) {
 	conn, ok := driverConn.(driver.QueryerContext)
 	if !ok {
 		return store.Interrupt{}, errors.New("the driver cannot run a statement")
 	}
-	own, end := context.WithCancel(context.Background())
-	stop := context.AfterFunc(ctx, end)
-	rows, err := conn.QueryContext(own, ";", nil)
-	if err != nil {
-		stop()
-		end()
-		return store.Interrupt{}, err
-	}
+	first, end := context.WithCancel(context.Background())
+	second, endAgain := context.WithCancel(context.Background())
+	var open []driver.Rows
 	done := func() {
-		_ = rows.Close() // it only ends the goroutine
+		for _, rows := range open {
+			_ = rows.Close() // it only ends the goroutine
+		}
 		end()
+		endAgain()
+	}
+	stop := context.AfterFunc(ctx, end)
+	for _, own := range []context.Context{first, second} {
+		rows, err := conn.QueryContext(own, ";", nil)
+		if err != nil {
+			stop()
+			done()
+			return store.Interrupt{}, err
+		}
+		open = append(open, rows)
 	}
 	if !stop() && ctx.Err() != nil {
 		done()
 		return store.Interrupt{}, ctx.Err()
 	}
-	return store.Interrupt{End: end, Spends: true, Close: done}, nil
+	return store.Interrupt{End: func() {
+		end()
+		time.AfterFunc(cancelAgain, endAgain)
+	}, Spends: true, Close: done}, nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ var concurrencyTests = []test{
 	{"members added together", membersTogether},
 	{"nested saves in each other's way", crossedSaves},
 	{"a long query ends with its context", longQuery},
+	{"a query ends at whatever moment its context ends", cancelledQueries},
 }
 
 // refusedWrites changes one item from many sides: who is refused because of its
@@ -201,13 +204,15 @@ func lostUpdates(t *testing.T, open Open) {
 	same(t, "rank", get(t, r, c, "1").Get("rank"), int64(80))
 }
 
-// longQuery asks for what takes long and finds little, and takes the time
-// away.
-func longQuery(t *testing.T, open Open) {
-	r, c := openNotes(t, open)
+// slowNotes is how many items a slowQuery looks at.
+const slowNotes = 20000
+
+// slowQuery returns a query that takes minutes and finds one item.
+func slowQuery(t *testing.T, r engine.Repository, c *engine.Class) *engine.Query {
+	t.Helper()
 	var records []engine.Record
-	for i := range 20000 {
-		records = append(records, record(c, fmt.Sprint(i), "title", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))
+	for i := range slowNotes {
+		records = append(records, record(c, fmt.Sprint(i), "title", strings.Repeat("a", 64)))
 	}
 	save(t, r, records...)
 	slow := &engine.Filter{Op: engine.OpOr}
@@ -217,6 +222,13 @@ func longQuery(t *testing.T, open Open) {
 	slow.Args = append(slow.Args, Compare(engine.OpEq, c.Property("id"), "0"))
 	q := all(c)
 	q.Filter = slow
+	return q
+}
+
+// longQuery ends the context of two queries that run.
+func longQuery(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	q := slowQuery(t, r, c)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	over := make(chan error, 2)
@@ -246,7 +258,30 @@ func longQuery(t *testing.T, open Open) {
 			t.Fatal("the query outlived its context by a minute")
 		}
 	}
-	same(t, "after it", count(t, r, c), int64(len(records)))
+	same(t, "after it", count(t, r, c), int64(slowNotes))
+}
+
+// cancelledQueries ends the contexts of queries at random moments: before, while and
+// after the database receives the statement.
+func cancelledQueries(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	q := slowQuery(t, r, c)
+	for range 100 {
+		ctx, cancel := context.WithCancel(t.Context())
+		over := make(chan error, 1)
+		go func() {
+			_, err := r.Count(ctx, q)
+			over <- err
+		}()
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		cancel()
+		select {
+		case err := <-over:
+			fails(t, err, engine.Timeout, "")
+		case <-time.After(30 * time.Second):
+			t.Fatal("the query outlived its context by 30 seconds")
+		}
+	}
 }
 
 func membersTogether(t *testing.T, open Open) {
