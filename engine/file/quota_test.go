@@ -28,6 +28,7 @@ func TestBytesOfFiles(t *testing.T) {
 		data := db.OpenWith(t, store.Config{Classes: []*engine.Class{notes, class}, FileClass: class, Unheld: func(hashes []string) { s.Unheld(hashes) }})
 		s = file.New(file.Config{Dir: t.TempDir(), Data: data, Class: class, Now: clock.Now, Limits: file.Limits{PerAccount: 100_000, All: 150_000},
 			Log: slog.New(slog.NewTextHandler(&log, nil))})
+		t.Cleanup(s.Wait) // before the folder and the database go
 		as := func(account string) context.Context {
 			return engine.WithAccount(context.Background(), &engine.Account{ID: account})
 		}

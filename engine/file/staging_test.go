@@ -36,6 +36,7 @@ func serve(t *testing.T, db dbtest.DB, dir string, now func() time.Time) *server
 	s.data = db.OpenWith(t, store.Config{Classes: []*engine.Class{s.notes, class}, FileClass: class,
 		Unheld: func(hashes []string) { s.Unheld(hashes) }})
 	s.Storage = file.New(file.Config{Dir: dir, Data: s.data, Class: class, Now: now})
+	t.Cleanup(s.Wait) // before the folder and the database go
 	return s
 }
 
