@@ -293,7 +293,8 @@ func pretendCoverage(p plan, profile string) int {
 }
 
 // testMutant runs the tests that reach the mutated function, in the copy of the
-// sources that gremlins has made.
+// sources that gremlins has made. It returns the exit code of "go test": 1 if a test
+// fails, 2 if the mutant does not compile.
 func testMutant(p plan) int {
 	here, err := os.Getwd()
 	check(err)
@@ -341,6 +342,13 @@ func testMutant(p plan) int {
 		command.Dir = filepath.Join(root, p.Packages[first.Package])
 		if command.Run() != nil {
 			return 1
+		}
+	}
+	if strings.Join(bins, "") == "" { // no test reaches it
+		build := exec.Command(p.Go, "build", "./"+p.Dir)
+		build.Dir = root
+		if build.Run() != nil {
+			return 2
 		}
 	}
 	return 0
