@@ -18,6 +18,14 @@ const gcPercent = 200
 // times a second, and spend a tenth of its processor time on it, or a fifth.
 const leastGarbage = 16
 
+// A heap of more than manyLive MiB may have garbage of slowPercent of the rest. What
+// makes it so large is often no state but work of the moment, such as the objects of
+// large answers, and more of it must not mean more garbage too.
+const (
+	manyLive    = 32
+	slowPercent = 50
+)
+
 // paceGC has a server collect by pacedPercent from the next collection on, for
 // as long as the process lives: what was needed to start it is not kept longer.
 // held returns how many bytes the bodies and answers of requests take.
@@ -49,7 +57,8 @@ func pace(set int) {
 func pacedPercent(live, held uint64) int {
 	all := max(int(live>>20), 4)
 	rest := max(all-int(held>>20), 0)
-	return max(max(gcPercent*rest, 100*leastGarbage)/all, 1)
+	garbage := gcPercent*min(rest, manyLive) + slowPercent*max(rest-manyLive, 0)
+	return max(max(garbage, 100*leastGarbage)/all, 1)
 }
 
 // giveBack returns the memory that a start or a reload no longer needs to the
