@@ -163,8 +163,8 @@ func (g *Grants) On(resource string, subjects ...string) (p Permission) {
 // not change it.
 func (g *Grants) Held(subject string) map[string]Permission { return g.subjects[subject] }
 
-// Digest returns a hash of what the subjects hold, in their order, and of the
-// attributes that are known. Other grants do not change it.
+// Digest returns a hash of the grants of the subjects, in their order, and of the
+// known attributes. Other grants do not change it.
 func (g *Grants) Digest(subjects ...string) []byte {
 	h := sha256.New()
 	for _, s := range subjects {

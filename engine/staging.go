@@ -48,7 +48,7 @@ func (s *Staging) Add(release func(settled bool)) bool {
 
 // Unsettle records that a commit of the request has failed in such a way that its
 // rows may still appear: the disk could not flush it, or the connection was lost.
-// Until that is settled, nothing that the rows may name must be removed.
+// Until that is settled, the files of these rows must not be removed.
 func (s *Staging) Unsettle() {
 	if s == nil {
 		return

@@ -179,7 +179,8 @@ func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {
 	})
 }
 
-// removing deletes what a later account of the same name must not have.
+// removing deletes the permissions, OAuth2 grants and consents of an account, so that
+// a later account of the same name does not have them.
 func (d *database) removing(ctx context.Context, account string) error {
 	if err := d.policy.RevokeAll(ctx, account); err != nil {
 		return err

@@ -70,9 +70,9 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// loadFailing loads a server some of whose system calls fail after a while, until
-// each writer was refused once, and checks what is there after a restart. If only is
-// not empty, calls fail for the file of this name in the folder of the server alone.
+// loadFailing sends writes to a server some of whose system calls fail after a while,
+// until each writer was refused once, and checks the database after a restart. If only
+// is not empty, calls fail only for the file of this name in the server's folder.
 func loadFailing(t *testing.T, fault, only string) []*writer {
 	withStrace(t)
 	c := newLoad(t)

@@ -36,8 +36,8 @@ type Config struct {
 	// First is called before the very first account is added, so that the role
 	// of administrators is there; nil for nothing.
 	First func(ctx context.Context) error
-	// Removing is called before an account is removed, to delete what a later account
-	// of the same name must not have. If it fails, the account stays. Nil is allowed.
+	// Removing is called before an account is removed, to delete its grants and
+	// consents. If it fails, the account stays. Nil is allowed.
 	Removing func(ctx context.Context, id string) error
 	// Enrich adds to an account what is found about it elsewhere: coactors,
 	// properties. It is called when an account is proven and then at most every

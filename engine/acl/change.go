@@ -237,7 +237,7 @@ func (s *Store) granted(g engine.Grant) []engine.Record {
 	return records
 }
 
-// revoked is the item of a permission that is taken away; save deletes it.
+// revoked returns the item of a revoked permission; change deletes it.
 func (s *Store) revoked(id string) engine.Record {
 	return record(s.classes.permission, engine.Named("id", id), engine.Named("permission", nil))
 }
@@ -250,15 +250,12 @@ func (s *Store) role(id, name string) engine.Record {
 	return record(s.classes.role, engine.Named("id", id), engine.Named("name", name), engine.Named("removed", false))
 }
 
-// save writes the records and the item of the policy in one transaction.
+// save writes the records and the item of the policy in one transaction. Records that
+// take permissions away need change.
 func (s *Store) save(ctx context.Context, records []engine.Record) error {
-	items, err := s.data.Save(engine.AsServer(ctx), append(records, s.policy()))
+	_, err := s.data.Save(engine.AsServer(ctx), append(records, s.policy()))
 	s.snapshot.forget()
-	if err != nil {
-		return err
-	}
-	s.clean(ctx, items)
-	return nil
+	return err
 }
 
 func (s *Store) policy() engine.Record {
@@ -298,8 +295,7 @@ func (s *Store) change(ctx context.Context, records func(context.Context) ([]eng
 	return true, nil
 }
 
-// clean deletes the items of permissions that were taken away. They mean nothing
-// already.
+// clean deletes the items of revoked permissions, which have no effect any more.
 func (s *Store) clean(ctx context.Context, items []*engine.Item) {
 	for _, it := range items {
 		if it.Class != s.classes.permission || it.Get("permission") != nil {

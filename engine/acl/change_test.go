@@ -73,8 +73,8 @@ func TestRevokeAll(t *testing.T) {
 	})
 }
 
-// TestRevokeWhileKeysChange checks that grants which follow their object to another id
-// do not escape what takes them away in another process at the same time.
+// TestRevokeWhileKeysChange checks that a revocation also removes grants that follow
+// their object to another id at the same time.
 func TestRevokeWhileKeysChange(t *testing.T) {
 	const rounds = 40
 	revoke := map[string]func(p *process) error{

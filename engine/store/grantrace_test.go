@@ -280,7 +280,7 @@ func (w *race) plan() [][]*request {
 			r.id, r.to = common, (common+1+w.random.IntN(2))%len(raceIDs)
 		}
 		return [][]*request{{hold}, {end}, grants}
-	case n < 22: // without what makes objects: a statement sees all rows as of its beginning
+	case n < 22: // without creates and renames: a statement does not see rows that are newer than it
 		kinds = []string{"grant", "grant", "grants", "get", "hold", "delete", "delete all"}
 	case n == 22: // rarely: PostgreSQL needs a second to see that this and a deletion wait for each other
 		kinds = []string{"grant", "get", "delete", "update and grant"}
