@@ -13,6 +13,10 @@ type Query struct {
 	Exact  bool      // not the items of descendants
 
 	WantPosition bool // Item.Position is filled
+
+	// Total, if it is not nil, is set to the number of items that the query finds
+	// whatever its Offset, Count and After, at the moment at which the items are read.
+	Total *int64
 }
 
 // Position is a place in a sorted list: right behind an item. Items that are

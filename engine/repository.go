@@ -22,7 +22,8 @@ type Repository interface {
 	// List calls visit for each item that q finds, in q's order. The item is
 	// valid during the call only; Clone keeps it. Its Revision is not
 	// filled. visit must not call the repository; an error of it ends the
-	// list and is returned.
+	// list and is returned. The items, what is loaded with them and q.Total are
+	// of one moment, as are the items of Get.
 	List(ctx context.Context, q *Query, visit func(*Item) error) error
 
 	// Count returns how many items q finds, whatever its Offset and Count.
@@ -79,6 +80,29 @@ type Transactor interface {
 	// again. What Get and List find is nobody else's to change until the end.
 	// Others may have to wait that long: work should take no time.
 	Transaction(ctx context.Context, work func(ctx context.Context) error) error
+}
+
+// Snapshotter is a Repository whose calls can read one state of the data.
+type Snapshotter interface {
+	// Snapshot runs work. Whatever is written meanwhile, all readings with the
+	// context that work gets see the data as the first of them found it. They run
+	// one after the other. Writes with that context are made at once, and are not
+	// seen. In a transaction, readings see what that sees.
+	//
+	// It occupies a connection, and keeps the database from reusing the space of
+	// what is replaced meanwhile (the log of SQLite grows), until work returns: it
+	// is for commands that copy or compare data. A request should make a single
+	// call instead. If it needs more, work must be short and must not wait for
+	// anything that may itself wait for a connection.
+	Snapshot(ctx context.Context, work func(ctx context.Context) error) error
+}
+
+// InSnapshot runs work in a Snapshot of r, or just runs it if r has none.
+func InSnapshot(ctx context.Context, r any, work func(ctx context.Context) error) error {
+	if s, ok := r.(Snapshotter); ok {
+		return s.Snapshot(ctx, work)
+	}
+	return work(ctx)
 }
 
 // Recacher is a Repository that computes anew what it keeps of formulas.

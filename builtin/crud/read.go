@@ -144,9 +144,12 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 			s.buffers.Put(buffer)
 		}
 	}
-	page := *l.query
+	page, total := *l.query, int64(0)
 	if page.Count > 0 {
 		page.Count++ // one more tells whether there is a next page
+	}
+	if l.total {
+		page.Total = &total
 	}
 	found := 0
 	var last *engine.Position
@@ -189,14 +192,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 		resp.SetHeader("Link", "<"+s.nextPage(r, l, last)+`>; rel="next"`)
 	}
 	if l.total {
-		all := *l.query
-		all.After, all.WantPosition, all.Load = nil, false, nil
-		n, err := s.data.Count(ctx, &all)
-		if err != nil {
-			done()
-			return nil, err
-		}
-		resp.SetHeader("X-Total-Count", strconv.FormatInt(n, 10))
+		resp.SetHeader("X-Total-Count", strconv.FormatInt(total, 10))
 	}
 	s.warn(r, resp, "unknown parameter ignored", l.unknown.parameters)
 	s.warn(r, resp, "unknown attribute matches nothing", l.unknown.attributes)

@@ -65,7 +65,9 @@ func statementsOfLoading(t *testing.T, db string) {
 		"book@lib?_count=100&_eager=author|shelf":                                3,
 		"book@lib?_count=100&_eager=author|author&_eager=shelf":                  3,
 		"book@lib?_count=100&_eager=shelf.books.author":                          4,
-		"book@lib?_count=100&_eager=author&_total=1":                             3,
+		"book@lib?_count=100&_total=1":                                           1,
+		"book@lib?_count=1&_total=1&_offset=1000":                                3, // the page is empty: it is read again, and counted
+		"book@lib?_count=100&_eager=author&_total=1":                             2,
 		"book@lib?_count=100&_eager=author|shelf&_sort=-author.name&shelf.name=": 1, // nothing is found
 		"labelled@lib?_count=100":                                                2, // its display string needs the author
 		"labelled@lib?_count=100&_eager=author":                                  2,

@@ -190,6 +190,9 @@ func (r *Repository) Get(ctx context.Context, c *engine.Class, id string, load .
 func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	ctx, p, err := r.enter(ctx)
 	if err != nil || p.allow(q.Class, engine.MayRead) != nil {
+		if q.Total != nil {
+			*q.Total = 0
+		}
 		return err
 	}
 	q = baseQuery(q)

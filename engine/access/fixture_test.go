@@ -234,7 +234,11 @@ func (m *memory) Get(ctx context.Context, c *engine.Class, id string, _ ...*engi
 }
 
 func (m *memory) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
-	for _, it := range m.find(m.called(ctx, "list", q.Class), engine.MayRead, q.Class) {
+	found := m.find(m.called(ctx, "list", q.Class), engine.MayRead, q.Class)
+	if q.Total != nil {
+		*q.Total = int64(len(found))
+	}
+	for _, it := range found {
 		if err := visit(it); err != nil {
 			return err
 		}

@@ -130,14 +130,18 @@ func among(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
 	return &q, err
 }
 
-// find fetches the members that options want.
-func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.Query) ([]*engine.Item, error) {
+// find fetches the members that options want, and counts all of them if total is
+// not nil.
+func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.Query, total *int64) ([]*engine.Item, error) {
 	q, err := a.query(ctx, r.repo)
 	if err != nil {
 		return nil, err
 	}
 	if q == nil {
 		items, err := a.members(ctx, r.repo, wanted)
+		if total != nil {
+			*total = int64(len(items))
+		}
 		if err != nil || len(wanted.Sort) == 0 {
 			return cut(items, wanted), err
 		}
@@ -150,7 +154,7 @@ func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.
 	if len(wanted.Sort) > 0 {
 		q.Sort = wanted.Sort
 	}
-	q.Offset, q.Count, q.Load = wanted.Offset, wanted.Count, wanted.Load
+	q.Offset, q.Count, q.Load, q.Total = wanted.Offset, wanted.Count, wanted.Load, total
 	return r.list(ctx, q)
 }
 
@@ -185,11 +189,12 @@ func (r *jsRepository) getAssociationsList(call goja.FunctionCall) (operation, e
 	total := option(o, "countTotal")
 	counted := total != nil && total.ToBoolean()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-		items, err := r.find(ctx, a, wanted)
+		var total *int64
 		n := int64(-1)
-		if err == nil && counted {
-			n, err = r.countMembers(ctx, a, wanted)
+		if counted {
+			total = &n
 		}
+		items, err := r.find(ctx, a, wanted, total)
 		return func() goja.Value { return r.h.list(items, n) }, err
 	}}, err
 }

@@ -169,15 +169,13 @@ func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
 	total := option(o, "countTotal")
 	counted := total != nil && total.ToBoolean()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-		items, err := r.list(ctx, q)
+		page, n := *q, int64(-1) // the operation may be run again
+		if counted {
+			page.Total = &n
+		}
+		items, err := r.list(ctx, &page)
 		if err != nil {
 			return nil, err
-		}
-		n := int64(-1)
-		if counted {
-			if n, err = r.repo.Count(ctx, q); err != nil {
-				return nil, err
-			}
 		}
 		return func() goja.Value { return r.h.list(items, n) }, nil
 	}}, nil

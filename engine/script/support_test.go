@@ -307,6 +307,14 @@ func (m *memory) List(ctx context.Context, q *engine.Query, visit func(*engine.I
 	items := append([]*engine.Item(nil), m.items...)
 	m.mu.Unlock()
 	offset, n := q.Offset, 0
+	if q.Total != nil {
+		*q.Total = 0
+		for _, it := range items {
+			if matches(it, q.Filter) {
+				*q.Total++
+			}
+		}
+	}
 	shared := &engine.Item{}
 	for _, it := range items {
 		if !matches(it, q.Filter) {

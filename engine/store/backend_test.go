@@ -84,7 +84,20 @@ func closeStore(t *testing.T, st *store.Store) {
 // openBeside opens a store and a second handle on its database.
 func openBeside(t *testing.T, p place, c *engine.Class) (*store.Store, *store.Database) {
 	t.Helper()
-	st := openAt(t, p, c)
+	return openBesideWith(t, p, store.Config{Classes: []*engine.Class{c}, HashPassword: storetest.HashPassword})
+}
+
+func openBesideWith(t *testing.T, p place, cfg store.Config) (*store.Store, *store.Database) {
+	t.Helper()
+	db, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := store.Open(t.Context(), db, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { closeStore(t, st) })
 	other, err := p.open()
 	if err != nil {
 		t.Fatal(err)

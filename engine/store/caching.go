@@ -53,6 +53,7 @@ func (s *Store) layOutCaching() {
 				p.caching.watched = p.caching.watched || at.notifies()
 				p.caching.any = p.caching.any || at.caches()
 			}
+			p.several = p.several || s.looksUp(d)
 			p.cachedBelow = p.cachedBelow || slices.ContainsFunc(d.Properties, func(property *engine.Property) bool { return len(s.rowsRead[property]) > 0 })
 		}
 	}

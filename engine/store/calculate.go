@@ -18,6 +18,30 @@ func computes(c *engine.Class) bool {
 	})
 }
 
+// looksUp reports whether items of the class, when they are read, take statements
+// besides that of their rows.
+func (s *Store) looksUp(c *engine.Class) bool {
+	formulas := []engine.Formula{c.Label}
+	for _, p := range c.Properties {
+		if !p.Cached {
+			formulas = append(formulas, p.Formula)
+		}
+		if conditional(p.Selection) {
+			for _, row := range p.Selection.Rows {
+				formulas = append(formulas, row.Condition)
+			}
+		}
+	}
+	var m engine.Mentions
+	for _, f := range formulas {
+		if _, known := f.(engine.Mentioner); f != nil && !known {
+			return true
+		}
+		m.Formula(f, (&lookups{store: s}).Class)
+	}
+	return len(c.Needs()) > 0 || len(m.Looked) > 0 || len(m.Gives) > 0 || m.Unknown
+}
+
 // conditional reports whether the labels of a selection depend on the item.
 func conditional(s *engine.Selection) bool {
 	return s != nil && slices.ContainsFunc(s.Rows, func(r engine.SelectionRow) bool { return r.Condition != nil })

@@ -94,6 +94,7 @@ type Traits struct {
 	Numbered     bool   // placeholders are $1, $2 and not ?
 	MaxVariables int    // placeholders in one statement
 	Begin        string // opens a transaction that will write
+	Snapshot     string // opens a transaction that only reads: its statements see what the first of them sees
 	Writers      int    // connections that write at the same time
 	Batch        int    // transactions that one commit may carry; with 1 each is alone and heeds its context
 	Flushes      bool   // with a Batch above 1: each commit waits for the disk, so large batches are worth waiting for

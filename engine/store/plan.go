@@ -81,6 +81,7 @@ type plan struct {
 	caching     caching
 	cachedBelow bool  // items of the class, or of one below it, have cached attributes computed from other items
 	needy       bool  // items of the class, or of one below it, need more than their row
+	several     bool  // and for that other statements than that of their rows
 	bounded     []int // properties of class whose texts an index limits
 	duties      duties
 

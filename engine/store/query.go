@@ -78,6 +78,9 @@ func (b *builder) find(p *plan, what string, q *engine.Query) {
 func (b *builder) page(p *plan, r *result, q *engine.Query) {
 	b.add("SELECT ", r.list)
 	at := len(b.sql)
+	if q.Total != nil {
+		b.total(p, q)
+	}
 	src, done := b.from(p)
 	b.where(src, q)
 	columns := b.order(src, q.Sort)
@@ -92,6 +95,23 @@ func (b *builder) page(p *plan, r *result, q *engine.Query) {
 	if q.WantPosition {
 		b.insert(at, positionList(b.label, p, columns))
 	}
+}
+
+// total writes a column with the number of items that a query finds on all pages.
+func (b *builder) total(p *plan, q *engine.Query) {
+	sources := b.sources // the limit is that of one SELECT
+	b.add(totalColumn(b.label, b.capture(func() { b.find(p, "count(*)", unpagedQuery(q)) })))
+	b.sources = sources
+}
+
+func totalColumn(label, count string) string {
+	before, after, _ := strings.Cut(label, "%s")
+	return ", " + before + "(" + count + ")" + after
+}
+
+// unpagedQuery returns the query of what q finds on all pages.
+func unpagedQuery(q *engine.Query) *engine.Query {
+	return &engine.Query{Class: q.Class, Filter: q.Filter, Search: q.Search, Exact: q.Exact, Count: -1}
 }
 
 func positionList(label string, p *plan, columns []string) string {
@@ -135,6 +155,7 @@ type listing struct {
 	text  string
 	args  []any
 	types []engine.PropertyType // of what the position of an item has; nil when nobody wants it
+	total *int64                // Query.Total, if the statement counts, too: then the last column
 }
 
 func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
@@ -143,11 +164,21 @@ func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
 	}
 	if p.whole(q) && len(q.Sort) == 0 && !q.WantPosition && g.rows(engine.MayRead, p.class) == nil {
 		count, offset := pageBounds(q)
-		return listing{text: p.sql().list, args: []any{count, offset}}, nil
+		l := listing{text: p.sql().list, args: []any{count, offset}, total: q.Total}
+		if q.Total != nil {
+			at := len("SELECT ") + len(p.sql().listed.list)
+			l.text = l.text[:at] + totalColumn(s.traits.Label, p.sql().count) + l.text[at:]
+		}
+		return l, nil
 	}
 	b := s.guarded(g)
 	b.page(p, p.sql().listed, q)
-	l := listing{text: b.text(), args: b.args}
+	if q.Total != nil && len(b.args) > s.traits.MaxVariables {
+		uncounted := *q
+		uncounted.Total = nil
+		return s.listing(p, g, &uncounted)
+	}
+	l := listing{text: b.text(), args: b.args, total: q.Total}
 	if q.WantPosition {
 		l.types = []engine.PropertyType{engine.Int}
 		for _, s := range q.Sort {

@@ -41,7 +41,8 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		return nil, err
 	}
 	text += s.held(ctx, p)
-	enriched := len(load) > 0 || p.needy || g.computesFor(p)
+	computes := g.computesFor(p)
+	enriched := len(load) > 0 || p.needy || computes
 	if enriched { // else it is over at once
 		var done func()
 		ctx, done = s.timed(ctx)
@@ -59,9 +60,12 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		r.guard = g
 		return s.enrichRead(ctx, r, []*engine.Item{it}, load)
 	}
-	if enriched {
+	switch {
+	case len(load) > 0 || p.several || computes:
+		err = s.metered(ctx, p, s.readers.scans.name(text, load, 1), s.atOneMoment(work))
+	case enriched:
 		err = s.metered(ctx, p, s.readers.scans.name(text, load, 1), work)
-	} else {
+	default:
 		err = s.read(ctx, work)
 	}
 	if err != nil {
@@ -140,8 +144,14 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	}
 	g := s.guardOf(ctx)
 	l, err := s.listing(p, g, q)
-	if err != nil || q.Count == 0 {
+	switch {
+	case err != nil:
 		return err
+	case q.Count == 0 && q.Total != nil:
+		*q.Total, err = s.countFor(ctx, p, unpagedQuery(q), engine.MayRead)
+		return err
+	case q.Count == 0:
+		return nil
 	}
 	l.text += s.held(ctx, p)
 	ctx, done := s.timed(ctx)
@@ -150,8 +160,9 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	if most >= 0 {
 		most += q.Offset
 	}
-	return s.metered(ctx, p, s.readers.scans.name(l.text, q.Load, most), func(r *session) error {
-		if len(q.Load) > 0 || p.needy || g.computesFor(p) {
+	computes := g.computesFor(p)
+	work := func(r *session) error {
+		if len(q.Load) > 0 || p.needy || computes {
 			r.guard = g
 			return s.eachLoaded(ctx, r, p, l, q, visit)
 		}
@@ -159,7 +170,66 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 			r.tell()
 			return visit(it)
 		})
-	})
+	}
+	several := len(q.Load) > 0 || p.several || computes
+	name := s.readers.scans.name(l.text, q.Load, most)
+	switch {
+	case q.Total != nil:
+		return s.listCounted(ctx, p, name, &countedList{query: q, listing: l, guard: g, read: work, several: several})
+	case several:
+		work = s.atOneMoment(work)
+	}
+	return s.metered(ctx, p, name, work)
+}
+
+// countedList is a list that sets Query.Total.
+type countedList struct {
+	query   *engine.Query
+	listing listing
+	guard   *guard
+	read    func(r *session) error
+	several bool // it takes several statements
+}
+
+// listCounted reads a list that counts. The statement of the list does so, unless
+// it returns no row of a later page or has too many values.
+func (s *Store) listCounted(ctx context.Context, p *plan, name uint64, l *countedList) error {
+	total := l.query.Total
+	l.several = l.several || l.listing.total == nil
+	for {
+		work := func(r *session) error {
+			*total = -1
+			err := l.read(r)
+			switch {
+			case err != nil:
+			case *total >= 0:
+				r.meter.counted(*total)
+			case l.listing.total != nil && l.query.Offset <= 0 && l.query.After == nil:
+				*total = 0
+			case l.several:
+				*total, err = s.countOn(ctx, r, p, l.guard, l.query)
+			}
+			return err
+		}
+		if l.several {
+			work = s.atOneMoment(work)
+		}
+		if err := s.metered(ctx, p, name, work); err != nil || *total >= 0 {
+			return err
+		}
+		l.several = true
+	}
+}
+
+// countOn counts what q finds on all pages.
+func (s *Store) countOn(ctx context.Context, r *session, p *plan, g *guard, q *engine.Query) (int64, error) {
+	text, args, err := s.countStatement(p, g, unpagedQuery(q), engine.MayRead)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.number(ctx, text, args)
+	r.meter.counted(n)
+	return n, err
 }
 
 // eachLoaded reads all items before it loads what goes with them.
@@ -186,7 +256,11 @@ type stop struct{ err error }
 func (s *stop) Error() string { return s.err.Error() }
 
 func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engine.Item) error) error {
-	more, dest := make([]any, len(l.types)), make([]any, len(l.types))
+	columns := len(l.types)
+	if l.total != nil {
+		columns++
+	}
+	more, dest := make([]any, columns), make([]any, columns)
 	for i := range more {
 		dest[i] = &more[i]
 	}
@@ -196,8 +270,11 @@ func (r *session) each(ctx context.Context, p *plan, l listing, visit func(*engi
 		if err := scan(rows); err != nil {
 			return err
 		}
+		if l.total != nil && *l.total < 0 {
+			*l.total, _ = more[len(l.types)].(int64)
+		}
 		p.load(it, r.raw)
-		l.setPosition(it, more)
+		l.setPosition(it, more[:len(l.types)])
 		if err := visit(it); err != nil {
 			return &stop{err}
 		}

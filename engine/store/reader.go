@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"sync"
 	"time"
@@ -161,6 +162,9 @@ func closedUnless(ok bool) error {
 func (rs *readers) giveBack(r *session) {
 	clear(r.raw) // what it points to belongs to the borrower now
 	r.ctx, r.guard = context.Background(), nil
+	if r.begun { // its transaction could not be ended
+		r.disconnect()
+	}
 	if !r.scan {
 		rs.lend(r)
 		return
@@ -203,8 +207,10 @@ func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc)
 // new one, and work that another transaction was in the way of runs again too,
 // unless it has told somebody something by then.
 func (s *Store) read(ctx context.Context, work func(r *session) error) error {
-	if t := s.transactionOf(ctx); t != nil {
+	if t, n := s.joined(ctx); t != nil {
 		return t.read(ctx, work)
+	} else if n != nil {
+		return n.read(ctx, s, work)
 	}
 	r, err := s.readers.borrow(ctx)
 	if err != nil {
@@ -212,6 +218,156 @@ func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 	}
 	defer s.readers.giveBack(r)
 	return s.readOn(ctx, r, work)
+}
+
+// atOneMoment returns work of several statements that all see the same state of
+// the data. In a transaction or a Snapshot it is the work itself. A single
+// statement does not need it.
+func (s *Store) atOneMoment(work func(r *session) error) func(r *session) error {
+	return func(r *session) error {
+		if r.tied {
+			return work(r)
+		}
+		begin, err := r.prepare(s.traits.Snapshot)
+		if err == nil {
+			err = r.control(begin)
+		}
+		if err != nil {
+			return err
+		}
+		r.begun, r.tied = true, true
+		defer func() { r.tied = false }()
+		err = work(r)
+		switch kind := s.kind(err); {
+		case r.conn == nil, kind == Away, kind == Stale, kind == Interrupted && r.interrupt.Spends:
+			// readOn gives up the connection, or giveBack does.
+		default:
+			r.endMoment()
+		}
+		return err
+	}
+}
+
+// endMoment ends the transaction of atOneMoment, also if the reading was stopped.
+func (s *session) endMoment() {
+	const commit = "COMMIT"
+	if s.trace != nil {
+		s.trace(commit)
+	}
+	end, err := s.kept.get(commit), error(nil)
+	if end == nil {
+		if end, err = s.conn.PrepareContext(context.Background(), commit); err == nil {
+			s.kept.put(commit, end, keptStatements)
+		}
+	}
+	if err == nil {
+		err = s.control(end)
+	}
+	if s.begun = false; err != nil {
+		s.disconnect() // which ends the transaction too; what was read counts
+	}
+}
+
+// control runs a statement that begins or ends a transaction of a reader. Where it
+// goes over a network, it ends with the context of the reading.
+func (s *session) control(st *sql.Stmt) (err error) {
+	ctx := context.Background()
+	if s.interrupt.Spends {
+		var unwatch func(error) error
+		ctx, unwatch = s.watch(s.ctx)
+		defer func() { err = unwatch(err) }()
+	}
+	_, err = st.ExecContext(ctx)
+	return err
+}
+
+// snapshot is the session of a Snapshot.
+type snapshot struct {
+	session *session
+	readers *readers
+	turn    chan struct{} // held by the reading that uses the session; guards over
+	over    bool
+}
+
+// joined returns the transaction or the snapshot that ctx belongs to, nil for
+// none. Both are one of all Stores of the database.
+func (s *Store) joined(ctx context.Context) (*transaction, *snapshot) {
+	switch in := ctx.Value(transactionKey{}).(type) {
+	case *transaction:
+		if in.store.writer == s.writer {
+			return in, nil
+		}
+	case *snapshot:
+		if in.readers == s.readers {
+			return nil, in
+		}
+	}
+	return nil, nil
+}
+
+// isJoined reports whether ctx belongs to a transaction or a snapshot.
+func (s *Store) isJoined(ctx context.Context) bool {
+	t, n := s.joined(ctx)
+	return t != nil || n != nil
+}
+
+var _ engine.Snapshotter = (*Store)(nil)
+
+// Snapshot implements engine.Snapshotter.
+func (s *Store) Snapshot(ctx context.Context, work func(ctx context.Context) error) error {
+	if s.isJoined(ctx) {
+		return work(ctx)
+	}
+	r, err := s.readers.borrow(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.readers.giveBack(r)
+	return s.readOn(ctx, r, s.atOneMoment(func(r *session) error {
+		r.tell() // work must not run again
+		n := &snapshot{session: r, readers: s.readers, turn: make(chan struct{}, 1)}
+		defer n.close()
+		if err := work(context.WithValue(ctx, transactionKey{}, n)); err != nil {
+			return &stop{err}
+		}
+		return nil
+	}))
+}
+
+// close lets a reading that runs finish, and no other begin.
+func (n *snapshot) close() {
+	n.turn <- struct{}{}
+	n.over = true
+	<-n.turn
+}
+
+// read is Store.read as a part of the snapshot.
+func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) error) error {
+	if err := ctx.Err(); err != nil {
+		return ended(err)
+	}
+	select {
+	case n.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ended(ctx.Err())
+	}
+	defer func() { <-n.turn }()
+	if n.over {
+		return engine.Errorf(engine.Conflict, "snapshot-over", "the snapshot is over")
+	}
+	r := n.session
+	before := r.ctx
+	r.ctx = ctx
+	defer func() {
+		clear(r.raw) // what it points to belongs to the caller now
+		r.ctx, r.guard, r.loadable = before, nil, nil
+	}()
+	err := work(r)
+	var stopped *stop
+	if errors.As(err, &stopped) {
+		return stopped.err
+	}
+	return s.failed(ctx, r, err)
 }
 
 // readOn is read on a session.

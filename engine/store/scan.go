@@ -93,7 +93,7 @@ var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 // metered is read for work that may take long. name is that of its statement.
 func (s *Store) metered(ctx context.Context, p *plan, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
-	if sc == nil || p.class.FullName[0] == '#' || s.transactionOf(ctx) != nil {
+	if sc == nil || p.class.FullName[0] == '#' || s.isJoined(ctx) {
 		return s.read(ctx, work) // every request needs the system tables
 	}
 	for slow := sc.known.has(name); ; slow = true {

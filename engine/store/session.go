@@ -33,6 +33,7 @@ type session struct {
 	ending    sync.Mutex      // held while interrupt ends something, or changes
 	interrupt Interrupt       // of conn
 	tied      bool            // what runs is a part of what was begun on conn: it must not go on with another
+	begun     bool            // a transaction of atOneMoment is open on conn
 	ctx       context.Context // of the work that it serves
 	used      time.Time       // when a job last ended well on it
 	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
@@ -95,6 +96,9 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 	}
 	if s.conn == nil {
 		if s.tied {
+			if err := s.ctx.Err(); err != nil { // the connection was given up with the time of a reading
+				return nil, ended(err)
+			}
 			return nil, driver.ErrBadConn
 		}
 		if err := s.connect(s.ctx); err != nil {
@@ -161,6 +165,7 @@ func (s *session) disconnect() {
 	s.interruptBy(Interrupt{})
 	s.kept.drop()
 	s.bulk.drop()
+	s.begun = false
 	if s.conn != nil {
 		// Close alone would hand the connection to the next one who asks, with
 		// whatever transaction is open on it.

@@ -33,6 +33,7 @@ func (d dialect) Traits() store.Traits {
 		Numbered:     true,
 		MaxVariables: 65535,
 		Begin:        "BEGIN",
+		Snapshot:     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
 		Writers:      d.writers,
 		Batch:        1,
 		Copy:         2000,

@@ -28,6 +28,7 @@ func (d dialect) Traits() store.Traits {
 		Sequence:     "INTEGER PRIMARY KEY",
 		MaxVariables: 32766,
 		Begin:        "BEGIN IMMEDIATE",
+		Snapshot:     "BEGIN",
 		Writers:      1,
 		Batch:        64,
 		Flushes:      d.flushes,

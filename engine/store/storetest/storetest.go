@@ -90,6 +90,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"guard", slices.Concat(guardTests, guardWriteTests, guardOracleTests, guardFormulaTests)},
 		{"concurrency", concurrencyTests},
 		{"transactions", transactionTests},
+		{"moments", momentTests},
 	}
 	for _, g := range groups {
 		if len(only) > 0 && !slices.Contains(only, g.name) {

@@ -1,0 +1,313 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+var momentTests = []test{
+	{"totals are counts", momentTotals},
+	{"a list and its total are of one moment", momentCrowd},
+	{"an item and what is loaded with it are of one moment", momentLoads},
+	{"a snapshot does not change", snapshotStays},
+	{"writes in a snapshot", snapshotWrites},
+	{"snapshots that fail", snapshotFails},
+	{"a snapshot in a transaction", snapshotInTransaction},
+}
+
+// momentTotals compares Query.Total with Count.
+func momentTotals(t *testing.T, open Open) {
+	r, c := openOrders(t, open)
+	city := &engine.Load{Property: c.Property("city"), Shown: true}
+	third := func(q engine.Query) *engine.Position {
+		var at *engine.Position
+		q.Count, q.Offset, q.WantPosition, q.Total = 3, 0, true, nil
+		if err := r.List(t.Context(), &q, func(it *engine.Item) error {
+			at = &engine.Position{Values: append([]any(nil), it.Position.Values...), Sequence: it.Position.Sequence}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	rank, title := c.Property("rank"), c.Property("title")
+	for _, f := range []*engine.Filter{nil, Compare(engine.OpEq, rank, int64(2)), Compare(engine.OpEq, rank, int64(9)), parsed(t, c, `{"city.name":"Bonn"}`)} {
+		for _, sort := range [][]engine.Sort{nil, {{Property: title}}, {{Via: []*engine.Property{c.Property("city")}, Property: city.Property.Target.Property("name")}}} {
+			for _, load := range [][]*engine.Load{nil, {city}} {
+				q := engine.Query{Class: c, Filter: f, Sort: sort, Load: load, Count: -1}
+				want, err := r.Count(t.Context(), &q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check := func(what string, q engine.Query) {
+					t.Helper()
+					total := int64(-7)
+					q.Total = &total
+					if err := r.List(t.Context(), &q, func(*engine.Item) error { return nil }); err != nil {
+						t.Fatalf("%s: %v", what, err)
+					}
+					if total != want {
+						t.Errorf("%s: got total %d, want %d (filter %v, sort %v, loads %d)", what, total, want, f, sort, len(load))
+					}
+				}
+				for _, count := range []int{-1, 0, 5} {
+					for _, offset := range []int{0, 2, 1000} {
+						q.Count, q.Offset = count, offset
+						check(fmt.Sprintf("count %d offset %d", count, offset), q)
+					}
+				}
+				q.Count, q.Offset = 4, 0
+				if q.After = third(q); q.After != nil {
+					q.WantPosition = true
+					check("after the third", q)
+				}
+			}
+		}
+	}
+}
+
+// during runs writers until readers end.
+func during(t *testing.T, writers int, write func(ctx context.Context, i, step int) error, read func(i int) error) {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	failed := make(chan error, writers)
+	for i := range writers {
+		go func() {
+			var err error
+			for step := 0; err == nil && ctx.Err() == nil; step++ {
+				err = write(t.Context(), i, step)
+			}
+			failed <- err
+		}()
+	}
+	together(t, 3, read)
+	end()
+	for range writers {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// skipWhole skips a test if all readings are parts of transactions, each statement
+// of which may see what others have committed meanwhile.
+func skipWhole(t *testing.T, r engine.Repository) {
+	t.Helper()
+	if _, ok := r.(Whole); ok {
+		t.Skip("readings in transactions are not of one moment")
+	}
+}
+
+// momentCrowd lists items that come and go.
+func momentCrowd(t *testing.T, open Open) {
+	r, c := openNotes(t, open)
+	skipWhole(t, r)
+	for i := range 20 {
+		create(t, r, c, "id", fmt.Sprint("stays", i))
+	}
+	few := Compare(engine.OpNe, c.Property("title"), "x")
+	during(t, 2, func(ctx context.Context, i, step int) error {
+		if step%8 == 7 {
+			q := all(c)
+			q.Filter = Compare(engine.OpEq, c.Property("rank"), int64(i))
+			_, err := r.DeleteAll(ctx, q)
+			return err
+		}
+		return makes(ctx, r, c, "id", fmt.Sprint(i, "-", step), "rank", int64(i))
+	}, func(i int) error {
+		for n := range 150 {
+			total, found := int64(0), int64(0)
+			q := &engine.Query{Class: c, Count: -1, Offset: n % 4 * 9, Total: &total}
+			if i == 1 {
+				q.Filter = few
+			}
+			if err := r.List(t.Context(), q, func(*engine.Item) error { found++; return nil }); err != nil {
+				return err
+			}
+			if want := max(total-int64(q.Offset), 0); found != want {
+				return fmt.Errorf("reading %d: got %d items behind %d, and a total of %d", n, found, q.Offset, total)
+			}
+		}
+		return nil
+	})
+}
+
+// momentLoads loads two references of each item, whose sum never changes.
+func momentLoads(t *testing.T, open Open) {
+	left := NewClass("left", Prop("id", engine.String), Prop("n", engine.Int))
+	right := NewClass("right", Prop("id", engine.String), Prop("n", engine.Int))
+	pair := NewClass("pair", Prop("id", engine.String), Ref("a", left), Ref("b", right))
+	Link(left, right, pair)
+	r := open(t, []*engine.Class{left, right, pair})
+	skipWhole(t, r)
+	const pairs, sum = 4, int64(100)
+	for i := range pairs {
+		id := fmt.Sprint(i)
+		create(t, r, left, "id", id, "n", sum)
+		create(t, r, right, "id", id, "n", int64(0))
+		create(t, r, pair, "id", id, "a", id, "b", id)
+	}
+	loads := []*engine.Load{{Property: pair.Property("a"), Shown: true}, {Property: pair.Property("b"), Shown: true}}
+	whole := func(it *engine.Item) error {
+		a, b := it.Link(loads[0].Property).Item, it.Link(loads[1].Property).Item
+		if a == nil || b == nil || a.Get("n").(int64)+b.Get("n").(int64) != sum {
+			return fmt.Errorf("pair %s has %v and %v, want a sum of %d", it.ID, a.Get("n"), b.Get("n"), sum)
+		}
+		return nil
+	}
+	during(t, 2, func(ctx context.Context, i, step int) error {
+		id, n := fmt.Sprint(i), int64(step)%(sum+1)
+		_, err := r.Save(ctx, []engine.Record{record(left, id, "n", sum-n), record(right, id, "n", n)})
+		return err
+	}, func(i int) error {
+		for n := range 150 {
+			it, err := r.Get(t.Context(), pair, fmt.Sprint(n%2), loads...)
+			if err == nil {
+				err = whole(it)
+			}
+			if err == nil {
+				total := int64(0)
+				err = r.List(t.Context(), &engine.Query{Class: pair, Count: -1, Load: loads, Total: &total}, whole)
+			}
+			if err != nil {
+				return fmt.Errorf("reading %d: %w", n, err)
+			}
+		}
+		return nil
+	})
+}
+
+// openSnapshots has a repository with snapshots, and some notes.
+func openSnapshots(t *testing.T, open Open) (archive, engine.Snapshotter, *engine.Class) {
+	t.Helper()
+	r, c := openNotes(t, open)
+	s, ok := r.(engine.Snapshotter)
+	if !ok {
+		t.Skip("it has no snapshots")
+	}
+	for i := range 5 {
+		create(t, r, c, "id", fmt.Sprint(i), "rank", int64(i))
+	}
+	return r.(archive), s, c
+}
+
+func snapshotStays(t *testing.T, open Open) {
+	r, s, c := openSnapshots(t, open)
+	state := func(ctx context.Context) (found []any) {
+		t.Helper()
+		n, err := r.Count(ctx, all(c))
+		if err == nil {
+			err = r.List(ctx, all(c), func(it *engine.Item) error { found = append(found, it.ID, it.Get("rank")); return nil })
+		}
+		var it *engine.Item
+		if err == nil {
+			it, err = r.Get(ctx, c, "1")
+		}
+		if err == nil {
+			_, err = r.Dump(ctx, c, 3, 100, func(it *engine.Item) error { found = append(found, it.ID); return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append(found, n, it.Get("rank"))
+	}
+	before := state(t.Context())
+	err := s.Snapshot(t.Context(), func(ctx context.Context) error {
+		same(t, "at first", state(ctx), before)
+		create(t, r, c, "id", "new")
+		update(t, r, c, "1", "rank", int64(77))
+		if err := r.Delete(t.Context(), c, "2", nil); err != nil {
+			return err
+		}
+		same(t, "after writes", state(ctx), before)
+		return s.Snapshot(ctx, func(ctx context.Context) error {
+			same(t, "within", state(ctx), before)
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "ids at the end", ids(t, r, all(c)), []string{"0", "1", "3", "4", "new"})
+}
+
+func snapshotWrites(t *testing.T, open Open) {
+	r, s, c := openSnapshots(t, open)
+	err := s.Snapshot(t.Context(), func(ctx context.Context) error {
+		n, err := r.Count(ctx, all(c))
+		if err != nil {
+			return err
+		}
+		if err := makes(ctx, r, c, "id", "new"); err != nil {
+			return err
+		}
+		if err := within(ctx, r, func(ctx context.Context) error { return makes(ctx, r, c, "id", "newer") }); err != nil {
+			return err
+		}
+		same(t, "count for others", count(t, r, c), n+2)
+		again, err := r.Count(ctx, all(c))
+		same(t, "count in the snapshot", again, n)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// snapshotFails ends more snapshots badly than there are connections.
+func snapshotFails(t *testing.T, open Open) {
+	r, s, c := openSnapshots(t, open)
+	var late context.Context
+	for i := range 40 {
+		ctx, cancel := context.WithCancel(t.Context())
+		mine := errors.New("mine")
+		err := s.Snapshot(ctx, func(ctx context.Context) error {
+			late = ctx
+			if _, err := r.Count(ctx, all(c)); err != nil {
+				return err
+			}
+			if i%2 == 0 {
+				return mine
+			}
+			cancel()
+			_, err := r.Count(ctx, all(c))
+			fails(t, err, engine.Timeout, "")
+			return mine
+		})
+		same(t, "error", err, mine)
+		cancel()
+	}
+	_, err := r.Count(context.WithoutCancel(late), all(c))
+	fails(t, err, engine.Conflict, "snapshot-over")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for range 40 {
+		if _, err := r.Count(ctx, all(c)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create(t, r, c, "id", "new")
+}
+
+func snapshotInTransaction(t *testing.T, open Open) {
+	r, s, c := openSnapshots(t, open)
+	err := within(t.Context(), r, func(ctx context.Context) error {
+		return s.Snapshot(ctx, func(ctx context.Context) error {
+			if err := makes(ctx, r, c, "id", "new"); err != nil {
+				return err
+			}
+			n, err := r.Count(ctx, all(c))
+			same(t, "count with its own item", n, int64(6))
+			return err
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
