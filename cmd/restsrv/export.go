@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/transfer"
@@ -20,6 +22,10 @@ collections, accounts, roles, resources, permissions, stages of workflows, the
 journal of changes, counters. Tokens, events of the audit, remembered answers and
 keys of the server are not in it. restsrv import restores it into any database;
 exported again it is the same, byte by byte.
+
+It has everything as it was at one moment, when it began. Writes do not wait for
+it. Until it ends, however, the database keeps what they replace: the file -wal of
+SQLite grows, and PostgreSQL does not change the columns of tables.
 
   restsrv export > all.ndjson
   restsrv export -o all.ndjson -files
@@ -39,20 +45,25 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	config := transfer.ExportConfig{Data: d.store, Classes: slices.Concat(d.system.exported(), c.app.meta.Classes()), Files: d.system.files}
+	var lost []string
 	if *withFiles {
 		config.Content = contents{d.files}
-		resume, err := d.files.Pause() // no content may be removed during the export
+		config.Lost = func(hash, file string) { lost = append(lost, fmt.Sprintf("file %s, content %s", file, hash)) }
+		resume, err := d.files.Pause() // no content of what is exported may be removed before the end
 		if err != nil {
 			return plain(err)
 		}
 		defer resume()
 	}
-	total, err := transfer.Total(ctx, d.store, config.Classes)
-	if err != nil {
-		return plain(err)
+	done := func() {}
+	if s.Terminal {
+		config.Begin = func(total int64) (add func(int64)) {
+			add, done = progress(s, "exporting", total, false)
+			return add
+		}
 	}
-	add, done := progress(s, "exporting", total, false)
-	config.Progress = add
+	config.Read = warnWhileReading(s.Err, "export", longReading)
+	defer config.Read()
 	items := map[string]int{}
 	err = writeAside(*file, s.Out, func(out io.Writer) (err error) {
 		items, err = transfer.Export(ctx, config, out)
@@ -62,12 +73,40 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if err != nil {
 		return plain(err)
 	}
+	for _, name := range lost {
+		fmt.Fprintf(s.Err, "restsrv export: %s: the content is lost, and not in the export\n", name)
+	}
 	n := 0
 	for _, count := range items {
 		n += count
 	}
 	fmt.Fprintf(s.Err, "%d objects of %d classes exported\n", n, len(items))
 	return nil
+}
+
+// longReading is after how long a command that reads one state of the data warns,
+// and how often it repeats that.
+const longReading = 5 * time.Minute
+
+// warnWhileReading warns of a command that keeps one state of the data for long,
+// until stop is called.
+func warnWhileReading(out io.Writer, command string, every time.Duration) (stop func()) {
+	began, ended := time.Now(), make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		again := time.NewTicker(every)
+		defer again.Stop()
+		for {
+			select {
+			case <-again.C:
+				fmt.Fprintf(out, "restsrv %s: reading for %s; until it ends, the database cannot reuse the space of what is changed meanwhile, and the file -wal of SQLite grows\n",
+					command, time.Since(began).Round(time.Second))
+			case <-ended:
+				return
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(ended); running.Wait() })
 }
 
 // exported are the server's own classes that exports have, what belongs to the

@@ -18,7 +18,7 @@ made. Then it reads both and compares how much there is, and what.
 
   restsrv migrate -from sqlite:restsrv.db -to postgres://user@host/database
 
-Stop the server first: what is written meanwhile may not come along, and is told
+Stop the server first: what is written meanwhile does not come along, and is told
 as a difference. The contents of files are in the directory files and stay there.
 A database that has objects is refused, also one in which a migration broke off:
 remove it, or continue with -force.

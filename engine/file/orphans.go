@@ -43,19 +43,21 @@ func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orpha
 	}
 	named := map[digest]bool{}
 	var stale []engine.HeldFile
-	err := s.rows(ctx, func(rows []engine.HeldFile) error {
-		for _, row := range rows {
-			ok, err := holders.hold(ctx, row)
-			if err != nil {
-				return err
+	err := engine.InSnapshot(ctx, s.cfg.Data, func(ctx context.Context) error {
+		return s.rows(ctx, func(rows []engine.HeldFile) error {
+			for _, row := range rows {
+				ok, err := holders.hold(ctx, row)
+				if err != nil {
+					return err
+				}
+				if ok {
+					named[digestOf(row.Hash)] = true
+					continue
+				}
+				stale = append(stale, row)
 			}
-			if ok {
-				named[digestOf(row.Hash)] = true
-				continue
-			}
-			stale = append(stale, row)
-		}
-		return nil
+			return nil
+		})
 	})
 	if err != nil {
 		return err
@@ -196,6 +198,9 @@ func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	return s.removeContent(o.Hash, func(info fs.FileInfo) (bool, error) {
 		if s.young(info) {
 			return true, nil
+		}
+		if paused, err := s.isStaged(everything); paused || err != nil {
+			return true, err
 		}
 		return s.isNeeded(ctx, o.Hash)
 	})

@@ -303,4 +303,23 @@ func TestPause(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantFiles(t, "swept", dir, 0)
+
+	hash := strings.Repeat("0a", 32)
+	content := filepath.Join(dir, "objects", hash[:2], hash[2:])
+	if err := errors.Join(os.MkdirAll(filepath.Dir(content), 0o700), os.WriteFile(content, []byte("tea"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c.now = c.now.Add(2 * file.Grace)
+	if resume, err = s.Pause(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(ctx, file.Orphan{Hash: hash}); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, "an orphan while removal is paused", dir, 1)
+	resume()
+	if err := s.Remove(ctx, file.Orphan{Hash: hash}); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, "an orphan that is removed", dir, 0)
 }

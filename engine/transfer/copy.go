@@ -20,9 +20,14 @@ type Sum struct {
 }
 
 // Copy copies items, links and counters of the classes from one archive to
-// another, in the order of insertion. What the other has under the same ids is
-// replaced. Progress, which may be nil, is told of every item.
+// another, as they are at one moment, in the order of insertion. What the other
+// has under the same ids is replaced. Progress, which may be nil, is told of every
+// item.
 func Copy(ctx context.Context, from, to Archive, classes []*engine.Class, progress func(done int64)) error {
+	return from.Snapshot(ctx, func(ctx context.Context) error { return copyAll(ctx, from, to, classes, progress) })
+}
+
+func copyAll(ctx context.Context, from, to Archive, classes []*engine.Class, progress func(done int64)) error {
 	for _, c := range Roots(classes) {
 		if err := copyItems(ctx, from, to, c, progress); err != nil {
 			return err
@@ -86,9 +91,17 @@ func copyLinks(ctx context.Context, from, to Archive, p *engine.Property) error 
 	}
 }
 
-// Sums counts and hashes what an archive has of the classes, by name. Revisions,
-// which belong to a database, are not in it.
-func Sums(ctx context.Context, data Archive, classes []*engine.Class) ([]Sum, error) {
+// Sums counts and hashes what an archive has of the classes at one moment, by
+// name. Revisions, which belong to a database, are not in it.
+func Sums(ctx context.Context, data Dumper, classes []*engine.Class) (sums []Sum, err error) {
+	err = data.Snapshot(ctx, func(ctx context.Context) (err error) {
+		sums, err = sumAll(ctx, data, classes)
+		return err
+	})
+	return sums, err
+}
+
+func sumAll(ctx context.Context, data Dumper, classes []*engine.Class) ([]Sum, error) {
 	hashes := map[string]hash.Hash{}
 	counts := map[string]int64{}
 	add := func(name string, text []byte) {

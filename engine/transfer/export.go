@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
 	"restsrv/engine"
@@ -19,14 +20,21 @@ const pieceSize = 1 << 20
 
 // ExportConfig is what an export needs.
 type ExportConfig struct {
-	Data    Archive
+	Data    Dumper
 	Classes []*engine.Class // of the server and of the application, in the order in which they are written
 	// Files is the class of the rows that name contents, Content has these;
-	// without them contents are left out.
+	// without them contents are left out. No content of a row may be removed before
+	// the export ends.
 	Files   *engine.Class
 	Content Content
-	// Progress is told of every item that was written.
-	Progress func(done int64)
+	// Lost is called for each content that Content does not have, with its hash and
+	// the id of a file that has it. Nil is allowed.
+	Lost func(hash, file string)
+	// Read is called when nothing more is read from Data. Nil is allowed.
+	Read func()
+	// Begin is called with the number of items and returns what is called with the
+	// number of items written since the last call; nil if it need not be known.
+	Begin func(total int64) (progress func(done int64))
 }
 
 // Roots are the classes without ancestors, in their order.
@@ -40,7 +48,7 @@ func Roots(classes []*engine.Class) (roots []*engine.Class) {
 }
 
 // Total is how many items of the classes there are.
-func Total(ctx context.Context, data Archive, classes []*engine.Class) (total int64, err error) {
+func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int64, err error) {
 	for _, c := range Roots(classes) {
 		n, err := data.Count(ctx, &engine.Query{Class: c, Count: -1})
 		if err != nil {
@@ -51,16 +59,29 @@ func Total(ctx context.Context, data Archive, classes []*engine.Class) (total in
 	return total, nil
 }
 
-// Export writes everything as NDJSON that Import restores. The same content is
-// always the same text. It holds a page of items in memory, whatever there is.
-// What is written meanwhile may be in it or not. items counts by class.
+// Export writes everything as NDJSON that Import restores: items, links, counters
+// and the contents of files, as they are at the moment at which it begins, whatever
+// is written meanwhile. The same content is always the same text. It holds a page
+// of items in memory, whatever there is. items counts by class.
 func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[string]int, err error) {
 	e := &exporter{ExportConfig: cfg, out: bufio.NewWriterSize(out, 1<<16), items: map[string]int{}}
 	e.line([]byte(header))
-	for _, step := range []func(context.Context) error{e.allItems, e.allLinks, e.allCounters, e.allContents} {
-		if err := step(ctx); err != nil {
-			return e.items, err
+	err = e.Data.Snapshot(ctx, func(ctx context.Context) error {
+		for _, step := range []func(context.Context) error{e.begin, e.allItems, e.allLinks, e.allCounters, e.allFiles} {
+			if err := step(ctx); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if e.Read != nil {
+		e.Read()
+	}
+	if err == nil { // contents do not change, so they need no snapshot
+		err = e.allContents(ctx)
+	}
+	if err != nil {
+		return e.items, err
 	}
 	e.value(ending{endingKind, e.total})
 	return e.items, e.out.Flush()
@@ -68,10 +89,25 @@ func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[str
 
 type exporter struct {
 	ExportConfig
-	out   *bufio.Writer
-	room  []byte
-	items map[string]int
-	total int
+	out      *bufio.Writer
+	room     []byte
+	items    map[string]int
+	total    int
+	progress func(done int64)
+	contents map[string]string // the id of a file for each hash
+}
+
+// begin counts what will be written, if that must be known.
+func (e *exporter) begin(ctx context.Context) error {
+	e.progress = func(int64) {}
+	if e.Begin == nil {
+		return nil
+	}
+	total, err := Total(ctx, e.Data, e.Classes)
+	if err == nil {
+		e.progress = e.Begin(total)
+	}
+	return err
 }
 
 // line writes a line; a failure to write shows at the end.
@@ -95,9 +131,7 @@ func (e *exporter) allItems(ctx context.Context) error {
 			e.line(e.room)
 			e.items[it.Class.FullName]++
 			e.total++
-			if e.Progress != nil {
-				e.Progress(1)
-			}
+			e.progress(1)
 			return nil
 		})
 		if err != nil {
@@ -117,7 +151,7 @@ func (e *exporter) written() error {
 }
 
 // eachItem visits the items of a class and below it, page by page.
-func eachItem(ctx context.Context, data Archive, c *engine.Class, visit func(*engine.Item) error) error {
+func eachItem(ctx context.Context, data Dumper, c *engine.Class, visit func(*engine.Item) error) error {
 	for after := int64(0); ; {
 		last, err := data.Dump(ctx, c, after, pageSize, visit)
 		if err != nil || last == 0 {
@@ -129,7 +163,7 @@ func eachItem(ctx context.Context, data Archive, c *engine.Class, visit func(*en
 
 // collections are those of the archive that are kept as links, in the order of
 // their names.
-func collections(data Archive) []*engine.Property {
+func collections(data Dumper) []*engine.Property {
 	linked := data.Linked()
 	slices.SortFunc(linked, func(a, b *engine.Property) int {
 		return slices.Compare([]string{a.Definition, a.Name}, []string{b.Definition, b.Name})
@@ -162,7 +196,7 @@ func (e *exporter) allLinks(ctx context.Context) error {
 	return e.written()
 }
 
-func eachLink(ctx context.Context, data Archive, p *engine.Property, visit func(owner, member string) error) error {
+func eachLink(ctx context.Context, data Dumper, p *engine.Property, visit func(owner, member string) error) error {
 	for after := int64(0); ; {
 		last, err := data.DumpLinks(ctx, p, after, pageSize, visit)
 		if err != nil || last == 0 {
@@ -188,28 +222,24 @@ func (e *exporter) allCounters(ctx context.Context) error {
 	return nil
 }
 
-// allContents writes every content that a row of files names, once. A content
-// that is lost is left out.
-func (e *exporter) allContents(ctx context.Context) error {
+// allFiles notes the contents that rows of files name.
+func (e *exporter) allFiles(ctx context.Context) error {
 	if e.Content == nil || e.Files == nil {
 		return nil
 	}
-	hashes := map[string]bool{}
-	err := eachItem(ctx, e.Data, e.Files, func(it *engine.Item) error {
+	e.contents = map[string]string{}
+	return eachItem(ctx, e.Data, e.Files, func(it *engine.Item) error {
 		if hash, _ := it.Get("hash").(string); hash != "" {
-			hashes[hash] = true
+			e.contents[hash] = it.ID
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	sorted := make([]string, 0, len(hashes))
-	for hash := range hashes {
-		sorted = append(sorted, hash)
-	}
-	slices.Sort(sorted)
-	for _, hash := range sorted {
+}
+
+// allContents writes every content that a row of files names, once. A content
+// that is lost is left out.
+func (e *exporter) allContents(ctx context.Context) error {
+	for _, hash := range slices.Sorted(maps.Keys(e.contents)) {
 		if err := e.content(ctx, hash); err != nil {
 			return err
 		}
@@ -221,6 +251,9 @@ func (e *exporter) content(ctx context.Context, hash string) error {
 	r, err := e.Content.Open(ctx, hash)
 	if err != nil {
 		if engine.CodeOf(err) == engine.NotFound {
+			if e.Lost != nil {
+				e.Lost(hash, e.contents[hash])
+			}
 			return nil
 		}
 		return err

@@ -22,18 +22,22 @@ import (
 	"restsrv/engine"
 )
 
-// Archive is a repository that is read and written as it is stored; package
-// engine/store has it.
-type Archive interface {
-	Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error)
-	List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error
+// Dumper is a repository that is read as it is stored.
+type Dumper interface {
+	engine.Snapshotter
 	Count(ctx context.Context, q *engine.Query) (int64, error)
-
 	Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error)
 	Linked() []*engine.Property
 	DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error)
 	Counters(ctx context.Context) (map[string]int64, error)
+}
 
+// Archive is a repository that is read and written as it is stored; package
+// engine/store has it.
+type Archive interface {
+	Dumper
+	Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error)
+	List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error
 	Import(ctx context.Context, items []*engine.Item) error
 	ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error
 	ImportCounters(ctx context.Context, counters map[string]int64) error

@@ -468,6 +468,24 @@ func TestContents(t *testing.T) {
 	if n := strings.Count(out.String(), `"_content"`); n != 5 {
 		t.Errorf("%d pieces", n)
 	}
+	var lost []string
+	var total, written int64
+	without := cfg
+	without.Content = contents{}
+	without.Lost = func(hash, file string) { lost = append(lost, hash+" "+file) }
+	without.Begin = func(n int64) func(int64) {
+		total = n
+		return func(n int64) { written += n }
+	}
+	if _, err := transfer.Export(t.Context(), without, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"0 f1", "2625a0 f0", "3 f3"}; !slices.Equal(lost, want) {
+		t.Errorf("lost contents: got %q, want %q", lost, want)
+	}
+	if total != 4 || written != 4 {
+		t.Errorf("%d of %d items were reported as written, want 4 of 4", written, total)
+	}
 	to := contents{}
 	l.open()
 	restore := func(text string) *transfer.Report {

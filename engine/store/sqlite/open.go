@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
@@ -96,9 +98,49 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	}
 	if cfg.Log != nil {
 		warnReadable(path, cfg.Log)
+		if cfg.Server {
+			stop := watchLog(path+"-wal", logEvery, cfg.Log)
+			db.Release = func() error { stop(); return release() }
+		}
 		cfg.Log.Debug("database opened", "path", path, "synchronous", synchronous, "readers", db.Readers)
 	}
 	return db, nil
+}
+
+// A server looks at the size of its log every logEvery, and warns from largeLog on.
+// The log is that large only if a reading keeps SQLite from beginning it anew:
+// normally it has a few megabytes, and at most the journal_size_limit for long.
+const (
+	logEvery = time.Minute
+	largeLog = 256 << 20
+)
+
+// watchLog warns when the log of a database is large and has doubled since the last
+// warning, until stop is called.
+func watchLog(path string, every time.Duration, log *slog.Logger) (stop func()) {
+	ended := make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() {
+		again := time.NewTicker(every)
+		defer again.Stop()
+		warned := int64(largeLog / 2)
+		for {
+			select {
+			case <-again.C:
+			case <-ended:
+				return
+			}
+			switch info, err := os.Stat(path); {
+			case err != nil || info.Size() < largeLog:
+				warned = largeLog / 2
+			case info.Size() >= 2*warned:
+				warned = info.Size()
+				log.Warn("the log of the database grows because a reading, such as restsrv export or another program, has been open for long; its space is free again when the reading ends",
+					"path", path, "bytes", warned)
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(ended); running.Wait() })
 }
 
 // warnReadable tells of a database that everybody on the machine may read. Its
