@@ -3,6 +3,7 @@ package workflow
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"restsrv/engine"
@@ -119,14 +120,18 @@ func (s *Set) hold(ctx context.Context, it *engine.Item, conditions []*engine.Fi
 			asked = append(asked, i)
 		}
 	}
-	for len(asked) > 0 {
-		n := min(len(asked), maxAsked)
-		if err := s.ask(ctx, it, conditions, asked[:n], holds); err != nil {
-			return nil, err
+	all := func(ctx context.Context) error {
+		for some := range slices.Chunk(asked, maxAsked) {
+			if err := s.ask(ctx, it, conditions, some, holds); err != nil {
+				return err
+			}
 		}
-		asked = asked[n:]
+		return nil
 	}
-	return holds, nil
+	if len(asked) > maxAsked {
+		return holds, engine.InSnapshot(ctx, s.Store, all)
+	}
+	return holds, all(ctx)
 }
 
 func (s *Set) ask(ctx context.Context, it *engine.Item, conditions []*engine.Filter, asked []int, holds []bool) error {

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"restsrv/engine"
@@ -46,18 +47,8 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 	}
 	stages, permissions, properties, selections := engine.Fields{}, engine.Permission(0), engine.Fields{}, engine.Fields{}
 	if flows := s.Definitions.of[it.Class.Base()]; len(flows) > 0 {
-		all, err := s.reached(ctx, it, flows)
+		all, asked, q, err := s.inquire(ctx, r, it, flows)
 		if err != nil {
-			return nil, err
-		}
-		q := &questions{}
-		asked := make([]asking, len(all))
-		for i, at := range all {
-			if asked[i], err = at.ask(ctx, r, it.Class.Base(), q); err != nil {
-				return nil, err
-			}
-		}
-		if q.holds, err = s.hold(ctx, it, q.conditions); err != nil {
 			return nil, err
 		}
 		for i, at := range all {
@@ -86,9 +77,37 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 		engine.Named("propertyPermissions", properties), engine.Named("selectionProviders", selections)}, nil
 }
 
+// maxInquiries is how often Status begins again because the item is moved meanwhile.
+const maxInquiries = 10
+
+// inquire finds out where an item is in workflows, and asks what the account of ctx
+// may do there. The answers are of a moment at which the item is there: if it was
+// moved in between, inquire begins again.
+func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item, flows []*flow) (all []reached, asked []asking, q *questions, err error) {
+	for attempt := 1; ; attempt++ {
+		if all, err = s.reached(ctx, it, flows); err != nil {
+			return nil, nil, nil, err
+		}
+		q, asked = &questions{}, make([]asking, len(all))
+		for i, at := range all {
+			if asked[i], err = at.ask(ctx, r, it.Class.Base(), q); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+		if q.holds, err = s.hold(ctx, it, q.conditions); err != nil {
+			return nil, nil, nil, err
+		}
+		moved := slices.ContainsFunc(asked, func(a asking) bool { return a.at.state != nil && !q.holds[a.there] })
+		if !moved || attempt == maxInquiries {
+			return all, asked, q, nil
+		}
+	}
+}
+
 // asking are the numbers of the questions about a state.
 type asking struct {
 	at          reached
+	there       int // that the item is still in the state
 	state       int
 	transitions []int // those of the workflow that begin there, in their order
 	items       []int
@@ -104,6 +123,7 @@ func (at reached) ask(ctx context.Context, r engine.Repository, c *engine.Class,
 		return a, nil
 	}
 	subjects := whoAsks(ctx)
+	a.there = q.ask(at.flow.in(at.state))
 	a.state = q.ask(at.state.when)
 	for _, t := range at.flow.transitions {
 		if t.from == at.state {
