@@ -125,7 +125,7 @@ func (dialect) Classify(err error) store.Failure {
 		return classify(e)
 	}
 	var broken net.Error
-	if errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+	if errors.Is(err, errNoServer) || errors.As(err, &broken) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return store.Away
 	}
 	return store.Other

@@ -6,10 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/url"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -46,11 +42,12 @@ const oldest = 120000
 
 // Config says which database to open, and how.
 type Config struct {
-	// URL is postgres://user:password@host:port/database?parameter=value. What
-	// it leaves out comes from the variables of PostgreSQL (PGHOST, PGPASSWORD
-	// ...). Without sslmode in either, a socket or a loopback address is spoken
-	// to in the clear and every other with TLS (sslmode=require, which does not
-	// check the certificate; verify-full does).
+	// URL is postgres://user:password@host:port/database?parameter=value; several
+	// hosts have commas between them. What it leaves out comes from the variables
+	// of PostgreSQL (PGHOST, PGPASSWORD ...). Without sslmode in either, sockets and
+	// loopback addresses are spoken to in the clear, and with TLS when there is any
+	// other host (sslmode=require, which does not check the certificate; verify-full
+	// does).
 	URL   string
 	Pool  int          // connections, a quarter of them for writing; 0 means 32
 	Scans int          // of these, for long readings; 0 means an eighth
@@ -76,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 		return nil, fmt.Errorf("%w: %s", ErrAddress, reason(err))
 	}
 	connector.Dialer(dialer())
-	db := sqlx.NewDb(sql.OpenDB(connector), "postgres")
+	db := sqlx.NewDb(sql.OpenDB(reaching{connector}), "postgres")
 	db.SetMaxOpenConns(pool)
 	db.SetMaxIdleConns(pool)
 	if err := check(ctx, db); err != nil {
@@ -100,63 +97,6 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 // writersOf returns how many connections of a pool write. More are for short
 // readings, which are most of the requests and wait for each other.
 func writersOf(pool int) int { return max(1, pool/4) }
-
-// parse reads the address. Errors of the libraries may quote it, so they are
-// not passed on.
-func parse(address string) (pq.Config, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return pq.Config{}, fmt.Errorf("%w: it is postgres://user:password@host:port/database, with %%XX for what is special in a password", ErrAddress)
-	}
-	cfg, err := pq.NewConfig(address)
-	if err != nil {
-		return pq.Config{}, fmt.Errorf("%w: %s", ErrAddress, reason(err))
-	}
-	if !u.Query().Has("sslmode") && os.Getenv("PGSSLMODE") == "" {
-		cfg.SSLMode = pq.SSLModeRequire
-		if local(cfg) {
-			cfg.SSLMode = pq.SSLModeDisable
-		}
-	}
-	if cfg.ConnectTimeout == 0 {
-		cfg.ConnectTimeout = connectTimeout
-	}
-	if cfg.ApplicationName == "" {
-		cfg.ApplicationName = "restsrv"
-	}
-	if cfg.Runtime == nil {
-		cfg.Runtime = map[string]string{}
-	}
-	if _, given := cfg.Runtime["max_parallel_workers_per_gather"]; !given {
-		cfg.Runtime["max_parallel_workers_per_gather"] = "0" // a long reading must not take several processors
-	}
-	cfg.Runtime["extra_float_digits"] = "3" // reals come back as they went in
-	return cfg, nil
-}
-
-// reason is what the driver says of an address, without what may be secret.
-func reason(err error) string {
-	var parsing *url.Error
-	if errors.As(err, &parsing) {
-		return "it is malformed"
-	}
-	return strings.TrimPrefix(err.Error(), "pq: ")
-}
-
-// local reports whether every host of cfg is this machine.
-func local(cfg pq.Config) bool {
-	hosts := []string{cfg.Host}
-	for _, m := range cfg.Multi {
-		hosts = append(hosts, m.Host)
-	}
-	for _, h := range hosts {
-		ip := net.ParseIP(strings.Trim(h, "[]"))
-		if !strings.HasPrefix(h, "/") && !strings.HasPrefix(h, "@") && h != "localhost" && h != "" && (ip == nil || !ip.IsLoopback()) {
-			return false
-		}
-	}
-	return !cfg.Hostaddr.IsValid() || cfg.Hostaddr.IsLoopback()
-}
 
 // check finds out now what would otherwise fail the first request.
 func check(ctx context.Context, db *sqlx.DB) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"restsrv/engine/store"
 	"restsrv/engine/store/postgres"
 	"restsrv/engine/store/postgres/pgtest"
 )
@@ -64,4 +65,43 @@ func TestOpenErrors(t *testing.T) {
 func name(address string) string {
 	u, _ := url.Parse(address)
 	return strings.TrimPrefix(u.Path, "/")
+}
+
+// TestOpenSeveralHosts opens the one of several servers that can be used: one is
+// down, one only reads.
+func TestOpenSeveralHosts(t *testing.T) {
+	reads, writes := pgtest.NewServer(t, "default_transaction_read_only=on"), pgtest.NewServer(t)
+	socket := func(s *pgtest.Server) string {
+		u, err := url.Parse(s.URL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return url.QueryEscape(u.Query().Get("host"))
+	}
+	address := "postgres://postgres:secret@127.0.0.1:1,[::1]:1," + socket(reads) + ":5432," + socket(writes) + "/postgres?target_session_attrs=read-write"
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: address})
+	if err != nil {
+		t.Fatalf("%s: %v", address, err)
+	}
+	defer db.Write.Close()
+	if _, err := db.Write.ExecContext(t.Context(), "CREATE TABLE made (n int)"); err != nil {
+		t.Errorf("the server that was found does not write: %v", err)
+	}
+	writes.Kill()
+	for range 100 { // until the connections that were open are gone
+		if _, err = db.Write.ExecContext(t.Context(), "INSERT INTO made VALUES (1)"); db.Dialect.Classify(err) != store.Away {
+			t.Fatalf("without a server that writes: got %v, classified as %v, want %v", err, db.Dialect.Classify(err), store.Away)
+		}
+	}
+	if err := writes.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Write.ExecContext(t.Context(), "INSERT INTO made VALUES (1)"); err != nil {
+		t.Errorf("the server is back: %v", err)
+	}
+	writes.Stop()
+	_, err = postgres.Open(t.Context(), postgres.Config{URL: address})
+	if !errors.Is(err, postgres.ErrAway) || strings.Contains(err.Error(), "secret") {
+		t.Errorf("without a server that writes: got %v, want %v", err, postgres.ErrAway)
+	}
 }

@@ -1,0 +1,202 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lib/pq"
+)
+
+// defaultPort is the port of a host that is named without one beside hosts
+// with one.
+const defaultPort = "5432"
+
+// errForm is the error for an address that is not a URI of PostgreSQL. Errors
+// of the libraries may quote the address, so they are not passed on.
+var errForm = fmt.Errorf("%w: it is postgres://user:password@host:port/database, several hosts with commas between them, IPv6 addresses in brackets, and with %%XX for what is special in a password", ErrAddress)
+
+// parse reads an address in libpq's form, which may have several hosts:
+// postgres://user:password@host:port,[::1]:port,host/database?parameter=value
+func parse(address string) (pq.Config, error) {
+	u, q, err := withHostParameters(address)
+	if err != nil {
+		return pq.Config{}, err
+	}
+	cfg, err := pq.NewConfig(u.String())
+	if err != nil {
+		return pq.Config{}, fmt.Errorf("%w: %s", ErrAddress, reason(err))
+	}
+	if hosts := q.Get("host"); hosts != "" { // the driver tries the hosts of PGHOST, too, when these are several
+		cfg.Multi = cfg.Multi[max(0, len(cfg.Multi)-strings.Count(hosts, ",")):]
+	}
+	encrypt(&cfg, q)
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = connectTimeout
+	}
+	if cfg.ApplicationName == "" {
+		cfg.ApplicationName = "restsrv"
+	}
+	if cfg.Runtime == nil {
+		cfg.Runtime = map[string]string{}
+	}
+	if _, given := cfg.Runtime["max_parallel_workers_per_gather"]; !given {
+		cfg.Runtime["max_parallel_workers_per_gather"] = "0" // a long reading must not take several processors
+	}
+	cfg.Runtime["extra_float_digits"] = "3" // reals come back as they went in
+	return cfg, nil
+}
+
+// withHostParameters returns the address with its hosts and ports as the
+// parameters host and port, which the driver understands also when they are
+// several. As in libpq, parameters that are given so already win.
+func withHostParameters(address string) (*url.URL, url.Values, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	if scheme != "postgres" && scheme != "postgresql" {
+		return nil, nil, errForm
+	}
+	authority, tail := rest, ""
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority, tail = rest[:end], rest[end:]
+	}
+	at := strings.LastIndexByte(authority, '@') + 1
+	hosts, ports, err := splitHosts(authority[at:])
+	if err != nil {
+		return nil, nil, errForm
+	}
+	u, err := url.Parse(scheme + "://" + authority[:at] + tail)
+	if err != nil {
+		return nil, nil, errForm
+	}
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return nil, nil, errForm
+	}
+	if q.Get("host") == "" && hosts != "" {
+		q.Set("host", hosts)
+	}
+	if q.Get("port") == "" && ports != "" {
+		q.Set("port", ports)
+	}
+	if u.RawQuery = q.Encode(); u.Path == "" {
+		u.Path = "/" // otherwise the driver would not take it for a URL
+	}
+	return u, q, nil
+}
+
+// splitHosts returns the hosts and the ports of host:port,host:port as lists
+// with commas; ports is "" if there is none.
+func splitHosts(text string) (hosts, ports string, err error) {
+	parts := strings.Split(text, ",")
+	var names, numbers []string
+	numbered := false
+	for _, part := range parts {
+		host, port, err := splitHost(part)
+		if err != nil {
+			return "", "", err
+		}
+		numbered = numbered || port != ""
+		if host == "" && len(parts) > 1 {
+			host = "localhost"
+		}
+		if port == "" {
+			port = defaultPort
+		}
+		names, numbers = append(names, host), append(numbers, port)
+	}
+	if numbered {
+		ports = strings.Join(numbers, ",")
+	}
+	return strings.Join(names, ","), ports, nil
+}
+
+var errHost = errors.New("not host:port")
+
+// splitHost reads one host, which may be an IPv6 address in brackets or the
+// folder of a socket, and its port.
+func splitHost(text string) (host, port string, err error) {
+	inner, bracketed := strings.CutPrefix(text, "[")
+	if bracketed {
+		host, port, bracketed = strings.Cut(inner, "]")
+		if !bracketed || port != "" && port[0] != ':' {
+			return "", "", errHost
+		}
+		port = strings.TrimPrefix(port, ":")
+	} else {
+		host, port, _ = strings.Cut(text, ":")
+	}
+	if host, err = url.PathUnescape(host); err != nil {
+		return "", "", err
+	}
+	if bracketed {
+		if address, err := netip.ParseAddr(host); err != nil || !address.Is6() {
+			return "", "", errHost
+		}
+	}
+	if strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || r == ',' || r == utf8.RuneError }) {
+		return "", "", errHost
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) {
+		return "", "", errHost
+	}
+	return host, port, nil
+}
+
+// encrypt sets what is spoken with TLS: when neither the address nor the
+// environment says it, everything but sockets and loopback addresses. The driver
+// speaks in the clear to all hosts when the first is a socket.
+func encrypt(cfg *pq.Config, q url.Values) {
+	given := q.Get("sslmode")
+	if given == "" {
+		given = os.Getenv("PGSSLMODE")
+	}
+	switch {
+	case local(*cfg):
+		if cfg.SSLMode == "" {
+			cfg.SSLMode = pq.SSLModeDisable
+		}
+	case given != "":
+		cfg.SSLMode = pq.SSLMode(given)
+	case cfg.SSLMode == "" || cfg.SSLMode == pq.SSLModeDisable:
+		cfg.SSLMode = pq.SSLModeRequire
+	}
+}
+
+// reason is what the driver says of an address, without what may be secret.
+func reason(err error) string {
+	var parsing *url.Error
+	if errors.As(err, &parsing) {
+		return "it is malformed"
+	}
+	return strings.TrimPrefix(err.Error(), "pq: ")
+}
+
+// local reports whether every host of cfg is this machine.
+func local(cfg pq.Config) bool {
+	if !localHost(cfg.Host, cfg.Hostaddr) {
+		return false
+	}
+	for _, m := range cfg.Multi {
+		if !localHost(m.Host, m.Hostaddr) {
+			return false
+		}
+	}
+	return true
+}
+
+func localHost(name string, address netip.Addr) bool {
+	if address.IsValid() && !address.IsLoopback() {
+		return false
+	}
+	if name == "" || name == "localhost" || name[0] == '/' || name[0] == '@' {
+		return true
+	}
+	ip := net.ParseIP(strings.Trim(name, "[]"))
+	return ip != nil && ip.IsLoopback()
+}
