@@ -270,7 +270,7 @@ func (l *lookups) Next(_ context.Context, counter string) (int64, error) {
 	if !l.writing {
 		return 0, engine.Errorf(engine.Invalid, "formula", "next takes a number when an object is written, not when it is read: make the attribute cached, or the formula its default")
 	}
-	return nextNumbers(l.r, namedCounter(counter), 1)
+	return nextNumber(l.r, counter)
 }
 
 // namedCounter keeps the counters of formulas apart from those of properties,

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strconv"
 
 	"restsrv/engine"
 )
@@ -298,7 +299,7 @@ func (u *upgrader) lacking(t *table, c *engine.Class, p *engine.Property) error 
 // numbers that are there.
 func (u *upgrader) raise(t *table, p *engine.Property) error {
 	var highest sql.NullInt64
-	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.byName[p.Name].quoted+") FROM "+t.quoted); err != nil || highest.Int64 <= 0 {
+	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.byName[p.Name].quoted+") FROM "+t.quoted+" WHERE "+t.byName[p.Name].quoted+" <= "+strconv.FormatInt(farthest, 10)); err != nil || highest.Int64 <= 0 {
 		return err
 	}
 	b := raising(u.traits, counter(t, p), highest.Int64)

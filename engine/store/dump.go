@@ -85,7 +85,7 @@ func (s *Store) linkTypes(p *engine.Property) (owner, member engine.PropertyType
 // counter.
 func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 	b := newBuilder(s.traits)
-	b.add(`SELECT "name", "value" FROM `, counterTable)
+	b.add(`SELECT "name", `, storedNumber, ` FROM `, counterTable)
 	all := map[string]int64{}
 	var name string
 	var value int64

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"restsrv/engine"
 )
 
@@ -13,13 +15,18 @@ func (sv *save) numberOne(p *plan, v engine.Values) error {
 	return sv.number(p, []engine.Values{v})
 }
 
+// farthest is the greatest number that moves a counter when a client gives it.
+// Greater ones leave it where it is, so that no client takes it to its end, nor
+// past 2^53, from where JavaScript reads numbers from JSON inexactly.
+const farthest = 1 << 52
+
 // raise lets counters pass the numbers that are given, so that these are not
 // assigned again.
 func (sv *save) raise(p *plan, rows []engine.Values) error {
 	for _, property := range p.duties.numbers {
 		highest := int64(0)
 		for _, v := range rows {
-			if n, ok := v[property.Index].(int64); ok {
+			if n, ok := v[property.Index].(int64); ok && n <= farthest {
 				highest = max(highest, n)
 			}
 		}
@@ -50,7 +57,7 @@ func (sv *save) number(p *plan, rows []engine.Values) error {
 		if lacking == 0 {
 			continue
 		}
-		next, err := nextNumbers(sv.w, counter(p.table, property), lacking)
+		next, err := sv.take(p, property, rows, lacking)
 		if err != nil {
 			return err
 		}
@@ -62,4 +69,83 @@ func (sv *save) number(p *plan, rows []engine.Values) error {
 		}
 	}
 	return nil
+}
+
+// take takes the next n numbers of a property, and returns the first of them.
+// Up to farthest the counter has passed all numbers that were given; from there on
+// those that must differ are looked for.
+func (sv *save) take(p *plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
+	name := counter(p.table, property)
+	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // far enough to leave many of them behind at once
+		first, ok, err := nextNumbers(sv.w, name, n)
+		if err == nil && !ok {
+			if err = sv.restart(p, property, rows); err == nil {
+				first, ok, err = nextNumbers(sv.w, name, n)
+			}
+		}
+		switch {
+		case err != nil:
+			return 0, err
+		case !ok:
+			return 0, engine.Errorf(engine.Invalid, "counter", "attribute %s of class %s: all numbers are assigned", engine.Quote(property.Name), p.class.FullName)
+		case first+n-1 <= farthest || !p.table.differs(property.Name):
+			return first, nil
+		}
+		last := first + n - 1
+		lowest, highest, err := sv.taken(p, property, first, first+min(reach-1, lastNumber-first))
+		free := lowest > last || highest == 0
+		for _, v := range rows {
+			if given, ok := v[property.Index].(int64); ok && given >= first && given <= last {
+				free, highest = false, max(highest, given)
+			}
+		}
+		if err != nil || free {
+			return first, err
+		}
+		if err := raiseCounter(sv.w, name, highest); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// restart lets a counter that is at its end begin again behind the numbers up to
+// farthest: earlier versions let clients take it there.
+func (sv *save) restart(p *plan, property *engine.Property, rows []engine.Values) error {
+	_, highest, err := sv.taken(p, property, 1, farthest)
+	if err != nil {
+		return err
+	}
+	if err := setCounter(sv.w, counter(p.table, property), highest); err != nil {
+		return err
+	}
+	return sv.raise(p, rows)
+}
+
+// taken returns the least and the greatest of the numbers between two that items
+// have, 0 if there are none.
+func (sv *save) taken(p *plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
+	column := p.table.byName[property.Name].quoted
+	bounded := func(b *builder, what string) {
+		b.add("(SELECT ", what, "(", column, ") FROM ", p.table.quoted, " WHERE ", column, " >= ")
+		b.bind(from)
+		b.add(" AND ", column, " <= ")
+		b.bind(to)
+		b.add(")")
+	}
+	b := newBuilder(sv.store.traits)
+	b.add("SELECT ")
+	bounded(b, "min") // each by itself, which the index answers at once
+	b.add(", ")
+	bounded(b, "max")
+	err = sv.w.visitRows(b, 2, func(row []any) {
+		lowest, _ = read(engine.Int, row[0]).(int64)
+		highest, _ = read(engine.Int, row[1]).(int64)
+	})
+	return lowest, highest, err
+}
+
+// differs reports whether items may be refused since another has their value of
+// a property.
+func (t *table) differs(name string) bool {
+	return t.byName[name].key || slices.ContainsFunc(t.unique, func(index Index) bool { return slices.Contains(index.Columns, name) })
 }

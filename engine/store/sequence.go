@@ -8,7 +8,7 @@ import (
 // NextNumber implements engine.Sequences: the counters are those of formulas.
 func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error) {
 	err = s.writer.statement(ctx, func(w *session) error {
-		n, err = nextNumbers(w, namedCounter(name), 1)
+		n, err = nextNumber(w, name)
 		return err
 	})
 	return n, err
@@ -17,7 +17,7 @@ func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error
 // LastNumbers implements engine.Sequences.
 func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64, error) {
 	b := newBuilder(s.traits)
-	b.add(`SELECT "name", "value" FROM `, counterTable, ` WHERE `)
+	b.add(`SELECT "name", `, storedNumber, ` FROM `, counterTable, ` WHERE `)
 	if name == "" {
 		b.add(`substr("name", 1, 1) = `)
 	} else {
@@ -39,13 +39,6 @@ func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64,
 // SetNumber implements engine.Sequences.
 func (s *Store) SetNumber(ctx context.Context, name string, last int64) error {
 	return s.writer.statement(ctx, func(w *session) error {
-		b := newBuilder(w.dialect.Traits())
-		b.add("INSERT INTO ", counterTable, ` ("name", "value") VALUES (`)
-		b.bind(namedCounter(name))
-		b.add(", ")
-		b.bind(last)
-		b.add(`) ON CONFLICT ("name") DO UPDATE SET "value" = excluded."value"`)
-		_, err := w.execute(b)
-		return err
+		return setCounter(w, namedCounter(name), last)
 	})
 }

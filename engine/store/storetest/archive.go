@@ -14,6 +14,7 @@ var archiveTests = []test{
 	{"in place of what is there", archiveReplace},
 	{"all or none", archiveRefused},
 	{"counters", archiveCounters},
+	{"a counter at its end", counterEnded},
 	{"words to be found by", archiveWords},
 }
 

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"sync"
 	"testing"
 
@@ -13,6 +15,9 @@ var numberTests = []test{
 	{"ints of a tree of classes", assignedTree},
 	{"many writers", assignedTogether},
 	{"in a save", assignedSave},
+	{"the greatest number is given", greatestGiven},
+	{"numbers behind the farthest", farthestGiven},
+	{"random numbers are given", randomGiven},
 	{"composite unique indexes", compositeUnique},
 }
 
@@ -90,6 +95,118 @@ func assignedSave(t *testing.T, open Open) {
 	same(t, "not counted anew", items[1].Get("n"), get(t, r, c, "1000").Get("n"))
 	_, err := r.Save(t.Context(), []engine.Record{record(c, ""), record(c, "1000", "n", nil)})
 	same(t, "index", fails(t, err, engine.Invalid, "required").Index, 1)
+}
+
+// farthest is the greatest number that moves a counter when it is given.
+const farthest = 1 << 52
+
+// greatestGiven: the greatest number, on whatever way it is given, ends nothing.
+func greatestGiven(t *testing.T, open Open) {
+	c := numbered()
+	r := open(t, []*engine.Class{c})
+	create(t, r, c)
+	same(t, "given", create(t, r, c, "id", int64(math.MaxInt64), "n", int64(math.MaxInt64)).ID, "9223372036854775807")
+	same(t, "after a create", create(t, r, c).Values, engine.Values{int64(2), int64(2), nil})
+	update(t, r, c, "2", "n", int64(math.MaxInt64-1))
+	same(t, "after an update", create(t, r, c).Values, engine.Values{int64(3), int64(3), nil})
+	save(t, r, record(c, "9223372036854775806", "n", int64(farthest+1)), record(c, "3", "n", int64(math.MaxInt64)))
+	same(t, "after a save", create(t, r, c).Values, engine.Values{int64(4), int64(4), nil})
+	if _, err := r.UpdateAll(t.Context(), all(c), values(c, "n", int64(math.MaxInt64))); err != nil {
+		t.Fatal(err)
+	}
+	items := save(t, r, record(c, ""), record(c, ""))
+	same(t, "after an update of all", []any{items[0].Values, items[1].Values}, []any{engine.Values{int64(5), int64(5), nil}, engine.Values{int64(6), int64(6), nil}})
+}
+
+// farthestGiven: behind the farthest number that moves a counter it passes those
+// that are there.
+func farthestGiven(t *testing.T, open Open) {
+	c := NewClass("far", Prop("id", engine.Int, autoassigned), Prop("n", engine.Int, autoassigned))
+	r := open(t, []*engine.Class{c})
+	for _, n := range []int64{1, 2, 4, 5, 6, 1000} {
+		create(t, r, c, "id", farthest+n)
+	}
+	same(t, "not moved", create(t, r, c).ID, "1")
+	create(t, r, c, "id", int64(farthest), "n", int64(farthest))
+	same(t, "passes two", create(t, r, c).Values, engine.Values{int64(farthest + 3), int64(farthest + 1)})
+	same(t, "passes three", create(t, r, c).ID, fmt.Sprint(farthest+7))
+	items := save(t, r, record(c, "", "id", int64(farthest+9)), record(c, ""), record(c, ""))
+	same(t, "passes one of its own save", []string{items[1].ID, items[2].ID}, []string{fmt.Sprint(farthest + 10), fmt.Sprint(farthest + 11)})
+	var records []engine.Record
+	for range 2000 {
+		records = append(records, record(c, ""))
+	}
+	save(t, r, records...)
+	same(t, "objects", count(t, r, c), int64(7+1+1+1+3+2000))
+}
+
+// counterEnded: earlier versions let clients take a counter to its end. It begins
+// again, and sequences say that they are used up.
+func counterEnded(t *testing.T, open Open) {
+	c := numbered()
+	r := open(t, []*engine.Class{c}).(interface {
+		archive
+		engine.Sequences
+	})
+	create(t, r, c, "id", int64(7))
+	create(t, r, c, "id", int64(math.MaxInt64), "n", int64(math.MaxInt64-1))
+	ended := map[string]int64{"numbered@test#id": math.MaxInt64, "numbered@test#n": math.MaxInt64 - 2}
+	if err := r.ImportCounters(t.Context(), ended); err != nil {
+		t.Fatal(err)
+	}
+	counters, err := r.Counters(t.Context())
+	same(t, "kept", []any{counters["numbered@test#id"], counters["numbered@test#n"], err}, []any{int64(math.MaxInt64), int64(math.MaxInt64 - 2), nil})
+	same(t, "begins again", create(t, r, c).Values, engine.Values{int64(8), int64(math.MaxInt64 - 1), nil})
+	same(t, "the other", create(t, r, c, "n", int64(3)).Values, engine.Values{int64(9), int64(3), nil})
+	items := save(t, r, record(c, ""), record(c, ""))
+	same(t, "a save", []any{items[0].Values, items[1].Values}, []any{engine.Values{int64(10), int64(4), nil}, engine.Values{int64(11), int64(5), nil}})
+	if err := r.SetNumber(t.Context(), "s", math.MaxInt64-1); err != nil {
+		t.Fatal(err)
+	}
+	n, err := r.NextNumber(t.Context(), "s")
+	same(t, "the last", []any{n, err}, []any{int64(math.MaxInt64), nil})
+	_, err = r.NextNumber(t.Context(), "s")
+	fails(t, err, engine.Invalid, "counter")
+	last, err := r.LastNumbers(t.Context(), "")
+	same(t, "numbers", []any{last, err}, []any{map[string]int64{"s": math.MaxInt64}, nil})
+}
+
+// randomGiven: whatever numbers clients give, an object without one can be
+// created, and no number is assigned twice.
+func randomGiven(t *testing.T, open Open) {
+	random := rand.New(rand.NewPCG(6, 13))
+	for range 5 {
+		c := NewClass("random", Prop("id", engine.Int, autoassigned), Prop("u", engine.Int, autoassigned, unique))
+		r := open(t, []*engine.Class{c})
+		given := func() any {
+			bases := []int64{0, 0, farthest - 20, farthest, farthest, 1 << 53, math.MaxInt64 - 40}
+			if random.IntN(2) == 0 {
+				return engine.Absent
+			}
+			return bases[random.IntN(len(bases))] + random.Int64N(40)
+		}
+		for step := range 120 {
+			var records []engine.Record
+			refusable := false
+			for range 1 + random.IntN(4)*random.IntN(2) {
+				id, u := given(), given()
+				refusable = refusable || id != engine.Absent || u != engine.Absent
+				records = append(records, record(c, "", "id", id, "u", u))
+			}
+			var err error
+			if len(records) > 1 {
+				_, err = r.Save(t.Context(), records)
+			} else {
+				_, err = r.Create(t.Context(), c, records[0].Values, engine.WriteOptions{})
+			}
+			if err != nil && !refusable {
+				t.Fatalf("step %d: objects without numbers are refused: %v", step, err)
+			}
+			if e, ok := err.(*engine.Error); err != nil && (!ok || e.Reason != "duplicate") {
+				t.Fatalf("step %d: %v", step, err)
+			}
+		}
+	}
 }
 
 func compositeUnique(t *testing.T, open Open) {
