@@ -17,9 +17,13 @@ import (
 )
 
 const changesUsage = `restsrv changes lists what writes have changed of the objects of classes with
-"journaling": true, oldest first, one a line: time, type, class, id, account,
-address, values before -> values after. It works beside a running server. Of
-passwords nothing is kept; references and files are ids.
+"journaling": true, in the order of the writes, one a line: time, type, class, id,
+account, address, values before -> values after. It works beside a running server.
+Of passwords nothing is kept; references and files are ids.
+
+Times are those of the server that wrote, so with several servers they may go back.
+A record is listed as soon as its transaction has ended: -since should reach back
+further than the longest write.
 
   restsrv changes                                  the last 24 hours
   restsrv changes -class note@sample -id n1        all that became of one object

@@ -76,15 +76,17 @@ func timed(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
 	return engine.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
 
-// List visits stored records, oldest first, those of one write in the order in
-// which it was done. The class is that which data keeps. An error of visit ends
-// the list and is returned.
+// List visits stored records in the order in which they were stored: those of an
+// object in the order of its writes, whatever the clocks of the servers say, and
+// those of a write behind those of every write that was answered before it began.
+// The class is that which data keeps. An error of visit ends the list and is
+// returned.
 func List(ctx context.Context, data engine.Repository, c *engine.Class, s Selection, visit func(Record) error) error {
 	f, err := s.filter(c)
 	if err != nil {
 		return err
 	}
-	q := &engine.Query{Class: c, Filter: f, Sort: []engine.Sort{{Property: c.Property("timestamp")}}, Count: -1}
+	q := &engine.Query{Class: c, Filter: f, Count: -1}
 	return data.List(ctx, q, func(it *engine.Item) error { return visit(recordOf(it)) })
 }
 

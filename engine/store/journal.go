@@ -62,7 +62,7 @@ func (sv *save) journal(c engine.Change) error {
 	if j == nil || !engine.Journaled(sv.ctx) {
 		return nil
 	}
-	c.At = sv.now
+	c.At = engine.InstantOf(sv.store.cfg.Now()) // the item is locked: what was written to it before has an earlier time, by this clock
 	v := j.Record(sv.ctx, c)
 	if v == nil {
 		return nil

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"restsrv/engine"
+	"restsrv/engine/journal"
 )
 
 func journalSave(t *testing.T, open Open) {
@@ -277,7 +279,7 @@ func journalCrowd(t *testing.T, open Open) {
 		}
 		return nil
 	})
-	at := `{"rank":0}`
+	at, when := `{"rank":0}`, time.Time{}
 	told := d.told(t)
 	for _, line := range told {
 		base, data, _ := strings.Cut(strings.TrimPrefix(line, "UPDATE note n "), " ")
@@ -288,4 +290,17 @@ func journalCrowd(t *testing.T, open Open) {
 	}
 	same(t, "records", len(told), writers*writes)
 	same(t, "the last", at, fmt.Sprintf(`{"rank":%d}`, get(t, d, c, "n").Get("rank")))
+	var listed []string
+	err := journal.List(t.Context(), d, d.changes, journal.Selection{Type: journal.Update}, func(r journal.Record) error {
+		listed = append(listed, fmt.Sprint(r.Type, " note ", r.ID, " ", r.Base, " ", r.Data))
+		if r.Timestamp.Before(when) {
+			t.Errorf("%s: at %s, the one before at %s", listed[len(listed)-1], r.Timestamp, when)
+		}
+		when = r.Timestamp
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "listed", listed, told)
 }

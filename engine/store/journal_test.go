@@ -1,0 +1,112 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/journal"
+	"restsrv/engine/store"
+	"restsrv/engine/store/storetest"
+)
+
+// TestJournalOrder writes a few objects by many clients, with clocks that go
+// forward and back as those of several servers would, on PostgreSQL by two of
+// them. The list has the records of each object in the order of its writes, and
+// those of a write behind all that were answered before it began.
+func TestJournalOrder(t *testing.T) { onBoth(t, journalOrder) }
+
+func journalOrder(t *testing.T, p place) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("rank", engine.Int))
+	c.Journaling = true
+	classes := []*engine.Class{c, journal.Class()}
+	open := func(ahead time.Duration) *store.Store {
+		return openLimited(t, p, store.Config{Classes: classes, Journal: storetest.Journal(classes), Now: func() time.Time {
+			return time.Now().Add(ahead + rand.N(time.Second))
+		}})
+	}
+	servers := []*store.Store{open(0)}
+	if t.Name() == "TestJournalOrder/postgres" {
+		servers = append(servers, open(-3*time.Second))
+	}
+	const clients, writes, objects = 8, 40, 3
+	write := func(ctx context.Context, st *store.Store, id string, rank int64) error {
+		v := engine.Values{id, rank}
+		var err error
+		switch rank % 3 {
+		case 0:
+			_, err = st.Update(ctx, c, id, engine.Values{engine.Absent, rank}, engine.WriteOptions{})
+		case 1:
+			_, err = st.Save(ctx, []engine.Record{{Class: c, ID: id, Values: v}})
+		default:
+			var f *engine.Filter
+			if f, err = engine.Equal(c.Property("id"), id); err == nil {
+				_, err = st.UpdateAll(ctx, &engine.Query{Class: c, Filter: f, Count: -1}, engine.Values{engine.Absent, rank})
+			}
+		}
+		return err
+	}
+	for i := range objects {
+		if _, err := servers[0].Create(t.Context(), c, engine.Values{fmt.Sprint(i), int64(0)}, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A write has the rank that counts how many were begun before it; answered
+	// is how many of these had been answered then.
+	var mu sync.Mutex
+	begun, answered, done := int64(0), map[int64]int64{}, map[int64]bool{}
+	finished := int64(0) // all up to it are answered
+	var all sync.WaitGroup
+	for i := range clients {
+		all.Go(func() {
+			for range writes {
+				mu.Lock()
+				begun++
+				rank := begun
+				answered[rank] = finished
+				mu.Unlock()
+				if err := write(t.Context(), servers[i%len(servers)], fmt.Sprint(rand.N(objects)), rank); err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				for done[rank] = true; done[finished+1]; finished++ {
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	all.Wait()
+	at, listed := map[string]string{}, int64(0)
+	position := map[int64]int64{}
+	err := journal.List(t.Context(), servers[0], classes[1], journal.Selection{}, func(r journal.Record) error {
+		if r.Type == journal.Create {
+			at[r.ID] = `{"rank":0}`
+			return nil
+		}
+		if r.Base != at[r.ID] {
+			t.Errorf("record %d, of %s: it was %s before, and the record before has %s", listed, r.ID, r.Base, at[r.ID])
+		}
+		at[r.ID] = r.Data
+		var rank int64
+		if _, err := fmt.Sscanf(r.Data, `{"rank":%d}`, &rank); err != nil {
+			return err
+		}
+		listed++
+		position[rank] = listed
+		return nil
+	})
+	if err != nil || listed != clients*writes {
+		t.Fatalf("got %d records, %v, want %d", listed, err, clients*writes)
+	}
+	for rank := int64(1); rank <= clients*writes; rank++ {
+		for earlier := int64(1); earlier <= answered[rank]; earlier++ {
+			if position[earlier] > position[rank] {
+				t.Errorf("write %d is listed as %d, behind write %d, which began later and is listed as %d", earlier, position[earlier], rank, position[rank])
+			}
+		}
+	}
+}
