@@ -20,11 +20,21 @@ type CursorKey []byte
 const (
 	sealSize  = 16 // bytes of a seal
 	maxCursor = 64 << 10
+	maxValues = 512 // bytes of the values that a cursor has; for longer ones it has landmarks
 )
 
-// Encode writes the position that an item has in the list of q.
-func (k CursorKey) Encode(q *Query, at Position) string {
-	body := AppendValue(nil, normal(append([]any{at.Sequence}, at.Values...)))
+// CursorItems is how many items at the end of a page Encode makes use of.
+const CursorItems = 4
+
+// Encode implements Cursors.
+func (k CursorKey) Encode(q *Query, page []Position, next *Position) string {
+	at := page[len(page)-1]
+	var body []byte
+	if at.size() <= maxValues {
+		body = AppendValue(nil, normal(append([]any{at.Sequence}, at.Values...)))
+	} else {
+		body = appendLandmarks(nil, landmarks(q, page, next))
+	}
 	sealed := append(k.seal(q, body), body...)
 	k.veil(sealed)
 	return base64.RawURLEncoding.EncodeToString(sealed)
@@ -54,8 +64,11 @@ func (k CursorKey) decode(q *Query, cursor string) *Position {
 	if !hmac.Equal(sealed[:sealSize], k.seal(q, body)) {
 		return nil
 	}
-	if len(q.Sort) == 0 {
+	switch {
+	case len(q.Sort) == 0:
 		return sequenceOnly(body)
+	case len(body) > 0 && body[0] == landmarksMark:
+		return &Position{Landmarks: readLandmarks(body)}
 	}
 	values, ok := decodeList(JSONText(body))
 	if !ok || len(values) != len(q.Sort)+1 {

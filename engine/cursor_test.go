@@ -3,6 +3,9 @@ package engine
 import (
 	"bytes"
 	"encoding/base64"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -24,7 +27,7 @@ func TestCursorIsUnreadable(t *testing.T) {
 		{sorted, Position{Values: []any{"a title"}, Sequence: 123456}}, {sorted, Position{Values: []any{"a title"}, Sequence: 123457}},
 		{sorted, Position{Values: []any{nil}, Sequence: 123456}}, {&Query{Class: c}, Position{Sequence: 123456}},
 	} {
-		cursor := key.Encode(test.q, test.at)
+		cursor := key.Encode(test.q, []Position{test.at}, nil)
 		raw, err := base64.RawURLEncoding.DecodeString(cursor)
 		if err != nil {
 			t.Fatal(err)
@@ -42,5 +45,81 @@ func TestCursorIsUnreadable(t *testing.T) {
 		if err != nil || back.Sequence != test.at.Sequence || len(back.Values) != len(test.at.Values) || len(back.Values) > 0 && back.Values[0] != test.at.Values[0] {
 			t.Errorf("%v comes back as %v, %v", test.at, back, err)
 		}
+	}
+}
+
+// A cursor by long values is short, hides them too, and names the items of the
+// page and the one behind it.
+func TestCursorOfLongValues(t *testing.T) {
+	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "title", Type: String, Nullable: true}}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	key := CursorKey("key")
+	long := func(n int64) Position {
+		return Position{Values: []any{strings.Repeat("long ", 200_000) + strconv.FormatInt(n, 10)}, Sequence: n}
+	}
+	var page []Position
+	for n := range int64(CursorItems) {
+		page = append(page, long(10+n))
+	}
+	next := long(99)
+	q := &Query{Class: c, Sort: []Sort{{Property: c.Property("title")}}}
+	cursor := key.Encode(q, page, &next)
+	if len(cursor) >= 1024 {
+		t.Errorf("the cursor has %d bytes, want less than 1024", len(cursor))
+	}
+	if raw, err := base64.RawURLEncoding.DecodeString(cursor); err != nil || bytes.Contains(raw, []byte("long")) || raw[sealSize] == landmarksMark {
+		t.Errorf("the cursor can be read: %q, %v", raw, err)
+	}
+	at, err := key.Decode(q, cursor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int64
+	for _, l := range at.Landmarks {
+		if l.Digest != long(l.Sequence).Digest() || l.Digest == long(l.Sequence+1).Digest() || l.Ahead != (l.Sequence == 99) {
+			t.Errorf("landmark %+v is not that of item %d", l, l.Sequence)
+		}
+		got = append(got, l.Sequence)
+	}
+	if want := []int64{13, 99, 12, 11, 10}; !slices.Equal(got, want) {
+		t.Errorf("landmarks %v, want %v", got, want)
+	}
+	// Behind a page of one item those of the cursor before are named, too.
+	q.After = at
+	if at, err = key.Decode(q, key.Encode(q, []Position{next}, nil)); err != nil || len(at.Landmarks) != CursorItems+1 || at.Landmarks[1].Sequence != 13 {
+		t.Errorf("after a page of one: %+v, %v", at, err)
+	}
+}
+
+// Values that differ have different digests.
+func TestDigest(t *testing.T) {
+	seen := map[Digest][]any{}
+	for _, values := range [][]any{{}, {nil}, {nil, nil}, {""}, {"", nil}, {nil, ""}, {"a"}, {"a", "b"}, {"ab"}, {"ab", ""}, {"", "ab"}, {int64(1)}, {Instant(1)}, {1.0}, {true}, {false},
+		{"1"}, {int64(0)}, {0.0}, {"s"}, {"\x00\x00\x00\x00\x00\x00\x00\x01"}} {
+		d := Position{Values: values}.Digest()
+		if other, taken := seen[d]; taken {
+			t.Errorf("%#v has the digest of %#v", values, other)
+		}
+		seen[d] = values
+	}
+}
+
+// Earlier versions wrote long values into cursors, too: these still work.
+func TestCursorWithLongValues(t *testing.T) {
+	c := &Class{Name: "note", Key: []string{"id"}, Properties: []*Property{{Name: "id", Type: String}, {Name: "title", Type: String, Nullable: true}}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	c.Link()
+	key, q, title := CursorKey("key"), &Query{Class: c, Sort: []Sort{{Property: c.Property("title")}}}, strings.Repeat("long ", 2000)
+	body := AppendValue(nil, []any{int64(7), title})
+	sealed := append(key.seal(q, body), body...)
+	key.veil(sealed)
+	at, err := key.Decode(q, base64.RawURLEncoding.EncodeToString(sealed))
+	if err != nil || at.Sequence != 7 || at.Values[0] != title || at.Landmarks != nil {
+		t.Errorf("got %+v, %v", at, err)
 	}
 }

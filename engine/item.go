@@ -42,7 +42,8 @@ func (it *Item) Clone() *Item {
 	c := *it
 	c.Values = append(Values(nil), it.Values...)
 	if it.Position != nil {
-		c.Position = &Position{append([]any(nil), it.Position.Values...), it.Position.Sequence}
+		at := it.Position.Clone()
+		c.Position = &at
 	}
 	return &c
 }

@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // Query says which items of a class to fetch, and in which order.
 type Query struct {
 	Class  *Class    // items of this class and of its descendants
@@ -24,6 +26,23 @@ type Query struct {
 type Position struct {
 	Values   []any // one for each Sort of the query
 	Sequence int64 // insertion number of the item
+	// Landmarks replace Values and Sequence if there are any: the first of these
+	// items that has not changed since tells the position. Without such an item, a
+	// query fails with Invalid.
+	Landmarks []Landmark
+}
+
+// Clone returns a copy for later, when the list has gone on to another item.
+func (at Position) Clone() Position {
+	at.Values = slices.Clone(at.Values)
+	return at
+}
+
+// Landmark is an item of a sorted list without its values, which may be long.
+type Landmark struct {
+	Sequence int64
+	Digest   Digest // of its values for each Sort of the query
+	Ahead    bool   // the position is right before the item, not behind it
 }
 
 // Load says to load a reference or a collection of an item, and what to load

@@ -286,8 +286,11 @@ func (r *Response) Warn(what string, names []string) string {
 // Cursors write positions in lists so that clients can hand them back and
 // neither read nor change nor use them for another list. CursorKey is one.
 type Cursors interface {
-	// Encode writes the position that an item has in the list of q.
-	Encode(q *Query, at Position) string
+	// Encode writes the position behind the last item of a page of the list of q,
+	// in less than 1 KiB. The page is given as the positions of its last items,
+	// CursorItems or, if it is shorter, all of them; next is that of the item behind,
+	// nil if that is not known.
+	Encode(q *Query, page []Position, next *Position) string
 	// Decode reads what Encode wrote for a list of the same class, filter,
 	// order and search. The error is Invalid.
 	Decode(q *Query, cursor string) (*Position, error)

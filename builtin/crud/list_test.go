@@ -48,8 +48,8 @@ func (s *shelf) List(_ context.Context, q *engine.Query, visit func(*engine.Item
 // plainCursors are cursors that everyone can read.
 type plainCursors struct{}
 
-func (plainCursors) Encode(_ *engine.Query, at engine.Position) string {
-	return fmt.Sprint("<", at.Sequence, ">")
+func (plainCursors) Encode(_ *engine.Query, page []engine.Position, _ *engine.Position) string {
+	return fmt.Sprint("<", page[len(page)-1].Sequence, ">")
 }
 
 func (plainCursors) Decode(_ *engine.Query, cursor string) (*engine.Position, error) {

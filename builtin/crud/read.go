@@ -5,7 +5,6 @@ import (
 	"hash/crc32"
 	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -152,21 +151,18 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 		page.Total = &total
 	}
 	found := 0
-	var last *engine.Position
+	var end pageEnd
 	visit := func(it *engine.Item) (err error) {
-		if found++; found > l.query.Count {
+		found++
+		end.note(it, found, l.query)
+		if found > l.query.Count {
 			return nil
 		}
 		if len(b) > 1 {
 			b = append(b, ',')
 		}
-		if b, err = room.item(b, it, l.fields); err != nil {
-			return err
-		}
-		if found == l.query.Count && it.Position != nil { // it is the list's, and changes with the next item
-			last = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
-		}
-		return nil
+		b, err = room.item(b, it, l.fields)
+		return err
 	}
 	err = s.data.List(ctx, &page, visit)
 	for err == errNoRoom {
@@ -176,7 +172,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 		first.Release()
 		b = nil
 		if err = room.wait(estimate(place, l.query.Count)); err == nil {
-			b, found, last = append(b, '['), 0, nil
+			b, found, end = append(b, '['), 0, pageEnd{}
 			err = s.data.List(ctx, &page, visit)
 		}
 	}
@@ -189,7 +185,7 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	resp := engine.JSON(b)
 	resp.Done = done
 	if found > l.query.Count && l.query.Count > 0 {
-		resp.SetHeader("Link", "<"+s.nextPage(r, l, last)+`>; rel="next"`)
+		resp.SetHeader("Link", "<"+s.nextPage(r, l, &end)+`>; rel="next"`)
 	}
 	if l.total {
 		resp.SetHeader("X-Total-Count", strconv.FormatInt(total, 10))
@@ -200,6 +196,28 @@ func (s *service) answerList(ctx context.Context, r *engine.Request, l *listing)
 	return resp, nil
 }
 
+// pageEnd has the positions around the end of a page, from which its cursor is
+// made.
+type pageEnd struct {
+	last []engine.Position // of the last items of the page
+	next *engine.Position  // of the item behind it
+}
+
+// note takes the position of an item of a list, whose number counts from 1.
+func (e *pageEnd) note(it *engine.Item, number int, q *engine.Query) {
+	switch first := q.Count - engine.CursorItems; {
+	case it.Position == nil || number <= first || len(q.Sort) == 0 && number != q.Count:
+	case number > q.Count:
+		at := it.Position.Clone()
+		e.next = &at
+	default:
+		if e.last == nil {
+			e.last = make([]engine.Position, 0, min(q.Count, engine.CursorItems))
+		}
+		e.last = append(e.last, it.Position.Clone())
+	}
+}
+
 // tooLong refuses to answer more than memory should hold.
 func tooLong() error {
 	return engine.Errorf(engine.Invalid, "answer", "the answer would be longer than %d MiB: ask for fewer objects (_count), attributes (_fields) or paths (_eager)", engine.MaxAnswer>>20)
@@ -208,14 +226,14 @@ func tooLong() error {
 // nextPage is the URL of the page after this one, relative to the server: the
 // same request with another place to begin, behind the last object of this page
 // or at an offset.
-func (s *service) nextPage(r *engine.Request, l *listing, last *engine.Position) string {
+func (s *service) nextPage(r *engine.Request, l *listing, end *pageEnd) string {
 	next := maps.Clone(l.given)
 	if next == nil {
 		next = url.Values{}
 	}
-	if l.keyset && last != nil {
+	if l.keyset && len(end.last) > 0 {
 		delete(next, "_offset")
-		next.Set("_after", s.cursors.Encode(l.query, *last))
+		next.Set("_after", s.cursors.Encode(l.query, end.last, end.next))
 	} else {
 		next.Set("_offset", strconv.Itoa(l.query.Offset+l.query.Count))
 	}

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -209,7 +208,8 @@ func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Ite
 		values = append(values, it.Values...)
 		clone.Values = values[len(values)-n : len(values) : len(values)]
 		if it.Position != nil {
-			clone.Position = &engine.Position{Values: slices.Clone(it.Position.Values), Sequence: it.Position.Sequence}
+			at := it.Position.Clone()
+			clone.Position = &at
 		}
 		items = append(items, clone)
 		return nil

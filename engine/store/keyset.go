@@ -1,8 +1,75 @@
 package store
 
 import (
+	"context"
+
 	"restsrv/engine"
 )
+
+// located returns the query with the position that its landmarks tell. A landmark
+// that the account may not read counts as gone.
+func (s *Store) located(ctx context.Context, p *plan, g *guard, q *engine.Query) (*engine.Query, error) {
+	if q.After == nil || len(q.After.Landmarks) == 0 {
+		return q, nil
+	}
+	there, err := s.positions(ctx, p, g, q)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range q.After.Landmarks {
+		at, ok := there[l.Sequence]
+		if !ok || at.Digest() != l.Digest {
+			continue
+		}
+		if l.Ahead {
+			at.Sequence--
+		}
+		found := *q
+		found.After = &at
+		return &found, nil
+	}
+	return nil, engine.Errorf(engine.Invalid, "cursor", "the objects where the page ended have all been changed or deleted, and what the list is sorted by is too long to be a part of the cursor: begin again without it")
+}
+
+// positions returns where in the list of q its landmarks are now, by their
+// numbers.
+func (s *Store) positions(ctx context.Context, p *plan, g *guard, q *engine.Query) (map[int64]engine.Position, error) {
+	b := s.guarded(g)
+	b.add("SELECT 1")
+	at := len(b.sql)
+	src, done := b.from(p)
+	word, head := " WHERE ", len(b.sql)
+	if b.where(src, &engine.Query{Class: q.Class, Exact: q.Exact}); len(b.sql) > head {
+		word = " AND "
+	}
+	numbers := make([]any, len(q.After.Landmarks))
+	for i, l := range q.After.Landmarks {
+		numbers[i] = l.Sequence
+	}
+	b.add(word)
+	s.in(b, src.alias+"."+seqColumn, engine.Int, numbers)
+	columns := make([]string, len(q.Sort))
+	for i, sort := range q.Sort {
+		columns[i] = b.path(src, sort.Path())
+	}
+	done()
+	b.insert(at, positionList(b.label, p, columns))
+	if err := b.finish(s.traits); err != nil {
+		return nil, err
+	}
+	there := map[int64]engine.Position{}
+	err := s.read(ctx, func(r *session) error {
+		return r.visitRows(b, 2+len(columns), func(row []any) {
+			number, _ := row[1].(int64)
+			values := make([]any, len(columns))
+			for i, sort := range q.Sort {
+				values[i] = read(sort.Property.ValueType(), row[2+i])
+			}
+			there[number] = engine.Position{Values: values, Sequence: number}
+		})
+	})
+	return there, err
+}
 
 // after writes that an item comes behind a position: term by term, it is
 // either behind in this one, or equal in it and behind in the rest. Null is

@@ -261,7 +261,7 @@ func (n *network) checkPages(ctx context.Context, t *testing.T, q *engine.Query,
 		last := ""
 		err := n.List(ctx, &page, func(it *engine.Item) error {
 			paged = append(paged, it.ID)
-			last = cursorKey.Encode(q, *it.Position)
+			last = cursorKey.Encode(q, []engine.Position{*it.Position}, nil)
 			return nil
 		})
 		if err != nil {

@@ -143,6 +143,9 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 		return err
 	}
 	g := s.guardOf(ctx)
+	if q, err = s.located(ctx, p, g, q); err != nil {
+		return err
+	}
 	l, err := s.listing(p, g, q)
 	switch {
 	case err != nil:
@@ -302,7 +305,12 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 
 // countFor counts the items that q finds and that the account may do that with.
 func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engine.Permission) (int64, error) {
-	text, args, err := s.countStatement(p, s.guardOf(ctx), q, may)
+	g := s.guardOf(ctx)
+	q, err := s.located(ctx, p, g, q)
+	if err != nil {
+		return 0, err
+	}
+	text, args, err := s.countStatement(p, g, q, may)
 	if err != nil {
 		return 0, err
 	}

@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,9 @@ import (
 var keysetTests = []test{
 	{"pages by position", keysetPages},
 	{"pages while items come and go", keysetStable},
+	{"pages by long texts", keysetLong},
+	{"pages by long texts while items come and go", keysetLongStable},
+	{"landmarks that are gone or hidden", keysetLandmarks},
 	{"cursors", cursors},
 }
 
@@ -34,27 +39,53 @@ func openOrders(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 
 var orders = []string{"", "title", "pay", "real", "ok", "rank", "city.name", "-title", "rank,-title", "-rank,pay", "-pay,-title,rank", "at", "-at,ok", "ok,-real", "real,title", "city.name,-title", "-city.name", "_id", "-title,_class"}
 
+// cursorOf makes the cursor for the end of a page that has been read with one
+// item more, as services do.
+func cursorOf(q *engine.Query, read []engine.Position, size int) string {
+	var next *engine.Position
+	if len(read) > size {
+		next = &read[size]
+		read = read[:size]
+	}
+	return engine.CursorKey("key").Encode(q, read[max(0, len(read)-engine.CursorItems):], next)
+}
+
+// readPage returns the ids of a page and the cursor for the next one, "" when
+// there is none.
+func readPage(t *testing.T, r engine.Repository, q engine.Query, cursor string, size int) (found []string, next string, err error) {
+	t.Helper()
+	if cursor != "" {
+		if q.After, err = engine.CursorKey("key").Decode(&q, cursor); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var read []engine.Position
+	q.Count, q.WantPosition = size+1, true
+	err = r.List(t.Context(), &q, func(it *engine.Item) error {
+		found = append(found, it.ID)
+		read = append(read, it.Position.Clone())
+		return nil
+	})
+	if err != nil || len(found) <= size {
+		return found, "", err
+	}
+	if next = cursorOf(&q, read, size); len(next) >= 1024 {
+		t.Errorf("the cursor has %d bytes, want less than 1024", len(next))
+	}
+	return found[:size], next, nil
+}
+
 // paged lists by cursors, so many items at a time.
 func paged(t *testing.T, r engine.Repository, q engine.Query, size int) (all []string) {
 	t.Helper()
-	key := engine.CursorKey("key")
-	q.Count, q.WantPosition = size, true
-	for {
-		cursor, n := "", 0
-		err := r.List(t.Context(), &q, func(it *engine.Item) error {
-			all = append(all, it.ID)
-			n++
-			cursor = key.Encode(&q, *it.Position)
-			return nil
-		})
+	for cursor := ""; ; {
+		found, next, err := readPage(t, r, q, cursor, size)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n < size {
+		all = append(all, found...)
+		if cursor = next; cursor == "" {
 			return all
-		}
-		if q.After, err = key.Decode(&q, cursor); err != nil {
-			t.Fatal(err)
 		}
 	}
 }
@@ -121,7 +152,10 @@ func cursors(t *testing.T, open Open) {
 	}
 	q := query("-pay,at", `{"gt":["$pay",0]}`, "")
 	var cursor string
-	err := r.List(t.Context(), q, func(it *engine.Item) error { cursor = key.Encode(q, *it.Position); return nil })
+	err := r.List(t.Context(), q, func(it *engine.Item) error {
+		cursor = key.Encode(q, []engine.Position{*it.Position}, nil)
+		return nil
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +195,168 @@ func cursors(t *testing.T, open Open) {
 	plain := query("", "{}", "")
 	plain.Sort = nil
 	for _, n := range []int64{1, 1 << 40} {
-		if at, err := key.Decode(plain, key.Encode(plain, engine.Position{Sequence: n})); err != nil || at.Sequence != n || len(at.Values) != 0 {
+		if at, err := key.Decode(plain, key.Encode(plain, []engine.Position{{Sequence: n}}, nil)); err != nil || at.Sequence != n || len(at.Values) != 0 {
 			t.Errorf("a list that nothing sorts, at %d: got %+v, %v", n, at, err)
 		}
 	}
+}
+
+// longTexts are texts of which many have a long beginning in common.
+func longTexts(random *rand.Rand) any {
+	switch random.IntN(12) {
+	case 0:
+		return nil
+	case 1:
+		return ""
+	case 2:
+		return strings.Repeat("\u00e4", 400)
+	}
+	text := strings.Repeat([]string{"a", "b", "\u00fc\u00a0", "\U0001f600"}[random.IntN(4)], []int{10, 600, 3000}[random.IntN(3)])
+	return text + strings.Repeat("x", random.IntN(3)) + fmt.Sprint(random.IntN(5)) + strings.Repeat("y", random.IntN(2)*2000)
+}
+
+// openLong has items that are sorted by long texts of all kinds of columns.
+func openLong(t *testing.T, open Open, random *rand.Rand, items int) (engine.Repository, *engine.Class) {
+	city := NewClass("city", Prop("id", engine.String), Prop("name", engine.Text))
+	c := NewClass("long", Prop("id", engine.String), Prop("text", engine.Text), Prop("name", engine.String), Prop("html", engine.HTML, indexed),
+		Prop("short", engine.String, indexed), Prop("rank", engine.Int), Ref("city", city))
+	Link(city, c)
+	r := open(t, []*engine.Class{city, c})
+	for i := range 5 {
+		create(t, r, city, "id", fmt.Sprint("c", i), "name", longTexts(random))
+	}
+	for i := range items {
+		short := longTexts(random)
+		if text, ok := short.(string); ok {
+			short = engine.Cut(text, 500)
+		}
+		create(t, r, c, "id", fmt.Sprint(i), "text", longTexts(random), "name", longTexts(random), "html", longTexts(random), "short", short,
+			"rank", random.Int64N(3), "city", []any{nil, "c0", "c1", "c2", "c3", "c4"}[random.IntN(6)])
+	}
+	return r, c
+}
+
+var longOrders = []string{"text", "-text", "html", "-name", "short", "-short", "rank,-text", "-rank,name", "text,-html,name", "-city.name,rank", "city.name,-text"}
+
+// keysetLong: cursors stay short whatever the list is sorted by.
+func keysetLong(t *testing.T, open Open) {
+	r, c := openLong(t, open, rand.New(rand.NewPCG(7, 1)), 60)
+	for _, order := range longOrders {
+		sorted, err := engine.ParseSortList(c, order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := engine.Query{Class: c, Sort: sorted, Count: -1}
+		whole := ids(t, r, &q)
+		for _, size := range []int{1, 2, 3, 7, 20} {
+			same(t, fmt.Sprint(order, " by ", size), paged(t, r, q, size), whole)
+		}
+		q.Filter = parsed(t, c, `{"ne":["$rank",1]}`)
+		same(t, order+" filtered", paged(t, r, q, 5), ids(t, r, &engine.Query{Class: c, Sort: sorted, Filter: q.Filter, Count: -1}))
+	}
+}
+
+// keysetLongStable: items that stay as they are come once and in their order,
+// whatever becomes of those around the ends of pages.
+func keysetLongStable(t *testing.T, open Open) {
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(7, seed))
+		r, c := openLong(t, open, random, 60)
+		order := longOrders[random.IntN(7)]
+		sorted, err := engine.ParseSortList(c, order)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := engine.Query{Class: c, Sort: sorted, Count: -1}
+		stay := ids(t, r, &q)
+		var seen []string
+		for cursor, page := "", 0; ; page++ {
+			found, next, err := readPage(t, r, q, cursor, 1+random.IntN(5))
+			if err != nil {
+				t.Fatalf("seed %d, %s, page %d: %v", seed, order, page, err)
+			}
+			seen = append(seen, found...)
+			if cursor = next; cursor == "" {
+				break
+			}
+			// Items of the page go, and others; the next one stays.
+			after, _, err := readPage(t, r, q, cursor, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gone := slices.Clone(found)
+			for range random.IntN(3) {
+				gone = append(gone, fmt.Sprint(random.IntN(60)))
+			}
+			for _, id := range gone {
+				if id == after[0] || random.IntN(4) == 0 || !slices.Contains(stay, id) {
+					continue
+				}
+				stay = slices.DeleteFunc(stay, func(s string) bool { return s == id })
+				if random.IntN(2) == 0 {
+					if err := r.Delete(t.Context(), c, id, nil); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				update(t, r, c, id, "text", longTexts(random), "name", longTexts(random), "html", longTexts(random), "short", fmt.Sprint(random.IntN(5)), "rank", random.Int64N(3))
+			}
+			create(t, r, c, "id", fmt.Sprint("new", page), "text", longTexts(random), "name", longTexts(random))
+		}
+		got := slices.DeleteFunc(seen, func(id string) bool { return !slices.Contains(stay, id) })
+		same(t, fmt.Sprint("seed ", seed, ", ", order), got, stay)
+	}
+}
+
+// keysetLandmarks: a position lasts as long as one of the items around it is as
+// it was, and may be read.
+func keysetLandmarks(t *testing.T, open Open) {
+	c := NewClass("doc", Prop("id", engine.Int), Prop("text", engine.Text), Prop("owner", engine.String))
+	r := open(t, []*engine.Class{c})
+	common := strings.Repeat("z", 2000)
+	for i := range int64(20) {
+		create(t, r, c, "id", i, "text", common+fmt.Sprint(10+i), "owner", fmt.Sprint("o", i%2))
+	}
+	sorted, _ := engine.ParseSortList(c, "text")
+	q := engine.Query{Class: c, Sort: sorted, Count: -1}
+	_, cursor, err := readPage(t, r, q, "", 8)
+	if err != nil || cursor == "" {
+		t.Fatal(cursor, err)
+	}
+	continues := func(what string, r engine.Repository, want ...string) {
+		t.Helper()
+		found, _, err := readPage(t, r, q, cursor, 3)
+		same(t, what, []any{found, err}, []any{want, nil})
+		at, err := engine.CursorKey("key").Decode(&q, cursor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		behind := q
+		behind.After = at
+		n, err := r.Count(t.Context(), &behind)
+		whole, _, listed := readPage(t, r, q, cursor, 50)
+		same(t, what+", counted", []any{n, err, listed}, []any{int64(len(whole)), nil, nil})
+	}
+	drop := func(id string) {
+		t.Helper()
+		if err := r.Delete(t.Context(), c, id, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	continues("nothing has changed", r, "8", "9", "10")
+	drop("7")
+	continues("the last item is deleted", r, "8", "9", "10")
+	update(t, r, c, "8", "text", "moved")
+	continues("the next one is changed, too", r, "9", "10", "11")
+	mine := under(r, new(rules).only(parsed(t, c, `{"owner":"o0"}`), c, engine.MayRead))
+	continues("half of them are hidden", mine, "10", "12", "14")
+	update(t, r, c, "6", "text", nil)
+	continues("the one before is changed", r, "9", "10", "11")
+	update(t, r, c, "4", "text", nil)
+	_, _, err = readPage(t, mine, q, cursor, 3)
+	fails(t, err, engine.Invalid, "cursor") // what is left of them is hidden
+	continues("but not from all", r, "9", "10", "11")
+	update(t, r, c, "5", "text", "other")
+	_, _, err = readPage(t, r, q, cursor, 3)
+	fails(t, err, engine.Invalid, "cursor")
 }
