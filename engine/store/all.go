@@ -94,7 +94,7 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
 	owes := sv.guard.rows(engine.MayWrite, p.class) != nil
-	if !words && !p.caching.any && !owes && !p.duties.journaled {
+	if !words && !p.caching.any && !owes && !p.duties.journaled && !p.shared(v) {
 		return sv.w.execute(b)
 	}
 	items, err := sv.w.returned(b, p)
@@ -103,6 +103,11 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine
 	}
 	if p.caching.any {
 		sv.written = items
+	}
+	for _, it := range items {
+		if err := sv.store.fitsWith(p, v, it); err != nil {
+			return 0, err
+		}
 	}
 	sv.owe(engine.MayWrite, items...)
 	if err := sv.tellAll(before, items); err != nil {

@@ -160,6 +160,13 @@ func (sv *save) insertAll(group []entry) error {
 		if err := sv.completeAll(p, group); err != nil {
 			return err
 		}
+		if p.duties.late {
+			for i := range group {
+				if err := p.fits(group[i].full); err != nil {
+					return atRecord(group[i].index, err)
+				}
+			}
+		}
 	}
 	tr, arrays := sv.store.traits, sv.store.arrays()
 	most := min(bulkRows, (tr.MaxVariables-1)/p.rowVariables())
@@ -194,6 +201,13 @@ func (sv *save) insertAll(group []entry) error {
 
 // afterAll does what follows the write of the rows.
 func (sv *save) afterAll(p *plan, group []entry) error {
+	if p.shares && group[0].how != insert {
+		for i := range group {
+			if err := sv.store.fitsWith(p, group[i].given, sv.items[group[i].index]); err != nil {
+				return atRecord(group[i].index, err)
+			}
+		}
+	}
 	if sv.guard != nil {
 		sv.oweAll(group)
 	}

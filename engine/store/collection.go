@@ -188,6 +188,9 @@ func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, c
 
 // link adds members, in order; what is a member already stays where it is.
 func (sv *save) link(l *links, owner any, p *engine.Property, members []any, change *membership) error {
+	if err := linksFit(p, owner, members); err != nil {
+		return err
+	}
 	pairs := make([][2]any, len(members))
 	for i, m := range members {
 		pairs[i] = [2]any{owner, m}

@@ -1,43 +1,215 @@
 package store
 
-import "restsrv/engine"
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
 
 // maxIndexed is the most bytes of text in an entry of an index, which
 // PostgreSQL limits. It holds everywhere, so that what one database takes the
 // others take too.
 const maxIndexed = 2600
 
-// bounded reports whether texts of col go into an index that limits them.
-// Texts of more than one line have none, unless they must be unique.
-func (col *column) bounded() bool {
-	if !col.typ.Textual() {
-		return false
-	}
-	short := col.typ != engine.Text && col.typ != engine.HTML
-	return col.key || col.unique || col.indexed && short
+// Bytes of an entry of an index of PostgreSQL: all that it may have, and what it
+// has besides its values, with the padding before and behind them.
+const (
+	entrySize   = 2704
+	entryHead   = 16 + 7
+	fixedValue  = 8 + 7 // of a number, a time or a boolean
+	varyingHead = 4 + 3
+)
+
+// bound is an index whose entries are limited.
+type bound struct {
+	columns []*column // those that take room, as far as they vary in length
+	most    int       // bytes of all of them together
+	key     bool
 }
 
-// fits refuses texts that are too long for the indexes they would go into. The
-// texts of a key share one entry.
+// varies reports whether values of the column may be long.
+func (col *column) varies() bool {
+	return col.typ.Textual() || col.typ.JSON() || col.typ == engine.DecimalNum
+}
+
+// bounded reports whether texts of col go into an index of its own that limits
+// them. Texts of more than one line have none, unless they must be unique.
+func (col *column) bounded() bool {
+	if !col.typ.Textual() && !col.typ.JSON() {
+		return false
+	}
+	short := col.typ != engine.Text && col.typ != engine.HTML && !col.typ.JSON()
+	return col.unique || col.indexed && short
+}
+
+// layOutBounds finds the indexes that limit texts, when all are known.
+func (s *Store) layOutBounds() {
+	for _, t := range s.tables {
+		t.bounds = t.bounds[:0]
+		key := bound{most: maxIndexed, key: true}
+		for _, col := range t.columns {
+			switch {
+			case col.key && col.typ.Textual():
+				key.columns = append(key.columns, col)
+			case col.bounded():
+				t.bounds = append(t.bounds, bound{columns: []*column{col}, most: maxIndexed})
+			}
+		}
+		t.bounds = append(t.bounds, key)
+		for _, c := range t.classes {
+			for _, index := range c.Indexes {
+				if b, ok := t.compositeBound(index); ok {
+					t.bounds = append(t.bounds, b)
+				}
+			}
+		}
+		t.shares = slices.ContainsFunc(t.bounds, func(b bound) bool { return len(b.columns) > 1 })
+	}
+	for _, p := range s.plans {
+		p.layOutBounds()
+	}
+}
+
+// compositeBound is the bound of an index over several properties; not ok when
+// none of them varies, or one has no column.
+func (t *table) compositeBound(index engine.CompositeIndex) (b bound, ok bool) {
+	b.most = entrySize - entryHead
+	for _, name := range index.Properties {
+		switch col := t.byName[name]; {
+		case col == nil:
+			return b, false
+		case col.varies():
+			b.columns = append(b.columns, col)
+			b.most -= varyingHead
+		default:
+			b.most -= fixedValue
+		}
+	}
+	b.most = min(b.most, maxIndexed)
+	return b, len(b.columns) > 0
+}
+
+// limit is a bound as a class has it.
+type limit struct {
+	bound
+	at []int // of its properties that are columns of the bound
+}
+
+func (p *plan) layOutBounds() {
+	p.limits, p.shares = nil, false
+	for _, b := range p.table.bounds {
+		l := limit{bound: b}
+		for _, property := range p.stored {
+			if slices.Contains(b.columns, p.table.byName[property.Name]) {
+				l.at = append(l.at, property.Index)
+			}
+		}
+		if len(l.at) > 0 {
+			p.limits = append(p.limits, l)
+		}
+		p.shares = p.shares || len(l.at) > 1
+	}
+}
+
+// fits refuses texts that are too long for the indexes they would go into. Those
+// that share an entry count together, as far as they are given.
 func (p *plan) fits(v engine.Values) error {
-	key := 0
-	for _, at := range p.bounded {
-		text, ok := v[at].(string)
-		if !ok {
+	for i := range p.limits {
+		l := &p.limits[i]
+		size := 0
+		for _, at := range l.at {
+			if size += room(v[at]); size > l.most {
+				return p.tooLong(l, at, size)
+			}
+		}
+	}
+	return nil
+}
+
+// fitsWith is fits for an item as it is after a write of some values, which may
+// share entries with others that it had before.
+func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
+	own := s.plans[it.Class]
+	if own == nil || !own.shares {
+		return nil
+	}
+	for i := range own.limits {
+		l := &own.limits[i]
+		if !slices.ContainsFunc(l.columns, func(col *column) bool {
+			property := p.class.Property(col.name)
+			return property != nil && given[property.Index] != engine.Absent
+		}) {
 			continue
 		}
-		property := p.class.Properties[at]
-		size := len(text)
-		if p.table.byName[property.Name].key {
-			key += size
-			size = key
+		size := 0
+		for _, at := range l.at {
+			if size += room(it.Values[at]); size > l.most {
+				return own.tooLong(l, at, size)
+			}
 		}
-		if size > maxIndexed {
-			e := engine.Errorf(engine.Invalid, "size", "attribute %s of class %s is a key or indexed and takes at most %d bytes of text, found %d",
-				engine.Quote(property.Name), p.class.FullName, maxIndexed, size)
-			e.Class, e.Attribute = p.class.FullName, property.Name
-			return e
+	}
+	return nil
+}
+
+// shared reports whether a property of v shares an entry of an index.
+func (p *plan) shared(v engine.Values) bool {
+	return slices.ContainsFunc(p.stored, func(property *engine.Property) bool {
+		return v[property.Index] != engine.Absent && p.sharesColumn(p.table.byName[property.Name].quoted)
+	})
+}
+
+// sharesColumn reports whether values of a column, whose name is quoted, share
+// entries of an index with others in items of the table.
+func (p *plan) sharesColumn(quoted string) bool {
+	return slices.ContainsFunc(p.table.bounds, func(b bound) bool {
+		return len(b.columns) > 1 && slices.ContainsFunc(b.columns, func(col *column) bool { return col.quoted == quoted })
+	})
+}
+
+// room is how many bytes a value of a type that varies takes in an index.
+func room(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case engine.JSONText:
+		return len(v)
+	case engine.Decimal:
+		return len(v)/2 + 8 // four digits take two bytes
+	}
+	return 0
+}
+
+func (p *plan) tooLong(l *limit, at, size int) *engine.Error {
+	name := p.class.Properties[at].Name
+	e := engine.Errorf(engine.Invalid, "size", "attribute %s of class %s is a key or indexed and takes at most %d bytes of text, found %d",
+		engine.Quote(name), p.class.FullName, l.most, size)
+	if len(l.columns) > 1 && !l.key {
+		var names []string
+		for _, col := range l.columns {
+			names = append(names, engine.Quote(col.name))
 		}
+		e.Message = engine.Errorf(engine.Invalid, "size", "attributes %s of class %s share an index and take at most %d bytes of text together, found %d",
+			strings.Join(names, ", "), p.class.FullName, l.most, size).Message
+	}
+	e.Class, e.Attribute = p.class.FullName, name
+	return e
+}
+
+// linksFit refuses links of a collection, nil if that is not known, whose ids are
+// together too long for their index.
+func linksFit(p *engine.Property, owner any, members []any) error {
+	size := len(engine.ValueText(owner))
+	for _, m := range members {
+		n := size + len(engine.ValueText(m))
+		if n <= maxIndexed {
+			continue
+		}
+		e := engine.Errorf(engine.Invalid, "size", "the id of an object and those in its collections have at most %d bytes together, found %d", maxIndexed, n)
+		if p != nil {
+			e.Attribute = p.Name
+		}
+		return e
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (col *column) indexes() string {
 	switch {
 	case col.unique:
 		return "unique"
-	case col.indexed:
+	case col.indexed && !col.typ.JSON(): // nothing looks for those by an index, and they may be long
 		return "index"
 	}
 	return ""

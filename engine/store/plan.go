@@ -49,6 +49,8 @@ type table struct {
 	id      *column // finds an item: the key, or "#id" when the key is several properties
 	unique  []Index // the key's, then those of unique properties
 	extras  []extra
+	bounds  []bound
+	shares  bool        // some of these limit the texts of several columns together
 	foreign atomic.Bool // rows of classes that no longer exist may be there
 
 	pointers []pointer // what holds ids of its items
@@ -79,10 +81,11 @@ type plan struct {
 	passwords   []*engine.Property
 	computed    bool // something of an item of the class is computed when read
 	caching     caching
-	cachedBelow bool  // items of the class, or of one below it, have cached attributes computed from other items
-	needy       bool  // items of the class, or of one below it, need more than their row
-	several     bool  // and for that other statements than that of their rows
-	bounded     []int // properties of class whose texts an index limits
+	cachedBelow bool    // items of the class, or of one below it, have cached attributes computed from other items
+	needy       bool    // items of the class, or of one below it, need more than their row
+	several     bool    // and for that other statements than that of their rows
+	limits      []limit // indexes that limit texts
+	shares      bool    // texts of several properties share an entry of one of them
 	duties      duties
 
 	traits *Traits
@@ -104,6 +107,7 @@ func (s *Store) layOut(classes []*engine.Class) error {
 		s.plans[c] = newPlan(&s.traits, c, byRoot[root])
 	}
 	s.layOutLinks(byRoot)
+	s.layOutBounds()
 	s.layOutDuties()
 	s.layOutJournal()
 	s.layOutCaching()
@@ -222,9 +226,6 @@ func newPlan(tr *Traits, c *engine.Class, t *table) *plan {
 			continue
 		}
 		p.stored = append(p.stored, property)
-		if t.byName[property.Name].bounded() {
-			p.bounded = append(p.bounded, property.Index)
-		}
 	}
 	p.needy = slices.ContainsFunc(classes, needs)
 	p.shape = newShape(c, position)

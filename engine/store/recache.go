@@ -166,6 +166,9 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 		return false, engine.NoItem(it.Class, it.ID)
 	}
 	p.whereKey(b, key)
+	if err := p.fits(it.Values); err != nil {
+		return false, err
+	}
 	if _, err := w.execute(b); err != nil {
 		return false, s.refused(p, err, it.Get)
 	}

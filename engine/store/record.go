@@ -15,6 +15,9 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 			return nil, err
 		}
 	}
+	if err := p.fits(v); err != nil {
+		return nil, err
+	}
 	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version, Creator: sv.creator(p), Values: v}
 	st, err := sv.w.prepare(p.sql().insert)
 	if err != nil {
@@ -121,6 +124,9 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 		return nil, err
 	}
 	if err := sv.fill(p, v); err != nil {
+		return nil, err
+	}
+	if err := p.fits(v); err != nil {
 		return nil, err
 	}
 	it := &engine.Item{Class: p.class, ID: p.class.ID(v), Revision: uint64(revision()), Version: e.version,

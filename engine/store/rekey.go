@@ -54,7 +54,7 @@ func (sv *save) follow(t *table, from, to any, depth int) error {
 // followReference moves references. The items that have them are others to
 // whoever has read them: their revision changes.
 func (sv *save) followReference(t *table, p pointer, from, to any) error {
-	if p.plan.duties.journaled {
+	if p.plan.duties.journaled || p.plan.sharesColumn(p.column) {
 		if err := sv.followTold(t, p, from, to); err != nil {
 			return err
 		}
@@ -63,8 +63,9 @@ func (sv *save) followReference(t *table, p pointer, from, to any) error {
 	return err
 }
 
-// followTold is followReference for items of which a journal is kept. Of one that
-// points at itself that is told with its key.
+// followTold is followReference for items of which a journal is kept, or in which
+// the reference shares an index. Of one that points at itself that is told with its
+// key.
 func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	b := sv.following(p, from, to)
 	b.add(and(p.plan.condition()))
@@ -75,6 +76,11 @@ func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	for _, it := range items {
 		if p.plan.table == t && it.ID == engine.ValueText(to) {
 			continue
+		}
+		v := engine.NewValues(it.Class)
+		v[it.Class.Property(p.name()).Index] = to
+		if err := sv.store.fitsWith(sv.store.plans[it.Class], v, it); err != nil {
+			return err
 		}
 		was := it.Clone()
 		was.Values[it.Class.Property(p.name()).Index] = from
@@ -121,8 +127,16 @@ func (sv *save) followLink(p pointer, from, to any) error {
 	b.bind(to)
 	b.add(" WHERE ", p.column, " = ")
 	b.bind(from)
-	_, err := sv.w.execute(b)
-	return err
+	if len(engine.ValueText(to)) <= len(engine.ValueText(from)) {
+		_, err := sv.w.execute(b)
+		return err
+	}
+	b.add(" RETURNING ", p.other)
+	var others []any
+	if err := sv.w.visitRows(b, 1, func(row []any) { others = append(others, read(engine.String, row[0])) }); err != nil {
+		return err
+	}
+	return linksFit(p.collection, to, others)
 }
 
 // followKey moves references that are part of a key: their items get another

@@ -113,7 +113,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if sv.grants || !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
+	if sv.grants || !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.plan.table.shares || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
@@ -378,7 +378,10 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	if err != nil {
 		return false, s.refused(p, err, func(name string) any { return c.values[p.class.Property(name).Index] })
 	}
-	return found, nil
+	if found {
+		err = s.fitsWith(p, c.values, it)
+	}
+	return found, err
 }
 
 // newID is the id of an item of several key properties after a change of some

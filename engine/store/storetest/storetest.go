@@ -63,6 +63,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		tests []test
 	}{
 		{"values", valueTests},
+		{"entries of indexes", entryTests},
 		{"create", createTests},
 		{"list", listTests},
 		{"filter", filterTests},

@@ -1,0 +1,206 @@
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+var entryTests = []test{
+	{"texts that share an index", sharedEntries},
+	{"random texts that share indexes", randomEntries},
+	{"texts that come from elsewhere", lateEntries},
+	{"ids that share an index of links", linkEntries},
+	{"long values of other types", otherEntries},
+}
+
+// entries is a class whose texts share indexes.
+func entries() *engine.Class {
+	c := NewClass("entry", Prop("id", engine.String), Prop("a", engine.String), Prop("b", engine.Text), Prop("c", engine.URL), Prop("n", engine.Int),
+		Prop("d", engine.DecimalNum), Prop("e", engine.String), Prop("when", engine.DateTime))
+	c.Indexes = []engine.CompositeIndex{{Properties: []string{"a", "n"}}, {Properties: []string{"b", "c"}, Unique: true}, {Properties: []string{"d", "e", "when", "n"}}}
+	return c
+}
+
+// tooLarge expects an error for the size of an attribute.
+func tooLarge(t *testing.T, what string, err error, attribute string) {
+	t.Helper()
+	same(t, what, fails(t, err, engine.Invalid, "size").Attribute, attribute)
+}
+
+func sharedEntries(t *testing.T, open Open) {
+	c := entries()
+	r := open(t, []*engine.Class{c})
+	ctx := t.Context()
+	half, long := noise(maxIndexed/2), noise(maxIndexed)
+	create(t, r, c, "id", "1", "a", long, "n", int64(1), "b", half, "c", half)
+	_, err := r.Create(ctx, c, values(c, "id", "2", "a", long+"x"), engine.WriteOptions{})
+	tooLarge(t, "create", err, "a")
+	_, err = r.Create(ctx, c, values(c, "id", "2", "b", half, "c", half+"x"), engine.WriteOptions{})
+	tooLarge(t, "create, together", err, "c")
+	_, err = r.Update(ctx, c, "1", values(c, "c", half+"x"), engine.WriteOptions{})
+	tooLarge(t, "update of one", err, "c")
+	_, err = r.Update(ctx, c, "1", values(c, "b", half+"x"), engine.WriteOptions{})
+	tooLarge(t, "update of the other", err, "c")
+	_, err = r.Save(ctx, []engine.Record{record(c, "3"), record(c, "1", "c", half+"x")})
+	if e := fails(t, err, engine.Invalid, "size"); e.Index != 1 {
+		t.Errorf("save: blames record %d, want 1", e.Index)
+	}
+	_, err = r.UpdateAll(ctx, all(c), values(c, "c", half+"x"))
+	fails(t, err, engine.Invalid, "size")
+	update(t, r, c, "1", "b", nil)
+	update(t, r, c, "1", "c", long)
+	_, err = r.Update(ctx, c, "1", values(c, "b", "x"), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "size")
+	e := create(t, r, c, "id", "4", "d", engine.Decimal(strings.Repeat("9", 1000)), "e", noise(2000), "when", engine.Instant(1), "n", int64(1))
+	_, err = r.Update(ctx, c, "4", values(c, "e", noise(2200)), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "size")
+	same(t, "it stays", get(t, r, c, "4").Revision, e.Revision)
+	same(t, "objects", ids(t, r, all(c)), []string{"1", "4"})
+}
+
+// randomEntries writes texts of random lengths in all ways: they are taken if
+// their bytes are not too many, whatever the database packs.
+func randomEntries(t *testing.T, open Open) {
+	random := rand.New(rand.NewPCG(13, 13))
+	c := entries()
+	r := open(t, []*engine.Class{c})
+	letter := []string{"a", "\u00e4", "\u4e2d", "\U0001f600"}
+	text := func() any {
+		switch n := []int{0, 3, 1290, 1300, 1310, 2590, 2600}[random.IntN(7)] + random.IntN(12); random.IntN(4) {
+		case 0:
+			return nil
+		case 1:
+			s := letter[random.IntN(4)]
+			return strings.Repeat(s, n/len(s)) // which is packed
+		default:
+			return noise(n)
+		}
+	}
+	held := map[string]map[string]any{}
+	fit := func(v map[string]any) bool {
+		size := func(name string) int { s, _ := v[name].(string); return len(s) }
+		return size("a") <= maxIndexed && size("b")+size("c") <= maxIndexed
+	}
+	accepted, refused := 0, 0
+	for step := range 400 {
+		id := fmt.Sprint(random.IntN(6))
+		given, after := []any{}, map[string]any{}
+		for name, v := range held[id] {
+			after[name] = v
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			if random.IntN(2) == 0 {
+				after[name] = text()
+				given = append(given, name, after[name])
+			}
+		}
+		if duplicate(held, id, after) {
+			continue
+		}
+		var err error
+		switch {
+		case held[id] == nil:
+			_, err = r.Create(t.Context(), c, values(c, append(given, "id", id)...), engine.WriteOptions{})
+		case len(given) == 0:
+			continue
+		case step%3 == 0:
+			_, err = r.Update(t.Context(), c, id, values(c, given...), engine.WriteOptions{})
+		case step%3 == 1:
+			_, err = r.Save(t.Context(), []engine.Record{record(c, id, given...)})
+		default:
+			q := all(c)
+			q.Filter = Compare(engine.OpEq, c.Property("id"), id)
+			_, err = r.UpdateAll(t.Context(), q, values(c, given...))
+		}
+		switch {
+		case fit(after) && err != nil:
+			t.Fatalf("step %d: %v", step, err)
+		case !fit(after):
+			fails(t, err, engine.Invalid, "size")
+			refused++
+		default:
+			held[id] = after
+			accepted++
+		}
+	}
+	if accepted < 50 || refused < 50 {
+		t.Errorf("%d writes were accepted and %d refused, want 50 of each at least", accepted, refused)
+	}
+}
+
+// duplicate reports whether another object has the texts of the unique index.
+func duplicate(held map[string]map[string]any, id string, after map[string]any) bool {
+	for other, v := range held {
+		if other != id && v["b"] != nil && v["c"] != nil && v["b"] == after["b"] && v["c"] == after["c"] {
+			return true
+		}
+	}
+	return false
+}
+
+// lateEntries: texts that no client gives in the write count too.
+func lateEntries(t *testing.T, open Open) {
+	target := NewClass("target", Prop("id", engine.String))
+	c := NewClass("late", Prop("id", engine.String), Prop("s", engine.String, byDefault("default")), Ref("ref", target))
+	c.Indexes = []engine.CompositeIndex{{Properties: []string{"s", "ref"}}}
+	back := Prop("lates", engine.Collection)
+	back.Target, back.Back, back.OrderNumber, back.Definition = c, c.Property("ref"), 2, target.FullName
+	target.Properties = append(target.Properties, back)
+	if err := target.Init(); err != nil {
+		t.Fatal(err)
+	}
+	Link(target, c)
+	r := open(t, []*engine.Class{target, c})
+	ctx := t.Context()
+	_, err := r.Create(ctx, c, values(c, "id", "1", "ref", noise(maxIndexed-3)), engine.WriteOptions{})
+	tooLarge(t, "a default", err, "ref")
+	_, err = r.Create(ctx, c, values(c, "id", "1", "s", "", "ref", noise(maxIndexed+1)), engine.WriteOptions{})
+	tooLarge(t, "a reference that a collection looks through", err, "ref")
+	_, err = r.Create(ctx, c, values(c, "id", "1", "s", noise(2000), "ref", sub(target, "id", noise(700))), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "size")
+	create(t, r, target, "id", "t")
+	create(t, r, c, "id", "2", "s", noise(2000), "ref", "t")
+	_, err = r.Update(ctx, target, "t", values(target, "id", noise(700)), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "size")
+	update(t, r, target, "t", "id", noise(600))
+	same(t, "followed", get(t, r, c, "2").Get("ref"), any(noise(600)))
+}
+
+// linkEntries: the ids on both sides of a link are in one index.
+func linkEntries(t *testing.T, open Open) {
+	tag := NewClass("tag", Prop("id", engine.String))
+	c := NewClass("tagged", Prop("id", engine.String))
+	tags := Prop("tags", engine.Collection)
+	tags.Target, tags.OrderNumber, tags.Definition = tag, 1, c.FullName
+	c.Properties = append(c.Properties, tags)
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	Link(tag, c)
+	r := open(t, []*engine.Class{tag, c})
+	long, longer := noise(1300), noise(1301)
+	create(t, r, tag, "id", long)
+	create(t, r, tag, "id", longer)
+	create(t, r, c, "id", long, "tags", put(long))
+	_, err := r.Update(t.Context(), c, long, values(c, "tags", put(longer)), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "size")
+	_, err = r.Save(t.Context(), []engine.Record{record(c, "new"+noise(1300), "tags", put(long))})
+	fails(t, err, engine.Invalid, "size")
+	_, err = r.Update(t.Context(), c, long, values(c, "id", noise(1400)), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "size")
+	update(t, r, c, long, "id", noise(1299))
+}
+
+// otherEntries: values of types that have no short form are stored, however long
+// they are, also where the class says that they are indexed.
+func otherEntries(t *testing.T, open Open) {
+	c := NewClass("other", Prop("id", engine.String), Prop("custom", engine.Custom, indexed), Prop("geo", engine.Geo, indexed), Prop("d", engine.DecimalNum, indexed))
+	r := open(t, []*engine.Class{c})
+	json := engine.JSONText(fmt.Sprintf(`{"a":%q}`, strings.ReplaceAll(noise(5000), `\`, "/")))
+	it := create(t, r, c, "id", "1", "custom", json, "geo", json, "d", engine.Decimal("-"+strings.Repeat("7", 2000)+"."+strings.Repeat("7", 90)))
+	same(t, "stored", get(t, r, c, "1").Values, it.Values)
+}
