@@ -106,8 +106,8 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 			continue
 		}
 		below := depth - 1
-		if l.Shown && r.guard.computesAny(loaded) {
-			below = implicitDepth // withheld attributes are computed again, which needs as much as a write would load
+		if l.Shown {
+			below = implicitDepth // it is answered in full, wherever it is
 		}
 		if err := s.loadAll(ctx, r, loaded, l.Next, below); err != nil {
 			return err

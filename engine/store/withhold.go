@@ -57,12 +57,6 @@ func (g *guard) computesFor(p *plan) bool {
 	return len(g.withheldIn(p.class)) > 0 || slices.ContainsFunc(p.class.Descendants, func(c *engine.Class) bool { return len(g.withheldIn(c)) > 0 })
 }
 
-// computesAny reports whether attributes of some of the items are computed again
-// for the account.
-func (g *guard) computesAny(items []*engine.Item) bool {
-	return g != nil && len(g.rowsRead) > 0 && slices.ContainsFunc(items, func(it *engine.Item) bool { return len(g.withheldIn(it.Class)) > 0 })
-}
-
 // withhold sets the withheld values of items to nil.
 func (g *guard) withhold(items []*engine.Item) {
 	if g == nil || len(g.rowsRead) == 0 {
