@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -223,13 +224,20 @@ func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p 
 }
 
 // membersOf runs a statement on a table of links, and collects the members that
-// it returns when somebody wants to know them.
+// it returns, in the order of their links, when somebody wants to know them.
 func (sv *save) membersOf(b *builder, l *links, p *engine.Property, keys *[]any) error {
 	if keys == nil {
 		_, err := sv.w.execute(b)
 		return err
 	}
+	type member struct{ key, seq any }
+	var members []member
 	typ := sv.store.plans[p.Target].table.id.typ
-	b.add(" RETURNING ", l.item)
-	return sv.w.visitRows(b, 1, func(row []any) { *keys = append(*keys, read(typ, row[0])) })
+	b.add(" RETURNING ", l.item, ", ", seqColumn)
+	err := sv.w.visitRows(b, 2, func(row []any) { members = append(members, member{read(typ, row[0]), read(engine.Int, row[1])}) })
+	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.seq.(int64), b.seq.(int64)) })
+	for _, m := range members {
+		*keys = append(*keys, m.key)
+	}
+	return err
 }
