@@ -15,6 +15,7 @@ type Query struct {
 	Exact  bool      // not the items of descendants
 
 	WantPosition bool // Item.Position is filled
+	Few          bool // the filter finds few items: the database should find these first, and then sort them
 
 	// Total, if it is not nil, is set to the number of items that the query finds
 	// whatever its Offset, Count and After, at the moment at which the items are read.

@@ -72,6 +72,9 @@ func (s Selection) filter(c *engine.Class) (*engine.Filter, error) {
 	return f, err
 }
 
+// sortable is how many records a database may have to sort.
+const sortable = 1_000_000
+
 func timed(c *engine.Class, op string, t time.Time) (*engine.Filter, error) {
 	return engine.ParseFilter(c, engine.Fields{{Name: "timestamp", Value: engine.Fields{{Name: op, Value: engine.InstantOf(t)}}}}, t)
 }
@@ -87,6 +90,13 @@ func List(ctx context.Context, data engine.Repository, c *engine.Class, s Select
 		return err
 	}
 	q := &engine.Query{Class: c, Filter: f, Count: -1}
+	if !s.Since.IsZero() && s.ID == "" { // those of one object are found by it
+		n, err := data.Count(ctx, q)
+		if err != nil {
+			return err
+		}
+		q.Few = n <= sortable
+	}
 	return data.List(ctx, q, func(it *engine.Item) error { return visit(recordOf(it)) })
 }
 

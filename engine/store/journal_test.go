@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -108,5 +109,32 @@ func journalOrder(t *testing.T, p place) {
 				t.Errorf("write %d is listed as %d, behind write %d, which began later and is listed as %d", earlier, position[earlier], rank, position[rank])
 			}
 		}
+	}
+}
+
+// TestFewAreSought: SQLite finds few items by the index of the filter, although
+// a scan of the table would have all of them in their order.
+func TestFewAreSought(t *testing.T) {
+	p, c := sqlitePlace(t), journal.Class()
+	openAt(t, p, c)
+	db, err := p.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Write.Close()
+	recent := storetest.Compare(engine.OpGte, c.Property("timestamp"), engine.Instant(7))
+	text, args, err := store.ListSQL(db.Dialect, &engine.Query{Class: c, Filter: recent, Count: -1, Few: true}, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan []struct {
+		ID, Parent, NotUsed int
+		Detail              string
+	}
+	if err := db.Read.Select(&plan, "EXPLAIN QUERY PLAN "+text, args...); err != nil {
+		t.Fatal(err)
+	}
+	if want := "SEARCH #change USING INDEX #change#index#timestamp"; len(plan) == 0 || !strings.Contains(plan[0].Detail, want) {
+		t.Errorf("got %+v, want %s", plan, want)
 	}
 }

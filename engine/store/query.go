@@ -84,6 +84,9 @@ func (b *builder) page(p *plan, r *result, q *engine.Query) {
 	src, done := b.from(p)
 	b.where(src, q)
 	columns := b.order(src, q.Sort)
+	if q.Few {
+		b.add("+") // SQLite would scan the table, since that is in order
+	}
 	// The casts keep SQLite from planning anew for each value.
 	b.add(p.table.quoted, ".", seqColumn, " LIMIT CAST(")
 	count, offset := pageBounds(q)
