@@ -82,7 +82,7 @@ func (ad *admission) named(p *plan, id string, key []any) (*engine.Item, error) 
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, engine.NoItem(p.class, id)
+		return nil, ad.store.missing(ad.w, p, id, nil)
 	case !ad.asked.Match.Allows(it.Revision):
 		return nil, unmatched(p.class, id)
 	}

@@ -164,11 +164,25 @@ func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 		return engine.Denied()
 	}
 	keys = distinct(keys)
-	found, err := s.admitted(w, g, wish{c.plan, []engine.Permission{c.may}, s.traits.Lock}, keys)
+	want := wish{c.plan, []engine.Permission{c.may}, s.lock(c.may)}
+	found, err := s.admitted(w, g, want, keys)
+	if err == nil && len(found) < len(keys) && want.lock != "" {
+		// The statement may have waited for a transaction that deleted an item and
+		// created it again. It does not find the new item; the next statement does.
+		found, err = s.admitted(w, g, want, keys)
+	}
 	if err == nil && len(found) < len(keys) {
 		err = engine.Denied()
 	}
 	return err
+}
+
+// lock ends a SELECT of items with which the transaction is about to do something.
+func (s *Store) lock(may engine.Permission) string {
+	if may&engine.MayDelete != 0 {
+		return s.traits.LockGone
+	}
+	return s.traits.Lock
 }
 
 // admitNamed is admit for an item that the caller has named, which may be missing.

@@ -136,12 +136,12 @@ func (s *session) returned(b *builder, p *plan) ([]*engine.Item, error) {
 
 // among writes the condition that an item is one of those that q finds. They
 // are locked there: one that another transaction changes at the same time must
-// be found as that leaves it.
+// be found as that leaves it. All statements lock items in the order of their keys.
 func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
 	b.add(" WHERE ", seqColumn, " IN (")
 	b.find(p, p.table.quoted+"."+seqColumn, q)
-	if s.traits.Lock != "" {
-		b.add(s.traits.Lock, " OF ", p.table.quoted) // what is joined to them may be null
+	if lock := s.lock(b.may); lock != "" {
+		b.add(" ORDER BY ", p.table.quoted, ".", p.table.id.quoted, lock, " OF ", p.table.quoted) // what is joined to them may be null
 	}
 	b.add(")")
 	return b.finish(s.traits)

@@ -28,7 +28,7 @@ func (sv *save) relateBack(owner pending, m memberChange) error {
 	if err != nil {
 		return err
 	}
-	// Who leaves does so first: the reference may be unique.
+	// Members leave before others join: the reference may be unique.
 	left, err := sv.clearBack(p, value, pointing, known, remove, m.replace)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (sv *save) relateBack(owner pending, m memberChange) error {
 	if err := sv.admitStaying(p, staying); err != nil {
 		return err
 	}
-	if err := sv.setBack(p, value, joining); err != nil || !owner.item.Class.Journaling {
+	if err := sv.setBack(p, nil, value, joining); err != nil || !owner.item.Class.Journaling {
 		return err
 	}
 	joined := slices.DeleteFunc(distinct(members), func(key any) bool { return pointing[engine.ValueText(key)] })
@@ -146,11 +146,13 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 		e.Class, e.ID, e.Attribute = p.Target.FullName, id, p.Name
 		return nil, e
 	}
-	return gone, sv.setBack(p, nil, gone)
+	return gone, sv.setBack(p, value, nil, gone)
 }
 
-// setBack makes items point at value.
-func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
+// setBack makes items point at value, all of which pointed at from before if that is
+// not nil. If one of them does not any more, or is gone, another transaction was
+// faster, and the write must be made again.
+func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 	target := sv.store.plans[p.Target]
 	v := engine.NewValues(p.Target)
 	v[p.Target.Property(p.Back.Name).Index] = value
@@ -167,9 +169,17 @@ func (sv *save) setBack(p *engine.Property, value any, ids []any) error {
 		sv.setAll(b, target, v)
 		b.add(" WHERE ")
 		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
-		if _, err := sv.w.execute(b); err != nil {
+		if from != nil {
+			b.add(" AND ", target.table.byName[p.Back.Name].quoted, " = ")
+			b.bind(from)
+		}
+		n, err := sv.w.execute(b)
+		if err != nil {
 			given := func(name string) any { return v[p.Target.Property(name).Index] }
 			return within(p.Name, sv.store.refused(target, err, given))
+		}
+		if n < int64(len(chunk)) {
+			return again{dangling(p, engine.ValueText(chunk[0]))}
 		}
 		after, err := sv.note(target, chunk, &sv.written)
 		if err != nil {

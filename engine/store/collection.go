@@ -83,7 +83,7 @@ func (sv *save) relate(owner pending, m memberChange) error {
 				return err
 			}
 		}
-		if err := sv.unlink(l, self, m.property, ids, change); err != nil {
+		if _, err := sv.unlink(l, self, m.property, ids, change); err != nil {
 			return err
 		}
 	}
@@ -157,8 +157,16 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	if gone, err = sv.leaving(sv.store.plans[p.Target], gone, engine.MayRead); err != nil {
 		return nil, err
 	}
-	return members, sv.unlink(l, owner, p, gone, change)
+	n, err := sv.unlink(l, owner, p, gone, change)
+	if err == nil && n < int64(len(gone)) {
+		err = again{errRelinked}
+	}
+	return members, err
 }
+
+// errRelinked is the error for links that another transaction has changed since they
+// were read: their items may have got other keys.
+var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy, Message: "other writes were in the way of this one"}
 
 // distinct leaves out what is there already.
 func distinct(members []any) []any {
@@ -171,7 +179,8 @@ func distinct(members []any) []any {
 	})
 }
 
-func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, change *membership) error {
+// unlink removes members, and returns how many there were.
+func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
 	typ := sv.store.plans[p.Target].table.id.typ
 	for chunk := range slices.Chunk(members, bulkRows) {
 		b := newBuilder(sv.store.traits)
@@ -179,11 +188,13 @@ func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, c
 		b.bind(owner)
 		b.add(" AND ")
 		sv.store.in(b, l.item, typ, chunk)
-		if err := sv.membersOf(b, l, p, change.leaving()); err != nil {
-			return err
+		gone, err := sv.membersOf(b, l, p, change.leaving())
+		if err != nil {
+			return 0, err
 		}
+		n += gone
 	}
-	return nil
+	return n, nil
 }
 
 // link adds members, in order; what is a member already stays where it is.
@@ -212,7 +223,7 @@ func (sv *save) linkPairs(l *links, p *engine.Property, pairs [][2]any, change *
 			b.add(")")
 		}
 		b.add(" ON CONFLICT (", ownerColumn, ", ", itemColumn, ") DO NOTHING")
-		if err := sv.membersOf(b, l, p, change.joining()); err != nil {
+		if _, err := sv.membersOf(b, l, p, change.joining()); err != nil {
 			return err
 		}
 		pairs = pairs[n:]

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 
 	"restsrv/engine"
@@ -52,13 +53,12 @@ func (e *entry) holds(p *engine.Property, value any) bool {
 
 // checkReferences refuses references to what is not there, in strict handling,
 // and to what is there and of a class that the attribute does not allow. It
-// takes one statement for each table, whatever the number of references.
+// takes one statement for each table, whatever the number of references. The
+// statement locks the items: until the transaction ends, no other transaction
+// deletes them or changes their keys.
 func (sv *save) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
-	}
-	if err := sv.checkPointed(); err != nil {
-		return err
 	}
 	wanted := map[*table][]any{}
 	for _, x := range sv.expected {
@@ -67,11 +67,17 @@ func (sv *save) checkReferences() error {
 		}
 	}
 	classes := map[*table]map[string]string{}
-	for t, values := range wanted {
+	for _, t := range sv.store.tables {
+		if len(wanted[t]) == 0 {
+			continue
+		}
 		var err error
-		if classes[t], err = sv.classesOf(t, distinct(values)); err != nil {
+		if classes[t], err = sv.lockTargets(t, distinct(wanted[t])); err != nil {
 			return err
 		}
+	}
+	if err := sv.checkPointed(); err != nil {
+		return err
 	}
 	for _, x := range sv.expected {
 		p := sv.store.plans[x.property.Target]
@@ -95,7 +101,7 @@ func (sv *save) checkPointed() error {
 			wanted[p] = append(wanted[p], x.value)
 		}
 	}
-	for p, values := range wanted {
+	for p, values := range wanted { // in any order: the items are locked
 		values = distinct(values)
 		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: p, of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
 		if err != nil {
@@ -133,13 +139,40 @@ func (x *expectation) check(t *table, id, class string) error {
 	return e
 }
 
-// classesOf returns the class names of the items that have these keys, by id.
-func (sv *save) classesOf(t *table, keys []any) (map[string]string, error) {
+// lockTargets is classesOf for items that must keep their keys until the
+// transaction ends. Transactions lock items of a table in the order of their keys.
+func (sv *save) lockTargets(t *table, keys []any) (map[string]string, error) {
+	lock := sv.store.traits.LockKey
+	if lock == "" {
+		return sv.classesOf(t, keys, "")
+	}
+	lock = " ORDER BY " + t.id.quoted + lock
+	found, err := sv.classesOf(t, keys, lock)
+	if err != nil || len(found) == len(keys) {
+		return found, err
+	}
+	// The statement may have waited for a transaction that deleted an item, or gave
+	// it another key, and gave its key to another item. The statement does not find
+	// that; the next one does.
+	missing := slices.DeleteFunc(keys, func(key any) bool { return found[engine.ValueText(key)] != "" })
+	more, err := sv.classesOf(t, missing, lock)
+	maps.Copy(found, more)
+	return found, err
+}
+
+// classesOf returns the class names of the items that have these keys, by id. lock
+// ends the statement.
+func (sv *save) classesOf(t *table, keys []any, lock string) (map[string]string, error) {
 	found := make(map[string]string, len(keys))
-	for chunk := range slices.Chunk(keys, bulkRows) {
+	most := bulkRows
+	if lock != "" {
+		most = len(keys) // one statement, for one order
+	}
+	for chunk := range slices.Chunk(keys, max(most, 1)) {
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", t.id.quoted, ", ", classColumn, " FROM ", t.quoted, " WHERE ")
 		sv.store.in(b, t.id.quoted, t.id.typ, chunk)
+		b.add(lock)
 		err := sv.w.visitRows(b, 2, func(row []any) {
 			found[engine.ValueText(read(t.id.typ, row[0]))] = text(row[1])
 		})

@@ -100,7 +100,8 @@ type Traits struct {
 	Flushes      bool   // with a Batch above 1: each commit waits for the disk, so large batches are worth waiting for
 	Copy         int    // rows of one class, surely new, from which COPY pays; 0 where there is no COPY
 	MaxName      int    // bytes of the name of a table, column or index; 0 for any
-	Lock         string // ends a SELECT of rows that the transaction is about to change
+	Lock         string // ends a SELECT of rows that the transaction is about to change; others may still refer to them (see LockKey)
+	LockGone     string // ends a SELECT of rows that the transaction is about to delete or to give another key
 	TimeLimit    string // begins a statement that ends with milliseconds: the database ends later statements of the connection after that; "" where it cannot
 	Savepoint    bool   // a failed statement takes the transaction with it, unless a savepoint was set
 	Label        string // alias that makes a result column cheap to describe, or ""
@@ -114,7 +115,7 @@ type Traits struct {
 	// and the other way round; those that enter do not wait for each other. So do
 	// statements that write to the table or lock rows of it: they enter it before
 	// they take their snapshot. Both are empty if there is one writer. LockKey ends
-	// a SELECT that locks rows against deletion.
+	// a SELECT that locks rows against deletion and other keys.
 	EnterTable   string
 	ExcludeTable []string // it fails as Lost if it cannot soon
 	LockKey      string

@@ -33,6 +33,7 @@ type pointer struct {
 	table   string // quoted
 	column  string // quoted
 	other   string // the other side of a table of links; "" for a reference
+	unique  string // name of the unique index of a table of links
 	classes string // condition on the class of a row; "" when none is needed
 	plan    *plan  // of the root class of the table of a reference
 	key     bool   // the reference is part of its own class's key
@@ -122,8 +123,8 @@ func (s *Store) layOutPointers(t *table, c *engine.Class, bound map[string]bool)
 		switch {
 		case linked(p):
 			l := linksOf(p)
-			t.point(pointer{table: l.quoted, column: l.owner, other: l.item, holders: target, collection: p.Mirror})
-			target.point(pointer{table: l.quoted, column: l.item, other: l.owner, holders: t, collection: p})
+			t.point(pointer{table: l.quoted, column: l.owner, other: l.item, unique: l.unique().Name, holders: target, collection: p.Mirror})
+			target.point(pointer{table: l.quoted, column: l.item, other: l.owner, unique: l.unique().Name, holders: t, collection: p})
 		case p.Type == engine.Reference && p.Stored() && p.Formula == nil && !bound[declared(p)]:
 			target.point(pointer{
 				table: t.quoted, column: t.byName[p.Name].quoted, classes: s.sharing(t, p, target),

@@ -96,11 +96,16 @@ func (s *Store) linkTable(l *links, owner, item engine.PropertyType) extra {
 		create: []string{
 			"CREATE TABLE " + l.quoted + " (" + seqColumn + " " + s.traits.Sequence + ", " + ownerColumn + " " + d.ColumnType(owner) +
 				" NOT NULL, " + itemColumn + " " + d.ColumnType(item) + " NOT NULL)",
-			indexDDL(short, Index{short.name(l.name + "#key"), l.name, []string{"#owner", "#item"}}),
+			indexDDL(short, l.unique()),
 			"CREATE INDEX " + short.quote(l.name+"#item") + " ON " + l.quoted + " (" + itemColumn + ")",
 		},
 		drop: "DROP TABLE " + l.quoted,
 	}
+}
+
+// unique returns the index by which a member is in a collection once.
+func (l *links) unique() Index {
+	return Index{short.name(l.name + "#key"), l.name, []string{"#owner", "#item"}}
 }
 
 // classIndex finds the items of one class of a tree.

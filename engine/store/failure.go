@@ -43,6 +43,15 @@ type again struct{ error }
 // Unwrap returns the error itself.
 func (a again) Unwrap() error { return a.error }
 
+// likewise returns e, which says more about err, with the mark of err.
+func likewise(err error, e *engine.Error) error {
+	var mark again
+	if errors.As(err, &mark) {
+		return again{e}
+	}
+	return e
+}
+
 // kind says what kind of failure err is.
 func (s *Store) kind(err error) Failure {
 	var mark again

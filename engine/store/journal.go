@@ -170,7 +170,7 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 
 // journaling finds the classes of items of which a journal is kept, by id.
 func (sv *save) journaling(t *table, keys []any) (map[string]*engine.Class, error) {
-	names, err := sv.classesOf(t, keys)
+	names, err := sv.classesOf(t, keys, "")
 	if err != nil {
 		return nil, err
 	}
@@ -224,20 +224,20 @@ func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p 
 }
 
 // membersOf runs a statement on a table of links, and collects the members that
-// it returns, in the order of their links, when somebody wants to know them.
-func (sv *save) membersOf(b *builder, l *links, p *engine.Property, keys *[]any) error {
+// it returns, in the order of their links, if keys is not nil. It returns how many
+// these are.
+func (sv *save) membersOf(b *builder, l *links, p *engine.Property, keys *[]any) (n int64, err error) {
 	if keys == nil {
-		_, err := sv.w.execute(b)
-		return err
+		return sv.w.execute(b)
 	}
 	type member struct{ key, seq any }
 	var members []member
 	typ := sv.store.plans[p.Target].table.id.typ
 	b.add(" RETURNING ", l.item, ", ", seqColumn)
-	err := sv.w.visitRows(b, 2, func(row []any) { members = append(members, member{read(typ, row[0]), read(engine.Int, row[1])}) })
+	err = sv.w.visitRows(b, 2, func(row []any) { members = append(members, member{read(typ, row[0]), read(engine.Int, row[1])}) })
 	slices.SortFunc(members, func(a, b member) int { return cmp.Compare(a.seq.(int64), b.seq.(int64)) })
 	for _, m := range members {
 		*keys = append(*keys, m.key)
 	}
-	return err
+	return int64(len(members)), err
 }

@@ -94,7 +94,9 @@ func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	if root := sv.store.plans[p.table.classes[0]]; root.condition() != "" {
 		b.add(" AND ", root.condition())
 	}
-	b.add(sv.store.traits.Lock)
+	if lock := sv.store.traits.Lock; lock != "" {
+		b.add(" ORDER BY ", id.quoted, lock)
+	}
 	found := make(map[string]string, len(group))
 	err := sv.w.visitRows(b, 2, func(row []any) { found[engine.ValueText(read(id.typ, row[0]))] = text(row[1]) })
 	return found, err

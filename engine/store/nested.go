@@ -157,7 +157,7 @@ func within(name string, err error) error {
 		name += "." + c.Attribute
 	}
 	c.Attribute = name
-	return &c
+	return likewise(err, &c)
 }
 
 // write writes one record with what is nested in its references. Its
@@ -280,7 +280,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	found, err := sv.w.one(sv.w.ctx, p.sql().lock, p, it, slices.Clone(e.key))
 	if err != nil || !found {
 		if err == nil && e.how == modify {
-			err = engine.NoItem(e.plan.class, keyText(e.key))
+			err = sv.store.missing(sv.w, e.plan, keyText(e.key), nil)
 		}
 		return nil, err
 	}

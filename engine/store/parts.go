@@ -20,7 +20,7 @@ func (s *Store) numbers(w *session, g *guard, may engine.Permission, p *plan, q 
 	if err := s.among(b, p, q); err != nil {
 		return nil, err
 	}
-	b.add(s.traits.Lock)
+	b.add(s.lock(may))
 	err = w.visitRows(b, 1, func(row []any) { all = append(all, row[0]) })
 	return all, err
 }

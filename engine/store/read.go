@@ -40,7 +40,8 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	if err != nil {
 		return nil, err
 	}
-	text += s.held(ctx, p)
+	held := s.held(ctx, p)
+	text += held
 	computes := g.computesFor(p)
 	enriched := len(load) > 0 || p.needy || computes
 	if enriched { // else it is over at once
@@ -51,6 +52,11 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	it := &engine.Item{}
 	work := func(r *session) error {
 		found, err := r.one(ctx, text, p, it, args)
+		if err == nil && !found && held != "" {
+			// It may have waited for a transaction that gave the key to another item,
+			// which the next statement finds.
+			found, err = r.one(ctx, text, p, it, args)
+		}
 		if err == nil && !found {
 			return s.absent(r, p, g, how.may, id)
 		}

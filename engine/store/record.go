@@ -39,6 +39,11 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 // then the statement itself finds out whether it is there.
 func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	match := sv.match
+	if sv.store.traits.Lock != "" && e.renames(v) {
+		if err := sv.lockFollowers(e.plan.table, e.key[0], rekeyDepth); err != nil {
+			return nil, err
+		}
+	}
 	if before != nil {
 		if err := sv.permitted(e, before); err != nil {
 			return nil, err

@@ -10,6 +10,64 @@ import (
 // references.
 const rekeyDepth = 16
 
+// lockFollowers locks an item of t that is about to get another key, and the items
+// whose references will follow it. Without that, the change of the key would lock the
+// item first, and wait for a write of such an item while that waits for lockTargets.
+// The lock on the item lets lockTargets pass, and comes first because a write of a
+// collection locks its owner before its members.
+func (sv *save) lockFollowers(t *table, key any, depth int) error {
+	if depth == 0 || !slices.ContainsFunc(t.pointers, func(p pointer) bool { return p.other == "" }) {
+		return nil
+	}
+	if _, err := sv.lockWhere(t, t.id.quoted, key, ""); err != nil {
+		return err
+	}
+	for _, p := range t.pointers {
+		if p.other != "" {
+			continue
+		}
+		keys, err := sv.lockWhere(p.plan.table, p.column, key, p.classes)
+		if err != nil {
+			return err
+		}
+		if !p.key {
+			continue
+		}
+		for _, key := range keys {
+			if err := sv.lockFollowers(p.plan.table, key, depth-1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lockWhere locks the rows of a table whose column has a value, and returns their
+// keys. classes is one more condition.
+func (sv *save) lockWhere(t *table, column string, value any, classes string) (keys []any, err error) {
+	b := newBuilder(sv.store.traits)
+	b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ", column, " = ")
+	b.bind(value)
+	b.add(classes, " ORDER BY ", t.id.quoted, sv.store.traits.Lock)
+	err = sv.w.visitRows(b, 1, func(row []any) { keys = append(keys, read(t.id.typ, row[0])) })
+	return keys, err
+}
+
+// renames reports whether the values may give the item of e another key.
+func (e *entry) renames(v engine.Values) bool {
+	if e.how == lookup || e.key == nil {
+		return false
+	}
+	given := 0
+	key := e.plan.class.KeyProperties()
+	for _, p := range key {
+		if v[p.Index] != engine.Absent {
+			given++
+		}
+	}
+	return given > 0 && (given < len(key) || e.plan.class.ID(v) != keyText(e.key))
+}
+
 // moved lets everything that points at an item follow it, when the write of e
 // gave it another key. it is read anew, since it may point at itself.
 func (sv *save) moved(e *entry, it *engine.Item) error {
@@ -127,13 +185,18 @@ func (sv *save) followLink(p pointer, from, to any) error {
 	b.bind(to)
 	b.add(" WHERE ", p.column, " = ")
 	b.bind(from)
-	if len(engine.ValueText(to)) <= len(engine.ValueText(from)) {
-		_, err := sv.w.execute(b)
-		return err
-	}
-	b.add(" RETURNING ", p.other)
 	var others []any
-	if err := sv.w.visitRows(b, 1, func(row []any) { others = append(others, read(engine.String, row[0])) }); err != nil {
+	var err error
+	if len(engine.ValueText(to)) > len(engine.ValueText(from)) {
+		b.add(" RETURNING ", p.other)
+		err = sv.w.visitRows(b, 1, func(row []any) { others = append(others, read(engine.String, row[0])) })
+	} else {
+		_, err = sv.w.execute(b)
+	}
+	if _, met := sv.store.db.Dialect.Duplicate(err, []Index{{Name: p.unique}}); met {
+		return again{err} // another transaction has added the same link since the first statement
+	}
+	if err != nil || len(others) == 0 {
 		return err
 	}
 	return linksFit(p.collection, to, others)

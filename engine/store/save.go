@@ -385,5 +385,5 @@ func atRecord(i int, err error) error {
 	}
 	c := *e
 	c.Index, c.Bulk = i, true
-	return &c
+	return likewise(err, &c)
 }

@@ -21,7 +21,7 @@ func (g *guard) noItem(c *engine.Class, id string) error {
 // veiled makes noItem's error of engine.NoItem's.
 func (g *guard) veiled(c *engine.Class, err error) error {
 	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rows(engine.MayRead, c) != nil {
-		return engine.Denied()
+		return likewise(err, engine.Denied())
 	}
 	return err
 }

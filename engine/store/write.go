@@ -293,21 +293,21 @@ func setsReadonly(p *plan, v engine.Values) bool {
 }
 
 // missing returns the error of a write that found no item with the key and the
-// revisions: 412 if there is one with the key, else 404. A write for any revision
-// gets 404, also if another request has created the item since.
+// revisions: 404 if there is none with the key, else 412. A write for any revision
+// that finds one now must be made again: it has waited for a transaction that
+// deleted the item, and another item has the key since.
 func (s *Store) missing(w *session, p *plan, id string, m *engine.Match) error {
-	if m == nil || m.Any {
-		return engine.NoItem(p.class, id)
-	}
 	key, _ := p.class.KeyValues(id)
 	found, err := w.exists(p, key)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case !found:
+		return engine.NoItem(p.class, id)
+	case m == nil || m.Any:
+		return again{engine.NoItem(p.class, id)}
 	}
-	if found {
-		return unmatched(p.class, id)
-	}
-	return engine.NoItem(p.class, id)
+	return unmatched(p.class, id)
 }
 
 func (s *session) exists(p *plan, key []any) (found bool, err error) {
@@ -348,7 +348,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	}
 	if rekeyed && p.table.composite() {
 		id, err := w.newID(p, c)
-		if err != nil {
+		if err != nil || id == "" {
 			return false, err
 		}
 		b.add(p.table.id.quoted, " = ")

@@ -92,6 +92,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"concurrency", concurrencyTests},
 		{"transactions", transactionTests},
 		{"moments", momentTests},
+		{"races", raceTests},
 	}
 	for _, g := range groups {
 		if len(only) > 0 && !slices.Contains(only, g.name) {

@@ -1,0 +1,358 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"restsrv/engine"
+)
+
+var raceTests = []test{
+	{"pairs of writes", func(t *testing.T, open Open) {
+		Races(t, func(t *testing.T, classes []*engine.Class) [2]engine.Repository {
+			r := open(t, classes)
+			return [2]engine.Repository{r, r}
+		})
+	}},
+	{"an item that is always there", alwaysThere},
+}
+
+// Races checks that two writes at the same time have the outcome of one after the
+// other: both answers, and all that is stored then, links to missing items included.
+// The expected outcomes are those of the same repository in both orders. open
+// returns the repository of each write; both are of one database. The variable
+// RESTSRV_RACES is the number of races of each pair.
+func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]engine.Repository) {
+	w := newRaces()
+	w.repos = open(t, []*engine.Class{w.town, w.person, w.group})
+	rounds, thorough := 3, false
+	if n, err := strconv.Atoi(os.Getenv("RESTSRV_RACES")); err == nil {
+		rounds, thorough = n, true
+	}
+	seed := rand.Uint64()
+	w.random = rand.New(rand.NewPCG(seed, 0))
+	some := w.random.IntN(3)
+	writes := w.writes()
+	for i, a := range writes {
+		for j, b := range writes[:i+1] {
+			many := rounds
+			if !thorough && !(a.refers && b.ends || b.refers && a.ends) {
+				if many = 1; (i+j)%3 != some {
+					continue
+				}
+			}
+			w.race(t, a, b, many)
+		}
+	}
+	if t.Failed() {
+		t.Logf("seed %d", seed)
+	}
+}
+
+// races is the world of Races. The items of a race have ids that begin with its name.
+type races struct {
+	repos               [2]engine.Repository
+	random              *rand.Rand
+	town, person, group *engine.Class
+	count               int
+}
+
+func newRaces() *races {
+	w := &races{}
+	w.town = NewClass("town", Prop("id", engine.String), Prop("name", engine.String))
+	w.person = NewClass("person", Prop("id", engine.String), Prop("name", engine.String), Ref("town", w.town))
+	w.group = NewClass("group", Prop("id", engine.String), nm("people", w.person))
+	add(w.town, back(engine.Collection, "people", w.person, "town"))
+	add(w.person, nm("groups", w.group))
+	groups, people := w.person.Property("groups"), w.group.Property("people")
+	groups.Mirror, people.Mirror = people, groups
+	Link(w.town, w.person, w.group)
+	return w
+}
+
+// raceWrite is one of the writes that race. refers and ends tell of writes that
+// refer to items and of those after which an id is no longer that of the same item.
+type raceWrite struct {
+	name         string
+	refers, ends bool
+	do           func(ctx context.Context, r engine.Repository, id func(string) string) (*engine.Item, error)
+}
+
+// writes returns all writes that race. Before a race there are the towns t and v, the
+// persons p and q, of whom q lives in t, and the group g, in which q is.
+func (w *races) writes() []raceWrite {
+	type ids = func(string) string
+	strict := engine.WriteOptions{Handling: engine.Strict}
+	change := func(name string, refers, ends bool, c *engine.Class, of string, o engine.WriteOptions, v func(id ids) engine.Values) raceWrite {
+		return raceWrite{name, refers, ends, func(ctx context.Context, r engine.Repository, id ids) (*engine.Item, error) {
+			return r.Update(ctx, c, id(of), v(id), o)
+		}}
+	}
+	set := func(c *engine.Class, property string, value func(id ids) any) func(id ids) engine.Values {
+		return func(id ids) engine.Values { return values(c, property, value(id)) }
+	}
+	to := func(name string) func(ids) any { return func(id ids) any { return id(name) } }
+	text := func(s string) func(ids) any { return func(ids) any { return s } }
+	joining := func(name string) func(ids) any { return func(id ids) any { return put(id(name)) } }
+	remove := func(name string, c *engine.Class, of string) raceWrite {
+		return raceWrite{name, false, true, func(ctx context.Context, r engine.Repository, id ids) (*engine.Item, error) {
+			return nil, r.Delete(ctx, c, id(of), nil)
+		}}
+	}
+	whole := func(name string, refers, ends bool, do func(ctx context.Context, r engine.Repository, id ids) error) raceWrite {
+		return raceWrite{name, refers, ends, func(ctx context.Context, r engine.Repository, id ids) (*engine.Item, error) {
+			return nil, do(ctx, r, id)
+		}}
+	}
+	none := engine.WriteOptions{}
+	return []raceWrite{
+		change("refer", true, false, w.person, "p", strict, set(w.person, "town", to("t"))),
+		change("refer again", true, false, w.person, "q", strict, set(w.person, "town", to("t"))),
+		{"create", true, false, func(ctx context.Context, r engine.Repository, id ids) (*engine.Item, error) {
+			return r.Create(ctx, w.person, values(w.person, "id", id("r"), "town", id("t")), strict)
+		}},
+		change("link", true, false, w.group, "g", strict, set(w.group, "people", joining("p"))),
+		change("link from the other side", true, false, w.person, "p", strict, set(w.person, "groups", joining("g"))),
+		change("unlink", false, false, w.group, "g", none, set(w.group, "people", func(id ids) any { return eject(id("q")) })),
+		change("replace links", true, false, w.group, "g", strict, set(w.group, "people", func(id ids) any { return replaced(id("p")) })),
+		change("join", true, false, w.town, "t", none, set(w.town, "people", joining("p"))),
+		change("leave", true, false, w.town, "t", none, set(w.town, "people", func(ids) any { return replaced() })),
+		change("move", true, false, w.person, "q", strict, set(w.person, "town", to("v"))),
+		change("patch town", false, false, w.town, "t", none, set(w.town, "name", text("patched"))),
+		change("patch person", false, false, w.person, "q", none, set(w.person, "name", text("patched"))),
+		change("nested", true, false, w.person, "p", strict, set(w.person, "town", func(id ids) any {
+			return sub(w.town, "id", id("t"), "name", "nested")
+		})),
+		change("rename town", false, true, w.town, "t", none, set(w.town, "id", to("u"))),
+		change("rename person", false, true, w.person, "p", none, set(w.person, "id", to("r"))),
+		change("rename member", false, true, w.person, "q", none, set(w.person, "id", to("r"))),
+		change("rename group", false, true, w.group, "g", none, set(w.group, "id", to("h"))),
+		remove("delete town", w.town, "t"),
+		remove("delete person", w.person, "p"),
+		remove("delete member", w.person, "q"),
+		remove("delete group", w.group, "g"),
+		whole("save many", true, false, func(ctx context.Context, r engine.Repository, id ids) error {
+			first, second := record(w.person, id("q"), "town", id("t")), record(w.person, id("p"), "town", id("v"))
+			first.Handling, second.Handling = engine.Strict, engine.Strict
+			_, err := r.Save(ctx, []engine.Record{first, second})
+			return err
+		}),
+		whole("swap towns", false, true, func(ctx context.Context, r engine.Repository, id ids) error {
+			_, err := r.Save(ctx, []engine.Record{record(w.town, id("t"), "id", id("u")), record(w.town, "", "id", id("t"), "name", "new")})
+			return err
+		}),
+		whole("update all", false, false, func(ctx context.Context, r engine.Repository, id ids) error {
+			_, err := r.UpdateAll(ctx, where(w.person, engine.OpEq, "town", id("t")), values(w.person, "name", "all"))
+			return err
+		}),
+		whole("delete all", false, true, func(ctx context.Context, r engine.Repository, id ids) error {
+			_, err := r.DeleteAll(ctx, where(w.person, engine.OpEq, "town", id("t")))
+			return err
+		}),
+		whole("transaction", true, false, func(ctx context.Context, r engine.Repository, id ids) error {
+			return within(ctx, r, func(ctx context.Context) error {
+				if _, err := r.Get(ctx, w.town, id("t")); err != nil {
+					return err
+				}
+				_, err := r.Update(ctx, w.person, id("p"), values(w.person, "town", id("t")), strict)
+				return err
+			})
+		}),
+	}
+}
+
+// race runs a pair of writes at the same time, so many times.
+func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
+	t.Helper()
+	expected := map[string]string{} // outcomes, and their orders
+	wrong, example := 0, ""
+	for range rounds {
+		outcome := w.outcome(t, func(id func(string) string) (answers [2]string) {
+			var wg sync.WaitGroup
+			for i, write := range []raceWrite{a, b} {
+				delay := time.Duration(w.random.IntN(1500)) * time.Microsecond
+				wg.Go(func() {
+					time.Sleep(delay)
+					answers[i] = w.answer(t, i, write, id)
+				})
+			}
+			wg.Wait()
+			return answers
+		})
+		for _, order := range []string{"ab", "ba", "a", "b", ""} {
+			if expected[outcome] != "" {
+				break
+			}
+			expected[w.inOrder(t, a, b, order)] = "order " + order
+		}
+		if expected[outcome] == "" {
+			wrong++
+			example = outcome
+		}
+	}
+	if wrong > 0 {
+		t.Errorf("%q and %q at the same time: %d of %d outcomes are those of no order\nfor example: %s\nexpected one of: %v", a.name, b.name, wrong, rounds, example, expected)
+	}
+}
+
+// inOrder returns the outcome of writes one after the other. One that is not in the
+// order was refused because others were in its way.
+func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
+	return w.outcome(t, func(id func(string) string) [2]string {
+		answers := [2]string{raceBusy, raceBusy}
+		for _, which := range order {
+			i := int(which - 'a')
+			answers[i] = w.answer(t, i, []raceWrite{a, b}[i], id)
+		}
+		return answers
+	})
+}
+
+const raceBusy = "busy"
+
+// answer makes a write and names its answer.
+func (w *races) answer(t *testing.T, i int, write raceWrite, id func(string) string) string {
+	it, err := write.do(t.Context(), w.repos[i], id)
+	var known *engine.Error
+	switch {
+	case err == nil && it == nil:
+		return "ok"
+	case err == nil && it.Class.Property("town") != nil:
+		return fmt.Sprint("ok ", it.ID, " in ", it.Get("town"))
+	case err == nil:
+		return "ok " + it.ID
+	case errors.As(err, &known) && known.Reason != "" && known.Reason != "internal":
+		return known.Reason
+	}
+	t.Errorf("%s: %v", write.name, err)
+	return err.Error()
+}
+
+// outcome makes the items of a race, runs it, and describes its answers and what is
+// stored then.
+func (w *races) outcome(t *testing.T, run func(id func(string) string) [2]string) string {
+	t.Helper()
+	w.count++
+	prefix := fmt.Sprintf("%d:", w.count)
+	id := func(name string) string { return prefix + name }
+	save(t, w.repos[0], record(w.town, id("t")), record(w.town, id("v")), record(w.person, id("p")),
+		record(w.person, id("q"), "town", id("t")), record(w.group, id("g"), "people", put(id("q"))))
+	answers := run(id)
+	return strings.ReplaceAll(strings.Join(answers[:], "; ")+" |"+w.stored(t, id), prefix, "")
+}
+
+// stored describes the items of a race. Then it creates those that are missing,
+// which shows the links to them.
+func (w *races) stored(t *testing.T, id func(string) string) string {
+	t.Helper()
+	var b strings.Builder
+	r := w.repos[0]
+	of := func(c *engine.Class, names string, visit func(name string, it *engine.Item)) {
+		for _, name := range strings.Fields(names) {
+			it, err := r.Get(t.Context(), c, id(name))
+			if err != nil {
+				fails(t, err, engine.NotFound, "")
+				it = nil
+			}
+			visit(name, it)
+		}
+	}
+	create := func(c *engine.Class, name string) {
+		if _, err := r.Create(t.Context(), c, values(c, "id", id(name)), engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	of(w.town, "t u v", func(name string, it *engine.Item) {
+		if it != nil {
+			fmt.Fprint(&b, " ", name, " ", it.Get("name"))
+		}
+	})
+	of(w.person, "p q r", func(name string, it *engine.Item) {
+		if it == nil {
+			create(w.person, name)
+			return
+		}
+		fmt.Fprint(&b, " ", name, " ", it.Get("name"), " in ", it.Get("town"))
+	})
+	of(w.group, "g h", func(name string, it *engine.Item) {
+		if it == nil {
+			create(w.group, name)
+			fmt.Fprint(&b, " no")
+		}
+		fmt.Fprint(&b, " ", name, members(t, r, w.group, id(name), "people"))
+	})
+	return b.String()
+}
+
+// alwaysThere has a transaction give the id of an item to a new one again and again,
+// and others write that id: they never find none.
+func alwaysThere(t *testing.T, open Open) {
+	w := newRaces()
+	r := open(t, []*engine.Class{w.town, w.person, w.group})
+	create(t, r, w.town, "id", "t")
+	create(t, r, w.person, "id", "p")
+	const rounds = 40
+	ctx := t.Context()
+	over := make(chan struct{})
+	writes := map[string]func() error{
+		"update": func() error {
+			_, err := r.Update(ctx, w.town, "t", values(w.town, "name", "x"), engine.WriteOptions{})
+			return err
+		},
+		"update of any": func() error {
+			_, err := r.Update(ctx, w.town, "t", values(w.town, "name", "x"), engine.WriteOptions{Match: &engine.Match{Any: true}})
+			return err
+		},
+		"refer": func() error {
+			_, err := r.Update(ctx, w.person, "p", values(w.person, "town", "t"), engine.WriteOptions{Handling: engine.Strict})
+			return err
+		},
+		"admit": func() error {
+			return engine.Admit(ctx, r, engine.Admission{May: engine.MayWrite, Records: []engine.Record{{Class: w.town, ID: "t", Values: engine.NewValues(w.town)}}})
+		},
+	}
+	var wg sync.WaitGroup
+	for name, write := range writes {
+		wg.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if err := write(); err != nil {
+					t.Errorf("%s %d: %v", name, n, err)
+					return
+				}
+			}
+		})
+	}
+	for n := range rounds {
+		var err error
+		if n%2 == 0 {
+			err = within(ctx, r, func(ctx context.Context) error {
+				if err := r.Delete(ctx, w.town, "t", nil); err != nil {
+					return err
+				}
+				_, err := r.Create(ctx, w.town, values(w.town, "id", "t"), engine.WriteOptions{})
+				return err
+			})
+		} else {
+			_, err = r.Save(ctx, []engine.Record{record(w.town, "t", "id", fmt.Sprint("old", n)), record(w.town, "", "id", "t")})
+		}
+		var known *engine.Error
+		if err != nil && !(errors.As(err, &known) && known.Reason == raceBusy) {
+			t.Errorf("round %d: %v", n, err)
+		}
+	}
+	close(over)
+	wg.Wait()
+}
