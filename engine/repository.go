@@ -75,9 +75,9 @@ type Transactor interface {
 	// asked after that is refused. A transaction within one is a part of it that
 	// can fail alone; until it ends, calls with the outer context wait.
 	//
-	// Work is never run again. Where others were in the way, a call or the
-	// commit fails with Unavailable and reason busy: all of it may be tried
-	// again. What Get and List find is nobody else's to change until the end.
+	// Work is never run again. If another transaction is in the way, a call or the
+	// commit fails with Unavailable and reason busy, and the transaction is undone:
+	// all of it may be tried again. What Get and List find is nobody else's to change until the end.
 	// Others may have to wait that long: work should take no time.
 	Transaction(ctx context.Context, work func(ctx context.Context) error) error
 }

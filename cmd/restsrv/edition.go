@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"restsrv/builtin"
@@ -242,13 +243,17 @@ func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Op
 }
 
 // faults are what /readyz answers: services without a good version, and a
-// database that is away.
+// database that is away or of which a table is locked.
 func (e *edition) faults() []string {
 	var lines []string
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if e.db.core.Ping(ctx) != nil {
 		lines = append(lines, "the database is not available")
+	}
+	if names, err := e.db.core.LockedTables(ctx); err == nil && len(names) > 0 {
+		e.db.log.Warn("other sessions of the database lock tables: requests wait for them", "tables", strings.Join(names, ", "))
+		lines = append(lines, "tables of the database are locked; the log names them")
 	}
 	for name := range e.scripts.Faults() {
 		lines = append(lines, "service "+name+": its script cannot be loaded")

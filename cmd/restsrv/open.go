@@ -112,15 +112,15 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		sys = newSystem()
 	}
 	hasher := account.NewHasher(account.HasherConfig{})
-	var readTime time.Duration // who copies everything takes the time that it takes
+	var readTime, lockTime time.Duration // who copies everything takes the time that it takes
 	if o.server {
-		readTime = c.QueryTimeout
+		readTime, lockTime = c.QueryTimeout, c.LockTimeout
 	}
 	d := &database{hasher: hasher, system: sys, file: path, log: o.log}
 	permission, policy := acl.ItemClasses(sys.policy)
 	s, err := store.Open(ctx, db, store.Config{
 		Classes: slices.Concat(o.classes, sys.all()), FileClass: sys.files, Unheld: d.unheld, StageClass: sys.stages, PermissionClass: permission, PolicyClass: policy, Regranted: d.regranted, Journal: journal.New(sys.changes), HashPassword: hasher.Hash, ReadTime: readTime,
-		Scans: store.Scans{Waiting: c.Shares.ScansWaiting, MaxWait: c.Shares.ScanWait}, WritesWaiting: c.Shares.WritesWaiting, Log: o.log,
+		Scans: store.Scans{Waiting: c.Shares.ScansWaiting, MaxWait: c.Shares.ScanWait}, WritesWaiting: c.Shares.WritesWaiting, LockTime: lockTime, Log: o.log,
 	})
 	var changed *store.SchemaError
 	if errors.As(err, &changed) {
@@ -200,7 +200,11 @@ then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, 
 // would be, in the application directory.
 func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *store.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
-		db, err = postgres.Open(ctx, postgres.Config{URL: url, Pool: c.Pool, Scans: c.Shares.Scans, Log: o.log})
+		cfg := postgres.Config{URL: url, Pool: c.Pool, Scans: c.Shares.Scans, Log: o.log}
+		if o.server {
+			cfg.LockTime = c.LockTimeout
+		}
+		db, err = postgres.Open(ctx, cfg)
 		return db, c.Abs("postgres"), err
 	}
 	path, ok := strings.CutPrefix(url, "sqlite:")

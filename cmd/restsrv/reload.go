@@ -130,6 +130,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 		{"maxHeaderBytes", c.MaxHeaderBytes != was.MaxHeaderBytes},
 		{"limits.heapBytes", c.HeapBytes != was.HeapBytes},
 		{"queryTimeout", c.QueryTimeout != was.QueryTimeout},
+		{"lockTimeout", c.LockTimeout != was.LockTimeout},
 		{"shares", c.Shares != was.Shares},
 		{"signIn", c.SignIn != was.SignIn},
 		{"audit", c.Audit != was.Audit},

@@ -46,6 +46,7 @@ type Config struct {
 	HeaderTimeout   time.Duration // for a request's headers to arrive; default 10 s
 	IdleTimeout     time.Duration // of a kept connection; default 120 s
 	QueryTimeout    time.Duration // for a query of the database; default 30 s, 0 for no limit
+	LockTimeout     time.Duration // for a lock that another transaction of PostgreSQL holds; default 10 s, 0 for no limit
 	Shares          Shares        // of the database
 	MaxHeaderBytes  int           // of a request; default 64 KiB
 	MinBodyRate     int           // bytes a second a request's body must arrive with; default 1 KiB
@@ -168,6 +169,7 @@ func defaults() *Config {
 		HeaderTimeout:   10 * time.Second,
 		IdleTimeout:     120 * time.Second,
 		QueryTimeout:    30 * time.Second,
+		LockTimeout:     10 * time.Second,
 		Shares:          defaultShares(),
 		MaxHeaderBytes:  64 << 10,
 		MinBodyRate:     1 << 10,

@@ -17,7 +17,7 @@ import (
 // when both have one. globals holds much that is not ours, so a name there is
 // taken for a misspelt one only when it is near.
 var (
-	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "fileBytes", "limits", "scripts",
+	settingNames = []string{"db", "addr", "shutdownTimeout", "headerTimeout", "idleTimeout", "queryTimeout", "lockTimeout", "maxHeaderBytes", "minBodyRate", "minAnswerRate", "answerBytes", "bodyBytes", "fileBytes", "limits", "scripts",
 		"publicURL", "trustedProxies", "session", "idempotency", "signIn", "audit", "changes", "shares"}
 	innerNames = append([]string{"di", "authMode", "di-alias"}, settingNames...)
 )
@@ -42,6 +42,7 @@ func (l *loader) settings(globals, inner jsonfile.Object) {
 	c.HeaderTimeout = seconds(in("headerTimeout"), "headerTimeout", time.Millisecond, c.HeaderTimeout)
 	c.IdleTimeout = seconds(in("idleTimeout"), "idleTimeout", time.Millisecond, c.IdleTimeout)
 	c.QueryTimeout = seconds(in("queryTimeout"), "queryTimeout", 0, c.QueryTimeout)
+	c.LockTimeout = seconds(in("lockTimeout"), "lockTimeout", 0, c.LockTimeout)
 	if n, ok := in("maxHeaderBytes").Whole("maxHeaderBytes", 1<<10, 16<<20); ok {
 		c.MaxHeaderBytes = int(n)
 	}

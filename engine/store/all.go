@@ -56,7 +56,7 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 		sv.expectAll(&entry{plan: p}, v)
 		return sv.finish()
 	}
-	if err = s.writer.do(ctx, work); err != nil {
+	if err = s.writer.doTo(ctx, p.table, work); err != nil {
 		return 0, sv.settle(err, work)
 	}
 	return n, nil
@@ -204,7 +204,7 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 		return 0, err
 	}
 	n := int64(0)
-	err = s.writer.do(ctx, func(w *session) (err error) {
+	err = s.writer.doTo(ctx, p.table, func(w *session) (err error) {
 		if p.inParts() {
 			n, err = s.deleteParts(ctx, w, g, p, q)
 			return err

@@ -23,6 +23,9 @@ func (w *writer) alone(s *session, j *job) error {
 			s.used = time.Now()
 			return nil
 		}
+		if out := s.evictedFrom(); out != nil {
+			return out
+		}
 		kind := w.store.kind(err)
 		switch {
 		case !redo || attempt == maxAttempts:
@@ -70,6 +73,12 @@ func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 			s.disconnect() // which ends the transaction too
 		}
 		return err, true
+	}
+	if !s.stays() {
+		if s.end(tx.Rollback) != nil {
+			s.disconnect()
+		}
+		return errEvicted, true
 	}
 	err = s.end(tx.Commit)
 	return w.unknown(err), w.store.kind(err) == Lost

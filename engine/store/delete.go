@@ -21,7 +21,7 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 	if !ok {
 		return g.noItem(p.class, id)
 	}
-	do, undone := s.writer.do, false
+	do, undone := s.writer.doTo, false
 	single := s.singly(ctx, p) && g.rows(may.may, p.class) == nil && inStatement(m) && !p.table.remembered() && !p.caching.any && !p.duties.journaled
 	if single {
 		do = s.writer.statement
@@ -65,9 +65,9 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		}
 		return s.gone(ctx, w, p, before)
 	}
-	if err = do(ctx, work); err == nil && undone { // there is no such item, or a grant on it
+	if err = do(ctx, p.table, work); err == nil && undone { // there is no such item, or a grant on it
 		single = false
-		err = s.writer.do(ctx, work)
+		err = s.writer.doTo(ctx, p.table, work)
 	}
 	return g.veiled(p.class, err)
 }

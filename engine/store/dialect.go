@@ -7,7 +7,8 @@
 // Reading order: store.go (opening), plan.go, texts.go and duties.go (classes as tables,
 // and what goes with writing them), schema.go, memory.go, columns.go and extra.go (tables
 // made and changed), query.go, filter.go, join.go and expr.go (reading as SQL),
-// reader.go, scan.go, statement.go, read.go and load.go (reading), writer.go, queue.go,
+// reader.go, scan.go, statement.go, read.go and load.go (reading), tablelocks.go (locks of
+// other sessions), writer.go, queue.go,
 // alone.go and transaction.go (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go,
 // collection.go and backref.go (what a record brings with it), all.go and parts.go (many at
 // once), journal.go (what is told of it),
@@ -81,6 +82,7 @@ type Interrupt struct {
 	End    func() // from any goroutine; nil when statements heed their context by themselves
 	Spends bool   // after End the connection must be given up: it may still be ending
 	Close  func() // when the connection is given up; nil for nothing to do
+	Number int64  // by which Traits.LockWaits knows the connection; 0 for none
 
 	// Tick makes the database call tick whenever a statement of the connection has
 	// taken a number of steps, in the goroutine that runs the statement. The
@@ -117,8 +119,17 @@ type Traits struct {
 	// they take their snapshot. Both are empty if there is one writer. LockKey ends
 	// a SELECT that locks rows against deletion and other keys.
 	EnterTable   string
-	ExcludeTable []string // it fails as Lost if it cannot soon
+	ExcludeTable []string // it fails as Locked if it cannot soon
 	LockKey      string
+
+	// LockWaits is a query for those of a list of connections that wait for a lock on
+	// a table: their numbers (Interrupt.Number) and the name of the table. EndWaits ends
+	// the statements of a list of connections, and has done so when it returns. LockedTables
+	// is one for the locks that other sessions hold on tables, as far as writes wait
+	// for them: the name of the table and what tells the lock from others. Patient
+	// lets later statements of a transaction wait for locks without a limit. All are
+	// empty where requests do not wait for locks of other sessions.
+	LockWaits, EndWaits, LockedTables, Patient string
 
 	// Create runs statements that only create tables, indexes and triggers.
 	// exec runs a statement in the transaction that they belong to.
@@ -156,6 +167,7 @@ const (
 	Full                       // its disk is full: nothing of what failed is there
 	Interrupted                // the statement was ended by its context
 	Lost                       // another transaction was in the way: doing it all again may help
+	Locked                     // another transaction holds a lock for longer than a statement waits
 	Stale                      // the statement was refused because of what the connection remembers: a new one may do
 	TooLong                    // a value does not fit an index or a row
 )

@@ -54,11 +54,11 @@ func (s *Store) Write(ctx context.Context, statements ...string) error {
 
 // Do is one write, of a single statement or of any.
 func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error) error {
-	do := s.writer.do
+	do := s.writer.doTo
 	if single {
 		do = s.writer.statement
 	}
-	return do(ctx, func(w *session) error { return work(&Session{s, w}) })
+	return do(ctx, nil, func(w *session) error { return work(&Session{s, w}) })
 }
 
 // Waiting is how many writes wait.

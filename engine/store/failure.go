@@ -97,6 +97,8 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	case kind == Lost:
 		return &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy,
 			Message: "other writes were in the way of this one", Err: err}
+	case kind == Locked:
+		return lockedTable("", err)
 	case kind == TooLong:
 		return &engine.Error{Code: engine.Invalid, Reason: "size", Message: "a value is too long for the database", Err: err}
 	}

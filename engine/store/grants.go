@@ -72,6 +72,9 @@ func (s *Store) excludeDeletions(w *session) error {
 			statement = fmt.Sprintf(statement, s.permissions())
 		}
 		if err := w.exec(statement); err != nil {
+			if s.kind(err) == Locked {
+				err = again{err}
+			}
 			return err
 		}
 	}

@@ -72,7 +72,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	case enriched:
 		err = s.metered(ctx, p, s.readers.scans.name(text, load, 1), work)
 	default:
-		err = s.read(ctx, work)
+		err = s.readFrom(ctx, p.table, work)
 	}
 	if err != nil {
 		return nil, err

@@ -28,6 +28,7 @@ type readers struct {
 	scans  *scans        // nil when there is one lane
 	others others
 	limit  time.Duration // of a statement; 0 for none
+	locks  *tableLocks   // of the writers, too; nil where requests do not wait for locks
 
 	mu     sync.Mutex
 	closed bool
@@ -38,6 +39,7 @@ type readers struct {
 
 func newReaders(db *Database, cfg Config, trace func(string)) *readers {
 	rs := &readers{db: db, trace: trace, free: make(chan *session, db.Readers), fresh: make(chan *session, db.Readers), size: db.Readers, others: others{stay: company}}
+	rs.locks = newTableLocks(db, cfg)
 	if cfg.ReadTime > 0 {
 		rs.limit = cfg.ReadTime + abandonedAfter
 	}
@@ -57,7 +59,7 @@ const abandonedAfter = 5 * time.Second
 
 func (rs *readers) newSession() *session {
 	s := newSession(rs.db.Read, rs.db.Dialect, rs.trace)
-	s.limit = rs.limit
+	s.limit, s.locks = rs.limit, rs.locks
 	return s
 }
 
@@ -80,6 +82,7 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	}
 	if ok {
 		r.ctx = ctx
+		r.beginTurn()
 	}
 	return r, closedUnless(ok)
 }
@@ -91,6 +94,7 @@ func (rs *readers) borrowScan(ctx context.Context) (*session, error) {
 		return nil, closedUnless(false)
 	}
 	r.scan, r.ctx = true, ctx
+	r.beginTurn()
 	return r, nil
 }
 
@@ -165,6 +169,7 @@ func (rs *readers) giveBack(r *session) {
 	if r.begun { // its transaction could not be ended
 		r.disconnect()
 	}
+	r.endTurn()
 	if !r.scan {
 		rs.lend(r)
 		return
@@ -207,17 +212,29 @@ func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc)
 // new one, and work that another transaction was in the way of runs again too,
 // unless it has told somebody something by then.
 func (s *Store) read(ctx context.Context, work func(r *session) error) error {
-	if t, n := s.joined(ctx); t != nil {
-		return t.read(ctx, work)
-	} else if n != nil {
+	return s.readFrom(ctx, nil, work)
+}
+
+// readFrom is read for work that reads items of a table.
+func (s *Store) readFrom(ctx context.Context, t *table, work func(r *session) error) error {
+	if whole, n := s.joined(ctx); whole != nil || n != nil {
+		switch err := s.readers.locks.refused(t, false); {
+		case err != nil:
+			return err
+		case whole != nil:
+			return whole.read(ctx, work)
+		}
 		return n.read(ctx, s, work)
 	}
-	r, err := s.readers.borrow(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.readers.giveBack(r)
-	return s.readOn(ctx, r, work)
+	return s.readers.locks.pass(ctx, t, false, func(p *passage) error {
+		r, err := s.readers.borrow(ctx)
+		if err != nil {
+			return err
+		}
+		defer s.readers.giveBack(r)
+		p.lend(r)
+		return s.readOn(ctx, r, work)
+	})
 }
 
 // atOneMoment returns work of several statements that all see the same state of
@@ -239,7 +256,7 @@ func (s *Store) atOneMoment(work func(r *session) error) func(r *session) error 
 		defer func() { r.tied = false }()
 		err = work(r)
 		switch kind := s.kind(err); {
-		case r.conn == nil, kind == Away, kind == Stale, kind == Interrupted && r.interrupt.Spends:
+		case r.conn == nil, kind == Away, kind == Stale, kind == Interrupted && r.interrupt.Spends && r.evictedFrom() == nil:
 			// readOn gives up the connection, or giveBack does.
 		default:
 			r.endMoment()
@@ -323,6 +340,8 @@ func (s *Store) Snapshot(ctx context.Context, work func(ctx context.Context) err
 		return err
 	}
 	defer s.readers.giveBack(r)
+	r.whole.Store(true)
+	defer r.whole.Store(false)
 	return s.readOn(ctx, r, s.atOneMoment(func(r *session) error {
 		r.tell() // work must not run again
 		n := &snapshot{session: r, readers: s.readers, turn: make(chan struct{}, 1)}
@@ -367,6 +386,11 @@ func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) err
 	if errors.As(err, &stopped) {
 		return stopped.err
 	}
+	if err != nil {
+		if out := r.evictedFrom(); out != nil {
+			return lockedTable("", out)
+		}
+	}
 	return s.failed(ctx, r, err)
 }
 
@@ -381,6 +405,12 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 		var stopped *stop
 		if errors.As(err, &stopped) {
 			return stopped.err
+		}
+		if out := r.evictedFrom(); out != nil {
+			if r.told.Load() {
+				return lockedTable("", out)
+			}
+			return out
 		}
 		if over := r.meter.verdict(); over != nil {
 			s.failed(ctx, r, err) // gives up the connection where that is spent
@@ -421,4 +451,5 @@ func (rs *readers) close() {
 	}
 	close(rs.free)
 	close(rs.fresh)
+	rs.locks.close()
 }

@@ -27,11 +27,19 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		}
 		return sv.conclude(w, last)
 	}
-	if err = s.writer.do(ctx, work); err != nil {
+	if err = s.writer.doTo(ctx, tableOf(entries), work); err != nil {
 		return nil, s.masked(ctx, sv.settle(err, work))
 	}
 	s.enrichAll(ctx, sv.items)
 	return sv.items, nil
+}
+
+// tableOf returns the table of the first entry, nil if there is none.
+func tableOf(entries []entry) *table {
+	if len(entries) == 0 {
+		return nil
+	}
+	return entries[0].plan.table
 }
 
 // conclude saves the record that is made from what was saved before it.

@@ -94,8 +94,16 @@ var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 func (s *Store) metered(ctx context.Context, p *plan, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
 	if sc == nil || p.class.FullName[0] == '#' || s.isJoined(ctx) {
-		return s.read(ctx, work) // every request needs the system tables
+		return s.readFrom(ctx, p.table, work) // every request needs the system tables
 	}
+	return s.readers.locks.pass(ctx, p.table, false, func(pass *passage) error {
+		return s.meteredPast(ctx, pass, name, work)
+	})
+}
+
+// meteredPast is metered past locked tables.
+func (s *Store) meteredPast(ctx context.Context, pass *passage, name uint64, work func(r *session) error) error {
+	sc := s.readers.scans
 	for slow := sc.known.has(name); ; slow = true {
 		var grant share.Grant
 		if slow {
@@ -104,7 +112,7 @@ func (s *Store) metered(ctx context.Context, p *plan, name uint64, work func(r *
 				return sc.report.refused(ctx, err)
 			}
 		}
-		again, err := s.meteredOnce(ctx, name, grant, work)
+		again, err := s.meteredOnce(ctx, pass, name, grant, work)
 		if !again {
 			return err
 		}
@@ -113,7 +121,7 @@ func (s *Store) metered(ctx context.Context, p *plan, name uint64, work func(r *
 
 // meteredOnce runs work in the scan lane when grant holds a place there, else in
 // the quick lane. again means that it must run in the scan lane.
-func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant, work func(r *session) error) (again bool, err error) {
+func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *session) error) (again bool, err error) {
 	rs := s.readers
 	var r *session
 	var place share.Grant
@@ -131,6 +139,7 @@ func (s *Store) meteredOnce(ctx context.Context, name uint64, grant share.Grant,
 			return false, err
 		}
 	}
+	pass.lend(r)
 	r.meter.place = place
 	r.meter.start(ctx, rs, r, name, grant)
 	defer func() {
@@ -208,6 +217,10 @@ func (m *meter) end(r *session) (ended share.Grant) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if r.turn.Load()%turnStates == turnEvicted { // it has waited, not worked
+		m.began = time.Now()
+		m.rested = m.began
+	}
 	if m.over != nil && r.interrupt.Spends {
 		r.disconnect() // a late cancellation could end the next statement of the connection
 	}

@@ -102,6 +102,11 @@ func (s *Store) passGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.traits.Lock == "" {
 		return nil
 	}
+	if s.traits.Patient != "" { // others may build indexes for minutes
+		if _, err := conn.ExecContext(ctx, s.traits.Patient); err != nil {
+			return err
+		}
+	}
 	_, err := conn.ExecContext(ctx, guardLock+s.traits.Lock)
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"restsrv/engine"
+	"restsrv/engine/share"
 )
 
 // Statements kept per connection. Filters come in as many shapes as clients
@@ -49,6 +50,18 @@ type session struct {
 	worked    int              // statements and rows of the write under way
 	scan      bool             // the session is in the scan lane
 	limit     time.Duration    // of a statement, kept by the database itself; 0 for none
+
+	// Below: for tableLocks, nil if it does not look at the session.
+	locks     *tableLocks
+	writes    bool
+	whole     atomic.Bool   // the turn is a transaction of several calls
+	serving   atomic.Int64  // Interrupt.Number of conn
+	turn      atomic.Uint64 // see turnStates
+	seenTurn  uint64        // by the last look
+	seenTimes int           // that looks have seen the same turn
+	may       atomic.Pointer[[]tableUse]
+	out       tableUse    // that it was evicted from; guarded by ending
+	place     share.Grant // see keepWaiting; guarded by ending
 }
 
 func newSession(db *sqlx.DB, d Dialect, trace func(sql string)) *session {
@@ -143,6 +156,8 @@ func (s *session) connect(ctx context.Context) error {
 		interrupt.Tick(stepsPerTick, s.tick)
 	}
 	s.interruptBy(interrupt)
+	s.serving.Store(interrupt.Number)
+	s.locks.watch(s, true)
 	if cause := ctx.Err(); err != nil && cause != nil {
 		s.disconnect()
 		return ended(cause)
@@ -162,6 +177,7 @@ func (s *session) interruptBy(i Interrupt) {
 }
 
 func (s *session) disconnect() {
+	s.locks.watch(s, false)
 	s.interruptBy(Interrupt{})
 	s.kept.drop()
 	s.bulk.drop()

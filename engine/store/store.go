@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -46,6 +47,9 @@ type Config struct {
 	// included; 0 means for ever. Whoever asks for more holds up all others.
 	ReadTime time.Duration
 	Scans    Scans
+	// LockTime is how long a request waits for a table that another session of the
+	// database locks (see tableLocks); 0 means as long as the database lets it.
+	LockTime time.Duration
 	// WritesWaiting is how many writes of one account may wait; 0 means 1024.
 	WritesWaiting int
 	MaxLoaded     int              // bytes, about, of what a reading loads with its items; 0 means 256 MiB
@@ -216,6 +220,42 @@ func (s *Store) Ping(ctx context.Context) error {
 	}
 	return err
 }
+
+// LockedTables returns the names of tables that other sessions of the database lock,
+// so that writes wait for them. A lock that is held for a moment does not count.
+func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
+	if s.traits.LockedTables == "" {
+		return nil, nil
+	}
+	locks := func() (map[string]string, error) {
+		found := map[string]string{}
+		b := newBuilder(s.traits)
+		b.add(s.traits.LockedTables)
+		return found, s.read(ctx, func(r *session) error {
+			return r.visitRows(b, 2, func(row []any) { found[text(row[1])+" "+text(row[0])] = text(row[0]) })
+		})
+	}
+	first, err := locks()
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	select {
+	case <-time.After(momentaryLock):
+	case <-ctx.Done():
+		return nil, nil
+	}
+	second, err := locks()
+	for lock, name := range second {
+		if first[lock] != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// momentaryLock is how long a lock may be held without being reported.
+const momentaryLock = 300 * time.Millisecond
 
 // Close waits until the writes that were accepted are done and the queries
 // that run have ended, then closes the database. Later calls of the

@@ -22,6 +22,10 @@ type transaction struct {
 	turn   chan struct{}
 	over   bool
 	broken error // why it cannot be committed any more
+	holds  bool  // a call has ended well: the transaction may hold locks
+
+	outermost *transaction // it is a part of, or itself
+	rollback  func() error // of the outermost one; nil once it was called
 }
 
 type transactionKey struct{}
@@ -45,7 +49,9 @@ func (t *transaction) within(ctx context.Context) context.Context {
 }
 
 func (s *Store) newTransaction() *transaction {
-	return &transaction{store: s, begun: make(chan struct{}), end: make(chan error, 1), turn: make(chan struct{}, 1)}
+	t := &transaction{store: s, begun: make(chan struct{}), end: make(chan error, 1), turn: make(chan struct{}, 1)}
+	t.outermost = t
+	return t
 }
 
 // errAbandoned ends the transaction of work that panicked.
@@ -112,7 +118,9 @@ func (w *writer) own(s *session, j *job) error {
 	if err != nil {
 		return w.store.failed(j.ctx, s, err)
 	}
-	t.session = s
+	t.session, t.rollback = s, rollback
+	s.whole.Store(true)
+	defer s.whole.Store(false)
 	close(t.begun)
 	select {
 	case err = <-t.end:
@@ -126,10 +134,16 @@ func (w *writer) own(s *session, j *job) error {
 		err = broken
 	}
 	if err != nil {
-		if s.conn != nil && rollback() != nil {
+		if s.conn != nil && t.undo() != nil {
 			s.disconnect() // which ends the transaction too
 		}
 		return err
+	}
+	if !s.stays() {
+		if t.undo() != nil {
+			s.disconnect()
+		}
+		return lockedTable("", nil)
 	}
 	if err := commit(); err != nil {
 		if s.conn != nil && rollback() != nil {
@@ -202,7 +216,9 @@ func (t *transaction) close() (broken error) {
 }
 
 // write is a job that is a part of the transaction. It is made again when another
-// transaction was in its way: what came before it cannot be.
+// transaction was in its way, unless the transaction holds locks that the other one
+// may be waiting for: then it is undone at once, because the calls before this one
+// cannot be made again here.
 func (t *transaction) write(j *job) error {
 	if err := t.enter(j.ctx); err != nil {
 		return err
@@ -214,6 +230,25 @@ func (t *transaction) write(j *job) error {
 			return err
 		}
 	}
+}
+
+// undo rolls the transaction back, if that was not done yet.
+func (t *transaction) undo() error {
+	rollback := t.outermost.rollback
+	if t.outermost.rollback = nil; rollback == nil {
+		return nil
+	}
+	return rollback()
+}
+
+// giveWay undoes the transaction because another one is in its way, which then goes
+// on at once.
+func (t *transaction) giveWay(err error) error {
+	if t.session.conn != nil && t.undo() != nil {
+		t.session.disconnect()
+	}
+	return t.spoil(&engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy,
+		Message: "another transaction was in the way of this one, which was undone: it may be tried again as a whole", Err: err})
 }
 
 // read is Store.read as a part of the transaction.
@@ -246,7 +281,19 @@ func (t *transaction) part(ctx context.Context, undo bool, work func(*session) e
 		}
 	}
 	err = t.attempt(ctx, work)
+	if err == nil {
+		t.holds = true
+	}
+	if err != nil {
+		if out := s.evictedFrom(); out != nil {
+			return t.spoil(lockedTable("", out)), false
+		}
+	}
+	var mark again
 	repeat = t.store.kind(err) == Lost
+	if repeat && t.holds && !errors.As(err, &mark) {
+		return t.giveWay(err), false
+	}
 	var stopped *stop
 	if !errors.As(err, &stopped) {
 		err = t.store.failed(ctx, s, err)
@@ -295,12 +342,13 @@ func (t *transaction) nested(ctx context.Context, work func(ctx context.Context)
 		return t.spoil(err)
 	}
 	inner := t.store.newTransaction()
-	inner.session = s
+	inner.session, inner.holds, inner.outermost = s, t.holds, t.outermost
 	err = errAbandoned
 	defer func() {
 		if broken := inner.close(); broken != nil {
 			t.broken = broken
 		}
+		t.holds = t.holds || inner.holds
 		if failure := t.endPart(err == nil); failure != nil && err == nil {
 			err = failure
 		}

@@ -67,7 +67,7 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 	rev := revision()
 	it := &engine.Item{Class: c, ID: c.ID(v), Revision: uint64(rev), Version: c.Version, Creator: account(ctx), Values: v}
 	args := p.rowArgs(make([]any, 0, 5+len(v)), it)
-	err := s.writer.statement(ctx, func(w *session) error {
+	err := s.writer.statement(ctx, p.table, func(w *session) error {
 		st, err := w.prepare(p.sql().insert)
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*eng
 // alone writes one record in a transaction of its own.
 func (sv *save) alone(e *entry) (*engine.Item, error) {
 	e.settle(0, "")
-	do, single := sv.store.writer.do, sv.single(e)
+	do, single := sv.store.writer.doTo, sv.single(e)
 	if single {
 		do = sv.store.writer.statement
 	}
@@ -100,7 +100,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 		}
 		return sv.finish()
 	}
-	err := do(sv.ctx, work)
+	err := do(sv.ctx, e.plan.table, work)
 	switch {
 	case err != nil && single: // the account may do this with all items: no conflict can be hidden
 		return nil, err

@@ -42,6 +42,7 @@ type job struct {
 	light  bool         // it is not heavy, however long it took
 	single bool         // one statement writes: that is a transaction by itself
 	whole  *transaction // of several calls, instead of work; nil for a job
+	pass   *passage     // past locked tables; nil for none
 	state  atomic.Int32
 	result chan error
 }
@@ -58,7 +59,9 @@ func newWriter(s *Store) *writer {
 	w.jobs = newQueue(s.cfg.WritesWaiting, s.traits.Writers, &s.readers.others)
 	for range s.traits.Writers {
 		w.done.Go(func() {
-			w.run(newSession(s.db.Write, s.db.Dialect, s.trace()))
+			own := newSession(s.db.Write, s.db.Dialect, s.trace())
+			own.locks, own.writes = s.readers.locks, true
+			w.run(own)
 		})
 	}
 	return w
@@ -67,19 +70,33 @@ func newWriter(s *Store) *writer {
 // do runs work in a transaction and returns when that is durable. Work must
 // not keep the session. Errors: those of work, Unavailable, Timeout.
 func (w *writer) do(ctx context.Context, work func(w *session) error) error {
-	return w.wait(&job{ctx: ctx, work: work, result: make(chan error, 1)})
+	return w.doTo(ctx, nil, work)
 }
 
-// statement is do for work in which a single statement writes.
-func (w *writer) statement(ctx context.Context, work func(w *session) error) error {
-	return w.wait(&job{ctx: ctx, work: work, single: true, result: make(chan error, 1)})
+// doTo is do for work that writes items of a table.
+func (w *writer) doTo(ctx context.Context, t *table, work func(w *session) error) error {
+	return w.wait(ctx, t, false, work)
 }
 
-func (w *writer) wait(j *job) error {
-	ctx := j.ctx
-	if t := w.transactionOf(ctx); t != nil {
-		return t.write(j)
+// statement is doTo for work in which a single statement writes.
+func (w *writer) statement(ctx context.Context, t *table, work func(w *session) error) error {
+	return w.wait(ctx, t, true, work)
+}
+
+func (w *writer) wait(ctx context.Context, t *table, single bool, work func(w *session) error) error {
+	if whole := w.transactionOf(ctx); whole != nil {
+		if err := w.store.readers.locks.refused(t, true); err != nil {
+			return err
+		}
+		return whole.write(&job{ctx: ctx, work: work})
 	}
+	return w.store.readers.locks.pass(ctx, t, true, func(p *passage) error {
+		return w.waitFor(&job{ctx: ctx, work: work, single: single, pass: p, result: make(chan error, 1)})
+	})
+}
+
+func (w *writer) waitFor(j *job) error {
+	ctx := j.ctx
 	if err := ctx.Err(); err != nil {
 		return ended(err)
 	}
@@ -117,7 +134,10 @@ func (w *writer) close() {
 func (w *writer) run(s *session) {
 	defer s.disconnect()
 	for j := w.jobs.pop(); j != nil; j = w.jobs.pop() {
+		s.beginTurn()
+		j.pass.lend(s)
 		w.serve(s, j)
+		s.endTurn()
 		w.store.reportEnded(s)
 	}
 }

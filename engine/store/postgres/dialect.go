@@ -1,13 +1,15 @@
 // Package postgres is the PostgreSQL dialect of engine/store: how to reach a
 // database and what is particular to it. It owns the driver. It keeps to what
 // databases that speak PostgreSQL's language share: no LISTEN, no advisory
-// locks; only changes of grants lock a table. It is not for SQL that another database would understand too.
+// locks; only changes of grants lock a table, and pg_locks is asked only when
+// requests wait. It is not for SQL that another database would understand too.
 package postgres
 
 import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"time"
@@ -19,12 +21,14 @@ import (
 	"restsrv/engine/store"
 )
 
-// dialect says how PostgreSQL differs; writers is how many of the connections
-// write.
-type dialect struct{ writers int }
+// dialect says how PostgreSQL differs.
+type dialect struct {
+	writers   int  // connections that write
+	deadlocks bool // connections may set deadlock_timeout
+}
 
 // Dialect returns how PostgreSQL differs from other databases.
-func Dialect() store.Dialect { return dialect{writersOf(defaultPool)} }
+func Dialect() store.Dialect { return dialect{writers: writersOf(defaultPool)} }
 
 // Traits is store.Dialect's.
 func (d dialect) Traits() store.Traits {
@@ -44,11 +48,27 @@ func (d dialect) Traits() store.Traits {
 		ExcludeTable: []string{"SET LOCAL lock_timeout = '300ms'", "LOCK TABLE %s IN EXCLUSIVE MODE", "SET LOCAL lock_timeout TO DEFAULT"},
 		LockKey:      " FOR KEY SHARE",
 		TimeLimit:    "SET statement_timeout = ",
+		LockWaits:    lockWaits,
+		EndWaits:     "SELECT pg_cancel_backend(n) FROM unnest($1::int[]) AS n",
+		LockedTables: lockedTables,
+		Patient:      "SET LOCAL lock_timeout = 0",
 		Savepoint:    true,
 		FullText:     fullText,
 		Create:       create,
 	}
 }
+
+// A lock may be waited for on an index, too: its table is meant.
+const lockWaits = `SELECT l.pid, c.relname FROM pg_catalog.pg_locks AS l
+	LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = l.relation
+	JOIN pg_catalog.pg_class AS c ON c.oid = coalesce(i.indrelid, l.relation)
+	WHERE l.locktype = 'relation' AND NOT l.granted AND l.pid = ANY($1)`
+
+const lockedTables = `SELECT c.relname, l.pid || ' ' || l.virtualtransaction FROM pg_catalog.pg_locks AS l
+	JOIN pg_catalog.pg_class AS c ON c.oid = l.relation
+	WHERE l.locktype = 'relation' AND l.granted AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+	AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
+	AND c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace`
 
 // ColumnType is store.Dialect's. Text is ordered by its bytes, as SQLite does:
 // the order is then the same everywhere, and never changes with a library of
@@ -134,8 +154,10 @@ func (dialect) Classify(err error) store.Failure {
 
 func classify(e *pq.Error) store.Failure {
 	switch e.Code {
-	case pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected, pqerror.LockNotAvailable:
+	case pqerror.TRSerializationFailure, pqerror.TRDeadlockDetected:
 		return store.Lost
+	case pqerror.LockNotAvailable:
+		return store.Locked
 	case pqerror.QueryCanceled:
 		return store.Interrupted
 	case pqerror.ProgramLimitExceeded:
@@ -169,10 +191,14 @@ const cancelAgain = 500 * time.Millisecond
 // goroutine wait for that: one for each statement that can end. So two empty
 // statements of each connection stay open, with contexts of their own: their
 // goroutines serve all others, one for each cancellation.
-func (dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt, error) {
+func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt, error) {
 	conn, ok := driverConn.(driver.QueryerContext)
 	if !ok {
 		return store.Interrupt{}, errors.New("the driver cannot run a statement")
+	}
+	number, err := d.begin(ctx, conn)
+	if err != nil {
+		return store.Interrupt{}, err
 	}
 	first, end := context.WithCancel(context.Background())
 	second, endAgain := context.WithCancel(context.Background())
@@ -201,5 +227,29 @@ func (dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt, 
 	return store.Interrupt{End: func() {
 		end()
 		time.AfterFunc(cancelAgain, endAgain)
-	}, Spends: true, Close: done}, nil
+	}, Spends: true, Close: done, Number: number}, nil
+}
+
+// deadlockTimeout is how long a statement waits for a lock before PostgreSQL looks
+// whether two wait for each other, if a connection may set it. The default is 1 s.
+const deadlockTimeout = 100 // ms
+
+// begin makes a new connection ready, and returns the process of the database that
+// serves it.
+func (d dialect) begin(ctx context.Context, conn driver.QueryerContext) (int64, error) {
+	text := "SELECT pg_backend_pid()"
+	if d.deadlocks {
+		text += fmt.Sprintf(", set_config('deadlock_timeout', '%d', false)", deadlockTimeout)
+	}
+	rows, err := conn.QueryContext(ctx, text, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	row := make([]driver.Value, len(rows.Columns()))
+	if err := rows.Next(row); err != nil {
+		return 0, err
+	}
+	number, _ := row[0].(int64)
+	return number, nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -40,6 +41,10 @@ const (
 // oldest is the oldest version that has all that is used here.
 const oldest = 120000
 
+// grantsParameters is the first version in which users can be allowed to set
+// parameters such as deadlock_timeout.
+const grantsParameters = 150000
+
 // Config says which database to open, and how.
 type Config struct {
 	// URL is postgres://user:password@host:port/database?parameter=value; several
@@ -49,9 +54,12 @@ type Config struct {
 	// other host (sslmode=require, which does not check the certificate; verify-full
 	// does).
 	URL   string
-	Pool  int          // connections, a quarter of them for writing; 0 means 32
-	Scans int          // of these, for long readings; 0 means an eighth
-	Log   *slog.Logger // nil means none
+	Pool  int // connections, a quarter of them for writing; 0 means 32
+	Scans int // of these, for long readings; 0 means an eighth
+	// LockTime is how long a statement waits for a lock that another transaction
+	// holds; 0 means as long as the server lets it.
+	LockTime time.Duration
+	Log      *slog.Logger // nil means none
 }
 
 // Open connects to a database, which must exist and be encoded in UTF-8.
@@ -68,16 +76,23 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, given := settings.Runtime["lock_timeout"]; cfg.LockTime > 0 && !given {
+		settings.Runtime["lock_timeout"] = strconv.FormatInt(cfg.LockTime.Milliseconds(), 10)
+	}
 	connector, err := pq.NewConnectorConfig(settings)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", ErrAddress, reason(err))
 	}
 	connector.Dialer(dialer())
 	db := sqlx.NewDb(sql.OpenDB(reaching{connector}), "postgres")
-	db.SetMaxOpenConns(pool)
+	db.SetMaxOpenConns(pool + 1) // one asks what the others wait for
 	db.SetMaxIdleConns(pool)
-	if err := check(ctx, db); err != nil {
+	deadlocks, err := check(ctx, db)
+	if err != nil {
 		return nil, errors.Join(err, db.Close())
+	}
+	if _, given := settings.Runtime["deadlock_timeout"]; given {
+		deadlocks = false
 	}
 	if cfg.Log != nil {
 		cfg.Log.Debug("database opened", "host", settings.Host, "database", settings.Database, "pool", pool)
@@ -89,7 +104,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	}
 	scans = min(scans, pool-writers-1) // with a pool of 2 there is one lane
 	return &store.Database{
-		Dialect: dialect{writers}, Write: db, Read: db, Readers: pool - writers - scans,
+		Dialect: dialect{writers, deadlocks}, Write: db, Read: db, Readers: pool - writers - scans,
 		Scans: scans, ScansPerKey: max(1, scans/4), // they cannot be suspended, and each keeps a processor of the database busy
 	}, nil
 }
@@ -98,28 +113,36 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 // readings, which are most of the requests and wait for each other.
 func writersOf(pool int) int { return max(1, pool/4) }
 
-// check finds out now what would otherwise fail the first request.
-func check(ctx context.Context, db *sqlx.DB) error {
-	var version int
+// check finds out now what would otherwise fail the first request, and whether
+// connections may set deadlock_timeout.
+func check(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
+	var version, milliseconds int
 	var encoding, schema, user string
 	var creates bool
-	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
-		coalesce(current_schema(), ''), current_user, coalesce(has_schema_privilege(current_schema(), 'CREATE'), false)`).
-		Scan(&version, &encoding, &schema, &user, &creates)
+	err = db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding'),
+		coalesce(current_schema(), ''), current_user, coalesce(has_schema_privilege(current_schema(), 'CREATE'), false), 
+		current_setting('is_superuser') = 'on', (SELECT setting::int FROM pg_settings WHERE name = 'deadlock_timeout')`).
+		Scan(&version, &encoding, &schema, &user, &creates, &deadlocks, &milliseconds)
 	var e *pq.Error
 	switch {
 	case errors.As(err, &e):
-		return fmt.Errorf("%w: %s", ErrAway, e.Message)
+		return false, fmt.Errorf("%w: %s", ErrAway, e.Message)
 	case err != nil:
-		return fmt.Errorf("%w: %s", ErrAway, reason(err))
+		return false, fmt.Errorf("%w: %s", ErrAway, reason(err))
 	case version < oldest:
-		return fmt.Errorf("%w: it is version %d of PostgreSQL, and %d or later is needed", ErrUnfit, version/10000, oldest/10000)
+		return false, fmt.Errorf("%w: it is version %d of PostgreSQL, and %d or later is needed", ErrUnfit, version/10000, oldest/10000)
 	case encoding != "UTF8":
-		return fmt.Errorf("%w: its encoding is %s: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", ErrUnfit, encoding)
+		return false, fmt.Errorf("%w: its encoding is %s: make one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", ErrUnfit, encoding)
 	case schema == "":
-		return fmt.Errorf("%w: none of the schemas in search_path exists", ErrUnfit)
+		return false, fmt.Errorf("%w: none of the schemas in search_path exists", ErrUnfit)
 	case !creates:
-		return fmt.Errorf("%w: %s may not make tables in the schema %s: GRANT CREATE ON SCHEMA %s TO %s, or make the user the owner of the database", ErrUnfit, user, schema, schema, user)
+		return false, fmt.Errorf("%w: %s may not make tables in the schema %s: GRANT CREATE ON SCHEMA %s TO %s, or make the user the owner of the database", ErrUnfit, user, schema, schema, user)
 	}
-	return nil
+	if !deadlocks && version >= grantsParameters {
+		err = db.QueryRowContext(ctx, "SELECT has_parameter_privilege('deadlock_timeout', 'SET')").Scan(&deadlocks)
+		if err != nil {
+			return false, fmt.Errorf("%w: %s", ErrAway, reason(err))
+		}
+	}
+	return deadlocks && milliseconds > deadlockTimeout, nil
 }

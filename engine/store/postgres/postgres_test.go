@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"os"
 	"testing"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/store"
@@ -51,9 +52,11 @@ func openAt(t testing.TB, url string, classes ...*engine.Class) *store.Store {
 
 func tryOpen(t testing.TB, url string, classes ...*engine.Class) (*store.Store, error) {
 	t.Helper()
-	db, err := postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8})
+	db, err := postgres.Open(t.Context(), postgres.Config{URL: url, Pool: 8, LockTime: lockTime})
 	if err != nil {
 		return nil, err
 	}
-	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), StageClass: storetest.StageClass(classes), PermissionClass: storetest.Class(classes, "#permission"), PolicyClass: storetest.Class(classes, "#policy"), Journal: storetest.Journal(classes)})
+	return store.Open(t.Context(), db, store.Config{Classes: classes, HashPassword: storetest.HashPassword, FileClass: storetest.FileClass(classes), StageClass: storetest.StageClass(classes), PermissionClass: storetest.Class(classes, "#permission"), PolicyClass: storetest.Class(classes, "#policy"), Journal: storetest.Journal(classes), LockTime: lockTime})
 }
+
+const lockTime = 20 * time.Second

@@ -72,6 +72,80 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
+// TestTransactionGivesWay has two transactions of several calls wait for each other.
+// One of them is undone at once, and the other goes on although the first does not
+// end yet.
+func TestTransactionGivesWay(t *testing.T) {
+	url, c := pgtest.Database(t), note()
+	st := openAt(t, url, c)
+	for _, id := range []string{"a", "b"} {
+		if _, err := st.Create(t.Context(), c, engine.Values{id, int64(0)}, engine.WriteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := make(chan struct{})
+	var first sync.WaitGroup
+	first.Add(2)
+	go func() { first.Wait(); close(both) }()
+	ended := make(chan struct{})
+	var once sync.Once
+	var done, undone atomic.Int64
+	begun := time.Now()
+	err := together(2, func(i int) error {
+		ids := []string{"a", "b"}
+		err := st.Transaction(t.Context(), func(ctx context.Context) error {
+			change := func(id string) error {
+				_, err := st.Update(ctx, c, id, engine.Values{engine.Absent, int64(i + 1)}, engine.WriteOptions{})
+				return err
+			}
+			if err := change(ids[i]); err != nil {
+				return err
+			}
+			first.Done()
+			<-both
+			err := change(ids[1-i])
+			if err == nil {
+				return nil
+			}
+			select { // the work of the transaction that was undone goes on for a while
+			case <-ended:
+			case <-time.After(10 * time.Second):
+			}
+			if later := change(ids[i]); engine.CodeOf(later) != engine.Unavailable {
+				return fmt.Errorf("a call after the transaction was undone: got %v, want Unavailable", later)
+			}
+			return nil // it is not committed
+		})
+		switch {
+		case err == nil:
+			done.Add(1)
+			once.Do(func() { close(ended) })
+			return nil
+		case engine.CodeOf(err) == engine.Unavailable:
+			undone.Add(1)
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if done.Load() != 1 || undone.Load() != 1 {
+		t.Errorf("got %d transactions done and %d undone, want one each", done.Load(), undone.Load())
+	}
+	if took := time.Since(begun); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestRaces has two servers race on one database.
+func TestRaces(t *testing.T) {
+	storetest.Races(t, func(t *testing.T, classes []*engine.Class) [2]engine.Repository {
+		url := pgtest.Database(t)
+		return [2]engine.Repository{openAt(t, url, classes...), openAt(t, url, classes...)}
+	})
+}
+
 // TestSaveRace has two processes save new objects of classes that share a
 // table, where each first looks whether they are there.
 func TestSaveRace(t *testing.T) {

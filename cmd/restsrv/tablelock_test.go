@@ -1,0 +1,172 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+const tableLockApplication = `{"namespace": "s", "globals": {"lockTimeout": 1},
+ "classes": [
+   {"name": "locked", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "title", "type": "string"}]},
+   {"name": "other", "key": ["id"], "properties": [{"name": "id", "type": "string"}, {"name": "title", "type": "string"}, {"name": "to", "type": "reference", "refClass": "locked"}]}],
+ "objects": [{"_class": "locked@s", "id": "a"}, {"_class": "other@s", "id": "a", "to": "a"}],
+ "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}, "script": {"module": "script.js"}}, "authMode": {"crud": "none", "script": "none"}}}}}`
+
+const tableLockScript = `module.exports = {
+  'POST /': () => dataRepo.transaction(async (tx) => {
+    await tx.editItem('other@s', 'b' + Math.random(), {title: 'x'}).catch(() => null);
+    await tx.editItem('locked@s', 'a', {title: 'x'});
+  }),
+};`
+
+// TestTableLock locks the table of a class, as an operator's command does, while
+// clients read and write that class and another one. The other class is served as
+// before, and requests that need the table are answered 503 in time, as /readyz is.
+// RESTSRV_LONG=1 locks it for a minute.
+func TestTableLock(t *testing.T) {
+	lock := 4 * time.Second
+	if os.Getenv("RESTSRV_LONG") != "" {
+		lock = time.Minute
+	}
+	for _, mode := range []string{"ACCESS EXCLUSIVE", "SHARE ROW EXCLUSIVE"} {
+		t.Run(strings.ToLower(mode), func(t *testing.T) {
+			c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), db: pgtest.Database(t), vars: vars{}, open: true}
+			c.save("deploy.json", tableLockApplication)
+			c.save("script.js", tableLockScript)
+			t.Cleanup(c.stopServer)
+			c.startServer()
+			var over atomic.Bool
+			measure := func() (others, locked func() answered) {
+				over.Store(false)
+				others = c.measure(&over, 4, "GET /rest/crud/other@s/a", "GET /rest/crud/other@s?_count=1", `PATCH /rest/crud/other@s/a {"title":"x"}`)
+				return others, c.measure(&over, 24, "GET /rest/crud/locked@s/a", "GET /rest/crud/locked@s?_count=1", `PATCH /rest/crud/locked@s/a {"title":"x"}`,
+					"GET /rest/crud/other@s/a?_eager=to", "DELETE /rest/crud/locked@s/none", "POST /rest/script {}")
+			}
+			others, waiting := measure()
+			time.Sleep(2 * time.Second)
+			over.Store(true)
+			before := others()
+			waiting()
+
+			released := make(chan struct{})
+			go func() {
+				defer close(released)
+				pgtest.Execute(t, c.db, fmt.Sprintf(`BEGIN; LOCK TABLE "locked@s" IN %s MODE; SELECT pg_sleep(%g); COMMIT`, mode, lock.Seconds()))
+			}()
+			time.Sleep(50 * time.Millisecond)
+			begun := time.Now()
+			others, waiting = measure()
+			time.Sleep(time.Second)
+			resp, body := c.ask("GET", "/readyz", "")
+			if resp.StatusCode != 503 || !strings.Contains(body, "locked") {
+				t.Errorf("/readyz while the table is locked: got %d %s, want 503 and that tables are locked", resp.StatusCode, body)
+			}
+			select {
+			case <-released:
+			case <-time.After(lock - time.Since(begun) - 100*time.Millisecond):
+			}
+			over.Store(true)
+			during, locked := others(), waiting()
+			t.Logf("other class: %v before, %v while locked; locked class: %v", before, during, locked)
+			if most := 3*before.p99() + 30*time.Millisecond; during.p99() > most && !raceDetector {
+				t.Errorf("p99 of the other class: got %v while a table is locked, want at most %v (%v before)", during.p99(), most, before.p99())
+			}
+			if n := during.answers[503] + before.answers[503]; n > 0 {
+				t.Errorf("%d requests for the other class were answered 503", n)
+			}
+			if worst := locked.times[len(locked.times)-1]; worst > 3500*time.Millisecond {
+				t.Errorf("a request for the locked class took %v, want lockTimeout (1 s), and a second more at most", worst)
+			}
+			if locked.answers[503] == 0 {
+				t.Errorf("requests for the locked class: got %v, want some 503", locked.answers)
+			}
+			<-released
+			c.wait("/readyz is well again", func() error {
+				if resp, body := c.ask("GET", "/readyz", ""); resp.StatusCode != 200 {
+					return fmt.Errorf("%d %s", resp.StatusCode, body)
+				}
+				return nil
+			})
+			for _, request := range []string{"GET /rest/crud/locked@s/a", `PATCH /rest/crud/locked@s/a {"title":"y"}`} {
+				if status, took, _ := c.timed(http.DefaultClient, request); status != 200 || took > time.Second {
+					t.Errorf("%s after the lock: got %d in %v, want 200 at once", request, status, took)
+				}
+			}
+		})
+	}
+}
+
+// answered is how long requests took, in order, and their answers by status.
+type answered struct {
+	times   []time.Duration
+	answers map[int]int
+}
+
+func (m answered) p99() time.Duration { return m.times[len(m.times)*99/100] }
+
+func (m answered) String() string {
+	return fmt.Sprintf("%d requests, median %v, p99 %v, worst %v, answers %v", len(m.times), m.times[len(m.times)/2].Round(time.Microsecond), m.p99().Round(time.Microsecond), m.times[len(m.times)-1].Round(time.Millisecond), m.answers)
+}
+
+// measure has clients send requests until over is set. Each waits a little between
+// two requests. A 503 must have a Retry-After.
+func (c *caseRun) measure(over *atomic.Bool, clients int, requests ...string) func() answered {
+	m := answered{answers: map[int]int{}}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: clients}}
+	for range clients {
+		wg.Go(func() {
+			for !over.Load() {
+				request := requests[rand.IntN(len(requests))]
+				status, took, again := c.timed(client, request)
+				if status == 503 && again == "" {
+					c.Errorf("%s was answered 503 without Retry-After", request)
+				}
+				mu.Lock()
+				m.times = append(m.times, took)
+				m.answers[status]++
+				mu.Unlock()
+				time.Sleep(time.Duration(rand.IntN(20)) * time.Millisecond)
+			}
+		})
+	}
+	return func() answered {
+		wg.Wait()
+		slices.Sort(m.times)
+		return m
+	}
+}
+
+// timed sends a request: method, target and body.
+func (c *caseRun) timed(client *http.Client, request string) (status int, took time.Duration, again string) {
+	parts := strings.SplitN(request+" ", " ", 3)
+	r, err := http.NewRequest(parts[0], "http://"+c.addr+parts[1], strings.NewReader(strings.TrimSpace(parts[2])))
+	if err != nil {
+		c.Error(err)
+		return 0, 0, ""
+	}
+	if parts[2] != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	begin := time.Now()
+	resp, err := client.Do(r)
+	took = time.Since(begin)
+	if err != nil {
+		c.Error(err)
+		return 0, took, ""
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode, took, resp.Header.Get("Retry-After")
+}

@@ -1,0 +1,458 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"restsrv/engine"
+	"restsrv/engine/share"
+)
+
+// Another session of the database, such as an operator's ALTER TABLE, VACUUM FULL or
+// LOCK TABLE, can lock a table for a long time. Requests for other tables must not
+// suffer, so requests that wait for such a lock must not keep the connections.
+//
+// A goroutine looks at the sessions every lookEvery. If one has been busy with the
+// same work since the last look, it asks the database which sessions wait for a lock
+// on a table. One reading and one write may go on waiting for each such table, and a
+// few transactions and snapshots of several calls, which cannot be made again. All others are ended
+// there, and wait without a connection until it is their turn, for Config.LockTime at
+// most, or are refused at once if the table has been locked for longer than that. The
+// first request that gets through ends this.
+const lookEvery = 50 * time.Millisecond
+
+// askEvery is after how many looks the database is asked again about a session that
+// is busy with the same work still.
+const askEvery = 10
+
+// maxLockedTables is how many locked tables one reading or write each may wait for.
+// Requests for more are refused.
+const maxLockedTables = 3
+
+// tableLocks knows which tables are locked. It belongs to all Stores of a database.
+type tableLocks struct {
+	db    *Database
+	limit time.Duration // that a request may wait
+	whole *share.Pool   // of transactions and snapshots of several calls that wait in the database; nil for none
+	log   *slog.Logger
+	some  atomic.Bool // some tables are locked
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+
+	mu       sync.Mutex
+	sessions map[*session]bool // those with a connection
+	waits    map[tableUse]*tableWait
+}
+
+// tableUse is a table and what is done with it: some locks let readings through.
+type tableUse struct {
+	table string // quoted
+	write bool
+}
+
+// tableWait is a use that waits for a lock.
+type tableWait struct {
+	since, seen time.Time
+	place       *share.Pool // of one: the request that waits in the database
+}
+
+// newTableLocks begins to look at sessions. It returns nil if the database has no
+// such locks.
+func newTableLocks(db *Database, cfg Config) *tableLocks {
+	if db.Dialect.Traits().LockWaits == "" || cfg.LockTime <= 0 {
+		return nil
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	l := &tableLocks{db: db, limit: cfg.LockTime, log: cfg.Log, stop: stop, sessions: map[*session]bool{}, waits: map[tableUse]*tableWait{}}
+	if n := int64(db.Dialect.Traits().Writers-1) / 2; n > 0 {
+		l.whole = share.New(share.Config{Name: "transactions that wait for a locked table", Capacity: n})
+	}
+	l.done.Go(func() {
+		for tick := time.NewTicker(lookEvery); ; {
+			select {
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			case <-tick.C:
+				l.look(ctx)
+			}
+		}
+	})
+	return l
+}
+
+func (l *tableLocks) close() {
+	if l != nil {
+		l.stop()
+		l.done.Wait()
+	}
+}
+
+// watch has a session looked at, or no longer.
+func (l *tableLocks) watch(s *session, on bool) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if on {
+		l.sessions[s] = true
+		return
+	}
+	delete(l.sessions, s)
+}
+
+// look finds the sessions that wait for a lock on a table.
+func (l *tableLocks) look(ctx context.Context) {
+	suspects := map[int64]suspect{} // by the number of the session in the database
+	ask := false
+	l.mu.Lock()
+	for s := range l.sessions {
+		turn := s.turn.Load()
+		if turn != s.seenTurn || turn%turnStates == turnIdle {
+			s.seenTurn, s.seenTimes = turn, 0
+			continue
+		}
+		s.seenTimes++
+		ask = ask || s.seenTimes <= 3 || s.seenTimes%askEvery == 0
+		if number := s.serving.Load(); number != 0 {
+			suspects[number] = suspect{s, turn}
+		}
+	}
+	l.mu.Unlock()
+	if ask && len(suspects) > 0 {
+		ctx, cancel := context.WithTimeout(ctx, l.limit)
+		defer cancel()
+		if err := l.ask(ctx, suspects); err != nil && ctx.Err() == nil {
+			l.log.Debug("cannot find out what statements wait for", "error", err)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for use, w := range l.waits {
+		if time.Since(w.seen) > 2*askEvery*lookEvery {
+			l.forget(use)
+		}
+	}
+}
+
+// suspect is a session that is busy with a turn for long.
+type suspect struct {
+	session *session
+	turn    uint64
+}
+
+// ask finds out for which tables the suspects wait.
+func (l *tableLocks) ask(ctx context.Context, suspects map[int64]suspect) error {
+	numbers := make([]any, 0, len(suspects))
+	for n := range suspects {
+		numbers = append(numbers, n)
+	}
+	_, list := l.db.Dialect.Array(engine.Int, numbers)
+	rows, err := l.db.Read.QueryContext(ctx, l.db.Dialect.Traits().LockWaits, list)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var out []any
+	for rows.Next() {
+		var number int64
+		var table string
+		if err := rows.Scan(&number, &table); err != nil {
+			return err
+		}
+		s, ok := suspects[number]
+		if use := (tableUse{quoteName(table), s.session.writes}); ok && !l.mayWait(s, use) && s.session.evict(s.turn, use) {
+			defer s.session.ending.Unlock()
+			out = append(out, number)
+		}
+	}
+	if err := rows.Err(); err != nil || len(out) == 0 {
+		return err
+	}
+	_, list = l.db.Dialect.Array(engine.Int, out)
+	_, err = l.db.Read.ExecContext(ctx, l.db.Dialect.Traits().EndWaits, list)
+	return err
+}
+
+// mayWait reports whether a session that waits for a lock on a table may go on doing
+// so.
+func (l *tableLocks) mayWait(s suspect, use tableUse) bool {
+	l.mu.Lock()
+	w := l.waits[use]
+	if w == nil {
+		w = &tableWait{since: time.Now(), place: share.New(share.Config{Name: "requests for a locked table", Capacity: 1})}
+		l.waits[use] = w
+		l.some.Store(true)
+		l.log.Warn("another session of the database locks a table; one request waits for it there, others wait without a connection", "table", use.table, "writes", use.write)
+	}
+	w.seen = time.Now()
+	all := len(l.waits)
+	l.mu.Unlock()
+	if may := s.session.may.Load(); may != nil && slices.Contains(*may, use) {
+		return true
+	}
+	places := w.place
+	switch {
+	case s.session.whole.Load():
+		places = l.whole
+	case !l.hasPlace(use, all):
+		places = nil
+	}
+	if places == nil {
+		return false
+	}
+	place, ok := places.TryAcquire("", 1)
+	if ok {
+		s.session.keepWaiting(s.turn, place)
+	}
+	return ok
+}
+
+// hasPlace reports whether a request may wait in the database to use a table when so
+// many uses wait. A lone writer must not.
+func (l *tableLocks) hasPlace(use tableUse, all int) bool {
+	return all <= maxLockedTables && (!use.write || l.db.Dialect.Traits().Writers > 1)
+}
+
+// refused returns the error for a call of a transaction that would wait although
+// enough transactions do, nil if it may go on.
+func (l *tableLocks) refused(t *table, write bool) error {
+	if l == nil || t == nil || !l.some.Load() {
+		return nil
+	}
+	w, _ := l.wait(tableUse{t.quoted, write})
+	if w == nil {
+		return nil
+	}
+	if l.whole != nil {
+		if place, ok := l.whole.TryAcquire("", 1); ok {
+			place.Release()
+			return nil
+		}
+	}
+	return lockedTable(t.quoted, nil)
+}
+
+// forget is called with l.mu held.
+func (l *tableLocks) forget(use tableUse) {
+	if l.waits[use] == nil {
+		return
+	}
+	delete(l.waits, use)
+	l.some.Store(len(l.waits) > 0)
+	l.log.Info("a table is no longer locked", "table", use.table, "writes", use.write)
+}
+
+// passage takes one request past the locked tables that it needs.
+type passage struct {
+	locks  *tableLocks
+	uses   []tableUse // for which it may wait in the database
+	places []share.Grant
+}
+
+// evicted is the error of work that waited for a lock on a table: it must wait
+// without a connection. Nothing of it was done.
+type evicted struct{ use tableUse }
+
+// errEvicted ends a transaction that was evicted after its last statement.
+var errEvicted = errors.New("the transaction was ended")
+
+func (e evicted) Error() string { return "the statement waited for a lock on " + e.use.table }
+
+// pass runs a request, which uses a table, nil if that is not known. run is called
+// again after its session was evicted.
+func (l *tableLocks) pass(ctx context.Context, t *table, write bool, run func(p *passage) error) error {
+	if l == nil {
+		return run(nil)
+	}
+	if t != nil && l.some.Load() {
+		return l.passSlowly(ctx, tableUse{t.quoted, write}, run)
+	}
+	err := run(nil)
+	var out evicted
+	if err == nil || !errors.As(err, &out) {
+		return err
+	}
+	return l.passSlowly(ctx, out.use, run)
+}
+
+// passSlowly is pass for a request that may have to wait.
+func (l *tableLocks) passSlowly(ctx context.Context, use tableUse, run func(p *passage) error) error {
+	p := &passage{locks: l}
+	defer p.leave()
+	for {
+		if err := p.enter(ctx, use); err != nil {
+			return err
+		}
+		err := run(p)
+		var out evicted
+		if err == nil || !errors.As(err, &out) {
+			p.ended(err)
+			return err
+		}
+		if use = out.use; slices.Contains(p.uses, use) {
+			return lockedTable(use.table, err)
+		}
+	}
+}
+
+// enter waits until the request may use a table.
+func (p *passage) enter(ctx context.Context, use tableUse) error {
+	l := p.locks
+	w, all := l.wait(use)
+	switch {
+	case w == nil:
+		return nil
+	case !l.hasPlace(use, all):
+		return lockedTable(use.table, nil)
+	}
+	place, ok := w.place.TryAcquire(share.Key(ctx), 1)
+	if !ok {
+		if time.Since(w.since) >= l.limit {
+			return lockedTable(use.table, nil)
+		}
+		limited, cancel := context.WithTimeout(ctx, l.limit)
+		defer cancel()
+		var err error
+		if place, err = w.place.Acquire(limited, share.Key(ctx), 1); err != nil {
+			if engine.CodeOf(err) == engine.Timeout && ctx.Err() == nil {
+				err = lockedTable(use.table, err)
+			}
+			return err
+		}
+		// The request that held the place before may have waited in vain.
+		if still, _ := l.wait(use); still == w && time.Since(w.since) > l.limit*9/10 {
+			place.Release()
+			return lockedTable(use.table, nil)
+		}
+	}
+	p.uses, p.places = append(p.uses, use), append(p.places, place)
+	return nil
+}
+
+func (l *tableLocks) wait(use tableUse) (w *tableWait, all int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waits[use], len(l.waits)
+}
+
+// ended is called with the error of the request. If it got through, the tables are
+// not locked any more.
+func (p *passage) ended(err error) {
+	if code := engine.CodeOf(err); err != nil && (code == engine.Unavailable || code == engine.Timeout) {
+		return
+	}
+	p.locks.mu.Lock()
+	defer p.locks.mu.Unlock()
+	for _, use := range p.uses {
+		p.locks.forget(use)
+	}
+}
+
+// leave gives the places back.
+func (p *passage) leave() {
+	for i := range p.places {
+		p.places[i].Release()
+	}
+}
+
+// lend lets a session wait for what the request may wait for.
+func (p *passage) lend(s *session) {
+	if p != nil && len(p.uses) > 0 {
+		uses := slices.Clone(p.uses)
+		s.may.Store(&uses)
+	}
+}
+
+// lockedTable is the error for a request that needs a table which another session of
+// the database locks.
+func lockedTable(table string, err error) error {
+	what := "an object or a table"
+	if table != "" {
+		what = "the table " + table
+	}
+	return &engine.Error{Code: engine.Unavailable, Reason: "locked", RetryAfter: retryAfter,
+		Message: fmt.Sprintf("%s is locked in the database, longer than a request waits for it (lockTimeout)", what), Err: err}
+}
+
+// The states of a turn, which is one use of a session: session.turn counts by
+// turnStates.
+const (
+	turnIdle    = iota
+	turnBusy    // it may be evicted
+	turnEvicted // its statement was ended
+	turnStays   // it may not be evicted
+	turnStates
+)
+
+// beginTurn is called when a session begins to work for a request.
+func (s *session) beginTurn() {
+	if s.locks != nil {
+		s.turn.Add(turnBusy - turnIdle)
+	}
+}
+
+// endTurn is called when the work has ended.
+func (s *session) endTurn() {
+	if s.locks == nil {
+		return
+	}
+	next := (s.turn.Load()/turnStates + 1) * turnStates
+	state := s.turn.Swap(next) % turnStates
+	if state == turnEvicted || state == turnStays {
+		s.ending.Lock() // the end of its statement, which must not be that of the next one
+		s.place.Release()
+		s.ending.Unlock()
+	}
+	if s.may.Load() != nil {
+		s.may.Store(nil)
+	}
+}
+
+// evict notes that the statement of a turn is about to be ended, and reports whether
+// the turn still goes on. Then it holds s.ending until the caller has ended it.
+func (s *session) evict(turn uint64, use tableUse) bool {
+	s.ending.Lock()
+	if turn%turnStates == turnBusy && s.turn.CompareAndSwap(turn, turn+turnEvicted-turnBusy) {
+		s.out = use
+		return true
+	}
+	s.ending.Unlock()
+	return false
+}
+
+// keepWaiting lets a turn hold the place of the request that waits for a lock.
+func (s *session) keepWaiting(turn uint64, place share.Grant) {
+	s.ending.Lock()
+	defer s.ending.Unlock()
+	if turn%turnStates == turnBusy && s.turn.CompareAndSwap(turn, turn+turnStays-turnBusy) {
+		s.place = place
+		return
+	}
+	place.Release()
+}
+
+// evictedFrom returns the error for work of a turn that was evicted, nil if it was
+// not.
+func (s *session) evictedFrom() error {
+	if s.turn.Load()%turnStates != turnEvicted {
+		return nil
+	}
+	s.ending.Lock()
+	defer s.ending.Unlock()
+	return evicted{s.out}
+}
+
+// stays makes sure that the turn is not evicted from now on. It reports false if
+// that has happened.
+func (s *session) stays() bool {
+	turn := s.turn.Load()
+	return turn%turnStates != turnBusy && turn%turnStates != turnEvicted || s.turn.CompareAndSwap(turn, turn+turnStays-turnBusy)
+}
