@@ -22,7 +22,11 @@ type transaction struct {
 	// Below: only inside a turn.
 	over   bool
 	result goja.Value // of work, or what it threw
+	busy   bool       // it threw the error for a transaction that others were in the way of
 }
+
+// maxTransactionAttempts is the most that a script may ask for.
+const maxTransactionAttempts = 20
 
 // errThrown ends a transaction whose function threw result.
 var errThrown = errors.New("the function of a transaction failed")
@@ -86,7 +90,7 @@ func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) 
 	}
 }
 
-// transaction is dataRepo.transaction(work).
+// transaction is dataRepo.transaction(work, {attempts}).
 func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	h := r.h
 	c := h.active("dataRepo.transaction")
@@ -101,6 +105,10 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	case r.tx == nil && h.v.tx.open():
 		err = beside()
 	}
+	attempts := 1
+	if err == nil {
+		attempts, err = r.attempts(fc.Argument(1))
+	}
 	if err != nil {
 		must(reject(h.errorOf(err, where)))
 		return h.js.ToValue(p)
@@ -112,7 +120,7 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	}
 	t := &transaction{r: r, call: c, work: work, ended: make(chan error, 1)}
 	go func() {
-		err := contained(func() error { return engine.InTransaction(ctx, r.repo, t.run) })
+		err := t.tried(ctx, attempts)
 		h.v.do(task{c, func() error {
 			t.over = true
 			switch {
@@ -130,6 +138,39 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 		}}, true)
 	}()
 	return h.js.ToValue(p)
+}
+
+// attempts reads how often the function of a transaction may be called. That is
+// once unless the script says otherwise: what the function did to variables, to the
+// shared store or by fetch is not undone with the transaction.
+func (r *jsRepository) attempts(options goja.Value) (int, error) {
+	o, ok := options.(*goja.Object)
+	if !ok {
+		return 1, nil
+	}
+	v := o.Get("attempts")
+	if v == nil || goja.IsUndefined(v) {
+		return 1, nil
+	}
+	n, whole := v.Export().(int64)
+	switch {
+	case !whole || n < 1 || n > maxTransactionAttempts:
+		return 0, engine.Errorf(engine.Invalid, "argument", "attempts of a transaction is a number from 1 to %d, found %s", maxTransactionAttempts, describeValue(v))
+	case r.tx != nil && n > 1:
+		return 0, engine.Errorf(engine.Invalid, "argument", "a transaction within another cannot be tried again by itself: give attempts to the outer one")
+	}
+	return int(n), nil
+}
+
+// tried runs the transaction, and runs it again while others are in its way.
+func (t *transaction) tried(ctx context.Context, attempts int) error {
+	for attempt := 1; ; attempt++ {
+		err := contained(func() error { return engine.InTransaction(ctx, t.r.repo, t.run) })
+		again := conflicted(err) || errors.Is(err, errThrown) && t.busy
+		if !again || attempt >= attempts || !pauseWrite(ctx) {
+			return err
+		}
+	}
 }
 
 // lost tells of a transaction that nobody hears of any more: what was to be
@@ -171,6 +212,7 @@ func (t *transaction) start() error {
 		return nil // the end of its context ends the transaction
 	}
 	h.v.tx = t
+	t.over, t.result, t.busy = false, nil, false
 	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).object()
 	ret, err := t.work(goja.Undefined(), tx)
 	if err != nil {
@@ -201,5 +243,8 @@ func (t *transaction) threw(err error) error {
 // end is called when the function has ended.
 func (t *transaction) end(result goja.Value, err error) {
 	t.over, t.result = true, result
+	if o, ok := result.(*goja.Object); ok && err != nil {
+		t.busy = conflicted(t.r.h.hidden(o))
+	}
 	t.ended <- err
 }

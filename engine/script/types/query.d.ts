@@ -191,8 +191,11 @@ declare namespace restsrv {
     transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
   }
   interface DataRepo extends Transaction {
-    /** Commits when the promise of work resolves, and rolls back when it rejects. */
-    transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
+    /**
+     * Commits when the promise of work resolves, and rolls back when it rejects. If another transaction is in the way,
+     * it rejects with the code "busy"; with attempts, work is called again in a new transaction instead, up to 20 times.
+     */
+    transaction<T>(work: (tx: Tx) => Promise<T> | T, options?: { attempts?: number }): Promise<T>;
     /** Calls a handler on events of a class such as 'note@sample.create'; while the service loads. */
     on(event: EventType | EventType[], handler: (event: RepositoryEvent) => unknown): void;
     on<S extends string>(event: Dynamic<S> | Dynamic<S>[], handler: (event: RepositoryEvent) => unknown): void;
