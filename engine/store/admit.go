@@ -164,17 +164,26 @@ func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 		return engine.Denied()
 	}
 	keys = distinct(keys)
-	want := wish{c.plan, []engine.Permission{c.may}, s.lock(c.may)}
-	found, err := s.admitted(w, g, want, keys)
-	if err == nil && len(found) < len(keys) && want.lock != "" {
+	locking := wish{c.plan, []engine.Permission{c.may}, s.lock(c.may)}
+	for range maxAttempts {
+		found, err := s.admitted(w, g, locking, keys)
+		if err != nil || len(found) == len(keys) {
+			return err
+		}
+		if locking.lock == "" {
+			break
+		}
 		// The statement may have waited for a transaction that deleted an item and
-		// created it again. It does not find the new item; the next statement does.
-		found, err = s.admitted(w, g, want, keys)
+		// created it again. It does not find the new item; the next statement does,
+		// without waiting for others.
+		if found, err = s.admitted(w, g, wish{plan: c.plan, of: locking.of}, keys); err != nil {
+			return err
+		}
+		if len(found) < len(keys) {
+			break
+		}
 	}
-	if err == nil && len(found) < len(keys) {
-		err = engine.Denied()
-	}
-	return err
+	return engine.Denied()
 }
 
 // lock ends a SELECT of items with which the transaction is about to do something.

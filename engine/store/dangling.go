@@ -147,17 +147,23 @@ func (sv *save) lockTargets(t *table, keys []any) (map[string]string, error) {
 		return sv.classesOf(t, keys, "")
 	}
 	lock = " ORDER BY " + t.id.quoted + lock
-	found, err := sv.classesOf(t, keys, lock)
-	if err != nil || len(found) == len(keys) {
-		return found, err
+	all := map[string]string{}
+	for range maxAttempts {
+		found, err := sv.classesOf(t, keys, lock)
+		maps.Copy(all, found)
+		if err != nil || len(found) == len(keys) {
+			return all, err
+		}
+		// The statement may have waited for a transaction that deleted an item, or
+		// gave it another key, and gave its key to another item. The statement does
+		// not find that one; the next one does, without waiting for others.
+		missing := slices.DeleteFunc(keys, func(key any) bool { return found[engine.ValueText(key)] != "" })
+		if found, err = sv.classesOf(t, missing, ""); err != nil || len(found) == 0 {
+			return all, err
+		}
+		keys = slices.DeleteFunc(missing, func(key any) bool { return found[engine.ValueText(key)] == "" })
 	}
-	// The statement may have waited for a transaction that deleted an item, or gave
-	// it another key, and gave its key to another item. The statement does not find
-	// that; the next one does.
-	missing := slices.DeleteFunc(keys, func(key any) bool { return found[engine.ValueText(key)] != "" })
-	more, err := sv.classesOf(t, missing, lock)
-	maps.Copy(found, more)
-	return found, err
+	return all, nil
 }
 
 // classesOf returns the class names of the items that have these keys, by id. lock

@@ -41,7 +41,6 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 		return nil, err
 	}
 	held := s.held(ctx, p)
-	text += held
 	computes := g.computesFor(p)
 	enriched := len(load) > 0 || p.needy || computes
 	if enriched { // else it is over at once
@@ -51,12 +50,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	}
 	it := &engine.Item{}
 	work := func(r *session) error {
-		found, err := r.one(ctx, text, p, it, args)
-		if err == nil && !found && held != "" {
-			// It may have waited for a transaction that gave the key to another item,
-			// which the next statement finds.
-			found, err = r.one(ctx, text, p, it, args)
-		}
+		found, err := r.oneHeld(ctx, text, held, p, it, args)
 		if err == nil && !found {
 			return s.absent(r, p, g, how.may, id)
 		}
@@ -122,6 +116,24 @@ func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item
 	ctx, unwatch := r.watch(ctx)
 	defer func() { err = unwatch(err) }()
 	return r.fetch(ctx, st, p, it, key)
+}
+
+// oneHeld is one by a statement that lock ends, "" for none.
+func (r *session) oneHeld(ctx context.Context, text, lock string, p *plan, it *engine.Item, key []any) (found bool, err error) {
+	if lock == "" {
+		return r.one(ctx, text, p, it, key)
+	}
+	for range maxAttempts {
+		if found, err = r.one(ctx, text+lock, p, it, key); found || err != nil {
+			break
+		}
+		// The statement may have waited for a transaction that gave the key to another
+		// item. It does not find that; the next one does, without waiting for others.
+		if found, err = r.one(ctx, text, p, it, key); !found || err != nil {
+			break
+		}
+	}
+	return found, err
 }
 
 // fetch runs a statement that returns at most one row of sql().selected.
