@@ -81,15 +81,10 @@ func idFilter(c *engine.Class, id string) (*engine.Filter, error) {
 	if !ok {
 		return nil, nil
 	}
-	var all []*engine.Filter
-	for i, p := range c.KeyProperties() {
-		f, err := engine.Equal(p, values[i])
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, f)
+	if key := c.KeyProperties(); len(key) == 1 {
+		return engine.Equal(key[0], values[0])
 	}
-	return engine.And(all...), nil
+	return &engine.Filter{Op: engine.OpEq, Left: engine.Attribute(engine.ItemID), Right: engine.Constant(engine.String, id)}, nil
 }
 
 // operators are those of a condition on a class, in the filter language that
