@@ -163,17 +163,17 @@ func (im *importer) compare(ctx context.Context, batch []*object) error {
 	return nil
 }
 
-// queryFor finds items by their ids. Where the key is several properties, the
-// first of them finds too many.
+// queryFor finds items by their ids.
 func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, error) {
-	p := root.KeyProperties()[0]
+	p := engine.ItemID
+	if key := root.KeyProperties(); len(key) == 1 {
+		p = key[0]
+	}
 	var keys []any
 	loads := map[string]*engine.Load{}
 	for _, o := range objects {
-		if parts, ok := root.KeyParts(o.id); ok {
-			keys = append(keys, parts[0])
-		} else {
-			keys = append(keys, o.given[o.class.Property(p.Name).Index])
+		if key, ok := root.KeyValues(o.id); ok {
+			keys = append(keys, key[0])
 		}
 		for i, v := range o.given {
 			if _, ok := v.(*engine.Links); ok {
@@ -197,7 +197,8 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 // same reports whether the stored item is all that is given. A password that is
 // the stored one is not given any more.
 func (im *importer) same(ctx context.Context, o *object) (bool, error) {
-	same := o.stored.Class == o.class && o.stored.Version == o.version
+	// An object of a class below keeps its class and its version.
+	same := o.stored.Class == o.class && o.stored.Version == o.version || slices.Contains(o.class.Descendants, o.stored.Class)
 	for i, v := range o.given {
 		p := o.class.Properties[i]
 		stored := o.stored.Class.Property(p.Name)
