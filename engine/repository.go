@@ -58,9 +58,12 @@ type Repository interface {
 	// returns how many these were.
 	DeleteAll(ctx context.Context, q *Query) (int64, error)
 
-	// Save inserts or updates all records, in order, or none. The items
-	// returned are in the order of the records. Errors: Invalid as for Create,
-	// with Index telling the record.
+	// Save inserts or updates all records, or none. They take effect in their order, each with its
+	// nested records and collections; a collection may name items that later records create. A
+	// record of a class above that of the item leaves the item its class. The items
+	// returned are in the order of the records, as they are stored in the end. Errors: Invalid as
+	// for Create, with Index telling the record, and with reason class when an item would lose
+	// values as one of another class.
 	Save(ctx context.Context, records []Record) ([]*Item, error)
 }
 

@@ -48,10 +48,9 @@ func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission
 }
 
 // reclasses refuses to change the class of an item if the account may not create
-// items of the new class, or if the item would lose a value that the account may
-// not change. read is whether the account may read the item. If not, every such
-// attribute counts as a value that is lost, because the answer would show whether
-// the item has one.
+// items of the new class, or if that has no attribute for one that the account may not
+// read: the answer would show whether the item has a value of it. read is whether the account
+// may read the item.
 func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
 		return nil
@@ -59,9 +58,8 @@ func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	if !g.creates(to) {
 		return engine.Denied()
 	}
-	for i, p := range it.Class.Properties {
-		shown := read && !g.unusable(p)
-		if (!shown || it.Values[i] != nil) && to.Property(p.Name) == nil && g.hides(engine.MayWrite, p) {
+	for _, p := range it.Class.Properties {
+		if (!read || g.unusable(p)) && to.Property(p.Name) == nil {
 			return engine.Denied()
 		}
 	}
@@ -306,20 +304,6 @@ func (sv *save) oweKeys(c check, keys ...any) {
 		sv.owed = map[check][]any{}
 	}
 	sv.owed[c] = append(sv.owed[c], keys...)
-}
-
-// renamed keeps track of items whose key changes.
-func (sv *save) renamed(t *table, from, to any) {
-	for c, keys := range sv.owed {
-		if c.plan.table != t {
-			continue
-		}
-		for i, key := range keys {
-			if engine.ValueText(key) == engine.ValueText(from) {
-				keys[i] = to
-			}
-		}
-	}
 }
 
 // settleOwed refuses the whole write when an item has become one that the account

@@ -7,23 +7,29 @@ import (
 	"restsrv/engine"
 )
 
+// ownerValue returns what the members of a collection of an item refer to it by.
+func ownerValue(owner pending, p *engine.Property) any {
+	if p.Binding != nil {
+		return owner.item.Values[owner.item.Class.Property(p.Binding.Name).Index]
+	}
+	return keyOf(owner.item)
+}
+
 // relateBack changes who points at the owner: that is where such a collection
 // is kept.
-func (sv *save) relateBack(owner pending, m memberChange) error {
+func (sv *save) relateBack(m memberChange) error {
 	p := m.property
-	value := keyOf(owner.item)
-	if p.Binding != nil {
-		value = owner.item.Values[owner.item.Class.Property(p.Binding.Name).Index]
-	}
+	value := ownerValue(sv.owner, p)
 	if value == nil {
 		if len(m.add) == 0 {
 			return nil // nothing can point here
 		}
 		e := engine.Errorf(engine.Invalid, "required", "attribute %s must have a value before %s can have members", engine.Quote(p.Binding.Name), engine.Quote(p.Name))
-		e.Class, e.Attribute = owner.entry.plan.class.FullName, p.Binding.Name
+		e.Class, e.Attribute = sv.owner.entry.plan.class.FullName, p.Binding.Name
 		return e
 	}
-	known, ids, remove := knownKeys(m)
+	known, ids, remove := sv.knownKeys(m)
+	sv.dropAwaited(value, m, known, remove)
 	pointing, err := sv.pointing(p, value, append(slices.Clone(known), remove...), m.replace)
 	if err != nil {
 		return err
@@ -33,19 +39,37 @@ func (sv *save) relateBack(owner pending, m memberChange) error {
 	if err != nil {
 		return err
 	}
-	members, err := sv.members(owner.entry, m, func(v engine.Values, c *engine.Class) {
-		v[c.Property(p.Back.Name).Index] = value
+	before := len(sv.moves)
+	members, err := sv.members(sv.owner.entry, m, func(v engine.Values, c *engine.Class) {
+		v[c.Property(p.Back.Name).Index] = ownerValue(sv.owner, p)
 	})
 	if err != nil {
 		return err
 	}
+	t := sv.tableOf(p.Target)
+	if len(ids) < len(m.add) { // a record among the members may be one that an id names
+		now, err := sv.pointing(p, ownerValue(sv.owner, p), ids, false)
+		if err != nil {
+			return err
+		}
+		for id, here := range now {
+			if _, there := pointing[id]; !there {
+				pointing[id] = here
+			}
+		}
+	}
 	var joining, staying []any
+	absent := map[string]bool{}
 	for _, key := range distinct(ids) {
-		switch here, there := pointing[engine.ValueText(key)]; {
+		here, there := pointing[engine.ValueText(key)]
+		key = moveKey(sv.moves[before:], t, key)
+		switch {
 		case !there:
-			return sv.noMember(p, engine.ValueText(key)) // it has no place to keep that
+			sv.await(sv.owner, p, key)
+			absent[engine.ValueText(key)] = true
 		case here:
 			staying = append(staying, key)
+			pointing[engine.ValueText(key)] = true
 		default:
 			joining = append(joining, key)
 		}
@@ -53,32 +77,38 @@ func (sv *save) relateBack(owner pending, m memberChange) error {
 	if err := sv.admitStaying(p, staying); err != nil {
 		return err
 	}
-	if err := sv.setBack(p, nil, value, joining); err != nil || !owner.item.Class.Journaling {
+	before = len(sv.moves)
+	if err := sv.setBack(p, nil, ownerValue(sv.owner, p), joining); err != nil || !sv.owner.item.Class.Journaling {
 		return err
 	}
-	joined := slices.DeleteFunc(distinct(members), func(key any) bool { return pointing[engine.ValueText(key)] })
-	return sv.tellMembers(owner.item, p, &membership{joined, left})
+	joined := slices.DeleteFunc(distinct(members), func(key any) bool { return pointing[engine.ValueText(key)] || absent[engine.ValueText(key)] })
+	for i := range joined {
+		joined[i] = moveKey(sv.moves[before:], t, joined[i])
+	}
+	return sv.tellMembers(sv.owner.item, p, &membership{joined, left})
 }
 
 // knownKeys are the keys of members as far as they are known before these are
 // written, those of them that were given as ids, and those of who leaves.
-func knownKeys(m memberChange) (known, ids, remove []any) {
+func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
+	t := sv.tableOf(target)
 	for _, member := range m.add {
 		switch member := member.(type) {
 		case string:
 			if key, ok := target.KeyValues(member); ok {
-				known, ids = append(known, key[0]), append(ids, key[0])
+				current := sv.current(t, key[0])
+				known, ids = append(known, current), append(ids, current)
 			}
 		case *entry:
 			if member.key != nil {
-				known = append(known, member.key[0])
+				known = append(known, sv.current(t, member.key[0]))
 			}
 		}
 	}
 	for _, id := range m.remove {
 		if key, ok := target.KeyValues(id); ok {
-			remove = append(remove, key[0])
+			remove = append(remove, sv.current(t, key[0]))
 		}
 	}
 	return known, ids, remove
@@ -160,11 +190,15 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 	if err := sv.admitMembers(p, ids); err != nil {
 		return err
 	}
+	if target.table.byName[p.Back.Name].key {
+		return sv.setKeyBack(p, value, ids)
+	}
 	for chunk := range slices.Chunk(ids, bulkRows) {
 		before, err := sv.note(target, chunk, &sv.former)
 		if err != nil {
 			return err
 		}
+		sv.touch(p.Target.Root(), chunk...)
 		b := newBuilder(sv.store.traits)
 		sv.setAll(b, target, v)
 		b.add(" WHERE ")
@@ -186,6 +220,34 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 			return err
 		}
 		if err := sv.tellAll(before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setKeyBack is setBack for a reference that is a part of the key of the items: they get another
+// key, and what refers to them follows.
+func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
+	target := sv.store.plans[p.Target]
+	for _, key := range ids {
+		if sv.store.traits.Lock != "" {
+			if err := sv.lockFollowers(target.table, key, rekeyDepth); err != nil {
+				return err
+			}
+		}
+		if _, err := sv.note(target, []any{key}, &sv.former); err != nil {
+			return err
+		}
+		now, err := sv.followOne(target, p.Back.Name, key, value, rekeyDepth)
+		if err != nil {
+			return within(p.Name, err)
+		}
+		if engine.ValueText(now) == engine.ValueText(key) {
+			return again{dangling(p, engine.ValueText(key))} // another transaction was faster
+		}
+		sv.touch(p.Target.Root(), now)
+		if _, err := sv.note(target, []any{now}, &sv.written); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ func (sv *save) run(w *session, entries []entry) error {
 		if err := sv.ctx.Err(); err != nil {
 			return ended(err)
 		}
-		n := groupLength(entries)
+		n := sv.groupLength(entries)
 		var err error
 		switch group := entries[:n]; {
 		case group[0].alone:
@@ -38,10 +39,14 @@ func (sv *save) run(w *session, entries []entry) error {
 		default:
 			err = sv.insertAll(group)
 		}
+		if err == nil {
+			err = sv.relateAll()
+		}
 		if err != nil {
 			return err
 		}
 		entries = entries[n:]
+		sv.groups++
 	}
 	return sv.finish()
 }
@@ -74,6 +79,10 @@ func (sv *save) lockAll(entries []entry) error {
 func (sv *save) begin(w *session) {
 	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed, sv.records = w, nil, nil, nil, nil, nil, nil
+	clear(sv.items)
+	sv.waiting, sv.owner, sv.unseen, sv.asked = nil, pending{}, nil, nil
+	sv.record, sv.moves, sv.groups, sv.shaken, sv.touched = 0, nil, 0, false, nil
+	sv.awaited, sv.awaiting, sv.holding, sv.arrived = nil, nil, nil, nil
 }
 
 // start makes sv ready to write in a transaction, like begin. If sv writes grants, it
@@ -86,14 +95,9 @@ func (sv *save) start(w *session) error {
 	return sv.store.excludeDeletions(w)
 }
 
-// one writes an entry by itself. Another key ends the collections that wait:
-// they are of what the items were before.
+// one writes an entry by itself.
 func (sv *save) one(e *entry) error {
-	if e.how == rekey {
-		if err := sv.relateAll(); err != nil {
-			return err
-		}
-	}
+	sv.enter(e.index)
 	it, err := sv.write(e)
 	if err != nil {
 		return sv.blamed(e, err)
@@ -103,8 +107,8 @@ func (sv *save) one(e *entry) error {
 }
 
 // groupLength is how many of the first entries go together. Two entries with
-// one key do not: the later must see the earlier.
-func groupLength(entries []entry) int {
+// one key do not: the later must see the earlier. Nor does what follows an entry that closes a group.
+func (sv *save) groupLength(entries []entry) int {
 	first := &entries[0]
 	if first.alone {
 		return 1
@@ -121,6 +125,9 @@ func groupLength(entries []entry) int {
 				return n
 			}
 			seen[k] = true
+		}
+		if sv.closes(e) {
+			return n + 1
 		}
 	}
 	return len(entries)
@@ -211,7 +218,7 @@ func (sv *save) afterAll(p *plan, group []entry) error {
 	if sv.guard != nil {
 		sv.oweAll(group)
 	}
-	if p.duties.plain() {
+	if p.duties.plain() && len(sv.awaited) == 0 {
 		return nil
 	}
 	for i := range group {
@@ -241,6 +248,9 @@ func (sv *save) blame(p *plan, group []entry, err error) error {
 			}
 		}
 		e := &group[i]
+		if errors.Is(err, errSameID) {
+			return atRecord(e.index, err)
+		}
 		value := func(name string) any { return e.full[p.class.Property(name).Index] }
 		if d := sv.store.duplicate(p, err, value); d != nil {
 			if e.sought {
@@ -299,22 +309,35 @@ func (sv *save) chunk(p *plan, group []entry) error {
 		args = append(args, orNull(sv.account))
 	}
 	if returned == nil {
-		_, err = st.ExecContext(sv.w.ctx, args...)
-		return err
+		done, err := st.ExecContext(sv.w.ctx, args...)
+		if err != nil || first.how != upsert || !p.table.composite() {
+			return err
+		}
+		n, err := done.RowsAffected()
+		return sv.allWritten(p, group, int(n), err)
 	}
 	rows, err := st.QueryContext(sv.w.ctx, args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	scan := sv.w.scanner(returned)
-	for i := 0; rows.Next(); i++ {
+	scan, n := sv.w.scanner(returned), 0
+	for ; rows.Next(); n++ {
 		if err := scan(rows); err != nil {
 			return err
 		}
-		sv.loadUpserted(p, group, i, returned == sql.selected)
+		sv.loadUpserted(p, group, n, returned == sql.selected)
 	}
-	return rows.Err()
+	return sv.allWritten(p, group, n, rows.Err())
+}
+
+// allWritten refuses an upsert that has left out rows: those whose key joins to the id of an item
+// with another key. It names the record if there is one alone: blame tries one at a time.
+func (sv *save) allWritten(p *plan, group []entry, n int, err error) error {
+	if err != nil || n == len(group) {
+		return err
+	}
+	return p.otherKey(group[0].full)
 }
 
 // returned is what must be read of the rows that entries like this one become;
@@ -373,6 +396,9 @@ func (p *plan) upsertTail(tr Traits, rows int, mask string, returned *result) st
 		if col := p.table.byName[property.Name]; mask[i] == '1' && !col.key {
 			b.add(", ", col.quoted, " = excluded.", col.quoted)
 		}
+	}
+	for i, col := range p.keyColumns() { // the id may be that of another key
+		b.add([]string{" WHERE ", " AND "}[min(i, 1)], p.table.quoted, ".", col.quoted, " = excluded.", col.quoted)
 	}
 	if returned != nil {
 		b.add(" RETURNING ", returned.list)

@@ -19,10 +19,16 @@ func (sv *save) finish() error {
 	if err := sv.relateAll(); err != nil {
 		return err
 	}
+	if err := sv.settleAwaited(); err != nil {
+		return err
+	}
 	if err := sv.checkReferences(); err != nil {
 		return err
 	}
 	if len(sv.written)+len(sv.former) > 0 {
+		if err := sv.rereadWritten(); err != nil {
+			return err
+		}
 		if err := sv.store.recache(sv.w, sv.written, sv.former); err != nil {
 			return sv.ownError(err)
 		}
@@ -30,19 +36,55 @@ func (sv *save) finish() error {
 	if err := sv.settleOwed(); err != nil {
 		return err
 	}
-	return sv.keepRecords()
+	if err := sv.tellUnseen(); err != nil {
+		return err
+	}
+	if err := sv.keepRecords(); err != nil {
+		return err
+	}
+	return sv.refresh()
 }
 
+// relateAll writes the collections of the records whose rows were written, record by record.
 func (sv *save) relateAll() error {
+	if err := sv.receive(); err != nil {
+		return err
+	}
+	byRecord := func(a, b pending) int { return a.entry.index - b.entry.index }
+	if !slices.IsSortedFunc(sv.later, byRecord) {
+		slices.SortStableFunc(sv.later, byRecord)
+	}
 	for len(sv.later) > 0 {
-		next := sv.later[0]
+		index, n := sv.later[0].entry.index, 1
+		for n < len(sv.later) && sv.later[n].entry.index == index {
+			n++
+		}
+		sv.enter(index)
+		sv.later, sv.waiting = sv.later[:n:n], sv.later[n:]
+		if err := sv.relateRecord(); err != nil {
+			return err
+		}
+		sv.later, sv.waiting = sv.waiting, nil
+	}
+	return nil
+}
+
+// relateRecord writes the collections of one record of the call, then those of what is nested in
+// them.
+func (sv *save) relateRecord() error {
+	for len(sv.later) > 0 {
+		sv.owner = sv.later[0]
 		sv.later = sv.later[1:]
-		for _, m := range next.entry.deep.members {
-			if err := sv.relate(next, m); err != nil {
-				return sv.blamed(next.entry, within(next.entry.path(), err))
+		for _, m := range sv.owner.entry.deep.members {
+			if err := sv.relate(m); err != nil {
+				return sv.blamed(sv.owner.entry, within(sv.owner.entry.path(), err))
+			}
+			if err := sv.receive(); err != nil {
+				return err
 			}
 		}
 	}
+	sv.owner = pending{}
 	return nil
 }
 
@@ -54,17 +96,19 @@ func (sv *save) blamed(e *entry, err error) error {
 	return err
 }
 
-func (sv *save) relate(owner pending, m memberChange) error {
+// relate changes a collection of the owner.
+func (sv *save) relate(m memberChange) error {
 	if m.property.Back != nil {
-		return sv.relateBack(owner, m)
+		return sv.relateBack(m)
 	}
-	members, err := sv.members(owner.entry, m, nil)
+	members, err := sv.members(sv.owner.entry, m, nil)
 	if err != nil {
 		return err
 	}
-	l := linksOf(m.property)
-	self := keyOf(owner.item)
-	change := sv.watchMembers(owner.item, m.property)
+	l, t := linksOf(m.property), sv.tableOf(m.property.Target)
+	owner := sv.owner.item
+	self := keyOf(owner)
+	change := sv.watchMembers(owner, m.property)
 	if m.replace {
 		if members, err = sv.keepPrefix(l, self, m.property, members, change); err != nil {
 			return err
@@ -74,7 +118,7 @@ func (sv *save) relate(owner pending, m memberChange) error {
 		ids := make([]any, 0, len(chunk))
 		for _, id := range chunk {
 			if key, ok := m.property.Target.KeyValues(id); ok {
-				ids = append(ids, key[0])
+				ids = append(ids, sv.current(t, key[0]))
 			}
 		}
 		target := sv.store.plans[m.property.Target]
@@ -90,25 +134,27 @@ func (sv *save) relate(owner pending, m memberChange) error {
 	if err := sv.link(l, self, m.property, members, change); err != nil {
 		return err
 	}
-	return sv.tellMembers(owner.item, m.property, change)
+	return sv.tellMembers(owner, m.property, change)
 }
 
 // members returns the keys of what is added to a collection; records are
 // written first, with values that fill sets.
 func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys := make([]any, 0, len(m.add))
+	t := sv.tableOf(m.property.Target)
 	for i, member := range m.add {
 		if id, ok := member.(string); ok {
 			key, ok := m.property.Target.KeyValues(id)
 			if !ok {
 				return nil, sv.noMember(m.property, id)
 			}
-			keys = append(keys, key[0])
+			keys = append(keys, sv.current(t, key[0]))
 			if m.property.Back == nil || e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
-				sv.expect(e, m.property, key[0])
+				sv.expect(e, m.property, keys[len(keys)-1])
 			}
 			continue
 		}
+		before := len(sv.moves)
 		inner := *member.(*entry)
 		if fill != nil {
 			if sv.guard.hides(engine.MayWrite, m.property.Back) {
@@ -122,7 +168,12 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 			err = notAllowed(m.property, it.Class, it.ID)
 		}
 		if err != nil {
-			return nil, within(place(m.property, i), err)
+			return nil, within(memberPlace(m.property, i), err)
+		}
+		if moves := sv.moves[before:]; len(moves) > 0 {
+			for i := range keys {
+				keys[i] = moveKey(moves, t, keys[i])
+			}
 		}
 		if m.property.Back == nil && sv.guard.restricts(m.property.Target) {
 			sv.expect(e, m.property, keyOf(it))

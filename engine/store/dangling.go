@@ -23,7 +23,7 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 		if value == nil || value == engine.Absent {
 			continue
 		}
-		sv.expect(e, p, value)
+		sv.expect(e, p, sv.current(sv.tableOf(p.Target), value))
 	}
 }
 

@@ -18,6 +18,7 @@ type duties struct {
 	numbers     []*engine.Property // autoassigned ints
 	watched     bool               // cached attributes of other items depend on it
 	late        bool               // defaults take the transaction
+	computed    bool               // formulas compute some of them
 	creation    *engine.Property   // trackers, nil for none
 	change      *engine.Property
 	creator     *engine.Property
@@ -67,6 +68,7 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 		d.readonly = d.readonly || p.Readonly
 	}
 	d.watched = len(c.Dependencies) > 0
+	d.computed = d.late
 	d.late = d.late || len(d.numbers) > 0
 	return d
 }

@@ -134,7 +134,9 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	for _, name := range index.Columns {
 		property := p.class.Property(name)
 		if name == idColumn {
-			met.values = p.idOf(value)
+			if met.values = p.idOf(value); met.values != nil {
+				e.Message = "class " + p.class.FullName + " already has an object with the id " + engine.Quote(engine.ValueText(met.values[0]))
+			}
 		}
 		if property == nil { // the id of several properties, or one of a class below
 			return e
@@ -155,6 +157,34 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	e.Attribute = index.Columns[0]
 	e.Message = "class " + p.class.FullName + " already has an object with " + strings.Join(parts, ", ")
 	return e
+}
+
+// errSameID is the cause of the error for two keys that join to one id.
+var errSameID = errors.New("the object with that id has another key")
+
+// otherKey returns the error for values whose key joins to the id of an item that has another key.
+func (p *plan) otherKey(v engine.Values) *engine.Error {
+	c := p.class
+	id := c.ID(v)
+	e := engine.Errorf(engine.Invalid, "duplicate", "class %s already has an object with the id %s, and the parts of its key are others: two keys that join to one id cannot both be stored",
+		c.FullName, engine.Quote(id))
+	e.Class, e.ID = c.FullName, id
+	e.Err = &conflict{error: errSameID, plan: p, index: p.table.unique[0], values: []any{id}}
+	return e
+}
+
+// hasKey reports whether the stored parts of a key, in its order, are those given. A key of which
+// a part is not given is not compared.
+func (p *plan) hasKey(given engine.Values, stored func(part int) any) bool {
+	if p.class.ID(given) == "" {
+		return true
+	}
+	for i, part := range p.class.KeyProperties() {
+		if engine.ValueText(stored(i)) != engine.ValueText(given[part.Index]) {
+			return false
+		}
+	}
+	return true
 }
 
 // idOf returns the id of an item with several key properties, as the value of an

@@ -106,14 +106,35 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	return im.files(p, items)
 }
 
-// there tells which ids the table of a plan has.
+// there tells which ids the table of a plan has. An item whose key has other parts is refused.
 func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, error) {
 	keys := keysOf(items)
 	found := map[string]bool{}
 	b := newBuilder(im.store.traits)
-	b.add("SELECT ", p.table.id.quoted, " FROM ", p.table.quoted, " WHERE ")
+	b.add("SELECT ", p.table.id.quoted)
+	parts := p.keyColumns()
+	for _, column := range parts {
+		b.add(", ", column.quoted)
+	}
+	b.add(" FROM ", p.table.quoted, " WHERE ")
 	im.store.in(b, p.table.id.quoted, p.table.id.typ, keys)
-	err := im.w.visitRows(b, 1, func(row []any) { found[engine.ValueText(read(p.table.id.typ, row[0]))] = true })
+	byID := map[string]*engine.Item{}
+	for _, it := range items {
+		if parts != nil {
+			byID[it.ID] = it
+		}
+	}
+	var other *engine.Item
+	err := im.w.visitRows(b, 1+len(parts), func(row []any) {
+		id := engine.ValueText(read(p.table.id.typ, row[0]))
+		found[id] = true
+		if it := byID[id]; it != nil && !p.hasKey(it.Values, func(part int) any { return read(parts[part].typ, row[1+part]) }) {
+			other = it
+		}
+	})
+	if err == nil && other != nil {
+		err = p.otherKey(other.Values)
+	}
 	return found, err
 }
 

@@ -153,16 +153,39 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 	if p.Mirror == nil || !sv.store.plans[p.Target].duties.journaled {
 		return nil
 	}
-	classes, err := sv.journaling(sv.store.plans[p.Target].table, keys)
+	t := sv.store.plans[p.Target].table
+	names, err := sv.classesOf(t, keys, "")
 	if err != nil {
 		return err
 	}
-	for _, id := range c.Members {
-		if class := classes[id]; class != nil {
-			seen := engine.Change{Is: &engine.Item{Class: class, ID: id}, Collection: p.Mirror, Members: []string{c.Is.ID}, Left: c.Left}
-			if err := sv.journal(seen); err != nil {
-				return err
-			}
+	for i, id := range c.Members {
+		class := t.journaling(names[id])
+		if names[id] == "" {
+			unseen := c
+			unseen.Members = c.Members[i : i+1]
+			sv.unseen = append(sv.unseen, unseen)
+		}
+		if class == nil {
+			continue
+		}
+		seen := engine.Change{Is: &engine.Item{Class: class, ID: id}, Collection: p.Mirror, Members: []string{c.Is.ID}, Left: c.Left}
+		if err := sv.journal(seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellUnseen is tellMirror for members that a later record has created.
+func (sv *save) tellUnseen() error {
+	unseen := sv.unseen
+	for _, c := range unseen {
+		key, ok := c.Collection.Target.KeyValues(c.Members[0])
+		if !ok || c.Left {
+			continue
+		}
+		if err := sv.tellMirror(c, key); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -176,13 +199,21 @@ func (sv *save) journaling(t *table, keys []any) (map[string]*engine.Class, erro
 	}
 	found := map[string]*engine.Class{}
 	for id, name := range names {
-		for _, c := range t.classes {
-			if c.FullName == name && c.Journaling {
-				found[id] = c
-			}
+		if c := t.journaling(name); c != nil {
+			found[id] = c
 		}
 	}
 	return found, nil
+}
+
+// journaling returns the class of that name if a journal is kept of it, else nil.
+func (t *table) journaling(name string) *engine.Class {
+	for _, c := range t.classes {
+		if c.FullName == name && c.Journaling {
+			return c
+		}
+	}
+	return nil
 }
 
 // unlink runs a statement that deletes links of items of t, which p finds, since

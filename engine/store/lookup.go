@@ -81,7 +81,7 @@ func (sv *save) completeAll(p *plan, group []entry) error {
 }
 
 // existing returns the ids of the group that the database has, and the classes
-// of these items.
+// of these items. An item whose key has other parts than the record is refused.
 func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	b := newBuilder(sv.store.traits)
 	id := p.table.id
@@ -89,7 +89,12 @@ func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	for i := range group {
 		keys[i] = group[i].key[0]
 	}
-	b.add("SELECT ", id.quoted, ", ", classColumn, " FROM ", p.table.quoted, " WHERE ")
+	b.add("SELECT ", id.quoted, ", ", classColumn)
+	parts := p.keyColumns()
+	for _, column := range parts {
+		b.add(", ", column.quoted)
+	}
+	b.add(" FROM ", p.table.quoted, " WHERE ")
 	sv.store.in(b, id.quoted, id.typ, keys)
 	if root := sv.store.plans[p.table.classes[0]]; root.condition() != "" {
 		b.add(" AND ", root.condition())
@@ -98,8 +103,37 @@ func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 		b.add(" ORDER BY ", id.quoted, lock)
 	}
 	found := make(map[string]string, len(group))
-	err := sv.w.visitRows(b, 2, func(row []any) { found[engine.ValueText(read(id.typ, row[0]))] = text(row[1]) })
+	byKey := map[string]*entry{}
+	for i := range group {
+		if parts != nil {
+			byKey[keyText(group[i].key)] = &group[i]
+		}
+	}
+	var other *entry
+	err := sv.w.visitRows(b, 2+len(parts), func(row []any) {
+		key := engine.ValueText(read(id.typ, row[0]))
+		found[key] = text(row[1])
+		e := byKey[key]
+		if e != nil && (other == nil || e.index < other.index) && !p.hasKey(e.given, func(part int) any { return read(parts[part].typ, row[2+part]) }) {
+			other = e
+		}
+	})
+	if err == nil && other != nil {
+		err = atRecord(other.index, p.otherKey(other.given))
+	}
 	return found, err
+}
+
+// keyColumns are the columns of the parts of the key, in its order; nil if the key is one property.
+func (p *plan) keyColumns() []*column {
+	if !p.table.composite() {
+		return nil
+	}
+	columns := make([]*column, len(p.class.Key))
+	for i, part := range p.class.KeyProperties() {
+		columns[i] = p.table.byName[part.Name]
+	}
+	return columns
 }
 
 // powerOfTwo is the largest one that is not above n, which is positive.

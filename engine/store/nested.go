@@ -97,15 +97,15 @@ func (sv *save) memberChange(e *entry, p *engine.Property, v any) (m memberChang
 		}
 		inner, err := sv.inner(e, p, r)
 		if err != nil {
-			return m, false, within(place(p, i), err)
+			return m, false, within(memberPlace(p, i), err)
 		}
 		m.add = append(m.add, inner)
 	}
 	return m, true, nil
 }
 
-// place names a member of a collection in errors.
-func place(p *engine.Property, i int) string {
+// memberPlace names a member of a collection in errors.
+func memberPlace(p *engine.Property, i int) string {
 	if p.Type != engine.Collection {
 		return p.Name
 	}
@@ -163,6 +163,7 @@ func within(name string, err error) error {
 // write writes one record with what is nested in its references. Its
 // collections wait until all records are written.
 func (sv *save) write(e *entry) (*engine.Item, error) {
+	sv.redirect(e)
 	before, err := sv.before(e)
 	if err != nil {
 		return nil, err
@@ -177,8 +178,9 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	if before == nil && e.deep != nil && e.how != modify {
-		if before, err = sv.before(e); err != nil { // a record nested in it may be itself
+	sv.redirect(e)
+	if e.deep != nil && (before == nil && e.how != modify || before != nil && sv.disturbed(before)) { // a record nested in it may be itself
+		if before, err = sv.before(e); err != nil {
 			return nil, err
 		}
 		if err = sv.admitEntry(e, before); err != nil {
@@ -192,10 +194,14 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 		return nil, err
 	}
 	it, err := sv.put(e, v, before)
-	if err == nil && e.nest != nil && e.nest.saved != nil {
-		e.nest.saved(it)
+	if err != nil || e.nest == nil {
+		return it, e.silenced(err)
 	}
-	return it, e.silenced(err)
+	sv.touch(it.Class.Root(), it.ID)
+	if e.nest.saved != nil {
+		sv.asked = append(sv.asked, innerItem{it, e.nest.saved})
+	}
+	return it, nil
 }
 
 // put updates the stored item, or inserts one when there is none.
@@ -218,11 +224,12 @@ func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.
 // their keys.
 func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.duties
-	if e.deep == nil && !d.stamped() && !d.late && (e.how == modify || e.how == insert && e.full != nil) {
+	if e.deep == nil && !d.stamped() && !d.late && len(sv.moves) == 0 && (e.how == modify || e.how == insert && e.full != nil) {
 		return e.given, nil // nothing changes it
 	}
 	v := slices.Clone(e.given)
 	if e.deep == nil {
+		sv.redirectReferences(e.plan, v)
 		return v, nil
 	}
 	for _, n := range e.deep.records {
@@ -239,6 +246,7 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 		}
 		v[n.property.Index] = keyOf(it)
 	}
+	sv.redirectReferences(e.plan, v)
 	return v, nil
 }
 
@@ -284,9 +292,14 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 		}
 		return nil, err
 	}
-	below := it.Class == e.plan.class || slices.Contains(e.plan.class.Descendants, it.Class)
+	if e.how == lookup && e.plan.table.composite() {
+		key := it.Class.KeyProperties()
+		if !e.plan.hasKey(e.given, func(part int) any { return it.Values[key[part].Index] }) {
+			return nil, e.plan.otherKey(e.given)
+		}
+	}
 	switch {
-	case below:
+	case e.plan.holds(it.Class):
 		return it, nil
 	case e.how == modify:
 		return nil, engine.NoItem(e.plan.class, keyText(e.key))

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	"restsrv/engine"
 )
 
@@ -48,7 +50,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 		if err := sv.permitted(e, before); err != nil {
 			return nil, err
 		}
-		if e.nest == nil && e.how != modify && before.Class != e.plan.class {
+		if e.nest == nil && e.how != modify && !e.plan.holds(before.Class) {
 			return sv.reclass(e, v, before)
 		}
 		match = nil
@@ -62,7 +64,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 		e.plan.class.Stamp(v, sv.generate(), false)
 	}
 	c := change{key: e.key, values: v, keepKey: e.how == lookup, match: match, editor: sv.editor(e.plan)}
-	if e.how != modify && e.nest == nil {
+	if e.how != modify && e.nest == nil && before.Class == e.plan.class {
 		c.version = &e.version
 	}
 	it := &engine.Item{}
@@ -107,9 +109,15 @@ func (sv *save) permitted(e *entry, stored *engine.Item) error {
 	return nil
 }
 
-// reclass makes an item one of another class of its tree. It keeps the values
+// holds reports whether items of a class are items of the plan's class: it is that class or one
+// below it.
+func (p *plan) holds(c *engine.Class) bool {
+	return c == p.class || slices.Contains(p.class.Descendants, c)
+}
+
+// reclass makes an item one of a class below its own, or beside it. It keeps the values
 // that both classes have; what the new class must have besides is completed as
-// for a new item, what it does not have is null from now on.
+// for a new item. An item that has something for which the new class has no attribute is refused.
 func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
 	read, err := sv.read(before)
@@ -117,6 +125,16 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 		return nil, err
 	}
 	if err := sv.guard.reclasses(before, p.class, read[before.ID]); err != nil {
+		return nil, err
+	}
+	lost, err := sv.loses(before, p.class)
+	if err != nil {
+		return nil, err
+	}
+	if lost != nil {
+		err := engine.Errorf(engine.Invalid, "class", "object %s of class %s cannot become one of class %s, which has no attribute for its %s: clear that first",
+			engine.Quote(before.ID), before.Class.FullName, p.class.FullName, engine.Quote(lost.Name))
+		err.Class, err.ID, err.Attribute = p.class.FullName, before.ID, lost.Name
 		return nil, err
 	}
 	for i, property := range p.class.Properties {
@@ -144,6 +162,38 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	}
 	sv.owe(engine.MayUse, it)
 	return it, sv.refile(it)
+}
+
+// loses returns the first attribute with a value or members that an item would lose as one of
+// another class; nil if there is none.
+func (sv *save) loses(it *engine.Item, to *engine.Class) (*engine.Property, error) {
+	for i, p := range it.Class.Properties {
+		switch q := to.Property(p.Name); {
+		case p.Formula != nil:
+		case linked(p):
+			if q != nil && linked(q) && linksOf(q).name == linksOf(p).name {
+				continue
+			}
+			some, err := sv.hasLinks(p, keyOf(it))
+			if err != nil || some {
+				return p, err
+			}
+		case p.Stored() && it.Values[i] != nil && (q == nil || (p.Type == engine.Reference || q.Type == engine.Reference) && q.Target != p.Target):
+			return p, nil
+		}
+	}
+	return nil, nil
+}
+
+// hasLinks reports whether a collection of an item has members.
+func (sv *save) hasLinks(p *engine.Property, key any) (found bool, err error) {
+	l := linksOf(p)
+	b := newBuilder(sv.store.traits)
+	b.add("SELECT 1 FROM ", l.quoted, " WHERE ", l.owner, " = ")
+	b.bind(key)
+	b.add(" LIMIT 1")
+	err = sv.w.visitRows(b, 1, func([]any) { found = true })
+	return found, err
 }
 
 // overwrite writes all of an item over the row that has the key.
@@ -183,6 +233,9 @@ func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	d := &e.plan.duties
 	if e.deep != nil && len(e.deep.members) > 0 {
 		sv.later = append(sv.later, pending{e, it})
+	}
+	if len(sv.awaited) > 0 {
+		sv.arrive(e, it)
 	}
 	if e.handling == engine.Strict || d.restricted || len(sv.guard.pointing(e.plan)) > 0 {
 		sv.expectAll(e, given)

@@ -218,40 +218,42 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 		return err
 	}
 	for _, key := range keys {
-		if err := sv.followOne(p, key, to, depth); err != nil {
+		if _, err := sv.followOne(p.plan, p.name(), key, to, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// followOne is followKey for the item that has a key.
-func (sv *save) followOne(p pointer, key, to any, depth int) error {
-	t := p.plan.table
+// followOne changes a reference that is a part of the key of one item, and returns the key that
+// the item has then.
+func (sv *save) followOne(p *plan, name string, key, to any, depth int) (any, error) {
+	t := p.table
 	var before []*engine.Item
-	if p.plan.duties.journaled {
+	if p.duties.journaled {
 		var err error
 		if before, err = sv.store.locked(sv.w, t, []any{key}); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	it := &engine.Item{}
-	v := engine.NewValues(p.plan.class)
-	v[p.plan.class.Property(p.name()).Index] = to
-	c := change{key: []any{key}, values: v, editor: sv.editor(p.plan)}
-	found, err := sv.store.updateOne(sv.w, p.plan, it, c)
+	v := engine.NewValues(p.class)
+	v[p.class.Property(name).Index] = to
+	c := change{key: []any{key}, values: v, editor: sv.editor(p)}
+	found, err := sv.store.updateOne(sv.w, p, it, c)
 	if err != nil || !found || it.ID == engine.ValueText(key) {
-		return err
+		return key, err
 	}
-	if err := sv.store.keepWords(sv.w, p.plan, it); err != nil {
-		return err
+	if err := sv.store.keepWords(sv.w, p, it); err != nil {
+		return nil, err
 	}
-	if err := sv.follow(t, key, keyOf(it), depth-1); err != nil || len(before) == 0 {
-		return err
+	now := keyOf(it)
+	if err := sv.follow(t, key, now, depth-1); err != nil || len(before) == 0 {
+		return now, err
 	}
-	after, err := sv.store.locked(sv.w, t, []any{keyOf(it)}) // it may point at itself
+	after, err := sv.store.locked(sv.w, t, []any{now}) // it may point at itself
 	if err != nil || len(after) == 0 {
-		return err
+		return now, err
 	}
-	return sv.tell(before[0], after[0])
+	return now, sv.tell(before[0], after[0])
 }

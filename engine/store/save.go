@@ -87,13 +87,28 @@ type save struct {
 	grants   bool          // grants or the policy are written
 	match    *engine.Match // of an Update
 	items    []*engine.Item
-	later    []pending
+	later    []pending // of the record under way
+	waiting  []pending // of records after that, whose rows are written
+	owner    pending   // whose collections are being written
 	expected []expectation
 	written  []*engine.Item              // whose cached attributes, or those of others, are to be made anew
 	owed     map[check][]any             // keys of items that the account must have been allowed to make what they are
 	former   []*engine.Item              // what they were before, as far as others depend on it
 	records  []engine.Values             // of the journal, not stored yet
+	unseen   []engine.Change             // of mirrored collections, in members that are not there yet
 	defaults map[*engine.Property]string // hashes of default passwords
+
+	record   int                  // the index of the record under way
+	moves    []move               // of its keys
+	groups   int                  // of records written together
+	shaken   bool                 // any item may have changed after it was written
+	touched  map[identity]bool    // items that may have
+	asked    []innerItem          // whose callers want to know them
+	awaited  []*awaited           // in the order in which they were named
+	awaiting map[place][]*awaited // by the member
+	holding  map[place][]*awaited // by the collection
+	arrived  []*awaited           // written and not members yet
+	only     [1]*engine.Item      // items of a call for one record
 	args     []any
 	mask     []byte // room for one
 	last     string // mask of the record before: most have the same
@@ -155,7 +170,7 @@ func (e *entry) settle(index int, path string) {
 	for _, m := range e.deep.members {
 		for i, member := range m.add {
 			if inner, ok := member.(*entry); ok {
-				inner.settle(index, path+place(m.property, i))
+				inner.settle(index, path+memberPlace(m.property, i))
 			}
 		}
 	}
@@ -260,7 +275,7 @@ func (e *entry) locate(r *engine.Record) error {
 				e.given[p.Index] = parts[i]
 			}
 		}
-		if e.keyGiven() && c.ID(e.given) != r.ID || !ok && e.keyTouched() {
+		if e.keyGiven() && c.ID(e.given) != r.ID || !ok && e.keyTouched() && !e.keyGiven() {
 			e.how = rekey
 		}
 	}

@@ -64,7 +64,7 @@ func (sv *save) ownError(err error) error {
 // error as long as nothing else is, since a later record may bring it.
 func (sv *save) doubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
-	if sv.guard == nil || !e.plan.duties.late || before != nil && before.Class == e.plan.class {
+	if sv.guard == nil || !e.plan.duties.late || before != nil && e.plan.holds(before.Class) {
 		return nil
 	}
 	for _, p := range sv.guard.pointing(e.plan) {

@@ -90,12 +90,12 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	if single {
 		do = sv.store.writer.statement
 	}
-	var it *engine.Item
+	sv.items = sv.only[:]
 	work := func(w *session) (err error) {
 		if err := sv.start(w); err != nil {
 			return err
 		}
-		if it, err = sv.write(e); err != nil {
+		if sv.items[0], err = sv.write(e); err != nil {
 			return err
 		}
 		return sv.finish()
@@ -107,7 +107,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	case err != nil:
 		return nil, sv.settle(err, work)
 	}
-	return sv.store.enriched(sv.ctx, it), nil
+	return sv.store.enriched(sv.ctx, sv.items[0]), nil
 }
 
 // single reports whether one statement writes all of e.

@@ -24,7 +24,7 @@ func TestRepository(t *testing.T) {
 func TestInTransactions(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return storetest.Whole{Repository: openAt(t, pgtest.Database(t), classes...)}
-	}, "create", "update", "save", "loading", "nested records", "collections", "all that a filter finds", "numbers", "journal", "concurrency")
+	}, "create", "update", "save", "order", "loading", "nested records", "collections", "all that a filter finds", "numbers", "journal", "concurrency")
 }
 
 // TestJournaled shows that a journal tells all that is written, and changes
@@ -32,7 +32,7 @@ func TestInTransactions(t *testing.T) {
 func TestJournaled(t *testing.T) {
 	storetest.Run(t, storetest.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, pgtest.Database(t), classes...)
-	}), "save", "collections", "changed keys", "all that a filter finds", "concurrency", "transactions")
+	}), "save", "order", "collections", "changed keys", "all that a filter finds", "concurrency", "transactions")
 }
 
 // openAt opens a store for the rest of the test.

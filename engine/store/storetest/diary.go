@@ -119,7 +119,7 @@ func (h history) follow(t *testing.T, record *engine.Item) error {
 		data["_class"] = classOf(c)
 		h.items[at] = data
 	case journal.Update:
-		before := [2]string{at[0], idBefore(c, at[1], base)}
+		before := [2]string{at[0], idBefore(c, at[1], base, data)}
 		if has, there = h.items[before]; !there {
 			return fmt.Errorf("there is no %s", before[1])
 		}
@@ -159,17 +159,31 @@ func (s state) change(base, data state) error {
 	return nil
 }
 
-// idBefore is the id of an item before its key changed as base tells.
-func idBefore(c *engine.Class, id string, base state) string {
-	parts := []string{id}
-	if len(c.Key) > 1 {
-		parts = strings.Split(id, engine.IDSeparator)
+// idBefore is the id of an item before its key changed as base and data tell. The parts of a key may
+// hold the separator: the part that has not changed is what the others leave of the id.
+func idBefore(c *engine.Class, id string, base, data state) string {
+	value := func(s state, name string) string {
+		v, _ := wire.Decode([]byte(s[name]))
+		return engine.ValueText(v)
 	}
+	var before, after []string
 	for i, name := range c.Key {
-		if was, changed := base[name]; changed {
-			v, _ := wire.Decode([]byte(was))
-			parts[i] = engine.ValueText(v)
+		if _, changed := base[name]; changed {
+			before, after = append(before, value(base, name)), append(after, value(data, name))
+			continue
 		}
+		rest := id
+		if i > 0 && len(after) == i {
+			rest = strings.TrimPrefix(rest, strings.Join(after, engine.IDSeparator)+engine.IDSeparator)
+		}
+		for _, later := range slices.Backward(c.Key[i+1:]) {
+			if _, changed := base[later]; changed {
+				rest = strings.TrimSuffix(rest, engine.IDSeparator+value(data, later))
+				continue
+			}
+			rest = rest[:strings.LastIndex(rest, engine.IDSeparator)]
+		}
+		before, after = append(before, rest), append(after, rest)
 	}
-	return strings.Join(parts, engine.IDSeparator)
+	return strings.Join(before, engine.IDSeparator)
 }

@@ -94,7 +94,7 @@ func fileItems(t *testing.T, open Open) {
 	update(t, a, a.photo, "1", "id", int64(7)) // through the ancestor
 	same(t, "another key", a.held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "photo@test 2 image"})
 	save(t, a, record(a.photo, "7"), record(a.print, "2"))
-	same(t, "another class", a.held(t), map[string]string{"a": "photo@test 7 image", "b": "print@test 2 image"})
+	same(t, "another class", a.held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "print@test 2 image"})
 	if err := a.Delete(t.Context(), a.photo, "7", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -69,6 +69,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"filter", filterTests},
 		{"update", updateTests},
 		{"save", saveTests},
+		{"order", orderTests},
 		{"inheritance", treeTests},
 		{"loading", loadTests},
 		{"nested records", nestedTests},

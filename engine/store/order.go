@@ -1,0 +1,408 @@
+package store
+
+import (
+	"database/sql"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// The records of a Save take effect in their order, each with its nested records and
+// collections, as if they were saved one after the other. Records of one class still share
+// statements: see closes. Beyond that, a collection may name a member that a later record
+// creates (awaited), and the items are returned as they are stored in the end (refresh).
+
+// move is a change of the key of an item.
+type move struct {
+	table    *table
+	from, to any
+}
+
+// moveKey returns what became of a key by the moves, in order.
+func moveKey(moves []move, t *table, key any) any {
+	for _, m := range moves {
+		if m.table == t && engine.ValueText(m.from) == engine.ValueText(key) {
+			key = m.to
+		}
+	}
+	return key
+}
+
+// current returns the key of the item that a key in the record under way means: the one that
+// had the key before the record changed keys. Other keys are returned as they are.
+func (sv *save) current(t *table, key any) any { return moveKey(sv.moves, t, key) }
+
+// tableOf returns the table of a class, nil if the store has none.
+func (sv *save) tableOf(c *engine.Class) *table {
+	if p := sv.store.plans[c]; p != nil {
+		return p.table
+	}
+	return nil
+}
+
+// enter begins another record of the call.
+func (sv *save) enter(index int) {
+	if index != sv.record {
+		sv.record, sv.moves = index, nil
+	}
+}
+
+// renamed applies a change of a key to what the save remembers of the item.
+func (sv *save) renamed(t *table, from, to any) {
+	sv.moves = append(sv.moves, move{t, from, to})
+	sv.shaken = true
+	old := engine.ValueText(from)
+	for c, keys := range sv.owed {
+		if c.plan.table != t {
+			continue
+		}
+		for i, key := range keys {
+			if engine.ValueText(key) == old {
+				keys[i] = to
+			}
+		}
+	}
+	for i := range sv.expected {
+		x := &sv.expected[i]
+		if sv.tableOf(x.property.Target) == t && engine.ValueText(x.value) == old {
+			x.value = to
+		}
+	}
+	rename := func(it **engine.Item) {
+		if *it != nil && (*it).ID == old && sv.store.plans[(*it).Class].table == t {
+			*it = renamedItem(*it, to)
+		}
+	}
+	for _, list := range [][]*engine.Item{sv.items, sv.written} {
+		for i := range list {
+			rename(&list[i])
+		}
+	}
+	for _, list := range [][]pending{sv.later, sv.waiting} {
+		for i := range list {
+			rename(&list[i].item)
+		}
+	}
+	for i := range sv.asked {
+		rename(&sv.asked[i].item)
+	}
+	clear(sv.holding)
+	for _, a := range sv.awaited {
+		rename(&a.owner.item)
+		sv.hold(a)
+	}
+	rename(&sv.owner.item)
+}
+
+// renamedItem is the item under another key. Its values may be input, so they are copied.
+func renamedItem(it *engine.Item, to any) *engine.Item {
+	c := *it
+	c.ID = engine.ValueText(to)
+	if key := c.Class.KeyProperties(); len(key) == 1 {
+		c.Values = slices.Clone(c.Values)
+		c.Values[key[0].Index] = to
+	}
+	return &c
+}
+
+// redirect makes a nested record that names an item by a key that the record under way has
+// changed one of the item's present key.
+func (sv *save) redirect(e *entry) {
+	if e.key == nil || len(sv.moves) == 0 {
+		return
+	}
+	key := sv.current(e.plan.table, e.key[0])
+	if engine.ValueText(key) == keyText(e.key) {
+		return
+	}
+	e.key = []any{key}
+	if e.how == lookup {
+		e.given = slices.Clone(e.given)
+		for _, p := range e.plan.class.KeyProperties() {
+			e.given[p.Index] = engine.Absent
+		}
+	}
+}
+
+// redirectReferences is redirect for the references among the values of a record.
+func (sv *save) redirectReferences(p *plan, v engine.Values) {
+	if len(sv.moves) == 0 {
+		return
+	}
+	for _, property := range p.duties.references {
+		if value := v[property.Index]; scalar(value) {
+			v[property.Index] = sv.current(sv.tableOf(property.Target), value)
+		}
+	}
+}
+
+// closes reports whether the collections of an entry must be written before a later record of
+// its class: they may change the item of that record, or what its defaults and permissions are
+// computed from.
+func (sv *save) closes(e *entry) bool {
+	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.duties.computed || !sv.guard.free(e.plan) || sv.reaches(e, e.plan.table))
+}
+
+// reaches reports whether the collections or nested records of an entry may change items of a
+// table, or a key that such items refer to.
+func (sv *save) reaches(e *entry, t *table) bool {
+	if e.deep == nil {
+		return false
+	}
+	inner := func(e *entry) bool { return e.plan.table == t || e.how == rekey || sv.reaches(e, t) }
+	if slices.ContainsFunc(e.deep.records, func(n nested) bool { return inner(n.entry) }) {
+		return true
+	}
+	return slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
+		if m.property.Back != nil && sv.tableOf(m.property.Target) == t {
+			return true
+		}
+		return slices.ContainsFunc(m.add, func(member any) bool {
+			e, ok := member.(*entry)
+			return ok && inner(e)
+		})
+	})
+}
+
+// awaited is a member that a collection kept in the references of its members has named before
+// it exists. When a later record creates it, it joins, unless that record gives the reference.
+type awaited struct {
+	owner    pending
+	property *engine.Property
+	key      any
+	dropped  bool // a later record has taken it out, or put it into another collection
+	arrived  bool
+}
+
+// place identifies an item, or a collection, by the table of the item or of the members.
+type place struct {
+	table *table
+	id    string
+}
+
+// await remembers a member that does not exist.
+func (sv *save) await(owner pending, p *engine.Property, key any) {
+	at := place{sv.tableOf(p.Target), engine.ValueText(key)}
+	for _, a := range sv.awaiting[at] {
+		a.dropped = a.dropped || a.property.Back.Name == p.Back.Name
+	}
+	a := &awaited{owner: owner, property: p, key: key}
+	if sv.awaiting == nil {
+		sv.awaiting, sv.holding = map[place][]*awaited{}, map[place][]*awaited{}
+	}
+	sv.awaited, sv.awaiting[at] = append(sv.awaited, a), append(sv.awaiting[at], a)
+	sv.hold(a)
+}
+
+// collectionOf identifies the collection of an owner by the column of its members and the value
+// in that.
+func (sv *save) collectionOf(p *engine.Property, value any) place {
+	return place{sv.tableOf(p.Target), p.Back.Name + "#" + engine.ValueText(value)}
+}
+
+func (sv *save) hold(a *awaited) {
+	at := sv.collectionOf(a.property, ownerValue(a.owner, a.property))
+	sv.holding[at] = append(sv.holding[at], a)
+}
+
+// dropAwaited takes members that do not exist yet out of the collection of an owner: all but
+// known when the collection is replaced, else those to be removed.
+func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
+	if len(sv.awaited) == 0 {
+		return
+	}
+	has := func(keys []any, key any) bool {
+		return slices.ContainsFunc(keys, func(k any) bool { return engine.ValueText(k) == engine.ValueText(key) })
+	}
+	for _, a := range sv.holding[sv.collectionOf(m.property, value)] {
+		a.dropped = a.dropped || m.replace && !has(known, a.key) || has(remove, a.key)
+	}
+}
+
+// arrive notes that an awaited member was written.
+func (sv *save) arrive(e *entry, it *engine.Item) {
+	at := place{e.plan.table, it.ID}
+	var others []*awaited
+	for _, a := range sv.awaiting[at] {
+		if it.Class != a.property.Target && !slices.Contains(a.property.Target.Descendants, it.Class) {
+			others = append(others, a)
+			continue
+		}
+		a.arrived = true
+		back := e.plan.class.Property(a.property.Back.Name)
+		if !a.dropped && (back == nil || e.given[back.Index] == engine.Absent) {
+			sv.arrived = append(sv.arrived, a)
+		}
+	}
+	sv.awaiting[at] = others
+}
+
+// receive lets the members that have arrived join.
+func (sv *save) receive() error {
+	for len(sv.arrived) > 0 {
+		first, n := sv.arrived[0], 1
+		keys := []any{first.key}
+		for ; n < len(sv.arrived) && sv.arrived[n].owner.entry == first.owner.entry && sv.arrived[n].property == first.property; n++ {
+			keys = append(keys, sv.arrived[n].key)
+		}
+		sv.arrived = sv.arrived[n:]
+		err := sv.setBack(first.property, nil, ownerValue(first.owner, first.property), keys)
+		if err == nil && first.owner.item.Class.Journaling {
+			err = sv.tellMembers(first.owner.item, first.property, &membership{joined: keys})
+		}
+		if err != nil {
+			return sv.blamed(first.owner.entry, within(first.owner.entry.path(), err))
+		}
+	}
+	return nil
+}
+
+// settleAwaited refuses members that no record has created. One may have been there under
+// another key.
+func (sv *save) settleAwaited() error {
+	for _, a := range sv.awaited {
+		if a.arrived {
+			continue
+		}
+		found, err := sv.pointing(a.property, ownerValue(a.owner, a.property), []any{a.key}, false)
+		if err != nil {
+			return err
+		}
+		id := engine.ValueText(a.key)
+		if _, there := found[id]; !there {
+			return sv.blamed(a.owner.entry, within(a.owner.entry.path(), sv.noMember(a.property, id)))
+		}
+		if a.arrived = true; !a.dropped {
+			sv.arrived = append(sv.arrived, a)
+		}
+	}
+	return sv.receive()
+}
+
+// innerItem is the item of a nested record whose caller wants it.
+type innerItem struct {
+	item  *engine.Item
+	saved func(*engine.Item)
+}
+
+// touch notes that items were written apart from a record of the call.
+func (sv *save) touch(root *engine.Class, keys ...any) {
+	if sv.touched == nil {
+		sv.touched = map[identity]bool{}
+	}
+	for _, key := range keys {
+		sv.touched[identity{root, engine.ValueText(key)}] = true
+	}
+}
+
+// disturbed reports whether an item may have changed since the record under way began.
+func (sv *save) disturbed(it *engine.Item) bool { return len(sv.moves) > 0 || sv.touched[identify(it)] }
+
+// touchRepeated notes the items that several records of the call have written.
+func (sv *save) touchRepeated() {
+	seen := make(map[identity]bool, len(sv.items))
+	for _, it := range sv.items {
+		if it == nil {
+			continue
+		}
+		at := identify(it)
+		if seen[at] {
+			sv.touch(at.root, at.id)
+		}
+		seen[at] = true
+	}
+}
+
+// rereadWritten reads the items whose cached attributes are to be computed again, if they may
+// have changed since.
+func (sv *save) rereadWritten() error {
+	seen := make(map[identity]bool, len(sv.written))
+	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
+		at := identify(it)
+		twice := seen[at]
+		seen[at] = true
+		return twice
+	})
+	if len(once) == len(sv.written) && !sv.shaken {
+		return nil
+	}
+	sv.shaken = true // the items to be returned are others than those that recache brings up to date
+	sv.written = nil
+	for chunk := range slices.Chunk(once, bulkRows) {
+		items, err := sv.store.again(sv.w, chunk)
+		if err != nil {
+			return err
+		}
+		sv.written = append(sv.written, items...)
+	}
+	return nil
+}
+
+// refresh makes the items that are returned what is stored.
+func (sv *save) refresh() error {
+	if sv.groups > 1 {
+		sv.touchRepeated()
+	}
+	if sv.shaken || len(sv.touched) > 0 {
+		if err := sv.reread(); err != nil {
+			return err
+		}
+	}
+	for _, n := range sv.asked {
+		n.saved(n.item)
+	}
+	return nil
+}
+
+// reread is refresh for items that may have changed since they were written.
+func (sv *save) reread() error {
+	var stale []**engine.Item
+	add := func(it **engine.Item) {
+		if *it != nil && (sv.shaken || sv.touched[identify(*it)]) {
+			stale = append(stale, it)
+		}
+	}
+	for i := range sv.items {
+		add(&sv.items[i])
+	}
+	for i := range sv.asked {
+		add(&sv.asked[i].item)
+	}
+	keys := map[*table][]any{}
+	for _, it := range stale {
+		t := sv.tableOf((*it).Class)
+		keys[t] = append(keys[t], keyOf(*it))
+	}
+	fresh := make(map[identity]*engine.Item, len(stale))
+	for t, all := range keys {
+		for chunk := range slices.Chunk(distinct(all), bulkRows) {
+			if err := sv.readInto(fresh, sv.store.plans[t.classes[0]], chunk); err != nil {
+				return err
+			}
+		}
+	}
+	for _, it := range stale {
+		if now := fresh[identify(*it)]; now != nil {
+			*it = now.Clone()
+		}
+	}
+	return nil
+}
+
+// readInto reads the items of a table that have the keys, with what a write returns of them.
+func (sv *save) readInto(items map[identity]*engine.Item, root *plan, keys []any) error {
+	b := newBuilder(sv.store.traits)
+	b.add("SELECT ", root.sql().selected.list, " FROM ", root.table.quoted, " WHERE ")
+	sv.store.in(b, root.table.id.quoted, root.table.id.typ, keys)
+	b.add(and(root.condition()))
+	scan := sv.w.scanner(root.sql().selected)
+	return sv.w.rows(sv.w.ctx, b.text(), b.args, func(rows *sql.Rows) error {
+		if err := scan(rows); err != nil {
+			return err
+		}
+		it := &engine.Item{}
+		root.load(it, sv.w.raw)
+		items[identify(it)] = it
+		return nil
+	})
+}
