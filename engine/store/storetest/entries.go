@@ -15,6 +15,7 @@ var entryTests = []test{
 	{"texts that come from elsewhere", lateEntries},
 	{"ids that share an index of links", linkEntries},
 	{"long values of other types", otherEntries},
+	{"entries of the greatest size", fullEntries},
 }
 
 // entries is a class whose texts share indexes.
@@ -203,4 +204,73 @@ func otherEntries(t *testing.T, open Open) {
 	json := engine.JSONText(fmt.Sprintf(`{"a":%q}`, strings.ReplaceAll(noise(5000), `\`, "/")))
 	it := create(t, r, c, "id", "1", "custom", json, "geo", json, "d", engine.Decimal("-"+strings.Repeat("7", 2000)+"."+strings.Repeat("7", 90)))
 	same(t, "stored", get(t, r, c, "1").Values, it.Values)
+}
+
+// fullEntries fills indexes of all widths: what the bound lets through goes into
+// an index of PostgreSQL.
+func fullEntries(t *testing.T, open Open) {
+	random := rand.New(rand.NewPCG(13, 32))
+	var classes []*engine.Class
+	for i := range 24 {
+		properties := []*engine.Property{Prop("id", engine.String)}
+		var index engine.CompositeIndex
+		for n := range []int{1, 2, 3, 8, 32}[i%5] {
+			typ := []engine.PropertyType{engine.String, engine.Int, engine.Boolean, engine.Real, engine.Text, engine.DecimalNum}[random.IntN(6)]
+			if n == 0 {
+				typ = engine.String
+			}
+			properties = append(properties, Prop(fmt.Sprint("p", n), typ))
+			index.Properties = append(index.Properties, properties[n+1].Name)
+		}
+		c := NewClass(fmt.Sprint("full", i), properties...)
+		random.Shuffle(len(index.Properties), func(i, j int) {
+			index.Properties[i], index.Properties[j] = index.Properties[j], index.Properties[i]
+		})
+		index.Unique = i%2 == 0
+		c.Indexes = []engine.CompositeIndex{index}
+		classes = append(classes, c)
+	}
+	r := open(t, classes)
+	for _, c := range classes {
+		fill := func(bytes int) engine.Values {
+			v := values(c, "id", fmt.Sprint(bytes))
+			texts := []int{}
+			for i, p := range c.Properties[1:] {
+				switch p.Type {
+				case engine.Int:
+					v[i+1] = int64(-i)
+				case engine.Boolean:
+					v[i+1] = true
+				case engine.Real:
+					v[i+1] = 1.5
+				case engine.DecimalNum:
+					v[i+1] = engine.Decimal("123456789.987654321")
+					bytes -= 19/2 + 8
+				default:
+					texts = append(texts, i+1)
+				}
+			}
+			for n, at := range texts {
+				size := bytes / (len(texts) - n)
+				v[at] = noise(size)
+				bytes -= size
+			}
+			return v
+		}
+		_, err := r.Create(t.Context(), c, fill(maxIndexed+1), engine.WriteOptions{})
+		most := maxIndexed
+		if e := fails(t, err, engine.Invalid, "size"); strings.Contains(e.Message, "at most") {
+			if _, err := fmt.Sscanf(e.Message[strings.Index(e.Message, "at most"):], "at most %d", &most); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if most < 2000 || most > maxIndexed {
+			t.Errorf("%s takes %d bytes", c.Name, most)
+		}
+		if _, err := r.Create(t.Context(), c, fill(most), engine.WriteOptions{}); err != nil {
+			t.Errorf("%s with %d columns and %d bytes: %v", c.Name, len(c.Properties)-1, most, err)
+		}
+		_, err = r.Create(t.Context(), c, fill(most+1), engine.WriteOptions{})
+		fails(t, err, engine.Invalid, "size")
+	}
 }
