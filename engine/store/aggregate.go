@@ -21,7 +21,7 @@ func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func
 	}
 	ctx, done := s.timed(ctx)
 	defer done()
-	return s.metered(ctx, p, s.readers.scans.name(b.text(), nil, -1), func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
+	return s.metered(ctx, p.table, s.readers.scans.name(b.text(), nil, -1), func(r *session) error { return r.results(ctx, b, rowTypes(a), visit) })
 }
 
 func rowTypes(a *engine.Aggregation) (types []engine.PropertyType) {

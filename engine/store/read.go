@@ -62,9 +62,9 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	}
 	switch {
 	case len(load) > 0 || p.several || computes:
-		err = s.metered(ctx, p, s.readers.scans.name(text, load, 1), s.atOneMoment(work))
+		err = s.metered(ctx, s.needed(p, load), s.readers.scans.name(text, load, 1), s.atOneMoment(work))
 	case enriched:
-		err = s.metered(ctx, p, s.readers.scans.name(text, load, 1), work)
+		err = s.metered(ctx, s.needed(p, load), s.readers.scans.name(text, load, 1), work)
 	default:
 		err = s.readFrom(ctx, p.table, work)
 	}
@@ -200,7 +200,7 @@ func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.It
 	case several:
 		work = s.atOneMoment(work)
 	}
-	return s.metered(ctx, p, name, work)
+	return s.metered(ctx, s.needed(p, q.Load), name, work)
 }
 
 // countedList is a list that sets Query.Total.
@@ -235,7 +235,7 @@ func (s *Store) listCounted(ctx context.Context, p *plan, name uint64, l *counte
 		if l.several {
 			work = s.atOneMoment(work)
 		}
-		if err := s.metered(ctx, p, name, work); err != nil || *total >= 0 {
+		if err := s.metered(ctx, s.needed(p, l.query.Load), name, work); err != nil || *total >= 0 {
 			return err
 		}
 		l.several = true
@@ -335,7 +335,7 @@ func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engi
 	ctx, done := s.timed(ctx)
 	defer done()
 	var n int64
-	err = s.metered(ctx, p, s.readers.scans.name(text, nil, -1), func(r *session) error {
+	err = s.metered(ctx, p.table, s.readers.scans.name(text, nil, -1), func(r *session) error {
 		n, err = r.number(ctx, text, args)
 		r.meter.counted(n)
 		return err

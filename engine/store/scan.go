@@ -90,13 +90,13 @@ const maxReadings = 4096
 // errSlow ends a reading that must go on in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// metered is read for work that may take long. name is that of its statement.
-func (s *Store) metered(ctx context.Context, p *plan, name uint64, work func(r *session) error) error {
+// metered is readFrom for work that may take long. name is that of its statement.
+func (s *Store) metered(ctx context.Context, t *table, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
-	if sc == nil || p.class.FullName[0] == '#' || s.isJoined(ctx) {
-		return s.readFrom(ctx, p.table, work) // every request needs the system tables
+	if sc == nil || t.name[0] == '#' || s.isJoined(ctx) {
+		return s.readFrom(ctx, t, work) // every request needs the system tables
 	}
-	return s.readers.locks.pass(ctx, p.table, false, func(pass *passage) error {
+	return s.readers.locks.pass(ctx, t, false, func(pass *passage) error {
 		return s.meteredPast(ctx, pass, name, work)
 	})
 }
@@ -220,6 +220,7 @@ func (m *meter) end(r *session) (ended share.Grant) {
 	if r.turn.Load()%turnStates == turnEvicted { // it has waited, not worked
 		m.began = time.Now()
 		m.rested = m.began
+		m.readers.scans.known.remove(m.name)
 	}
 	if m.over != nil && r.interrupt.Spends {
 		r.disconnect() // a late cancellation could end the next statement of the connection
@@ -410,6 +411,10 @@ func (m *meter) timeOver(s *session) {
 	defer m.mu.Unlock()
 	if !m.on || !m.quick || time.Since(m.began) < quickTimed {
 		return // of an earlier reading
+	}
+	if s.mayWait() && time.Since(m.began) < m.readers.locks.limit {
+		m.timer.Reset(quickTimed)
+		return
 	}
 	sc := m.readers.scans
 	sc.known.add(m.name)

@@ -283,11 +283,34 @@ func (l *tableLocks) pass(ctx context.Context, t *table, write bool, run func(p 
 	return l.passSlowly(ctx, out.use, run)
 }
 
+// needed returns the table of a reading of items of p, or one that it loads other
+// items from if requests wait for that.
+func (s *Store) needed(p *plan, load []*engine.Load) *table {
+	l := s.readers.locks
+	if l == nil || !l.some.Load() {
+		return p.table
+	}
+	for _, more := range load {
+		target := s.plans[more.Property.Target]
+		if target == nil {
+			continue
+		}
+		t := s.needed(target, more.Next)
+		if w, _ := l.wait(tableUse{t.quoted, false}); w != nil {
+			return t
+		}
+	}
+	return p.table
+}
+
 // passSlowly is pass for a request that may have to wait.
 func (l *tableLocks) passSlowly(ctx context.Context, use tableUse, run func(p *passage) error) error {
 	p := &passage{locks: l}
 	defer p.leave()
-	for {
+	for begun := time.Now(); ; {
+		if time.Since(begun) > l.limit {
+			return lockedTable(use.table, nil)
+		}
 		if err := p.enter(ctx, use); err != nil {
 			return err
 		}
@@ -414,6 +437,11 @@ func (s *session) endTurn() {
 	if s.may.Load() != nil {
 		s.may.Store(nil)
 	}
+}
+
+// mayWait reports whether the turn waits for a locked table, or may.
+func (s *session) mayWait() bool {
+	return s.locks != nil && (s.turn.Load()%turnStates == turnStays || s.may.Load() != nil)
 }
 
 // evict notes that the statement of a turn is about to be ended, and reports whether
