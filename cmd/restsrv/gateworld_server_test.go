@@ -162,11 +162,17 @@ func gateACL(grants map[string]map[string]any, resources []any) any {
 	return map[string]any{"users": users, "roles": roles, "resources": resources}
 }
 
-// serveGateWorlds starts a server on an empty database.
+// serveGateWorlds starts a server of some worlds on an empty database.
 func serveGateWorlds(dir, db string, worlds []*gateWorld) (*gateServer, error) {
 	if err := writeGateApplication(dir, worlds); err != nil {
 		return nil, err
 	}
+	return serveApplication(dir, db)
+}
+
+// serveApplication starts a server of the application in dir on a database, "" for
+// the one that deploy.json names.
+func serveApplication(dir, db string) (*gateServer, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	s := &gateServer{client: &http.Client{Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 8}}}

@@ -1,0 +1,276 @@
+package oracle
+
+import (
+	"slices"
+
+	"restsrv/engine"
+)
+
+// side is a collection that is kept as links. Both sides of a relation, such as
+// region.fans and person.liked, are one list of links.
+type side struct {
+	table    string
+	reversed bool // the owner of the collection is the member of the link
+}
+
+func sideOf(p *engine.Property) side {
+	own := p.Definition + "#" + p.Name
+	if p.Mirror != nil {
+		if other := p.Mirror.Definition + "#" + p.Mirror.Name; other < own {
+			return side{other, true}
+		}
+	}
+	return side{own, false}
+}
+
+func (s side) link(owner, member string) link {
+	if s.reversed {
+		return link{member, owner}
+	}
+	return link{owner, member}
+}
+
+// members returns the ids in a collection of links, in the order in which they
+// were linked; also those of no object.
+func (w *World) members(p *engine.Property, owner string) (ids []string) {
+	s := sideOf(p)
+	for _, l := range w.links[s.table] {
+		if s.reversed {
+			l = link{l.member, l.owner}
+		}
+		if l.owner == owner {
+			ids = append(ids, l.member)
+		}
+	}
+	return ids
+}
+
+// Members returns the objects in a collection: those that refer to the object, in
+// the order of their creation, or those that are linked with it.
+func (w *World) Members(o *Object, p *engine.Property) (found []*Object) {
+	if p.Back != nil {
+		for _, m := range w.Objects(p.Target) {
+			if m.Values[p.Back.Name] == o.ID() {
+				found = append(found, m)
+			}
+		}
+		return found
+	}
+	for _, id := range w.members(p, o.ID()) {
+		if m := w.Object(p.Target, id); m != nil {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+func (w *World) unlink(p *engine.Property, owner, member string) {
+	s := sideOf(p)
+	gone := s.link(owner, member)
+	w.links[s.table] = slices.DeleteFunc(w.links[s.table], func(l link) bool { return l == gone })
+}
+
+// relink changes a collection of links. The new value of a collection keeps the
+// links that are in its order already; the others are linked again, in order.
+func (s *saving) relink(o *Object, c change, strict bool) {
+	written := map[int]*Object{}
+	for i, m := range c.add {
+		if r, ok := m.(*record); ok {
+			if written[i] = s.write(r, nested); !c.property.Allows(written[i].Class) {
+				refuse(400, "subclass")
+			}
+		}
+	}
+	var ids []string
+	for i, m := range c.add {
+		id, given := m.(string)
+		if given {
+			id = s.current(c.property.Target, id)
+			s.expected = append(s.expected, reference{c.property, id, strict})
+		} else {
+			id = written[i].ID()
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	owner := o.ID()
+	if c.replace {
+		rest := ids
+		for _, id := range s.members(c.property, owner) {
+			if len(rest) > 0 && rest[0] == id {
+				rest = rest[1:]
+				continue
+			}
+			s.unlink(c.property, owner, id)
+		}
+	}
+	for _, id := range c.remove {
+		s.unlink(c.property, owner, s.current(c.property.Target, id))
+	}
+	links := sideOf(c.property)
+	for _, id := range ids {
+		if l := links.link(owner, id); !slices.Contains(s.links[links.table], l) {
+			s.links[links.table] = append(s.links[links.table], l)
+		}
+	}
+}
+
+// point changes a collection that is the other side of a reference: its members
+// are made to refer to the object, and those that leave refer to nothing.
+func (s *saving) point(o *Object, c change, strict bool) {
+	target, back := c.property.Target, c.property.Back
+	stay := map[string]bool{}
+	for _, added := range c.add {
+		switch added := added.(type) {
+		case *record:
+			id := added.id
+			if id == "" {
+				id = idOf(added.class, added.values)
+			}
+			stay[s.current(target, id)] = true
+		case string:
+			stay[s.current(target, added)] = true
+		}
+	}
+	leaves := func(id string) bool {
+		return !stay[id] && (c.replace || slices.ContainsFunc(c.remove, func(gone string) bool { return s.current(target, gone) == id }))
+	}
+	for _, a := range s.awaited {
+		a.dropped = a.dropped || a.owner == o && a.property.Back.Name == back.Name && leaves(a.id)
+	}
+	for _, m := range s.Members(o, c.property) {
+		if leaves(m.ID()) {
+			if !back.Nullable {
+				refuse(400, "required")
+			}
+			s.refer(m, back.Name, nil)
+		}
+	}
+	for _, added := range c.add {
+		if r, ok := added.(*record); ok {
+			r.values[back.Name] = o.ID()
+			if m := s.write(r, nested); !c.property.Allows(m.Class) {
+				refuse(400, "subclass")
+			}
+		}
+	}
+	for _, added := range c.add {
+		id, given := added.(string)
+		if !given {
+			continue
+		}
+		id = s.current(target, id)
+		s.expected = append(s.expected, reference{c.property, id, strict})
+		switch m := s.Object(target, id); {
+		case m == nil:
+			s.await(&awaited{o, c.property, id, false})
+		case m.Values[back.Name] != o.ID():
+			s.refer(m, back.Name, o.ID())
+		}
+	}
+}
+
+// awaited is a member of a collection in references that does not exist yet. If a
+// later record of the request creates it, it joins the collection, unless that
+// record gives the reference itself.
+type awaited struct {
+	owner    *Object
+	property *engine.Property
+	id       string
+	dropped  bool // a later record has taken it out, or put it elsewhere
+}
+
+func (s *saving) await(a *awaited) {
+	for _, other := range s.awaited {
+		other.dropped = other.dropped || other.id == a.id && other.property.Back.Definition == a.property.Back.Definition && other.property.Back.Name == a.property.Back.Name
+	}
+	s.awaited = append(s.awaited, a)
+}
+
+// arrive lets an object that a record has written join the collections that await
+// it.
+func (s *saving) arrive(o *Object, r *record) {
+	s.awaited = slices.DeleteFunc(s.awaited, func(a *awaited) bool {
+		if a.id != o.ID() || !below(o.Class, a.property.Target) {
+			return false
+		}
+		if _, given := r.values[a.property.Back.Name]; !given && !a.dropped {
+			s.refer(o, a.property.Back.Name, a.owner.ID())
+		}
+		return true
+	})
+}
+
+func (s *saving) settleAwaited() {
+	for _, a := range s.awaited {
+		m := s.Object(a.property.Target, a.id)
+		if m == nil {
+			refuse(400, "member") // a collection cannot contain what does not exist
+		}
+		if !a.dropped {
+			s.refer(m, a.property.Back.Name, a.owner.ID())
+		}
+	}
+}
+
+// refer changes a reference of a member. If that is a part of the member's key, the
+// member gets another id.
+func (s *saving) refer(m *Object, attribute string, to any) {
+	before := m.ID()
+	m.Values[attribute] = to
+	m.Editor = account
+	s.check(m, m)
+	s.touched = append(s.touched, m)
+	if id := m.ID(); id != before {
+		s.follow(m.Class.Root(), before, id)
+	}
+}
+
+// sides calls visit for each list of links of a class tree, on each side where its
+// objects are.
+func (w *World) sides(root *engine.Class, visit func(table string, id func(*link) *string)) {
+	owner, member := func(l *link) *string { return &l.owner }, func(l *link) *string { return &l.member }
+	seen := map[side]bool{}
+	for _, c := range w.classes {
+		for _, p := range c.Properties {
+			if p.Type != engine.Collection || p.Back != nil || p.Formula != nil {
+				continue
+			}
+			s := sideOf(p)
+			if below(c, root) && !seen[s] {
+				seen[s] = true
+				visit(s.table, map[bool]func(*link) *string{false: owner, true: member}[s.reversed])
+			}
+			if far := (side{s.table, !s.reversed}); below(p.Target, root) && !seen[far] {
+				seen[far] = true
+				visit(s.table, map[bool]func(*link) *string{false: member, true: owner}[s.reversed])
+			}
+		}
+	}
+}
+
+// followLinks gives an object's links its new id. A link of nothing that had the
+// new id already becomes the object's, and stays in its place.
+func (s *saving) followLinks(root *engine.Class, from, to string) {
+	s.sides(root, func(table string, id func(*link) *string) {
+		links := slices.Clone(s.links[table])
+		s.links[table] = nil
+		for _, l := range links {
+			moved := l
+			if *id(&moved) == from {
+				*id(&moved) = to
+				if slices.Contains(links, moved) {
+					continue
+				}
+			}
+			s.links[table] = append(s.links[table], moved)
+		}
+	})
+}
+
+func (s *saving) dropLinks(root *engine.Class, gone string) {
+	s.sides(root, func(table string, id func(*link) *string) {
+		s.links[table] = slices.DeleteFunc(s.links[table], func(l link) bool { return *id(&l) == gone })
+	})
+}

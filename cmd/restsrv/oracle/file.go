@@ -1,0 +1,53 @@
+package oracle
+
+import (
+	"encoding/base64"
+
+	"restsrv/engine"
+)
+
+// File is the value of a file attribute.
+type File struct{ ID, Name, Type, Content string }
+
+// MarshalJSON implements json.Marshaler: it describes the file.
+func (f *File) MarshalJSON() ([]byte, error) {
+	return []byte(Encode(JSON("id", f.ID, "name", f.Name, "link", "/files/"+f.ID, "options", JSON("name", f.Name, "mimeType", f.Type), "size", int64(len(f.Content))))), nil
+}
+
+// bindFile reads what is given for a file attribute: a new file, or the description
+// of a stored one, which the object keeps.
+func (s *saving) bindFile(p *engine.Property, in any) any {
+	fields, ok := in.(Fields)
+	if in == nil {
+		return nil
+	}
+	if !ok {
+		refuse(400, "type")
+	}
+	if body := fields.Get("body"); body != nil {
+		content, err := base64.StdEncoding.DecodeString(text(body))
+		if err != nil {
+			refuse(400, "type")
+		}
+		return &File{s.token(), text(fields.Get("name")), text(fields.Get("mimeType")), string(content)}
+	}
+	for _, o := range s.objects {
+		if f, ok := o.Values[p.Name].(*File); ok && f.ID == fields.Get("id") {
+			return f
+		}
+	}
+	refuse(400, "file")
+	return nil
+}
+
+// file answers the content of a file, as long as an object has it.
+func (w *World) file(id string) Answer {
+	for _, o := range w.objects {
+		for _, v := range o.Values {
+			if f, ok := v.(*File); ok && f.ID == id {
+				return Answer{Status: 200, Body: f.Content}
+			}
+		}
+	}
+	return Answer{Status: 404}
+}

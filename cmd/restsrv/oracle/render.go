@@ -1,0 +1,204 @@
+package oracle
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// tree is what _eager loads: attributes, and attributes of these.
+type tree map[string]tree
+
+// loading is where a path of _eager has led: what is loaded there, and the class.
+type loading struct {
+	tree  tree
+	class *engine.Class
+}
+
+// walk follows names of attributes; ok is false if there are none of these names.
+func (l loading) walk(names []string) (end loading, ok bool) {
+	for _, name := range names {
+		if l.class == nil || l.class.Property(name) == nil {
+			return l, false
+		}
+		if l.tree[name] == nil {
+			l.tree[name] = tree{}
+		}
+		l = loading{l.tree[name], l.class.Property(name).Target}
+	}
+	return l, true
+}
+
+// paths reads _eager: names separated by "|", or paths such as "town.region". A name
+// is an attribute of the class, or continues the path before it, or both.
+func (w *World) paths(c *engine.Class, eager string) tree {
+	all := tree{}
+	if eager == "" {
+		return all
+	}
+	var before []loading
+	for _, path := range strings.Split(eager, "|") {
+		names, from := strings.Split(path, "."), []loading{{all, c}}
+		if len(names) == 1 {
+			from = append(from, before...)
+		}
+		before = nil
+		for _, l := range from {
+			if end, ok := l.walk(names); ok {
+				before = append(before, end)
+			}
+		}
+		if len(before) == 0 {
+			refuse(400, "unknown-attribute")
+		}
+	}
+	return all
+}
+
+// List is the answer to a list of all objects of a class.
+func (w *World) List(c *engine.Class, eager string) string {
+	var all []string
+	for _, o := range w.Objects(c) {
+		all = append(all, w.render(o, w.paths(c, eager), nil))
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+// render is an object as crud answers it. path are the objects that it is within.
+func (w *World) render(o *Object, eager tree, path []*Object) string {
+	if slices.Contains(path, o) {
+		return `{"_id":` + Encode(o.ID()) + `,"__class":` + Encode(o.Class.FullName) + "}"
+	}
+	path = append(slices.Clone(path), o)
+	var b strings.Builder
+	b.WriteByte('{')
+	if o.Creator != "" {
+		b.WriteString(`"_creator":` + Encode(o.Creator) + ",")
+	}
+	if o.Editor != "" {
+		b.WriteString(`"_editor":` + Encode(o.Editor) + ",")
+	}
+	b.WriteString(`"_id":` + Encode(o.ID()) + `,"__string":` + Encode(w.display(o)) + `,"__class":` + Encode(o.Class.FullName) + `,"__classTitle":` + Encode(o.Class.Caption))
+	for _, p := range o.Class.Properties {
+		next, loaded := eager[p.Name]
+		b.WriteString("," + Encode(p.Name) + ":")
+		switch {
+		case p.Type == engine.Collection && !loaded:
+			b.WriteString("null")
+		case p.Type == engine.Collection:
+			var members []string
+			for _, m := range w.Members(o, p) {
+				members = append(members, w.render(m, next, path))
+			}
+			b.WriteString("[" + strings.Join(members, ",") + "]")
+		case p.Type == engine.Reference && loaded && w.target(o, p) != nil:
+			b.WriteString(w.render(w.target(o, p), next, path))
+		default:
+			b.WriteString(value(p, w.Value(o, p)))
+		}
+		if p.Selection != nil {
+			name, _ := label(p, o.Values[p.Name])
+			b.WriteString("," + Encode(p.Name+"_str") + ":" + Encode(name))
+		}
+	}
+	return b.String() + "}"
+}
+
+// renderRecord is an object as acceptor answers it: what has a value.
+func (w *World) renderRecord(o *Object) string {
+	var b strings.Builder
+	b.WriteString(`{"_id":` + Encode(o.ID()) + `,"_class":` + Encode(o.Class.FullName) + `,"_classVer":` + Encode(o.Version))
+	for _, p := range o.Class.Properties {
+		switch {
+		case p.Type == engine.Collection && p.Back == nil && p.Formula == nil:
+			ids := []string{}
+			for _, m := range w.Members(o, p) {
+				ids = append(ids, m.ID())
+			}
+			b.WriteString("," + Encode(p.Name) + ":" + Encode(ids))
+		case p.Type == engine.Collection, p.Formula != nil && !p.Cached:
+		case w.Value(o, p) != nil:
+			b.WriteString("," + Encode(p.Name) + ":" + value(p, w.Value(o, p)))
+		}
+	}
+	return b.String() + "}"
+}
+
+// Value is the value of an attribute. Cached attributes are always what their
+// formulas give now: the classes of the test name all their dependencies.
+func (w *World) Value(o *Object, p *engine.Property) any {
+	if p.Formula != nil {
+		return w.Formulas[p.Definition+"."+p.Name](w, o)
+	}
+	return o.Values[p.Name]
+}
+
+// value is the JSON of a value. Numbers that stand in references are text there.
+func value(p *engine.Property, v any) string {
+	if v != nil && p.Type == engine.Reference {
+		v = text(v)
+	}
+	return Encode(v)
+}
+
+// target is the object that a reference points at; nil if there is none of the
+// attribute's class.
+func (w *World) target(o *Object, p *engine.Property) *Object {
+	id, _ := o.Values[p.Name].(string)
+	if id == "" {
+		return nil
+	}
+	return w.Object(p.Target, id)
+}
+
+// label is the text that a selection list shows for a value.
+func label(p *engine.Property, v any) (label string, offered bool) {
+	for _, row := range p.Selection.Rows {
+		for _, offer := range row.Values {
+			if text(plain(offer.Key)) == text(v) {
+				return offer.Label, true
+			}
+		}
+	}
+	return text(v), false
+}
+
+// plain is a literal of a class file as a value.
+func plain(v any) any {
+	if n, ok := v.(json.Number); ok {
+		if i, err := n.Int64(); err == nil {
+			return i
+		}
+		f, _ := n.Float64()
+		return f
+	}
+	return v
+}
+
+// namesAttribute matches the parts of a semantic that may be attributes.
+var namesAttribute = regexp.MustCompile(`^[A-Za-z0-9_.]{2,}$`)
+
+// display is the display string: the parts of the class's semantic, which are names
+// of attributes or literal text; the id if the result is empty. References are
+// shown by the display strings of their targets, and a dangling one as its id.
+func (w *World) display(o *Object) string {
+	var b strings.Builder
+	for _, part := range strings.Split(o.Class.Semantic, "|") {
+		p := o.Class.Property(part)
+		switch {
+		case p == nil || !namesAttribute.MatchString(part):
+			b.WriteString(part)
+		case p.Type == engine.Reference && w.target(o, p) != nil:
+			b.WriteString(w.display(w.target(o, p)))
+		case w.Value(o, p) != false:
+			b.WriteString(text(w.Value(o, p)))
+		}
+	}
+	if b.Len() == 0 {
+		return o.ID()
+	}
+	return b.String()
+}

@@ -1,0 +1,397 @@
+package oracle
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// record is an object in a request.
+type record struct {
+	class   *engine.Class
+	id      string // of "_id"; "" if not given
+	version string
+	strict  bool
+	// values are given for stored attributes; a reference may be a *record.
+	values  map[string]any
+	changes []change // of collections
+}
+
+// change is what a request does with a collection.
+type change struct {
+	property *engine.Property
+	replace  bool
+	add      []any // ids and *records
+	remove   []string
+}
+
+// mode says how a record finds the object that it changes.
+type mode int
+
+const (
+	creating  mode = iota // it does not: crud creates an object
+	updating              // it must exist: crud changes an object
+	accepting             // acceptor creates an object or changes the existing one
+	nested                // so does an object within another one
+)
+
+// pending is an object whose collections are to be changed.
+type pending struct {
+	object *Object
+	record *record
+}
+
+// saving is one request that writes.
+type saving struct {
+	*World
+	later    []pending
+	moves    []move      // changes of keys by the record under way
+	awaited  []*awaited  // members that do not exist yet
+	expected []reference // that are looked at when the request is done
+	touched  []*Object
+}
+
+// move is a change of the id of an object.
+type move struct {
+	root     *engine.Class
+	from, to string
+}
+
+type reference struct {
+	property *engine.Property
+	id       string
+	strict   bool
+}
+
+// save saves a record of a request with everything that is in it: first the
+// objects in its references, then its own attributes, then its collections. The
+// records of a request take effect in their order, as if each was a request.
+func (s *saving) save(r *record, m mode) *Object {
+	s.moves = nil
+	o := s.write(r, m)
+	for len(s.later) > 0 {
+		next := s.later[0]
+		s.later = s.later[1:]
+		for _, c := range next.record.changes {
+			if c.property.Back != nil {
+				s.point(next.object, c, next.record.strict)
+			} else {
+				s.relink(next.object, c, next.record.strict)
+			}
+		}
+	}
+	return o
+}
+
+// write saves a record without its collections.
+func (s *saving) write(r *record, m mode) *Object {
+	if r.class.Abstract {
+		refuse(400, "abstract")
+	}
+	if m != updating {
+		completeKey(r)
+	} else if s.find(r, m) == nil {
+		refuse(404, "not-found")
+	}
+	s.redirect(r)
+	values := map[string]any{}
+	for _, p := range r.class.Properties {
+		v, given := r.values[p.Name]
+		if inner, ok := v.(*record); ok {
+			o := s.write(inner, nested)
+			if !p.Allows(o.Class) {
+				refuse(400, "subclass")
+			}
+			v = o.ID()
+		}
+		if given {
+			values[p.Name] = v
+		}
+	}
+	s.redirect(r)
+	for name, v := range values {
+		if p := r.class.Property(name); p.Type == engine.Reference && v != nil {
+			values[name] = s.current(p.Target, v.(string))
+			s.expected = append(s.expected, reference{p, values[name].(string), r.strict})
+		}
+	}
+	o := s.find(r, m)
+	if o == nil {
+		o = s.insert(r, values)
+	} else {
+		s.update(o, r, values, m)
+	}
+	if len(r.changes) > 0 {
+		s.later = append(s.later, pending{o, r})
+	}
+	s.touched = append(s.touched, o)
+	s.arrive(o, r)
+	return o
+}
+
+// current returns the id of the object that an id in the record under way means: the
+// object that had the id before the record changed keys.
+func (s *saving) current(c *engine.Class, id string) string {
+	for _, m := range s.moves {
+		if m.root == c.Root() && m.from == id {
+			id = m.to
+		}
+	}
+	return id
+}
+
+// redirect is current for the object that a record changes.
+func (s *saving) redirect(r *record) {
+	key := idOf(r.class, r.values)
+	id := r.id
+	if id == "" {
+		id = key
+	}
+	if now := s.current(r.class, id); id != "" && now != id {
+		if r.id = now; key == id {
+			for _, name := range r.class.Key {
+				delete(r.values, name)
+			}
+		}
+	}
+}
+
+// completeKey gives a record the key attributes that its _id stands for. The id of
+// a composite key stands for its parts only if it has no other separators.
+func completeKey(r *record) {
+	if r.id == "" {
+		return
+	}
+	key, parts := r.class.KeyProperties(), []string{r.id}
+	if len(key) > 1 {
+		if parts = strings.Split(r.id, engine.IDSeparator); len(parts) != len(key) {
+			return
+		}
+	}
+	for i, p := range key {
+		if _, given := r.values[p.Name]; !given {
+			r.values[p.Name] = cast(p, parts[i])
+		}
+	}
+}
+
+// find returns the object that a record changes, nil for a new one. An object is
+// found by _id, or else by the key attributes: parts of a composite key are
+// compared one by one. All classes of an inheritance tree share their keys.
+func (s *saving) find(r *record, m mode) *Object {
+	switch {
+	case m == creating:
+		return nil
+	case m == updating:
+		return s.Object(r.class, r.id)
+	}
+	root, id := r.class.Root(), r.id
+	if id == "" {
+		if id = idOf(r.class, r.values); id == "" {
+			return nil
+		}
+	}
+	o := s.Object(root, id)
+	if o != nil && len(r.class.Key) > 1 && idOf(r.class, r.values) == id {
+		// Keys such as (a_b, c) and (a, b_c) have the same text, and are different.
+		// The second object with this text cannot be created: see insert.
+		for _, name := range r.class.Key {
+			if r.values[name] != o.Values[name] {
+				return nil
+			}
+		}
+	}
+	if o != nil && m == nested && !below(o.Class, r.class) {
+		return nil // insert says that the key is taken
+	}
+	return o
+}
+
+// insert creates an object. It gets defaults, generated keys and numbers.
+func (s *saving) insert(r *record, values map[string]any) *Object {
+	c := r.class
+	o := &Object{Class: c, Values: map[string]any{}, Creator: account, Version: r.version}
+	for _, p := range c.Properties {
+		if v, given := values[p.Name]; given && stored(p) {
+			o.Values[p.Name] = v
+		}
+	}
+	s.complete(o)
+	s.check(o, nil)
+	s.objects = append(s.objects, o)
+	return o
+}
+
+// complete sets the attributes that a new object lacks.
+func (s *saving) complete(o *Object) {
+	for _, p := range o.Class.Properties {
+		if !stored(p) {
+			continue
+		}
+		v, given := o.Values[p.Name]
+		s.raise(o.Class, p, v)
+		if given {
+			continue
+		}
+		switch {
+		case p.Computed != nil:
+			v = s.Formulas[p.Definition+"."+p.Name](s.World, o)
+		case p.Default != nil && p.Default != "":
+			v = cast(p, plain(p.Default))
+		case p.Autoassigned && p.Type == engine.Int:
+			v = s.Next(counterOf(o.Class, p))
+		case p.Autoassigned:
+			v = s.token()
+		}
+		o.Values[p.Name] = v
+	}
+}
+
+func counterOf(c *engine.Class, p *engine.Property) string { return c.Root().FullName + "." + p.Name }
+
+// raise lets a counter pass a number that is given. Numbers above 2^52 leave it where
+// it is: no request can take it to its end.
+func (s *saving) raise(c *engine.Class, p *engine.Property, v any) {
+	if n, ok := v.(int64); ok && p.Autoassigned && n <= 1<<52 {
+		s.counters[counterOf(c, p)] = max(s.counters[counterOf(c, p)], n)
+	}
+}
+
+// Next takes the next number of a counter.
+func (w *World) Next(counter string) int64 {
+	w.counters[counter]++
+	return w.counters[counter]
+}
+
+// check refuses an object without a required value, and one whose key or unique
+// value another object has.
+func (s *saving) check(o *Object, except *Object) {
+	for _, p := range o.Class.Properties {
+		if stored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {
+			refuse(400, "required")
+		}
+	}
+	id := o.ID()
+	if id == "" {
+		refuse(400, "required")
+	}
+	for _, other := range s.Objects(o.Class.Root()) {
+		if other == except {
+			continue
+		}
+		if other.ID() == id {
+			refuse(400, "duplicate")
+		}
+		for _, p := range o.Class.Properties {
+			if q := other.Class.Property(p.Name); p.Unique && q != nil && o.Values[p.Name] != nil && o.Values[p.Name] == other.Values[p.Name] {
+				refuse(400, "duplicate")
+			}
+		}
+	}
+}
+
+// update changes an object: values that are not given stay.
+func (s *saving) update(o *Object, r *record, values map[string]any, m mode) {
+	if r.strict {
+		for name, v := range values {
+			if p := o.Class.Property(name); p != nil && p.Readonly && o.Values[name] != v {
+				refuse(400, "readonly")
+			}
+		}
+	}
+	before := o.ID()
+	if m == accepting && !below(o.Class, r.class) {
+		s.reclass(o, r.class, values)
+	}
+	for name, v := range values {
+		o.Values[name] = v
+		s.raise(o.Class, o.Class.Property(name), v)
+	}
+	o.Editor = account
+	if m == accepting && o.Class == r.class {
+		o.Version = r.version
+	}
+	s.check(o, o)
+	if id := o.ID(); id != before {
+		s.follow(o.Class.Root(), before, id)
+	}
+}
+
+// reclass makes an object one of another class, which a record of acceptor names: one
+// below its own or beside it. A record that names an ancestor only says less about
+// the object, which keeps its class. No value may be lost.
+func (s *saving) reclass(o *Object, c *engine.Class, values map[string]any) {
+	for _, p := range o.Class.Properties {
+		has := stored(p) && o.Values[p.Name] != nil || p.Type == engine.Collection && p.Back == nil && len(s.members(p, o.ID())) > 0
+		if q := c.Property(p.Name); has && (q == nil || q.Target != p.Target) {
+			refuse(400, "class")
+		}
+	}
+	kept := map[string]any{}
+	for _, p := range c.Properties {
+		if v, had := o.Values[p.Name]; had && stored(p) {
+			kept[p.Name] = v
+		}
+	}
+	maps.Copy(kept, values)
+	o.Class, o.Values = c, kept
+	s.complete(o)
+}
+
+// follow makes everything that points at an object point at its new id: also
+// what the request has just written, and what pointed at the new id before. An
+// object whose key contains such a reference gets a new id too.
+func (s *saving) follow(root *engine.Class, from, to string) {
+	s.moves = append(s.moves, move{root, from, to})
+	for i, r := range s.expected {
+		if r.property.Target.Root() == root && r.id == from {
+			s.expected[i].id = to
+		}
+	}
+	for _, o := range s.objects {
+		before := o.ID()
+		for _, p := range o.Class.Properties {
+			if p.Type == engine.Reference && stored(p) && p.Target.Root() == root && o.Values[p.Name] == from {
+				o.Values[p.Name] = to
+				s.touched = append(s.touched, o)
+			}
+		}
+		if id := o.ID(); id != before {
+			o.Editor = account
+			s.check(o, o)
+			s.follow(o.Class.Root(), before, id)
+		}
+	}
+	s.followLinks(root, from, to)
+}
+
+// remove deletes an object with its links. References to it keep the id.
+func (s *saving) remove(c *engine.Class, id string) {
+	o := s.Object(c, id)
+	if o == nil {
+		refuse(404, "not-found")
+	}
+	s.objects = slices.DeleteFunc(s.objects, func(other *Object) bool { return other == o })
+	s.dropLinks(c.Root(), id)
+}
+
+// settle is the end of a request: all members must exist, and references that
+// strict handling, or the attribute, restricts must point at objects of the right
+// class.
+func (s *saving) settle() {
+	s.settleAwaited()
+	for _, r := range s.expected {
+		o := s.Object(r.property.Target.Root(), r.id)
+		switch {
+		case o == nil && r.strict:
+			refuse(400, "dangling")
+		case o == nil || r.property.Allows(o.Class):
+		case r.strict && !below(o.Class, r.property.Target) && len(r.property.Subclasses) == 0:
+			refuse(400, "dangling")
+		case below(o.Class, r.property.Target), len(r.property.Subclasses) > 0:
+			refuse(400, "subclass")
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package oracle
+
+import (
+	"strings"
+)
+
+// Workflow is a workflow of a class. Conditions are nil if they always hold.
+type Workflow struct {
+	Name, Caption, Class, Start string
+
+	States      []State
+	Transitions []Transition
+}
+
+// State is a state of a workflow. An object is in it as long as Holds does.
+type State struct {
+	Name, Caption string
+	Holds         func(*World, *Object) bool
+}
+
+// Transition leads from a state to another one and assigns values.
+type Transition struct {
+	Name, Caption, From, To string
+	Holds                   func(*World, *Object) bool
+	Assign                  func(*World, *Object) Fields
+}
+
+func (f *Workflow) state(name string) *State {
+	for i := range f.States {
+		if f.States[i].Name == name {
+			return &f.States[i]
+		}
+	}
+	return nil
+}
+
+// stage is the state that an object is in.
+func (f *Workflow) stage(o *Object) *State {
+	name := o.stages[f.Name]
+	if name == "" {
+		name = f.Start
+	}
+	return f.state(name)
+}
+
+func holds(w *World, o *Object, condition func(*World, *Object) bool) bool {
+	return condition == nil || condition(w, o)
+}
+
+// workflow answers a request to the service workflows. Each move of a list is whole
+// by itself: the answer lists those that were refused.
+func (w *World) workflow(r Request) Answer {
+	c := w.Class(r.Class)
+	if c == nil || w.Object(c, r.ID) == nil {
+		return Answer{Status: 404, Code: "not-found"}
+	}
+	id := r.ID
+	if r.Method == "GET" {
+		return Answer{Status: 200, Body: w.status(w.Object(c, id))}
+	}
+	refused := []any{}
+	list, _ := r.Body.([]any)
+	for _, e := range list {
+		s := &saving{World: w.copy()}
+		o := s.Object(c, id)
+		workflow, name, _ := strings.Cut(e.(string), ".")
+		if fault := s.try(o, workflow, name, r.Method == "PUT"); fault != nil {
+			refused = append(refused, fault)
+			continue
+		}
+		*w = *s.World
+		id = o.ID()
+	}
+	return Answer{Status: 200, Body: Encode(refused), Objects: []*Object{w.Object(c, id)}}
+}
+
+// try makes a move, by a transition or into a state. A fault is what the answer says
+// of a move that is refused.
+func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault any) {
+	refused := func(code string, params ...any) any { return JSON("code", code, "params", JSON(params...)) }
+	var f *Workflow
+	for i := range s.Workflows {
+		if s.Workflows[i].Name == workflow && below(o.Class, s.Class(s.Workflows[i].Class)) {
+			f = &s.Workflows[i]
+		}
+	}
+	if f == nil {
+		return refused("workflow.wnf", "workflow", workflow)
+	}
+	info := o.Class.FullName + "@" + o.ID()
+	to := f.state(name)
+	if !byTransition && to == nil {
+		return refused("workflow.snf", "state", name, "workflow", f.Caption)
+	}
+	if byTransition {
+		var t *Transition
+		for i := range f.Transitions {
+			if f.Transitions[i].Name == name {
+				t = &f.Transitions[i]
+			}
+		}
+		at := f.stage(o)
+		switch {
+		case t == nil:
+			return refused("workflow.tnf", "workflow", f.Caption, "trans", name)
+		case !holds(s.World, o, at.Holds):
+			return refused("workflow.nw", "workflow", f.Caption, "info", info)
+		case t.From != at.Name || !holds(s.World, o, t.Holds):
+			return refused("workflow.ti", "workflow", f.Caption, "trans", t.Caption)
+		}
+		if values := t.Assign(s.World, o); len(values) > 0 {
+			in := s.bind(o.Class, values, false)
+			in.id = o.ID()
+			s.save(in, updating)
+		}
+		to = f.state(t.To)
+	}
+	if !holds(s.World, o, to.Holds) {
+		return refused("workflow.cv", "workflow", f.Caption, "info", o.Class.FullName+"@"+o.ID(), "state", to.Caption)
+	}
+	if o.stages = map[string]string{}; to.Name != f.Start {
+		o.stages[f.Name] = to.Name
+	}
+	return nil
+}
+
+// status says where an object is in its workflows. Times are the token of a time.
+func (w *World) status(o *Object) string {
+	var stages []string
+	for i := range w.Workflows {
+		f := &w.Workflows[i]
+		at := f.stage(o)
+		if !below(o.Class, w.Class(f.Class)) || !holds(w, o, at.Holds) {
+			continue
+		}
+		fields := JSON("stage", at.Name)
+		if at.Name != f.Start {
+			fields = append(fields, Field{"since", Time})
+		}
+		next := Fields{}
+		for _, t := range f.Transitions {
+			if t.From == at.Name && holds(w, o, t.Holds) {
+				next = append(next, Field{t.Name, JSON("name", t.Name, "caption", t.Caption, "signBefore", false, "signAfter", false, "confirm", false, "confirmMessage", nil)})
+			}
+		}
+		fields = append(fields, JSON("next", next, "workflowCaption", f.Caption, "stageCaption", at.Caption)...)
+		stages = append(stages, Encode(f.Name)+":"+Encode(fields))
+	}
+	return `{"stages":{` + strings.Join(stages, ",") + `},"itemPermissions":{},"propertyPermissions":{},"selectionProviders":{}}`
+}
+
+// Time is the token of a time: each is another one.
+const Time = "«time»"

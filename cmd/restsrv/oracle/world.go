@@ -1,0 +1,223 @@
+// Package oracle is a model of the data model: it says what the services crud
+// and acceptor answer, and what they store, for an administrator who sends one
+// request after the other. It is written to be read, and shares no code with
+// engine/store: all objects are in memory, a request works on a copy, and the
+// copy replaces the original only if the request succeeds.
+//
+// The model uses the metadata of classes (engine.Class), and nothing else of the
+// server. What it cannot know, such as a generated id, is a token in its answers
+// (see World.token).
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"restsrv/engine"
+)
+
+// World is the stored state: all objects and links.
+type World struct {
+	// Formulas compute calculated attributes and default values, by the name of the
+	// class that declares the attribute and the attribute's own, "line.total".
+	// They return a value as Object.Values has it.
+	Formulas map[string]func(*World, *Object) any
+	// Workflows are those of all classes, in the order of their names.
+	Workflows []Workflow
+
+	classes  map[string]*engine.Class
+	objects  []*Object // in the order in which they were created
+	links    map[string][]link
+	counters map[string]int64
+	request  int // the number of the request under way
+	tokens   int // that the request has made
+}
+
+// Object is a stored object.
+type Object struct {
+	Class *engine.Class
+	// Values are the stored attributes by name: nil, bool, int64, float64, string or *File.
+	// A reference is the id of its target.
+	Values                   map[string]any
+	Creator, Editor, Version string
+
+	stages map[string]string // states by workflow; without those in which workflows start
+}
+
+// link is a pair of ids in a collection that is not the other side of a
+// reference. Both may belong to no object: such a link becomes visible when an
+// object gets the id.
+type link struct{ owner, member string }
+
+// account is the administrator, who sends all requests.
+const account = "admin@local"
+
+// New returns a world without objects.
+func New(classes []*engine.Class) *World {
+	w := &World{classes: map[string]*engine.Class{}, links: map[string][]link{}, counters: map[string]int64{}}
+	for _, c := range classes {
+		w.classes[c.FullName] = c
+	}
+	return w
+}
+
+// copy returns a world that can be changed without changing w.
+func (w *World) copy() *World {
+	c := *w
+	c.counters, c.links, c.objects = maps.Clone(w.counters), maps.Clone(w.links), nil
+	for table, links := range c.links {
+		c.links[table] = slices.Clone(links)
+	}
+	for _, o := range w.objects {
+		clone := *o
+		clone.Values = maps.Clone(o.Values)
+		c.objects = append(c.objects, &clone)
+	}
+	return &c
+}
+
+// token returns a new token: it stands for text that the model cannot know and that
+// the first answer with it shows.
+func (w *World) token() string {
+	w.tokens++
+	return fmt.Sprintf("«%d.%d»", w.request, w.tokens)
+}
+
+// ID is the text of the key: parts of a composite key are joined.
+func (o *Object) ID() string { return idOf(o.Class, o.Values) }
+
+func idOf(c *engine.Class, values map[string]any) string {
+	var parts []string
+	for _, p := range c.KeyProperties() {
+		part := text(values[p.Name])
+		if part == "" {
+			return ""
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, engine.IDSeparator)
+}
+
+// Objects returns the objects of a class and of its descendants, in the order of
+// their creation.
+func (w *World) Objects(c *engine.Class) (found []*Object) {
+	for _, o := range w.objects {
+		if below(o.Class, c) {
+			found = append(found, o)
+		}
+	}
+	return found
+}
+
+// Object returns the object of a class, or of a descendant, that has the id; nil
+// if there is none.
+func (w *World) Object(c *engine.Class, id string) *Object {
+	for _, o := range w.Objects(c) {
+		if o.ID() == id {
+			return o
+		}
+	}
+	return nil
+}
+
+// Class returns the class with a full name.
+func (w *World) Class(name string) *engine.Class { return w.classes[name] }
+
+// below reports whether c is the class above or a descendant of it.
+func below(c, above *engine.Class) bool {
+	for ; c != nil; c = c.Ancestor {
+		if c == above {
+			return true
+		}
+	}
+	return false
+}
+
+// fault is a request that fails.
+type fault struct {
+	status int
+	code   string // why, as in the answer's attribute "code"
+}
+
+// refuse ends the request. Everything that it has done is undone (see Do).
+func refuse(status int, code string) { panic(fault{status, code}) }
+
+// text is a value as a part of an id.
+func text(v any) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// stored reports whether objects keep a value of the property.
+func stored(p *engine.Property) bool {
+	return p.Type != engine.Collection && p.Formula == nil && p.Back == nil
+}
+
+// cast returns a value of a request as objects keep it. It takes what loses
+// nothing: "12" and 3.0 are whole numbers, "12a" and 3.5 are not.
+func cast(p *engine.Property, v any) any {
+	if v == nil {
+		return nil
+	}
+	s, isText := v.(string)
+	switch p.Type {
+	case engine.Int:
+		switch v := v.(type) {
+		case int64:
+			return v
+		case float64:
+			if v == float64(int64(v)) {
+				return int64(v)
+			}
+		case string:
+			if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+				return n
+			}
+		}
+	case engine.Real:
+		switch v := v.(type) {
+		case int64:
+			return float64(v)
+		case float64:
+			return v
+		case string:
+			if f, err := strconv.ParseFloat(v, 64); err == nil {
+				return f
+			}
+		}
+	case engine.Boolean:
+		switch v {
+		case true, "true":
+			return true
+		case false, "false":
+			return false
+		}
+	case engine.DateTime:
+		switch { // requests have these two forms only
+		case isText && len(s) == len("2020-01-02"):
+			return s + "T00:00:00.000Z"
+		case isText && strings.HasSuffix(s, "Z"):
+			return s
+		}
+	case engine.Reference:
+		if isText && s == "" {
+			return nil
+		}
+		id := text(v)
+		if key := p.Target.KeyProperties(); len(key) > 1 || text(cast(key[0], v)) == id {
+			return id
+		}
+	default:
+		switch v.(type) {
+		case string, int64, float64, bool:
+			return text(v)
+		}
+	}
+	refuse(400, "type")
+	return nil
+}
