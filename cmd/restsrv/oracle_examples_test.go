@@ -31,6 +31,14 @@ var oracleExamples = map[string][]oracle.Request{
 		accepted(oracle.JSON("_class", "person@m", "_id", "p1", "name", "Bo")),
 		read("person@m", "p1"),
 	},
+	"a strict reference to a former id dangles": {
+		created("seat@m", "row", "b", "place", "1"),
+		{Service: "acceptor", Method: "POST", Strict: true, Body: []any{
+			oracle.JSON("_class", "seat@m", "_id", "b_1", "row", "a", "place", "1"), oracle.JSON("_class", "stay@m", "guest", "p1", "day", int64(1), "seat", "b_1")}},
+		{Service: "acceptor", Method: "POST", Strict: true, Body: []any{
+			oracle.JSON("_class", "person@m", "id", "p1", "name", "Ann"),
+			oracle.JSON("_class", "seat@m", "_id", "b_1", "row", "a", "place", "1"), oracle.JSON("_class", "stay@m", "guest", "p1", "day", int64(1), "seat", "b_1")}},
+	},
 	"the greatest number does not end a counter": {
 		created("bill@m", "no", int64(math.MaxInt64)),
 		created("bill@m"),

@@ -30,6 +30,7 @@ func (sv *save) run(w *session, entries []entry) error {
 			return ended(err)
 		}
 		n := sv.groupLength(entries)
+		sv.enter(entries[0].index) // the group follows no key that earlier records changed
 		var err error
 		switch group := entries[:n]; {
 		case group[0].alone:
