@@ -19,6 +19,7 @@ const (
 	entryHead   = 16 + 7
 	fixedValue  = 8 + 7 // of a number, a time or a boolean
 	varyingHead = 4 + 3
+	fixedText   = 25 // of a fixed value in an id, with a separator
 )
 
 // bound is an index whose entries are limited.
@@ -46,17 +47,12 @@ func (col *column) bounded() bool {
 // layOutBounds finds the indexes that limit texts, when all are known.
 func (s *Store) layOutBounds() {
 	for _, t := range s.tables {
-		t.bounds = t.bounds[:0]
-		key := bound{most: maxIndexed, key: true}
+		t.bounds = append(t.bounds[:0], t.keyBound())
 		for _, col := range t.columns {
-			switch {
-			case col.key && col.typ.Textual():
-				key.columns = append(key.columns, col)
-			case col.bounded():
+			if !col.key && col.bounded() {
 				t.bounds = append(t.bounds, bound{columns: []*column{col}, most: maxIndexed})
 			}
 		}
-		t.bounds = append(t.bounds, key)
 		for _, c := range t.classes {
 			for _, index := range c.Indexes {
 				if b, ok := t.compositeBound(index); ok {
@@ -69,6 +65,24 @@ func (s *Store) layOutBounds() {
 	for _, p := range s.plans {
 		p.layOutBounds()
 	}
+}
+
+// keyBound is the bound of the key: of the id, if that is made of several
+// properties.
+func (t *table) keyBound() bound {
+	b := bound{most: entrySize - entryHead - varyingHead, key: true}
+	for _, col := range t.columns {
+		switch {
+		case !col.key:
+		case col.typ.Textual() || t.composite() && col.varies():
+			b.columns = append(b.columns, col)
+			b.most-- // for the separator
+		default:
+			b.most -= fixedText
+		}
+	}
+	b.most = min(b.most, maxIndexed)
+	return b
 }
 
 // compositeBound is the bound of an index over several properties; not ok when
@@ -119,7 +133,7 @@ func (p *plan) fits(v engine.Values) error {
 		l := &p.limits[i]
 		size := 0
 		for _, at := range l.at {
-			if size += room(v[at]); size > l.most {
+			if size += l.room(v[at]); size > l.most {
 				return p.tooLong(l, at, size)
 			}
 		}
@@ -144,7 +158,7 @@ func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
 		}
 		size := 0
 		for _, at := range l.at {
-			if size += room(it.Values[at]); size > l.most {
+			if size += l.room(it.Values[at]); size > l.most {
 				return own.tooLong(l, at, size)
 			}
 		}
@@ -167,14 +181,17 @@ func (p *plan) sharesColumn(quoted string) bool {
 	})
 }
 
-// room is how many bytes a value of a type that varies takes in an index.
-func room(v any) int {
+// room is how many bytes a value of a type that varies takes in the index.
+func (l *limit) room(v any) int {
 	switch v := v.(type) {
 	case string:
 		return len(v)
 	case engine.JSONText:
 		return len(v)
 	case engine.Decimal:
+		if l.key { // in an id it is text
+			return len(v)
+		}
 		return len(v)/2 + 8 // four digits take two bytes
 	}
 	return 0

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ var entryTests = []test{
 	{"ids that share an index of links", linkEntries},
 	{"long values of other types", otherEntries},
 	{"entries of the greatest size", fullEntries},
+	{"keys of several types", keyEntries},
 }
 
 // entries is a class whose texts share indexes.
@@ -273,4 +275,30 @@ func fullEntries(t *testing.T, open Open) {
 		_, err = r.Create(t.Context(), c, fill(most+1), engine.WriteOptions{})
 		fails(t, err, engine.Invalid, "size")
 	}
+}
+
+// keyEntries: an id that is made of several properties is bounded with all of its
+// parts, whatever their types.
+func keyEntries(t *testing.T, open Open) {
+	c := &engine.Class{Name: "keys", Namespace: "test", Key: []string{"d", "s", "n"}, Properties: []*engine.Property{
+		Prop("d", engine.DecimalNum), Prop("s", engine.String), Prop("n", engine.Int), Prop("title", engine.String)}}
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	r := open(t, []*engine.Class{c})
+	random := rand.New(rand.NewPCG(13, 3))
+	digits := func(n int) engine.Decimal {
+		b := []byte("1")
+		for range n - 1 {
+			b = append(b, byte('1'+random.IntN(9)))
+		}
+		return engine.Decimal(b)
+	}
+	it := create(t, r, c, "d", digits(1300), "s", noise(1300), "n", int64(math.MinInt64))
+	same(t, "stored", get(t, r, c, it.ID).Values, it.Values)
+	_, err := r.Create(t.Context(), c, values(c, "d", digits(2000), "s", noise(601), "n", int64(1)), engine.WriteOptions{})
+	tooLarge(t, "create", err, "s")
+	_, err = r.Update(t.Context(), c, it.ID, values(c, "d", digits(1301)), engine.WriteOptions{})
+	fails(t, err, engine.Invalid, "size")
+	update(t, r, c, it.ID, "title", "still there")
 }
