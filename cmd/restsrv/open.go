@@ -196,6 +196,9 @@ func enriched(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Profiles
 const schemaHint = `To keep the objects: put the classes back as they were and run restsrv export -o all.ndjson;
 then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, and serve that one.`
 
+// commandWait is how long a command waits for a server that writes to its file.
+const commandWait = time.Minute
+
 // connect opens the database of either kind, and names the file that it is, or
 // would be, in the application directory.
 func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *store.Database, file string, err error) {
@@ -215,7 +218,11 @@ func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *
 	if _, err := os.Stat(path); o.there && errors.Is(err, fs.ErrNotExist) {
 		return nil, "", fmt.Errorf("there is no database %s", path)
 	}
-	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: o.server, Scans: c.Shares.Scans, Log: o.log})
+	wait := commandWait
+	if o.server {
+		wait = 0
+	}
+	db, err = sqlite.Open(ctx, sqlite.Config{Path: path, Synchronous: c.Synchronous, Server: o.server, Scans: c.Shares.Scans, Log: o.log, Wait: wait})
 	return db, path, err
 }
 

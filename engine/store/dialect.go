@@ -131,6 +131,10 @@ type Traits struct {
 	// empty where requests do not wait for locks of other sessions.
 	LockWaits, EndWaits, LockedTables, Patient string
 
+	// Hurry limits for how long later statements of a transaction wait for a lock,
+	// so that others do not wait behind them for long; "" where that cannot be.
+	Hurry string
+
 	// Create runs statements that only create tables, indexes and triggers.
 	// exec runs a statement in the transaction that they belong to.
 	Create func(ctx context.Context, statements []string, exec func(ctx context.Context, sql string) error) error

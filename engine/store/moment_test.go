@@ -109,3 +109,53 @@ func keepsSnapshot(t *testing.T, db *store.Database) bool {
 	}
 	return busy != 0
 }
+
+// TestUpgradeBesideSnapshot: while a snapshot that has read a table is open, as that
+// of an export, an upgrade that changes the table does not stop other requests, and
+// succeeds once the snapshot ends.
+func TestUpgradeBesideSnapshot(t *testing.T) { onBoth(t, upgradeBesideSnapshot) }
+
+func upgradeBesideSnapshot(t *testing.T, p place) {
+	before := note(prop("x", engine.Int))
+	st := openAt(t, p, before)
+	create(t, st, before, engine.Named("id", "a"), engine.Named("x", int64(1)))
+	next, err := st.With([]*engine.Class{note(prop("x", engine.Int), prop("y", engine.String))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	upgraded := make(chan error, 1)
+	err = st.Snapshot(t.Context(), func(ctx context.Context) error {
+		count := func() (int64, error) { return st.Count(ctx, &engine.Query{Class: before, Count: -1}) }
+		if _, err := count(); err != nil {
+			return err
+		}
+		go func() { upgraded <- next.Upgrade(t.Context()) }()
+		for i := range 20 {
+			time.Sleep(50 * time.Millisecond)
+			quick, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			_, err := st.Create(quick, before, engine.ValuesOf(before, engine.Named("id", fmt.Sprint(i))), engine.WriteOptions{})
+			if err == nil {
+				_, err = st.Get(quick, before, fmt.Sprint(i))
+			}
+			cancel()
+			if err != nil {
+				return fmt.Errorf("request %d beside the upgrade: %w", i, err)
+			}
+		}
+		if n, err := count(); n != 1 || err != nil {
+			return fmt.Errorf("the snapshot has %d items, want 1: %v", n, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-upgraded:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the upgrade does not end although the snapshot has ended")
+	}
+}

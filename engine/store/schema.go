@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -44,13 +45,28 @@ func (s *Store) upgrade(ctx context.Context) error {
 	if err := s.makeGuard(ctx, conn); err != nil {
 		return err
 	}
+	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		err := s.upgradeOnce(ctx, conn)
-		if s.kind(err) != Lost || attempt == maxAttempts || !pause(ctx, attempt) {
+		switch kind := s.kind(err); {
+		case (kind == Lost && attempt < maxAttempts || kind == Locked && time.Since(began) < upgradeTime) && pause(ctx, attempt):
+			s.fresh = false
+		case kind == Locked:
+			return tablesInUse(err)
+		default:
 			return err
 		}
-		s.fresh = false
 	}
+}
+
+// upgradeTime is how long an upgrade tries to lock the tables that it changes. Each
+// time it waits for a moment only, because other requests wait behind it.
+const upgradeTime = time.Minute
+
+// tablesInUse is the error of an upgrade that could not lock the tables.
+func tablesInUse(err error) error {
+	return &engine.Error{Code: engine.Unavailable, Reason: "locked", RetryAfter: retryAfter,
+		Message: "the tables cannot be changed because other sessions of the database use them, such as restsrv export; nothing has changed, try again later", Err: err}
 }
 
 func (s *Store) upgradeOnce(ctx context.Context, conn *sqlx.Conn) error {
@@ -126,6 +142,11 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	marked := len(rows) < all
 	used := slices.ContainsFunc(rows, func(k kept) bool { return !strings.HasPrefix(k.Root, "#") })
 	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: newMemory(rows), log: s.cfg.Log, tables: s.tables}
+	if s.traits.Hurry != "" {
+		if _, err := conn.ExecContext(ctx, s.traits.Hurry); err != nil {
+			return err
+		}
+	}
 	if err := up.all(); err != nil {
 		return err
 	}

@@ -191,21 +191,29 @@ func (s *Store) With(classes []*engine.Class) (*Store, error) {
 
 // Upgrade brings the tables up to the classes of a Store that With made, in
 // one transaction, between the writes of all others. After an error nothing has
-// changed; it is a *SchemaError when the classes contradict what is stored.
+// changed; it is a *SchemaError when the classes contradict what is stored, and
+// Unavailable when other sessions of the database use the tables for too long.
 func (s *Store) Upgrade(ctx context.Context) error {
-	var last error
-	err := s.writer.do(ctx, func(w *session) error {
-		// Not ctx: where writes share a transaction, its end would be that of all.
-		if last = s.passGuard(w.ctx, w.conn); last == nil {
-			last = s.upgradeIn(w.ctx, w.conn)
+	began := time.Now()
+	for attempt := 1; ; attempt++ {
+		var last error
+		err := s.writer.do(ctx, func(w *session) error {
+			// Not ctx: where writes share a transaction, its end would be that of all.
+			if last = s.passGuard(w.ctx, w.conn); last == nil {
+				last = s.upgradeIn(w.ctx, w.conn)
+			}
+			return last
+		})
+		var refused *SchemaError
+		switch {
+		case err != nil && errors.As(last, &refused):
+			return refused
+		case err == nil || s.kind(last) != Locked:
+			return err
+		case time.Since(began) > upgradeTime || !pause(ctx, attempt):
+			return tablesInUse(last)
 		}
-		return last
-	})
-	var refused *SchemaError
-	if err != nil && errors.As(last, &refused) {
-		return refused
 	}
-	return err
 }
 
 // Ping tells whether the database is away: the error is Unavailable then. One

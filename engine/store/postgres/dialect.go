@@ -45,7 +45,8 @@ func (d dialect) Traits() store.Traits {
 		Lock:         " FOR NO KEY UPDATE",
 		LockGone:     " FOR UPDATE",
 		EnterTable:   "LOCK TABLE %s IN ROW SHARE MODE",
-		ExcludeTable: []string{"SET LOCAL lock_timeout = '300ms'", "LOCK TABLE %s IN EXCLUSIVE MODE", "SET LOCAL lock_timeout TO DEFAULT"},
+		Hurry:        hurry,
+		ExcludeTable: []string{hurry, "LOCK TABLE %s IN EXCLUSIVE MODE", "SET LOCAL lock_timeout TO DEFAULT"},
 		LockKey:      " FOR KEY SHARE",
 		TimeLimit:    "SET statement_timeout = ",
 		LockWaits:    lockWaits,
@@ -69,6 +70,8 @@ const lockedTables = `SELECT c.relname, l.pid || ' ' || l.virtualtransaction FRO
 	WHERE l.locktype = 'relation' AND l.granted AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
 	AND l.database = (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())
 	AND c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace`
+
+const hurry = "SET LOCAL lock_timeout = '300ms'"
 
 // ColumnType is store.Dialect's. Text is ordered by its bytes, as SQLite does:
 // the order is then the same everywhere, and never changes with a library of

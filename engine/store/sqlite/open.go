@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -39,11 +40,16 @@ type Config struct {
 	Scans       int          // long readings that run at the same time; 0 means half of GOMAXPROCS
 	Server      bool         // keeps other servers off the file; a command may work beside one
 	Log         *slog.Logger // nil means none
+
+	// Wait is how long a statement waits for other processes; 0 means 5 s. SQLite
+	// serves those that wait in no order, so a command beside a server that writes all
+	// the time should wait for longer.
+	Wait time.Duration
 }
 
 // Settings of every connection. SQLite must not take a misspelt column for a
-// text (_dqs), and waits a while for other processes.
-const settings = "?_dqs=0&_pragma=busy_timeout(5000)&_pragma=journal_mode(WAL)" +
+// text (_dqs).
+const settings = "?_dqs=0&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)" +
 	"&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)"
 
 // The page caches of a connection, in KiB. There are two readers for each
@@ -79,7 +85,8 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 			return nil, err
 		}
 	}
-	name := dsn(path) + settings + "&_pragma=synchronous(" + synchronous + ")"
+	wait := cmp.Or(cfg.Wait, 5*time.Second)
+	name := dsn(path) + fmt.Sprintf(settings, wait.Milliseconds()) + "&_pragma=synchronous(" + synchronous + ")"
 	scans := cfg.Scans
 	if scans == 0 { // they run in this process: half of its processors is for others
 		scans = max(1, runtime.GOMAXPROCS(0)/2)
