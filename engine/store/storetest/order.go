@@ -187,11 +187,12 @@ func engineRecord(c *engine.Class, id string, pairs ...any) *engine.Record {
 // separate saves, there is no such item any more.
 func oldKeyInSave(t *testing.T, open Open) {
 	s := openShire(t, open)
-	strict := record(s.town, "t2", "friends", put("t1"))
-	strict.Handling = engine.Strict
-	_, err := s.Save(t.Context(), []engine.Record{record(s.town, "t1", "id", "t9"), strict})
-	e := fails(t, err, engine.Invalid, "dangling")
-	same(t, "error", []any{e.Index, e.ID}, []any{1, "t1"})
+	for _, strict := range []engine.Record{record(s.town, "t2", "friends", put("t1")), record(s.town, "t2", "twin", "t1"), record(s.town, "t5", "twin", "t1")} {
+		strict.Handling = engine.Strict
+		_, err := s.Save(t.Context(), []engine.Record{record(s.town, "t1", "id", "t9"), strict})
+		e := fails(t, err, engine.Invalid, "dangling")
+		same(t, "error", []any{e.Index, e.ID}, []any{1, "t1"})
+	}
 	before := record(s.town, "t2", "friends", put("t1"), "twin", "t1")
 	before.Handling = engine.Strict
 	items := save(t, s, before, record(s.town, "t1", "id", "t9"), record(s.town, "t7", "id", "t1"))
