@@ -151,6 +151,12 @@ func (p *Property) Stored() bool {
 	return p.Type != Collection && p.Back == nil && (p.Formula == nil || p.Cached)
 }
 
+// Linked reports whether the property is a collection whose members are kept as
+// links, and are not those that refer to the item.
+func (p *Property) Linked() bool {
+	return p.Type == Collection && p.Back == nil && p.Formula == nil && p.Target != nil
+}
+
 // Selection is the list of values offered for a property; "<name>_str" on the
 // wire is the label of the value.
 type Selection struct {

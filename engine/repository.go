@@ -170,6 +170,7 @@ type Record struct {
 	Handling Handling // as in WriteOptions
 	Follow   bool     // nested in a reference: the item that this points at now, if any
 	Brief    bool     // Creator and Editor of the saved item are of no interest: it may lack them
+	Members  bool     // the saved item comes with the members of its Linked collections, as of the end of the transaction
 	// Make, of the last record only, makes its Values from the items saved
 	// before it, in their transaction; it may be called again when that is
 	// retried. The record is the server's own: nobody's permission counts.

@@ -192,7 +192,7 @@ func (s *service) run(ctx context.Context, r *engine.Request, c engine.Converter
 	if err != nil {
 		return nil, err
 	}
-	records, unknown, err := s.records(ctx, in, engine.Record{Handling: r.Handling(s.handling), Brief: c == nil})
+	records, unknown, err := s.records(ctx, in, engine.Record{Handling: r.Handling(s.handling), Brief: c == nil, Members: true})
 	if err != nil {
 		// Who still sends would not read the answer.
 		_, _ = io.Copy(io.Discard, r.Stream())
@@ -227,7 +227,7 @@ func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engin
 		if err != nil {
 			return nil, err
 		}
-		it, err := s.data.Get(ctx, c, n.ID)
+		it, err := s.data.Get(ctx, c, n.ID, memberLoads(c)...)
 		switch {
 		case err == nil:
 			items = append(items, it)
@@ -240,9 +240,6 @@ func (s *service) saved(ctx context.Context, names []engine.SavedItem) ([]*engin
 
 // respond answers the items as stored, or as the converter says.
 func (s *service) respond(ctx context.Context, r *engine.Request, c engine.Converter, items []*engine.Item) (*engine.Response, error) {
-	if err := s.loadMembers(ctx, items); err != nil {
-		return nil, err
-	}
 	if c != nil {
 		resp, err := c.Respond(ctx, r, items)
 		if err != nil || resp != nil {

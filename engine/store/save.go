@@ -22,7 +22,10 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 		return nil, s.masked(ctx, err)
 	}
 	work := func(w *session) error {
-		if err := sv.run(w, entries); err != nil || last.Make == nil {
+		if err := sv.run(w, entries); err != nil {
+			return err
+		}
+		if err := sv.loadMembers(records); err != nil || last.Make == nil {
 			return err
 		}
 		return sv.conclude(w, last)

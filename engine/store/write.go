@@ -139,6 +139,57 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 	}
 }
 
+// loadMembers loads the members that the database keeps as links of the saved items
+// of some records, as they are at the end of the transaction. An item that the account
+// may not read gets none. If they are too much to be loaded, no item gets any.
+func (sv *save) loadMembers(records []engine.Record) error {
+	byClass := map[*engine.Class][]*engine.Item{}
+	for i, it := range sv.items {
+		if records[i].Members && slices.ContainsFunc(it.Class.Properties, (*engine.Property).Linked) {
+			byClass[it.Class] = append(byClass[it.Class], it)
+		}
+	}
+	if len(byClass) == 0 {
+		return nil
+	}
+	loadable := sv.store.cfg.MaxLoaded
+	sv.w.guard, sv.w.loadable = sv.guard, &loadable
+	defer func() { sv.w.guard, sv.w.loadable = nil, nil }()
+	for c, items := range byClass {
+		err := sv.loadMembersOf(c, items)
+		if engine.CodeOf(err) == engine.Invalid {
+			for _, it := range sv.items {
+				it.Links = nil
+			}
+			sv.store.cfg.Log.Warn("members of saved objects are not answered", "class", c.FullName, "error", err)
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
+	may, err := sv.read(items...)
+	if err != nil {
+		return err
+	}
+	items = slices.DeleteFunc(items, func(it *engine.Item) bool { return !may[it.ID] })
+	for _, p := range c.Properties {
+		if !p.Linked() || sv.guard.hides(engine.MayRead, p) {
+			continue
+		}
+		for chunk := range slices.Chunk(items, bulkRows) {
+			if _, err := sv.store.loadOne(sv.w.ctx, sv.w, chunk, &engine.Load{Property: p}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // hash turns the plain passwords in v into what is stored.
 func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
