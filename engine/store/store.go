@@ -198,6 +198,7 @@ func (s *Store) Upgrade(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		var last error
 		err := s.writer.do(ctx, func(w *session) error {
+			w.stays() // it waits for locks for a moment only, and begins again here
 			// Not ctx: where writes share a transaction, its end would be that of all.
 			if last = s.passGuard(w.ctx, w.conn); last == nil {
 				last = s.upgradeIn(w.ctx, w.conn)

@@ -276,8 +276,11 @@ func (l *tableLocks) pass(ctx context.Context, t *table, write bool, run func(p 
 		return l.passSlowly(ctx, tableUse{t.quoted, write}, run)
 	}
 	err := run(nil)
+	if err == nil {
+		return nil
+	}
 	var out evicted
-	if err == nil || !errors.As(err, &out) {
+	if !errors.As(err, &out) {
 		return err
 	}
 	return l.passSlowly(ctx, out.use, run)
