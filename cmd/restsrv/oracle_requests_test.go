@@ -19,9 +19,10 @@ type oracleRandom struct {
 	*rand.Rand
 	world   *oracle.World
 	classes []*engine.Class
-	depth   int             // of nested objects
-	renamed bool            // the request changes a key already
-	numbers map[string]bool // classes whose objects the request numbers (true) or gives numbers
+	depth   int              // of nested objects
+	renamed bool             // the request changes a key already
+	numbers map[string]bool  // classes whose objects the request numbers (true) or gives numbers
+	named   []*oracle.Object // that the request has named so far
 }
 
 func newOracleRandom(seed uint64, classes []*engine.Class) *oracleRandom {
@@ -34,7 +35,7 @@ func oneOf[T any](g *oracleRandom, all ...T) T { return all[g.IntN(len(all))] }
 
 // request makes the next request, for a world as it is now.
 func (g *oracleRandom) request(w *oracle.World) oracle.Request {
-	g.world, g.depth, g.renamed, g.numbers = w, 0, false, map[string]bool{}
+	g.world, g.depth, g.renamed, g.numbers, g.named = w, 0, false, map[string]bool{}, nil
 	c := oneOf(g, g.classes...)
 	r := oracle.Request{Service: "crud", Class: c.FullName, Strict: g.chance(8)}
 	if c.Name == "bill" && g.chance(40) {
@@ -139,9 +140,15 @@ func (g *oracleRandom) id(c *engine.Class) string {
 		from = c.Root()
 	}
 	if all := g.world.Objects(from); len(all) > 0 {
-		return oneOf(g, all...).ID()
+		return g.name(oneOf(g, all...))
 	}
 	return g.fresh(c)
+}
+
+// name returns the id of an object, and remembers that the request names it.
+func (g *oracleRandom) name(o *oracle.Object) string {
+	g.named = append(g.named, o)
+	return o.ID()
 }
 
 // fresh picks an id that may be of no object.
@@ -198,8 +205,14 @@ func (g *oracleRandom) keyed(c *engine.Class) oracle.Fields {
 }
 
 // record is a record of acceptor: of a new object or of an existing one, by _id, by
-// its key attributes, or by both, which may differ.
+// its key attributes, or by both, which may differ. Often it is of an object that a
+// record before it has named.
 func (g *oracleRandom) record() oracle.Fields {
+	if len(g.named) > 0 && g.chance(40) {
+		o := oneOf(g, g.named...)
+		r := oracle.JSON("_class", o.Class.FullName, "_id", o.ID())
+		return append(r, g.fields(o.Class, false)...)
+	}
 	c := oneOf(g, g.classes...)
 	r := oracle.JSON("_class", c.FullName)
 	if g.chance(20) {
@@ -330,7 +343,7 @@ func (g *oracleRandom) change(p *engine.Property) any {
 				list = append(list, g.fresh(p.Target))
 			default:
 				if all := g.world.Objects(p.Target); len(all) > 0 {
-					list = append(list, oneOf(g, all...).ID())
+					list = append(list, g.name(oneOf(g, all...)))
 				}
 			}
 		}

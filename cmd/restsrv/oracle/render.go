@@ -21,15 +21,29 @@ type loading struct {
 // walk follows names of attributes; ok is false if there are none of these names.
 func (l loading) walk(names []string) (end loading, ok bool) {
 	for _, name := range names {
-		if l.class == nil || l.class.Property(name) == nil {
+		var p *engine.Property
+		if l.class != nil {
+			p = anyProperty(l.class, name)
+		}
+		if p == nil {
 			return l, false
 		}
 		if l.tree[name] == nil {
 			l.tree[name] = tree{}
 		}
-		l = loading{l.tree[name], l.class.Property(name).Target}
+		l = loading{l.tree[name], p.Target}
 	}
 	return l, true
+}
+
+// anyProperty returns the attribute of a class or of one of its descendants.
+func anyProperty(c *engine.Class, name string) *engine.Property {
+	for _, d := range append([]*engine.Class{c}, c.Descendants...) {
+		if p := d.Property(name); p != nil {
+			return p
+		}
+	}
+	return nil
 }
 
 // paths reads _eager: names separated by "|", or paths such as "town.region". A name
