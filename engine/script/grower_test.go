@@ -28,7 +28,7 @@ var growers = map[string]struct {
 	"objects":       {`() => { const a = []; for (;;) a.push({a: [1]}) }`, 4},
 	"map":           {`() => { const m = new Map(); for (let i = 0; ; i++) m.set(i, 'v' + i) }`, 4},
 	"property":      {`() => { const o = {}; for (let i = 0; ; i++) o['p' + i] = i }`, 4},
-	"join":          {`() => { let a = ['xxxxxxxx']; for (;;) a = [a.join(',') + a.join(',')] }`, 8},
+	"join":          {`() => { const kept = []; for (let a = ['xxxxxxxx']; ; a = ['xxxxxxxx']) { while (a[0].length < 1 << 20) a = [a.join(',') + a.join(',')]; kept.push(a) } }`, 8},
 	"buffers":       {`() => { const a = []; for (;;) a.push(new Uint8Array(1 << 20)) }`, 4},
 	"short turns":   {`async () => { const a = []; for (;;) { for (let i = 0; i < 2000; i++) a.push({i}); await new Promise(ok => setTimeout(ok, 0)) } }`, 4},
 	"module":        {`() => { for (;;) kept.push(new Uint8Array(1 << 20)) }`, 4},

@@ -175,7 +175,7 @@ func counterEnded(t *testing.T, open Open) {
 // created, and no number is assigned twice.
 func randomGiven(t *testing.T, open Open) {
 	random := rand.New(rand.NewPCG(6, 13))
-	for range 5 {
+	for range 2 {
 		c := NewClass("random", Prop("id", engine.Int, autoassigned), Prop("u", engine.Int, autoassigned, unique))
 		r := open(t, []*engine.Class{c})
 		given := func() any {
@@ -185,7 +185,7 @@ func randomGiven(t *testing.T, open Open) {
 			}
 			return bases[random.IntN(len(bases))] + random.Int64N(40)
 		}
-		for step := range 120 {
+		for step := range 60 {
 			var records []engine.Record
 			refusable := false
 			for range 1 + random.IntN(4)*random.IntN(2) {
