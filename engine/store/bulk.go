@@ -255,9 +255,7 @@ func (sv *save) blame(p *plan, group []entry, err error) error {
 		value := func(name string) any { return e.full[p.class.Property(name).Index] }
 		if d := sv.store.duplicate(p, err, value); d != nil {
 			if e.sought {
-				// Somebody else has stored it meanwhile, unless a class beside
-				// this one has its key.
-				return again{atRecord(e.index, d)}
+				return sv.duplicated(atRecord(e.index, d))
 			}
 			return atRecord(e.index, d)
 		}

@@ -28,13 +28,27 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	if _, err = st.ExecContext(sv.w.ctx, p.rowArgs(make([]any, 0, 5+len(v)), it)...); err != nil {
 		if d := sv.store.duplicate(p, err, it.Get); d != nil {
 			if e.how == lookup {
-				return nil, again{d} // as in blame
+				return nil, sv.duplicated(d)
 			}
 			return nil, d
 		}
 		return nil, err
 	}
 	return it, nil
+}
+
+// duplicateAttempts is how often a write is made before its duplicate counts.
+const duplicateAttempts = 3
+
+// duplicated returns the error for a duplicate of an item that was looked for and not
+// found. Another transaction may have stored the item meanwhile, so the write is made
+// again. If the duplicate stays, it is of another unique attribute, or of an item of a
+// class beside.
+func (sv *save) duplicated(err error) error {
+	if sv.attempts < duplicateAttempts {
+		return again{err}
+	}
+	return err
 }
 
 // change updates an item. before is nil when nothing of it had to be known:
