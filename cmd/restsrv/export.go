@@ -49,7 +49,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if *withFiles {
 		config.Content = contents{d.files}
 		config.Lost = func(hash, file string) { lost = append(lost, fmt.Sprintf("file %s, content %s", file, hash)) }
-		resume, err := d.files.Pause() // no content of what is exported may be removed before the end
+		resume, err := d.files.Pause() // contents of exported objects must stay until the end
 		if err != nil {
 			return plain(err)
 		}

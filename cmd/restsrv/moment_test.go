@@ -256,8 +256,8 @@ func (m *moments) moveJob(*rand.Rand, int) error {
 	return nil
 }
 
-// list makes a reading, one of several kinds in turn, and says what is wrong with
-// the answer.
+// list makes a reading, one of several kinds in turn, and returns the fault of the
+// answer, "" for none.
 func (m *moments) list(n int) string {
 	switch n % 8 {
 	case 0:

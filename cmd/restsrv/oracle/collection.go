@@ -206,7 +206,7 @@ func (s *saving) settleAwaited() {
 	for _, a := range s.awaited {
 		m := s.Object(a.property.Target, a.id)
 		if m == nil {
-			refuse(400, "member") // a collection cannot contain what does not exist
+			refuse(400, "member") // there is no such object
 		}
 		if !a.dropped {
 			s.refer(m, a.property.Back.Name, a.owner.ID())
@@ -250,8 +250,8 @@ func (w *World) sides(root *engine.Class, visit func(table string, id func(*link
 	}
 }
 
-// followLinks gives an object's links its new id. A link of nothing that had the
-// new id already becomes the object's, and stays in its place.
+// followLinks gives an object's links its new id. A link that has the new id already,
+// although no object has it, becomes the object's and stays in its place.
 func (s *saving) followLinks(root *engine.Class, from, to string) {
 	s.sides(root, func(table string, id func(*link) *string) {
 		links := slices.Clone(s.links[table])

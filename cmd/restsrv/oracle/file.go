@@ -14,8 +14,8 @@ func (f *File) MarshalJSON() ([]byte, error) {
 	return []byte(Encode(JSON("id", f.ID, "name", f.Name, "link", "/files/"+f.ID, "options", JSON("name", f.Name, "mimeType", f.Type), "size", int64(len(f.Content))))), nil
 }
 
-// bindFile reads what is given for a file attribute: a new file, or the description
-// of a stored one, which the object keeps.
+// bindFile reads the input of a file attribute: a new file, or the description of a
+// stored one, which the object keeps.
 func (s *saving) bindFile(p *engine.Property, in any) any {
 	fields, ok := in.(Fields)
 	if in == nil {

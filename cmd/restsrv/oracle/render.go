@@ -12,7 +12,7 @@ import (
 // tree is what _eager loads: attributes, and attributes of these.
 type tree map[string]tree
 
-// loading is where a path of _eager has led: what is loaded there, and the class.
+// loading is a step of a path of _eager: the attributes to load, and the class.
 type loading struct {
 	tree  tree
 	class *engine.Class
@@ -121,7 +121,8 @@ func (w *World) render(o *Object, eager tree, path []*Object) string {
 	return b.String() + "}"
 }
 
-// renderRecord is an object as acceptor answers it: what has a value.
+// renderRecord returns an object as the acceptor answers it: attributes that have a
+// value.
 func (w *World) renderRecord(o *Object) string {
 	var b strings.Builder
 	b.WriteString(`{"_id":` + Encode(o.ID()) + `,"_class":` + Encode(o.Class.FullName) + `,"_classVer":` + Encode(o.Version))

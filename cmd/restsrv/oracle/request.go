@@ -72,7 +72,7 @@ func (f Fields) Get(name string) any {
 	return nil
 }
 
-// Answer is what a request is answered with. The model knows the body of successful
+// Answer is the answer to a request. The model knows the body of successful
 // answers only; of others it knows the code.
 type Answer struct {
 	Status int
