@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"strings"
 )
 
@@ -22,19 +23,34 @@ func unreadable(err error, otherwise string) string {
 	return otherwise
 }
 
-// Fault is one mistake in a file that people write: a deploy.json or a class
+// Level says what a fault means for the start of the server.
+type Level int
+
+const (
+	Fatal   Level = iota // the server does not start
+	Mistake              // the server starts, unless it is strict, and does what the fault's resolution says
+	Warning              // the server starts
+)
+
+// String returns "fatal", "mistake" or "warning".
+func (l Level) String() string { return [...]string{"fatal", "mistake", "warning"}[l] }
+
+// Fault is one fault in a file that people write, such as a deploy.json or a class
 // file. Line and Column are 0 when only the JSON path is known.
 type Fault struct {
-	File     string // path as the user knows it, relative to the application directory
-	Path     string // JSON path, such as classes[0].properties[2].type; "" for the whole file
-	Line     int
-	Column   int
-	Found    string // what is there, "" when something is missing
-	Expected string // what should be there
-	Warning  bool   // the server can start all the same
+	File       string // path as the user knows it, relative to the application directory
+	Path       string // JSON path, such as classes[0].properties[2].type; "" for the whole file
+	Line       int
+	Column     int
+	Level      Level
+	Code       string // of the rule for such faults, "" if there is none
+	Found      string // what is there, "" when something is missing
+	Expected   string // what should be there
+	Resolution string // what the server does instead; every mistake has one
 }
 
-// String is the one-line form: file: path: found X, expected Y.
+// String is the one-line form: file:line:column: path: found X, expected Y:
+// resolution.
 func (f Fault) String() string {
 	var b strings.Builder
 	b.WriteString(f.File)
@@ -45,13 +61,17 @@ func (f Fault) String() string {
 		b.WriteString(": " + f.Path)
 	}
 	if f.Found != "" {
-		b.WriteString(": found " + f.Found)
+		b.WriteString(": found " + f.Found + ", expected " + f.Expected)
+	} else {
+		b.WriteString(": expected " + f.Expected)
 	}
-	b.WriteString(": expected " + f.Expected)
+	if f.Resolution != "" {
+		b.WriteString(": " + f.Resolution)
+	}
 	return b.String()
 }
 
-// Faults is the error that carries every mistake found in one pass.
+// Faults is the error that carries every fault found in one pass.
 type Faults []Fault
 
 // Error lists the faults, one a line.
@@ -63,14 +83,20 @@ func (fs Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Split separates what stops the start from what is only worth a warning.
-func (fs Faults) Split() (errors, warnings Faults) {
+// Split separates the faults that stop the start from those that are reported
+// only. A strict server stops at mistakes too.
+func (fs Faults) Split(strict bool) (errors, warnings Faults) {
 	for _, f := range fs {
-		if f.Warning {
-			warnings = append(warnings, f)
-		} else {
+		if f.Level == Fatal || strict && f.Level == Mistake {
 			errors = append(errors, f)
+		} else {
+			warnings = append(warnings, f)
 		}
 	}
 	return errors, warnings
+}
+
+// Stop reports whether a fault is fatal.
+func (fs Faults) Stop() bool {
+	return slices.ContainsFunc(fs, func(f Fault) bool { return f.Level == Fatal })
 }

@@ -113,7 +113,7 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	}
 	defer func() { err = errors.Join(err, d.close()) }()
 	r.policy, r.accounts = d.policy, d.accounts
-	app, err := loadApplication(first(r.config, "deploy.json"))
+	app, err := loadApplication(first(r.config, "deploy.json"), false)
 	if r.broken = err; err == nil {
 		r.app, r.meta = app, app.meta
 	} else if name != "explain" {

@@ -27,9 +27,10 @@ type app struct {
 	workflows    *workflow.Definitions
 }
 
-// loadApplication reads deploy.json and the class files; all their faults come
-// at once. There are warnings also beside an error.
-func loadApplication(config string) (*app, error) {
+// loadApplication reads deploy.json and the class files. It reports all their faults
+// at once, in the order of files and lines. A strict one refuses mistakes. There are
+// warnings also beside an error.
+func loadApplication(config string, strict bool) (*app, error) {
 	c, faults := deploy.Load(config, known())
 	sources, unreadable := meta.ReadDir(deploy.Directory(c.Dir), "meta")
 	faults = append(faults, unreadable...)
@@ -56,7 +57,7 @@ func loadApplication(config string) (*app, error) {
 		flows, wrong = readWorkflows(repository, shown)
 		faults = append(faults, wrong...)
 	}
-	errs, warnings := c.Locate(faults).Split()
+	errs, warnings := sortFaults(c, c.Locate(faults)).Split(strict)
 	a := &app{config: c, meta: repository, warnings: warnings, presentation: shown, workflows: flows}
 	if len(errs) > 0 {
 		return a, errs
@@ -106,6 +107,7 @@ type dataCommand struct {
 	config, db string
 	io         stdio
 	app        *app
+	strict     bool // mistakes in the application are refused
 }
 
 // newDataCommand makes one. usage is what -h says before the flags.
@@ -126,7 +128,7 @@ func (c *dataCommand) takes(args []string, most int) ([]string, error) {
 
 // load reads the application, and tells its warnings.
 func (c *dataCommand) load() error {
-	app, err := loadApplication(first(c.config, "deploy.json"))
+	app, err := loadApplication(first(c.config, "deploy.json"), c.strict)
 	for _, w := range app.warnings {
 		fmt.Fprintln(c.io.Err, "warning:", w)
 	}

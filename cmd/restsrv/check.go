@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"restsrv/engine"
 	"restsrv/engine/script"
 )
 
@@ -26,8 +27,14 @@ Notes name cached attributes whose stored values are withheld from a role of the
 application, because it may not read everything that they are computed from. They
 do not count as differences.
 
-The last line says "runs as is", "runs with the N listed differences", or "does
-not run". The command succeeds with the first of them alone.
+Mistakes are what the server resolves by default and refuses with -strict; their
+lines end with what it does instead.
+
+The last line says "runs as is", "runs with the N listed differences, M of them
+mistakes that -strict refuses", or "does not run". The command succeeds with the
+first of them alone. With -json each finding is a JSON object on a line of its own,
+with the members file, line, column, path, level (fatal, mistake or warning), code,
+found, expected and resolution, and nothing else is printed.
 
   restsrv check
 `
@@ -39,17 +46,26 @@ var errDiffers = errors.New("it does not run as it is")
 func checkCommand(ctx context.Context, args []string, s stdio) error {
 	c := &dataCommand{commandLine: newCommandLine("check", "", checkUsage, s), io: s}
 	c.set.StringVar(&c.config, "config", "", "the deploy.json of the application (default deploy.json)")
+	c.set.BoolVar(&c.strict, "strict", false, "refuse mistakes, as a server with -strict does")
+	asJSON := c.set.Bool("json", false, "print a JSON object for each finding")
 	if _, err := c.takes(args, 0); err != nil {
 		return err
 	}
 	defer noteAfter(2*time.Second, s.Err, "restsrv check: loading objects and scripts ...")()
-	found, a, err := check(ctx, first(c.config, "deploy.json"), s)
+	found, a, err := check(ctx, first(c.config, "deploy.json"), c.strict, s)
 	if err != nil {
 		return err
 	}
-	texts := found.sorted(a.config)
-	for _, text := range texts {
-		fmt.Fprintln(s.Out, text)
+	all := found.sorted(a.config)
+	if *asJSON {
+		return printFindings(s.Out, all)
+	}
+	mistakes := 0
+	for _, f := range all {
+		fmt.Fprintln(s.Out, f)
+		if f.Level == engine.Mistake {
+			mistakes++
+		}
 	}
 	if a.meta != nil {
 		fmt.Fprintf(s.Out, "%s, %s, %s\n", counted(len(a.meta.Classes()), "class"), counted(len(a.config.Services), "service"), counted(found.scripts, "script"))
@@ -60,8 +76,10 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	switch {
 	case found.stops:
 		fmt.Fprintln(s.Out, "does not run")
-	case len(texts) > 0:
-		fmt.Fprintf(s.Out, "runs with the %s\n", counted(len(texts), "listed difference"))
+	case mistakes > 0:
+		fmt.Fprintf(s.Out, "runs with the %s, %d of them %s that -strict refuses\n", counted(len(all), "listed difference"), mistakes, plural(mistakes, "mistake"))
+	case len(all) > 0:
+		fmt.Fprintf(s.Out, "runs with the %s\n", counted(len(all), "listed difference"))
 	default:
 		fmt.Fprintln(s.Out, "runs as is")
 		return nil
@@ -71,8 +89,8 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 
 // check looks at an application. The error is one of ours, not of the
 // application.
-func check(ctx context.Context, config string, s stdio) (found findings, a *app, err error) {
-	a, err = loadApplication(config)
+func check(ctx context.Context, config string, strict bool, s stdio) (found findings, a *app, err error) {
+	a, err = loadApplication(config, strict)
 	found.stop(err)
 	found.faults(a.warnings)
 	if err != nil {
@@ -96,9 +114,11 @@ func check(ctx context.Context, config string, s stdio) (found findings, a *app,
 		return found, a, nil
 	}
 	found.faults(a.unused(e.scripts.Files()))
-	found.texts = append(found.texts, scriptFaults(e.scripts, a.withoutScripts(), colours(s, s.Out))...)
+	for _, text := range scriptFaults(e.scripts, a.withoutScripts(), colours(s, s.Out)) {
+		found.text(engine.Warning, text)
+	}
 	for _, missing := range e.scripts.MissingModules() {
-		found.texts = append(found.texts, missing.Error())
+		found.text(engine.Warning, missing.Error())
 	}
 	found.scripts = e.scripts.Sources()
 	err = found.partlyRead(ctx, e)
@@ -140,12 +160,15 @@ func noteAfter(d time.Duration, to io.Writer, line string) (stop func()) {
 }
 
 // counted is a number of things, "1 class" or "2 classes".
-func counted(n int, thing string) string {
+func counted(n int, thing string) string { return fmt.Sprintf("%d %s", n, plural(n, thing)) }
+
+// plural is the word for so many things.
+func plural(n int, thing string) string {
 	switch {
 	case n == 1:
-		return "1 " + thing
+		return thing
 	case strings.HasSuffix(thing, "s"):
-		return fmt.Sprintf("%d %ses", n, thing)
+		return thing + "es"
 	}
-	return fmt.Sprintf("%d %ss", n, thing)
+	return thing + "s"
 }

@@ -84,10 +84,10 @@ func TestCheckRealApplication(t *testing.T) {
 	}
 	for _, want := range []string{
 		`deploy.json:96:7: globals.plugins.fileStorage: found module "core/impl/resource/OwnCloudStorage"`,
-		`deploy.json:200:5: globals.jobs: found jobs: `,
+		`deploy.json:200:5: globals.jobs: found jobs, `,
 		`deploy.json:338:5: modules.geomap: found module "geomap", which restsrv does not have`,
 		`deploy.json:513:11: modules.rest.globals.authMode.echo-errtype: found "a7b4e07d"`,
-		`deploy.json:526:13: modules.rest.globals.di.echo-pwd.module: found "service/EchoRest.js", which is not there: expected a script: services echo-pwd, echo-errtype, echo-oauth, echo-token, echo answer 503`,
+		`deploy.json:526:13: modules.rest.globals.di.echo-pwd.module: found "service/EchoRest.js", which is not there, expected a script: services echo-pwd, echo-errtype, echo-oauth, echo-token, echo answer 503`,
 		`meta/adress.class.json:8:3: name: found class "adress@develop-and-test"`,
 		`navigation/functional/reportMeta.json:2:3: code: `,
 		`views/person@develop-and-test/item.json:90:11: tabs[0].fullFields[3].property: found "uid"`,

@@ -15,8 +15,8 @@ func TestClientCommand(t *testing.T) {
 		a.wantSecret(secrets, "client add -name Shop -redirect https://shop.example/cb -redirect https://shop.example/cb2 -scope crud:read -remember shop", "client shop@system added\n")
 		a.want(
 			"client add -public tool", "error: a public client needs a redirect URI: -redirect URI\n",
-			"client add -redirect https://tool.example/#x tool", `error: tool@system: properties.oauth.redirectUris[0]: found "https://tool.example/#x": expected a URI without a fragment`+"\n",
-			"client add -scope crud:fly tool", `error: tool@system: properties.oauth.scopes: found "crud:fly": expected services, or service:permission: scope "crud:fly" names no permission behind its colon: these are read, write, delete, use, full`+"\n",
+			"client add -redirect https://tool.example/#x tool", `error: tool@system: properties.oauth.redirectUris[0]: found "https://tool.example/#x", expected a URI without a fragment`+"\n",
+			"client add -scope crud:fly tool", `error: tool@system: properties.oauth.scopes: found "crud:fly", expected services, or service:permission: scope "crud:fly" names no permission behind its colon: these are read, write, delete, use, full`+"\n",
 			"client add -public -redirect http://127.0.0.1/cb tool@system", "client tool@system added\n",
 			"client secret tool", "error: client tool@system is public and has no secret\n",
 			"client add -scope crud -scope echo:read shop", "client shop@system changed\n",

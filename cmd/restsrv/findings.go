@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"regexp"
@@ -19,40 +22,101 @@ import (
 
 // findings are what check finds.
 type findings struct {
-	texts   []string
+	all     []finding
 	notes   []string // lines that are printed and do not count as differences
 	stops   bool     // a server would not start
 	scripts int      // files that services are made of
 }
 
+// finding is a fault, or a line of text about something that is no file of
+// settings.
+type finding struct {
+	engine.Fault
+	text string // the line, "" for that of the fault
+}
+
+func (f finding) String() string { return first(f.text, f.Fault.String()) }
+
+// MarshalJSON returns the finding as check -json prints it.
+func (f finding) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		File       string `json:"file"`
+		Line       int    `json:"line"`
+		Column     int    `json:"column"`
+		Path       string `json:"path"`
+		Level      string `json:"level"`
+		Code       string `json:"code"`
+		Found      string `json:"found"`
+		Expected   string `json:"expected"`
+		Resolution string `json:"resolution"`
+	}{f.File, f.Line, f.Column, f.Path, f.Level.String(), f.Code, f.Found, f.Expected, f.Resolution})
+}
+
+// printFindings prints a JSON object for each finding, a line each.
+func printFindings(w io.Writer, all []finding) error {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	for _, f := range all {
+		if err := lines.Encode(f); err != nil {
+			return err
+		}
+	}
+	if len(all) > 0 {
+		return errDiffers
+	}
+	return nil
+}
+
 func (f *findings) faults(all engine.Faults) {
 	for _, fault := range all {
-		f.texts = append(f.texts, fault.String())
+		f.all = append(f.all, finding{Fault: fault})
 	}
+}
+
+// findingPlace is the file, line and column that a finding begins with.
+var findingPlace = regexp.MustCompile(`^([^\s:]+)(?::(\d+):(\d+))?: `)
+
+// text adds a line that begins with a place or has none.
+func (f *findings) text(level engine.Level, text string) {
+	one := finding{text: text, Fault: engine.Fault{Level: level, Found: text}}
+	if m := findingPlace.FindStringSubmatch(text); m != nil {
+		one.File, one.Found = m[1], text[len(m[0]):]
+		one.Line, _ = strconv.Atoi(m[2])
+		one.Column, _ = strconv.Atoi(m[3])
+	}
+	f.all = append(f.all, one)
 }
 
 // stop adds an error that keeps a server from starting.
 func (f *findings) stop(err error) {
-	if err != nil {
-		f.stops = true
-		f.texts = append(f.texts, strings.Split(err.Error(), "\n")...)
+	var faults engine.Faults
+	switch {
+	case err == nil:
+		return
+	case errors.As(err, &faults):
+		f.faults(faults)
+	default:
+		for _, line := range strings.Split(err.Error(), "\n") {
+			f.text(engine.Fatal, line)
+		}
 	}
+	f.stops = true
 }
 
 // filling tells what the first start of a server would not take.
 func (f *findings) filling(c *deploy.Config, done filled) {
 	for _, line := range done.access.refused {
-		f.texts = append(f.texts, line+": it is not taken")
+		f.text(engine.Warning, line+": it is not taken")
 	}
 	if done.report == nil {
 		return
 	}
 	for _, r := range done.report.Refused {
-		f.texts = append(f.texts, inObject(c, r.Where, r.Attribute)+": "+r.Reason+": the object is not taken")
+		f.text(engine.Warning, inObject(c, r.Where, r.Attribute)+": "+r.Reason+": the object is not taken")
 	}
 	for _, name := range done.report.IgnoredNames() {
 		attribute := name[strings.LastIndexByte(name, '.')+1:]
-		f.texts = append(f.texts, fmt.Sprintf("%s: found %s of attribute %s, which does not exist, from here on: passed over",
+		f.text(engine.Warning, fmt.Sprintf("%s: found %s of attribute %s, which does not exist, from here on: passed over",
 			inObject(c, done.report.IgnoredIn[name], attribute), counted(done.report.Ignored[name], "value"), name))
 	}
 }
@@ -67,41 +131,38 @@ func inObject(c *deploy.Config, where, attribute string) string {
 	return fmt.Sprintf("%s:%d:%d", at.File, at.Line, at.Column)
 }
 
-// sorted are the findings in the order of files, the configuration first, and
-// lines, each once.
-func (f *findings) sorted(c *deploy.Config) []string {
-	type place struct {
-		rank         int
-		file         string
-		line, column int
-	}
-	of := func(text string) (p place) {
-		m := findingPlace.FindStringSubmatch(text)
-		if m == nil {
-			return place{rank: 2}
-		}
-		p.file = m[1]
-		p.line, _ = strconv.Atoi(m[2])
-		p.column, _ = strconv.Atoi(m[3])
-		if p.file != c.File && !deploy.IsSource(p.file) {
-			p.rank = 1
-		}
-		return p
-	}
-	slices.SortStableFunc(f.texts, func(a, b string) int {
-		p, q := of(a), of(b)
-		return cmp.Or(cmp.Compare(p.rank, q.rank), cmp.Compare(p.file, q.file), cmp.Compare(p.line, q.line), cmp.Compare(p.column, q.column))
-	})
+// sorted returns the findings in the order of files and lines, each once.
+func (f *findings) sorted(c *deploy.Config) []finding {
+	slices.SortStableFunc(f.all, func(a, b finding) int { return compareFaults(c, a.Fault, b.Fault) })
 	told := map[string]bool{}
-	return slices.DeleteFunc(f.texts, func(text string) bool {
+	return slices.DeleteFunc(f.all, func(one finding) bool {
+		text := one.String()
 		again := told[text]
 		told[text] = true
 		return again
 	})
 }
 
-// findingPlace is the file, line and column that a finding begins with.
-var findingPlace = regexp.MustCompile(`^([^\s:]+)(?::(\d+):(\d+))?: `)
+// sortFaults orders faults by file and line.
+func sortFaults(c *deploy.Config, faults engine.Faults) engine.Faults {
+	slices.SortStableFunc(faults, func(a, b engine.Fault) int { return compareFaults(c, a, b) })
+	return faults
+}
+
+// compareFaults compares places: the configuration comes first, then other files by
+// name, then what is in no file.
+func compareFaults(c *deploy.Config, a, b engine.Fault) int {
+	rank := func(f engine.Fault) int {
+		switch {
+		case f.File == "":
+			return 2
+		case f.File == c.File || deploy.IsSource(f.File):
+			return 0
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+}
 
 // unused is what of deploy.json has no effect, but for settings that a script
 // names.

@@ -28,11 +28,15 @@ Objects may refer to others that come later. Those that are there are changed
 where they differ, so that importing twice changes nothing. Accounts and roles
 are taken when they come for the first time. What cannot be taken is named, and
 keeps nothing else from being taken; the command fails then.
+
+Mistakes in the application are resolved and reported as by the server. With
+-strict they are refused, and so are objects with values that do not fit.
 `
 
 // importCommand is restsrv import.
 func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("import", importUsage, s)
+	c.set.BoolVar(&c.strict, "strict", false, "refuse mistakes in the application and objects with values that do not fit")
 	names, err := c.takes(args, 1)
 	if err != nil {
 		return err

@@ -307,7 +307,7 @@ func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *s
 // not: access is managed also while they are wrong.
 func openForAccess(ctx context.Context, config, db string, s stdio) (*database, error) {
 	c, faults := deploy.Load(first(config, "deploy.json"), known())
-	if errs, _ := faults.Split(); len(errs) > 0 {
+	if errs, _ := faults.Split(false); len(errs) > 0 {
 		return nil, errs
 	}
 	return openDatabase(ctx, c, first(db, s.Env("RESTSRV_DB"), c.DB), opening{log: slog.New(slog.DiscardHandler)})

@@ -83,7 +83,7 @@ func TestOracle(t *testing.T) {
 
 // oracleClasses reads the classes of the application that the servers serve.
 func oracleClasses(t testing.TB) []*engine.Class {
-	app, err := loadApplication(filepath.Join("testdata", "oracle", "deploy.json"))
+	app, err := loadApplication(filepath.Join("testdata", "oracle", "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func (m *askedMeta) node(n *engine.NavigationNode) {
 func TestRealApplicationMeta(t *testing.T) {
 	t.Parallel()
 	dir := realApplication(t)
-	a, err := loadApplication(filepath.Join(dir, "deploy.json"))
+	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

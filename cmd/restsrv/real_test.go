@@ -90,7 +90,7 @@ func TestRealApplication(t *testing.T) {
 // walk gets the list of every class and each of its objects.
 func walk(t *testing.T, app, db string, started time.Time) map[string]string {
 	t.Helper()
-	a, err := loadApplication(filepath.Join(app, "deploy.json"))
+	a, err := loadApplication(filepath.Join(app, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (s *server) read(before *edition) (*app, error) {
 	file := s.flags.config
 	for attempt := 1; ; attempt++ {
 		at := sourcesOf(file)
-		a, err := loadApplication(file)
+		a, err := loadApplication(file, s.flags.strict)
 		now := sourcesOf(file)
 		if !now.same(at) && attempt < maxReadings {
 			continue
@@ -91,7 +91,7 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 		return err
 	}
 	if !a.reading.showsAs(before.reading) {
-		if errs, _ := a.checkPresentation().Split(); len(errs) > 0 {
+		if errs, _ := a.checkPresentation().Split(s.flags.strict); len(errs) > 0 {
 			return errs
 		}
 	}

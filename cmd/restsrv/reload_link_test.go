@@ -105,7 +105,7 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 		"gate.yml":    "paths:\n  /rest/echo:\n    get: {}\n",
 		"one.ini":     "a=1\n",
 	})
-	a, err := loadApplication(filepath.Join(dir, "deploy.json"))
+	a, err := loadApplication(filepath.Join(dir, "deploy.json"), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestWhatAnApplicationIsReadFrom(t *testing.T) {
 func TestFixedSettings(t *testing.T) {
 	read := func(globals string) *app {
 		t.Helper()
-		a, err := loadApplication(filepath.Join(application(t, map[string]string{"deploy.json": `{"globals":{` + globals + `}}`}), "deploy.json"))
+		a, err := loadApplication(filepath.Join(application(t, map[string]string{"deploy.json": `{"globals":{` + globals + `}}`}), "deploy.json"), false)
 		if err != nil {
 			t.Fatal(err)
 		}

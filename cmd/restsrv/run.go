@@ -87,7 +87,7 @@ func parseFlags(args []string, s stdio) (flags, error) {
 	c.set.StringVar(&f.db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default sqlite:restsrv.db in the application directory; also RESTSRV_DB)")
 	c.set.StringVar(&f.addr, "addr", "", "address to listen on (default 127.0.0.1:8888; also RESTSRV_ADDR)")
 	c.set.BoolVar(&f.watch, "watch", false, "development: reload scripts, deploy.json and class files when they are saved, and show where scripts fail")
-	c.set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded")
+	c.set.BoolVar(&f.strict, "strict", false, "do not start while a script cannot be loaded, or with mistakes in the application")
 	c.set.Func("log", "log `level`: debug, info, warn or error (default info)", func(s string) error {
 		level, ok := map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}[strings.ToLower(s)]
 		if !ok {

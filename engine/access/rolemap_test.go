@@ -25,22 +25,22 @@ func TestRoleMapFaults(t *testing.T) {
 			"H": 1
 		},
 		"dept@test": []}`, &faults))
-	want := `deploy.json: options.memos@test: found class "memos@test", which does not exist: expected "memo@test"
-deploy.json: options.memo@test.A.sids: found "ann": expected an array such as ["$owner", ["admin", "$department.head"]]
-deploy.json: options.memo@test.B.sids[1]: found 5: expected a role, an account, $attribute, or an array of these
-deploy.json: options.memo@test.B.sids[2][0]: found "nobody": expected an attribute that names accounts or roles: class memo@test has no attribute "nobody"
-deploy.json: options.memo@test.B.sids[2][1][0]: found "": expected a role, an account, or $attribute
-deploy.json: options.memo@test.B.sids[2][1][1]: found an object: expected a role, an account, $attribute, or an array of these
-deploy.json: options.memo@test.B.sids[2][1][2]: found "$": expected a role, an account, or $attribute
-deploy.json: options.memo@test.C.attribute: found "dept.chief": expected an attribute that names accounts or roles: class dept@test has no attribute "chief"
-deploy.json: options.memo@test.D.conditions: found an object: expected a condition that can be told as a filter: unknown function "next"
-deploy.json: options.memo@test.E.conditions: found "eq($state, 1)": expected a condition that can be told as a filter: a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found "eq($state, 1)"
-deploy.json: options.memo@test.F.caption: found 7: expected text
-deploy.json: options.memo@test.F.resource: found "my::res": expected an object
-deploy.json: options.memo@test.F: found neither sids nor attribute: expected who has the role: nobody does
-deploy.json: options.memo@test.G.condition: found unknown name "condition": expected "conditions"
-deploy.json: options.memo@test.H: found 1: expected an object
-deploy.json: options.dept@test: found an array: expected an object`
+	want := `deploy.json: options.memos@test: found class "memos@test", which does not exist, expected "memo@test"
+deploy.json: options.memo@test.A.sids: found "ann", expected an array such as ["$owner", ["admin", "$department.head"]]
+deploy.json: options.memo@test.B.sids[1]: found 5, expected a role, an account, $attribute, or an array of these
+deploy.json: options.memo@test.B.sids[2][0]: found "nobody", expected an attribute that names accounts or roles: class memo@test has no attribute "nobody"
+deploy.json: options.memo@test.B.sids[2][1][0]: found "", expected a role, an account, or $attribute
+deploy.json: options.memo@test.B.sids[2][1][1]: found an object, expected a role, an account, $attribute, or an array of these
+deploy.json: options.memo@test.B.sids[2][1][2]: found "$", expected a role, an account, or $attribute
+deploy.json: options.memo@test.C.attribute: found "dept.chief", expected an attribute that names accounts or roles: class dept@test has no attribute "chief"
+deploy.json: options.memo@test.D.conditions: found an object, expected a condition that can be told as a filter: unknown function "next"
+deploy.json: options.memo@test.E.conditions: found "eq($state, 1)", expected a condition that can be told as a filter: a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found "eq($state, 1)"
+deploy.json: options.memo@test.F.caption: found 7, expected text
+deploy.json: options.memo@test.F.resource: found "my::res", expected an object
+deploy.json: options.memo@test.F: found neither sids nor attribute, expected who has the role: nobody does
+deploy.json: options.memo@test.G.condition: found unknown name "condition", expected "conditions"
+deploy.json: options.memo@test.H: found 1, expected an object
+deploy.json: options.dept@test: found an array, expected an object`
 	if got := faults.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -75,7 +75,7 @@ func TestRoleMapConditions(t *testing.T) {
 		w := newWorld().link().roleMap(t, `{"memo@test": {"R": {"sids": ["$owner"]}}}`)
 		var faults engine.Faults
 		w.roles = ParseRoleMap(w, object(t, `{"memo@test": {"R": `+x.role+`}}`, &faults))
-		if errors, _ := faults.Split(); len(errors) > 0 {
+		if errors, _ := faults.Split(false); len(errors) > 0 {
 			t.Errorf("%s: %v", x.role, errors)
 			continue
 		}

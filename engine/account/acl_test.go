@@ -44,9 +44,9 @@ func TestReadACL(t *testing.T) {
 	for _, f := range faults {
 		text = append(text, f.String())
 	}
-	want := `acl/a.yml: users[3].roles[0]: found 1: expected the id of a role
-acl/a.yml: users[4]: found 7: expected an object
-acl/a.yml: users[5].properties: found "x": expected an object`
+	want := `acl/a.yml: users[3].roles[0]: found 1, expected the id of a role
+acl/a.yml: users[4]: found 7, expected an object
+acl/a.yml: users[5].properties: found "x", expected an object`
 	if got := strings.Join(text, "\n"); got != want {
 		t.Errorf("faults\n%s\nwant\n%s", got, want)
 	}

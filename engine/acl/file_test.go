@@ -45,9 +45,9 @@ func TestRead(t *testing.T) {
 	if r := file.Resources; len(r) != 3 || r[1].Resource != (acl.Resource{ID: "c:::note@sample", Name: "Notes"}) || r[2].Name != "x" {
 		t.Errorf("resources %+v", r)
 	}
-	want := `acl/a.yml: roles[2].permissions["*"][0]: found "fly": expected one of read, write, delete, use, full
-acl/a.yml: roles[3]: found 7: expected an object
-acl/a.yml: resources[2]: found 3: expected an object`
+	want := `acl/a.yml: roles[2].permissions["*"][0]: found "fly", expected one of read, write, delete, use, full
+acl/a.yml: roles[3]: found 7, expected an object
+acl/a.yml: resources[2]: found 3, expected an object`
 	if faults != want {
 		t.Errorf("faults\n%s\nwant\n%s", faults, want)
 	}

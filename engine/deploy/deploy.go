@@ -214,7 +214,7 @@ func (c *Config) read(files []string, known Known) engine.Faults {
 		add(file)
 		c.Read = append(c.Read, filepath.Join(c.Dir, filepath.FromSlash(file)))
 	}
-	if errs, _ := faults.Split(); len(errs) == 0 {
+	if !faults.Stop() {
 		c.merged = m
 		l := loader{config: c, known: known, faults: &faults}
 		l.load(jsonfile.Object{File: c.File, Fields: whole, Faults: &faults})

@@ -17,13 +17,13 @@ func TestMissingFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "deploy.json")
 	c, faults := Load(file, known)
-	if len(faults) != 1 || faults[0].File != file || faults[0].Found != "no such file" || faults[0].Warning {
+	if len(faults) != 1 || faults[0].File != file || faults[0].Found != "no such file" || faults[0].Level == engine.Warning {
 		t.Errorf("got %v, want one fault of %s", faults, file)
 	}
 	if c == nil || c.Dir != dir {
 		t.Errorf("got %v, want a configuration that knows its folder", c)
 	}
-	if _, faults := Load(dir, known); len(faults) != 1 || faults[0].Warning {
+	if _, faults := Load(dir, known); len(faults) != 1 || faults[0].Level == engine.Warning {
 		t.Errorf("a folder in place of the file gave %v", faults)
 	}
 }
@@ -209,7 +209,7 @@ func TestRecordsAskNothingThatIsMade(t *testing.T) {
 	}
 	config := &Config{File: "deploy.json", Objects: []Object{{Class: "made", Path: "objects[0]"}}}
 	_, faults := config.Records(classes{c})
-	want := `deploy.json: objects[0]: found no title: expected a value of attribute "title", which must have one`
+	want := `deploy.json: objects[0]: found no title, expected a value of attribute "title", which must have one`
 	if got := faults.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -230,14 +230,14 @@ func TestRecordsFindEveryFault(t *testing.T) {
  {"_class": "base"},
  {"_class": "note", "id": "a", "title": "too long", "done": "maybe", "tilte": "x"},
  {"_class": "note", "id": null, "state": null}]`)
-	want := `deploy.json: objects[0]._class: found class "notes@app", which does not exist: expected "note@app"
-deploy.json: objects[1]._class: found abstract class "base@app": expected a class that can have items
-deploy.json: objects[2].title: found "too long": expected at most 5 characters
-deploy.json: objects[2].done: found "maybe": expected a value of type boolean
-deploy.json: objects[2].tilte: found attribute "tilte", which class note@app does not have: expected "title"
-deploy.json: objects[3]: found no id: expected a value of attribute "id", which must have one
-deploy.json: objects[3]: found no title: expected a value of attribute "title", which must have one
-deploy.json: objects[3]: found no state: expected a value of attribute "state", which must have one`
+	want := `deploy.json: objects[0]._class: found class "notes@app", which does not exist, expected "note@app"
+deploy.json: objects[1]._class: found abstract class "base@app", expected a class that can have items
+deploy.json: objects[2].title: found "too long", expected at most 5 characters
+deploy.json: objects[2].done: found "maybe", expected a value of type boolean
+deploy.json: objects[2].tilte: found attribute "tilte", which class note@app does not have, expected "title"
+deploy.json: objects[3]: found no id, expected a value of attribute "id", which must have one
+deploy.json: objects[3]: found no title, expected a value of attribute "title", which must have one
+deploy.json: objects[3]: found no state, expected a value of attribute "state", which must have one`
 	if got := faults.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -338,7 +338,7 @@ func FuzzLoad(f *testing.F) {
 				t.Fatalf("script %q leaves the directory", s.Script)
 			}
 		}
-		errs, _ := faults.Split()
+		errs, _ := faults.Split(false)
 		if err != nil && len(errs) == 0 {
 			t.Fatalf("malformed JSON was accepted: %q", data)
 		}

@@ -90,7 +90,7 @@ func (l *loader) gateway(e jsonfile.Object, name string) {
 			o.Fault(o.At("base"), engine.Quote(g.Base), "a path that is not the server's own")
 		}
 	}
-	if errs, _ := (*l.faults)[before:].Split(); len(errs) > 0 {
+	if (*l.faults)[before:].Stop() {
 		return
 	}
 	for _, must := range []string{"clientId", "clientSecret"} {

@@ -91,12 +91,12 @@ func write(t *testing.T, dir, input string) {
 func report(c *Config, faults engine.Faults) string {
 	var b strings.Builder
 	for _, f := range faults {
-		if f.Warning {
-			b.WriteString("warning: ")
+		if f.Level != engine.Fatal {
+			b.WriteString(strings.TrimSpace(f.Level.String()+" "+f.Code) + ": ")
 		}
 		b.WriteString(f.String() + "\n")
 	}
-	if errs, _ := faults.Split(); len(errs) > 0 {
+	if errs, _ := faults.Split(false); len(errs) > 0 {
 		return b.String()
 	}
 	var unused engine.Faults

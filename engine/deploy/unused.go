@@ -17,7 +17,7 @@ type Unused struct {
 
 // unused adds one.
 func (l *loader) unused(o jsonfile.Object, path, found, expected string) {
-	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Warning: true}})
+	l.config.Unused = append(l.config.Unused, Unused{Fault: engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning}})
 }
 
 // effective names of options of components that an application sets up. The

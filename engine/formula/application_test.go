@@ -39,7 +39,7 @@ func TestApplication(t *testing.T) {
 	}
 	var compiled []engine.Formula
 	r, faults := meta.Load(sources, "develop-and-test")
-	if errs, _ := faults.Split(); len(errs) > 0 {
+	if errs, _ := faults.Split(false); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	for _, c := range r.Classes() {

@@ -18,7 +18,7 @@ func (o Object) Where() string {
 // the fault told, when it is none.
 func (o Object) Element(name string, i int) (element Object, ok bool) {
 	v := o.List(name)[i]
-	element = Object{File: o.File, Path: Element(o.At(name), i), Faults: o.Faults}
+	element = o.Within(Element(o.At(name), i), nil)
 	if element.Fields, ok = v.(engine.Fields); !ok {
 		o.Fault(element.Path, Describe(v), "an object")
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"restsrv/engine"
+	"restsrv/engine/mistake"
 )
 
 // Object reads one JSON object field by field and collects what is wrong with
@@ -20,10 +21,17 @@ import (
 // and reads as absent; of fields with one name the last counts. The zero Object
 // reads as empty; any other needs Faults.
 type Object struct {
-	File   string // as faults give it
-	Path   string // JSON path of the object, "" for the whole file
-	Fields engine.Fields
-	Faults *engine.Faults // where faults are added
+	File    string // as faults give it
+	Path    string // JSON path of the object, "" for the whole file
+	Fields  engine.Fields
+	Faults  *engine.Faults // where faults are added
+	Lenient bool           // values of the wrong type are mistakes with a rule, not fatal
+}
+
+// Within returns an Object for fields that stand at the JSON path in the same file.
+func (o Object) Within(path string, fields engine.Fields) Object {
+	o.Path, o.Fields = path, fields
+	return o
 }
 
 // At returns the JSON path of a field.
@@ -37,7 +45,24 @@ func (o Object) Fault(path, found, expected string) {
 
 // Warn is Fault for what does not keep the server from starting.
 func (o Object) Warn(path, found, expected string) {
-	*o.Faults = append(*o.Faults, engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Warning: true})
+	*o.Faults = append(*o.Faults, engine.Fault{File: o.File, Path: path, Found: found, Expected: expected, Level: engine.Warning})
+}
+
+// Report adds a fault for which there is a rule. The caller does what the rule says.
+func (o Object) Report(rule *mistake.Rule, path, found, expected string) {
+	*o.Faults = append(*o.Faults, engine.Fault{
+		File: o.File, Path: path, Found: found, Expected: expected,
+		Level: rule.Level, Code: rule.Code, Resolution: rule.Resolution,
+	})
+}
+
+// mistyped adds the fault that a field has the wrong type.
+func (o Object) mistyped(rule *mistake.Rule, name, expected string) {
+	if o.Lenient {
+		o.Report(rule, o.At(name), Describe(o.Value(name)), expected)
+	} else {
+		o.Fault(o.At(name), Describe(o.Value(name)), expected)
+	}
 }
 
 // Value returns what a field holds, as decoded, nil when it is absent.
@@ -51,12 +76,13 @@ func (o Object) Text(name string) string {
 	v := o.Value(name)
 	s, ok := v.(string)
 	if !ok && v != nil {
-		o.Fault(o.At(name), Describe(v), "text")
+		o.mistyped(mistake.NotText, name, "text")
 	}
 	return s
 }
 
-// Flag reads true or false, def when there is neither.
+// Flag reads true or false. It returns def if the field is absent or has another
+// type; a lenient Object converts other types as JavaScript does.
 func (o Object) Flag(name string, def bool) bool {
 	v := o.Value(name)
 	if v == nil {
@@ -64,7 +90,10 @@ func (o Object) Flag(name string, def bool) bool {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		o.Fault(o.At(name), Describe(v), "true or false")
+		o.mistyped(mistake.NotFlag, name, "true or false")
+		if o.Lenient {
+			return truthy(v)
+		}
 		return def
 	}
 	return b
@@ -83,7 +112,7 @@ func (o Object) Whole(name string, min, max int64) (n int64, ok bool) {
 			return n, true
 		}
 	}
-	o.Fault(o.At(name), Describe(v), "a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10))
+	o.mistyped(mistake.NotNumber, name, "a whole number from "+strconv.FormatInt(min, 10)+" to "+strconv.FormatInt(max, 10))
 	return 0, false
 }
 
@@ -92,7 +121,7 @@ func (o Object) List(name string) []any {
 	v := o.Value(name)
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		o.Fault(o.At(name), Describe(v), "an array")
+		o.mistyped(mistake.NotArray, name, "an array")
 	}
 	return list
 }
@@ -103,9 +132,23 @@ func (o Object) Child(name string) (child Object, ok bool) {
 	v := o.Value(name)
 	fields, ok := v.(engine.Fields)
 	if !ok && v != nil {
-		o.Fault(o.At(name), Describe(v), "an object")
+		o.mistyped(mistake.NotObject, name, "an object")
 	}
-	return Object{File: o.File, Path: o.At(name), Fields: fields, Faults: o.Faults}, ok
+	return o.Within(o.At(name), fields), ok
+}
+
+// truthy converts a JSON value to a flag as JavaScript does.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case bool:
+		return v
+	case string:
+		return v != ""
+	case json.Number:
+		f, err := v.Float64()
+		return err != nil || f != 0
+	}
+	return v != nil
 }
 
 // WarnRepeated warns of names that are given twice, since only the last counts.

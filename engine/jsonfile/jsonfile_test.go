@@ -91,17 +91,17 @@ func TestFieldsOfAnotherType(t *testing.T) {
 	if ok || child.Fields != nil {
 		t.Errorf("Child = %+v, %v", child, ok)
 	}
-	want := `f.json: top.whole: found 7: expected text
-f.json: top.text: found "a": expected true or false
-f.json: top.list: found an array: expected true or false
-f.json: top.whole: found 7: expected a whole number from 8 to 9
-f.json: top.text: found "a": expected a whole number from -1 to 9
-f.json: top.child: found an object: expected an array
-f.json: top.flag: found true: expected an object`
+	want := `f.json: top.whole: found 7, expected text
+f.json: top.text: found "a", expected true or false
+f.json: top.list: found an array, expected true or false
+f.json: top.whole: found 7, expected a whole number from 8 to 9
+f.json: top.text: found "a", expected a whole number from -1 to 9
+f.json: top.child: found an object, expected an array
+f.json: top.flag: found true, expected an object`
 	if got := faults.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if errs, _ := faults.Split(); len(errs) != 7 {
+	if errs, _ := faults.Split(false); len(errs) != 7 {
 		t.Errorf("%d of 7 faults stop the start", len(errs))
 	}
 }
@@ -113,13 +113,13 @@ func TestNamesAreWarnedOf(t *testing.T) {
 	}}
 	o.WarnRepeated()
 	o.WarnUnknown([]string{"name", "type"})
-	want := `f.json: name: found the name "name" again: expected each name once: only the last one counts
-f.json: nmae: found unknown name "nmae": expected "name"
-f.json: colour: found unknown name "colour": expected a name that has a meaning here: it is ignored`
+	want := `f.json: name: found the name "name" again, expected each name once: only the last one counts
+f.json: nmae: found unknown name "nmae", expected "name"
+f.json: colour: found unknown name "colour", expected a name that has a meaning here: it is ignored`
 	if got := faults.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if errs, _ := faults.Split(); len(errs) > 0 {
+	if errs, _ := faults.Split(false); len(errs) > 0 {
 		t.Errorf("%v stop the start, want warnings only", errs)
 	}
 	if got := o.Text("name"); got != "last" {

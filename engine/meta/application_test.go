@@ -40,7 +40,7 @@ func TestRealApplication(t *testing.T) {
 	r, faults := Load(sources, "develop-and-test")
 	var duplicates engine.Faults
 	for _, f := range faults {
-		if !f.Warning {
+		if f.Level != engine.Warning {
 			t.Errorf("stops the start: %v", f)
 		}
 		if strings.Contains(f.Found, "again") {
@@ -57,7 +57,7 @@ func TestRealApplication(t *testing.T) {
 		t.Errorf("%d classes, expected 162", n)
 	}
 	// The rest of the warnings: one-letter names in a display string.
-	if errs, warnings := faults.Split(); len(errs) > 0 || len(warnings) != 4 {
+	if errs, warnings := faults.Split(false); len(errs) > 0 || len(warnings) != 4 {
 		t.Errorf("%d warnings, expected 4:\n%v", len(warnings), warnings)
 	}
 	checkApplication(t, r)

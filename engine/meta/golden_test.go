@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"restsrv/engine"
 	"restsrv/engine/jsonfile"
 	"restsrv/engine/wire"
 )
@@ -83,8 +84,8 @@ func run(t *testing.T, parts map[string]string) string {
 	r, more := Load(sources, "app")
 	var b strings.Builder
 	for _, f := range append(faults, more...) {
-		if f.Warning {
-			b.WriteString("warning: ")
+		if f.Level != engine.Fatal {
+			b.WriteString(strings.TrimSpace(f.Level.String()+" "+f.Code) + ": ")
 		}
 		b.WriteString(f.String() + "\n")
 	}

@@ -160,7 +160,7 @@ func (u unreadable) Open(name string) (fs.File, error) {
 
 func TestUnreadableFileIsAFault(t *testing.T) {
 	_, faults := ReadDir(unreadable{fstest.MapFS{"meta/a.class.json": {Data: []byte("{}")}}}, "meta")
-	if len(faults) != 1 || faults[0].File != "meta/a.class.json" || faults[0].Warning {
+	if len(faults) != 1 || faults[0].File != "meta/a.class.json" || faults[0].Level == engine.Warning {
 		t.Errorf("got %v, want one fault of meta/a.class.json", faults)
 	}
 	_, faults = ReadDir(fstest.MapFS{"meta": {Data: []byte("a file")}}, "meta")
@@ -212,7 +212,7 @@ func FuzzLoad(f *testing.F) {
 			sources[i].Inline = inline
 		}
 		r, more := Load(sources, "n")
-		errs, _ := more.Split()
+		errs, _ := more.Split(false)
 		if (r == nil) != (len(errs) > 0) {
 			t.Fatalf("repository %v with faults %v", r, more)
 		}

@@ -71,7 +71,7 @@ func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReade
 	}
 	r := &presentationReader{root: p.root, namespace: p.namespace}
 	value := read(r)
-	if errs, _ := placed(r.faults, r.sources).Split(); len(errs) > 0 {
+	if errs, _ := placed(r.faults, r.sources).Split(false); len(errs) > 0 {
 		var none T
 		return none, engine.Wrap(errs, what+" cannot be read")
 	}

@@ -17,7 +17,7 @@ func presented(t *testing.T, root fs.FS, namespace string) (*Repository, *Presen
 	t.Helper()
 	sources, faults := ReadDir(root, "meta")
 	r, more := Load(sources, namespace)
-	if errs, _ := append(faults, more...).Split(); len(errs) > 0 {
+	if errs, _ := append(faults, more...).Split(false); len(errs) > 0 {
 		t.Fatal(errs)
 	}
 	return r, NewPresentation(root, namespace)
@@ -88,7 +88,7 @@ func TestRealPresentation(t *testing.T) {
 	if state == nil || value(state.Said, "overrideMode") != "1" {
 		t.Errorf("view of a state: %v", state)
 	}
-	if errs, warnings := p.Check(r).Split(); len(errs) > 0 || len(warnings) != 5 {
+	if errs, warnings := p.Check(r).Split(false); len(errs) > 0 || len(warnings) != 5 {
 		t.Errorf("%d warnings, expected 5:\n%v\n%v", len(warnings), errs, warnings)
 	}
 }
@@ -98,19 +98,19 @@ func TestRealPresentation(t *testing.T) {
 func TestPresentationFaults(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"navigation/a.section.json", `{"nam": "a"}`, "!navigation/a.section.json: name: expected a name"},
-		{"navigation/a.section.json", `[]`, "!navigation/a.section.json: found an array: expected an object that describes a section of the navigation"},
+		{"navigation/a.section.json", `[]`, "!navigation/a.section.json: found an array, expected an object that describes a section of the navigation"},
 		{"navigation/a.section.yml", "name: a\nb: [", "!navigation/a.section.yml: found malformed YAML at line 3, column 1: "},
-		{"navigation/a/n.json", `{"code": 5}`, "!navigation/a/n.json: code: found 5: expected text"},
-		{"navigation/a/n.json", `{"code": "n", "sorting": {}}`, "!navigation/a/n.json: sorting: found an object: expected an array"},
-		{"navigation/a/n.json", `{"code": "n", "type": 1, "classname": "notes"}`, `navigation/a/n.json: classname: found class "notes@app", which is not there: expected "note@app"`},
+		{"navigation/a/n.json", `{"code": 5}`, "!navigation/a/n.json: code: found 5, expected text"},
+		{"navigation/a/n.json", `{"code": "n", "sorting": {}}`, "!navigation/a/n.json: sorting: found an object, expected an array"},
+		{"navigation/a/n.json", `{"code": "n", "type": 1, "classname": "notes"}`, `navigation/a/n.json: classname: found class "notes@app", which is not there, expected "note@app"`},
 		{"navigation/a/n.yaml", "code: m.n", `navigation/a/n.yaml:1:1: code: found a node below "m", which is not there`},
-		{"navigation/n.json", `{"code": "n"}`, "navigation/n.json: found a node in no section: expected a file in the folder of a section, such as navigation/main/n.json"},
+		{"navigation/n.json", `{"code": "n"}`, "navigation/n.json: found a node in no section, expected a file in the folder of a section, such as navigation/main/n.json"},
 		{"views/list.json", `{}`, "views/list.json: found a view of no class"},
-		{"views/note/lists.json", `{}`, `views/note/lists.json: found "lists", which is no kind of view: expected "list"`},
-		{"views/nte/list.json", `{}`, `views/nte/list.json: found class "nte@app", which is not there: expected "note@app"`},
-		{"views/note/list.json", `{"columns": [{"property": "title"}, 5]}`, "!views/note/list.json: columns[1]: found 5: expected an object"},
+		{"views/note/lists.json", `{}`, `views/note/lists.json: found "lists", which is no kind of view, expected "list"`},
+		{"views/nte/list.json", `{}`, `views/nte/list.json: found class "nte@app", which is not there, expected "note@app"`},
+		{"views/note/list.json", `{"columns": [{"property": "title"}, 5]}`, "!views/note/list.json: columns[1]: found 5, expected an object"},
 		{"views/note/item.json", `{"tabs": [{"fullFields": [{"property": "in", "fields": [{"property": "isbm"}]}]}]}`,
-			`views/note/item.json: tabs[0].fullFields[0].fields[0].property: found "isbm", which is no attribute of class book@app: expected "isbn"`},
+			`views/note/item.json: tabs[0].fullFields[0].fields[0].property: found "isbm", which is no attribute of class book@app, expected "isbn"`},
 		{"views/note/item.json", `{"tabs": [{"fullFields": [{"property": "in.isbm"}]}]}`, `views/note/item.json: tabs[0].fullFields[0].property: found "in.isbm"`},
 		{"wfviews/w/note.json", `{}`, "wfviews/w/note.json: found a view of no state"},
 		{"workflows/w.wf.json", `{"name": "w"}`, "!workflows/w.wf.json: wfClass: expected a name"},
@@ -121,7 +121,7 @@ func TestPresentationFaults(t *testing.T) {
 		r, p := presented(t, files(map[string]string{c.file: c.text}), "app")
 		faults := p.Check(r)
 		want, stops := strings.CutPrefix(c.want, "!")
-		if len(faults) == 0 || !strings.HasPrefix(faults[0].String(), want) || faults[0].Warning == stops {
+		if len(faults) == 0 || !strings.HasPrefix(faults[0].String(), want) || (faults[0].Level == engine.Warning) == stops {
 			t.Errorf("%s %s\ngot  %v\nwant %s", c.file, c.text, faults, c.want)
 		}
 	}
@@ -138,7 +138,7 @@ func TestPresentedTwice(t *testing.T) {
 		"views/.old/note/list.json": `{`, "views/note/..data.json": `{`,
 	}), "app")
 	faults := p.Check(r)
-	if errs, warnings := faults.Split(); len(errs) > 0 || len(warnings) != 5 {
+	if errs, warnings := faults.Split(false); len(errs) > 0 || len(warnings) != 5 {
 		t.Errorf("expected 5 warnings: %v", faults)
 	}
 	note, _ := r.Class("note@app")

@@ -104,7 +104,7 @@ func (l *linker) fault(a *attribute, path, found, expected string) {
 }
 
 func (l *linker) warn(a *attribute, path, found, expected string) {
-	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected, Warning: true})
+	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected, Level: engine.Warning})
 }
 
 func (l *linker) once(f engine.Fault) {

@@ -51,7 +51,7 @@ func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind
 	for _, d := range l.drafts {
 		l.link(d, nil)
 	}
-	if l.finish(); stops(faults) {
+	if l.finish(); faults.Stop() {
 		return nil, placed(faults, sources)
 	}
 	r := &Repository{byName: make(map[string]*engine.Class, len(l.drafts))}
@@ -102,7 +102,7 @@ func (l *linker) finish() {
 	for _, d := range usable {
 		l.check(d)
 	}
-	if stops(*l.faults) {
+	if l.faults.Stop() {
 		return
 	}
 	l.loading(usable)
@@ -143,7 +143,7 @@ func (l *linker) initialise() []*draft {
 // findFaulty marks the drafts with a fault, and those that take attributes
 // from one.
 func (l *linker) findFaulty() {
-	errs, _ := l.faults.Split()
+	errs, _ := l.faults.Split(false)
 	for _, d := range l.drafts {
 		d.faulty = d.state != linked || slices.ContainsFunc(errs, func(f engine.Fault) bool {
 			return f.File == d.File && (d.Path == "" || f.Path == d.Path || strings.HasPrefix(f.Path, d.Path+"."))
@@ -164,10 +164,6 @@ func (l *linker) takesFromFaulty(d *draft) bool {
 		return true
 	}
 	return slices.ContainsFunc(d.own, func(a *attribute) bool { return a.home.faulty })
-}
-
-func stops(faults engine.Faults) bool {
-	return slices.ContainsFunc(faults, func(f engine.Fault) bool { return !f.Warning })
 }
 
 // placed fills in where the faults of YAML files stand. Those of JSON files are

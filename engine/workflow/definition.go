@@ -116,7 +116,7 @@ func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, eng
 		}
 	}
 	for i := range faults {
-		faults[i].Warning = true
+		faults[i].Level = engine.Warning
 	}
 	return d, faults
 }

@@ -59,7 +59,7 @@ func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []s
 	d, faults := workflow.Load(cs, all)
 	var lines []string
 	for _, f := range faults {
-		if !f.Warning {
+		if f.Level != engine.Warning {
 			t.Errorf("%s keeps the server from starting", f)
 		}
 		lines = append(lines, f.String())
@@ -80,26 +80,26 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 	}
 	for _, c := range []struct{ file, want string }{
 		{transition(`"conditions": {"gt": ["$items", 1]}, "roles": ["owner", "clerk"], "assignments": [{"key": "note", "value": "$items"}, {"key": "owner", "value": "$$uid"}, {"key": "sent", "value": "$$now"}, {"key": "items", "value": "7"}, {"key": "note", "value": "concat(a, $id)"}, {"key": "items", "value": {"add": ["$items", 1]}}]`), ""},
-		{`{"name": "w", "wfClass": "ordre@test", "startState": "z", "states": []}`, `wfClass: found class "ordre@test", which is not there: expected "order@test"`},
+		{`{"name": "w", "wfClass": "ordre@test", "startState": "z", "states": []}`, `wfClass: found class "ordre@test", which is not there, expected "order@test"`},
 		{`{"name": "w", "wfClass": "ordre@test", "startState": "z", "states": []}`, `startState: found "z", which is no state of the workflow`},
-		{`{"name": "w", "wfClass": "order@test", "startState": "z", "states": [{"name": "a"}]}`, `startState: found "z", which is no state of the workflow: expected one of a`},
-		{`{` + states + `, "transitions": [{"name": "t", "startState": "c", "finishState": "b"}]}`, `transitions[0].startState: found "c", which is no state of the workflow: expected one of a, b`},
+		{`{"name": "w", "wfClass": "order@test", "startState": "z", "states": [{"name": "a"}]}`, `startState: found "z", which is no state of the workflow, expected one of a`},
+		{`{` + states + `, "transitions": [{"name": "t", "startState": "c", "finishState": "b"}]}`, `transitions[0].startState: found "c", which is no state of the workflow, expected one of a, b`},
 		{`{` + states + `, "transitions": [{"name": "t", "startState": "a"}]}`, `transitions[0].finishState: expected a state of the workflow`},
-		{state(`"conditions": {"gt": ["$itms", 1]}`), `states[0].conditions: found an object: expected a condition that can be told as a filter: class order@test has no attribute "itms"`},
+		{state(`"conditions": {"gt": ["$itms", 1]}`), `states[0].conditions: found an object, expected a condition that can be told as a filter: class order@test has no attribute "itms"`},
 		{state(`"conditions": {"greater": ["$items", 1]}`), `unknown operator "greater"`},
-		{state(`"conditions": [{"property": "items", "operation": 99, "value": [1]}]`), `states[0].conditions: found an array: expected a condition that can be told as a filter: unknown operation 99`},
-		{state(`"maxPeriod": "soon"`), `states[0].maxPeriod: found "soon": expected a period`},
-		{state(`"itemPermissions": [{"role": "clerk", "permissions": 32}]`), `states[0].itemPermissions[0].permissions: found 32: expected a whole number from 0 to 31`},
+		{state(`"conditions": [{"property": "items", "operation": 99, "value": [1]}]`), `states[0].conditions: found an array, expected a condition that can be told as a filter: unknown operation 99`},
+		{state(`"maxPeriod": "soon"`), `states[0].maxPeriod: found "soon", expected a period`},
+		{state(`"itemPermissions": [{"role": "clerk", "permissions": 32}]`), `states[0].itemPermissions[0].permissions: found 32, expected a whole number from 0 to 31`},
 		{state(`"itemPermissions": [{"permissions": 1}]`), `states[0].itemPermissions[0].role: expected a role, an account, or an attribute`},
-		{state(`"propertyPermissions": [{"property": "itms", "permissions": []}]`), `states[0].propertyPermissions[0].property: found "itms", which is no attribute of class order@test: expected "items"`},
+		{state(`"propertyPermissions": [{"property": "itms", "permissions": []}]`), `states[0].propertyPermissions[0].property: found "itms", which is no attribute of class order@test, expected "items"`},
 		{state(`"selectionProviders": [{"property": "x"}, {"property": null}]`), `states[0].selectionProviders[0].property: found "x", which is no attribute of class order@test`},
-		{transition(`"conditions": {"eq": ["$items", "many"]}`), `transitions[0].conditions: found an object: expected a condition`},
-		{transition(`"roles": [1]`), `transitions[0].roles[0]: found 1: expected a role, an account, or an attribute`},
-		{transition(`"assignments": [{"key": "itms", "value": "1"}]`), `transitions[0].assignments[0].key: found "itms", which is no attribute of class order@test: expected "items"`},
-		{transition(`"assignments": [{"key": "items", "value": "many"}]`), `transitions[0].assignments[0].value: found "many": expected a value of type int`},
-		{transition(`"assignments": [{"key": "items", "value": "$itms"}]`), `transitions[0].assignments[0].value: found "$itms": expected a formula`},
-		{transition(`"assignments": [{"key": "items", "value": "$$uix"}]`), `transitions[0].assignments[0].value: found "$$uix": expected "$$uid"`},
-		{transition(`"assignments": [{"key": "items", "value": {"addd": ["$items", 1]}}]`), `transitions[0].assignments[0].value: found an object: expected a formula`},
+		{transition(`"conditions": {"eq": ["$items", "many"]}`), `transitions[0].conditions: found an object, expected a condition`},
+		{transition(`"roles": [1]`), `transitions[0].roles[0]: found 1, expected a role, an account, or an attribute`},
+		{transition(`"assignments": [{"key": "itms", "value": "1"}]`), `transitions[0].assignments[0].key: found "itms", which is no attribute of class order@test, expected "items"`},
+		{transition(`"assignments": [{"key": "items", "value": "many"}]`), `transitions[0].assignments[0].value: found "many", expected a value of type int`},
+		{transition(`"assignments": [{"key": "items", "value": "$itms"}]`), `transitions[0].assignments[0].value: found "$itms", expected a formula`},
+		{transition(`"assignments": [{"key": "items", "value": "$$uix"}]`), `transitions[0].assignments[0].value: found "$$uix", expected "$$uid"`},
+		{transition(`"assignments": [{"key": "items", "value": {"addd": ["$items", 1]}}]`), `transitions[0].assignments[0].value: found an object, expected a formula`},
 		{transition(`"assignments": [{"key": "note", "value": {"get": ["nosuch@test", "1"]}}]`), `there is no class "nosuch@test"`},
 	} {
 		_, faults := load(t, classes{order, rush}, c.file)
