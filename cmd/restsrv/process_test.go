@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -60,6 +63,11 @@ func binary(t *testing.T) string {
 // TestMain removes the binary, what npm installed, and the PostgreSQL that tests
 // may have started, when all tests are done.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most tests wait for servers half of the time.
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = parallel.Value.Set(strconv.Itoa(runtime.GOMAXPROCS(0) + 1))
+	}
 	code := pgtest.Run(m)
 	os.RemoveAll(driver.dir) // does nothing for ""
 	if built.bin != "" {
