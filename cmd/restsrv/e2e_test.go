@@ -147,25 +147,31 @@ func play(t *testing.T, text, db string) []string {
 		t.Fatal("a case begins with what it shows, and has sections")
 	}
 	for _, s := range sections {
-		switch s.name {
-		case "http":
-			c.http(s.text)
-		case "shell":
-			c.shell(s.text)
-		case "log":
-			c.expectLog(s.text)
-		case "start":
-			c.stopServer()
-			c.startServer(strings.Fields(s.text)...)
-		case "stop":
-			c.stopServer()
-		case "repository":
-			c.copyFromRepository(strings.Fields(s.text))
-		default:
-			c.save(s.name, c.vars.expand(s.text))
-		}
+		c.do(s)
 	}
 	return c.told
+}
+
+// do does what a section says.
+func (c *caseRun) do(s section) {
+	c.Helper()
+	switch s.name {
+	case "http":
+		c.http(s.text)
+	case "shell":
+		c.shell(s.text)
+	case "log":
+		c.expectLog(s.text)
+	case "start":
+		c.stopServer()
+		c.startServer(strings.Fields(s.text)...)
+	case "stop":
+		c.stopServer()
+	case "repository":
+		c.copyFromRepository(strings.Fields(s.text))
+	default:
+		c.save(s.name, c.vars.expand(s.text))
+	}
 }
 
 // save writes a file as editors do: beside it, then over it.

@@ -49,7 +49,7 @@ func empty(v any) bool {
 // to others.
 func head(s Source, namespace string, faults *engine.Faults) *draft {
 	fields, ok := s.Value.(engine.Fields)
-	d := &draft{Object: jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults}, inline: s.Inline}
+	d := &draft{Object: jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}, inline: s.Inline}
 	if !ok {
 		d.Fault(s.Path, jsonfile.Describe(s.Value), "an object that describes a class")
 		return nil
@@ -143,7 +143,7 @@ func (d *draft) parseIndexes() {
 	const shape = `an object such as {"properties": ["surname", "name"], "unique": true}`
 	for i, v := range d.List("compositeIndexes") {
 		fields, ok := v.(engine.Fields)
-		o := jsonfile.Object{File: d.File, Path: jsonfile.Element(d.At("compositeIndexes"), i), Fields: fields, Faults: d.Faults}
+		o := d.Within(jsonfile.Element(d.At("compositeIndexes"), i), fields)
 		if !ok {
 			o.Fault(o.Path, jsonfile.Describe(v), shape)
 			continue

@@ -139,7 +139,7 @@ func (d *draft) inheritKey() {
 		}
 	}
 	id := &engine.Property{Name: "id", Caption: "id", Type: engine.GUID, Autoassigned: true, Definition: c.FullName}
-	d.own = append([]*attribute{{Object: jsonfile.Object{File: d.File, Path: d.Path, Faults: d.Faults}, home: d, property: id, typed: true}}, d.own...)
+	d.own = append([]*attribute{{Object: d.Within(d.Path, nil), home: d, property: id, typed: true}}, d.own...)
 	for _, own := range d.own {
 		id.OrderNumber = min(id.OrderNumber, own.property.OrderNumber)
 	}

@@ -54,7 +54,7 @@ func (d *draft) parseProperty(path string, v any, types userTypes) {
 		d.Fault(path, jsonfile.Describe(v), "an object that describes an attribute")
 		return
 	}
-	o := jsonfile.Object{File: d.File, Path: path, Fields: fields, Faults: d.Faults}
+	o := d.Within(path, fields)
 	o.WarnRepeated()
 	o.WarnUnknown(propertyFields)
 	p := &engine.Property{Name: o.Text("name"), Caption: o.Text("caption"), Hint: o.Text("hint"), Definition: d.class.FullName, Source: fields}

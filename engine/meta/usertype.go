@@ -19,7 +19,7 @@ var typeFields = []string{"name", "namespace", "caption", "type", "mask", "maskN
 // its place.
 func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	fields, ok := s.Value.(engine.Fields)
-	o := jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults}
+	o := jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}
 	if !ok {
 		o.Fault(s.Path, jsonfile.Describe(s.Value), "an object that describes a type")
 		return

@@ -1,0 +1,318 @@
+package main
+
+// The files in testdata/mistakes show the rules for mistakes, one row for each
+// kind of mistake. A row begins with its name; the words "both databases" run it
+// on PostgreSQL too, and codes after "covers" are those of rules that a report does
+// not name, such as rules for imports:
+//
+//	-- row: a reference to a missing class, both databases --
+//	-- meta/pet.class.json --
+//	{"name": "pet", "key": ["id"], "properties": [{"name": "id", "type": 0}, {"name": "home", "type": 13, "refClass": "house"}]}
+//	-- report --
+//	reference-class-missing meta/pet.class.json:1:104: properties[1].refClass: found "house", a class that does not exist, expected "pet"
+//	-- http --
+//	> GET /rest/crud/pet@a
+//	< 200
+//	<
+//	< []
+//
+// Other sections are those of the cases in testdata, see e2e_test.go. A report
+// lists all mistakes, and the warnings that have a rule, in the order of files and
+// lines: the code of the rule and the line without the resolution, which is the
+// rule's. At each report the runner checks that
+//
+//   - check -json prints these findings, with the resolutions of their rules,
+//   - the server starts, or starts again, and logs each of them once,
+//   - a server with -strict names the same mistakes and does not start.
+//
+// A section "refused" is a report that lists what is fatal, as full lines: with and
+// without -strict the server does not start and names them.
+//
+// A row without deploy.json gets the namespace a and the service crud, and a row
+// without a folder acl lets the account anonymous do everything.
+// go test -run TestMistakes -update writes the reports; read the difference.
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+	"restsrv/engine/mistake"
+	"restsrv/engine/store/postgres/pgtest"
+)
+
+// openACL has an account, so that the first start hashes no password for one.
+const (
+	plainDeploy = `{"namespace": "a", "modules": {"rest": {"globals": {"di": {"crud": {"module": "builtin/crud"}}, "authMode": {"crud": "none"}}}}}`
+	openACL     = `{"roles": [{"id": "anonymous", "permissions": {"*": ["full"]}}], "users": [{"id": "someone@oauth"}]}`
+)
+
+// mistakeRow is one row of a file in testdata/mistakes.
+type mistakeRow struct {
+	name     string
+	both     bool // on PostgreSQL too
+	covers   []string
+	sections []section
+}
+
+// readMistakeRows splits the sections of a file into its rows, which share the
+// sections.
+func readMistakeRows(t *testing.T, sections []section) (rows []*mistakeRow) {
+	t.Helper()
+	first := 0
+	for i, s := range sections {
+		title, ok := strings.CutPrefix(s.name, "row: ")
+		if !ok && len(rows) == 0 {
+			t.Fatalf("section %q comes before the first row", s.name)
+		}
+		if ok {
+			r := &mistakeRow{}
+			title, covered, _ := strings.Cut(title, " covers ")
+			r.covers = strings.Fields(covered)
+			r.name, r.both = strings.CutSuffix(title, ", both databases")
+			rows, first = append(rows, r), i+1
+		}
+		rows[len(rows)-1].sections = sections[first : i+1]
+	}
+	return rows
+}
+
+// codes returns the codes that a row covers.
+func (r *mistakeRow) codes() []string {
+	codes := slices.Clone(r.covers)
+	for _, s := range r.sections {
+		if s.name == "report" {
+			for _, line := range lines(s.text) {
+				code, _, _ := strings.Cut(line, " ")
+				codes = append(codes, code)
+			}
+		}
+	}
+	return codes
+}
+
+func mistakeFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/mistakes/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files in testdata/mistakes", err)
+	}
+	return files
+}
+
+// TestMistakes runs the rows of testdata/mistakes.
+func TestMistakes(t *testing.T) {
+	for _, file := range mistakeFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment, sections := readSections(string(text))
+		rows := readMistakeRows(t, sections)
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			if *updateTranscripts {
+				t.Cleanup(func() { writeSections(t, file, comment, sections) })
+			}
+			for _, r := range rows {
+				t.Run(r.name, func(t *testing.T) {
+					t.Parallel()
+					answers := r.play(t, "")
+					if r.both && !raceDetector {
+						sameAnswers(t, r.play(t, pgtest.Database(t)), answers)
+					}
+				})
+			}
+		})
+	}
+}
+
+// writeSections writes the file of the sections.
+func writeSections(t *testing.T, file, comment string, sections []section) {
+	var b strings.Builder
+	b.WriteString(comment)
+	for _, s := range sections {
+		b.WriteString("-- " + s.name + " --\n" + s.text)
+	}
+	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+// play runs a row on a database, SQLite if there is no address, and returns the
+// answers to its requests.
+func (r *mistakeRow) play(t *testing.T, db string) []string {
+	c := &caseRun{T: t, dir: filepath.Join(t.TempDir(), "app"), db: db, vars: vars{}}
+	c.vars["dir"] = c.dir
+	defer c.stopServer()
+	has := func(name string) bool {
+		return slices.ContainsFunc(r.sections, func(s section) bool { return strings.HasPrefix(s.name, name) })
+	}
+	if !has("deploy.json") {
+		c.save("deploy.json", plainDeploy)
+	}
+	if !has("acl/") {
+		c.save("acl/open.json", openACL)
+	}
+	for i, s := range r.sections {
+		switch s.name {
+		case "report", "refused":
+			c.stopServer()
+			c.expectReport(&r.sections[i])
+		default:
+			if !strings.HasPrefix(s.name, "row: ") {
+				c.do(s)
+			}
+		}
+	}
+	return c.told
+}
+
+// expectReport compares the findings of check, of a server and of a strict server
+// with a report. With -update it writes the findings of check into the report.
+func (c *caseRun) expectReport(s *section) {
+	c.Helper()
+	found, mistakes := c.findings(s.name == "refused")
+	if *updateTranscripts {
+		s.text = strings.Join(append(found, "\n"), "\n")
+	}
+	c.same("restsrv check -json", found, lines(s.text))
+	output, err := c.command("restsrv -strict", "")
+	if len(mistakes) > 0 && err == nil {
+		c.Errorf("restsrv -strict starts:\n%s", output)
+	}
+	c.same("restsrv -strict", faultLines(output, mistakes), mistakes)
+	if s.name == "refused" {
+		output, err := c.command("restsrv", "")
+		if err == nil {
+			c.Errorf("restsrv starts:\n%s", output)
+		}
+		c.same("restsrv", faultLines(output, mistakes), mistakes)
+		return
+	}
+	before := len(c.log.String())
+	c.startServer()
+	c.same("the log of the server", faultLines(logMessages(c.log.String()[before:]), mistakes), mistakes)
+}
+
+// findings runs restsrv check -json. It returns the findings that have a rule as lines
+// of a report, and the mistakes among them as full lines; with fatal only what is
+// fatal, all as full lines.
+func (c *caseRun) findings(fatal bool) (report, mistakes []string) {
+	c.Helper()
+	output, _ := c.command("restsrv check -json", "")
+	for _, line := range lines(output) {
+		if !strings.HasPrefix(line, "{") {
+			continue
+		}
+		var f struct {
+			engine.Fault
+			Level string
+		}
+		if err := json.Unmarshal([]byte(line), &f); err != nil {
+			c.Fatalf("restsrv check -json printed %s: %v", line, err)
+		}
+		full := f.Fault.String()
+		if fatal {
+			if f.Level == "fatal" {
+				report, mistakes = append(report, full), append(mistakes, full)
+			}
+			continue
+		}
+		if f.Level == "fatal" {
+			c.Errorf("restsrv check finds something fatal: %s", full)
+		}
+		if f.Code == "" {
+			if f.Level == "mistake" {
+				c.Errorf("a mistake has no code: %s", full)
+			}
+			continue
+		}
+		rule := ruleOf(f.Code)
+		if rule == nil || rule.Resolution != f.Resolution || rule.Level.String() != f.Level {
+			c.Errorf("%s: level %s, resolution %q, which are not those of rule %s", full, f.Level, f.Resolution, f.Code)
+		}
+		f.Resolution = ""
+		report = append(report, f.Code+" "+f.Fault.String())
+		if f.Level == "mistake" {
+			mistakes = append(mistakes, full)
+		}
+	}
+	return report, mistakes
+}
+
+func ruleOf(code string) *mistake.Rule {
+	for _, r := range mistake.All() {
+		if r.Code == code {
+			return r
+		}
+	}
+	return nil
+}
+
+// faultLines returns the lines of a text that are among the expected faults or end
+// with the resolution of a rule for mistakes.
+func faultLines(text string, expected []string) (all []string) {
+	for _, line := range lines(text) {
+		ruled := slices.ContainsFunc(mistake.All(), func(r *mistake.Rule) bool {
+			return r.Level == engine.Mistake && strings.HasSuffix(line, ": "+r.Resolution)
+		})
+		if ruled || slices.Contains(expected, line) {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+var logMessage = regexp.MustCompile(`msg=("(?:[^"\\]|\\.)*")`)
+
+// logMessages returns the messages of a log, one a line.
+func logMessages(log string) string {
+	var b strings.Builder
+	for _, m := range logMessage.FindAllStringSubmatch(log, -1) {
+		if text, err := strconv.Unquote(m[1]); err == nil {
+			b.WriteString(text + "\n")
+		}
+	}
+	return b.String()
+}
+
+func (c *caseRun) same(who string, got, want []string) {
+	c.Helper()
+	if !slices.Equal(got, want) {
+		c.Errorf("%s: got\n\t%s\nwant\n\t%s", who, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// uncovered are rules that no row of testdata/mistakes shows yet. The list must
+// become empty.
+var uncovered = []string{"not-object"}
+
+// TestMistakesAreShown checks that each rule for mistakes is shown by a row.
+func TestMistakesAreShown(t *testing.T) {
+	shown := map[string]bool{}
+	for _, file := range mistakeFiles(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, sections := readSections(string(text))
+		for _, r := range readMistakeRows(t, sections) {
+			for _, code := range r.codes() {
+				shown[code] = true
+			}
+		}
+	}
+	for _, r := range mistake.All() {
+		if listed := slices.Contains(uncovered, r.Code); !shown[r.Code] && !listed {
+			t.Errorf("no row of testdata/mistakes shows the rule %s", r.Code)
+		} else if shown[r.Code] && listed {
+			t.Errorf("a row shows the rule %s: remove it from the list of uncovered ones", r.Code)
+		}
+	}
+}
