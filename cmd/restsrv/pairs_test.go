@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -11,7 +13,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"text/tabwriter"
 	"time"
 
 	"restsrv/engine/store/postgres/pgtest"
@@ -52,18 +56,21 @@ const pairsWorkflow = `{"name": "flow", "caption": "Flow", "wfClass": "region", 
  "transitions": [{"name": "go", "startState": "draft", "finishState": "done", "assignments": [{"key": "n", "value": 50}]}]}`
 
 // pairsBefore is what there is before a race. In it and in operations, # stands
-// for the lot, which is different for each race.
-const pairsBefore = `[
-  {"_class":"region@m","_id":"#a","lot":"#","title":"A","n":10},{"_class":"region@m","_id":"#b","lot":"#","title":"B","n":20},
-  {"_class":"town@m","_id":"#t","lot":"#","title":"T","n":1,"region":"#a"},{"_class":"town@m","_id":"#u","lot":"#","title":"U","n":2,"region":"#b"},
-  {"_class":"person@m","_id":"#p","lot":"#","title":"P","liked":["#a"]},{"_class":"person@m","_id":"#q","lot":"#","title":"Q","liked":["#b"]}]`
+// for the lot, which is different for each race, and % for the round of lots that are
+// prepared and read together.
+var pairsBefore = []string{
+	`{"_class":"region@m","_id":"#a","lot":"%","title":"A","n":10}`, `{"_class":"region@m","_id":"#b","lot":"%","title":"B","n":20}`,
+	`{"_class":"town@m","_id":"#t","lot":"%","title":"T","n":1,"region":"#a"}`, `{"_class":"town@m","_id":"#u","lot":"%","title":"U","n":2,"region":"#b"}`,
+	`{"_class":"person@m","_id":"#p","lot":"%","title":"P","liked":["#a"]}`, `{"_class":"person@m","_id":"#q","lot":"%","title":"Q","liked":["#b"]}`,
+}
 
 // pairsAfter names each id that may have existed. What is missing is created, so
 // that a link or a reference that was left behind is seen.
-const pairsAfter = `[
-  {"_class":"region@m","_id":"#a","lot":"#"},{"_class":"region@m","_id":"#b","lot":"#"},{"_class":"region@m","_id":"#c","lot":"#"},{"_class":"region@m","_id":"#d","lot":"#"},
-  {"_class":"town@m","_id":"#t","lot":"#"},{"_class":"town@m","_id":"#u","lot":"#"},{"_class":"town@m","_id":"#v","lot":"#"},{"_class":"town@m","_id":"#w","lot":"#"},
-  {"_class":"person@m","_id":"#p","lot":"#"},{"_class":"person@m","_id":"#q","lot":"#"},{"_class":"person@m","_id":"#r","lot":"#"}]`
+var pairsAfter = []string{
+	`{"_class":"region@m","_id":"#a","lot":"%"}`, `{"_class":"region@m","_id":"#b","lot":"%"}`, `{"_class":"region@m","_id":"#c","lot":"%"}`, `{"_class":"region@m","_id":"#d","lot":"%"}`,
+	`{"_class":"town@m","_id":"#t","lot":"%"}`, `{"_class":"town@m","_id":"#u","lot":"%"}`, `{"_class":"town@m","_id":"#v","lot":"%"}`, `{"_class":"town@m","_id":"#w","lot":"%"}`,
+	`{"_class":"person@m","_id":"#p","lot":"%"}`, `{"_class":"person@m","_id":"#q","lot":"%"}`, `{"_class":"person@m","_id":"#r","lot":"%"}`,
+}
 
 // pairOperation is a request whose answer and effect depend on what is stored.
 type pairOperation struct{ kind, method, target, body string }
@@ -72,17 +79,21 @@ func (o pairOperation) String() string { return o.method + " " + o.target + " " 
 
 // pairOperations are grouped by kind. All kinds meet each other and themselves.
 var pairOperations = []pairOperation{
-	{"create", "POST", "/rest/crud/region@m", `{"id":"#c","lot":"#","title":"C","towns":["#t"],"fans":["#p"]}`},
-	{"create", "POST", "/rest/strict/region@m", `{"id":"#d","lot":"#","title":"D","capital":"#t","fans":["#p","#q"]}`},
-	{"create", "POST", "/rest/strict/town@m", `{"id":"#v","lot":"#","title":"V","region":"#a"}`},
-	{"create", "POST", "/rest/strict/person@m", `{"id":"#r","lot":"#","title":"R","liked":["#a"]}`},
+	{"create", "POST", "/rest/crud/region@m", `{"id":"#c","lot":"%","title":"C","towns":["#t"],"fans":["#p"]}`},
+	{"create", "POST", "/rest/strict/region@m", `{"id":"#d","lot":"%","title":"D","capital":"#t","fans":["#p","#q"]}`},
+	{"create", "POST", "/rest/strict/town@m", `{"id":"#v","lot":"%","title":"V","region":"#a"}`},
+	{"create", "POST", "/rest/strict/person@m", `{"id":"#r","lot":"%","title":"R","liked":["#a"]}`},
+	{"create", "POST", "/rest/crud/region@m", `{"id":"#a","lot":"%","title":"A4","fans":["#q"]}`},
 	{"patch", "PATCH", "/rest/crud/region@m/#a", `{"n":11,"title":"A2"}`},
+	{"patch", "PATCH", "/rest/crud/region@m/#a", `{"n":12}`},
+	{"patch", "PATCH", "/rest/strict/region@m/#a", `{"title":"A5"}`},
 	{"patch", "PATCH", "/rest/crud/town@m/#t", `{"n":3,"title":"T2"}`},
 	{"patch", "PATCH", "/rest/crud/person@m/#p", `{"title":"P2"}`},
 	{"key change", "PATCH", "/rest/crud/region@m/#a", `{"id":"#d"}`},
 	{"key change", "PATCH", "/rest/strict/town@m/#t", `{"id":"#w","region":"#a"}`},
 	{"key change", "PATCH", "/rest/crud/person@m/#p", `{"id":"#r"}`},
 	{"key change", "PATCH", "/rest/crud/region@m/#b", `{"id":"#d"}`},
+	{"key change", "PATCH", "/rest/strict/region@m/#b", `{"id":"#a"}`},
 	{"delete", "DELETE", "/rest/crud/region@m/#a", ""},
 	{"delete", "DELETE", "/rest/crud/town@m/#t", ""},
 	{"delete", "DELETE", "/rest/crud/person@m/#p", ""},
@@ -98,76 +109,38 @@ var pairOperations = []pairOperation{
 	{"unlink", "PATCH", "/rest/crud/region@m/#a", `{"towns":[],"fans":[]}`},
 	{"nested save", "PATCH", "/rest/crud/region@m/#b", `{"towns":{"add":[{"id":"#t","title":"T3"}]}}`},
 	{"nested save", "PATCH", "/rest/crud/town@m/#t", `{"region":{"id":"#a","title":"A3","n":30}}`},
-	{"nested save", "PATCH", "/rest/crud/region@m/#b", `{"capital":{"id":"#v","lot":"#","title":"V3","region":"#a"}}`},
+	{"nested save", "PATCH", "/rest/crud/region@m/#b", `{"capital":{"id":"#v","lot":"%","title":"V3","region":"#a"}}`},
 	{"transition", "PUT", "/rest/workflows/region@m/#a", `["flow@m.go"]`},
-	{"bulk", "POST", "/rest/acceptor", `[{"_class":"region@m","_id":"#a","n":70},{"_class":"region@m","_id":"#b","n":80},{"_class":"town@m","_id":"#t","region":"#b","lot":"#"}]`},
-	{"bulk", "POST", "/rest/acceptor", `[{"_class":"region@m","_id":"#b","n":81,"lot":"#"},{"_class":"region@m","_id":"#a","n":71,"lot":"#"},{"_class":"person@m","_id":"#p","liked":{"add":["#b"]},"lot":"#"}]`},
+	{"bulk", "POST", "/rest/acceptor", `[{"_class":"region@m","_id":"#a","n":70},{"_class":"region@m","_id":"#b","n":80},{"_class":"town@m","_id":"#t","region":"#b","lot":"%"}]`},
+	{"bulk", "POST", "/rest/acceptor", `[{"_class":"region@m","_id":"#b","n":81,"lot":"%"},{"_class":"region@m","_id":"#a","n":71,"lot":"%"},{"_class":"person@m","_id":"#p","liked":{"add":["#b"]},"lot":"%"}]`},
 	{"script", "POST", "/rest/move/#a/#b", "{}"},
 	{"script", "POST", "/rest/move/#b/#a", "{}"},
 }
 
-// pairServers are servers of one database.
-type pairServers struct {
-	servers []*process
-	client  *http.Client
-	lots    chan int
+// pair is two operations that meet.
+type pair [2]pairOperation
+
+// pairLot is a set of objects, with ids of their own, on which one pair meets.
+type pairLot struct{ round, name string }
+
+// within puts the names of the lot into a text.
+func (l pairLot) within(text string) string {
+	return strings.NewReplacer("#", l.name, "%", l.round).Replace(text)
 }
 
-func startPairServers(t *testing.T, n int, db string) *pairServers {
-	s := &pairServers{lots: make(chan int), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
-	for range n {
-		dir := application(t, map[string]string{"deploy.json": pairsApp, "move.js": pairsScript, "workflows/flow.wf.json": pairsWorkflow})
-		args := []string{}
-		if db != "" {
-			args = []string{"-db", db}
-		}
-		s.servers = append(s.servers, launch(t, dir, args...))
+// neutral returns an answer without the names of the lot and without values that all
+// objects have in common. Members are sorted, because the order of members that are
+// linked at the same time is not defined.
+func (l pairLot) neutral(answer string) string {
+	text := strings.NewReplacer(l.name, "", l.round, "", `"_creator":"admin@local",`, "", `"_editor":"admin@local",`, "", `"_classVer":"",`, "").Replace(answer)
+	text = strings.ReplaceAll(text, `"lot":"",`, "")
+	var v any
+	if json.Unmarshal([]byte(text), &v) == nil {
+		text = jsonOf(sortedMembers(v))
 	}
-	for _, p := range s.servers {
-		p.await(t)
-	}
-	go func() {
-		for i := 0; ; i++ {
-			select {
-			case s.lots <- i:
-			case <-t.Context().Done():
-				return
-			}
-		}
-	}()
-	return s
+	return text
 }
 
-// send sends an operation and returns the answer without what the lot adds to it.
-func (s *pairServers) send(server int, lot string, o pairOperation) (string, error) {
-	r, err := http.NewRequest(o.method, s.servers[server%len(s.servers)].url+strings.ReplaceAll(o.target, "#", lot), strings.NewReader(strings.ReplaceAll(o.body, "#", lot)))
-	if err != nil {
-		return "", err
-	}
-	r.SetBasicAuth("admin@local", adminPassword)
-	r.Header.Set("X-Request-Id", "pairs")
-	if o.body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	resp, err := s.client.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	text := everywhere.Replace(strings.ReplaceAll(string(body), lot, ""))
-	var answer any
-	if json.Unmarshal([]byte(text), &answer) == nil {
-		text = jsonOf(sortedMembers(answer))
-	}
-	return fmt.Sprintf("%d %s", resp.StatusCode, text), err
-}
-
-// everywhere removes from answers what is the same for all objects.
-var everywhere = strings.NewReplacer(`"_creator":"admin@local",`, "", `"_editor":"admin@local",`, "", `"_classVer":"",`, "", `"lot":"",`, "")
-
-// sortedMembers sorts collections: the order of members that are linked at the same
-// time is not defined.
 func sortedMembers(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -185,93 +158,192 @@ func sortedMembers(v any) any {
 	return v
 }
 
-// must is send for what always succeeds unless the server is busy.
-func (s *pairServers) must(server int, lot string, o pairOperation) (string, error) {
-	for try := 0; ; try++ {
-		answer, err := s.send(server, lot, o)
-		if err != nil || strings.HasPrefix(answer, "200 ") {
-			return answer, err
+// pairServers are servers of one database.
+type pairServers struct {
+	servers []*process
+	client  *http.Client
+	rounds  atomic.Int64
+
+	mu     sync.Mutex
+	known  map[pair]map[string]string // the outcomes of orders, with the name of the order
+	counts map[[2]string]*pairCount
+}
+
+// pairCount is what came of the races of two kinds.
+type pairCount struct {
+	races, busy, wrong int
+	outcomes           map[string]bool
+	orders             map[string]int
+}
+
+func startPairServers(t *testing.T, n int, db string) *pairServers {
+	s := &pairServers{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}, known: map[pair]map[string]string{}, counts: map[[2]string]*pairCount{}}
+	for range n {
+		dir := application(t, map[string]string{"deploy.json": pairsApp, "move.js": pairsScript, "workflows/flow.wf.json": pairsWorkflow})
+		args := []string{}
+		if db != "" {
+			args = []string{"-db", db}
 		}
-		if !wasBusy(answer) || try == 20 {
-			return "", fmt.Errorf("%s: %s", o, answer)
+		s.servers = append(s.servers, launch(t, dir, args...))
+	}
+	for _, p := range s.servers {
+		p.await(t)
+	}
+	return s
+}
+
+// send sends an operation on the objects of a lot and returns the status and the body.
+func (s *pairServers) send(server int, l pairLot, o pairOperation) (int, string, error) {
+	r, err := http.NewRequest(o.method, s.servers[server%len(s.servers)].url+l.within(o.target), strings.NewReader(l.within(o.body)))
+	if err != nil {
+		return 0, "", err
+	}
+	r.SetBasicAuth("admin@local", adminPassword)
+	r.Header.Set("X-Request-Id", "pairs")
+	if o.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body), err
+}
+
+// insist sends an operation again while the server is busy.
+func (s *pairServers) insist(server int, l pairLot, o pairOperation) (status int, body string, err error) {
+	for range 50 {
+		if status, body, err = s.send(server, l, o); err != nil || status != http.StatusServiceUnavailable {
+			return status, body, err
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+	return 0, "", fmt.Errorf("%s: still %d %s", o, status, body)
 }
 
-// wasBusy reports whether an answer says that the request had no effect and may be
-// sent again.
-func wasBusy(answer string) bool { return strings.HasPrefix(answer, "503 ") }
-
-// race prepares a lot, lets run send requests, and returns what run did and what
-// is stored then.
-func (s *pairServers) race(run func(lot string) (answers []string, err error)) (outcome string, answers []string, err error) {
-	lot := fmt.Sprintf("x%dx", <-s.lots)
-	if _, err = s.must(0, lot, pairOperation{"", "POST", "/rest/acceptor", pairsBefore}); err != nil {
-		return "", nil, err
+// round prepares lots, lets run send requests, and returns what each lot holds then.
+func (s *pairServers) round(server, n int, run func(lots []pairLot) error) ([]string, error) {
+	lots := make([]pairLot, n)
+	round := fmt.Sprintf("x%dx", s.rounds.Add(1))
+	for i := range lots {
+		lots[i] = pairLot{round, fmt.Sprintf("%sn%dn", round, i)}
 	}
-	if answers, err = run(lot); err != nil {
-		return "", nil, err
-	}
-	if _, err = s.must(0, lot, pairOperation{"", "POST", "/rest/acceptor", pairsAfter}); err != nil {
-		return "", nil, err
-	}
-	var b strings.Builder
-	for _, target := range []string{"region@m?lot=#&_sort=id&_eager=capital|towns|fans", "town@m?lot=#&_sort=id&_eager=region", "person@m?lot=#&_sort=id&_eager=liked"} {
-		list, err := s.must(0, lot, pairOperation{"", "GET", "/rest/crud/" + target, ""})
-		if err != nil {
-			return "", nil, err
-		}
-		b.WriteString(list + "\n")
-	}
-	return b.String(), answers, nil
-}
-
-// serial returns the outcome of operations that are sent one after the other.
-func (s *pairServers) serial(operations ...pairOperation) (outcome string, answers []string, err error) {
-	return s.race(func(lot string) (answers []string, err error) {
-		for _, o := range operations {
-			answer, err := s.send(0, lot, o)
-			if err != nil {
-				return nil, err
+	save := func(records []string) error {
+		var all []string
+		for _, record := range records {
+			for _, l := range lots {
+				all = append(all, l.within(record))
 			}
-			answers = append(answers, answer)
 		}
-		return answers, nil
-	})
+		status, body, err := s.insist(server, lots[0], pairOperation{"", "POST", "/rest/acceptor", "[" + strings.Join(all, ",") + "]"})
+		if err == nil && status != 200 {
+			err = fmt.Errorf("preparing lots: %d %s", status, body)
+		}
+		return err
+	}
+	if err := errors.Join(save(pairsBefore), run(lots), save(pairsAfter)); err != nil {
+		return nil, err
+	}
+	return s.stored(server, lots)
 }
 
-// orders returns the outcomes that a race of two operations may have, with the
-// answers: those of both orders, and those of one alone beside a refused one.
-func (s *pairServers) orders(a, b pairOperation) (map[string]string, error) {
-	may := map[string]string{}
-	for _, order := range []struct {
-		name       string
-		operations []pairOperation
-		answers    func(given []string) string
-	}{
-		{"first, second", []pairOperation{a, b}, func(given []string) string { return pairAnswers(given[0], given[1]) }},
-		{"second, first", []pairOperation{b, a}, func(given []string) string { return pairAnswers(given[1], given[0]) }},
-		{"first alone", []pairOperation{a}, func(given []string) string { return pairAnswers(given[0], "503 ") }},
-		{"second alone", []pairOperation{b}, func(given []string) string { return pairAnswers("503 ", given[0]) }},
-		{"none", nil, func([]string) string { return pairAnswers("503 ", "503 ") }},
-	} {
-		outcome, given, err := s.serial(order.operations...)
-		if err != nil {
+// stored returns the objects of each lot.
+func (s *pairServers) stored(server int, lots []pairLot) ([]string, error) {
+	outcomes := make([]strings.Builder, len(lots))
+	for _, target := range []string{"region@m?_eager=capital|towns|fans", "town@m?_eager=region", "person@m?_eager=liked"} {
+		status, body, err := s.insist(server, lots[0], pairOperation{"", "GET", "/rest/crud/" + target + "&lot=%&_sort=id&_count=1000", ""})
+		if err != nil || status != 200 {
+			return nil, fmt.Errorf("%s: %d %s, %v", target, status, body, err)
+		}
+		var objects []json.RawMessage
+		if err := json.Unmarshal([]byte(body), &objects); err != nil {
 			return nil, err
 		}
-		may[order.answers(given)+outcome] = order.name
-	}
-	return may, nil
-}
-
-func pairAnswers(a, b string) string {
-	for _, answer := range []*string{&a, &b} {
-		if wasBusy(*answer) {
-			*answer = "503 "
+		for _, object := range objects {
+			var named struct {
+				ID string `json:"_id"`
+			}
+			if err := json.Unmarshal(object, &named); err != nil {
+				return nil, err
+			}
+			i := slices.IndexFunc(lots, func(l pairLot) bool { return strings.HasPrefix(named.ID, l.name) })
+			outcomes[i].WriteString(lots[i].neutral(string(object)) + "\n")
 		}
 	}
-	return "first:  " + a + "\nsecond: " + b + "\n"
+	texts := make([]string, len(lots))
+	for i := range outcomes {
+		texts[i] = outcomes[i].String()
+	}
+	return texts, nil
+}
+
+// serialOrders are the ways in which a pair may have had its effect: the operations in
+// their order, by number.
+var serialOrders = []struct {
+	name  string
+	order []int
+}{{"first, second", []int{0, 1}}, {"second, first", []int{1, 0}}, {"first alone", []int{0}}, {"second alone", []int{1}}, {"none", nil}}
+
+// either names an outcome that both orders have.
+const either = "either order"
+
+// learn finds the outcomes that pairs may have: those of both orders, and those of one
+// operation or none beside refused ones.
+func (s *pairServers) learn(server int, pairs []pair) error {
+	var unknown []pair
+	s.mu.Lock()
+	for _, p := range pairs {
+		if s.known[p] == nil && !slices.Contains(unknown, p) {
+			unknown = append(unknown, p)
+		}
+	}
+	s.mu.Unlock()
+	if len(unknown) == 0 {
+		return nil
+	}
+	answers := make([]string, len(unknown)*len(serialOrders))
+	outcomes, err := s.round(server, len(answers), func(lots []pairLot) error {
+		for i, l := range lots {
+			given := [2]string{pairRefused, pairRefused}
+			for _, n := range serialOrders[i%len(serialOrders)].order {
+				status, body, err := s.insist(server, l, unknown[i/len(serialOrders)][n])
+				if err != nil {
+					return err
+				}
+				given[n] = fmt.Sprint(status, " ", l.neutral(body))
+			}
+			answers[i] = pairAnswers(given)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range unknown {
+		may := map[string]string{}
+		for j, o := range serialOrders {
+			at := i*len(serialOrders) + j
+			outcome, name := answers[at]+outcomes[at], o.name
+			if may[outcome] != "" {
+				name = either
+			}
+			may[outcome] = name
+		}
+		s.known[p] = may
+	}
+	return nil
+}
+
+// pairRefused is the answer of a busy server: the request must have had no effect, and
+// may be sent again.
+const pairRefused = "503"
+
+func pairAnswers(given [2]string) string {
+	return "first:  " + given[0] + "\nsecond: " + given[1] + "\n"
 }
 
 // TestConcurrentPairs checks that two requests at the same time have the effect
@@ -296,103 +368,126 @@ func TestConcurrentPairs(t *testing.T) {
 		t.Run(where.name, func(t *testing.T) {
 			t.Parallel()
 			s := startPairServers(t, where.servers, where.db(t))
-			var kinds []string
-			for _, o := range pairOperations {
-				if !slices.Contains(kinds, o.kind) {
-					kinds = append(kinds, o.kind)
-				}
+			left := make(chan []pair)
+			var wg sync.WaitGroup
+			for worker := range 4 {
+				wg.Go(func() {
+					for pairs := range left {
+						if err := s.race(t, worker, pairs); err != nil {
+							t.Error(err)
+						}
+					}
+				})
 			}
-			for i, first := range kinds {
-				for _, second := range kinds[i:] {
-					s.play(t, first, second, races)
-				}
+			for pairs := range slices.Chunk(somePairs(races), 16) {
+				left <- pairs
 			}
+			close(left)
+			wg.Wait()
+			s.report(t)
 		})
 	}
 }
 
-// play lets two kinds meet.
-func (s *pairServers) play(t *testing.T, first, second string, races int) {
-	seed := rand.Uint64()
-	var mu sync.Mutex
-	var wrong, busy int
-	orders, known := map[string]int{}, map[[2]pairOperation]map[string]string{}
-	random := rand.New(rand.NewPCG(seed, 0))
-	pick := func() (a, b pairOperation, may map[string]string, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		of := func(kind string) pairOperation {
-			all := slices.DeleteFunc(slices.Clone(pairOperations), func(o pairOperation) bool { return o.kind != kind })
-			return all[random.IntN(len(all))]
-		}
-		a, b = of(first), of(second)
-		if may = known[[2]pairOperation{a, b}]; may == nil {
-			may, err = s.orders(a, b)
-			known[[2]pairOperation{a, b}] = may
-		}
-		return a, b, may, err
+// somePairs returns pairs of each two kinds, as many as there are to be races of them.
+func somePairs(races int) (pairs []pair) {
+	kinds := map[string][]pairOperation{}
+	for _, o := range pairOperations {
+		kinds[o.kind] = append(kinds[o.kind], o)
 	}
-	left := make(chan struct{}, races)
+	names := slices.Sorted(maps.Keys(kinds))
 	for range races {
-		left <- struct{}{}
-	}
-	close(left)
-	var wg sync.WaitGroup
-	for worker := range 4 {
-		wg.Go(func() {
-			for range left {
-				a, b, may, err := pick()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				outcome, given, err := s.race(func(lot string) ([]string, error) { return s.both(worker, lot, a, b) })
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				answers := pairAnswers(given[0], given[1])
-				mu.Lock()
-				order := may[answers+outcome]
-				orders[order]++
-				if wasBusy(given[0]) || wasBusy(given[1]) {
-					busy++
-				}
-				if order == "" {
-					if wrong++; wrong <= 2 {
-						t.Errorf("%s and %s at the same time: no order has this outcome\nfirst:  %s\nsecond: %s\n\ngot\n%s\nwant one of\n%s", first, second, a, b, answers+outcome, listOrders(may, answers+outcome))
-					}
-				}
-				mu.Unlock()
+		for i, first := range names {
+			for _, second := range names[i:] {
+				a, b := kinds[first], kinds[second]
+				pairs = append(pairs, pair{a[rand.IntN(len(a))], b[rand.IntN(len(b))]})
 			}
-		})
+		}
 	}
-	wg.Wait()
-	if wrong > 0 {
-		t.Errorf("%s and %s: %d of %d races have an outcome of no order", first, second, wrong, races)
+	return pairs
+}
+
+// race lets pairs meet, each on a lot of its own.
+func (s *pairServers) race(t *testing.T, worker int, pairs []pair) error {
+	if err := s.learn(worker, pairs); err != nil {
+		return err
 	}
-	t.Logf("%s, %s: %d races, %d answered 503, orders %v", first, second, races, busy, orders)
+	given := make([][2]string, len(pairs))
+	outcomes, err := s.round(worker, len(pairs), func(lots []pairLot) (err error) {
+		for i, p := range pairs {
+			if given[i], err = s.both(worker, lots[i], p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range pairs {
+		kinds := [2]string{p[0].kind, p[1].kind}
+		c := s.counts[kinds]
+		if c == nil {
+			c = &pairCount{outcomes: map[string]bool{}, orders: map[string]int{}}
+			s.counts[kinds] = c
+		}
+		outcome := pairAnswers(given[i]) + outcomes[i]
+		order := s.known[p][outcome]
+		c.races++
+		c.outcomes[outcome] = true
+		c.orders[order]++
+		for _, answer := range given[i] {
+			if answer == pairRefused {
+				c.busy++
+			}
+		}
+		if order == "" {
+			if c.wrong++; c.wrong <= 2 {
+				t.Errorf("%s and %s at the same time: no order has this outcome\nfirst:  %s\nsecond: %s\n\ngot\n%s\nwant one of\n%s", kinds[0], kinds[1], p[0], p[1], outcome, listOrders(s.known[p], outcome))
+			}
+		}
+	}
+	return nil
 }
 
 // both sends two operations at the same time, to different servers if there are
 // several.
-func (s *pairServers) both(worker int, lot string, a, b pairOperation) ([]string, error) {
-	answers, errs := make([]string, 2), make([]error, 2)
+func (s *pairServers) both(worker int, l pairLot, p pair) (given [2]string, err error) {
+	var errs [2]error
 	var wg sync.WaitGroup
-	for i, o := range []pairOperation{a, b} {
+	for i, o := range p {
 		delay := time.Duration(rand.IntN(400)) * time.Microsecond
 		wg.Go(func() {
 			time.Sleep(delay)
-			answers[i], errs[i] = s.send(worker+i, lot, o)
+			status, body, err := s.send(worker+i, l, o)
+			if given[i], errs[i] = fmt.Sprint(status, " ", l.neutral(body)), err; status == http.StatusServiceUnavailable {
+				given[i] = pairRefused
+			}
 		})
 	}
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
+	return given, errors.Join(errs[:]...)
+}
+
+// report prints a table of the pairs and fails the test if an outcome was wrong.
+func (s *pairServers) report(t *testing.T) {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 1, ' ', 0)
+	fmt.Fprintln(w, "\nfirst\tsecond\traces\toutcomes\tfirst, second\tsecond, first\teither\tbusy\twrong")
+	var all pairCount
+	for _, kinds := range slices.SortedFunc(maps.Keys(s.counts), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }) {
+		c := s.counts[kinds]
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", kinds[0], kinds[1], c.races, len(c.outcomes), c.orders[serialOrders[0].name], c.orders[serialOrders[1].name], c.orders[either], c.busy, c.wrong)
+		all.races, all.busy, all.wrong = all.races+c.races, all.busy+c.busy, all.wrong+c.wrong
 	}
-	return answers, nil
+	w.Flush()
+	t.Log(b.String())
+	t.Logf("%d races, %d outcomes known from orders, %d answers busy, %d outcomes wrong", all.races, len(s.known), all.busy, all.wrong)
+	if all.wrong > 0 {
+		t.Errorf("%d of %d races have an outcome of no order", all.wrong, all.races)
+	}
 }
 
 // listOrders returns the outcomes of orders, without the lines that are as they
