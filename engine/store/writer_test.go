@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 
@@ -203,5 +204,52 @@ func TestFlushesAreShared(t *testing.T) {
 	}
 	if n, err := st.Count(t.Context(), &engine.Query{Class: c, Count: -1}); err != nil || n != clients*each+3 {
 		t.Errorf("%d objects, %v; want %d", n, err, clients*each+3)
+	}
+}
+
+// TestDuplicateAttempts counts the attempts of a save whose item is not found, while
+// another item has the value of a unique attribute: the save looks again whether another
+// transaction has stored the item, and after three attempts reports the duplicate.
+func TestDuplicateAttempts(t *testing.T) { onBoth(t, duplicateAttempts) }
+
+func duplicateAttempts(t *testing.T, p place) {
+	unique := func(p *engine.Property) { p.Unique = true }
+	readonly := func(p *engine.Property) { p.Readonly = true }
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("code", engine.String, unique), storetest.Prop("fixed", engine.String, readonly), storetest.Prop("editor", engine.String))
+	c.EditorTracker = "editor" // so that a save looks whether the item exists
+	if err := c.Init(); err != nil {
+		t.Fatal(err)
+	}
+	log := &statementLog{}
+	st := openLogged(t, p, log, c)
+	saved := func(id, code string, more ...any) engine.Record {
+		return engine.Record{Class: c, ID: id, Values: row(c, append(more, "id", id, "code", code)...)}
+	}
+	alone := saved("a", "taken", "fixed", "f")
+	alone.Handling = engine.Strict
+	if _, err := st.Save(t.Context(), []engine.Record{saved("other", "taken")}); err != nil {
+		t.Fatal(err)
+	}
+	const most = 3
+	for name, records := range map[string][]engine.Record{
+		"a record that is written alone": {alone},
+		"one record":                     {saved("a", "taken")},
+		"several records":                {saved("a", "free"), saved("b", "taken"), saved("c", "also free")},
+		"two records of a save":          {saved("a", "free"), saved("b", "free")},
+	} {
+		var err error
+		statements := log.of(func() { _, err = st.Save(t.Context(), records) })
+		attempts := 0
+		for _, text := range statements {
+			if strings.HasPrefix(text, "SELECT ") && !strings.HasPrefix(text, `SELECT "id" FROM `) { // which only locks
+				attempts++
+			}
+		}
+		if !strings.Contains(fmt.Sprint(err), "already has an object with code") {
+			t.Errorf("%s: got the error %v, want a duplicate", name, err)
+		}
+		if attempts < 1 || attempts > most {
+			t.Errorf("%s: got %d attempts, want 1 to %d:\n%s", name, attempts, most, strings.Join(statements, "\n"))
+		}
 	}
 }
