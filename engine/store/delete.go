@@ -93,7 +93,7 @@ func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) 
 		return nil, nil
 	}
 	it := &engine.Item{}
-	found, err := w.one(w.ctx, p.sql().get+s.traits.LockGone, p, it, slices.Clone(key))
+	found, err := w.oneHeld(w.ctx, p.sql().get, s.traits.LockGone, p, it, slices.Clone(key))
 	if err != nil || !found {
 		return nil, err
 	}
@@ -104,12 +104,12 @@ func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) 
 func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
-	found, err := w.one(w.ctx, p.sql().get+s.traits.LockGone, p, stored, slices.Clone(key))
+	found, err := w.oneHeld(w.ctx, p.sql().get, s.traits.LockGone, p, stored, key)
 	switch {
 	case err != nil:
 		return err
 	case !found:
-		return s.missing(w, p, id, nil)
+		return engine.NoItem(p.class, id)
 	case !m.Allows(stored.Revision):
 		return unmatched(p.class, id)
 	}

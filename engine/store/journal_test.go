@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -137,4 +139,62 @@ func TestFewAreSought(t *testing.T) {
 	if want := "SEARCH #change USING INDEX #change#index#timestamp"; len(plan) == 0 || !strings.Contains(plan[0].Detail, want) {
 		t.Errorf("got %+v, want %s", plan, want)
 	}
+}
+
+// TestJournalOfRecreated deletes an item while a transaction deletes it and creates
+// another with its id. The journal has both deletions.
+func TestJournalOfRecreated(t *testing.T) { onBoth(t, journalOfRecreated) }
+
+func journalOfRecreated(t *testing.T, p place) {
+	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("rank", engine.Int))
+	c.Journaling = true
+	classes := []*engine.Class{c, journal.Class()}
+	st, other := openBesideWith(t, p, store.Config{Classes: classes, Journal: storetest.Journal(classes)})
+	ctx := t.Context()
+	create := func(ctx context.Context, rank int64) error {
+		_, err := st.Create(ctx, c, engine.Values{"n", rank}, engine.WriteOptions{})
+		return err
+	}
+	if err := create(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	deleted := make(chan error, 1)
+	err := st.Transaction(ctx, func(inner context.Context) error {
+		if err := st.Delete(inner, c, "n", nil); err != nil {
+			return err
+		}
+		if err := create(inner, 2); err != nil {
+			return err
+		}
+		go func() { deleted <- st.Delete(ctx, c, "n", nil) }()
+		waitForLock(t, p, other)
+		return nil
+	})
+	if err := errors.Join(err, <-deleted); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err = journal.List(ctx, st, classes[1], journal.Selection{}, func(r journal.Record) error {
+		got = append(got, fmt.Sprint(r.Type, " ", r.Base, r.Data))
+		return nil
+	})
+	want := []string{`CREATE {"id":"n","rank":1}`, `DELETE {"id":"n","rank":1}`, `CREATE {"id":"n","rank":2}`, `DELETE {"id":"n","rank":2}`}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// waitForLock waits until a write waits for another one.
+func waitForLock(t *testing.T, p place, db *store.Database) {
+	if p.lock == "BEGIN IMMEDIATE" {
+		return // writes wait in the queue
+	}
+	await(t, "a write waits for a lock", func() bool {
+		var n int
+		err := db.Write.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n > 0
+	})
 }
