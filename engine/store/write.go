@@ -95,7 +95,8 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 		if err := sv.start(w); err != nil {
 			return err
 		}
-		if sv.items[0], err = sv.write(e); err != nil {
+		own := *e // write changes it, and the work may run again
+		if sv.items[0], err = sv.write(&own); err != nil {
 			return err
 		}
 		return sv.finish()

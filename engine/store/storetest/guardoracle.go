@@ -15,6 +15,7 @@ var guardOracleTests = []test{
 	{"ids of hidden items", guardTakenIDs},
 	{"unique values of hidden items", guardTakenValues},
 	{"several hidden items in the way", guardTakenSeveral},
+	{"unique values of hidden items beside a new key", guardTakenRenamed},
 }
 
 // guardComputedDefault points at what may not be read, where a default is made
@@ -236,4 +237,26 @@ func guardTakenSeveral(t *testing.T, open Open) {
 	}
 	denied(t, "more than are looked at", trySave(t, r, many...))
 	same(t, "items", len(ids(t, o, all(c))), 6)
+}
+
+// guardTakenRenamed gives an item the unique value of a hidden item in an update that
+// also changes its key, by a nested record: the update that is repeated without the
+// hidden item is the same one.
+func guardTakenRenamed(t *testing.T, open Open) {
+	c := NewClass("note", Prop("id", engine.String), Prop("owner", engine.String), Prop("code", engine.String, unique))
+	add(c, Ref("twin", c))
+	Link(c)
+	o := open(t, []*engine.Class{c})
+	create(t, o, c, "id", "own", "owner", "ann")
+	create(t, o, c, "id", "hidden", "owner", "bob", "code", "taken")
+	r := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead, engine.MayWrite, engine.MayUse))
+	renamed := func() *engine.Record {
+		inner := sub(c, "id", "new")
+		inner.ID = "own"
+		return inner
+	}
+	e := fails(t, tryUpdate(t, r, c, "own", "code", "taken", "twin", renamed()), engine.Invalid, "duplicate")
+	same(t, "what is told", e.Attribute, "code")
+	allowed(t, "a code that is free", tryUpdate(t, r, c, "own", "code", "free", "twin", renamed()))
+	same(t, "code", get(t, o, c, "new").Get("code"), "free")
 }
