@@ -118,9 +118,8 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	if r.tx != nil {
 		ctx = r.tx.ctx
 	}
-	t := &transaction{r: r, call: c, work: work, ended: make(chan error, 1)}
 	go func() {
-		err := t.tried(ctx, attempts)
+		t, err := transaction{r: r, call: c, work: work}.tried(ctx, attempts)
 		h.v.do(task{c, func() error {
 			t.over = true
 			switch {
@@ -162,13 +161,17 @@ func (r *jsRepository) attempts(options goja.Value) (int, error) {
 	return int(n), nil
 }
 
-// tried runs the transaction, and runs it again while others are in its way.
-func (t *transaction) tried(ctx context.Context, attempts int) error {
+// tried runs the transaction, and runs it again while other transactions are in its
+// way. It returns the last attempt. Each attempt is a transaction of its own: calls
+// that the function of an earlier one makes later are refused.
+func (t transaction) tried(ctx context.Context, attempts int) (last *transaction, err error) {
 	for attempt := 1; ; attempt++ {
-		err := contained(func() error { return engine.InTransaction(ctx, t.r.repo, t.run) })
-		again := conflicted(err) || errors.Is(err, errThrown) && t.busy
+		one := t
+		one.ended = make(chan error, 1)
+		err := contained(func() error { return engine.InTransaction(ctx, t.r.repo, one.run) })
+		again := conflicted(err) || errors.Is(err, errThrown) && one.busy
 		if !again || attempt >= attempts || !pauseWrite(ctx) {
-			return err
+			return &one, err
 		}
 	}
 }
@@ -212,7 +215,6 @@ func (t *transaction) start() error {
 		return nil // the end of its context ends the transaction
 	}
 	h.v.tx = t
-	t.over, t.result, t.busy = false, nil, false
 	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).object()
 	ret, err := t.work(goja.Undefined(), tx)
 	if err != nil {

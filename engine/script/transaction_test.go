@@ -225,6 +225,45 @@ func TestTransactionOfOthers(t *testing.T) {
 	wg.Wait()
 }
 
+// contended is a repository whose first transaction is undone because another one
+// is in its way.
+type contended struct {
+	engine.Repository
+	undone bool
+}
+
+func (c *contended) Transaction(ctx context.Context, work func(context.Context) error) error {
+	return engine.InTransaction(ctx, c.Repository, func(ctx context.Context) error {
+		err := work(ctx)
+		if !c.undone {
+			c.undone = true
+			err = &engine.Error{Code: engine.Unavailable, Reason: "busy", Message: "another transaction was in the way"}
+		}
+		return err
+	})
+}
+
+// TestTransactionAttempts undoes the first attempt of a transaction: what its
+// function still does later is not a part of the second attempt.
+func TestTransactionAttempts(t *testing.T) {
+	a, st := newStoredApp(t, Limits{})
+	a.data = &contended{Repository: st}
+	g := a.load(`module.exports = {'GET /': async () => {
+		let calls = 0, late;
+		await dataRepo.transaction(async tx => {
+			if (++calls == 1) {
+				setTimeout(async () => { try { await tx.createItem('note', {id: 'late'}) } catch (x) { late = x.message } }, 50);
+				return;
+			}
+			await new Promise(r => setTimeout(r, 200));
+			await tx.createItem('note', {id: 'a'});
+		}, {attempts: 2});
+		return [calls, late];
+	}}`)
+	expect(t, answer(send(t, g, request{account: ann})), jsonType+`[2,"the transaction is over: its repository works until the function that got it has ended"]`)
+	expect(t, stored(t, a), "a")
+}
+
 // failing is a repository whose transactions panic, as a faulty one may.
 type failing struct{ engine.Repository }
 
