@@ -1,16 +1,12 @@
 package deploy
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"sort"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
-	"restsrv/engine/wire"
 )
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -74,92 +70,4 @@ func arrange(faults engine.Faults, open func(file string) placer) {
 		}
 		return a.Column < b.Column
 	})
-}
-
-// locate returns the places of paths in a JSON document and of what is around
-// them, nil when it is malformed.
-func locate(data []byte, paths []string) jsonfile.Places {
-	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), around: make(map[string]bool), places: make(jsonfile.Places), line: 1}
-	for _, path := range paths {
-		for ; path != ""; path = jsonfile.Around(path) {
-			w.around[path] = true
-		}
-	}
-	w.src.UseNumber()
-	w.places[""] = w.next()
-	if err := w.value("", 0); err != nil {
-		return nil
-	}
-	return w.places
-}
-
-type walker struct {
-	data   []byte
-	src    *json.Decoder
-	around map[string]bool // the paths that are looked for, and those of what they are in
-	places jsonfile.Places
-	offset int // what was counted in line and start
-	line   int
-	start  int // offset at which the line begins
-}
-
-// next returns the place of the next token.
-func (w *walker) next() jsonfile.Place {
-	at := int(w.src.InputOffset())
-	for at < len(w.data) && bytes.IndexByte([]byte(" \t\r\n,:"), w.data[at]) >= 0 {
-		at++
-	}
-	for ; w.offset < at; w.offset++ {
-		if w.data[w.offset] == '\n' {
-			w.line++
-			w.start = w.offset + 1
-		}
-	}
-	return jsonfile.Place{Line: w.line, Column: at - w.start + 1}
-}
-
-var errTooDeep = errors.New("nested too deep")
-
-func (w *walker) value(path string, depth int) error {
-	if depth > wire.MaxDepth {
-		return errTooDeep
-	}
-	token, err := w.src.Token()
-	if err != nil {
-		return err
-	}
-	switch token {
-	case json.Delim('{'):
-		for w.src.More() {
-			at := w.next()
-			name, err := w.src.Token()
-			if err != nil {
-				return err
-			}
-			if err := w.inner(jsonfile.Member(path, name.(string)), at, depth+1); err != nil {
-				return err
-			}
-		}
-	case json.Delim('['):
-		for i := 0; w.src.More(); i++ {
-			if err := w.inner(jsonfile.Element(path, i), w.next(), depth+1); err != nil {
-				return err
-			}
-		}
-	default:
-		return nil
-	}
-	_, err = w.src.Token()
-	return err
-}
-
-// inner walks through a value within another one, or steps over it when nothing
-// in it is looked for.
-func (w *walker) inner(path string, at jsonfile.Place, depth int) error {
-	if w.around[path] {
-		w.places[path] = at
-		return w.value(path, depth)
-	}
-	var skipped json.RawMessage
-	return w.src.Decode(&skipped)
 }

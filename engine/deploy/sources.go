@@ -141,7 +141,7 @@ func decode(file string, data []byte) (any, placer, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return v, func(paths []string) jsonfile.Places { return locate(data, paths) }, nil
+	return v, func(paths []string) jsonfile.Places { return jsonfile.Locate(data, paths) }, nil
 }
 
 // merger merges the sources of a configuration.

@@ -1,0 +1,99 @@
+package jsonfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// maxDepth is how deep documents may be nested, as in engine/wire.
+const maxDepth = 512
+
+// Locate returns the places of JSON paths in a document and of the values around
+// them, nil if the document is malformed. A path that the document does not have has
+// no place; see Places.Of.
+func Locate(data []byte, paths []string) Places {
+	w := walker{data: data, src: json.NewDecoder(bytes.NewReader(data)), around: make(map[string]bool), places: make(Places), line: 1}
+	for _, path := range paths {
+		for ; path != ""; path = Around(path) {
+			w.around[path] = true
+		}
+	}
+	w.src.UseNumber()
+	w.places[""] = w.next()
+	if err := w.value("", 0); err != nil {
+		return nil
+	}
+	return w.places
+}
+
+type walker struct {
+	data   []byte
+	src    *json.Decoder
+	around map[string]bool // the paths that are looked for, and those of what they are in
+	places Places
+	offset int // what was counted in line and start
+	line   int
+	start  int // offset at which the line begins
+}
+
+// next returns the place of the next token.
+func (w *walker) next() Place {
+	at := int(w.src.InputOffset())
+	for at < len(w.data) && bytes.IndexByte([]byte(" \t\r\n,:"), w.data[at]) >= 0 {
+		at++
+	}
+	for ; w.offset < at; w.offset++ {
+		if w.data[w.offset] == '\n' {
+			w.line++
+			w.start = w.offset + 1
+		}
+	}
+	return Place{Line: w.line, Column: at - w.start + 1}
+}
+
+var errTooDeep = errors.New("nested too deep")
+
+func (w *walker) value(path string, depth int) error {
+	if depth > maxDepth {
+		return errTooDeep
+	}
+	token, err := w.src.Token()
+	if err != nil {
+		return err
+	}
+	switch token {
+	case json.Delim('{'):
+		for w.src.More() {
+			at := w.next()
+			name, err := w.src.Token()
+			if err != nil {
+				return err
+			}
+			if err := w.inner(Member(path, name.(string)), at, depth+1); err != nil {
+				return err
+			}
+		}
+	case json.Delim('['):
+		for i := 0; w.src.More(); i++ {
+			if err := w.inner(Element(path, i), w.next(), depth+1); err != nil {
+				return err
+			}
+		}
+	default:
+		return nil
+	}
+	_, err = w.src.Token()
+	return err
+}
+
+// inner walks through a value within another one, or steps over it when nothing
+// in it is looked for.
+func (w *walker) inner(path string, at Place, depth int) error {
+	if w.around[path] {
+		w.places[path] = at
+		return w.value(path, depth)
+	}
+	var skipped json.RawMessage
+	return w.src.Decode(&skipped)
+}
