@@ -41,9 +41,23 @@ func (c *Class) Bind(in Fields, h Handling) (v Values, unknown []string, err err
 	return v, b.unknown, nil
 }
 
+// BindFitting is a lenient Bind that leaves out values that cannot be cast. It calls
+// misfit with the error of each; the value stays Absent. A key must fit: an object in
+// the input with a key value that cannot be cast is left out as a whole, and for the
+// outermost one the error is returned, as it is if there are too many values.
+func (c *Class) BindFitting(in Fields, misfit func(*Error)) (v Values, unknown []string, err error) {
+	b := binding{handling: Lenient, misfit: misfit}
+	s := scope{binding: &b, class: c}
+	if v, err = s.bind(in); err != nil {
+		return nil, nil, err
+	}
+	return v, b.unknown, nil
+}
+
 // binding is one call of Bind.
 type binding struct {
 	handling Handling
+	misfit   func(*Error) // called with the error of a value that is left out; nil returns the error
 	unknown  []string
 	objects  int // nested ones, so far
 
@@ -77,15 +91,36 @@ func (s *scope) bind(in Fields) (Values, error) {
 			err = s.other(f)
 		}
 		if err != nil {
-			return nil, err
+			if err = s.leaveOut(err); err != nil {
+				return nil, err
+			}
 		}
 	}
 	for _, d := range s.dotted {
-		if err := s.follow(d); err != nil {
+		if err := s.leaveOut(s.follow(d)); err != nil {
 			return nil, err
 		}
 	}
 	return s.values, nil
+}
+
+// leaveOut passes the error of a value to misfit and returns nil. It returns err if
+// there is no misfit, and errors of keys and those that are not about one value.
+func (s *scope) leaveOut(err error) error {
+	if err == nil || s.misfit == nil {
+		return err
+	}
+	e, ok := err.(*Error)
+	if !ok || e.Reason == "depth" || e.Reason == "too-many" {
+		return err
+	}
+	for _, p := range s.class.key {
+		if e.Attribute == s.path+p.Name {
+			return err
+		}
+	}
+	s.misfit(e)
+	return nil
 }
 
 // set binds what is given for a property.
@@ -102,7 +137,9 @@ func (s *scope) set(p *Property, in any) error {
 		return s.virtual(p)
 	case p.Type == Reference && object:
 		value, err := s.record(p, fields, p.Name+".")
-		s.values[p.Index] = value
+		if err == nil {
+			s.values[p.Index] = value
+		}
 		return err
 	case p.Type == Collection:
 		return s.setLinks(p, in)
@@ -311,7 +348,7 @@ func (s *scope) structure(name string, in any) error {
 		} else if !IsSystemName(f.Name) {
 			err = s.other(part)
 		}
-		if err != nil {
+		if err = s.leaveOut(err); err != nil {
 			return err
 		}
 	}

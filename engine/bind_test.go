@@ -253,3 +253,50 @@ func TestBindLimitsCosts(t *testing.T) {
 		}
 	}
 }
+
+// TestBindFitting checks that values that cannot be cast are left out one by one, also
+// in nested objects, and that an object whose key does not fit is left out as a whole.
+func TestBindFitting(t *testing.T) {
+	town := &Class{Name: "town", Namespace: "a", Key: []string{"id"}, Properties: []*Property{
+		{Name: "id", Type: Int}, {Name: "size", Type: Int, Nullable: true}, {Name: "name", Type: String, Nullable: true}}}
+	pet := &Class{Name: "pet", Namespace: "a", Key: []string{"id"}, Properties: []*Property{
+		{Name: "id", Type: Int}, {Name: "age", Type: Int, Nullable: true}, {Name: "home", Type: Reference, Target: town, Nullable: true},
+		{Name: "towns", Type: Collection, Target: town}, {Name: "chip$no", Type: Int, Nullable: true}, {Name: "chip$made", Type: DateTime, Nullable: true}}}
+	for _, c := range []*Class{town, pet} {
+		if err := c.Init(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []*Class{town, pet} {
+		c.Link()
+	}
+	for _, one := range []struct {
+		in         Fields
+		left       string
+		given, err string
+	}{
+		{Fields{{"id", "1"}, {"age", "many"}}, "age", "id", ""},
+		{Fields{{"id", "one"}, {"age", "5"}}, "", "", "id"},
+		{Fields{{"id", "1"}, {"home", Fields{{"id", "2"}, {"size", "big"}, {"name", "Bergen"}}}}, "home.size", "id home", ""},
+		{Fields{{"id", "1"}, {"home", Fields{{"id", "two"}, {"name", "Bergen"}}}}, "home.id", "id", ""},
+		{Fields{{"id", "1"}, {"towns", []any{Fields{{"id", "2"}, {"size", true}}, "3"}}}, "towns[0].size", "id towns", ""},
+		{Fields{{"id", "1"}, {"chip", Fields{{"no", "x"}, {"made", "2020-01-01"}}}}, "chip$no", "id chip$made", ""},
+		{Fields{{"id", "1"}, {"home.size", "big"}, {"home.name", "Oslo"}}, "home.size", "id home", ""},
+		{Fields{{"id", "1"}, {"age", []any{}}, {"home", []any{}}, {"towns", "x"}}, "age home towns", "id", ""},
+	} {
+		var left, given []string
+		v, _, err := pet.BindFitting(one.in, func(e *Error) { left = append(left, e.Attribute) })
+		for i, value := range v {
+			if value != Absent {
+				given = append(given, pet.Properties[i].Name)
+			}
+		}
+		attribute := ""
+		if e, ok := err.(*Error); ok {
+			attribute = e.Attribute
+		}
+		if got := strings.Join(left, " "); got != one.left || strings.Join(given, " ") != one.given || attribute != one.err {
+			t.Errorf("%v: left %q, given %q, error about %q; want %q, %q and %q", one.in, got, given, attribute, one.left, one.given, one.err)
+		}
+	}
+}

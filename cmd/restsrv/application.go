@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
 	"restsrv/engine/file"
 	"restsrv/engine/meta"
+	"restsrv/engine/mistake"
 	"restsrv/engine/oauth"
 	"restsrv/engine/workflow"
 )
@@ -22,6 +24,7 @@ type app struct {
 	warnings engine.Faults
 	reading  reading         // what it was read from, for the server
 	told     map[string]bool // the warnings as lines, for the server
+	strict   bool            // mistakes are refused
 
 	presentation *meta.Presentation // read when it is asked for
 	workflows    *workflow.Definitions
@@ -40,7 +43,7 @@ func loadApplication(config string, strict bool) (*app, error) {
 	repository, wrong := meta.Load(sources, c.Namespace, c.Images.Thumbnails...)
 	faults = append(faults, wrong...)
 	if repository != nil {
-		_, wrong := c.Records(repository)
+		_, _, wrong := c.Records(repository)
 		faults = append(faults, wrong...)
 		_, wrong = readRules(c, repository, ruleData{})
 		faults = append(faults, wrong...)
@@ -58,7 +61,7 @@ func loadApplication(config string, strict bool) (*app, error) {
 		faults = append(faults, wrong...)
 	}
 	errs, warnings := sortFaults(c, c.Locate(faults)).Split(strict)
-	a := &app{config: c, meta: repository, warnings: warnings, presentation: shown, workflows: flows}
+	a := &app{config: c, meta: repository, warnings: warnings, presentation: shown, workflows: flows, strict: strict}
 	if len(errs) > 0 {
 		return a, errs
 	}
@@ -83,21 +86,37 @@ func (a *app) checkPresentation() engine.Faults {
 	return a.config.Locate(a.presentation.Check(a.meta))
 }
 
-// seed puts the inline objects into a new database, as the first start of the
-// server does, and returns how many.
-func (a *app) seed(ctx context.Context, d *database) (int, error) {
-	records, faults := a.config.Records(a.meta)
-	if len(faults) > 0 {
-		return 0, faults
+// seed puts the inline objects into a new database, as the first start of the server
+// does. It leaves out objects that the database refuses, and returns how many it has
+// created and a fault for each other one. A strict application is refused as a whole.
+func (a *app) seed(ctx context.Context, d *database) (created int, refused engine.Faults, err error) {
+	records, places, _ := a.config.Records(a.meta) // its faults were reported when the application was loaded
+	for {
+		done, err := d.store.Seed(ctx, records)
+		switch at, reason := refusedRecord(err); {
+		case err == nil && done:
+			return len(records), a.config.Locate(refused), nil
+		case err == nil: // the database is not new
+			return 0, nil, nil
+		case reason == "" || at >= len(records) || a.strict:
+			return 0, nil, fmt.Errorf("the objects of %s cannot be created: %w", a.config.File, err)
+		default:
+			rule := mistake.InlineObject
+			refused = append(refused, engine.Fault{File: a.config.File, Path: places[at], Level: rule.Level, Code: rule.Code,
+				Found: "an object that is refused: " + reason, Expected: "one that the database takes", Resolution: rule.Resolution})
+			records, places = slices.Delete(records, at, at+1), slices.Delete(places, at, at+1)
+		}
 	}
-	done, err := d.store.Seed(ctx, records)
-	if err != nil {
-		return 0, fmt.Errorf("the objects of %s cannot be created: %w", a.config.File, err)
+}
+
+// refusedRecord returns the index of the record that an error of Save is about, and
+// why it is refused, "" if the error is about something else.
+func refusedRecord(err error) (index int, reason string) {
+	var e *engine.Error
+	if errors.As(err, &e) && e.Bulk && (e.Code == engine.Invalid || e.Code == engine.Conflict) {
+		return e.Index, e.Message
 	}
-	if !done {
-		return 0, nil
-	}
-	return len(records), nil
+	return 0, ""
 }
 
 // dataCommand is the command line and the application of a command that works

@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/deploy"
 	"restsrv/engine/lease"
+	"restsrv/engine/mistake"
 	"restsrv/engine/transfer"
 	"restsrv/engine/workflow"
 )
@@ -27,6 +29,8 @@ type filling struct {
 	acl  string          // folder, "" for none
 	data transfer.Source // objects
 	add  func(int64)     // told of progress in units of data.Total; nil for nobody
+
+	strict bool // objects with values that do not fit are not taken
 }
 
 // filled is what became of it.
@@ -34,6 +38,7 @@ type filled struct {
 	access importedACL
 	report *transfer.Report
 	seeded int
+	left   engine.Faults // inline objects that the database refused
 }
 
 // fill does it. What cannot be taken is in the reports; the error is that of a
@@ -45,7 +50,7 @@ func (f *filling) fill(ctx context.Context) (done filled, err error) {
 		}
 	}
 	if done.report, err = f.objects(ctx); err == nil {
-		done.seeded, err = f.app.seed(ctx, f.db)
+		done.seeded, done.left, err = f.app.seed(ctx, f.db)
 	}
 	return done, err
 }
@@ -58,7 +63,15 @@ func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
 	files := engine.Files{Storage: d.files, Data: d.store, Meta: meta}
 	report, err := transfer.Import(ctx, transfer.Config{
 		Data: d.store, Meta: meta, System: d.system.all(),
+		Strict: f.strict,
 		Stage: func(c *engine.Class, id, name, stage string) *engine.Item {
+			if f.app.workflows == nil {
+				return nil
+			}
+			name, ok := f.app.workflows.FullName(c, name, stage)
+			if !ok {
+				return nil
+			}
 			return workflow.Stage(d.system.stages, c, id, name, stage)
 		},
 		Accept: files.Accept, Content: contents{d.files},
@@ -71,7 +84,8 @@ func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
 }
 
 // dataFolder returns the objects of a folder below root, or no objects if the
-// folder does not exist. Links that leave root are refused.
+// folder does not exist. Links that leave root are refused, and for contents that
+// objects name by their path links that leave the folder.
 func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 	dir := filepath.Join(root, folder)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -82,6 +96,7 @@ func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 		return transfer.Source{}, fmt.Errorf("%s: the folder is %w", dir, err)
 	}
 	s, err := transfer.Directory(files, namespace)
+	s.Contents = deploy.Directory(dir)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", dir, unwrapPath(err))
 	}
@@ -152,6 +167,9 @@ func (s *server) firstStart(ctx context.Context, a *app) error {
 	if err != nil {
 		return fmt.Errorf("the new database is not filled, the next start goes on with it: %w", plain(err))
 	}
+	for _, f := range done.left {
+		s.log.Warn(f.String())
+	}
 	if done.seeded > 0 {
 		s.log.Info("objects created", "file", a.config.File, "count", done.seeded)
 	}
@@ -185,10 +203,23 @@ func (s *server) tellAccess(done importedACL) {
 // tellObjects does so for the folder data.
 func (s *server) tellObjects(r *transfer.Report, took time.Duration) {
 	for _, f := range r.Refused {
-		s.log.Warn("not taken: " + filepath.Join(dataDir, f.Where) + ": " + f.Reason)
+		f.Where = filepath.Join(dataDir, f.Where)
+		s.log.Warn(refusalLine(f))
 	}
 	for _, name := range r.IgnoredNames() {
 		s.log.Warn("values passed over: there is no such attribute", "attribute", name, "count", r.Ignored[name], "first", filepath.Join(dataDir, r.IgnoredIn[name]))
 	}
-	s.log.Info("objects taken", "count", r.Count(), "not taken", len(r.Refused), "took", took.Round(time.Millisecond))
+	s.log.Info("objects taken", "count", r.Count(), "not taken", r.NotTaken(), "took", took.Round(time.Millisecond))
+}
+
+// refusalLine describes what was not taken, for people who import.
+func refusalLine(f transfer.Refusal) string {
+	line := "not taken: " + f.Place() + ": " + f.Reason
+	if f.Taken || f.Rule == mistake.DataOther {
+		line += ": " + f.Rule.Resolution
+	}
+	if f.Rule == mistake.DataOther {
+		return strings.TrimPrefix(line, "not taken: ")
+	}
+	return line
 }

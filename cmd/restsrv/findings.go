@@ -18,6 +18,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/deploy"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // findings are what check finds.
@@ -105,6 +106,7 @@ func (f *findings) stop(err error) {
 
 // filling tells what the first start of a server would not take.
 func (f *findings) filling(c *deploy.Config, done filled) {
+	f.faults(done.left)
 	for _, line := range done.access.refused {
 		f.text(engine.Warning, line+": it is not taken")
 	}
@@ -112,23 +114,44 @@ func (f *findings) filling(c *deploy.Config, done filled) {
 		return
 	}
 	for _, r := range done.report.Refused {
-		f.text(engine.Warning, inObject(c, r.Where, r.Attribute)+": "+r.Reason+": the object is not taken")
+		fault := engine.Fault{File: path.Join(dataDir, r.Where), Line: r.Line, Column: r.Column, Found: first(r.Found, r.Reason), Expected: first(r.Expected, fits[r.Rule])}
+		f.inObject(c, r.Rule, fault, r.Attribute, r.Reason)
 	}
 	for _, name := range done.report.IgnoredNames() {
-		attribute := name[strings.LastIndexByte(name, '.')+1:]
-		f.text(engine.Warning, fmt.Sprintf("%s: found %s of attribute %s, which does not exist, from here on: passed over",
-			inObject(c, done.report.IgnoredIn[name], attribute), counted(done.report.Ignored[name], "value"), name))
+		found := fmt.Sprintf("%s of attribute %s, which does not exist, from here on", counted(done.report.Ignored[name], "value"), name)
+		fault := engine.Fault{File: path.Join(dataDir, done.report.IgnoredIn[name]), Found: found, Expected: "an attribute of the class"}
+		f.inObject(c, mistake.ValueUnknown, fault, name[strings.LastIndexByte(name, '.')+1:], "found "+found)
 	}
 }
 
-// inObject is where an attribute of an object of the folder data stands: with
-// line and column when it is there.
-func inObject(c *deploy.Config, where, attribute string) string {
-	at := engine.Fault{File: path.Join(dataDir, where), Path: jsonfile.Member("", attribute)}
-	if at = c.Locate(engine.Faults{at})[0]; at.Line == 0 {
-		return at.File
+// fits describes what would have been taken instead.
+var fits = map[*mistake.Rule]string{
+	mistake.ObjectUnreadable: "a JSON object in a file named class@namespace@id.json",
+	mistake.ObjectClass:      "an object of a class that can have objects",
+	mistake.ObjectUnnamed:    "a file named class@namespace@id.json",
+	mistake.ObjectKey:        "a key that the class can have",
+	mistake.ObjectRefused:    "an object that the database takes",
+	mistake.ValueMisfit:      "a value of the type of the attribute",
+	mistake.ValueFile:        "a regular file in the data folder",
+	mistake.ValueStage:       "a workflow of the class and one of its stages",
+	mistake.DataArchive:      "a zip file of files named class@namespace@id.json",
+	mistake.DataSequences:    "a whole number",
+	mistake.DataOther:        "a file of an object",
+}
+
+// inObject adds a finding about an attribute of an object, "" for the whole, with line
+// and column if they are known or the object is a file.
+func (f *findings) inObject(c *deploy.Config, rule *mistake.Rule, fault engine.Fault, attribute, reason string) {
+	fault.Level, fault.Code, fault.Resolution = rule.Level, rule.Code, rule.Resolution
+	if fault.Path = attribute; attribute != "" && fault.Line == 0 {
+		fault.Path = jsonfile.Member("", attribute)
 	}
-	return fmt.Sprintf("%s:%d:%d", at.File, at.Line, at.Column)
+	fault = c.Locate(engine.Faults{fault})[0]
+	place := fault.File
+	if fault.Line > 0 {
+		place = fmt.Sprintf("%s:%d:%d", fault.File, fault.Line, fault.Column)
+	}
+	f.all = append(f.all, finding{Fault: fault, text: place + ": " + reason + ": " + fault.Resolution})
 }
 
 // sorted returns the findings in the order of files and lines, each once.

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"restsrv/engine/deploy"
+	"restsrv/engine/mistake"
 	"restsrv/engine/transfer"
 )
 
@@ -19,7 +20,8 @@ const importUsage = `restsrv import takes objects into a database, also while it
 
   restsrv import DIR       an application directory: the objects of its data folder,
                            the accounts, roles and resources of its acl folder
-  restsrv import DIR/data  a data folder: files named class@namespace@id.json
+  restsrv import DIR/data  a data folder: files named class@namespace@id.json, and
+                           zip files of such files
   restsrv import FILE      NDJSON, one object a line with _class and _id; - is the
                            standard input. What restsrv export wrote comes back
                            exactly as it was.
@@ -27,10 +29,13 @@ const importUsage = `restsrv import takes objects into a database, also while it
 Objects may refer to others that come later. Those that are there are changed
 where they differ, so that importing twice changes nothing. Accounts and roles
 are taken when they come for the first time. What cannot be taken is named, and
-keeps nothing else from being taken; the command fails then.
+keeps nothing else from being taken; the command fails then. An object is taken
+without a value that does not fit its attribute. The numbers in sequences.data
+raise the sequences of the same name.
 
 Mistakes in the application are resolved and reported as by the server. With
--strict they are refused, and so are objects with values that do not fit.
+-strict they are refused, and so are objects with values that do not fit, with
+null where a value is required, or with a workflow or stage that does not exist.
 `
 
 // importCommand is restsrv import.
@@ -142,7 +147,7 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 // directory comes after the inline objects, or, when it was exported, instead of
 // them.
 func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, source transfer.Source) (err error) {
-	f := &filling{app: c.app, db: d, acl: from.acl, data: source}
+	f := &filling{app: c.app, db: d, acl: from.acl, data: source, strict: c.strict}
 	var end func()
 	f.add, end = progress(c.io, "importing", source.Total, from.data == "")
 	var done filled
@@ -154,7 +159,7 @@ func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, s
 			done.report, err = f.objects(ctx)
 		}
 	default:
-		if done.seeded, err = c.app.seed(ctx, d); err == nil {
+		if done.seeded, done.left, err = c.app.seed(ctx, d); err == nil {
 			done.report, err = f.objects(ctx)
 		}
 	}
@@ -208,8 +213,17 @@ func (s importSummary) write(out io.Writer) error {
 	for _, name := range r.IgnoredNames() {
 		fmt.Fprintf(out, "%8d  values passed over: there is no attribute %s\n", r.Ignored[name], name)
 	}
+	if r.Sequences > 0 {
+		fmt.Fprintf(out, "%8d  sequences taken\n", r.Sequences)
+	}
 	for _, f := range r.Refused {
-		fmt.Fprintf(out, "not taken: %s: %s\n", f.Where, f.Reason)
+		if f.Rule == mistake.DataOther {
+			fmt.Fprint(out, "warning: ")
+		}
+		fmt.Fprintln(out, refusalLine(f))
+	}
+	for _, f := range s.left {
+		fmt.Fprintf(out, "not taken: %s\n", f)
 	}
 	for _, where := range a.weak {
 		fmt.Fprintf(out, "warning: %s\n", weakPassword(where))
@@ -217,8 +231,8 @@ func (s importSummary) write(out io.Writer) error {
 	for _, line := range a.refused {
 		fmt.Fprintf(out, "not taken: %s\n", line)
 	}
-	if n := len(r.Refused) + len(a.refused); n > 0 {
-		return fmt.Errorf("%d objects, accounts, roles or resources were not taken", n)
+	if n := r.Failed() + len(s.left) + len(a.refused); n > 0 {
+		return fmt.Errorf("%d objects, values, accounts, roles or resources were not taken", n)
 	}
 	return nil
 }

@@ -37,7 +37,7 @@ var siblings = map[string]map[string]string{
 		"engine/jsonfile":        "names the nearest known module in its errors",
 		"engine/script/platform": "lends scripts what browsers and Node have", "engine/script/transpile": "compiles TypeScript and ES modules"},
 	"engine/workflow":        {"engine/mistake": "has rules for mistakes in workflows", "engine/jsonfile": "names what is wrong in files that people write", "engine/formula": "compiles what transitions assign"},
-	"engine/transfer":        {"engine/wire": "decodes what it reads"},
+	"engine/transfer":        {"engine/mistake": "has rules for mistakes in data files", "engine/wire": "decodes what it reads", "engine/jsonfile": "names what is wrong in files that people write, and where"},
 	"engine/store/storetest": {"engine/wire": "filters of its cases are JSON", "engine/formula": "compiles what its classes calculate", "engine/journal": "makes the records of its cases"},
 	"engine/store/dbtest":    {"engine/store": "opens databases", "engine/store/sqlite": "of this kind", "engine/store/postgres": "and of this", "engine/store/postgres/pgtest": "has a server"},
 	"engine/store":           {"engine/share": "divides its long readings and its writes among accounts"},

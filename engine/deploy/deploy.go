@@ -299,26 +299,3 @@ func (l *loader) load(top jsonfile.Object) {
 		l.object(top, jsonfile.Element("objects", i), v)
 	}
 }
-
-func (l *loader) object(top jsonfile.Object, path string, v any) {
-	fields, ok := v.(engine.Fields)
-	o := jsonfile.Object{File: top.File, Path: path, Fields: fields, Faults: l.faults}
-	if !ok {
-		o.Fault(path, jsonfile.Describe(v), `an object such as {"_class": "note@sample", ...}`)
-		return
-	}
-	o.WarnRepeated()
-	in := Object{Class: o.Text("_class"), ID: o.Text("_id"), Path: path}
-	if o.Value("_class") == nil || o.Value("_class") == "" {
-		o.Fault(path, "no _class", `the name of a class, such as "_class": "note@sample"`)
-	}
-	if in.Class != "" {
-		in.Class = l.fullName(in.Class)
-	}
-	for _, f := range fields {
-		if f.Name != "_class" && f.Name != "_id" {
-			in.Values = append(in.Values, f)
-		}
-	}
-	l.config.Objects = append(l.config.Objects, in)
-}

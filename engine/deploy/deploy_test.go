@@ -177,7 +177,11 @@ func records(t *testing.T, objects string) ([]engine.Record, engine.Faults) {
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	return c.Records(sampleClasses(t))
+	got, places, faults := c.Records(sampleClasses(t))
+	if len(got) != len(places) {
+		t.Errorf("%d records have %d places", len(got), len(places))
+	}
+	return got, faults
 }
 
 func TestRecords(t *testing.T) {
@@ -208,8 +212,8 @@ func TestRecordsAskNothingThatIsMade(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := &Config{File: "deploy.json", Objects: []Object{{Class: "made", Path: "objects[0]"}}}
-	_, faults := config.Records(classes{c})
-	want := `deploy.json: objects[0]: found no title, expected a value of attribute "title", which must have one`
+	_, _, faults := config.Records(classes{c})
+	want := `deploy.json: objects[0]: found no title, expected a value of attribute "title", which must have one: the object is not created`
 	if got := faults.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -230,14 +234,14 @@ func TestRecordsFindEveryFault(t *testing.T) {
  {"_class": "base"},
  {"_class": "note", "id": "a", "title": "too long", "done": "maybe", "tilte": "x"},
  {"_class": "note", "id": null, "state": null}]`)
-	want := `deploy.json: objects[0]._class: found class "notes@app", which does not exist, expected "note@app"
-deploy.json: objects[1]._class: found abstract class "base@app", expected a class that can have items
-deploy.json: objects[2].title: found "too long", expected at most 5 characters
-deploy.json: objects[2].done: found "maybe", expected a value of type boolean
-deploy.json: objects[2].tilte: found attribute "tilte", which class note@app does not have, expected "title"
-deploy.json: objects[3]: found no id, expected a value of attribute "id", which must have one
-deploy.json: objects[3]: found no title, expected a value of attribute "title", which must have one
-deploy.json: objects[3]: found no state, expected a value of attribute "state", which must have one`
+	want := `deploy.json: objects[0]._class: found class "notes@app", which does not exist, expected "note@app": the object is not created
+deploy.json: objects[1]._class: found abstract class "base@app", expected a class that can have items: the object is not created
+deploy.json: objects[2].title: found "too long", expected at most 5 characters: the object is not created
+deploy.json: objects[2].done: found "maybe", expected a value of type boolean: the object is not created
+deploy.json: objects[2].tilte: found attribute "tilte", which class note@app does not have, expected "title": the object is not created
+deploy.json: objects[3]: found no id, expected a value of attribute "id", which must have one: the object is not created
+deploy.json: objects[3]: found no title, expected a value of attribute "title", which must have one: the object is not created
+deploy.json: objects[3]: found no state, expected a value of attribute "state", which must have one: the object is not created`
 	if got := faults.Error(); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

@@ -1,41 +1,83 @@
 package deploy
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
-// Records turns the inline objects into records ready to save, in the order of
-// the file. Every object that its class does not take is a fault; the records
-// are complete only when there is none.
-func (c *Config) Records(meta engine.MetaRepository) ([]engine.Record, engine.Faults) {
-	var faults engine.Faults
+// object reads an inline object. One that is no object or has no class is left out.
+func (l *loader) object(top jsonfile.Object, path string, v any) {
+	fields, ok := v.(engine.Fields)
+	o := jsonfile.Object{File: top.File, Path: path, Fields: fields, Faults: l.faults}
+	if !ok {
+		o.Report(mistake.InlineObject, path, jsonfile.Describe(v), `an object such as {"_class": "note@sample", ...}`)
+		return
+	}
+	o.WarnRepeated()
+	in := Object{Path: path}
+	switch name := o.Value("_class").(type) {
+	case string:
+		in.Class = name
+	case nil:
+	default:
+		o.Report(mistake.InlineObject, o.At("_class"), jsonfile.Describe(name), "the name of a class")
+		return
+	}
+	if in.Class == "" {
+		o.Report(mistake.InlineObject, path, "no _class", `the name of a class, such as "_class": "note@sample"`)
+		return
+	}
+	in.Class = l.fullName(in.Class)
+	switch id := o.Value("_id").(type) {
+	case string:
+		in.ID = id
+	case json.Number:
+		in.ID = string(id)
+	case nil:
+	default:
+		o.Report(mistake.InlineObject, o.At("_id"), jsonfile.Describe(id), "text")
+		return
+	}
+	for _, f := range fields {
+		if f.Name != "_class" && f.Name != "_id" {
+			in.Values = append(in.Values, f)
+		}
+	}
+	l.config.Objects = append(l.config.Objects, in)
+}
+
+// Records turns the inline objects into records ready to save, in the order of the
+// file. It leaves out objects that their classes do not take, and reports why. places
+// has the JSON path of each record.
+func (c *Config) Records(meta engine.MetaRepository) (records []engine.Record, places []string, faults engine.Faults) {
 	var names []string
 	for _, class := range meta.Classes() {
 		names = append(names, class.FullName)
 	}
-	records := make([]engine.Record, 0, len(c.Objects))
 	for _, in := range c.Objects {
 		o := jsonfile.Object{File: c.File, Path: in.Path, Fields: in.Values, Faults: &faults}
 		class, err := meta.Class(in.Class)
 		switch {
-		case in.Class == "":
-			continue // a fault of Load
 		case err != nil:
 			noClass(o, in.Class, names)
 			continue
 		case class.Abstract:
-			o.Fault(o.At("_class"), "abstract class "+engine.Quote(in.Class), "a class that can have items")
+			o.Report(mistake.InlineObject, o.At("_class"), "abstract class "+engine.Quote(in.Class), "a class that can have items")
 			continue
 		}
+		before := len(faults)
 		values := bind(o, class)
 		checkRequired(o, class, values, in.ID != "")
-		records = append(records, engine.Record{Class: class, ID: in.ID, Values: values})
+		if len(faults) == before {
+			records, places = append(records, engine.Record{Class: class, ID: in.ID, Values: values}), append(places, in.Path)
+		}
 	}
-	return records, faults
+	return records, places, faults
 }
 
 // UnknownClasses finds the inline objects of classes that are none of the
@@ -43,7 +85,7 @@ func (c *Config) Records(meta engine.MetaRepository) ([]engine.Record, engine.Fa
 func (c *Config) UnknownClasses(names []string) engine.Faults {
 	var faults engine.Faults
 	for _, in := range c.Objects {
-		if in.Class != "" && !slices.Contains(names, in.Class) {
+		if !slices.Contains(names, in.Class) {
 			noClass(jsonfile.Object{File: c.File, Path: in.Path, Fields: in.Values, Faults: &faults}, in.Class, names)
 		}
 	}
@@ -51,7 +93,7 @@ func (c *Config) UnknownClasses(names []string) engine.Faults {
 }
 
 func noClass(o jsonfile.Object, name string, names []string) {
-	o.Fault(o.At("_class"), "class "+engine.Quote(name)+", which does not exist", jsonfile.Choice(name, names))
+	o.Report(mistake.InlineObject, o.At("_class"), "class "+engine.Quote(name)+", which does not exist", jsonfile.Choice(name, names))
 }
 
 func bind(o jsonfile.Object, class *engine.Class) engine.Values {
@@ -64,7 +106,7 @@ func bind(o jsonfile.Object, class *engine.Class) engine.Values {
 				for _, p := range class.Properties {
 					names = append(names, p.Name)
 				}
-				o.Fault(o.At(f.Name), "attribute "+engine.Quote(f.Name)+", which class "+class.FullName+" does not have", jsonfile.Choice(f.Name, names))
+				o.Report(mistake.InlineObject, o.At(f.Name), "attribute "+engine.Quote(f.Name)+", which class "+class.FullName+" does not have", jsonfile.Choice(f.Name, names))
 			}
 			continue
 		}
@@ -78,7 +120,7 @@ func bind(o jsonfile.Object, class *engine.Class) engine.Values {
 		if e, ok := err.(*engine.Error); ok && e.Reason == "size" {
 			expected = "at most " + strconv.Itoa(p.Size) + " characters"
 		}
-		o.Fault(o.At(f.Name), jsonfile.Describe(f.Value), expected)
+		o.Report(mistake.InlineObject, o.At(f.Name), jsonfile.Describe(f.Value), expected)
 	}
 	return values
 }
@@ -89,7 +131,7 @@ func checkRequired(o jsonfile.Object, class *engine.Class, values engine.Values,
 		generated := values[i] == engine.Absent && (p.Default != nil || p.Computed != nil || p.Autoassigned || !p.Stored() ||
 			slices.Contains(stamped, p.Name) || identified && slices.Contains(class.KeyProperties(), p))
 		if (values[i] == nil || values[i] == engine.Absent) && !p.Nullable && !generated {
-			o.Fault(o.Path, "no "+p.Name, "a value of attribute "+engine.Quote(p.Name)+", which must have one")
+			o.Report(mistake.InlineObject, o.Path, "no "+p.Name, "a value of attribute "+engine.Quote(p.Name)+", which must have one")
 		}
 	}
 }

@@ -42,3 +42,13 @@ func (s *Store) SetNumber(ctx context.Context, name string, last int64) error {
 		return setCounter(w, namedCounter(name), last)
 	})
 }
+
+// RaiseNumbers makes sure that the counters have passed the given numbers. It never
+// lowers one.
+func (s *Store) RaiseNumbers(ctx context.Context, last map[string]int64) error {
+	counters := make(map[string]int64, len(last))
+	for name, n := range last {
+		counters[namedCounter(name)] = n
+	}
+	return s.ImportCounters(ctx, counters)
+}

@@ -1,81 +1,198 @@
 package transfer
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"net/url"
 	"path"
 	"sort"
+	"strconv"
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 	"restsrv/engine/wire"
 )
 
+// sequencesFile has the last numbers of sequences, {"name": 12}.
+const sequencesFile = "sequences.data"
+
 // Directory reads a data folder of IONDV: a file for each object, named
-// class@namespace@id.json, its parts escaped like those of a URL. Two parts are
-// class and id, in the given namespace. Other files are refused by name.
+// class@namespace@id.json, its parts escaped like those of a URL. Two parts are class
+// and id, one part is the class of an object that has its key itself; both are of the
+// given namespace. After these files it reads sequences.data, which has the last
+// numbers of sequences, and zip files with such files. Other files are named.
 func Directory(folder fs.FS, namespace string) (Source, error) {
-	var names []string
-	err := fs.WalkDir(folder, ".", func(name string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			names = append(names, name)
+	d := &directory{folder: folder, namespace: namespace}
+	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			d.add(name)
 		}
 		return err
 	})
-	sort.Strings(names)
-	objects := func(yield func(Object) bool) {
+	s := Source{Objects: d.each, Contents: folder, Total: int64(len(d.objects) + len(d.sequences))}
+	for _, name := range d.archives {
+		s.Total += d.count(name)
+	}
+	return s, err
+}
+
+// directory is a data folder.
+type directory struct {
+	folder                               fs.FS
+	namespace                            string
+	objects, sequences, archives, others []string // names of files
+}
+
+// add sorts a file.
+func (d *directory) add(name string) {
+	list := &d.others
+	switch extension := path.Ext(name); {
+	case path.Base(name) == sequencesFile:
+		list = &d.sequences
+	case extension == ".json":
+		list = &d.objects
+	case strings.EqualFold(extension, ".zip"):
+		list = &d.archives
+	}
+	*list = append(*list, name)
+}
+
+// each yields the objects of the folder.
+func (d *directory) each(yield func(Object) bool) {
+	for _, names := range [][]string{d.objects, d.sequences} {
+		sort.Strings(names)
 		for _, name := range names {
-			o, err := readFile(folder, name, namespace)
-			if err != nil {
-				o = Object{Err: err}
-			}
-			o.Where, o.Size = name, 1
-			if !yield(o) {
+			text, err := readRegular(d.folder, name)
+			if !d.file(name, name, text, err, yield) {
 				return
 			}
 		}
 	}
-	return Source{Total: int64(len(names)), Objects: iter.Seq[Object](objects)}, err
+	sort.Strings(d.archives)
+	for _, name := range d.archives {
+		if !d.archive(name, yield) {
+			return
+		}
+	}
+	for _, name := range d.others {
+		if !yield(Object{Where: name, Err: errors.New("it is no object file"), Rule: mistake.DataOther}) {
+			return
+		}
+	}
+}
+
+// file yields what a file has. where is its place for people, err why it has no text.
+func (d *directory) file(where, name string, text []byte, err error, yield func(Object) bool) bool {
+	if path.Base(name) == sequencesFile {
+		return readSequences(where, text, err, yield)
+	}
+	var o Object
+	if err == nil {
+		o, err = d.object(name, text)
+	}
+	if err != nil {
+		o = Object{Err: err}
+	}
+	o.Where, o.Size = where, 1
+	return yield(o)
 }
 
 var errName = errors.New("the file is not named class@namespace@id.json")
 
-func readFile(folder fs.FS, name, namespace string) (Object, error) {
-	base, isJSON := strings.CutSuffix(path.Base(name), ".json")
-	parts := strings.SplitN(base, "@", 3)
-	if len(parts) == 2 {
-		parts = []string{parts[0], namespace, parts[1]}
+// object reads the object of a file.
+func (d *directory) object(name string, text []byte) (Object, error) {
+	parts := strings.SplitN(strings.TrimSuffix(path.Base(name), ".json"), "@", 3)
+	switch len(parts) {
+	case 1:
+		parts = []string{parts[0], d.namespace, ""}
+	case 2:
+		parts = []string{parts[0], d.namespace, parts[1]}
 	}
-	if !isJSON || len(parts) != 3 {
-		return Object{}, errName
-	}
+	keyed := parts[2] == ""
 	for i, part := range parts {
-		text, err := url.PathUnescape(part)
-		if err != nil || text == "" && i != 1 {
+		unescaped, err := url.PathUnescape(part)
+		if err != nil || unescaped == "" && i == 0 {
 			return Object{}, errName
 		}
-		parts[i] = text
+		parts[i] = unescaped
 	}
-	info, err := fs.Stat(folder, name)
-	switch {
-	case errors.Is(err, engine.ErrOutside):
-		return Object{}, fmt.Errorf("the file is %w", engine.ErrOutside)
-	case err != nil:
-		return Object{}, errors.New("the file cannot be read")
-	case !info.Mode().IsRegular(): // a pipe would be waited for
-		return Object{}, errors.New("it is no file")
-	case info.Size() > maxLine:
-		return Object{}, fmt.Errorf("the file is longer than %d bytes", maxLine)
+	fields, err := decodeObject(text)
+	return Object{Class: engine.FullName(parts[0], parts[1]), ID: parts[2], Keyed: keyed, Fields: fields, Text: text}, err
+}
+
+// readRegular reads a file of the folder.
+func readRegular(folder fs.FS, name string) ([]byte, error) {
+	info, err := regular(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxLine {
+		return nil, fmt.Errorf("the file is longer than %d bytes", maxLine)
 	}
 	text, err := fs.ReadFile(folder, name)
 	if err != nil {
-		return Object{}, errors.New("the file cannot be read")
+		return nil, errUnreadable
 	}
-	fields, err := decodeObject(text)
-	return Object{Class: engine.FullName(parts[0], parts[1]), ID: parts[2], Fields: fields}, err
+	return text, nil
+}
+
+var errUnreadable = errors.New("the file cannot be read")
+
+// regular describes a file that may be opened: a pipe would block.
+func regular(folder fs.FS, name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(folder, name)
+	switch {
+	case errors.Is(err, engine.ErrOutside):
+		return nil, fmt.Errorf("the file is %w", engine.ErrOutside)
+	case err != nil:
+		return nil, errUnreadable
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no file")
+	}
+	return info, nil
+}
+
+// readSequences yields the numbers of sequences.data, and an error for each entry that
+// is no number.
+func readSequences(where string, text []byte, err error, yield func(Object) bool) bool {
+	var fields engine.Fields
+	if err == nil {
+		fields, err = decodeObject(text)
+	}
+	if err != nil {
+		return yield(Object{Where: where, Size: 1, Err: err})
+	}
+	numbers := map[string]int64{}
+	for _, f := range fields {
+		n, ok := wholeNumber(f.Value)
+		if ok {
+			numbers[f.Name] = n
+			continue
+		}
+		path := jsonfile.Member("", f.Name)
+		at := jsonfile.Locate(bytes.TrimPrefix(text, []byte("\ufeff")), []string{path}).Of(path)
+		err := engine.Errorf(engine.Invalid, "type", "sequence %s takes a whole number that is not negative, found %s", path, jsonfile.Describe(f.Value))
+		err.Attribute = path
+		if !yield(Object{Where: where, At: at, Err: err, Rule: mistake.DataSequences}) {
+			return false
+		}
+	}
+	return yield(Object{Where: where, Size: 1, Numbers: numbers})
+}
+
+// wholeNumber reads a number that a sequence can have, also as text.
+func wholeNumber(v any) (int64, bool) {
+	text, ok := v.(string)
+	if n, is := v.(json.Number); is {
+		text, ok = string(n), true
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	return n, ok && err == nil && n >= 0
 }
 
 // decodeObject decodes one JSON object.

@@ -3,8 +3,10 @@ package transfer
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/mistake"
 )
 
 // batchSize is how many objects are saved by one transaction.
@@ -21,8 +23,12 @@ type Config struct {
 	// beside those of the application. Sources that are not Exact cannot name
 	// them.
 	System []*engine.Class
-	// Stage makes the item that says which stage of a workflow an object has
-	// reached; nil refuses objects that say so.
+	// Strict refuses objects with a value that does not fit, or null where a value is
+	// required. Otherwise they are taken, without the values that do not fit.
+	Strict bool
+	// Stage makes the item that says which stage of a workflow an object has reached.
+	// It returns nil if the class has no such workflow or the workflow no such stage.
+	// Without Stage there are none.
 	Stage func(c *engine.Class, id, workflow, stage string) *engine.Item
 	// Accept stores the files that values bring, as Files.Accept does; nil
 	// refuses them.
@@ -49,7 +55,7 @@ func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	if s.Exact {
 		return restore(ctx, cfg, s)
 	}
-	im := &importer{Config: cfg, report: newReport(), inBatch: map[string]bool{}}
+	im := &importer{Config: cfg, source: s, report: newReport(), inBatch: map[string]bool{}, named: map[string]bool{}}
 	for o := range s.Objects {
 		if err := ctx.Err(); err != nil {
 			return im.report, err
@@ -61,12 +67,16 @@ func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	if err := im.flush(ctx); err != nil {
 		return im.report, err
 	}
-	return im.report, im.retry(ctx)
+	err := im.retry(ctx)
+	im.report.Refused = slices.DeleteFunc(im.report.Refused, func(f Refusal) bool { return f.Rule == mistake.DataOther && im.named[f.Where] })
+	return im.report, err
 }
 
 type importer struct {
 	Config
+	source  Source
 	report  *Report
+	named   map[string]bool // files whose contents objects have named
 	batch   []*object
 	inBatch map[string]bool
 	again   []*object // refused, perhaps because of what comes later
@@ -77,11 +87,18 @@ type importer struct {
 // one id do not share a batch: the second must see the first.
 func (im *importer) take(ctx context.Context, in Object) error {
 	defer im.progress(in.Size)
+	if in.Numbers != nil {
+		im.report.Sequences += len(in.Numbers)
+		return im.Data.RaiseNumbers(ctx, in.Numbers)
+	}
 	o, err := im.bind(ctx, in)
-	if err != nil {
-		if fatal(err) {
-			return err
-		}
+	switch {
+	case fatal(err):
+		return err
+	case in.Err != nil:
+		im.report.unreadable(in)
+		return nil
+	case err != nil:
 		im.report.refuse(in.Where, err)
 		return nil
 	}
@@ -146,7 +163,10 @@ func (im *importer) flush(ctx context.Context) error {
 	return nil
 }
 
-func (im *importer) taken(o *object) { im.report.Taken[o.class.FullName]++ }
+func (im *importer) taken(o *object) {
+	im.report.Taken[o.class.FullName]++
+	im.report.Refused = append(im.report.Refused, o.left...)
+}
 
 // together saves objects at once or, when that fails, one by one.
 func (im *importer) together(objects []*object, write func([]*object) error) error {

@@ -1,12 +1,17 @@
 package transfer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // object is an object of a source, ready to be saved.
@@ -18,6 +23,7 @@ type object struct {
 	creator, editor string
 	given           engine.Values // Absent for what the source does not say
 	stages          []*engine.Item
+	left            []Refusal // values that it is taken without
 
 	stored    *engine.Item  // what the database has under the id, nil for nothing
 	unchanged bool          // which is all that is given
@@ -25,7 +31,8 @@ type object struct {
 	exact     bool          // full is all that is to be stored
 }
 
-// bind reads an object as values of its class.
+// bind reads an object as values of its class. A strict import refuses an object with
+// a value that does not fit; another one leaves the value out.
 func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 	if in.Err != nil {
 		return nil, in.Err
@@ -36,70 +43,149 @@ func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 	}
 	o := &object{where: in.Where, class: c, id: in.ID, version: fieldText(in.Fields, "_classVer"),
 		creator: fieldText(in.Fields, "_creator"), editor: fieldText(in.Fields, "_editor")}
-	values, unknown, err := c.Bind(in.Fields, engine.Lenient)
-	if err != nil {
+	r := &reader{importer: im, object: o, text: in.Text}
+	if err := r.values(in.Fields); err != nil {
 		return nil, err
-	}
-	o.given = values
-	for _, p := range c.Properties {
-		if p.Back != nil || p.Formula != nil && !p.Cached {
-			values[p.Index] = engine.Absent // what it would say is said elsewhere
-		}
-	}
-	for _, name := range unknown {
-		if name = c.FullName + "." + name; im.report.Ignored[name] == 0 {
-			im.report.IgnoredIn[name] = in.Where
-		}
-		im.report.Ignored[name]++
 	}
 	if err := o.identify(); err != nil {
 		return nil, err
 	}
-	if err := im.files(ctx, o); err != nil {
+	if in.Keyed && o.id == "" {
+		return nil, ruled{fmt.Errorf("the file is named without an id, and the object has no key: expected %s@ID.json, or a value of %s",
+			c.FullName, engine.Quote(c.Key[0])), mistake.ObjectUnnamed}
+	}
+	if err := r.stages(in.Fields); err != nil {
 		return nil, err
 	}
-	return o, im.stages(o, in.Fields)
+	if im.Strict {
+		if err := c.Check(o.given); err != nil {
+			return nil, ruled{err, mistake.ObjectNull}
+		}
+	}
+	return o, im.files(ctx, o)
 }
 
-// identify makes the id a part of the values, and the other way round.
+// reader reads the values of one object.
+type reader struct {
+	*importer
+	object *object
+	text   []byte // of its file, nil if it is a line
+}
+
+// leave leaves a value out of the object. It returns the error if the import is strict.
+func (r *reader) leave(rule *mistake.Rule, attribute string, err error) error {
+	if r.Strict {
+		return ruled{err, rule}
+	}
+	f := Refusal{Where: r.object.where, Attribute: attribute, Reason: reasonOf(err), Rule: rule, Taken: true}
+	f.describe(err)
+	if r.text != nil {
+		at := placeOf(r.text, r.object.class, attribute)
+		f.Line, f.Column = at.Line, at.Column
+	}
+	r.object.left = append(r.object.left, f)
+	return nil
+}
+
+// misfit takes the error of a cast apart: attribute A takes EXPECTED, found FOUND: WHY.
+func misfit(err error) (found, expected string, ok bool) {
+	var e *engine.Error
+	if !errors.As(err, &e) || e.Reason != "type" {
+		return "", "", false
+	}
+	_, rest, ok := strings.Cut(e.Message, " takes ")
+	if !ok {
+		return "", "", false
+	}
+	expected, rest, ok = strings.Cut(rest, ", found ")
+	found, why, more := strings.Cut(rest, ": ")
+	if quoted, err := strconv.QuotedPrefix(rest); err == nil {
+		found, why, more = quoted, strings.TrimPrefix(rest[len(quoted):], ": "), len(quoted) < len(rest)
+	}
+	if more {
+		expected += ": " + why
+	}
+	return found, expected, ok
+}
+
+// placeOf returns where an attribute stands in the text of its object. A part of a
+// structure stands in the object of the structure or by itself.
+func placeOf(text []byte, c *engine.Class, attribute string) jsonfile.Place {
+	path, within := attribute, strings.ReplaceAll(attribute, "$", ".")
+	if c.Property(attribute) != nil {
+		path = jsonfile.Member("", attribute)
+	}
+	places := jsonfile.Locate(bytes.TrimPrefix(text, []byte("\ufeff")), []string{path, within})
+	if at, ok := places[path]; ok {
+		return at
+	}
+	return places.Of(within)
+}
+
+// values binds the fields of the object.
+func (r *reader) values(in engine.Fields) error {
+	o := r.object
+	in, err := r.prepare(o.class, in, "", "")
+	if err != nil {
+		return err
+	}
+	var unknown []string
+	if r.Strict {
+		o.given, unknown, err = o.class.Bind(in, engine.Lenient)
+	} else {
+		o.given, unknown, err = o.class.BindFitting(in, func(e *engine.Error) { _ = r.leave(mistake.ValueMisfit, e.Attribute, e) })
+	}
+	if e := (*engine.Error)(nil); errors.As(err, &e) {
+		rule := mistake.ValueMisfit
+		if slices.ContainsFunc(o.class.KeyProperties(), func(p *engine.Property) bool { return p.Name == e.Attribute }) {
+			rule = mistake.ObjectKey
+		}
+		return ruled{err, rule}
+	}
+	for _, p := range o.class.Properties {
+		if p.Back != nil || p.Formula != nil && !p.Cached {
+			o.given[p.Index] = engine.Absent // other values say it
+		}
+	}
+	for _, name := range unknown {
+		if name = o.class.FullName + "." + name; r.report.Ignored[name] == 0 {
+			r.report.IgnoredIn[name] = o.where
+		}
+		r.report.Ignored[name]++
+	}
+	return err
+}
+
+// identify fills the key with the id of the object. A key among its values counts more
+// than the id.
 func (o *object) identify() error {
+	missing := func(p *engine.Property) bool { return o.given[p.Index] == engine.Absent || o.given[p.Index] == nil }
 	if o.id != "" {
 		parts, ok := o.class.KeyParts(o.id)
 		for i, p := range o.class.KeyProperties() {
-			if ok && o.given[p.Index] == engine.Absent {
+			if ok && missing(p) {
 				o.given[p.Index] = parts[i]
 			}
 		}
 	}
 	for _, p := range o.class.KeyProperties() {
-		if o.given[p.Index] == engine.Absent || o.given[p.Index] == nil {
+		if missing(p) {
 			if o.id == "" {
 				return nil // the server may make it up
 			}
-			return fmt.Errorf("no object of class %s can have the id %s", o.class.FullName, engine.Quote(o.id))
+			return ruled{fmt.Errorf("no object of class %s can have the id %s", o.class.FullName, engine.Quote(o.id)), mistake.ObjectKey}
 		}
 	}
-	if o.id == "" {
-		o.id = o.class.ID(o.given)
+	if id := o.class.ID(o.given); id != "" {
+		o.id = id
 	}
 	return nil
 }
 
-// files stores what uploads bring. A file that is named and not there is named
-// all the same: its content may come later.
+// files stores what uploads bring. A file that is named and not there is named all the
+// same: its content may come later.
 func (im *importer) files(ctx context.Context, o *object) error {
-	found := false
-	for _, v := range o.given {
-		uploads, _ := v.([]*engine.Upload)
-		if u, ok := v.(*engine.Upload); ok {
-			uploads = []*engine.Upload{u}
-		}
-		for _, u := range uploads {
-			found = true
-			u.Stored = u.Content == nil
-		}
-	}
-	if !found {
+	if !given(o.given) {
 		return nil
 	}
 	if im.Accept == nil {
@@ -108,25 +194,68 @@ func (im *importer) files(ctx context.Context, o *object) error {
 	return im.Accept(ctx, o.class, o.id, o.given)
 }
 
-// stages reads the stages of an object's workflows, {"workflow":{"stage":…}}.
-func (im *importer) stages(o *object, in engine.Fields) error {
-	v, ok := in.Get("___workflowStatus")
+// given reports whether values or the records in them bring files. Lists without files
+// count, too.
+func given(values engine.Values) bool {
+	found := false
+	record := func(v any) {
+		if r, ok := v.(*engine.Record); ok {
+			found = given(r.Values) || found
+		}
+	}
+	for _, v := range values {
+		switch v := v.(type) {
+		case *engine.Upload:
+			v.Stored = v.Content == nil
+			found = true
+		case []*engine.Upload:
+			for _, u := range v {
+				u.Stored = u.Content == nil
+			}
+			found = true
+		case *engine.Links:
+			for _, member := range v.Add {
+				record(member)
+			}
+		default:
+			record(v)
+		}
+	}
+	return found
+}
+
+// stages reads the stages of the object in its workflows, {"workflow": {"stage": ...}}.
+func (r *reader) stages(in engine.Fields) error {
+	const name = "___workflowStatus"
+	v, ok := in.Get(name)
 	if !ok || v == nil {
 		return nil
 	}
+	o := r.object
 	workflows, ok := v.(engine.Fields)
-	if !ok || im.Stage == nil || o.id == "" {
-		return errors.New("___workflowStatus is an object of workflows and their stages, of an object with an id")
+	if !ok || r.Stage == nil || o.id == "" {
+		return r.leave(mistake.ValueStage, name, errors.New(name+" is an object of workflows and their stages, of an object with an id"))
 	}
 	for _, w := range workflows {
 		stage, _ := w.Value.(string)
 		if f, is := w.Value.(engine.Fields); is {
 			stage = fieldText(f, "stage")
 		}
+		path := jsonfile.Member(name, w.Name)
 		if stage == "" {
-			return fmt.Errorf("___workflowStatus names no stage for %s", engine.Quote(w.Name))
+			if err := r.leave(mistake.ValueStage, path, fmt.Errorf("%s names no stage for %s", name, engine.Quote(w.Name))); err != nil {
+				return err
+			}
+			continue
 		}
-		o.stages = append(o.stages, im.Stage(o.class, o.id, w.Name, stage))
+		if it := r.Stage(o.class, o.id, w.Name, stage); it != nil {
+			o.stages = append(o.stages, it)
+			continue
+		}
+		err := fmt.Errorf("class %s has no workflow %s with a stage %s", o.class.FullName, engine.Quote(w.Name), engine.Quote(stage))
+		if err := r.leave(mistake.ValueStage, path, err); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -206,6 +335,10 @@ func (im *importer) same(ctx context.Context, o *object) (bool, error) {
 			same = same && v == engine.Absent
 			continue
 		}
+		if p.Type.IsFile() && sameFiles(v, o.stored.Values[stored.Index]) {
+			o.given[i] = engine.Absent
+			continue
+		}
 		switch v := v.(type) {
 		case *engine.Links:
 			link := o.stored.Link(stored)
@@ -229,4 +362,17 @@ func (im *importer) same(ctx context.Context, o *object) (bool, error) {
 		}
 	}
 	return same, nil
+}
+
+// sameFiles reports whether two values of a file attribute have the same contents,
+// names and types. Each import gives files other ids.
+func sameFiles(v, stored any) bool {
+	if v == stored {
+		return true
+	}
+	files, others := engine.FilesIn(v), engine.FilesIn(stored)
+	return len(files) > 0 && slices.EqualFunc(files, others, func(a, b engine.StoredFile) bool {
+		a.ID, b.ID = "", ""
+		return a.Hash != "" && a == b
+	})
 }

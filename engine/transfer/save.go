@@ -89,7 +89,7 @@ func (im *importer) save(ctx context.Context, objects []*object) error {
 		ctx = engine.WithAccount(ctx, &engine.Account{ID: creator})
 	}
 	_, err := im.Data.Save(ctx, records)
-	if lacking(err) && len(objects) == 1 && objects[0].stored == nil && objects[0].id != "" {
+	if lacking(err) && len(objects) == 1 && objects[0].id != "" && !slices.ContainsFunc(objects[0].given, nested) {
 		err = im.incomplete(ctx, objects[0])
 	}
 	if err == nil && len(stages) > 0 {
@@ -98,22 +98,35 @@ func (im *importer) save(ctx context.Context, objects []*object) error {
 	return err
 }
 
-// incomplete stores an object that lacks what it must have, and what a save
-// would have computed.
+// incomplete stores an object that lacks a value it must have. What a save would have
+// computed stays as it is.
 func (im *importer) incomplete(ctx context.Context, o *object) error {
-	full := slices.Clone(o.given)
-	o.class.Stamp(full, im.Generate, true)
-	if err := o.class.Complete(full, im.Generate); err != nil && !lacking(err) {
-		return err
+	it := &engine.Item{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: slices.Clone(o.given)}
+	if o.stored == nil {
+		o.class.Stamp(it.Values, im.Generate, true)
+		if err := o.class.Complete(it.Values, im.Generate); err != nil && !lacking(err) {
+			return err
+		}
+	} else {
+		o.class.Stamp(it.Values, im.Generate, false)
+		stored := *o.stored
+		stored.Version, stored.Values = o.version, slices.Clone(o.stored.Values)
+		for i, v := range it.Values {
+			if p := o.stored.Class.Property(o.class.Properties[i].Name); v != engine.Absent && p != nil {
+				stored.Values[p.Index] = v
+			}
+		}
+		it = &stored
 	}
 	for _, p := range o.class.Properties {
-		if plain, ok := full[p.Index].(string); ok && p.Type == engine.Password {
+		inItem := it.Class.Property(p.Name)
+		if plain, ok := o.given[p.Index].(string); ok && p.Type == engine.Password && inItem != nil {
 			hash, err := im.Hash(ctx, plain)
 			if err != nil {
 				return err
 			}
-			full[p.Index] = hash
+			it.Values[inItem.Index] = hash
 		}
 	}
-	return im.Data.Import(ctx, []*engine.Item{{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: full}})
+	return im.Data.Import(ctx, []*engine.Item{it})
 }

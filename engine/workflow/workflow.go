@@ -34,3 +34,14 @@ func Stage(stages, c *engine.Class, item, workflow, stage string) *engine.Item {
 func stageID(c *engine.Class, item, workflow string) string {
 	return c.Root().FullName + "\t" + item + "\t" + workflow
 }
+
+// FullName returns the full name of a workflow of the class, which may be given without
+// its namespace. ok is false if the class has no such workflow, or the workflow no such
+// stage.
+func (d *Definitions) FullName(c *engine.Class, workflow, stage string) (name string, ok bool) {
+	f := d.named(c, workflow)
+	if f == nil || f.state(stage) == nil {
+		return "", false
+	}
+	return f.name, true
+}

@@ -1,0 +1,189 @@
+package transfer
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path"
+	"strings"
+	"unicode"
+
+	"restsrv/engine"
+	"restsrv/engine/mistake"
+)
+
+// The bounds of a zip file. Each file in it has the bound of a data file, maxLine.
+const (
+	maxContentsList = 64 << 20 // bytes of the list of its files, which is read into memory
+	unpackedBase    = 64 << 20 // bytes that every zip file may unpack to
+	unpackedRatio   = 200      // and how many times its own size more
+)
+
+// archive is an open zip file.
+type archive struct {
+	*zip.Reader
+	file fs.File
+	left int64 // bytes that may still be unpacked
+}
+
+// openArchive opens a zip file of the folder.
+func openArchive(folder fs.FS, name string) (*archive, error) {
+	info, err := regular(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	file, err := folder.Open(name)
+	if err != nil {
+		return nil, errUnreadable
+	}
+	at, ok := file.(io.ReaderAt)
+	if !ok {
+		return nil, errors.Join(errUnreadable, file.Close())
+	}
+	bounded := &boundedReader{at, maxContentsList}
+	r, err := zip.NewReader(bounded, info.Size())
+	if err != nil {
+		_ = file.Close() // it was only read
+		if errors.Is(err, errBound) {
+			return nil, fmt.Errorf("the list of the files in it is longer than %d bytes", maxContentsList)
+		}
+		return nil, errors.New("it is no zip file, or it is damaged")
+	}
+	bounded.left = math.MaxInt64
+	return &archive{Reader: r, file: file, left: unpackedBase + unpackedRatio*info.Size()}, nil
+}
+
+var errBound = errors.New("the bound is reached")
+
+// boundedReader reads at most so many bytes.
+type boundedReader struct {
+	from io.ReaderAt
+	left int64
+}
+
+// ReadAt implements io.ReaderAt.
+func (b *boundedReader) ReadAt(p []byte, at int64) (int, error) {
+	if b.left -= int64(len(p)); b.left < 0 {
+		return 0, errBound
+	}
+	return b.from.ReadAt(p, at)
+}
+
+// read unpacks a file of the archive.
+func (a *archive) read(f *zip.File) ([]byte, error) {
+	switch {
+	case !f.Mode().IsRegular():
+		return nil, errors.New("it is no file")
+	case f.Flags&1 != 0:
+		return nil, errors.New("it is encrypted")
+	case f.UncompressedSize64 > maxLine:
+		return nil, fmt.Errorf("the file is longer than %d bytes", maxLine)
+	}
+	r, err := f.Open()
+	if err != nil {
+		return nil, errors.New("it cannot be unpacked")
+	}
+	defer r.Close()
+	text, err := io.ReadAll(io.LimitReader(r, maxLine+1))
+	a.left -= int64(len(text))
+	switch {
+	case err != nil:
+		return nil, errors.New("it cannot be unpacked")
+	case len(text) > maxLine:
+		return nil, fmt.Errorf("the file is longer than %d bytes", maxLine)
+	}
+	return text, nil
+}
+
+// archived is what a file in an archive is.
+type archived int
+
+const (
+	archivedFolder archived = iota
+	archivedOutside
+	archivedObject
+	archivedSequences
+	archivedOther
+)
+
+// kindOf says what a file in an archive is, by its name. Some programs separate
+// folders with backslashes; macOS adds files of its own below __MACOSX.
+func kindOf(name string) archived {
+	name = strings.ReplaceAll(name, `\`, "/")
+	folder := strings.HasSuffix(name, "/")
+	name = strings.TrimSuffix(name, "/")
+	switch {
+	case !fs.ValidPath(name) || strings.ContainsAny(name, ":\x00"):
+		return archivedOutside
+	case folder:
+		return archivedFolder
+	case strings.HasPrefix(name, "__MACOSX/"):
+		return archivedOther
+	case path.Base(name) == sequencesFile:
+		return archivedSequences
+	case path.Ext(name) == ".json":
+		return archivedObject
+	}
+	return archivedOther
+}
+
+// count returns how many files with objects or sequences a zip file has; 1 if it
+// cannot be read.
+func (d *directory) count(name string) (n int64) {
+	a, err := openArchive(d.folder, name)
+	if err != nil {
+		return 1
+	}
+	defer a.file.Close()
+	for _, f := range a.File {
+		if kind := kindOf(f.Name); kind == archivedObject || kind == archivedSequences {
+			n++
+		}
+	}
+	return n
+}
+
+// archive yields the objects of a zip file, then its sequences. Only one of its files
+// is in memory at a time.
+func (d *directory) archive(name string, yield func(Object) bool) bool {
+	a, err := openArchive(d.folder, name)
+	if err != nil {
+		return yield(Object{Where: name, Size: 1, Err: err, Rule: mistake.DataArchive})
+	}
+	defer a.file.Close()
+	for _, kind := range []archived{archivedObject, archivedSequences, archivedOutside, archivedOther} {
+		for _, f := range a.File {
+			if a.left <= 0 {
+				err := errors.New("it unpacks to too many bytes for its size: the rest of it is not taken")
+				return yield(Object{Where: name, Err: err, Rule: mistake.DataArchive})
+			}
+			if kindOf(f.Name) == kind && !d.inArchive(a, f, kind, name+"/"+shown(f.Name), yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (d *directory) inArchive(a *archive, f *zip.File, kind archived, where string, yield func(Object) bool) bool {
+	switch kind {
+	case archivedOutside:
+		return yield(Object{Where: where, Err: errors.New("the name leads out of the zip file"), Rule: mistake.DataArchive})
+	case archivedOther:
+		return yield(Object{Where: where, Err: errors.New("it is no object file"), Rule: mistake.DataOther})
+	}
+	text, err := a.read(f)
+	return d.file(where, strings.ReplaceAll(f.Name, `\`, "/"), text, err, yield)
+}
+
+// shown is a name from an archive for people.
+func shown(name string) string {
+	name = strings.ToValidUTF8(name, "\ufffd")
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return engine.Quote(name)
+	}
+	return name
+}

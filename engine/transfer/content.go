@@ -1,0 +1,167 @@
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
+)
+
+// fileKind marks a file in an object that IONDV has exported:
+//
+//	{"_type": "$$FILE$$", "name": "a.txt", "options": {"mimetype": "text/plain"}, "buffer": "<base64>"}
+//	{"_type": "$$FILE$$", "name": "a.txt", "path": "files/a.txt"}
+const fileKind = "$$FILE$$"
+
+// prepare returns the fields of an object as requests have them: files of the exported
+// form as uploads, empty passwords as null. prefix begins the names of properties in a
+// structure, at is the path to the fields.
+func (r *reader) prepare(c *engine.Class, in engine.Fields, prefix, at string) (engine.Fields, error) {
+	out := make(engine.Fields, 0, len(in))
+	for _, f := range in {
+		path := jsonfile.Member(at, f.Name)
+		value, keep, err := r.prepareValue(c, c.Property(prefix+f.Name), f, prefix, path)
+		if err != nil {
+			return nil, err
+		}
+		if keep {
+			out = append(out, engine.Field{Name: f.Name, Value: value})
+		}
+	}
+	return out, nil
+}
+
+// prepareValue prepares the value of one field, of property p, nil if there is none.
+func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Field, prefix, path string) (value any, keep bool, err error) {
+	fields, object := f.Value.(engine.Fields)
+	list, array := f.Value.([]any)
+	switch {
+	case p == nil && object: // a structure, if the class has one of this name
+		value, err = r.prepare(c, fields, prefix+f.Name+"$", path)
+		return value, true, err
+	case p == nil:
+	case p.Type == engine.Password && f.Value == "":
+		return nil, true, nil
+	case p.Type.IsFile() && object:
+		return r.file(fields, path)
+	case p.Type == engine.FileList && array:
+		files := []any{}
+		for i, e := range list {
+			file, keep := e, true
+			if fields, object := e.(engine.Fields); object {
+				if file, keep, err = r.file(fields, jsonfile.Element(path, i)); err != nil {
+					return nil, false, err
+				}
+			}
+			if keep {
+				files = append(files, file)
+			}
+		}
+		return files, true, nil
+	case p.Type == engine.Reference && object && p.Target != nil:
+		value, err = r.prepare(p.Target, fields, "", path)
+		return value, true, err
+	case p.Type == engine.Collection && array && p.Target != nil:
+		members := slices.Clone(list)
+		for i, e := range list {
+			if fields, object := e.(engine.Fields); object {
+				if members[i], err = r.prepare(p.Target, fields, "", jsonfile.Element(path, i)); err != nil {
+					return nil, false, err
+				}
+			}
+		}
+		return members, true, nil
+	}
+	return f.Value, true, nil
+}
+
+// file returns a file of the exported form as a request has it, and other objects as
+// they are. keep is false if its path is not that of a file in the data folder.
+func (r *reader) file(in engine.Fields, path string) (value any, keep bool, err error) {
+	if kind, _ := in.Get("_type"); kind != fileKind {
+		return in, true, nil
+	}
+	options, _ := in.Get("options")
+	more, _ := options.(engine.Fields)
+	name := fieldText(in, "name")
+	if name == "" {
+		name = fieldText(more, "name")
+	}
+	mimeType := fieldText(more, "mimetype")
+	if mimeType == "" {
+		mimeType = fieldText(more, "mimeType")
+	}
+	if buffer, ok := in.Get("buffer"); ok && buffer != nil {
+		return engine.Fields{{Name: "name", Value: name}, {Name: "mimeType", Value: mimeType}, {Name: "body", Value: buffer}}, true, nil
+	}
+	from, ok := in.Get("path")
+	if !ok {
+		return engine.Fields{{Name: "name", Value: name}}, true, nil // it has no content, which its cast reports
+	}
+	content, err := r.content(from)
+	if err != nil {
+		return nil, false, r.leave(mistake.ValueFile, path, err)
+	}
+	if name == "" {
+		name = content.base()
+	}
+	return &engine.Upload{File: engine.StoredFile{Name: name, MimeType: mimeType}, Content: content}, true, nil
+}
+
+// content returns the content of a file in the data folder.
+func (r *reader) content(from any) (*content, error) {
+	text, ok := from.(string)
+	if !ok {
+		return nil, fmt.Errorf("the path of a file is text, found %s", jsonfile.Describe(from))
+	}
+	name := path.Clean(text)
+	if r.source.Contents == nil {
+		return nil, fmt.Errorf("the file %s cannot be read: there is no data folder", engine.Quote(text))
+	}
+	if text == "" || !fs.ValidPath(name) {
+		return nil, fmt.Errorf("the path %s leads out of the data folder", engine.Quote(text))
+	}
+	switch info, err := fs.Stat(r.source.Contents, name); {
+	case errors.Is(err, engine.ErrOutside):
+		return nil, fmt.Errorf("the path %s leads out of the data folder", engine.Quote(text))
+	case err != nil:
+		return nil, fmt.Errorf("the file %s does not exist in the data folder or cannot be read", engine.Quote(text))
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file", engine.Quote(text))
+	}
+	r.named[name] = true
+	return &content{folder: r.source.Contents, name: name}, nil
+}
+
+// content reads a file that it opens at the first Read and closes at the end.
+type content struct {
+	folder fs.FS
+	name   string
+	file   fs.File
+}
+
+func (c *content) base() string { return path.Base(c.name) }
+
+// Read implements io.Reader.
+func (c *content) Read(p []byte) (n int, err error) {
+	if c.name == "" {
+		return 0, io.EOF
+	}
+	if c.file == nil {
+		if c.file, err = c.folder.Open(c.name); err != nil {
+			return 0, fmt.Errorf("the file %s cannot be read", engine.Quote(c.name))
+		}
+	}
+	n, err = c.file.Read(p)
+	if err != nil {
+		_ = c.file.Close() // it was only read
+		c.name = ""
+	}
+	return n, err
+}
