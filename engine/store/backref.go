@@ -39,7 +39,7 @@ func (sv *save) relateBack(m memberChange) error {
 	if err != nil {
 		return err
 	}
-	before := len(sv.moves)
+	before := sv.moves.count
 	members, err := sv.members(sv.owner.entry, m, func(v engine.Values, c *engine.Class) {
 		v[c.Property(p.Back.Name).Index] = ownerValue(sv.owner, p)
 	})
@@ -62,7 +62,7 @@ func (sv *save) relateBack(m memberChange) error {
 	absent := map[string]bool{}
 	for _, key := range distinct(ids) {
 		here, there := pointing[engine.ValueText(key)]
-		key = moveKey(sv.moves[before:], t, key)
+		key = sv.moves.key(before, t, key)
 		switch {
 		case !there:
 			sv.await(sv.owner, p, key)
@@ -77,13 +77,13 @@ func (sv *save) relateBack(m memberChange) error {
 	if err := sv.admitStaying(p, staying); err != nil {
 		return err
 	}
-	before = len(sv.moves)
+	before = sv.moves.count
 	if err := sv.setBack(p, nil, ownerValue(sv.owner, p), joining); err != nil || !sv.owner.item.Class.Journaling {
 		return err
 	}
 	joined := slices.DeleteFunc(distinct(members), func(key any) bool { return pointing[engine.ValueText(key)] || absent[engine.ValueText(key)] })
 	for i := range joined {
-		joined[i] = moveKey(sv.moves[before:], t, joined[i])
+		joined[i] = sv.moves.key(before, t, joined[i])
 	}
 	return sv.tellMembers(sv.owner.item, p, &membership{joined, left})
 }

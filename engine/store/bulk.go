@@ -82,7 +82,7 @@ func (sv *save) begin(w *session) {
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed, sv.records = w, nil, nil, nil, nil, nil, nil
 	clear(sv.items)
 	sv.waiting, sv.owner, sv.unseen, sv.asked = nil, pending{}, nil, nil
-	sv.record, sv.moves, sv.groups, sv.shaken, sv.touched = 0, nil, 0, false, nil
+	sv.record, sv.moves, sv.groups, sv.shaken, sv.touched = 0, moves{}, 0, false, nil
 	sv.awaited, sv.awaiting, sv.holding, sv.arrived = nil, nil, nil, nil
 }
 

@@ -140,7 +140,8 @@ func (sv *save) relate(m memberChange) error {
 // members returns the keys of what is added to a collection; records are
 // written first, with values that fill sets.
 func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
-	keys := make([]any, 0, len(m.add))
+	keys, since := make([]any, 0, len(m.add)), make([]int, 0, len(m.add))
+	before := sv.moves.count
 	t := sv.tableOf(m.property.Target)
 	for i, member := range m.add {
 		if id, ok := member.(string); ok {
@@ -148,13 +149,12 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 			if !ok {
 				return nil, sv.noMember(m.property, id)
 			}
-			keys = append(keys, sv.current(t, key[0]))
+			keys, since = append(keys, sv.current(t, key[0])), append(since, sv.moves.count)
 			if m.property.Back == nil || e.handling == engine.Strict || len(m.property.Subclasses) > 0 {
 				sv.expect(e, m.property, keys[len(keys)-1])
 			}
 			continue
 		}
-		before := len(sv.moves)
 		inner := *member.(*entry)
 		if fill != nil {
 			if sv.guard.hides(engine.MayWrite, m.property.Back) {
@@ -170,15 +170,15 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 		if err != nil {
 			return nil, within(memberPlace(m.property, i), err)
 		}
-		if moves := sv.moves[before:]; len(moves) > 0 {
-			for i := range keys {
-				keys[i] = moveKey(moves, t, keys[i])
-			}
-		}
 		if m.property.Back == nil && sv.guard.restricts(m.property.Target) {
 			sv.expect(e, m.property, keyOf(it))
 		}
-		keys = append(keys, keyOf(it))
+		keys, since = append(keys, keyOf(it)), append(since, sv.moves.count)
+	}
+	if sv.moves.count > before { // a later record may have changed the key of an earlier one
+		for i := range keys {
+			keys[i] = sv.moves.key(since[i], t, keys[i])
+		}
 	}
 	return keys, nil
 }

@@ -115,3 +115,12 @@ func (s *Store) Stay(d time.Duration) { s.readers.others.stay = d }
 
 // Rests returns how often work has rested for the sake of other accounts.
 func (s *Store) Rests() int64 { return s.readers.others.rests.Load() }
+
+// Moves are changes of keys of items of one table.
+type Moves struct{ all moves }
+
+// Add notes that an item gets another key.
+func (m *Moves) Add(from, to string) { m.all.add(nil, from, to) }
+
+// Key returns what became of a key by the changes from a number on.
+func (m *Moves) Key(number int, key string) string { return m.all.key(number, nil, key).(string) }

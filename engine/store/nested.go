@@ -224,7 +224,7 @@ func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.
 // their keys.
 func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.duties
-	if e.deep == nil && !d.stamped() && !d.late && len(sv.moves) == 0 && (e.how == modify || e.how == insert && e.full != nil) {
+	if e.deep == nil && !d.stamped() && !d.late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
 		return e.given, nil // nothing changes it
 	}
 	v := slices.Clone(e.given)

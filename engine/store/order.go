@@ -12,25 +12,44 @@ import (
 // statements: see closes. Beyond that, a collection may name a member that a later record
 // creates (awaited), and the items are returned as they are stored in the end (refresh).
 
-// move is a change of the key of an item.
-type move struct {
-	table    *table
-	from, to any
+// moves are changes of keys of items, in order. One record may have hundreds of
+// thousands of them, nested in its collections.
+type moves struct {
+	count int
+	from  map[place][]move // of the items that had a key
 }
 
-// moveKey returns what became of a key by the moves, in order.
-func moveKey(moves []move, t *table, key any) any {
-	for _, m := range moves {
-		if m.table == t && engine.ValueText(m.from) == engine.ValueText(key) {
-			key = m.to
+// move is the change with a number, which counts from 0.
+type move struct {
+	number int
+	to     any
+}
+
+func (m *moves) add(t *table, from, to any) {
+	if m.from == nil {
+		m.from = map[place][]move{}
+	}
+	at := place{t, engine.ValueText(from)}
+	m.from[at] = append(m.from[at], move{m.count, to})
+	m.count++
+}
+
+// key returns what became of a key by the changes from a number on.
+func (m *moves) key(number int, t *table, key any) any {
+	for number < m.count {
+		of := m.from[place{t, engine.ValueText(key)}]
+		i, _ := slices.BinarySearchFunc(of, number, func(one move, number int) int { return one.number - number })
+		if i == len(of) {
+			break
 		}
+		key, number = of[i].to, of[i].number+1
 	}
 	return key
 }
 
 // current returns the key of the item that a key in the record under way means: the one that
 // had the key before the record changed keys. Other keys are returned as they are.
-func (sv *save) current(t *table, key any) any { return moveKey(sv.moves, t, key) }
+func (sv *save) current(t *table, key any) any { return sv.moves.key(0, t, key) }
 
 // tableOf returns the table of a class, nil if the store has none.
 func (sv *save) tableOf(c *engine.Class) *table {
@@ -43,13 +62,13 @@ func (sv *save) tableOf(c *engine.Class) *table {
 // enter begins another record of the call.
 func (sv *save) enter(index int) {
 	if index != sv.record {
-		sv.record, sv.moves = index, nil
+		sv.record, sv.moves = index, moves{}
 	}
 }
 
 // renamed applies a change of a key to what the save remembers of the item.
 func (sv *save) renamed(t *table, from, to any) {
-	sv.moves = append(sv.moves, move{t, from, to})
+	sv.moves.add(t, from, to)
 	sv.shaken = true
 	old := engine.ValueText(from)
 	for c, keys := range sv.owed {
@@ -108,7 +127,7 @@ func renamedItem(it *engine.Item, to any) *engine.Item {
 // redirect makes a nested record that names an item by a key that the record under way has
 // changed one of the item's present key.
 func (sv *save) redirect(e *entry) {
-	if e.key == nil || len(sv.moves) == 0 {
+	if e.key == nil || sv.moves.count == 0 {
 		return
 	}
 	key := sv.current(e.plan.table, e.key[0])
@@ -126,7 +145,7 @@ func (sv *save) redirect(e *entry) {
 
 // redirectReferences is redirect for the references among the values of a record.
 func (sv *save) redirectReferences(p *plan, v engine.Values) {
-	if len(sv.moves) == 0 {
+	if sv.moves.count == 0 {
 		return
 	}
 	for _, property := range p.duties.references {
@@ -296,7 +315,9 @@ func (sv *save) touch(root *engine.Class, keys ...any) {
 }
 
 // disturbed reports whether an item may have changed since the record under way began.
-func (sv *save) disturbed(it *engine.Item) bool { return len(sv.moves) > 0 || sv.touched[identify(it)] }
+func (sv *save) disturbed(it *engine.Item) bool {
+	return sv.moves.count > 0 || sv.touched[identify(it)]
+}
 
 // touchRepeated notes the items that several records of the call have written.
 func (sv *save) touchRepeated() {

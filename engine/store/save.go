@@ -102,7 +102,7 @@ type save struct {
 	defaults map[*engine.Property]string // hashes of default passwords
 
 	record   int                  // the index of the record under way
-	moves    []move               // of its keys
+	moves    moves                // of its keys
 	groups   int                  // of records written together
 	shaken   bool                 // any item may have changed after it was written
 	touched  map[identity]bool    // items that may have

@@ -1,0 +1,51 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"restsrv/engine/store"
+)
+
+// TestChangedKeys changes keys at random and asks what became of each: it is what
+// the changes give one after the other.
+func TestChangedKeys(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	name := func() string { return fmt.Sprint(random.IntN(5)) }
+	for range 300 {
+		var moves store.Moves
+		var list [][2]string
+		for n := random.IntN(12); n > 0; n-- {
+			one := [2]string{name(), name()}
+			list = append(list, one)
+			moves.Add(one[0], one[1])
+		}
+		from, key := random.IntN(len(list)+1), name()
+		want := key
+		for _, one := range list[from:] {
+			if one[0] == want {
+				want = one[1]
+			}
+		}
+		if got := moves.Key(from, key); got != want {
+			t.Fatalf("seed %d: %s after %v: got %s, want %s", seed, key, list[from:], got, want)
+		}
+	}
+}
+
+// TestManyChangedKeys asks for each of many changed keys, as a collection of as many
+// nested records does. If each took a look at all changes, this would take long.
+func TestManyChangedKeys(t *testing.T) {
+	const many = 50_000
+	var moves store.Moves
+	for i := range many {
+		moves.Add(fmt.Sprint("a", i), fmt.Sprint("b", i))
+	}
+	for i := range many {
+		if got, want := moves.Key(0, fmt.Sprint("a", i)), fmt.Sprint("b", i); got != want {
+			t.Fatalf("got %s, want %s", got, want)
+		}
+	}
+}
