@@ -124,3 +124,9 @@ func (m *Moves) Add(from, to string) { m.all.add(nil, from, to) }
 
 // Key returns what became of a key by the changes from a number on.
 func (m *Moves) Key(number int, key string) string { return m.all.key(number, nil, key).(string) }
+
+// InOneStatement reports whether an Update is one statement, without a transaction.
+func (s *Store) InOneStatement(ctx context.Context, c *engine.Class, id string, v engine.Values) bool {
+	key, _ := c.KeyValues(id)
+	return s.newWrite(ctx, nil, 0).single(&entry{plan: s.plans[c], given: v, key: key, how: modify})
+}

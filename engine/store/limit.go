@@ -173,6 +173,11 @@ func (p *plan) shared(v engine.Values) bool {
 	})
 }
 
+// shares reports whether fitsWith must look at the item after an update.
+func (e *entry) shares() bool {
+	return e.how != insert && e.plan.table.shares && (e.plan.duties.stamped() || e.plan.shared(e.given))
+}
+
 // sharesColumn reports whether values of a column, whose name is quoted, share
 // entries of an index with others in items of the table.
 func (p *plan) sharesColumn(quoted string) bool {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -101,5 +102,31 @@ func maxLoaded(t *testing.T, p place) {
 	}
 	if _, err := st.Get(t.Context(), c, "0", path); engine.CodeOf(err) != engine.Invalid {
 		t.Errorf("twenty levels of one: %v", err)
+	}
+}
+
+// TestUpdatesBesideSharedIndexes: an update of an item with an index over several
+// texts is one statement, unless it gives one of these.
+func TestUpdatesBesideSharedIndexes(t *testing.T) { onBoth(t, updatesBesideSharedIndexes) }
+
+func updatesBesideSharedIndexes(t *testing.T, p place) {
+	pair := storetest.NewClass("pair", storetest.Prop("a", engine.String), storetest.Prop("b", engine.String), storetest.Prop("title", engine.String))
+	pair.Key = []string{"a", "b"}
+	note := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("c", engine.String), storetest.Prop("d", engine.String), storetest.Prop("title", engine.String))
+	note.Indexes = []engine.CompositeIndex{{Properties: []string{"c", "d"}}}
+	if err := errors.Join(pair.Init(), note.Init()); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Link(pair, note)
+	st := openAt(t, p, pair, note)
+	none := engine.Absent
+	if !st.InOneStatement(t.Context(), pair, "x_y", engine.Values{none, none, "title"}) {
+		t.Error("an update beside a key of two texts takes a transaction, want one statement")
+	}
+	if !st.InOneStatement(t.Context(), note, "1", engine.Values{none, none, none, "title"}) {
+		t.Error("an update beside an index of two texts takes a transaction, want one statement")
+	}
+	if st.InOneStatement(t.Context(), note, "1", engine.Values{none, "c", none, "title"}) {
+		t.Error("an update of a text that shares an index is one statement, want a transaction")
 	}
 }

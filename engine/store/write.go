@@ -114,7 +114,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 // single reports whether one statement writes all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
-	if sv.grants || !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.plan.table.shares || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
+	if sv.grants || !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.shares() || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
 		return false
 	}
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
