@@ -125,6 +125,14 @@ func (s *scope) leaveOut(err error) error {
 
 // set binds what is given for a property.
 func (s *scope) set(p *Property, in any) error {
+	if p.Nowhere && p.Formula != nil {
+		if list, ok := in.([]any); in == nil || ok && len(list) == 0 {
+			return nil
+		}
+		e := Errorf(Invalid, "virtual", "attribute %s is always empty, since what it refers to does not exist: it cannot be given", Quote(p.Name))
+		e.Attribute = p.Name
+		return s.fault(e)
+	}
 	if p.Formula != nil {
 		return nil // clients send back what they read
 	}

@@ -118,6 +118,7 @@ type Property struct {
 	Mirror     *Property // collection of Target that is the other side of this one
 	Display    *Semantic // display string of what it points at, instead of the target's own
 	Conditions *Filter   // on what a collection loads; nil for all
+	Nowhere    bool      // the class that it should point at, or its back reference, does not exist: paths through it are null
 	Sorting    []Sort    // order of what a collection loads; insertion order ends it
 
 	Selection    *Selection // values offered, with their labels; nil for none
@@ -156,6 +157,9 @@ func (p *Property) Stored() bool {
 func (p *Property) Linked() bool {
 	return p.Type == Collection && p.Back == nil && p.Formula == nil && p.Target != nil
 }
+
+// NoClassAllowed stands in Property.Subclasses for no class at all.
+var NoClassAllowed = &Class{}
 
 // Selection is the list of values offered for a property; "<name>_str" on the
 // wire is the label of the value.

@@ -106,8 +106,13 @@ func (p *Property) variable(g Generate) (value any, ok bool) {
 func (c *Class) Stamp(v Values, g Generate, insert bool) {
 	now := func(name string, always bool) {
 		p := c.byName[name]
-		if p != nil && p.Type == DateTime && (always || v[p.Index] == Absent || v[p.Index] == nil) {
+		if p == nil || !always && v[p.Index] != Absent && v[p.Index] != nil {
+			return
+		}
+		if p.Type == DateTime {
 			v[p.Index] = g.Now().truncate(p.Size)
+		} else if p.Type.Textual() {
+			v[p.Index] = g.Now().String()
 		}
 	}
 	who := func(name string) {

@@ -26,6 +26,9 @@ func (c *Class) find(dotted string) (operand, error) {
 		if p == nil && last {
 			return c.findSystem(path, name, names[len(names)-1])
 		}
+		if p != nil && p.Nowhere && (!last || p.Formula != nil) {
+			return operand{expr: Constant(String, nil)}, nil
+		}
 		if err := filterable(p); err != nil {
 			return operand{}, err
 		}

@@ -35,6 +35,9 @@ func CompileSemantic(c *Class, source string) *Semantic {
 		if m != nil {
 			path = c.Path(m[1])
 		}
+		if path == nil && m != nil && c.Nowhere(m[1]) {
+			continue
+		}
 		if path == nil {
 			s.pieces = append(s.pieces, piece{literal: part})
 			continue
@@ -68,6 +71,20 @@ func (c *Class) Path(dotted string) []*Property {
 		}
 	}
 	return path
+}
+
+// Nowhere reports whether a dotted path goes through a reference whose class does
+// not exist: it is null for every item.
+func (c *Class) Nowhere(dotted string) bool {
+	names := strings.Split(dotted, ".")
+	for _, name := range names[:len(names)-1] {
+		p := c.Property(name)
+		if p == nil || p.Nowhere || p.Target == nil {
+			return p != nil && p.Nowhere
+		}
+		c = c.Leads(p)
+	}
+	return false
 }
 
 // needs collects what the display string and the formulas of c must have

@@ -6,6 +6,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // check looks at what a class says of its own attributes.
@@ -16,37 +17,48 @@ func (l *linker) check(d *draft) {
 	d.checkDependencies()
 }
 
+// checkTrackers drops the trackers that cannot record a time or an account. Inherited
+// ones are reported where they are written.
 func (d *draft) checkTrackers() {
 	c := d.class
 	for _, t := range []struct {
-		field, name string
-		time        bool
+		field string
+		name  *string
+		time  bool
 	}{
-		{"creationTracker", c.CreationTracker, true}, {"changeTracker", c.ChangeTracker, true},
-		{"creatorTracker", c.CreatorTracker, false}, {"editorTracker", c.EditorTracker, false},
+		{"creationTracker", &c.CreationTracker, true}, {"changeTracker", &c.ChangeTracker, true},
+		{"creatorTracker", &c.CreatorTracker, false}, {"editorTracker", &c.EditorTracker, false},
 	} {
-		if empty(d.Value(t.field)) {
-			continue // what is inherited is checked where it stands
+		if *t.name == "" {
+			continue
 		}
-		p := d.attribute(t.field, t.name)
+		report := func(rule *mistake.Rule, found, expected string) {
+			if !empty(d.Value(t.field)) {
+				d.Report(rule, d.At(t.field), found, expected)
+			}
+		}
+		p := c.Property(*t.name)
+		unknown := engine.Quote(*t.name) + ", which no attribute has as its name"
 		switch {
+		case p == nil && d.leftOut(*t.name):
+		case p == nil && t.time:
+			report(mistake.TrackerUnknown, unknown, jsonfile.Choice(*t.name, attributeNames(c)))
 		case p == nil:
-		case t.time && p.Type != engine.DateTime:
-			d.Fault(d.At(t.field), engine.Quote(t.name)+" of type "+p.Type.String(), "an attribute of type datetime")
-		case !t.time && (!p.ValueType().Textual() || p.Type == engine.Password):
-			d.Fault(d.At(t.field), engine.Quote(t.name)+" of type "+p.Type.String(), "an attribute of type user or of another text type")
+			report(mistake.TrackerAccount, unknown, jsonfile.Choice(*t.name, attributeNames(c)))
+		case t.time && p.Type == engine.DateTime && p.Stored():
+			continue
+		case t.time && p.Type.Textual() && p.Type != engine.Password && p.Type != engine.User && p.Stored() && !p.Nowhere:
+			report(mistake.TrackerText, engine.Quote(*t.name)+" of type "+p.Type.String(), "an attribute of type datetime")
+			continue
+		case t.time:
+			report(mistake.TrackerType, engine.Quote(*t.name)+" of type "+p.Type.String(), "an attribute of type datetime")
+		case p.ValueType().Textual() && p.Type != engine.Password && p.Stored():
+			continue
+		default:
+			report(mistake.TrackerAccount, engine.Quote(*t.name)+" of type "+p.Type.String(), "an attribute of type user or of another text type")
 		}
+		*t.name = ""
 	}
-}
-
-// attribute returns the attribute that a field of the class names; there being
-// none is a fault.
-func (d *draft) attribute(field, name string) *engine.Property {
-	p := d.class.Property(name)
-	if p == nil {
-		d.Fault(d.At(field), engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, attributeNames(d.class)))
-	}
-	return p
 }
 
 // checkContainer warns only: the container matters to forms.
@@ -61,20 +73,21 @@ func (d *draft) checkContainer() {
 	}
 }
 
-// checkIndexes leaves out what cannot be indexed, as the ancestor does.
+// checkIndexes leaves out the indexes of what cannot be indexed.
 func (d *draft) checkIndexes() {
 	kept := d.class.Indexes[:0]
 	for i, index := range d.class.Indexes {
-		path := jsonfile.Element(d.At("compositeIndexes"), i)
 		ok := true
 		for _, name := range index.Properties {
 			p := d.class.Property(name)
 			switch {
+			case p == nil && d.leftOut(name):
+				ok = false
 			case p == nil:
-				d.Fault(jsonfile.Member(path, "properties"), engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, attributeNames(d.class)))
+				d.Report(mistake.IndexUnknown, d.indexAt[i], engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, attributeNames(d.class)))
 				ok = false
 			case !indexable(p.Type) || !p.Stored():
-				d.Warn(jsonfile.Member(path, "properties"), engine.Quote(name)+" of type "+p.Type.String(), "attributes whose values can be compared: this index is left out")
+				d.Warn(d.indexAt[i], engine.Quote(name)+" of type "+p.Type.String(), "attributes whose values can be compared: this index is left out")
 				ok = false
 			}
 		}
@@ -85,22 +98,46 @@ func (d *draft) checkIndexes() {
 	d.class.Indexes = kept
 }
 
-// checkDependencies checks that each path leads through references and
+// leftOut reports whether the class declares an attribute of that name which is left
+// out.
+func (d *draft) leftOut(name string) bool {
+	list, _ := d.Value("properties").([]any)
+	for i, v := range list {
+		fields, _ := v.(engine.Fields)
+		given, _ := fields.Get("name")
+		if out, ok := d.resolved[i]; ok && out == nil && given == name {
+			return true
+		}
+	}
+	return false
+}
+
+// checkDependencies leaves out the paths that do not lead through references and
 // collections.
 func (d *draft) checkDependencies() {
 	c := d.class
+	kept := c.Dependencies[:0]
 	for i, path := range c.Dependencies {
-		at := c
-		for _, name := range path {
-			p := at.Property(name)
-			if p == nil || p.Target == nil {
-				found := engine.Quote(strings.Join(path, "."))
-				d.Fault(jsonfile.Element(d.At("cacheDependencies"), i), found, "a path of references: "+engine.Quote(name)+" is none of class "+at.FullName)
-				break
-			}
-			at = p.Target
+		if name, at := leads(c, path); at != nil {
+			d.Report(mistake.DependencyUnknown, d.dependencyAt[i], engine.Quote(strings.Join(path, ".")), "a path of references: "+engine.Quote(name)+" is none of class "+at.FullName)
+			continue
 		}
+		kept = append(kept, path)
 	}
+	c.Dependencies = kept
+}
+
+// leads follows a path of references and collections. It returns the first name that
+// is none, and the class that lacks it; nil if the path leads somewhere.
+func leads(c *engine.Class, path []string) (name string, at *engine.Class) {
+	for _, name := range path {
+		p := c.Property(name)
+		if p == nil || p.Target == nil {
+			return name, c
+		}
+		c = p.Target
+	}
+	return "", nil
 }
 
 // inheritDependencies adds the paths of all ancestors.
@@ -111,31 +148,5 @@ func inheritDependencies(c *engine.Class) {
 				c.Dependencies = append(c.Dependencies, path)
 			}
 		}
-	}
-}
-
-// checkKeyCircle refuses keys that are made of each other: a reference holds
-// the key of what it points at. It runs before anything asks for ValueType.
-func (l *linker) checkKeyCircle(d *draft) {
-	met := []string{d.class.FullName}
-	for c := d.class; len(c.Key) == 1; {
-		var p *engine.Property
-		for _, q := range c.Properties {
-			if q.Name == c.Key[0] {
-				p = q
-			}
-		}
-		if p == nil || p.Type != engine.Reference || p.Target == nil {
-			return
-		}
-		c = p.Target
-		if c == d.class {
-			d.Fault(d.At("key"), "a circle: "+strings.Join(append(met, c.FullName), " -> "), "a key that does not depend on itself")
-			return
-		}
-		if slices.Contains(met, c.FullName) {
-			return // a circle of others, that is said there
-		}
-		met = append(met, c.FullName)
 	}
 }

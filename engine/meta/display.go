@@ -26,7 +26,7 @@ func (l *linker) checkDisplay(a *attribute, c *engine.Class, source string) {
 			}
 			continue
 		}
-		if c.Path(m[1]) != nil {
+		if c.Path(m[1]) != nil || c.Nowhere(m[1]) {
 			continue
 		}
 		first, _, dotted := strings.Cut(m[1], ".")

@@ -1,24 +1,32 @@
 package meta
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // draft is a class while it is read and linked.
 type draft struct {
 	jsonfile.Object
-	inline   bool
-	class    *engine.Class
-	own      []*attribute  // those of a struct attribute stand in its place once linked
-	ancestor string        // as written, "" for none
-	label    engine.Fields // the display string as a formula, own or inherited
-	labelled *draft        // that label is written in
-	keyGiven bool
-	state    linkState
-	faulty   bool // something stops the start: what depends on it is not checked
+	inline       bool
+	class        *engine.Class
+	own          []*attribute  // those of a struct attribute stand in its place once linked
+	ancestor     string        // as written, "" for none
+	parent       *draft        // of the ancestor; nil for none, and if it is left out
+	label        engine.Fields // the display string as a formula, own or inherited
+	labelled     *draft        // that label is written in
+	keyGiven     bool
+	otherKey     []string // the key as written, if it is not that of the ancestor
+	indexAt      []string // JSON paths of the composite indexes
+	dependencyAt []string // and of the paths in cacheDependencies
+	state        linkState
+	faulty       bool                  // something stops the start: what depends on it is not checked
+	resolved     map[int]engine.Fields // entries of properties that are not used as written, by position; nil for those left out
 }
 
 // classFields are the names that have a meaning in a class. history and
@@ -44,29 +52,29 @@ func empty(v any) bool {
 	return false
 }
 
-// head reads who a class is: its name, namespace and version. It returns nil
-// when there is no usable name, so that nothing can be said about its relation
-// to others.
+// head reads the name, namespace and version of a class. It returns nil if there is
+// no usable name: the class is left out.
 func head(s Source, namespace string, faults *engine.Faults) *draft {
 	fields, ok := s.Value.(engine.Fields)
 	d := &draft{Object: jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}, inline: s.Inline}
 	if !ok {
-		d.Fault(s.Path, jsonfile.Describe(s.Value), "an object that describes a class")
+		d.Report(mistake.ClassShape, s.Path, jsonfile.Describe(s.Value), "an object that describes a class")
 		return nil
 	}
-	c := &engine.Class{Name: d.Text("name"), Namespace: d.Text("namespace"), Version: d.Text("version"), Source: fields}
+	name, named := validName(d.Object, mistake.ClassName)
+	c := &engine.Class{Name: name, Namespace: d.Text("namespace"), Source: fields}
 	d.class = c
-	named := checkName(d.Object, "name", c.Name)
 	if c.Namespace == "" {
 		c.Namespace = namespace
-	} else {
-		named = checkName(d.Object, "namespace", c.Namespace) && named
+	} else if !jsonfile.ValidName(c.Namespace) {
+		d.Report(mistake.ClassName, d.At("namespace"), engine.Quote(c.Namespace), jsonfile.NameRule)
+		named = false
 	}
-	c.FullName = engine.FullName(c.Name, c.Namespace)
 	if !named {
-		d.body(nil) // for its faults
 		return nil
 	}
+	c.Version = d.Text("version")
+	c.FullName = engine.FullName(c.Name, c.Namespace)
 	return d
 }
 
@@ -82,18 +90,36 @@ func (d *draft) body(types userTypes) {
 	c.Struct = d.Flag("isStruct", false)
 	c.Journaling = d.Flag("journaling", false)
 	d.Flag("semanticCached", false)
-	d.ancestor = d.Text("ancestor")
+	d.parseAncestor()
 	c.Container = d.Text("container")
 	c.CreationTracker, c.ChangeTracker = d.Text("creationTracker"), d.Text("changeTracker")
 	c.CreatorTracker, c.EditorTracker = d.Text("creatorTracker"), d.Text("editorTracker")
 	d.parseSemantic()
 	d.parseKey()
 	d.parseIndexes()
-	for _, path := range texts(d.Object, "cacheDependencies", "the path of a reference") {
-		c.Dependencies = append(c.Dependencies, strings.Split(path, "."))
+	for i, v := range d.List("cacheDependencies") {
+		at := jsonfile.Element(d.At("cacheDependencies"), i)
+		path, ok := v.(string)
+		if !ok || path == "" {
+			d.Report(mistake.DependencyUnknown, at, jsonfile.Describe(v), "the path of a reference")
+			continue
+		}
+		c.Dependencies, d.dependencyAt = append(c.Dependencies, strings.Split(path, ".")), append(d.dependencyAt, at)
 	}
-	for i, v := range d.List("properties") {
-		d.parseProperty(jsonfile.Element(d.At("properties"), i), v, types)
+	d.parseProperties(types)
+}
+
+// parseAncestor takes a name. Something else that JavaScript counts as true leaves
+// the class out, as a name of no class does, since key, table and permissions of
+// the class come from its ancestor.
+func (d *draft) parseAncestor() {
+	v := d.Value("ancestor")
+	switch _, text := v.(string); {
+	case text || v == nil || v == false || v == json.Number("0"):
+		d.ancestor = d.Text("ancestor")
+	default:
+		d.Report(mistake.AncestorMissing, d.At("ancestor"), jsonfile.Describe(v), "the name of a class")
+		d.state = broken
 	}
 }
 
@@ -108,30 +134,40 @@ func (d *draft) parseSemantic() {
 	d.class.Semantic = d.Text("semantic")
 }
 
-// parseKey takes an array of names or one bare name. A key that is wrong counts
-// as given, so that nothing more is said of it.
+// parseKey takes an array of names or one bare name. A value of another type
+// counts as absent.
 func (d *draft) parseKey() {
-	d.keyGiven = !empty(d.Value("key"))
 	switch v := d.Value("key").(type) {
 	case string:
 		if v != "" {
 			d.class.Key = []string{v}
 		}
-	case nil, []any:
-		d.class.Key = texts(d.Object, "key", "the name of an attribute")
+	case []any:
+		for _, name := range texts(d.Object, "key", "the name of an attribute") {
+			if slices.Contains(d.class.Key, name) {
+				d.Report(mistake.KeyTwice, d.At("key"), engine.Quote(name)+" again", "each attribute of the key once")
+				continue
+			}
+			d.class.Key = append(d.class.Key, name)
+		}
+	case engine.Fields:
+		if len(v) > 0 {
+			d.List("key")
+		}
 	default:
-		d.keyGiven = true
-		d.Fault(d.At("key"), jsonfile.Describe(v), `an array of attribute names, such as ["id"]`)
+		d.List("key")
 	}
+	d.keyGiven = len(d.class.Key) > 0
 }
 
-// texts reads an array of texts, each of which is what one says.
+// texts reads an array of texts, each of which is what one says. Other elements
+// count as absent.
 func texts(o jsonfile.Object, field, one string) []string {
 	var all []string
 	for i, v := range o.List(field) {
 		s, ok := v.(string)
 		if !ok || s == "" {
-			o.Fault(jsonfile.Element(o.At(field), i), jsonfile.Describe(v), one)
+			o.Report(mistake.NotText, jsonfile.Element(o.At(field), i), jsonfile.Describe(v), one)
 			continue
 		}
 		all = append(all, s)
@@ -145,28 +181,66 @@ func (d *draft) parseIndexes() {
 		fields, ok := v.(engine.Fields)
 		o := d.Within(jsonfile.Element(d.At("compositeIndexes"), i), fields)
 		if !ok {
-			o.Fault(o.Path, jsonfile.Describe(v), shape)
+			o.Report(mistake.IndexShape, o.Path, jsonfile.Describe(v), shape)
 			continue
 		}
-		index := engine.CompositeIndex{Unique: o.Flag("unique", false), Properties: texts(o, "properties", "the name of an attribute")}
-		if len(index.Properties) == 0 {
-			o.Fault(o.Path, "no properties", shape)
+		names, ok := o.Value("properties").([]any)
+		index := engine.CompositeIndex{}
+		for _, v := range names {
+			name, text := v.(string)
+			ok = ok && text && name != ""
+			index.Properties = append(index.Properties, name)
+		}
+		if !ok || len(names) == 0 {
+			o.Report(mistake.IndexShape, o.Path, "no names of attributes in properties", shape)
 			continue
 		}
+		index.Unique = o.Flag("unique", false)
 		d.class.Indexes = append(d.class.Indexes, index)
+		d.indexAt = append(d.indexAt, o.At("properties"))
 	}
 }
 
-// checkName reports whether s, which the field holds, can be a name.
-func checkName(o jsonfile.Object, field, s string) bool {
-	if jsonfile.ValidName(s) {
-		return true
+// validName reads the field name; ok is false, and the rule reported, if the value
+// cannot be a name.
+func validName(o jsonfile.Object, rule *mistake.Rule) (name string, ok bool) {
+	v := o.Value("name")
+	name, _ = v.(string)
+	switch {
+	case jsonfile.ValidName(name):
+		return name, true
+	case v == nil:
+		o.Report(rule, o.Path, "no name", jsonfile.NameRule)
+	default:
+		o.Report(rule, o.At("name"), jsonfile.Describe(v), jsonfile.NameRule)
 	}
-	switch v := o.Value(field).(type) {
-	case nil:
-		o.Fault(o.Path, "no "+field, jsonfile.NameRule)
-	case string:
-		o.Fault(o.At(field), jsonfile.Describe(v), jsonfile.NameRule)
+	return name, false
+}
+
+// describe makes the description of the class say what the server takes for what was
+// written.
+func (d *draft) describe() {
+	c, said := d.class, slices.Clone(d.Fields)
+	if list, ok := d.Value("properties").([]any); ok && len(d.resolved) > 0 {
+		var own []any
+		for i, v := range list {
+			if fields, changed := d.resolved[i]; !changed {
+				own = append(own, v)
+			} else if fields != nil {
+				own = append(own, fields)
+			}
+		}
+		said = said.With("properties", own)
 	}
-	return false // another type is a fault already
+	if d.keyGiven {
+		said = said.With("key", engine.Texts(c.Key))
+	}
+	for field, name := range map[string]string{
+		"creationTracker": c.CreationTracker, "changeTracker": c.ChangeTracker, "creatorTracker": c.CreatorTracker, "editorTracker": c.EditorTracker,
+	} {
+		if !empty(d.Value(field)) && name == "" {
+			said = said.With(field, "")
+		}
+	}
+	c.Source = said
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // attribute is a property while it is read and linked.
@@ -20,6 +22,7 @@ type attribute struct {
 	assigning       bool            // autoassigned was given
 	typed           bool            // the type is one of class metadata
 	prefix          string          // of a part of a structure: "attribute$"
+	position        int             // of the entry in properties, -1 for none
 
 	target     string // name of the class it points at, or of a structure
 	backRef    string
@@ -48,22 +51,80 @@ var (
 	}
 )
 
-func (d *draft) parseProperty(path string, v any, types userTypes) {
-	fields, ok := v.(engine.Fields)
-	if !ok {
-		d.Fault(path, jsonfile.Describe(v), "an object that describes an attribute")
+// parseProperties reads the attributes that a class declares.
+func (d *draft) parseProperties(types userTypes) {
+	if list, ok := d.Value("properties").([]any); ok || d.inline && d.Value("properties") == nil {
+		counts := attributesThatCount(list)
+		for i, v := range list {
+			if !d.parseProperty(i, v, counts, types) {
+				d.resolve(i, nil)
+			}
+		}
 		return
 	}
+	path, found := d.Path, "no properties"
+	if v := d.Value("properties"); v != nil {
+		path, found = d.At("properties"), jsonfile.Describe(v)
+	}
+	d.Report(mistake.PropertiesMissing, path, found, "an array of attributes")
+}
+
+// attributesThatCount returns the position of the attribute that counts for each
+// name: the one with the highest orderNumber, or the last one if these are equal or
+// one has none.
+func attributesThatCount(list []any) map[string]int {
+	counts := map[string]int{}
+	orders := map[string]json.Number{}
+	for i, v := range list {
+		fields, _ := v.(engine.Fields)
+		given, _ := fields.Get("name")
+		name, _ := given.(string)
+		given, _ = fields.Get("orderNumber")
+		order, numbered := given.(json.Number)
+		if other, also := orders[name]; also && numbered {
+			a, errA := other.Float64()
+			b, errB := order.Float64()
+			if errA == nil && errB == nil && a > b {
+				continue
+			}
+		}
+		counts[name] = i
+		if delete(orders, name); numbered {
+			orders[name] = order
+		}
+	}
+	return counts
+}
+
+// parseProperty reads the attribute at a position; ok is false if it is left out.
+func (d *draft) parseProperty(position int, v any, counts map[string]int, types userTypes) (ok bool) {
+	path := jsonfile.Element(d.At("properties"), position)
+	fields, ok := v.(engine.Fields)
+	if !ok {
+		d.Report(mistake.AttributeShape, path, jsonfile.Describe(v), "an object that describes an attribute")
+		return false
+	}
 	o := d.Within(path, fields)
+	name, named := validName(o, mistake.AttributeName)
+	switch {
+	case !named:
+		return false
+	case slices.Contains(envelopeNames, name):
+		o.Report(mistake.AttributeName, o.At("name"), engine.Quote(name), "a name that the JSON of items does not use itself")
+		return false
+	case counts[name] != position:
+		other := jsonfile.Element(d.At("properties"), counts[name])
+		o.Report(mistake.AttributeTwice, o.At("name"), engine.Quote(name)+", the name of "+other+" too, which counts", "each name once")
+		return false
+	}
 	o.WarnRepeated()
 	o.WarnUnknown(propertyFields)
-	p := &engine.Property{Name: o.Text("name"), Caption: o.Text("caption"), Hint: o.Text("hint"), Definition: d.class.FullName, Source: fields}
-	named := checkName(o, "name", p.Name) && d.checkUnique(o, p.Name)
+	p := &engine.Property{Name: name, Caption: o.Text("caption"), Hint: o.Text("hint"), Definition: d.class.FullName, Source: fields}
 	if p.Caption == "" {
 		p.Caption = p.Name
 	}
-	a := &attribute{Object: o, home: d, at: o, property: p, assigning: o.Value("autoassigned") != nil}
-	p.Type, a.typed = parseType(o)
+	a := &attribute{Object: o, home: d, at: o, property: p, assigning: o.Value("autoassigned") != nil, position: position}
+	a.parseType()
 	a.parseFlags(d.inline)
 	a.parseNumbers()
 	p.FileTypes = parseFileTypes(o)
@@ -74,9 +135,32 @@ func (d *draft) parseProperty(path string, v any, types userTypes) {
 		checkUniqueFlag(o, p)
 		checkLiteral(a)
 	}
-	if named {
-		d.own = append(d.own, a)
+	d.own = append(d.own, a)
+	return true
+}
+
+// resolve notes what the server takes for the entry of properties at a position,
+// nil if it is left out: descriptions of the class show that.
+func (d *draft) resolve(position int, fields engine.Fields) {
+	if d.resolved == nil {
+		d.resolved = map[int]engine.Fields{}
 	}
+	d.resolved[position] = fields
+}
+
+// set replaces a field of an attribute by what the server takes for it.
+func (a *attribute) set(d *draft, field string, value any) {
+	a.Fields = slices.Clone(a.Fields).With(field, value)
+	a.property.Source = a.Fields
+	if a.prefix == "" && a.position >= 0 {
+		d.resolve(a.position, a.Fields)
+	}
+}
+
+// setType changes the type of an attribute.
+func (a *attribute) setType(d *draft, t engine.PropertyType) {
+	a.property.Type = t
+	a.set(d, "type", json.Number(strconv.Itoa(int(t))))
 }
 
 func (a *attribute) parseFlags(inline bool) {
@@ -107,11 +191,24 @@ func (a *attribute) parseNumbers() {
 		{"maxFileCount", 0, math.MaxInt32, &p.MaxFileCount},
 		{"orderNumber", math.MinInt32, math.MaxInt32, &p.OrderNumber},
 	} {
-		if v, ok := a.Whole(n.field, n.min, n.max); ok {
+		if floor, ok := a.fractional(n.field); ok {
+			a.Report(mistake.OrderFraction, a.At(n.field), jsonfile.Describe(a.Value(n.field)), "a whole number")
+			*n.to, a.numbered = floor, true
+		} else if v, ok := a.Whole(n.field, n.min, n.max); ok {
 			*n.to = int(v)
 			a.numbered = a.numbered || n.field == "orderNumber"
 		}
 	}
+}
+
+// fractional returns an orderNumber that is not whole, rounded down.
+func (a *attribute) fractional(field string) (floor int, ok bool) {
+	n, _ := a.Value(field).(json.Number)
+	f, err := n.Float64()
+	if field != "orderNumber" || err != nil || f == math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+		return 0, false
+	}
+	return int(math.Floor(f)), true
 }
 
 // parseFileTypes takes an array of extensions, or text that lists them.
@@ -126,18 +223,14 @@ func parseFileTypes(o jsonfile.Object) []string {
 // parseRelation reads what references, collections and structures say of other
 // classes. Other types leave these fields empty, or are warned of.
 func (a *attribute) parseRelation() {
-	refClass, itemsClass := a.Text("refClass"), a.Text("itemsClass")
 	a.backRef, a.backColl, a.binding = a.Text("backRef"), a.Text("backColl"), a.Text("binding")
 	a.subclasses = texts(a.Object, "allowedSubclasses", "the name of a class")
-	field := ""
 	switch a.property.Type {
-	case engine.Reference, engine.Struct:
-		a.target, field = refClass, "refClass"
-	case engine.Collection:
-		a.target, field = itemsClass, "itemsClass"
-	}
-	if field != "" && a.typed && empty(a.Value(field)) {
-		a.Fault(a.Path, "no "+field, "the name of the class that attribute "+engine.Quote(a.property.Name)+" points at")
+	case engine.Reference, engine.Struct, engine.Collection:
+		a.target, _ = a.Value(a.targetField()).(string) // what is no text is reported with the class
+	default:
+		a.Text("refClass")
+		a.Text("itemsClass")
 	}
 	if a.property.Type == engine.Reference && a.backRef != "" {
 		a.property.Nullable = true // nothing is stored in it
@@ -152,46 +245,34 @@ func (a *attribute) targetField() string {
 	return "refClass"
 }
 
-// checkUnique refuses a name that the class, the envelope of items or, but for
-// letter case, another attribute has already.
-func (d *draft) checkUnique(o jsonfile.Object, name string) bool {
-	if slices.Contains(envelopeNames, name) {
-		o.Fault(o.At("name"), engine.Quote(name), "a name that the JSON of items does not use itself")
-		return false
+// parseType reads the type of an attribute.
+func (a *attribute) parseType() {
+	v := a.Value("type")
+	if a.property.Type, a.typed = typeOf(v); a.typed {
+		return
 	}
-	for _, a := range d.own {
-		switch other := a.property.Name; {
-		case other == name:
-			o.Fault(o.At("name"), engine.Quote(name)+" again", "another name: "+a.at.Path+" has it")
-			return false
-		case strings.EqualFold(other, name):
-			o.Fault(o.At("name"), engine.Quote(name), "a name that differs from "+engine.Quote(other)+" in more than letter case")
-			return false
-		}
+	if v == nil {
+		a.Report(mistake.TypeMissing, a.Path, "no type", "a type: "+typeNames(allTypes))
+	} else {
+		a.Report(mistake.TypeUnknown, a.At("type"), jsonfile.Describe(v), expectedType(v))
 	}
-	return true
+	a.setType(a.home, engine.Custom)
 }
 
-// parseType reads a type's number or name; ok is false when it is neither.
-func parseType(o jsonfile.Object) (t engine.PropertyType, ok bool) {
-	v := o.Value("type")
+// typeOf returns the type that a number or a name stands for; ok is false if there
+// is none.
+func typeOf(v any) (t engine.PropertyType, ok bool) {
 	switch v := v.(type) {
-	case nil:
-		o.Fault(o.Path, "no type", "a type: "+typeNames(allTypes))
-		return 0, false
 	case string:
-		t, ok = engine.TypeByName(v)
+		return engine.TypeByName(v)
 	case json.Number:
 		n, err := (&engine.Property{Type: engine.Int}).Cast(v)
 		if n, is := n.(int64); is && err == nil && n >= 0 && n <= 1000 {
 			t = engine.PropertyType(n)
-			ok = t.Known()
+			return t, t.Known()
 		}
 	}
-	if !ok {
-		o.Fault(o.At("type"), jsonfile.Describe(v), expectedType(v))
-	}
-	return t, ok
+	return 0, false
 }
 
 func expectedType(v any) string {

@@ -1,58 +1,145 @@
 package meta
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
-	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
-// findTargets finds the classes that the attributes of d point at. Those of
-// parts of a structure were found for the structure.
-func (l *linker) findTargets(d *draft) {
-	for _, a := range d.own {
-		p := a.property
-		if a.prefix != "" || a.target == "" || p.Type != engine.Reference && p.Type != engine.Collection {
+// findTargets finds the classes that references and collections point at. Those
+// without a class hold what is written in them, or are left out.
+func (l *linker) findTargets() {
+	left := map[*attribute]bool{}
+	for _, d := range l.drafts {
+		if d.state != linked {
 			continue
 		}
-		path := a.At(a.targetField())
-		t := l.lookup(a.home, a.Object, path, a.target)
-		if t == nil {
-			continue
-		}
-		if l.keyless(t) {
-			a.Fault(path, "class "+engine.Quote(t.class.FullName)+", which has no key", "a class that has objects")
-			continue
-		}
-		p.Target = t.class
-		for i, name := range a.subclasses {
-			if s := l.lookup(a.home, a.Object, jsonfile.Element(a.At("allowedSubclasses"), i), name); s != nil {
-				p.Subclasses = append(p.Subclasses, s.class)
+		for _, p := range d.class.Properties {
+			if p.Type == engine.Reference || p.Type == engine.Collection {
+				l.findTarget(d, l.attribute(p), p, left)
 			}
 		}
 	}
+	if len(left) == 0 {
+		return
+	}
+	for _, d := range l.drafts {
+		if d.state != linked {
+			continue
+		}
+		d.class.Properties = slices.DeleteFunc(d.class.Properties, func(p *engine.Property) bool { return left[l.attribute(p)] })
+	}
+	for _, d := range l.drafts {
+		d.own = slices.DeleteFunc(d.own, func(a *attribute) bool { return left[a] })
+	}
 }
 
-// keyless is draft.keyless for a class that may not be linked yet.
-func (l *linker) keyless(d *draft) bool {
-	for range l.drafts { // no chain of ancestors is longer
-		if d.keyGiven || !d.class.Struct {
-			return false
+// findTarget finds the class of one attribute of d. An attribute that is to be left
+// out is added to left.
+func (l *linker) findTarget(d *draft, a *attribute, p *engine.Property, left map[*attribute]bool) {
+	rule, path := mistake.ReferenceClass, a.At(a.targetField())
+	switch {
+	case p.Type == engine.Collection && a.backRef != "":
+		rule = mistake.CollectionBack
+	case p.Type == engine.Collection:
+		rule = mistake.CollectionClass
+	case a.backRef != "":
+		rule = mistake.BackUnknown
+	}
+	var t *draft
+	if a.target == "" {
+		l.report(a.Object, rule, a.Path, a.noTarget(), "the name of the class that attribute "+engine.Quote(p.Name)+" points at")
+	} else if t = l.lookup(a.home, rule, a.Object, path, a.target); t != nil && t.keyless() {
+		l.report(a.Object, rule, path, "class "+engine.Quote(t.class.FullName)+", which has no key", "a class that has objects")
+		t = nil
+	}
+	switch {
+	case t != nil:
+		p.Target = t.class
+		l.findSubclasses(a, p)
+	case rule == mistake.CollectionBack:
+		left[a] = true
+		if a.prefix == "" {
+			l.byName[p.Definition].resolve(a.position, nil)
 		}
-		name := d.ancestor
-		if name == "" {
+	case rule == mistake.CollectionClass:
+		p.Type = engine.Custom
+		a.set(l.byName[p.Definition], "type", json.Number("17"))
+	case rule == mistake.BackUnknown:
+		l.detach(p)
+	default:
+		p.Type, p.Nowhere = engine.String, true
+		a.set(l.byName[p.Definition], "type", json.Number("0"))
+	}
+}
+
+// noTarget describes what stands instead of the name of a class.
+func (a *attribute) noTarget() string {
+	field := a.targetField()
+	if v := a.Value(field); !empty(v) {
+		return jsonfile.Describe(v) + " as " + field
+	}
+	return "no " + field
+}
+
+// findSubclasses finds the classes that allowedSubclasses names.
+func (l *linker) findSubclasses(a *attribute, p *engine.Property) {
+	for i, name := range a.subclasses {
+		path := jsonfile.Element(a.At("allowedSubclasses"), i)
+		s := l.lookup(a.home, mistake.SubclassUnknown, a.Object, path, name)
+		switch {
+		case s == nil:
+		case !s.descends(p.Target):
+			l.report(a.Object, mistake.SubclassUnknown, path, "class "+engine.Quote(s.class.FullName), "class "+p.Target.FullName+" or one that descends from it")
+		default:
+			p.Subclasses = append(p.Subclasses, s.class)
+		}
+	}
+	if !empty(a.Value("allowedSubclasses")) && len(p.Subclasses) == 0 {
+		p.Subclasses = []*engine.Class{engine.NoClassAllowed}
+	}
+}
+
+// descends reports whether d is the class or descends from it.
+func (d *draft) descends(c *engine.Class) bool {
+	for ; d != nil; d = d.parent {
+		if d.class == c {
 			return true
-		}
-		if !strings.Contains(name, "@") {
-			name = engine.FullName(name, d.class.Namespace)
-		}
-		if d = l.byName[name]; d == nil {
-			return false
 		}
 	}
 	return false
 }
+
+// holdText makes a reference hold ids as text.
+func (l *linker) holdText(a *attribute) {
+	for _, d := range l.drafts {
+		for _, p := range d.class.Properties {
+			if d.state == linked && p.Type == engine.Reference && l.attribute(p) == a {
+				p.Type, p.Target, p.Subclasses, p.Nowhere = engine.String, nil, nil, true
+			}
+		}
+	}
+	a.set(l.byName[a.property.Definition], "type", json.Number("0"))
+}
+
+// detach makes an attribute virtual that is always null or empty.
+func (l *linker) detach(p *engine.Property) {
+	p.Target, p.Subclasses, p.Nowhere, p.Nullable = nil, nil, true, true
+	p.Formula = null{}
+}
+
+// null is the formula of an attribute that is always null or empty.
+type null struct{}
+
+// Needs implements engine.Formula.
+func (null) Needs() [][]*engine.Property { return nil }
+
+// Eval implements engine.Formula.
+func (null) Eval(context.Context, *engine.Item, engine.FormulaData) (any, error) { return nil, nil }
 
 // place names a property by where it is declared.
 type place struct{ class, name string }
@@ -73,9 +160,9 @@ func (l *linker) relate(usable []*draft) {
 				continue
 			}
 			a := l.attribute(p)
-			r.checkSubclasses(a, p)
-			if r.bind(d, a, p) {
-				r.back(d, a, p)
+			if !r.bind(d, a, p) || !r.back(d, a, p) {
+				l.detach(p)
+				continue
 			}
 			r.mirror(d, a, p)
 		}
@@ -89,16 +176,16 @@ func (l *linker) relate(usable []*draft) {
 	}
 }
 
-func (r *relater) checkSubclasses(a *attribute, p *engine.Property) {
-	for i, s := range p.Subclasses {
-		if s != p.Target && !slices.Contains(p.Target.Descendants, s) {
-			r.fault(a, jsonfile.Element(a.At("allowedSubclasses"), i), "class "+engine.Quote(s.FullName), "class "+p.Target.FullName+" or one that descends from it")
-		}
-	}
+// report adds a fault for which there is a rule unless the same was found there
+// before: what a class inherits is looked at again for each descendant.
+func (l *linker) report(o jsonfile.Object, rule *mistake.Rule, path, found, expected string) {
+	var one engine.Faults
+	o.Faults = &one
+	o.Report(rule, path, found, expected)
+	l.once(one[0])
 }
 
-// fault adds a fault of an attribute unless the same was found there before:
-// what a class inherits is looked at again for each descendant.
+// fault is report for what is fatal.
 func (l *linker) fault(a *attribute, path, found, expected string) {
 	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected})
 }
@@ -125,10 +212,10 @@ func attributeNames(c *engine.Class) []string {
 }
 
 // find returns an attribute that a field names.
-func (r *relater) find(a *attribute, field, name string, c *engine.Class) *engine.Property {
+func (r *relater) find(a *attribute, rule *mistake.Rule, field, name string, c *engine.Class) *engine.Property {
 	p := c.Property(name)
 	if p == nil {
-		r.fault(a, a.At(field), engine.Quote(name)+", which is no attribute of class "+c.FullName, jsonfile.Choice(name, attributeNames(c)))
+		r.report(a.Object, rule, a.At(field), engine.Quote(name)+", which is no attribute of class "+c.FullName, jsonfile.Choice(name, attributeNames(c)))
 	}
 	return p
 }
@@ -150,10 +237,10 @@ func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	}
 	switch {
 	case q == nil:
-		r.fault(a, a.At("binding"), named+", which no attribute has as its name", jsonfile.Choice(a.binding, attributeNames(d.class)))
+		r.report(a.Object, mistake.BindingUnknown, a.At("binding"), named+", which no attribute has as its name", jsonfile.Choice(a.binding, attributeNames(d.class)))
 		return false
 	case !indexable(q.Type) || r.virtual(q):
-		r.fault(a, a.At("binding"), named+" of type "+q.Type.String(), "an attribute with a value of its own that can be compared")
+		r.report(a.Object, mistake.BindingUnknown, a.At("binding"), named+" of type "+q.Type.String(), "an attribute with a value of its own that can be compared")
 		return false
 	}
 	p.Binding = q
@@ -162,13 +249,13 @@ func (r *relater) bind(d *draft, a *attribute, p *engine.Property) (ok bool) {
 
 // back finds the attribute of the other class that points here: the attribute
 // is then virtual. It must hold what is compared with it.
-func (r *relater) back(d *draft, a *attribute, p *engine.Property) {
+func (r *relater) back(d *draft, a *attribute, p *engine.Property) (ok bool) {
 	if a.backRef == "" {
-		return
+		return true
 	}
-	q := r.find(a, "backRef", a.backRef, p.Target)
+	q := r.find(a, mistake.BackUnknown, "backRef", a.backRef, p.Target)
 	if q == nil {
-		return
+		return false
 	}
 	here, what := keyType(d.class), "the key of class "+d.class.FullName
 	if p.Binding != nil {
@@ -177,12 +264,14 @@ func (r *relater) back(d *draft, a *attribute, p *engine.Property) {
 	held := q.ValueType()
 	switch {
 	case q.Type == engine.Collection || !indexable(q.Type) || r.virtual(q):
-		r.fault(a, a.At("backRef"), engine.Quote(a.backRef)+" of type "+q.Type.String(), "a reference, or an attribute with a value of its own that can be compared")
+		r.report(a.Object, mistake.BackType, a.At("backRef"), engine.Quote(a.backRef)+" of type "+q.Type.String(), "a reference, or an attribute with a value of its own that can be compared")
 	case held != here && !(held.Textual() && here.Textual()):
-		r.fault(a, a.At("backRef"), engine.Quote(a.backRef)+", which holds values of type "+held.String(), "an attribute that holds values of type "+here.String()+", as "+what+" has them")
+		r.report(a.Object, mistake.BackType, a.At("backRef"), engine.Quote(a.backRef)+", which holds values of type "+held.String(), "an attribute that holds values of type "+here.String()+", as "+what+" has them")
 	default:
 		p.Back = q
+		return true
 	}
+	return false
 }
 
 // virtual reports whether a reference is a back reference itself, or a value is
@@ -209,7 +298,7 @@ func (r *relater) mirror(d *draft, a *attribute, p *engine.Property) {
 		r.warn(a, a.At("backColl"), engine.Quote(a.backColl)+" on type "+p.Type.String(), "nothing: it has a meaning for collections only")
 		return
 	}
-	q := r.find(a, "backColl", a.backColl, p.Target)
+	q := r.find(a, mistake.OtherSide, "backColl", a.backColl, p.Target)
 	if q == nil {
 		return
 	}
@@ -217,13 +306,13 @@ func (r *relater) mirror(d *draft, a *attribute, p *engine.Property) {
 	named := engine.Quote(a.backColl)
 	switch {
 	case q.Type != engine.Collection || other.backRef != "":
-		r.fault(a, a.At("backColl"), named+" of type "+q.Type.String(), "a collection without backRef")
+		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+" of type "+q.Type.String(), "a collection without backRef")
 	case q.Definition == p.Definition && q.Name == p.Name:
-		r.fault(a, a.At("backColl"), named+", the collection itself", "another collection")
+		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+", the collection itself", "another collection")
 	case q.Target == nil || !related(q.Target, d.class):
-		r.fault(a, a.At("backColl"), named+", a collection of other objects", "a collection of objects of class "+d.class.FullName)
+		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+", a collection of other objects", "a collection of objects of class "+d.class.FullName)
 	case other.backColl != "" && other.backColl != p.Name:
-		r.fault(a, a.At("backColl"), named+", which names "+engine.Quote(other.backColl)+" as its other side", "a collection that names this one or none")
+		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), named+", which names "+engine.Quote(other.backColl)+" as its other side", "a collection that names this one or none")
 	default:
 		r.pair(a, p, q)
 	}
@@ -232,7 +321,7 @@ func (r *relater) mirror(d *draft, a *attribute, p *engine.Property) {
 func (r *relater) pair(a *attribute, p, q *engine.Property) {
 	at := place{q.Definition, q.Name}
 	if known := r.mirrors[at]; known != nil && (known.Definition != p.Definition || known.Name != p.Name) {
-		r.fault(a, a.At("backColl"), engine.Quote(a.backColl)+", which is the other side of "+engine.Quote(known.Name)+" of class "+known.Definition, "a collection of its own")
+		r.report(a.Object, mistake.OtherSideType, a.At("backColl"), engine.Quote(a.backColl)+", which is the other side of "+engine.Quote(known.Name)+" of class "+known.Definition, "a collection of its own")
 		return
 	}
 	p.Mirror = q

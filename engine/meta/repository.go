@@ -48,17 +48,20 @@ func Load(sources []Source, namespace string, thumbnails ...engine.ThumbnailKind
 	var faults engine.Faults
 	l := newLinker(read(sources, namespace, &faults), &faults)
 	l.thumbnails = thumbnails
+	l.findAncestors()
 	for _, d := range l.drafts {
 		l.link(d, nil)
 	}
+	l.findTargets()
 	if l.finish(); faults.Stop() {
 		return nil, placed(faults, sources)
 	}
 	r := &Repository{byName: make(map[string]*engine.Class, len(l.drafts))}
 	for _, d := range l.drafts {
-		if d.keyless() {
+		if d.state == broken || d.keyless() {
 			continue
 		}
+		d.describe()
 		inheritDependencies(d.class)
 		d.class.Link()
 		r.byName[d.class.FullName] = d.class

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/mistake"
 )
 
 // partSeparator joins the name of a struct attribute and that of its part.
@@ -16,17 +17,16 @@ const partSeparator = "$"
 // says of it, with these differences: it may be null and is read-only where
 // the whole may be or is; and a key of the structure does not identify
 // anything here, so that two items may have equal ones.
-func (l *linker) expandStructures(d *draft, chain []string) bool {
+func (l *linker) expandStructures(d *draft, chain []string) {
 	var expanded []*attribute
-	ok := true
 	for _, a := range d.own {
-		if a.property.Type != engine.Struct || !a.typed {
+		if a.property.Type != engine.Struct {
 			expanded = append(expanded, a)
 			continue
 		}
 		s := l.structure(d, a, chain)
 		if s == nil {
-			ok = false
+			d.resolve(a.position, nil)
 			continue
 		}
 		parts := slices.Clone(s.class.Properties)
@@ -35,29 +35,47 @@ func (l *linker) expandStructures(d *draft, chain []string) bool {
 			expanded = append(expanded, l.part(d, a, s, p))
 		}
 	}
-	if !ok {
-		return false
-	}
 	d.own = nil
-	for _, a := range expanded {
-		if d.checkUnique(a.at, a.property.Name) {
+	for i, a := range expanded {
+		other := partNamed(expanded, i)
+		if other == nil {
 			d.own = append(d.own, a)
+			continue
+		}
+		a.at.Report(mistake.PartTwice, a.at.At("name"), engine.Quote(a.property.Name)+", a part of structure "+other.at.Path, "another name")
+		if a.prefix == "" {
+			d.resolve(a.position, nil)
 		}
 	}
-	return true
 }
 
-// structure finds the class of a struct attribute, nil when it has none.
+// partNamed returns the part of a structure that counts instead of the attribute at i,
+// because it has the same name and the other is no part, or an earlier one.
+func partNamed(all []*attribute, i int) *attribute {
+	for j, b := range all {
+		if b.prefix != "" && b.property.Name == all[i].property.Name && (all[i].prefix == "" || j > i) {
+			return b
+		}
+	}
+	return nil
+}
+
+// structure finds the class of a struct attribute; nil if there is none, and the
+// attribute is left out.
 func (l *linker) structure(d *draft, a *attribute, chain []string) *draft {
 	if a.target == "" {
+		a.at.Report(mistake.StructureClass, a.at.Path, a.noTarget(), "the name of a class")
 		return nil
 	}
-	s := l.lookup(d, a.at, a.at.At("refClass"), a.target)
+	path := a.at.At("refClass")
+	s := l.lookup(d, mistake.StructureClass, a.at, path, a.target)
+	for c := s; c != nil; c = c.parent {
+		if c.state == linking {
+			a.at.Report(mistake.StructureCircle, path, "a circle: "+strings.Join(append(chain, s.class.FullName), " -> "), "a structure that this class is no part of")
+			return nil
+		}
+	}
 	if s == nil {
-		return nil
-	}
-	if s.state == linking {
-		a.at.Fault(a.at.At("refClass"), "a circle: "+strings.Join(append(chain, s.class.FullName), " -> "), "a structure that this class is no part of")
 		return nil
 	}
 	if l.link(s, chain); s.state != linked {
@@ -96,4 +114,17 @@ func (l *linker) attribute(p *engine.Property) *attribute {
 		}
 	}
 	panic("meta: property " + p.Name + " of class " + p.Definition + " has no description")
+}
+
+// checkAttributeCase reports names that differ in letter case only.
+func (d *draft) checkAttributeCase() {
+	first := make(map[string]*attribute, len(d.own))
+	for _, a := range d.own {
+		folded := strings.ToLower(a.property.Name)
+		if other := first[folded]; other != nil {
+			a.at.Report(mistake.AttributeCase, a.at.At("name"), engine.Quote(a.property.Name), "a name that differs from "+engine.Quote(other.property.Name)+" in more than letter case")
+			continue
+		}
+		first[folded] = a
+	}
 }

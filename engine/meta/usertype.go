@@ -6,10 +6,12 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // userTypes are the types of meta/types by their bare names: a plain type with
-// a size and decimals, that attributes of type custom may take by its name.
+// a size and decimals, that attributes of type custom may take by its name. Types
+// that are left out are nil.
 type userTypes map[string]*engine.Property
 
 // The fields of a type file. mask, maskName and validators serve forms.
@@ -21,22 +23,27 @@ func (types userTypes) parseUserType(s Source, faults *engine.Faults) {
 	fields, ok := s.Value.(engine.Fields)
 	o := jsonfile.Object{File: s.File, Path: s.Path, Fields: fields, Faults: faults, Lenient: true}
 	if !ok {
-		o.Fault(s.Path, jsonfile.Describe(s.Value), "an object that describes a type")
+		o.Report(mistake.UserType, s.Path, jsonfile.Describe(s.Value), "an object that describes a type")
 		return
 	}
+	name, named := validName(o, mistake.UserType)
+	if !named {
+		return
+	}
+	types[name] = nil // left out, unless the type can be used
 	o.WarnRepeated()
 	o.WarnUnknown(typeFields)
-	name := o.Text("name")
-	named := checkName(o, "name", name)
-	a := attribute{Object: o, property: &engine.Property{Name: name, Source: fields}}
-	t, typed := parseType(o)
-	a.property.Type = t
-	a.parseNumbers()
-	if typed && (t == engine.Struct || t == engine.Reference || t == engine.Collection) {
-		o.Fault(o.At("type"), t.String(), "a type that stands by itself, such as string")
-		return
-	}
-	if named && typed {
+	t, typed := typeOf(o.Value("type"))
+	switch {
+	case o.Value("type") == nil:
+		o.Report(mistake.UserType, o.Path, "no type", "a type: "+typeNames(allTypes))
+	case !typed:
+		o.Report(mistake.UserType, o.At("type"), jsonfile.Describe(o.Value("type")), expectedType(o.Value("type")))
+	case t == engine.Struct || t == engine.Reference || t == engine.Collection:
+		o.Report(mistake.UserType, o.At("type"), t.String(), "a type that stands by itself, such as string")
+	default:
+		a := attribute{Object: o, property: &engine.Property{Name: name, Type: t, Source: fields}}
+		a.parseNumbers()
 		types[name] = a.property
 	}
 }
@@ -50,11 +57,16 @@ func (types userTypes) apply(a *attribute) {
 		return
 	}
 	bare, _, _ := strings.Cut(refClass, "@")
-	t := types[bare]
+	t, known := types[bare]
+	if t == nil && known {
+		return // the type is left out
+	}
 	if t == nil {
 		var names []string
-		for name := range types {
-			names = append(names, name)
+		for name, t := range types {
+			if t != nil {
+				names = append(names, name)
+			}
 		}
 		sort.Strings(names)
 		a.Warn(a.At("refClass"), "type "+engine.Quote(refClass)+", which no file of meta/types describes", jsonfile.Choice(bare, names)+": the attribute takes any JSON")

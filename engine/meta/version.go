@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/mistake"
 )
 
 // choose keeps one draft for each class. Of several versions it is the last in
@@ -76,14 +77,14 @@ func compareVersions(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// checkCase refuses names that differ in letter case only: tables are named
-// after classes.
+// checkCase reports names that differ in letter case only: tables are named after
+// classes.
 func checkCase(all []*draft) {
 	first := make(map[string]*draft, len(all))
 	for _, d := range all {
 		folded := strings.ToLower(d.class.FullName)
 		if other := first[folded]; other != nil {
-			d.Fault(d.At("name"), "class "+engine.Quote(d.class.FullName), "a name that differs from "+engine.Quote(other.class.FullName)+" in more than letter case")
+			d.Report(mistake.ClassCase, d.At("name"), "class "+engine.Quote(d.class.FullName), "a name that differs from "+engine.Quote(other.class.FullName)+" in more than letter case")
 			continue
 		}
 		first[folded] = d

@@ -125,6 +125,10 @@ func placeOf(text []byte, c *engine.Class, attribute string) jsonfile.Place {
 // values binds the fields of the object.
 func (r *reader) values(in engine.Fields) error {
 	o := r.object
+	in = slices.DeleteFunc(slices.Clone(in), func(f engine.Field) bool {
+		p := o.class.Property(f.Name)
+		return p != nil && p.Nowhere && p.Formula != nil // its back reference does not exist
+	})
 	in, err := r.prepare(o.class, in, "", "")
 	if err != nil {
 		return err

@@ -1,0 +1,209 @@
+package meta
+
+import (
+	"slices"
+	"strings"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
+)
+
+// inheritKey fills in the key of a class that names none. All classes of a tree have
+// one key, since their items share a table: another key of a descendant becomes a
+// unique index.
+func (d *draft) inheritKey() {
+	c := d.class
+	if a := c.Ancestor; a != nil {
+		if d.keyGiven && !slices.Equal(c.Key, a.Key) {
+			d.otherKey = c.Key
+		}
+		c.Key = a.Key
+		return
+	}
+	if d.keyGiven || c.Struct {
+		return
+	}
+	if !d.inline {
+		found, path := "no key", d.Path
+		if v := d.Value("key"); v != nil {
+			found, path = jsonfile.Describe(v), d.At("key")
+		}
+		d.Report(mistake.KeyMissing, path, found, `a key, the name of an attribute, such as "key": ["id"]`)
+	}
+	c.Key = []string{"id"}
+	if own := d.declared("id"); own != nil {
+		d.assignID(own)
+		return
+	}
+	d.addKey("id", engine.GUID)
+}
+
+// assignID lets the server make the key of a class that declares its id but says
+// nothing of keys.
+func (d *draft) assignID(id *attribute) {
+	p := id.property
+	if !id.assigning && (p.Type == engine.GUID || p.Type == engine.String) {
+		p.Autoassigned = true
+	}
+}
+
+// addKey adds an attribute before all others, whose values the server generates.
+func (d *draft) addKey(name string, t engine.PropertyType) *engine.Property {
+	p := &engine.Property{Name: name, Caption: name, Type: t, Autoassigned: true, Definition: d.class.FullName}
+	for _, own := range d.own {
+		p.OrderNumber = min(p.OrderNumber, own.property.OrderNumber)
+	}
+	a := &attribute{Object: d.Within(d.Path, nil), at: d.Object, home: d, property: p, typed: true, numbered: true, position: -1}
+	d.own = append([]*attribute{a}, d.own...)
+	return p
+}
+
+// declared returns the attribute of that name that the class declares itself.
+func (d *draft) declared(name string) *attribute {
+	for _, a := range d.own {
+		if a.property.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// checkKey makes the attributes of the key such that they identify items. A class
+// for which that is impossible is left out.
+func (d *draft) checkKey() {
+	c := d.class
+	switch {
+	case d.keyless():
+		return
+	case len(c.Key) == 0:
+		d.Report(mistake.KeyType, d.At("key"), "a key below class "+c.Root().FullName+", which has none", "a key in the topmost class")
+		d.state = broken
+		return
+	}
+	for _, name := range c.Key {
+		if !d.checkKeyPart(name) {
+			d.state = broken
+			return
+		}
+		d.property(name).Nullable = false
+	}
+	if d.otherKey == nil {
+		return
+	}
+	d.Report(mistake.KeyOfDescendant, d.At("key"), strings.Join(d.otherKey, ", "), strings.Join(c.Key, ", ")+", the key of class "+c.Ancestor.FullName)
+	index := engine.CompositeIndex{Properties: d.otherKey, Unique: true}
+	for _, name := range d.otherKey {
+		p := d.property(name)
+		if p == nil || !indexable(p.Type) || d.virtual(name) {
+			return // it names nothing that could be unique
+		}
+	}
+	for _, name := range d.otherKey {
+		d.property(name).Nullable = false
+	}
+	c.Indexes, d.indexAt = append(c.Indexes, index), append(d.indexAt, d.At("key"))
+}
+
+// checkKeyPart changes one attribute of the key into what makes ids, or adds it; ok
+// is false if that is impossible.
+func (d *draft) checkKeyPart(name string) (ok bool) {
+	p, own := d.property(name), d.declared(name)
+	if p == nil && slices.ContainsFunc(d.class.Properties, func(q *engine.Property) bool { return strings.HasPrefix(q.Name, name+partSeparator) }) {
+		d.Report(mistake.KeyType, d.At("key"), engine.Quote(name)+" of type struct", "attributes that are no structures")
+		return false
+	}
+	if p == nil {
+		if !jsonfile.ValidName(name) || slices.Contains(envelopeNames, name) {
+			d.Report(mistake.KeyType, d.At("key"), engine.Quote(name)+", which cannot be the name of an attribute", jsonfile.Choice(name, attributeNames(d.class)))
+			return false
+		}
+		d.Report(mistake.KeyUnknown, d.At("key"), engine.Quote(name)+", which no attribute has as its name", jsonfile.Choice(name, attributeNames(d.class)))
+		d.class.Properties = append([]*engine.Property{d.addKey(name, engine.String)}, d.class.Properties...)
+		return true
+	}
+	if own == nil {
+		return true // as the ancestor has it
+	}
+	if d.virtual(name) {
+		d.Report(mistake.KeyCalculated, d.At("key"), engine.Quote(name)+", whose value is not kept", "an attribute that is neither calculated nor a back reference")
+		own.store(d)
+	}
+	found := engine.Quote(name) + " of type " + p.Type.String()
+	switch {
+	case p.Type == engine.Text || p.Type == engine.HTML:
+		d.Report(mistake.KeyText, d.At("key"), found, "type string")
+		own.setType(d, engine.String)
+	case p.Type == engine.Real:
+		d.Report(mistake.KeyReal, d.At("key"), found, "type decimal")
+		own.setType(d, engine.DecimalNum)
+	case !identifies(p.Type):
+		d.Report(mistake.KeyType, d.At("key"), found, "an attribute of type string, guid, int, decimal, datetime, boolean, url, user or reference")
+		return false
+	}
+	return true
+}
+
+// store makes an ordinary attribute of one that is calculated or a back reference:
+// its formula becomes its default value.
+func (a *attribute) store(d *draft) {
+	formula := a.Value("formula")
+	if !empty(formula) {
+		a.set(d, "formula", nil)
+	}
+	if !empty(formula) && empty(a.Value("defaultValue")) {
+		a.set(d, "defaultValue", formula)
+	}
+	if a.backRef != "" {
+		a.backRef = ""
+		a.set(d, "backRef", nil)
+	}
+}
+
+// virtual reports whether an attribute that the class declares keeps no value of its
+// own, or one that changes with others.
+func (d *draft) virtual(name string) bool {
+	a := d.declared(name)
+	return a != nil && (a.backRef != "" || !empty(a.Value("formula")))
+}
+
+// identifies reports whether values of the type make ids.
+func identifies(t engine.PropertyType) bool {
+	switch t {
+	case engine.String, engine.GUID, engine.Int, engine.DecimalNum, engine.DateTime, engine.Boolean, engine.URL, engine.User, engine.Reference:
+		return true
+	}
+	return false
+}
+
+// checkKeyCircle finds keys that are made of each other: a reference holds the key
+// of what it points at. The reference that closes a circle holds text instead. It
+// must run before anything asks for ValueType.
+func (l *linker) checkKeyCircle(d *draft) {
+	met := []*engine.Class{d.class}
+	for c := d.class; len(c.Key) == 1; {
+		var p *engine.Property
+		for _, q := range c.Properties {
+			if q.Name == c.Key[0] {
+				p = q
+			}
+		}
+		if p == nil || p.Type != engine.Reference || p.Target == nil {
+			return
+		}
+		next := p.Target
+		if at := slices.IndexFunc(met, func(m *engine.Class) bool { return m.Root() == next.Root() }); at >= 0 {
+			var names []string
+			for _, m := range append(met[at:], next) {
+				names = append(names, m.FullName)
+			}
+			a := l.attribute(p)
+			home := l.byName[p.Definition]
+			l.report(home.Object, mistake.KeyCircle, home.At("key"), "a circle: "+strings.Join(names, " -> "), "a key that does not depend on itself")
+			l.holdText(a)
+			return
+		}
+		c = next
+		met = append(met, c)
+	}
+}

@@ -1,0 +1,28 @@
+package mistake
+
+// Class files and classes.
+var (
+	ClassShape        = rule(Classes, "class-shape", "A class file that holds no object", "the class is left out")
+	ClassName         = rule(Classes, "class-name", "A class without a name, or with a name or namespace that cannot be one", "the class is left out")
+	ClassCase         = rule(Classes, "class-case", "Class names that differ in letter case only", "both classes are kept; the table of the later one gets another name")
+	AncestorMissing   = rule(Classes, "ancestor-missing", "An ancestor that does not exist", "the class and its descendants are left out")
+	AncestorCircle    = rule(Classes, "ancestor-circle", "Classes that descend from themselves", "the classes of the circle and their descendants are left out")
+	PropertiesMissing = rule(Classes, "properties-missing", "A class file without an array of properties", "the class has no attributes of its own")
+	KeyMissing        = rule(Classes, "key-missing", "A class without a key, an ancestor, or isStruct", "the attribute id is the key; it is added, with generated values, if the class has none")
+	KeyUnknown        = rule(Classes, "key-unknown", "A key that names no attribute", "an attribute of that name is added: a string that must have a value, which the server generates if none is given")
+	KeyTwice          = rule(Classes, "key-twice", "A key that names an attribute twice", "it counts once")
+	KeyText           = rule(Classes, "key-text", "A key of type text or html", "the attribute is a string")
+	KeyReal           = rule(Classes, "key-real", "A key of type real", "the attribute is a decimal")
+	KeyType           = rule(Classes, "key-type", "A key of a type that makes no ids", "the class and its descendants are left out")
+	KeyCalculated     = rule(Classes, "key-calculated", "A key that is calculated or a back reference", "the attribute is stored: its formula becomes its default value, and backRef is ignored")
+	KeyCircle         = rule(Classes, "key-circle", "Keys that are references to each other", "the reference that closes the circle holds the id as text")
+	KeyOfDescendant   = rule(Classes, "key-of-descendant", "A class with another key than its ancestor", "the key of the ancestor counts; the attributes of the other key must have values that are unique together")
+	TrackerUnknown    = rule(Classes, "tracker-unknown", "A creationTracker or changeTracker that names no attribute", "no attribute records the time")
+	TrackerText       = rule(Classes, "tracker-text", "A creationTracker or changeTracker of a text type", "the attribute records the time as ISO 8601 text")
+	TrackerType       = rule(Classes, "tracker-type", "A creationTracker or changeTracker of a type that holds no time", "no attribute records the time")
+	TrackerAccount    = rule(Classes, "tracker-account", "A creatorTracker or editorTracker that names no attribute of a text type", "no attribute records the account; _creator and _editor do")
+	IndexShape        = rule(Classes, "index-shape", "An entry of compositeIndexes that is no list of attributes", "the index is left out")
+	IndexUnknown      = rule(Classes, "index-unknown", "A composite index of an attribute that does not exist", "the index is left out")
+	DependencyUnknown = rule(Classes, "dependency-unknown", "A path in cacheDependencies that leads nowhere", "the path is left out")
+	UserType          = rule(Classes, "user-type", "A type file without a name, or without a type that stands by itself", "the type is left out; attributes of it take any JSON")
+)
