@@ -79,6 +79,22 @@ func (w *World) copy() *World {
 	return &c
 }
 
+// State is all that is stored, as text: two worlds of the same classes with the same
+// state give the same answers, except for the order of lists.
+func (w *World) State() string {
+	var lines []string
+	for _, o := range w.objects {
+		lines = append(lines, Encode([]any{o.Class.FullName, o.Values, o.Creator, o.Editor, o.Version, o.stages}))
+	}
+	for table, links := range w.links {
+		for _, l := range links {
+			lines = append(lines, Encode([]any{table, l.owner, l.member}))
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n") + Encode(w.counters)
+}
+
 // token returns a new token: it stands for text that the model cannot know and that
 // the first answer with it shows.
 func (w *World) token() string {
