@@ -41,6 +41,16 @@ func (sv *save) expect(e *entry, p *engine.Property, value any) {
 	}
 }
 
+// expectKept notes a reference that an item keeps as one of another class, whose attribute
+// may allow other classes. It may dangle, whatever the handling: the record does not give it.
+func (sv *save) expectKept(e *entry, p *engine.Property, value any) {
+	if p.Type == engine.Reference && value != nil && len(p.Subclasses) > 0 {
+		lenient := *e
+		lenient.handling = engine.Lenient
+		sv.expected = append(sv.expected, expectation{&lenient, p, value, false})
+	}
+}
+
 // holds reports whether the stored item has the value already, as the account
 // may know.
 func (e *entry) holds(p *engine.Property, value any) bool {

@@ -65,7 +65,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 			return nil, err
 		}
 		if e.nest == nil && e.how != modify && !e.plan.holds(before.Class) {
-			return sv.reclass(e, v, before)
+			return sv.reclass(e, slices.Clone(v), before) // values that it keeps are not given
 		}
 		match = nil
 	}
@@ -154,6 +154,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	for i, property := range p.class.Properties {
 		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
 			v[i] = before.Values[at.Index]
+			sv.expectKept(e, property, v[i])
 		}
 	}
 	p.class.Stamp(v, sv.generate(), false)

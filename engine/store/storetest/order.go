@@ -26,6 +26,7 @@ var orderTests = []test{
 	{"keys that join to one id", joinedKeys},
 	{"records of a class above", recordAbove},
 	{"records of a class below or beside", recordBeside},
+	{"references that an object of another class keeps", keptReferences},
 	{"random batches", randomBatches},
 }
 
@@ -315,6 +316,39 @@ func recordBeside(t *testing.T, open Open) {
 	items = save(t, r, record(car, "c", "wheels", nil, "tags", replaced()), record(house, "c", "floors", int64(3)))
 	stands(t, r, items)
 	same(t, "with nothing to lose", items[1].Values, values(house, "id", "c", "name", "car", "floors", int64(3)))
+}
+
+// keptReferences makes an object one of another class, by a strict record that does not give its
+// references. They may dangle, but must be of classes that the new class allows.
+func keptReferences(t *testing.T, open Open) {
+	spot := NewClass("spot", Prop("id", engine.String))
+	park := Extend(spot, "park")
+	root := NewClass("root", Prop("id", engine.String))
+	thing := Extend(root, "thing", Ref("at", spot))
+	car := Extend(thing, "car", Prop("wheels", engine.Int))
+	slide := Extend(root, "slide", Ref("at", spot))
+	slide.Property("at").Subclasses = []*engine.Class{park}
+	Link(spot, park, root, thing, car, slide)
+	r := open(t, []*engine.Class{spot, park, root, thing, car, slide})
+	create(t, r, spot, "id", "s")
+	for id, at := range map[string]any{"a": "gone", "b": "s", "c": "gone"} {
+		create(t, r, thing, "id", id, "at", at)
+	}
+	strict := func(c *engine.Class, id string, pairs ...any) engine.Record {
+		rec := record(c, id, pairs...)
+		rec.Handling = engine.Strict
+		return rec
+	}
+	items := save(t, r, strict(car, "a", "wheels", int64(4)))
+	stands(t, r, items)
+	same(t, "kept", []any{items[0].Class, items[0].Get("at")}, []any{car, "gone"})
+	items = save(t, r, strict(slide, "c"))
+	same(t, "kept", []any{items[0].Class, items[0].Get("at")}, []any{slide, "gone"})
+	_, err := r.Save(t.Context(), []engine.Record{strict(car, "c", "wheels", int64(4), "at", "gone")})
+	fails(t, err, engine.Invalid, "dangling")
+	_, err = r.Save(t.Context(), []engine.Record{record(slide, "b")})
+	e := fails(t, err, engine.Invalid, "subclass")
+	same(t, "names", []string{e.ID, e.Attribute}, []string{"s", "at"})
 }
 
 // batchWriter makes random batches of records.
