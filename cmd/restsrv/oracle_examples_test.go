@@ -71,7 +71,7 @@ func TestOracleExamples(t *testing.T) {
 			for i := range requests {
 				requests[i].Number = i + 1
 			}
-			if difference := replayOracle(t, classes, requests, ""); difference != "" {
+			if difference := replayOracle(t, oracleRun{classes: classes}, requests); difference != "" {
 				t.Error(difference)
 			}
 		})

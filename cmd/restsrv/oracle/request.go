@@ -206,6 +206,8 @@ func (s *saving) bind(c *engine.Class, in Fields, strict bool) *record {
 			refuse(400, "required")
 		}
 	}
+	// The members of a JSON object have no order: collections change in that of the class.
+	slices.SortFunc(r.changes, func(a, b change) int { return a.property.Index - b.property.Index })
 	return r
 }
 

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"maps"
 	"strings"
 )
 
@@ -118,9 +119,12 @@ func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault
 	if !holds(s.World, o, to.Holds) {
 		return refused("workflow.cv", "workflow", f.Caption, "info", o.Class.FullName+"@"+o.ID(), "state", to.Caption)
 	}
-	if o.stages = map[string]string{}; to.Name != f.Start {
-		o.stages[f.Name] = to.Name
+	stages := map[string]string{}
+	maps.Copy(stages, o.stages)
+	if stages[f.Name] = to.Name; !byTransition && to.Name == f.Start {
+		delete(stages, f.Name) // the object is as if it was never moved
 	}
+	o.stages = stages
 	return nil
 }
 
@@ -134,7 +138,7 @@ func (w *World) status(o *Object) string {
 			continue
 		}
 		fields := JSON("stage", at.Name)
-		if at.Name != f.Start {
+		if o.stages[f.Name] != "" { // it was moved there
 			fields = append(fields, Field{"since", Time})
 		}
 		next := Fields{}

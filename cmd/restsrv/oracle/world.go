@@ -44,7 +44,7 @@ type Object struct {
 	Values                   map[string]any
 	Creator, Editor, Version string
 
-	stages map[string]string // states by workflow; without those in which workflows start
+	stages map[string]string // states that it was moved to, by workflow
 }
 
 // link is a pair of ids in a collection that is not the other side of a
