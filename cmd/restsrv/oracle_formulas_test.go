@@ -22,6 +22,13 @@ var oracleFormulas = map[string]func(*oracle.World, *oracle.Object) any{
 		salary, _ := o.Values["salary"].(int64)
 		return salary + 1
 	},
+	"stay@m.first": func(w *oracle.World, o *oracle.Object) any {
+		id, _ := o.Values["seat"].(string)
+		if w.Object(w.Class("seat@m"), id) == nil {
+			return nil
+		}
+		return id
+	},
 	"bill@m.serial": func(w *oracle.World, _ *oracle.Object) any { return w.Next("bills") },
 	"bill@m.total": func(w *oracle.World, o *oracle.Object) any {
 		return oracleSum(w, oracleMembers(w, o, "stamps"), "weight")

@@ -135,13 +135,13 @@ func (s *saving) do(r Request) Answer {
 		in := s.bind(c, body, r.Strict)
 		in.id, in.version = "", c.Version // crud takes the id from the key attributes
 		o = s.save(in, creating)
+	case s.Object(c, r.ID) == nil:
+		refuse(404, "not-found")
 	default:
 		in := s.bind(c, body, r.Strict)
 		in.id = r.ID
 		if len(in.values)+len(in.changes) == 0 { // nothing is changed: neither is the editor
-			if o = s.Object(c, r.ID); o == nil {
-				refuse(404, "not-found")
-			}
+			o = s.Object(c, r.ID)
 			break
 		}
 		o = s.save(in, updating)
