@@ -39,6 +39,14 @@ var oracleExamples = map[string][]oracle.Request{
 			oracle.JSON("_class", "person@m", "id", "p1", "name", "Ann"),
 			oracle.JSON("_class", "seat@m", "_id", "b_1", "row", "a", "place", "1"), oracle.JSON("_class", "stay@m", "guest", "p1", "day", int64(1), "seat", "b_1")}},
 	},
+	"the place of a member counts more than an object in its reference": {
+		accepted(oracle.JSON("_class", "region@m", "id", "r1", "towns", []any{oracle.JSON("id", "t1", "region", oracle.JSON("id", "r2", "title", "other"))})),
+		read("region@m", "r2"),
+	},
+	"a reference that an object keeps may dangle in a strict change of its class": {
+		created("person@m", "id", "p1", "name", "Ann", "town", "t9"),
+		{Service: "acceptor", Method: "POST", Strict: true, Body: []any{oracle.JSON("_class", "worker@m", "_id", "p1", "salary", int64(5))}},
+	},
 	"the greatest number does not end a counter": {
 		created("bill@m", "no", int64(math.MaxInt64)),
 		created("bill@m"),

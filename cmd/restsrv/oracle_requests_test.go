@@ -321,14 +321,7 @@ func (g *oracleRandom) nested(p *engine.Property) oracle.Fields {
 	} else {
 		fields = append(append(fields, g.keyed(c)...), g.fields(c, true)...)
 	}
-	if p.Back == nil {
-		return fields
-	}
-	// A member says where it belongs by its place, and by nothing else.
-	return slices.DeleteFunc(fields, func(f oracle.Field) bool {
-		_, object := f.Value.(oracle.Fields)
-		return f.Name == p.Back.Name && object
-	})
+	return fields
 }
 
 // change makes a value of a collection.

@@ -162,6 +162,7 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 			}
 			inner.given = slices.Clone(inner.given)
 			fill(inner.given, inner.plan.class)
+			inner.nest = &nest{inner.nest.path, inner.nest.saved, fill}
 		}
 		it, err := sv.write(&inner)
 		if err == nil && !m.property.Allows(it.Class) {

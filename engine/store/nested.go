@@ -246,6 +246,9 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 		}
 		v[n.property.Index] = keyOf(it)
 	}
+	if e.nest != nil && e.nest.place != nil { // what is nested in a member does not take it elsewhere
+		e.nest.place(v, e.plan.class)
+	}
 	sv.redirectReferences(e.plan, v)
 	return v, nil
 }

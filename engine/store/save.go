@@ -143,8 +143,9 @@ type entry struct {
 
 // nest is where a record is nested.
 type nest struct {
-	path  string             // to the attribute
-	saved func(*engine.Item) // learns of what it became; nil for nobody
+	path  string                             // to the attribute
+	saved func(*engine.Item)                 // learns of what it became; nil for nobody
+	place func(engine.Values, *engine.Class) // gives a member the reference to its owner; nil if it has none
 }
 
 // path is where in the record of the call the entry is, "" for that itself.

@@ -149,7 +149,10 @@ func (s *saving) point(o *Object, c change, strict bool) {
 	}
 	for _, added := range c.add {
 		if r, ok := added.(*record); ok {
-			r.values[back.Name] = o.ID()
+			r.place = func(values map[string]any) { values[back.Name] = o.ID() }
+			if _, object := r.values[back.Name].(*record); !object {
+				r.place(r.values)
+			}
 			if m := s.write(r, nested); !c.property.Allows(m.Class) {
 				refuse(400, "subclass")
 			}

@@ -14,6 +14,7 @@ type record struct {
 	id      string // of "_id"; "" if not given
 	version string
 	strict  bool
+	place   func(values map[string]any) // gives a member the reference to its owner, whatever is nested in it
 	// values are given for stored attributes; a reference may be a *record.
 	values  map[string]any
 	changes []change // of collections
@@ -109,6 +110,9 @@ func (s *saving) write(r *record, m mode) *Object {
 		if given {
 			values[p.Name] = v
 		}
+	}
+	if r.place != nil {
+		r.place(values)
 	}
 	s.redirect(r)
 	for name, v := range values {

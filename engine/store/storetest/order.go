@@ -88,6 +88,10 @@ func recordAfterNested(t *testing.T, open Open) {
 	items = save(t, s, record(s.town, "t7", "name", "first"), record(s.town, "t1", "twin", sub(s.town, "id", "t7", "name", "second")))
 	same(t, "nested later", get(t, s, s.town, "t7").Get("name"), "second")
 	stands(t, s, items)
+	items = save(t, s, record(s.region, "r3", "towns", replaced(sub(s.town, "id", "t7", "region", sub(s.region, "id", "r5", "name", "inner")))))
+	same(t, "a member with an object in its own reference", get(t, s, s.town, "t7").Get("region"), "r3")
+	same(t, "that object", get(t, s, s.region, "r5").Get("name"), "inner")
+	stands(t, s, items)
 	// A nested record may change the item that holds it.
 	it := update(t, s, s.town, "t1", "name", "x", "region", sub(s.region, "id", "r1", "towns", replaced("t2")))
 	same(t, "stored", get(t, s, s.town, "t1").Get("region"), nil)
