@@ -79,7 +79,7 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 	b := sv.store.guarded(sv.guard)
 	b.may = engine.MayRead | engine.MayWrite
 	sv.setAll(b, p, v)
-	if p.duties.journaled { // those and no others, of which it would not be known what they were
+	if before != nil { // those and no others, of which it would not be known what they were
 		b.add(" WHERE ")
 		sv.store.in(b, p.table.id.quoted, p.table.id.typ, keysOf(before))
 	} else if err := sv.store.among(b, p, q); err != nil {

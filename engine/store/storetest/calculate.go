@@ -2,8 +2,10 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"restsrv/engine"
 	"restsrv/engine/formula"
@@ -22,6 +24,7 @@ var calculateTests = []test{
 	{"cached again further away", cachedFurther},
 	{"cached again for all that a filter finds", cachedForAll},
 	{"cached of concurrent writes", cachedTogether},
+	{"cached beside a change of all", cachedBesideAll},
 	{"calculated anew", recalculated},
 	{"computed defaults", computedDefaults},
 	{"numbers of named counters", namedCounters},
@@ -349,6 +352,40 @@ func cachedTogether(t *testing.T, open Open) {
 	})
 	same(t, "districts", []any{get(t, l, l.city, "1").Get("count"), get(t, l, l.city, "2").Get("count"), get(t, l, l.country, "1").Get("districts")},
 		[]any{int64(n / 2), int64(n / 2), int64(n)})
+}
+
+// cachedBesideAll creates a district while all districts are moved to another city,
+// which waits for the transaction that creates it.
+func cachedBesideAll(t *testing.T, open Open) {
+	l := openLands(t, open)
+	create(t, l, l.city, "id", int64(3), "country", int64(1))
+	l.newDistrict(t, 1, 1)
+	moved := make(chan error, 1)
+	err := within(t.Context(), l.Repository, func(ctx context.Context) error {
+		_, err := l.Update(ctx, l.district, "1", values(l.district, "name", "changed"), engine.WriteOptions{})
+		if err != nil {
+			return err
+		}
+		if err := makes(ctx, l, l.district, "id", int64(2), "city", int64(3)); err != nil {
+			return err
+		}
+		go func() {
+			_, err := l.UpdateAll(t.Context(), all(l.district), values(l.district, "city", int64(2)))
+			moved <- err
+		}()
+		time.Sleep(200 * time.Millisecond) // longer than it takes to reach the lock; if it does not, the test holds nothing
+		return nil
+	})
+	if err := errors.Join(err, <-moved); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[int64]int64{}
+	for _, d := range listed(t, l, all(l.district)) {
+		counts[d.Get("city").(int64)]++
+	}
+	for id, city := range listed(t, l, all(l.city)) {
+		same(t, "districts of city "+id, city.Get("count"), counts[city.Get("id").(int64)])
+	}
 }
 
 // recalculated is for what was stored without being calculated.
