@@ -33,6 +33,7 @@ package main
 // go test -run TestMistakes -update writes the reports; read the difference.
 
 import (
+	"cmp"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -313,6 +314,33 @@ func TestMistakesAreShown(t *testing.T) {
 			t.Errorf("no row of testdata/mistakes shows the rule %s", r.Code)
 		} else if shown[r.Code] && listed {
 			t.Errorf("a row shows the rule %s: remove it from the list of uncovered ones", r.Code)
+		}
+	}
+}
+
+// TestManyMistakes checks that the row with many mistakes reports at least 30, in the
+// order of files and lines.
+func TestManyMistakes(t *testing.T) {
+	text, err := os.ReadFile("testdata/mistakes/many.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, sections := readSections(string(text))
+	for _, s := range sections {
+		if s.name == "report" {
+			report := lines(s.text)
+			if len(report) < 30 {
+				t.Errorf("%d mistakes are reported, want 30", len(report))
+			}
+			place := regexp.MustCompile(`^\S+ ([^:]+)(?::(\d+):(\d+))?: `)
+			order := func(a, b string) int {
+				m, n := place.FindStringSubmatch(a), place.FindStringSubmatch(b)
+				number := func(s string) int { v, _ := strconv.Atoi(s); return v }
+				return cmp.Or(strings.Compare(m[1], n[1]), number(m[2])-number(n[2]), number(m[3])-number(n[3]))
+			}
+			if !slices.IsSortedFunc(report, order) {
+				t.Errorf("the report is not in the order of files and lines:\n%s", s.text)
+			}
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (d *draft) checkTrackers() {
 			report(mistake.TrackerAccount, unknown, jsonfile.Choice(*t.name, attributeNames(c)))
 		case t.time && p.Type == engine.DateTime && p.Stored():
 			continue
-		case t.time && p.Type.Textual() && p.Type != engine.Password && p.Type != engine.User && p.Stored() && !p.Nowhere:
+		case t.time && p.Type.Textual() && p.Type != engine.Password && p.Type != engine.User && p.Stored() && !p.Nowhere && !slices.Contains(c.Key, p.Name):
 			report(mistake.TrackerText, engine.Quote(*t.name)+" of type "+p.Type.String(), "an attribute of type datetime")
 			continue
 		case t.time:
