@@ -85,6 +85,20 @@ func (t PropertyType) Textual() bool {
 	return false
 }
 
+// Storage names the form in which values of the type are stored. Types of one storage
+// can replace each other and share a column. Passwords have their own: a text would
+// pass for a hash, and a hash would become readable. So has each type whose values are
+// JSON, except that files and images are the same.
+func (t PropertyType) Storage() string {
+	switch {
+	case t != Password && t.Textual():
+		return "text"
+	case t == Image:
+		return File.String()
+	}
+	return t.String()
+}
+
 // Property is one named, typed value of a class.
 type Property struct {
 	Name         string

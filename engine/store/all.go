@@ -46,7 +46,11 @@ func (s *Store) updateAll(ctx context.Context, q *engine.Query, v engine.Values)
 	n := int64(0)
 	work := func(w *session) (err error) {
 		sv.begin(w)
-		n, err = sv.updateAll(p, q, written)
+		if !q.Exact && p.divides(v) {
+			n, err = sv.updateDivided(p, q, v)
+		} else {
+			n, err = sv.updateAll(p, q, written)
+		}
 		switch {
 		case err != nil:
 			return s.refused(p, err, func(name string) any { return written[p.class.Property(name).Index] })
@@ -72,7 +76,7 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 			return 0, err
 		}
 	}
-	sv.former = before
+	sv.former = append(sv.former, before...)
 	if err := sv.raise(p, []engine.Values{v}); err != nil {
 		return 0, err
 	}
@@ -102,7 +106,7 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine
 		return 0, err
 	}
 	if p.caching.any {
-		sv.written = items
+		sv.written = append(sv.written, items...)
 	}
 	for _, it := range items {
 		if err := sv.store.fitsWith(p, v, it); err != nil {
@@ -258,7 +262,7 @@ func (sv *save) setAll(b *builder, p *plan, v engine.Values) {
 	b.add("UPDATE ", p.table.quoted, " SET ")
 	for _, property := range p.stored {
 		if v[property.Index] != engine.Absent {
-			b.add(p.table.byName[property.Name].quoted, " = ")
+			b.add(p.table.column(property).quoted, " = ")
 			b.bind(v[property.Index])
 			b.add(", ")
 		}

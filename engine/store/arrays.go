@@ -59,7 +59,7 @@ func (p *plan) insertArrays(tr Traits, d Dialect, tail string) string {
 func (p *plan) rowColumns() string {
 	names := []string{classColumn, versionColumn, revColumn, creatorColumn}
 	for _, property := range p.stored {
-		names = append(names, p.table.byName[property.Name].quoted)
+		names = append(names, p.table.column(property).quoted)
 	}
 	if p.table.composite() {
 		names = append(names, p.table.id.quoted)

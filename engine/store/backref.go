@@ -41,9 +41,14 @@ func (sv *save) relateBack(m memberChange) error {
 	}
 	before := sv.moves.count
 	members, err := sv.members(sv.owner.entry, m, func(v engine.Values, c *engine.Class) {
-		v[c.Property(p.Back.Name).Index] = ownerValue(sv.owner, p)
+		if back := c.Property(p.Back.Name); !differ(back, p.Back) {
+			v[back.Index] = ownerValue(sv.owner, p)
+		}
 	})
 	if err != nil {
+		return err
+	}
+	if err := sv.refuseDivided(p, members); err != nil {
 		return err
 	}
 	t := sv.tableOf(p.Target)
@@ -118,7 +123,7 @@ func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 // of those asked for, and, if all is set, of all that do.
 func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.plans[p.Target]
-	back := target.table.byName[p.Back.Name]
+	back := target.table.column(p.Back)
 	found := map[string]bool{}
 	look := func(where func(b *builder)) error {
 		b := newBuilder(sv.store.traits)
@@ -190,7 +195,10 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 	if err := sv.admitMembers(p, ids); err != nil {
 		return err
 	}
-	if target.table.byName[p.Back.Name].key {
+	if err := sv.refuseDivided(p, ids); err != nil {
+		return err
+	}
+	if target.table.column(p.Back).key {
 		return sv.setKeyBack(p, value, ids)
 	}
 	for chunk := range slices.Chunk(ids, bulkRows) {
@@ -204,7 +212,7 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 		b.add(" WHERE ")
 		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
 		if from != nil {
-			b.add(" AND ", target.table.byName[p.Back.Name].quoted, " = ")
+			b.add(" AND ", target.table.column(p.Back).quoted, " = ")
 			b.bind(from)
 		}
 		n, err := sv.w.execute(b)

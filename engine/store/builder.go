@@ -20,6 +20,7 @@ type builder struct {
 	// For statements with filters (see Store.builder).
 	dialect Dialect
 	plans   map[*engine.Class]*plan
+	links   linkNames
 	stages  *engine.Class // Config.StageClass
 	now     engine.Instant
 	aliases int   // given out
@@ -134,18 +135,4 @@ func decodeText(t engine.PropertyType, s string) any {
 		return engine.JSONText(s)
 	}
 	return s
-}
-
-// storage names the way in which values of a type are kept; types that share
-// it can replace each other. Passwords stand alone: what was readable would
-// pass for a hash, and a hash would become readable. What is kept as JSON stands
-// alone too: each type has a form of its own, but for a file and an image.
-func storage(t engine.PropertyType) string {
-	if t != engine.Password && t.Textual() {
-		return "text"
-	}
-	if t == engine.Image {
-		t = engine.File
-	}
-	return t.String()
 }

@@ -392,7 +392,7 @@ func (p *plan) upsertTail(tr Traits, rows int, mask string, returned *result) st
 	b.add(" ON CONFLICT (", p.table.id.quoted, ") DO UPDATE SET ", revColumn, " = excluded.", revColumn, ", ", versionColumn, " = excluded.", versionColumn, ", ", editorColumn, " = ")
 	b.bind(nil)
 	for i, property := range p.stored {
-		if col := p.table.byName[property.Name]; mask[i] == '1' && !col.key {
+		if col := p.table.column(property); mask[i] == '1' && !col.key {
 			b.add(", ", col.quoted, " = excluded.", col.quoted)
 		}
 	}

@@ -105,7 +105,7 @@ func (sv *save) relate(m memberChange) error {
 	if err != nil {
 		return err
 	}
-	l, t := linksOf(m.property), sv.tableOf(m.property.Target)
+	l, t := sv.store.linkNames.of(m.property), sv.tableOf(m.property.Target)
 	owner := sv.owner.item
 	self := keyOf(owner)
 	change := sv.watchMembers(owner, m.property)

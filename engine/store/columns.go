@@ -133,7 +133,7 @@ func (u *upgrader) index(t *table, col *column, had string) error {
 		}
 		if n > 0 {
 			u.problems.add("class %s: property %s would become unique, but %d of its values are there more than once: make them differ first",
-				t.name, engine.Quote(col.name), n)
+				t.classes[0].FullName, engine.Quote(col.property), n)
 			return nil
 		}
 	}
@@ -170,6 +170,9 @@ func (u *upgrader) columns(t *table) error {
 		if err := u.removed(t, c); err != nil {
 			return err
 		}
+		if err := u.hiddenLinks(t, c); err != nil {
+			return err
+		}
 	}
 	for _, col := range t.columns {
 		if err := u.column(t, col); err != nil {
@@ -189,34 +192,49 @@ func (u *upgrader) columns(t *table) error {
 	return u.searchable(t)
 }
 
-// removed refuses that a property disappears while objects have a value for
-// it. Without values its column stays and is forgotten.
+// removed refuses that a property disappears, or gets another column, while objects
+// have a value for it. Without values its column stays and is forgotten.
 func (u *upgrader) removed(t *table, c *engine.Class) error {
 	for name, old := range u.memory.classes[c.FullName] {
 		if name == "" || old.Gone || old.Root != t.name {
 			continue
 		}
-		if p := c.Property(name); p != nil && p.Stored() {
+		now := t.columnOf(c, name)
+		if now != nil && now.name == old.column() {
 			continue
 		}
-		n, err := u.count(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + u.traits.quote(name) + " IS NOT NULL")
-		if err != nil {
+		n, err := u.count(t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + u.traits.quote(old.column()) + " IS NOT NULL")
+		switch {
+		case err != nil:
 			return err
-		}
-		if n > 0 {
+		case n > 0 && now == nil:
 			u.problems.add("class %s: property %s (%s) was removed, but %d objects have a value for it: restore the property, or export the objects, or clear the values first",
 				c.FullName, engine.Quote(name), old.Kind, n)
-			continue
+		case n > 0:
+			u.changed(c.FullName, name, old.Kind, now, n)
+		case now == nil:
+			old.Gone = true
+			u.remember(old)
+		default:
+			u.remember(old.left())
 		}
-		old.Gone = true
-		u.remember(old)
 	}
 	return nil
+}
+
+// changed adds the problem that objects have values of a property of another type.
+func (u *upgrader) changed(class, property, kind string, now *column, objects int64) {
+	u.problems.add("class %s: property %s was %s and would become %s, but %d objects have a value for it: give the new property another name, or export the objects and import them after the change, or clear the values first",
+		class, engine.Quote(property), kind, now.typ, objects)
 }
 
 // column brings one column up to its property.
 func (u *upgrader) column(t *table, col *column) error {
 	kind, indexes, there := u.memory.column(t.name, col.name)
+	if left, known := u.memory.classes[leftMark][t.name+" "+col.name]; known && left.Kind != col.typ.String() {
+		left.Kind = col.typ.String()
+		u.remember(left)
+	}
 	if !there {
 		if err := u.exec("ALTER TABLE ", t.quoted, " ADD COLUMN ", col.quoted, " ", u.dialect.ColumnType(col.typ)); err != nil {
 			return err
@@ -224,7 +242,7 @@ func (u *upgrader) column(t *table, col *column) error {
 		return u.index(t, col, "")
 	}
 	old, _ := engine.TypeByName(kind)
-	if storage(old) == storage(col.typ) {
+	if old.Storage() == col.typ.Storage() {
 		if u.dialect.IndexOn(col.quoted, old) != u.dialect.IndexOn(col.quoted, col.typ) {
 			indexes = "?"
 		}
@@ -235,8 +253,7 @@ func (u *upgrader) column(t *table, col *column) error {
 		return err
 	}
 	if n > 0 {
-		u.problems.add("class %s: property %s was %s and would become %s, but %d objects have a value for it: give the new property another name, or export the objects and import them after the change, or clear the values first",
-			t.name, engine.Quote(col.name), kind, col.typ, n)
+		u.changed(t.classes[0].FullName, col.property, kind, col, n)
 		return nil
 	}
 	if err := u.dropIndexes(t, col); err != nil {
@@ -265,7 +282,7 @@ func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error
 	}
 	var err error
 	switch {
-	case !known || old.Gone || old.Root != t.name:
+	case !known || old.Gone || old.Root != t.name || old.column() != now.column():
 		err = u.fill(t, c, p)
 	case now.marked(requiredMark) && !old.marked(requiredMark):
 		err = u.lacking(t, c, p)
@@ -282,7 +299,7 @@ func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error
 
 // without is a FROM of the objects of a class that have no value of a property.
 func (u *upgrader) without(t *table, c *engine.Class, p *engine.Property) string {
-	return t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + t.byName[p.Name].quoted + " IS NULL"
+	return t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + t.column(p).quoted + " IS NULL"
 }
 
 // lacking warns of objects that lack what they must have from now on. They stay
@@ -299,7 +316,7 @@ func (u *upgrader) lacking(t *table, c *engine.Class, p *engine.Property) error 
 // numbers that are there.
 func (u *upgrader) raise(t *table, p *engine.Property) error {
 	var highest sql.NullInt64
-	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.byName[p.Name].quoted+") FROM "+t.quoted+" WHERE "+t.byName[p.Name].quoted+" <= "+strconv.FormatInt(farthest, 10)); err != nil || highest.Int64 <= 0 {
+	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.column(p).quoted+") FROM "+t.quoted+" WHERE "+t.column(p).quoted+" <= "+strconv.FormatInt(farthest, 10)); err != nil || highest.Int64 <= 0 {
 		return err
 	}
 	b := raising(u.traits, counter(t, p), highest.Int64)
@@ -322,7 +339,7 @@ func (u *upgrader) fill(t *table, c *engine.Class, p *engine.Property) error {
 		return nil
 	}
 	b := newBuilder(u.traits)
-	name := t.byName[p.Name].quoted
+	name := t.column(p).quoted
 	b.add("UPDATE ", t.quoted, " SET ", name, " = ")
 	b.bind(value)
 	b.add(" WHERE ", classColumn, " = ", quoteText(c.FullName), " AND ", name, " IS NULL")

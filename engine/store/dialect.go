@@ -158,7 +158,7 @@ type FullText struct {
 type Index struct {
 	Name    string
 	Table   string
-	Columns []string // property names
+	Columns []string // their names
 }
 
 // Failure is the kind of a database error.

@@ -44,7 +44,7 @@ func (s *Store) Linked() []*engine.Property {
 				if !linked(p) || s.plans[p.Target] == nil {
 					continue
 				}
-				if l := linksOf(p); l.owner == ownerColumn && !seen[l.name] {
+				if l := s.linkNames.of(p); l.owner == ownerColumn && !seen[l.name] {
 					seen[l.name] = true
 					all = append(all, p)
 				}
@@ -57,7 +57,7 @@ func (s *Store) Linked() []*engine.Property {
 // DumpLinks calls visit with the ids of owner and member of links of a collection
 // of Linked, by insertion numbers as in Dump.
 func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error) {
-	l := linksOf(p)
+	l := s.linkNames.of(p)
 	from, to := s.linkTypes(p)
 	b := newBuilder(s.traits)
 	b.add("SELECT ", l.owner, ", ", l.item, ", ", seqColumn, " FROM ", l.quoted, " WHERE ", seqColumn, " > ")

@@ -124,12 +124,12 @@ func (s *Store) layOutPointers(t *table, c *engine.Class, bound map[string]bool)
 		target := s.plans[p.Target].table
 		switch {
 		case linked(p):
-			l := linksOf(p)
+			l := s.linkNames.of(p)
 			t.point(pointer{table: l.quoted, column: l.owner, other: l.item, unique: l.unique().Name, holders: target, collection: p.Mirror})
 			target.point(pointer{table: l.quoted, column: l.item, other: l.owner, unique: l.unique().Name, holders: t, collection: p})
 		case p.Type == engine.Reference && p.Stored() && p.Formula == nil && !bound[declared(p)]:
 			target.point(pointer{
-				table: t.quoted, column: t.byName[p.Name].quoted, classes: s.sharing(t, p, target),
+				table: t.quoted, column: t.column(p).quoted, classes: s.sharing(t, p, target),
 				plan: s.plans[t.classes[0]], key: slices.Contains(c.Key, p.Name),
 			})
 		}
@@ -149,7 +149,7 @@ func (s *Store) sharing(t *table, p *engine.Property, target *table) string {
 	var names []string
 	for _, c := range t.classes {
 		q := c.Property(p.Name)
-		if q != nil && q.Type == engine.Reference && q.Target != nil && s.plans[q.Target] != nil && s.plans[q.Target].table == target {
+		if q != nil && t.column(q) == t.column(p) && q.Type == engine.Reference && q.Target != nil && s.plans[q.Target] != nil && s.plans[q.Target].table == target {
 			names = append(names, quoteText(c.FullName))
 		}
 	}

@@ -36,7 +36,7 @@ func AggregateSQL(d Dialect, a *engine.Aggregation, classes ...*engine.Class) (t
 
 func planned(d Dialect, classes []*engine.Class) (*Store, error) {
 	s := &Store{traits: d.Traits(), db: &Database{Dialect: d}, cfg: Config{Now: func() time.Time { return time.UnixMilli(1e12) }}}
-	if err := s.layOut(classes); err != nil {
+	if err := s.layOut(classes, newMemory(nil)); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -129,4 +129,15 @@ func (m *Moves) Key(number int, key string) string { return m.all.key(number, ni
 func (s *Store) InOneStatement(ctx context.Context, c *engine.Class, id string, v engine.Values) bool {
 	key, _ := c.KeyValues(id)
 	return s.newWrite(ctx, nil, 0).single(&entry{plan: s.plans[c], given: v, key: key, how: modify})
+}
+
+// TableOf returns the name of the table of a class.
+func (s *Store) TableOf(c *engine.Class) string { return s.plans[c].table.name }
+
+// ColumnOf returns the name of the column of a property, "" if it has none.
+func (s *Store) ColumnOf(c *engine.Class, property string) string {
+	if col := s.plans[c].table.columnOf(c, property); col != nil {
+		return col.name
+	}
+	return ""
 }

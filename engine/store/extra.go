@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,22 +43,44 @@ func linked(p *engine.Property) bool {
 	return p.Type == engine.Collection && p.Back == nil && p.Target != nil
 }
 
-// linksOf returns the table of an n:m collection. A pair that mirrors each
-// other shares the table of the one whose name sorts first.
-func linksOf(p *engine.Property) *links {
-	l := &links{name: p.Definition + "#" + p.Name, owner: ownerColumn, item: itemColumn}
-	if m := p.Mirror; m != nil {
-		if other := m.Definition + "#" + m.Name; other < l.name {
-			l.name, l.owner, l.item = other, itemColumn, ownerColumn
-		}
+// of returns the table of an n:m collection. A pair that mirrors each other shares the
+// table of the one whose name sorts first.
+func (n linkNames) of(p *engine.Property) *links {
+	name, mirrored := plainLinks(p)
+	l := &links{name: name, owner: ownerColumn, item: itemColumn}
+	if mirrored {
+		l.owner, l.item = itemColumn, ownerColumn
+	}
+	if given := n[name]; given != "" {
+		l.name = given
 	}
 	l.quoted = short.quote(l.name)
 	return l
 }
 
+// plainLinks returns the plain name of the table of an n:m collection, and whether that
+// is the name of its mirror.
+func plainLinks(p *engine.Property) (name string, mirrored bool) {
+	name = declared(p)
+	if m := p.Mirror; m != nil && declared(m) < name {
+		return declared(m), true
+	}
+	return name, false
+}
+
 // layOutLinks gives tables their links and composite indexes, and an index to
 // the references that collections look back through.
-func (s *Store) layOutLinks(byRoot map[*engine.Class]*table) {
+func (s *Store) layOutLinks(byRoot map[*engine.Class]*table, m *memory) {
+	plain := map[string]bool{}
+	for c := range s.plans {
+		for _, p := range c.Properties {
+			if linked(p) {
+				name, _ := plainLinks(p)
+				plain[name] = true
+			}
+		}
+	}
+	s.linkNames = newLinkNames(slices.Sorted(maps.Keys(plain)), m)
 	for _, t := range s.tables {
 		seen := map[string]bool{}
 		if len(t.classes) > 1 {
@@ -66,21 +89,21 @@ func (s *Store) layOutLinks(byRoot map[*engine.Class]*table) {
 		for _, c := range t.classes {
 			for _, p := range c.Properties {
 				if p.Back != nil && p.Target != nil {
-					if target := byRoot[p.Target.Root()]; target != nil && target.byName[p.Back.Name] != nil {
-						target.byName[p.Back.Name].indexed = true
+					if target := byRoot[p.Target.Root()]; target != nil && target.column(p.Back) != nil {
+						target.column(p.Back).indexed = true
 					}
 				}
 				if !linked(p) {
 					continue
 				}
-				l := linksOf(p)
+				l := s.linkNames.of(p)
 				if target := byRoot[p.Target.Root()]; target != nil && l.owner == ownerColumn && !seen[l.name] {
 					seen[l.name] = true
 					t.extras = append(t.extras, s.linkTable(l, t.id.typ, target.id.typ))
 				}
 			}
-			for _, index := range c.Indexes {
-				if e, ok := t.compositeIndex(c, index); ok && !seen[e.name] {
+			for _, index := range t.compositeIndexes(c) {
+				if e := t.compositeIndex(index); !seen[e.name] {
 					seen[e.name] = true
 					t.extras = append(t.extras, e)
 				}
@@ -92,7 +115,7 @@ func (s *Store) layOutLinks(byRoot map[*engine.Class]*table) {
 func (s *Store) linkTable(l *links, owner, item engine.PropertyType) extra {
 	d := s.db.Dialect
 	return extra{
-		name: l.name, form: storage(owner) + " " + storage(item), rows: true,
+		name: l.name, form: owner.Storage() + " " + item.Storage(), rows: true,
 		create: []string{
 			"CREATE TABLE " + l.quoted + " (" + seqColumn + " " + s.traits.Sequence + ", " + ownerColumn + " " + d.ColumnType(owner) +
 				" NOT NULL, " + itemColumn + " " + d.ColumnType(item) + " NOT NULL)",
@@ -118,27 +141,48 @@ func (t *table) classIndex() extra {
 	}
 }
 
-// compositeIndex is an index over several properties; not ok when one of them
-// has no column.
-func (t *table) compositeIndex(c *engine.Class, index engine.CompositeIndex) (e extra, ok bool) {
-	var quoted []string
-	for _, name := range index.Properties {
-		col := t.byName[name]
-		if col == nil {
-			return e, false
+// composite is an index over several columns.
+type composite struct {
+	columns []*column
+	unique  bool
+}
+
+// compositeIndexes returns the composite indexes of a class, as far as its attributes
+// are stored: for each class below it, too, which may keep some of them elsewhere.
+func (t *table) compositeIndexes(c *engine.Class) (all []composite) {
+	for _, index := range c.Indexes {
+		for _, d := range append([]*engine.Class{c}, c.Descendants...) {
+			one := composite{unique: index.Unique}
+			for _, name := range index.Properties {
+				if col := t.columnOf(d, name); col != nil && (d == c || !col.typ.JSON()) {
+					one.columns = append(one.columns, col)
+				}
+			}
+			known := slices.ContainsFunc(all, func(other composite) bool {
+				return other.unique == one.unique && slices.Equal(other.columns, one.columns)
+			})
+			if len(one.columns) == len(index.Properties) && !known {
+				all = append(all, one)
+			}
 		}
-		quoted = append(quoted, col.quoted)
 	}
-	kind := "index"
-	if index.Unique {
-		kind = "unique"
+	return all
+}
+
+func (t *table) compositeIndex(index composite) (e extra) {
+	var names, quoted []string
+	for _, col := range index.columns {
+		names, quoted = append(names, col.name), append(quoted, col.quoted)
+	}
+	e.name, e.form = t.name+"#composite#"+strings.Join(names, "#"), "index"
+	if index.unique {
+		e.form = "unique"
 		e.twice = "(SELECT 1 FROM " + t.quoted + " WHERE " + strings.Join(quoted, " IS NOT NULL AND ") + " IS NOT NULL GROUP BY " + strings.Join(quoted, ", ") + " HAVING count(*) > 1) AS d"
-		t.unique = append(t.unique, Index{short.name(t.name + "#composite#" + strings.Join(index.Properties, "#")), t.name, index.Properties})
+		t.unique = append(t.unique, Index{short.name(e.name), t.name, names})
 	}
-	e.name, e.form = t.name+"#composite#"+strings.Join(index.Properties, "#"), kind
 	e.drop = "DROP INDEX " + short.quote(e.name)
-	e.create = []string{"CREATE " + map[bool]string{true: "UNIQUE "}[index.Unique] + "INDEX " + short.quote(e.name) + " ON " + t.quoted + " (" + strings.Join(quoted, ", ") + ")"}
-	return e, true
+	e.create = []string{"CREATE " + map[bool]string{true: "UNIQUE "}[index.unique] + "INDEX " + short.quote(e.name) + " ON " + t.quoted + " (" + strings.Join(quoted, ", ") + ")"}
+	return e
 }
 
 // extraMark stands for the class in the memory of extras: no class has this
@@ -178,6 +222,32 @@ func (u *upgrader) extras(t *table) error {
 	for _, e := range t.extras {
 		if err := u.extra(t, e); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// hiddenLinks refuses that objects of a class have members in a collection of an
+// ancestor which the class declares again as something else.
+func (u *upgrader) hiddenLinks(t *table, c *engine.Class) error {
+	if c.Ancestor == nil {
+		return nil
+	}
+	for _, p := range c.Ancestor.Properties {
+		if q := c.Property(p.Name); !linked(p) || q == nil || linked(q) {
+			continue
+		}
+		l := u.links.of(p)
+		if old, known := u.memory.classes[extraMark][l.name]; !known || old.Gone {
+			continue
+		}
+		n, err := u.count(l.quoted + " WHERE " + l.owner + " IN (SELECT " + t.id.quoted + " FROM " + t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + ")")
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			u.problems.add("class %s: collection %s of class %s would become %s, but its objects have %d links: give the new property another name, or export the objects and import them after the change, or clear the collection first",
+				c.FullName, engine.Quote(p.Name), c.Ancestor.FullName, c.Property(p.Name).Type, n)
 		}
 	}
 	return nil

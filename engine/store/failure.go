@@ -132,7 +132,7 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	var parts []string
 	var values []any
 	for _, name := range index.Columns {
-		property := p.class.Property(name)
+		property := p.propertyIn(name)
 		if name == idColumn {
 			if met.values = p.idOf(value); met.values != nil {
 				e.Message = "class " + p.class.FullName + " already has an object with the id " + engine.Quote(engine.ValueText(met.values[0]))
@@ -141,7 +141,7 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 		if property == nil { // the id of several properties, or one of a class below
 			return e
 		}
-		v := value(name)
+		v := value(property.Name)
 		if values = append(values, v); v == engine.Absent || v == nil {
 			values = nil
 		}
@@ -154,9 +154,19 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	if len(values) == len(index.Columns) {
 		met.values = values
 	}
-	e.Attribute = index.Columns[0]
+	e.Attribute = p.propertyIn(index.Columns[0]).Name
 	e.Message = "class " + p.class.FullName + " already has an object with " + strings.Join(parts, ", ")
 	return e
+}
+
+// propertyIn returns the property that a column of that name holds, nil if there is none.
+func (p *plan) propertyIn(column string) *engine.Property {
+	for _, property := range p.stored {
+		if p.table.column(property).name == column {
+			return property
+		}
+	}
+	return nil
 }
 
 // errSameID is the cause of the error for two keys that join to one id.

@@ -192,7 +192,7 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 		if !linked(property) || im.store.plans[property.Target] == nil {
 			continue
 		}
-		l := linksOf(property)
+		l := im.store.linkNames.of(property)
 		var pairs [][2]any
 		var cleared []any
 		for _, it := range items {
@@ -277,7 +277,7 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 	return s.writer.do(ctx, func(w *session) error {
 		sv := s.newWrite(ctx, nil, 0)
 		sv.begin(w)
-		return sv.linkPairs(linksOf(p), p, keys, nil)
+		return sv.linkPairs(s.linkNames.of(p), p, keys, nil)
 	})
 }
 

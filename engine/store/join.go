@@ -76,7 +76,7 @@ func (s *source) column(p *engine.Property) string {
 	case engine.ItemID:
 		return s.id()
 	}
-	return s.alias + "." + s.plan.table.byName[p.Name].quoted
+	return s.alias + "." + s.plan.table.column(p).quoted
 }
 
 // id is the column by which references and links point at the row.
@@ -120,7 +120,7 @@ func (b *builder) join(src *source, p *engine.Property) *source {
 }
 
 func (s *source) columnOrNull(p *engine.Property) string {
-	if s.plan.table.byName[p.Name] == nil {
+	if s.plan.table.column(p) == nil {
 		return "NULL"
 	}
 	return s.column(p)
@@ -150,7 +150,7 @@ func (b *builder) membersOf(owner *source, p *engine.Property) (m memberSource) 
 	if p.Back != nil {
 		m.condition = m.member.column(p.Back) + " = " + owner.bound(p)
 	} else {
-		l := linksOf(p)
+		l := b.links.of(p)
 		alias := b.alias()
 		m.link = l.quoted + " AS " + alias + ", "
 		m.condition = alias + "." + l.owner + " = " + owner.id() + " AND " + m.member.id() + " = " + alias + "." + l.item

@@ -54,7 +54,7 @@ func (s *Store) layOutBounds() {
 			}
 		}
 		for _, c := range t.classes {
-			for _, index := range c.Indexes {
+			for _, index := range t.compositeIndexes(c) {
 				if b, ok := t.compositeBound(index); ok {
 					t.bounds = append(t.bounds, b)
 				}
@@ -86,13 +86,11 @@ func (t *table) keyBound() bound {
 }
 
 // compositeBound is the bound of an index over several properties; not ok when
-// none of them varies, or one has no column.
-func (t *table) compositeBound(index engine.CompositeIndex) (b bound, ok bool) {
+// none of them varies.
+func (t *table) compositeBound(index composite) (b bound, ok bool) {
 	b.most = entrySize - entryHead
-	for _, name := range index.Properties {
-		switch col := t.byName[name]; {
-		case col == nil:
-			return b, false
+	for _, col := range index.columns {
+		switch {
 		case col.varies():
 			b.columns = append(b.columns, col)
 			b.most -= varyingHead
@@ -115,7 +113,7 @@ func (p *plan) layOutBounds() {
 	for _, b := range p.table.bounds {
 		l := limit{bound: b}
 		for _, property := range p.stored {
-			if slices.Contains(b.columns, p.table.byName[property.Name]) {
+			if slices.Contains(b.columns, p.table.column(property)) {
 				l.at = append(l.at, property.Index)
 			}
 		}
@@ -151,7 +149,7 @@ func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
 	for i := range own.limits {
 		l := &own.limits[i]
 		if !slices.ContainsFunc(l.columns, func(col *column) bool {
-			property := p.class.Property(col.name)
+			property := p.table.propertyOf(p.class, col)
 			return property != nil && given[property.Index] != engine.Absent
 		}) {
 			continue
@@ -169,7 +167,7 @@ func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
 // shared reports whether a property of v shares an entry of an index.
 func (p *plan) shared(v engine.Values) bool {
 	return slices.ContainsFunc(p.stored, func(property *engine.Property) bool {
-		return v[property.Index] != engine.Absent && p.sharesColumn(p.table.byName[property.Name].quoted)
+		return v[property.Index] != engine.Absent && p.sharesColumn(p.table.column(property).quoted)
 	})
 }
 
@@ -209,7 +207,7 @@ func (p *plan) tooLong(l *limit, at, size int) *engine.Error {
 	if len(l.columns) > 1 && !l.key {
 		var names []string
 		for _, col := range l.columns {
-			names = append(names, engine.Quote(col.name))
+			names = append(names, engine.Quote(col.property))
 		}
 		e.Message = engine.Errorf(engine.Invalid, "size", "attributes %s of class %s share an index and take at most %d bytes of text together, found %d",
 			strings.Join(names, ", "), p.class.FullName, l.most, size).Message

@@ -137,7 +137,7 @@ func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 // sameProperty reports whether two classes of one tree have the property from
 // the same declaration.
 func sameProperty(a, b *engine.Property) bool {
-	return a == b || a.Name == b.Name && a.Definition == b.Definition && a.Target == b.Target
+	return a == b || a.Name == b.Name && a.Definition == b.Definition && a.Target == b.Target && (a.Back == nil) == (b.Back == nil)
 }
 
 // owners are the items with a property to load, by the value that leads to
@@ -253,9 +253,9 @@ func (s *Store) memberStatement(p *plan, g *guard, o *owners, l *engine.Load) (s
 	by, order, typ := src.id(), "", p.table.id.typ
 	switch {
 	case property.Back != nil:
-		by, typ = src.column(property.Back), p.table.byName[property.Back.Name].typ
+		by, typ = src.column(property.Back), p.table.column(property.Back).typ
 	case property.Type == engine.Collection:
-		links := linksOf(property)
+		links := s.linkNames.of(property)
 		src.from.table = links.quoted + " JOIN " + src.from.table + " ON " + by + " = " + links.quoted + "." + links.item
 		by, order = links.quoted+"."+links.owner, links.quoted+"."+seqColumn
 		typ = s.plans[o.byValue[engine.ValueText(o.values[0])][0].Class].table.id.typ

@@ -131,7 +131,7 @@ func (p *plan) keyColumns() []*column {
 	}
 	columns := make([]*column, len(p.class.Key))
 	for i, part := range p.class.KeyProperties() {
-		columns[i] = p.table.byName[part.Name]
+		columns[i] = p.table.column(part)
 	}
 	return columns
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -35,7 +36,41 @@ type kept struct {
 const (
 	requiredMark = "required"
 	numberedMark = "numbered"
+	columnMark   = "column=" // followed by the name of the column, if that is not the property's
 )
+
+// leftMark stands for the class in the memory of columns that no property of any class
+// has any more: no class has this name.
+const leftMark = "##left"
+
+// column returns the name of the property's column.
+func (k kept) column() string {
+	for _, mark := range strings.Fields(k.Indexes) {
+		if escaped, ok := strings.CutPrefix(mark, columnMark); ok {
+			if name, err := url.QueryUnescape(escaped); err == nil {
+				return name
+			}
+		}
+	}
+	return k.Property
+}
+
+// property returns the name of the property.
+func (k kept) property() string {
+	if k.Class == leftMark {
+		name, _, _ := strings.Cut(k.column(), "@")
+		name, _, _ = strings.Cut(name, "#")
+		return name
+	}
+	return k.Property
+}
+
+// left returns the row for the property's column when no property has that any more.
+func (k kept) left() kept {
+	column := k.column()
+	return kept{Class: leftMark, Property: k.Root + " " + column, Root: k.Root, Kind: k.Kind,
+		Indexes: columnMark + url.QueryEscape(column), Gone: true}
+}
 
 // newKept describes a property of a class, or the class when p is nil.
 func newKept(t *table, c *engine.Class, p *engine.Property) kept {
@@ -43,14 +78,18 @@ func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 	if p == nil {
 		return k
 	}
-	marks := []string{t.byName[p.Name].indexes()}
+	col := t.column(p)
+	marks := []string{col.indexes()}
 	if !p.Nullable {
 		marks = append(marks, requiredMark)
 	}
 	if p.Type == engine.Int && p.Autoassigned {
 		marks = append(marks, numberedMark)
 	}
-	k.Property, k.Kind, k.Indexes = p.Name, p.ValueType().String(), strings.TrimSpace(strings.Join(marks, " "))
+	if col.name != p.Name {
+		marks = append(marks, columnMark+url.QueryEscape(col.name))
+	}
+	k.Property, k.Kind, k.Indexes = p.Name, col.typ.String(), strings.TrimSpace(strings.Join(marks, " "))
 	return k
 }
 
@@ -81,18 +120,17 @@ func (col *column) indexes() string {
 type memory struct {
 	classes map[string]map[string]kept // by class and property
 	tables  map[string]*remembered
-	similar map[string][]string // tables by their names without regard to letter case
 	extras  map[string][]string // names of the extras of a table, also of some that are gone
 }
 
 // remembered is what is remembered of a table.
 type remembered struct {
 	classes []string        // those whose objects it holds
-	columns map[string]kept // by property; of classes that share one, one that has not forgotten it tells
+	columns map[string]kept // by column; of classes that share one, one that has not forgotten it tells
 }
 
 func newMemory(rows []kept) *memory {
-	m := &memory{classes: map[string]map[string]kept{}, tables: map[string]*remembered{}, similar: map[string][]string{}, extras: map[string][]string{}}
+	m := &memory{classes: map[string]map[string]kept{}, tables: map[string]*remembered{}, extras: map[string][]string{}}
 	for _, k := range rows {
 		if k.Class == extraMark {
 			m.addExtra(k)
@@ -106,12 +144,11 @@ func newMemory(rows []kept) *memory {
 		if t == nil {
 			t = &remembered{columns: map[string]kept{}}
 			m.tables[k.Root] = t
-			m.similar[lower(k.Root)] = append(m.similar[lower(k.Root)], k.Root)
 		}
 		if k.Property == "" {
 			t.classes = append(t.classes, k.Class)
-		} else if other, there := t.columns[k.Property]; !there || other.Gone {
-			t.columns[k.Property] = k
+		} else if other, there := t.columns[k.column()]; !there || other.Gone {
+			t.columns[k.column()] = k
 		}
 	}
 	return m

@@ -193,7 +193,11 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	if err := sv.doubt(e, v, before); err != nil {
 		return nil, err
 	}
-	it, err := sv.put(e, v, before)
+	own, v, err := sv.ownClass(e, v, before)
+	if err != nil {
+		return nil, e.silenced(err)
+	}
+	it, err := sv.put(own, v, before)
 	if err != nil || e.nest == nil {
 		return it, e.silenced(err)
 	}
@@ -257,7 +261,7 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 // null.
 func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
-	if at == nil || it.Values[at.Index] == nil {
+	if at == nil || it.Values[at.Index] == nil || differ(at, p) {
 		return nil
 	}
 	return []any{it.Values[at.Index]}
@@ -314,7 +318,7 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 
 // inspects reports whether an update must look at the stored item first.
 func (sv *save) inspects(e *entry) bool {
-	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || sv.points(e) {
+	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || e.divided() || sv.points(e) {
 		return true
 	}
 	if e.deep == nil {

@@ -8,7 +8,7 @@ import (
 
 // counter is the name of the counter of an autoassigned int. All classes of a
 // table share it: their keys must differ.
-func counter(t *table, p *engine.Property) string { return t.name + "#" + p.Name }
+func counter(t *table, p *engine.Property) string { return t.classes[0].FullName + "#" + p.Name }
 
 // numberOne gives a new item its autoassigned ints.
 func (sv *save) numberOne(p *plan, v engine.Values) error {
@@ -88,7 +88,7 @@ func (sv *save) take(p *plan, property *engine.Property, rows []engine.Values, n
 			return 0, err
 		case !ok:
 			return 0, engine.Errorf(engine.Invalid, "counter", "attribute %s of class %s: all numbers are assigned", engine.Quote(property.Name), p.class.FullName)
-		case first+n-1 <= farthest || !p.table.differs(property.Name):
+		case first+n-1 <= farthest || !p.table.differs(property):
 			return first, nil
 		}
 		last := first + n - 1
@@ -124,7 +124,7 @@ func (sv *save) restart(p *plan, property *engine.Property, rows []engine.Values
 // taken returns the least and the greatest of the numbers between two that items
 // have, 0 if there are none.
 func (sv *save) taken(p *plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
-	column := p.table.byName[property.Name].quoted
+	column := p.table.column(property).quoted
 	bounded := func(b *builder, what string) {
 		b.add("(SELECT ", what, "(", column, ") FROM ", p.table.quoted, " WHERE ", column, " >= ")
 		b.bind(from)
@@ -146,6 +146,7 @@ func (sv *save) taken(p *plan, property *engine.Property, from, to int64) (lowes
 
 // differs reports whether items may be refused since another has their value of
 // a property.
-func (t *table) differs(name string) bool {
-	return t.byName[name].key || slices.ContainsFunc(t.unique, func(index Index) bool { return slices.Contains(index.Columns, name) })
+func (t *table) differs(p *engine.Property) bool {
+	col := t.column(p)
+	return col.key || slices.ContainsFunc(t.unique, func(index Index) bool { return slices.Contains(index.Columns, col.name) })
 }

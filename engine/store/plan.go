@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -29,14 +30,17 @@ const (
 	atClass
 )
 
-// column holds one property, of one or more classes of a table.
+// column holds one property, of one or more classes of a table. A property that
+// classes of the table declare with types of different storage has several columns.
 type column struct {
-	name    string
-	quoted  string
-	typ     engine.PropertyType
-	key     bool
-	indexed bool
-	unique  bool
+	name     string
+	quoted   string
+	property string
+	class    string // that declares the property, one of several
+	typ      engine.PropertyType
+	key      bool
+	indexed  bool
+	unique   bool
 }
 
 // table holds the items of a root class and of all classes below it.
@@ -45,9 +49,9 @@ type table struct {
 	quoted  string
 	classes []*engine.Class // the root, then its descendants
 	columns []*column
-	byName  map[string]*column
-	id      *column // finds an item: the key, or "#id" when the key is several properties
-	unique  []Index // the key's, then those of unique properties
+	holding map[*engine.Property]*column // the columns of the stored properties of the classes
+	id      *column                      // finds an item: the key, or "#id" when the key is several properties
+	unique  []Index                      // the key's, then those of unique properties
 	extras  []extra
 	bounds  []bound
 	shares  bool        // some of these limit the texts of several columns together
@@ -69,70 +73,117 @@ type shape struct {
 
 // plan is how items of one class are read and written.
 type plan struct {
-	class       *engine.Class
-	table       *table
-	stored      []*engine.Property // of class, those that rows hold
-	columns     []*column
-	convert     []int             // positions of columns whose database value is not the Go value
-	shape       *shape            // of class
-	shapes      map[string]*shape // by class name; nil when every row is of class
-	system      int               // number of system columns before the properties
-	ofClasses   string            // condition on the class of a row; see condition
-	passwords   []*engine.Property
-	computed    bool // something of an item of the class is computed when read
-	caching     caching
-	cachedBelow bool    // items of the class, or of one below it, have cached attributes computed from other items
-	needy       bool    // items of the class, or of one below it, need more than their row
-	several     bool    // and for that other statements than that of their rows
-	limits      []limit // indexes that limit texts
-	shares      bool    // texts of several properties share an entry of one of them
-	duties      duties
+	class         *engine.Class
+	table         *table
+	stored        []*engine.Property // of class, those that rows hold
+	columns       []*column
+	convert       []int             // positions of columns whose database value is not the Go value
+	shape         *shape            // of class
+	shapes        map[string]*shape // by class name; nil when every row is of class
+	system        int               // number of system columns before the properties
+	ofClasses     string            // condition on the class of a row; see condition
+	passwords     []*engine.Property
+	computed      bool // something of an item of the class is computed when read
+	caching       caching
+	cachedBelow   bool    // items of the class, or of one below it, have cached attributes computed from other items
+	needy         bool    // items of the class, or of one below it, need more than their row
+	several       bool    // and for that other statements than that of their rows
+	limits        []limit // indexes that limit texts
+	shares        bool    // texts of several properties share an entry of one of them
+	divided       []int   // properties of class with other columns in classes below
+	stampsDivided bool    // some of these are trackers
+	duties        duties
 
 	traits *Traits
 	made   atomic.Pointer[texts] // nil until they are asked for
 }
 
-// layOut makes tables and plans of the classes.
-func (s *Store) layOut(classes []*engine.Class) error {
-	s.plans = make(map[*engine.Class]*plan)
+// layOut makes tables and plans of the classes, with the names that the database has
+// as far as they are remembered.
+func (s *Store) layOut(classes []*engine.Class, m *memory) error {
+	s.plans, s.tables = make(map[*engine.Class]*plan), nil
 	byRoot := make(map[*engine.Class]*table)
 	problem := &SchemaError{}
-	for _, c := range classes {
-		root := c.Root()
-		if byRoot[root] == nil {
-			t := newTable(s.traits, root, problem)
-			byRoot[root] = t
-			s.tables = append(s.tables, t)
-		}
-		s.plans[c] = newPlan(&s.traits, c, byRoot[root])
+	roots := rootsOf(classes)
+	for i, name := range tableNames(roots, m) {
+		t := newTable(s.traits, roots[i], name, m.table(name), problem)
+		byRoot[roots[i]] = t
+		s.tables = append(s.tables, t)
 	}
-	s.layOutLinks(byRoot)
+	for _, c := range classes {
+		s.plans[c] = newPlan(&s.traits, c, byRoot[c.Root()])
+	}
+	s.layOutLinks(byRoot, m)
 	s.layOutBounds()
 	s.layOutDuties()
 	s.layOutJournal()
 	s.layOutCaching()
-	checkNames(s.tables, problem)
 	return problem.orNil()
 }
 
-func newTable(tr Traits, root *engine.Class, problem *SchemaError) *table {
-	t := &table{
-		name: root.FullName, quoted: tr.quote(root.FullName),
-		classes: append([]*engine.Class{root}, root.Descendants...),
-		byName:  make(map[string]*column),
+// rootsOf returns the topmost ancestors of classes, in the order of these.
+func rootsOf(classes []*engine.Class) (roots []*engine.Class) {
+	seen := map[*engine.Class]bool{}
+	for _, c := range classes {
+		if root := c.Root(); !seen[root] {
+			seen[root] = true
+			roots = append(roots, root)
+		}
 	}
+	return roots
+}
+
+// namedBy reports whether tables, columns and links have the names that layOut gives them
+// with this memory.
+func (s *Store) namedBy(m *memory) bool {
+	var roots []*engine.Class
+	var names []string
+	for _, t := range s.tables {
+		roots, names = append(roots, t.classes[0]), append(names, t.name)
+	}
+	if !slices.Equal(names, tableNames(roots, m)) {
+		return false
+	}
+	for _, t := range s.tables {
+		names := columnNames(t.columns, m.table(t.name))
+		if !slices.EqualFunc(t.columns, names, func(col *column, name string) bool { return col.name == name }) {
+			return false
+		}
+	}
+	return maps.Equal(s.linkNames, newLinkNames(slices.Sorted(maps.Keys(s.linkNames)), m))
+}
+
+func newTable(tr Traits, root *engine.Class, name string, known remembered, problem *SchemaError) *table {
+	t := &table{
+		name: name, quoted: tr.quote(name),
+		classes: append([]*engine.Class{root}, root.Descendants...),
+		holding: make(map[*engine.Property]*column),
+	}
+	columns := make(map[[2]string]*column) // by property and storage
 	for _, c := range t.classes {
 		if !slices.Equal(c.Key, root.Key) {
 			problem.add("class %s has the key %s, but its root class %s has %s: classes that share a table share a key",
 				c.FullName, strings.Join(c.Key, ", "), root.FullName, strings.Join(root.Key, ", "))
 		}
 		for _, p := range c.Properties {
-			t.addColumn(tr, p, c, problem)
+			if strings.HasPrefix(p.Name, "#") {
+				problem.add("property %s of class %s begins with #: rename it", engine.Quote(p.Name), c.FullName)
+			}
+			t.addColumn(p, columns)
 		}
 	}
+	for i, name := range columnNames(t.columns, known) {
+		t.columns[i].name, t.columns[i].quoted = name, tr.quote(name)
+	}
 	for _, p := range root.KeyProperties() {
-		t.id = t.byName[p.Name]
+		t.id = t.column(p)
 		t.id.key = true
+		for _, col := range t.columns {
+			if col.property == p.Name && col != t.id {
+				problem.add("property %s of class %s is %s, but it is a key and %s in class %s: give it that type",
+					engine.Quote(p.Name), col.class, col.typ, t.id.typ, root.FullName)
+			}
+		}
 	}
 	if len(root.Key) > 1 {
 		t.id = &column{name: idColumn, quoted: quoteName(idColumn), typ: engine.String, key: true}
@@ -149,48 +200,48 @@ func newTable(tr Traits, root *engine.Class, problem *SchemaError) *table {
 // composite reports whether the id has a column of its own.
 func (t *table) composite() bool { return t.id.name == idColumn }
 
-func (t *table) addColumn(tr Traits, p *engine.Property, c *engine.Class, problem *SchemaError) {
+func (t *table) addColumn(p *engine.Property, columns map[[2]string]*column) {
 	if !p.Stored() {
 		return
 	}
-	col := t.byName[p.Name]
+	typ := p.ValueType()
+	at := [2]string{p.Name, typ.Storage()}
+	col := columns[at]
 	if col == nil {
-		col = &column{name: p.Name, quoted: tr.quote(p.Name), typ: p.ValueType()}
-		t.byName[p.Name] = col
+		col = &column{property: p.Name, class: p.Definition, typ: typ}
+		columns[at] = col
 		t.columns = append(t.columns, col)
 	}
-	if storage(col.typ) != storage(p.ValueType()) {
-		problem.add("property %s of class %s is %s, but another class of the same table (%s) has it as %s: rename one of them",
-			engine.Quote(p.Name), c.FullName, p.Type, t.name, col.typ)
+	if typ == engine.Text || typ == engine.HTML { // the longest texts decide on the index
+		col.typ = typ
 	}
+	t.holding[p] = col
 	col.indexed = col.indexed || p.Indexed
 	col.unique = col.unique || p.Unique
 }
 
-func (col *column) index(t *table, kind string) string {
-	return t.name + "#" + kind + "#" + col.name
+// column returns the column of a property of a class of the table, nil if it is not
+// stored.
+func (t *table) column(p *engine.Property) *column { return t.holding[p] }
+
+// columnOf returns the column of a property of a class, by its name; nil if it has none.
+func (t *table) columnOf(c *engine.Class, property string) *column {
+	if p := c.Property(property); p != nil {
+		return t.column(p)
+	}
+	return nil
 }
 
-// checkNames reports names that a database which ignores case would mix up.
-func checkNames(tables []*table, problem *SchemaError) {
-	names := map[string]string{}
-	for _, t := range tables {
-		if other, taken := names[lower(t.name)]; taken {
-			problem.add("classes %s and %s differ only by letter case: rename one of them", other, t.name)
-		}
-		names[lower(t.name)] = t.name
-		columns := map[string]string{}
-		for _, col := range t.columns {
-			if other, taken := columns[lower(col.name)]; taken {
-				problem.add("properties %s and %s of class %s differ only by letter case: rename one of them",
-					engine.Quote(other), engine.Quote(col.name), t.name)
-			}
-			columns[lower(col.name)] = col.name
-			if strings.HasPrefix(col.name, "#") {
-				problem.add("property %s of class %s begins with #: rename it", engine.Quote(col.name), t.name)
-			}
-		}
+// propertyOf returns the property of a class that a column holds, nil if there is none.
+func (t *table) propertyOf(c *engine.Class, col *column) *engine.Property {
+	if p := c.Property(col.property); p != nil && t.column(p) == col {
+		return p
 	}
+	return nil
+}
+
+func (col *column) index(t *table, kind string) string {
+	return t.name + "#" + kind + "#" + col.name
 }
 
 func lower(s string) string {
@@ -205,16 +256,17 @@ func lower(s string) string {
 func newPlan(tr *Traits, c *engine.Class, t *table) *plan {
 	p := &plan{class: c, table: t, system: atClass, traits: tr, ofClasses: ofClasses(c)}
 	classes := append([]*engine.Class{c}, c.Descendants...)
-	position := map[string]int{}
+	position := map[*column]int{}
 	for _, class := range classes {
 		for _, property := range class.Properties {
-			if _, ok := position[property.Name]; ok || !property.Stored() {
+			col := t.column(property)
+			if _, ok := position[col]; ok || col == nil {
 				continue
 			}
-			position[property.Name] = len(p.columns)
-			p.columns = append(p.columns, t.byName[property.Name])
-			if converted(property.ValueType()) {
-				p.convert = append(p.convert, position[property.Name])
+			position[col] = len(p.columns)
+			p.columns = append(p.columns, col)
+			if converted(col.typ) {
+				p.convert = append(p.convert, position[col])
 			}
 		}
 	}
@@ -227,24 +279,25 @@ func newPlan(tr *Traits, c *engine.Class, t *table) *plan {
 		}
 		p.stored = append(p.stored, property)
 	}
+	p.findDivided()
 	p.needy = slices.ContainsFunc(classes, needs)
-	p.shape = newShape(c, position)
+	p.shape = newShape(c, t, position)
 	if len(classes) == 1 {
 		return p
 	}
 	p.system = atClass + 1
 	p.shapes = make(map[string]*shape, len(classes))
 	for _, class := range classes {
-		p.shapes[class.FullName] = newShape(class, position)
+		p.shapes[class.FullName] = newShape(class, t, position)
 	}
 	return p
 }
 
-func newShape(c *engine.Class, position map[string]int) *shape {
+func newShape(c *engine.Class, t *table, position map[*column]int) *shape {
 	sh := &shape{class: c, at: make([]int, len(c.Properties)), whole: len(c.Properties) == len(position)}
 	for i, property := range c.Properties {
-		at, ok := position[property.Name]
-		if !ok || !property.Stored() {
+		at, ok := position[t.column(property)]
+		if !ok {
 			at = -1
 		}
 		sh.at[i] = at

@@ -11,7 +11,7 @@ import (
 // builder makes a builder for statements that may speak of any class.
 func (s *Store) builder() *builder {
 	b := newBuilder(s.traits)
-	b.dialect, b.plans, b.stages, b.now = s.db.Dialect, s.plans, s.cfg.StageClass, engine.InstantOf(s.cfg.Now())
+	b.dialect, b.plans, b.links, b.stages, b.now = s.db.Dialect, s.plans, s.linkNames, s.cfg.StageClass, engine.InstantOf(s.cfg.Now())
 	return b
 }
 

@@ -150,7 +150,7 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 			b.add(", ")
 		}
 		differs = true
-		b.add(p.table.byName[property.Name].quoted, " = ")
+		b.add(p.table.column(property).quoted, " = ")
 		b.bind(it.Values[property.Index])
 	}
 	if !differs {

@@ -141,7 +141,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	if err := sv.guard.reclasses(before, p.class, read[before.ID]); err != nil {
 		return nil, err
 	}
-	lost, err := sv.loses(before, p.class)
+	lost, err := sv.loses(before, p.class, v)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	}
 	for i, property := range p.class.Properties {
 		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
-			v[i] = before.Values[at.Index]
+			v[i], _ = recast(at, property, before.Values[at.Index]) // loses has found no value that is lost
 			sv.expectKept(e, property, v[i])
 		}
 	}
@@ -180,29 +180,35 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 }
 
 // loses returns the first attribute with a value or members that an item would lose as one of
-// another class; nil if there is none.
-func (sv *save) loses(it *engine.Item, to *engine.Class) (*engine.Property, error) {
+// another class that gets some values; nil if there is none.
+func (sv *save) loses(it *engine.Item, to *engine.Class, v engine.Values) (*engine.Property, error) {
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {
 		case p.Formula != nil:
 		case linked(p):
-			if q != nil && linked(q) && linksOf(q).name == linksOf(p).name {
+			if q != nil && linked(q) && sv.store.linkNames.of(q).name == sv.store.linkNames.of(p).name {
 				continue
 			}
 			some, err := sv.hasLinks(p, keyOf(it))
 			if err != nil || some {
 				return p, err
 			}
-		case p.Stored() && it.Values[i] != nil && (q == nil || (p.Type == engine.Reference || q.Type == engine.Reference) && q.Target != p.Target):
+		case p.Stored() && it.Values[i] != nil && (q == nil || v[q.Index] == engine.Absent && !keeps(p, q, it.Values[i]) || (p.Type == engine.Reference || q.Type == engine.Reference) && q.Target != p.Target):
 			return p, nil
 		}
 	}
 	return nil, nil
 }
 
+// keeps reports whether a value of p can become one of q, a property of the same name.
+func keeps(p, q *engine.Property, value any) bool {
+	_, ok := recast(p, q, value)
+	return ok
+}
+
 // hasLinks reports whether a collection of an item has members.
 func (sv *save) hasLinks(p *engine.Property, key any) (found bool, err error) {
-	l := linksOf(p)
+	l := sv.store.linkNames.of(p)
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT 1 FROM ", l.quoted, " WHERE ", l.owner, " = ")
 	b.bind(key)
@@ -226,7 +232,7 @@ func (sv *save) overwrite(key any, it *engine.Item) error {
 	set(editorColumn, orNull(it.Editor))
 	for _, col := range p.table.columns {
 		var value any
-		if property := p.class.Property(col.name); property != nil && property.Stored() {
+		if property := p.table.propertyOf(p.class, col); property != nil {
 			value = it.Values[property.Index]
 		}
 		set(col.quoted, value)

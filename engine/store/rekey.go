@@ -165,7 +165,7 @@ func (sv *save) following(p pointer, from, to any) *builder {
 // name is that of the property of a reference.
 func (p pointer) name() string {
 	columns := p.plan.table.columns
-	return columns[slices.IndexFunc(columns, func(c *column) bool { return c.quoted == p.column })].name
+	return columns[slices.IndexFunc(columns, func(c *column) bool { return c.quoted == p.column })].property
 }
 
 // followLink moves links. A link that dangled from the new key already is the

@@ -140,8 +140,14 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(k kept) bool { return k.Class == freshMark })
 	marked := len(rows) < all
+	m := newMemory(rows)
+	if !s.namedBy(m) {
+		if err := s.layOut(s.cfg.Classes, m); err != nil {
+			return err
+		}
+	}
 	used := slices.ContainsFunc(rows, func(k kept) bool { return !strings.HasPrefix(k.Root, "#") })
-	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: newMemory(rows), log: s.cfg.Log, tables: s.tables}
+	up := &upgrader{ctx: ctx, conn: conn, dialect: s.db.Dialect, traits: s.traits, memory: m, log: s.cfg.Log, tables: s.tables, links: s.linkNames}
 	if s.traits.Hurry != "" {
 		if _, err := conn.ExecContext(ctx, s.traits.Hurry); err != nil {
 			return err
@@ -194,6 +200,7 @@ type upgrader struct {
 	memory    *memory
 	log       *slog.Logger
 	tables    []*table
+	links     linkNames
 	problems  SchemaError
 	unwritten map[[2]string]kept // rows of memoryTable, by class and property
 }
@@ -248,11 +255,6 @@ func (u *upgrader) known(t *table) (bool, error) {
 		}
 	}
 	stranger := func(class string) bool { return !names[class] }
-	for _, name := range u.memory.similar[lower(t.name)] {
-		if name != t.name && slices.ContainsFunc(u.memory.table(name).classes, stranger) {
-			u.problems.add("classes %s and %s differ only by letter case: rename one of them", name, t.name)
-		}
-	}
 	classes := u.memory.table(t.name).classes
 	if slices.ContainsFunc(classes, stranger) {
 		t.foreign.Store(true)

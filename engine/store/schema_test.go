@@ -259,13 +259,3 @@ func treeChanges(t *testing.T, p place) {
 	_, err = tryOpen(t, p, storetest.NewClass("thing", prop("id", engine.String)), storetest.NewClass("car", prop("id", engine.String), prop("p0", engine.Int)))
 	refused(t, err, []string{"class car@test was stored with class thing@test and would now be stored with car@test; 1 objects would be lost"})
 }
-
-func TestNamesThatCollide(t *testing.T) { onBoth(t, namesThatCollide) }
-
-func namesThatCollide(t *testing.T, p place) {
-	_, err := tryOpen(t, p, note(prop("Name", engine.String), prop("name", engine.Int)), storetest.NewClass("Note", prop("id", engine.String)))
-	refused(t, err, []string{`properties "Name" and "name" of class note@test differ only by letter case`, "classes note@test and Note@test differ only by letter case"})
-	closeStore(t, mustOpen(t, p, note()))
-	_, err = tryOpen(t, p, storetest.NewClass("NOTE", prop("id", engine.String)))
-	refused(t, err, []string{"classes note@test and NOTE@test differ only by letter case"})
-}

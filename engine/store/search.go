@@ -237,7 +237,7 @@ func (u *upgrader) fillWords(t *table, c *engine.Class) error {
 	columns, positions := []string{seqColumn}, []*engine.Property{nil}
 	for _, p := range c.Properties {
 		if p.Search && p.Stored() {
-			columns, positions = append(columns, t.byName[p.Name].quoted), append(positions, p)
+			columns, positions = append(columns, t.column(p).quoted), append(positions, p)
 		}
 	}
 	for last := int64(0); ; {

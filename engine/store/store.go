@@ -71,6 +71,7 @@ type Store struct {
 	traits    Traits
 	plans     map[*engine.Class]*plan
 	tables    []*table
+	linkNames linkNames
 	readers   *readers
 	writer    *writer
 	computing bool                                 // some class has something that is computed when read
@@ -103,7 +104,7 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	s := &Store{cfg: cfg, db: db, traits: db.Dialect.Traits(), lost: new(atomic.Int64)}
 	s.readers = newReaders(db, cfg, s.trace())
 	warm := s.readers.warm(ctx, db)
-	err := s.layOut(cfg.Classes)
+	err := s.layOut(cfg.Classes, newMemory(nil))
 	if err == nil {
 		err = s.upgrade(ctx)
 	}
@@ -183,7 +184,7 @@ func (s *session) forgetFresh() (bool, error) {
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, writer: s.writer, lost: s.lost}
 	n.cfg.Classes = classes
-	if err := n.layOut(classes); err != nil {
+	if err := n.layOut(classes, newMemory(nil)); err != nil {
 		return nil, err
 	}
 	return n, nil

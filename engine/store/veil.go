@@ -107,7 +107,7 @@ func (s *Store) masked(ctx context.Context, err error) error {
 		index, _ := s.db.Dialect.Duplicate(e.Err, p.table.unique)
 		named := e.Attribute[strings.LastIndexByte(e.Attribute, '.')+1:]
 		for _, hidden := range slices.Concat(g.unread(c), g.withheldIn(c)) {
-			if hidden.Name == named || slices.Contains(index.Columns, hidden.Name) {
+			if col := p.table.column(hidden); hidden.Name == named || col != nil && slices.Contains(index.Columns, col.name) {
 				return engine.Denied()
 			}
 		}

@@ -390,7 +390,7 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	b.add("UPDATE ", p.table.quoted, " SET ")
 	rekeyed := false
 	for _, property := range p.stored {
-		col, value := p.table.byName[property.Name], c.values[property.Index]
+		col, value := p.table.column(property), c.values[property.Index]
 		if value != engine.Absent && !(c.keepKey && col.key) {
 			b.add(col.quoted, " = ")
 			b.bind(value)

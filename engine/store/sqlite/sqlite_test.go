@@ -20,7 +20,7 @@ func TestRepository(t *testing.T) {
 func TestInTransactions(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return storetest.Whole{Repository: openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)}
-	}, "values", "create", "list", "update", "save", "order", "inheritance", "loading", "nested records", "collections", "changed keys",
+	}, "values", "create", "list", "update", "save", "order", "inheritance", "trees", "loading", "nested records", "collections", "changed keys",
 		"all that a filter finds", "numbers", "trackers", "files", "aggregation", "formulas", "guard", "journal", "concurrency")
 }
 
@@ -29,7 +29,7 @@ func TestInTransactions(t *testing.T) {
 func TestJournaled(t *testing.T) {
 	storetest.Run(t, storetest.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, filepath.Join(t.TempDir(), "test.db"), classes...)
-	}), "values", "create", "update", "save", "order", "inheritance", "nested records", "collections", "changed keys", "all that a filter finds",
+	}), "values", "create", "update", "save", "order", "inheritance", "trees", "nested records", "collections", "changed keys", "all that a filter finds",
 		"numbers", "trackers", "files", "formulas", "guard", "concurrency", "transactions")
 }
 

@@ -71,6 +71,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		{"save", saveTests},
 		{"order", orderTests},
 		{"inheritance", treeTests},
+		{"trees", redeclaredTests},
 		{"loading", loadTests},
 		{"nested records", nestedTests},
 		{"collections", collectionTests},
@@ -126,7 +127,8 @@ func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	return c
 }
 
-// Extend makes a class below another, which it joins to all of its ancestors.
+// Extend makes a class below another, which it joins to all of its ancestors. A property
+// with the name of an inherited one takes its place.
 func Extend(ancestor *engine.Class, name string, properties ...*engine.Property) *engine.Class {
 	var all []*engine.Property
 	for _, p := range ancestor.Properties {
@@ -135,6 +137,11 @@ func Extend(ancestor *engine.Class, name string, properties ...*engine.Property)
 	}
 	for i, p := range properties {
 		p.OrderNumber, p.Definition = len(ancestor.Properties)+i, engine.FullName(name, "test")
+		if at := slices.IndexFunc(all, func(q *engine.Property) bool { return q.Name == p.Name }); at >= 0 {
+			p.OrderNumber = all[at].OrderNumber
+			all[at] = p
+			continue
+		}
 		all = append(all, p)
 	}
 	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: ancestor.Key, Ancestor: ancestor, Properties: all}

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"slices"
+
+	"restsrv/engine"
+)
+
+// A property is divided if a class below declares it with a type of another storage, so
+// that the values are in several columns (see naming.go). Each item is written by its
+// own class: a value that a record of another class of the tree gives is cast.
+
+// differ reports whether values of properties of one name have different storage.
+func differ(p, q *engine.Property) bool { return p.ValueType().Storage() != q.ValueType().Storage() }
+
+// findDivided finds the divided properties of the class of p.
+func (p *plan) findDivided() {
+	c := p.class
+	for _, d := range c.Descendants {
+		for i, property := range c.Properties {
+			if q := d.Property(property.Name); q != nil && differ(property, q) && !slices.Contains(p.divided, i) {
+				p.divided = append(p.divided, i)
+			}
+		}
+	}
+	for _, name := range []string{c.CreationTracker, c.ChangeTracker, c.CreatorTracker, c.EditorTracker} {
+		if tracker := c.Property(name); tracker != nil && slices.Contains(p.divided, tracker.Index) {
+			p.stampsDivided = true
+		}
+	}
+}
+
+// divides reports whether values for an item of the class of p set divided properties.
+func (p *plan) divides(v engine.Values) bool {
+	return p.stampsDivided || slices.ContainsFunc(p.divided, func(i int) bool { return v[i] != engine.Absent })
+}
+
+func (e *entry) divided() bool {
+	return len(e.plan.divided) > 0 && (e.plan.divides(e.given) || e.deep != nil && slices.ContainsFunc(e.deep.members, func(m memberChange) bool {
+		return slices.Contains(e.plan.divided, m.property.Index)
+	}))
+}
+
+// ownClass returns an entry and its values as those of the class of the stored item.
+func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
+	if before == nil || before.Class == e.plan.class || !e.plan.holds(before.Class) || !e.divided() {
+		return e, v, nil
+	}
+	c, own := e.plan.class, *e
+	own.plan, own.version = sv.store.plans[before.Class], before.Version
+	for _, m := range e.members() {
+		if q := before.Class.Property(m.property.Name); q.Type != engine.Collection {
+			return nil, nil, misfit(m.property, q, before.Class)
+		}
+	}
+	v, err := sv.recastAll(c, before.Class, v)
+	if err != nil {
+		return nil, nil, err
+	}
+	own.given = slices.Clone(v)
+	return &own, v, own.plan.fits(v)
+}
+
+func (e *entry) members() []memberChange {
+	if e.deep == nil {
+		return nil
+	}
+	return e.deep.members
+}
+
+// recastAll returns values of a class as those of a class below it. Errors are those of
+// a write of the latter.
+func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Values, error) {
+	cast := engine.NewValues(to)
+	for i, value := range v {
+		if value == engine.Absent {
+			continue
+		}
+		p := from.Properties[i]
+		q := to.Property(p.Name)
+		if sv.guard.hides(engine.MayWrite, q) {
+			return nil, engine.Denied()
+		}
+		own, ok := recast(p, q, value)
+		if !ok {
+			return nil, misfit(p, q, to)
+		}
+		cast[q.Index] = own
+	}
+	if err := sv.guard.enters(to, cast, engine.MayWrite); err != nil {
+		return nil, err
+	}
+	return cast, to.Check(cast)
+}
+
+// recast returns a value of p as one of q, a property of the same name. ok is false if
+// it cannot be one.
+func recast(p, q *engine.Property, value any) (own any, ok bool) {
+	switch {
+	case value == nil || !differ(p, q):
+		return value, true
+	case !readable(p) || !readable(q):
+		return nil, false
+	}
+	own, err := q.Cast(engine.ValueText(value))
+	return own, err == nil
+}
+
+// readable reports whether values of a property are stored and have a text that others
+// can be cast from.
+func readable(p *engine.Property) bool {
+	return p.Stored() && p.Type != engine.Password && (p.Type.Scalar() || p.Type == engine.Reference)
+}
+
+// misfit returns the error for a value of p that is none of q, the property of the same
+// name of the class of the item.
+func misfit(p, q *engine.Property, c *engine.Class) *engine.Error {
+	e := engine.Errorf(engine.Invalid, "type", "attribute %s is %s in class %s, which is the class of the object, and the value cannot be one",
+		engine.Quote(p.Name), q.Type, c.FullName)
+	e.Class, e.Attribute = c.FullName, p.Name
+	return e
+}
+
+// updateDivided is updateAll for values that classes below the class of q keep in other
+// columns: it updates the items of each class by themselves.
+func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
+	for _, c := range append([]*engine.Class{p.class}, p.class.Descendants...) {
+		of := *q
+		of.Class, of.Exact = c, true
+		own, err := sv.recastAll(p.class, c, v)
+		plan := sv.store.plans[c]
+		if err != nil {
+			found, failure := sv.store.numbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, plan, &of)
+			if failure != nil {
+				return 0, failure
+			}
+			if len(found) > 0 {
+				return 0, err
+			}
+			continue
+		}
+		if err := plan.fits(own); err != nil {
+			return 0, err
+		}
+		done, err := sv.updateAll(plan, &of, sv.stampedUpdate(plan, own))
+		if err != nil {
+			return 0, err
+		}
+		n += done
+		if done > 0 {
+			sv.expectAll(&entry{plan: plan}, own)
+		}
+	}
+	return n, nil
+}
+
+// refuseDivided refuses members of a collection whose class keeps the reference to the
+// owner elsewhere, as something else.
+func (sv *save) refuseDivided(p *engine.Property, keys []any) error {
+	target := sv.store.plans[p.Target]
+	var others []string
+	for _, d := range p.Target.Descendants {
+		if target.table.columnOf(d, p.Back.Name) != target.table.column(p.Back) {
+			others = append(others, quoteText(d.FullName))
+		}
+	}
+	if len(others) == 0 {
+		return nil
+	}
+	for chunk := range slices.Chunk(keys, bulkRows) {
+		b := newBuilder(sv.store.traits)
+		b.add("SELECT ", classColumn, " FROM ", target.table.quoted, " WHERE ", classColumn, " IN (")
+		for i, name := range others {
+			b.add([]string{"", ", "}[min(i, 1)], name)
+		}
+		b.add(") AND ")
+		sv.store.in(b, target.table.id.quoted, target.table.id.typ, chunk)
+		var err error
+		failure := sv.w.visitRows(b, 1, func(row []any) {
+			for _, d := range p.Target.Descendants {
+				if q := d.Property(p.Back.Name); d.FullName == text(row[0]) && q != nil {
+					err = within(p.Name, misfit(p.Back, q, d))
+				}
+			}
+		})
+		if failure != nil || err != nil {
+			return firstError(failure, err)
+		}
+	}
+	return nil
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,352 @@
+package storetest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"restsrv/engine"
+)
+
+// randomTrees compares trees whose classes declare attributes again, with types and
+// letter case chosen at random, with a model that keeps a map for each object.
+// TREES is the number of trees.
+func randomTrees(t *testing.T, open Open) {
+	rounds, err := strconv.Atoi(os.Getenv("TREES"))
+	if err != nil {
+		rounds = 4
+	}
+	for seed := range rounds {
+		t.Run(strconv.Itoa(seed), func(t *testing.T) {
+			g := &grove{T: t, Rand: rand.New(rand.NewPCG(uint64(seed), 15)), objects: map[string]*leaf{}}
+			g.grow()
+			g.Repository = open(t, g.classes)
+			for step := 0; step < 120 && !t.Failed(); step++ {
+				g.step()
+			}
+			g.compare()
+		})
+	}
+}
+
+// grove is a random tree of classes, and the model of its objects.
+type grove struct {
+	*testing.T
+	*rand.Rand
+	engine.Repository
+	classes []*engine.Class
+	objects map[string]*leaf
+	created int
+}
+
+// leaf is what the model knows of an item.
+type leaf struct {
+	class    *engine.Class
+	values   map[string]any
+	sequence int
+}
+
+var groveTypes = []engine.PropertyType{engine.String, engine.Text, engine.GUID, engine.Int, engine.DecimalNum, engine.Boolean}
+
+func (g *grove) grow() {
+	properties := func(own ...*engine.Property) []*engine.Property {
+		for _, name := range []string{"x", "y", "z", "X"} {
+			if g.IntN(2) == 0 {
+				own = append(own, Prop(name, groveTypes[g.IntN(len(groveTypes))], func(p *engine.Property) { p.Indexed = g.IntN(3) == 0 }))
+			}
+		}
+		return own
+	}
+	g.classes = []*engine.Class{NewClass("root", properties(Prop("id", engine.String))...)}
+	for i := range 2 + g.IntN(5) {
+		ancestor := g.classes[g.IntN(len(g.classes))]
+		g.classes = append(g.classes, Extend(ancestor, fmt.Sprint("c", i), properties()...))
+	}
+}
+
+// pick returns a class that is c or above it.
+func (g *grove) above(c *engine.Class) *engine.Class {
+	for c.Ancestor != nil && g.IntN(3) > 0 {
+		c = c.Ancestor
+	}
+	return c
+}
+
+func (g *grove) value(p *engine.Property) any {
+	if g.IntN(6) == 0 {
+		return nil
+	}
+	n := g.IntN(4)
+	switch p.Type {
+	case engine.Int:
+		return int64(n)
+	case engine.DecimalNum:
+		return engine.Decimal([]string{"0", "1", "2.5", "-3"}[n])
+	case engine.Boolean:
+		return n > 1
+	}
+	return []string{"1", "true", "words", "2.5"}[n]
+}
+
+// given are random values of attributes of a class.
+func (g *grove) given(c *engine.Class) engine.Values {
+	v := engine.NewValues(c)
+	for i, p := range c.Properties {
+		if p.Name != "id" && g.IntN(2) == 0 {
+			v[i] = g.value(p)
+		}
+	}
+	return v
+}
+
+// asOwn returns what the object has after values of a class are written to it, false
+// if one of them is no value of its own class.
+func (o *leaf) asOwn(c *engine.Class, v engine.Values) (map[string]any, bool) {
+	after := map[string]any{}
+	for name, value := range o.values {
+		after[name] = value
+	}
+	for i, p := range c.Properties {
+		if v[i] == engine.Absent || p.Name == "id" {
+			continue
+		}
+		value, ok := castAgain(v[i], p.Type, o.class.Property(p.Name).Type)
+		if !ok {
+			return nil, false
+		}
+		after[p.Name] = value
+	}
+	return after, true
+}
+
+// castAgain returns a value as one of another type.
+func castAgain(v any, from, to engine.PropertyType) (any, bool) {
+	if v == nil || kindOf(from) == kindOf(to) {
+		return v, true
+	}
+	text := fmt.Sprint(v)
+	switch kindOf(to) {
+	case "int":
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil
+	case "decimal":
+		_, err := strconv.ParseFloat(text, 64)
+		return engine.Decimal(text), err == nil
+	case "boolean":
+		return text == "true", text == "true" || text == "false"
+	}
+	return text, true
+}
+
+func kindOf(t engine.PropertyType) string {
+	switch t {
+	case engine.Int:
+		return "int"
+	case engine.DecimalNum:
+		return "decimal"
+	case engine.Boolean:
+		return "boolean"
+	}
+	return "text"
+}
+
+func (g *grove) step() {
+	switch g.IntN(10) {
+	case 0, 1, 2:
+		g.write(true)
+	case 3, 4, 5:
+		g.write(false)
+	case 6:
+		g.writeAll()
+	case 7:
+		g.remove()
+	default:
+		g.query()
+	}
+}
+
+// write saves an object, new or not, through its own class or one above.
+func (g *grove) write(fresh bool) {
+	c := g.classes[g.IntN(len(g.classes))]
+	id := fmt.Sprint("o", g.created)
+	o := &leaf{class: c, values: map[string]any{}, sequence: g.created}
+	if !fresh && len(g.objects) > 0 {
+		id = g.any()
+		o = g.objects[id]
+		c = g.above(o.class)
+	} else {
+		fresh = true
+	}
+	v := g.given(c)
+	after, fits := o.asOwn(c, v)
+	var it *engine.Item
+	var err error
+	if fresh || g.IntN(2) == 0 {
+		var items []*engine.Item
+		items, err = g.Save(g.Context(), []engine.Record{{Class: c, ID: id, Values: v}})
+		if err == nil {
+			it = items[0]
+		}
+	} else {
+		it, err = g.Update(g.Context(), c, id, v, engine.WriteOptions{})
+	}
+	if fits != (err == nil) {
+		g.Fatalf("writing %v to %s of %s through %s: got error %v, want one: %t", v, id, o.class.Name, c.Name, err, !fits)
+	}
+	if err != nil {
+		return
+	}
+	if fresh {
+		g.created++
+	}
+	o.values, g.objects[id] = after, o
+	g.match(id, it)
+}
+
+func (g *grove) any() string {
+	all := g.ids(func(*leaf) bool { return true })
+	return all[g.IntN(len(all))]
+}
+
+// ids are those of the objects that pass, in the order in which they were created.
+func (g *grove) ids(pass func(*leaf) bool) []string {
+	found := []string{}
+	for id, o := range g.objects {
+		if pass(o) {
+			found = append(found, id)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int { return cmp.Compare(g.objects[a].sequence, g.objects[b].sequence) })
+	return found
+}
+
+func (g *grove) match(id string, it *engine.Item) {
+	o := g.objects[id]
+	if it.Class != o.class {
+		g.Errorf("%s: got class %s, want %s", id, it.Class.Name, o.class.Name)
+	}
+	for _, p := range o.class.Properties {
+		if want := o.values[p.Name]; p.Name != "id" && it.Get(p.Name) != want {
+			g.Errorf("%s of %s, %s: got %#v, want %#v", p.Name, id, it.Class.Name, it.Get(p.Name), want)
+		}
+	}
+}
+
+func (g *grove) writeAll() {
+	c := g.classes[g.IntN(len(g.classes))]
+	v := g.given(c)
+	if !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
+		return
+	}
+	after := map[string]map[string]any{}
+	fits := true
+	for id, o := range g.objects {
+		if below(o.class, c) {
+			all, ok := o.asOwn(c, v)
+			after[id], fits = all, fits && ok
+		}
+	}
+	n, err := g.UpdateAll(g.Context(), all(c), v)
+	if fits != (err == nil) || fits && int(n) != len(after) {
+		g.Fatalf("writing %v to all of %s: got %d, %v, want %d, an error: %t", v, c.Name, n, err, len(after), !fits)
+	}
+	if err == nil {
+		for id, values := range after {
+			g.objects[id].values = values
+		}
+	}
+}
+
+func (g *grove) remove() {
+	if len(g.objects) == 0 {
+		return
+	}
+	id := g.any()
+	if err := g.Delete(g.Context(), g.above(g.objects[id].class), id, nil); err != nil {
+		g.Fatal(err)
+	}
+	delete(g.objects, id)
+}
+
+func below(c, ancestor *engine.Class) bool {
+	return c == ancestor || slices.Contains(ancestor.Descendants, c)
+}
+
+// seen is the value of an attribute of an object as a class sees it that the object
+// is of: null if the own class of the object stores it in another way.
+func (o *leaf) seen(p *engine.Property) any {
+	if kindOf(o.class.Property(p.Name).Type) != kindOf(p.Type) {
+		return nil
+	}
+	return o.values[p.Name]
+}
+
+// query compares what a filter and an order find.
+func (g *grove) query() {
+	c := g.classes[g.IntN(len(g.classes))]
+	if len(c.Properties) == 1 {
+		return
+	}
+	p := c.Properties[1+g.IntN(len(c.Properties)-1)]
+	q := all(c)
+	pass := func(o *leaf) bool { return below(o.class, c) }
+	want := g.ids(pass)
+	what := "all"
+	if v := g.value(p); v != nil {
+		q.Filter = Compare(engine.OpEq, p, v)
+		want = g.ids(func(o *leaf) bool { return pass(o) && o.seen(p) == v })
+		what = fmt.Sprint(p.Name, " = ", v)
+	} else {
+		q.Sort = []engine.Sort{{Property: p}}
+		slices.SortStableFunc(want, func(a, b string) int { return order(g.objects[a].seen(p), g.objects[b].seen(p)) })
+		what = "sorted by " + p.Name
+	}
+	same(g.T, c.Name+" "+what, ids(g.T, g, q), want)
+	if n, err := g.Count(g.Context(), q); err != nil || int(n) != len(want) {
+		g.Errorf("%s %s: counted %d, %v, want %d", c.Name, what, n, err, len(want))
+	}
+}
+
+// order compares values of one type; null is first.
+func order(a, b any) int {
+	switch {
+	case a == nil || b == nil:
+		return boolToInt(a != nil) - boolToInt(b != nil)
+	case a == b:
+		return 0
+	}
+	switch a := a.(type) {
+	case int64:
+		return cmp.Compare(a, b.(int64))
+	case bool:
+		return boolToInt(a) - boolToInt(b.(bool))
+	case engine.Decimal:
+		x, _ := strconv.ParseFloat(string(a), 64)
+		y, _ := strconv.ParseFloat(string(b.(engine.Decimal)), 64)
+		return cmp.Compare(x, y)
+	}
+	return strings.Compare(a.(string), b.(string))
+}
+
+func boolToInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// compare compares all objects, through each class.
+func (g *grove) compare() {
+	for _, c := range g.classes {
+		want := g.ids(func(o *leaf) bool { return below(o.class, c) })
+		same(g.T, "objects of "+c.Name, ids(g.T, g, all(c)), want)
+		for _, id := range want {
+			g.match(id, get(g.T, g, c, id))
+		}
+	}
+}
