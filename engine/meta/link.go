@@ -181,6 +181,7 @@ own:
 				if !a.numbered {
 					p.OrderNumber = inherited.OrderNumber
 				}
+				d.keepKeyType(a, inherited)
 				c.Properties[i] = p
 				continue own
 			}

@@ -1,19 +1,22 @@
 package meta
 
 import (
+	"slices"
 	"strings"
 
 	"restsrv/engine"
+	"restsrv/engine/mistake"
 )
 
-// checkTrees refuses attributes of one name that classes of one tree declare
-// differently, because items of a tree are stored together.
+// checkTrees reports attributes of classes of one tree that have one name and values of
+// different storage, or names that differ in letter case only. The items of a tree
+// share a table.
 func (l *linker) checkTrees(usable []*draft) {
-	type column struct {
+	type name struct {
 		root *engine.Class
-		name string // without letter case
+		text string
 	}
-	first := make(map[column]*attribute)
+	exact, folded := make(map[name]*attribute), make(map[name]*attribute)
 	visited := make(map[*draft]bool)
 	var visit func(d *draft)
 	visit = func(d *draft) {
@@ -22,15 +25,21 @@ func (l *linker) checkTrees(usable []*draft) {
 		}
 		visited[d] = true
 		if a := d.class.Ancestor; a != nil {
-			visit(l.byName[a.FullName]) // what an ancestor says holds for its descendants
+			visit(l.byName[a.FullName]) // an ancestor declares before its descendants
 		}
 		for _, a := range d.own {
-			at := column{d.class.Root(), strings.ToLower(a.property.Name)}
-			if other := first[at]; other != nil {
-				d.compare(a, other)
+			p, root := a.property, d.class.Root()
+			if other := exact[name{root, p.Name}]; other != nil {
+				a.compareTypes(other.property)
 				continue
 			}
-			first[at] = a
+			exact[name{root, p.Name}] = a
+			alike := name{root, strings.ToLower(p.Name)}
+			if other := folded[alike]; other == nil {
+				folded[alike] = a
+			} else if q := other.property; q.Definition != p.Definition {
+				a.at.Report(mistake.TreeCase, a.at.At("name"), engine.Quote(p.Name), engine.Quote(q.Name)+", as class "+q.Definition+" of the same tree spells it, or another name")
+			}
 		}
 	}
 	for _, d := range usable {
@@ -38,15 +47,27 @@ func (l *linker) checkTrees(usable []*draft) {
 	}
 }
 
-func (d *draft) compare(a, other *attribute) {
-	p, q := a.property, other.property
+// compareTypes reports an attribute whose values are not stored as those of another
+// attribute of its name.
+func (a *attribute) compareTypes(q *engine.Property) {
+	p := a.property
 	declared := ", as class " + q.Definition + " of the same tree declares " + engine.Quote(q.Name)
 	switch {
-	case p.Name != q.Name:
-		a.at.Fault(a.at.At("name"), engine.Quote(p.Name), engine.Quote(q.Name)+", as class "+q.Definition+" of the same tree spells it, or another name")
-	case p.Type != q.Type:
-		a.at.Fault(a.at.At("type"), "type "+p.Type.String(), "type "+q.Type.String()+declared)
-	case p.ValueType() != q.ValueType():
-		a.at.Fault(a.at.At("refClass"), "a reference that holds values of type "+p.ValueType().String(), "one that holds values of type "+q.ValueType().String()+declared)
+	case p.Type != q.Type && p.ValueType().Storage() != q.ValueType().Storage():
+		a.at.Report(mistake.TreeType, a.at.At("type"), "type "+p.Type.String(), "type "+q.Type.String()+declared)
+	case p.ValueType().Storage() != q.ValueType().Storage():
+		a.at.Report(mistake.TreeType, a.at.At("refClass"), "a reference that holds values of type "+p.ValueType().String(), "one that holds values of type "+q.ValueType().String()+declared)
 	}
+}
+
+// keepKeyType gives a part of the key of the tree, which a class declares again, the
+// type that its ancestor declares: ids of all items of a tree are in one column.
+func (d *draft) keepKeyType(a *attribute, inherited *engine.Property) {
+	p := a.property
+	if !slices.Contains(d.class.Key, p.Name) || p.Type.Storage() == inherited.Type.Storage() {
+		return
+	}
+	a.at.Report(mistake.TreeKey, a.at.At("type"), "type "+p.Type.String(), "type "+inherited.Type.String()+", as class "+inherited.Definition+" declares "+engine.Quote(p.Name))
+	p.Type, p.Size, p.Decimals, p.Mode = inherited.Type, inherited.Size, inherited.Decimals, inherited.Mode
+	p.Target, p.Subclasses, p.Back = inherited.Target, inherited.Subclasses, inherited.Back
 }
