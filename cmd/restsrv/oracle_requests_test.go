@@ -53,8 +53,8 @@ func (g *oracleRandom) request(w *oracle.World) oracle.Request {
 		r.Method, r.ID, r.Eager = oneOf(g, "PATCH", "PUT"), g.id(c), g.eager(c, 30)
 		body := g.fields(c, false)
 		if g.chance(20) {
-			body = append(g.key(c), body...)
-			if g.chance(25) {
+			body = append(g.newKey(c), body...)
+			if g.chance(50) {
 				body = g.withItself(c, r.ID, body)
 			}
 		}
@@ -72,6 +72,7 @@ func (g *oracleRandom) request(w *oracle.World) oracle.Request {
 			records = append(records, g.record())
 		}
 		r.Body = records
+		r.Strict = r.Strict || g.renamed && g.chance(25)
 	}
 	return r
 }
@@ -188,6 +189,23 @@ func (g *oracleRandom) key(c *engine.Class) (key oracle.Fields) {
 	return oracle.JSON(c.Key[0], id)
 }
 
+// newKey are key attributes that mostly are of no object.
+func (g *oracleRandom) newKey(c *engine.Class) oracle.Fields {
+	key := g.key(c)
+	for tries := 0; tries < 3 && g.taken(c, key); tries++ {
+		key = g.key(c)
+	}
+	return key
+}
+
+func (g *oracleRandom) taken(c *engine.Class, key oracle.Fields) bool {
+	var parts []string
+	for _, f := range key {
+		parts = append(parts, fmt.Sprint(f.Value))
+	}
+	return g.world.Object(c.Root(), strings.Join(parts, engine.IDSeparator)) != nil
+}
+
 // keyed are key attributes for a new object; none if the server generates the key.
 func (g *oracleRandom) keyed(c *engine.Class) oracle.Fields {
 	name := c.Root().Name
@@ -300,6 +318,13 @@ func (g *oracleRandom) target(p *engine.Property) any {
 	if g.chance(3) {
 		return g.fresh(p.Target)
 	}
+	if g.chance(15) { // one that a record before has named, and perhaps given another id
+		for _, o := range g.named {
+			if inTree(o.Class, p.Target) {
+				return o.ID()
+			}
+		}
+	}
 	return g.id(p.Target)
 }
 
@@ -355,13 +380,18 @@ func (g *oracleRandom) change(p *engine.Property) any {
 // withItself makes a collection of an object contain the object, by the id that it
 // had before.
 func (g *oracleRandom) withItself(c *engine.Class, id string, body oracle.Fields) oracle.Fields {
+	var own []*engine.Property
 	for _, p := range c.Properties {
 		if p.Type == engine.Collection && inTree(c, p.Target) {
-			body = slices.DeleteFunc(body, func(f oracle.Field) bool { return f.Name == p.Name })
-			return append(body, oracle.JSON(p.Name, oneOf[any](g, []any{id}, oracle.JSON("add", []any{id})))...)
+			own = append(own, p)
 		}
 	}
-	return body
+	if len(own) == 0 {
+		return body
+	}
+	p := oneOf(g, own...)
+	body = slices.DeleteFunc(body, func(f oracle.Field) bool { return f.Name == p.Name })
+	return append(body, oracle.JSON(p.Name, oneOf[any](g, []any{id}, oracle.JSON("add", []any{id})))...)
 }
 
 // inTree reports whether a class is another one or a descendant of it.
