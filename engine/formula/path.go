@@ -43,6 +43,9 @@ func (b *compiler) path(dotted string, s scope, u use) (node, error) {
 	if p.display = strings.HasSuffix(dotted, "@"); p.display {
 		dotted = strings.TrimSuffix(dotted, "@")
 	}
+	if s.class != nil && s.class.Nowhere(dotted) {
+		return constant(nil), nil
+	}
 	if s.class == nil {
 		p.names = strings.Split(dotted, ".")
 		if len(p.names) > maxPath {
