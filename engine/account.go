@@ -42,6 +42,19 @@ func (a *Account) Names() []string {
 	return all
 }
 
+// Variable returns what $$name stands for in conditions and defaults: the id of the
+// account for uid and id, its name for name, else one of its properties.
+func (a *Account) Variable(name string) (value any, ok bool) {
+	switch name {
+	case "uid", "id":
+		return a.ID, true
+	case "name":
+		return a.Name, true
+	}
+	value, _ = a.Properties.Get(name)
+	return value, value != nil
+}
+
 // Is reports whether a name means the account: its own, or that of a role or of
 // whatever else it is.
 func (a *Account) Is(subject string) bool {

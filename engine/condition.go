@@ -35,6 +35,13 @@ func ParseOwnFilter(c *Class, v any) (*Filter, error) {
 	return filterParser{class: c, own: c, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
+// ParseAccountFilter is ParseOwnFilter with variables of an account besides: $$name
+// stands for what variable returns for the name. A condition with a variable that
+// has no value is Invalid.
+func ParseAccountFilter(c *Class, v any, variable func(name string) (value any, ok bool)) (*Filter, error) {
+	return filterParser{class: c, own: c, variable: variable, nodes: new(int), patterns: new(int)}.parse(v)
+}
+
 func (p filterParser) parse(v any) (*Filter, error) {
 	if v == nil {
 		return nil, nil
@@ -52,6 +59,8 @@ type filterParser struct {
 	nodes *int // conditions and functions so far
 
 	patterns *int // regular expressions among them
+
+	variable func(name string) (value any, ok bool) // values of $$name; nil for none
 }
 
 // of is the parser for members of another class within the same filter.

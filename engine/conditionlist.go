@@ -1,5 +1,7 @@
 package engine
 
+import "strings"
+
 // conditionOps are the operations of a condition list that name a property.
 var conditionOps = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
 
@@ -193,6 +195,8 @@ func (p filterParser) listedValue(v any) (operand, error) {
 	switch {
 	case s == "$$now" || s == "$$today":
 		return p.operand(s, 0)
+	case strings.HasPrefix(s, "$$") && p.variable != nil:
+		return p.accountValue(s)
 	case ok && len(s) > 1 && s[0] == '$' && p.own == p.class:
 		return p.class.find(s[1:])
 	case ok && len(s) > 1 && s[0] == '$':
@@ -222,7 +226,7 @@ func (p filterParser) listedExpr(v any, depth int) (any, error) {
 	}
 	args := append([]any(nil), c.values...)
 	for i, a := range args {
-		if s, ok := a.(string); ok && len(s) > 1 && s[0] == '$' && s != "$$now" && s != "$$today" && p.own != p.class {
+		if s, ok := a.(string); ok && len(s) > 1 && s[0] == '$' && s != "$$now" && s != "$$today" && p.own != p.class && (p.variable == nil || s[1] != '$') {
 			return nil, badFilter("%s stands for a value of another object, which a filter cannot know", Quote(s))
 		}
 		if _, ok := a.(Fields); ok {

@@ -21,7 +21,7 @@ func (p filterParser) operand(v any, depth int) (operand, error) {
 		case v == "$$today":
 			return operand{expr: p.clock(Today)}, nil
 		case strings.HasPrefix(v, "$$"):
-			return operand{}, badFilter("unknown variable %s: known are $$now and $$today", Quote(v))
+			return p.accountValue(v)
 		case len(v) > 1 && v[0] == '$':
 			return p.class.find(v[1:])
 		}
@@ -44,6 +44,18 @@ func (p filterParser) operand(v any, depth int) (operand, error) {
 		}
 		e, err := p.call(v[0].Name, args, depth+1)
 		return operand{expr: e}, err
+	}
+	return operand{literal: v}, nil
+}
+
+// accountValue returns the value of a variable of the account.
+func (p filterParser) accountValue(name string) (operand, error) {
+	if p.variable == nil {
+		return operand{}, badFilter("unknown variable %s: known are $$now and $$today", Quote(name))
+	}
+	v, ok := p.variable(name[2:])
+	if !ok {
+		return operand{}, badFilter("the account has no value for %s", Quote(name))
 	}
 	return operand{literal: v}, nil
 }

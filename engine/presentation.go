@@ -83,7 +83,8 @@ type Workflow struct {
 	Namespace string
 	Class     string // full name
 	File      string // that describes it
-	Said      Fields // as written, completed by namespace
+	Written   Fields // the content of the file
+	Said      Fields // the same for clients: with namespace and name, without entries that have no name
 }
 
 // NodeCode completes the code of a section or a node by a namespace, if it has

@@ -59,6 +59,9 @@ func loadApplication(config string, strict bool) (*app, error) {
 	if repository != nil {
 		flows, wrong = readWorkflows(repository, shown)
 		faults = append(faults, wrong...)
+		if strict {
+			faults = append(faults, shown.Check(repository)...)
+		}
 	}
 	errs, warnings := sortFaults(c, c.Locate(faults)).Split(strict)
 	a := &app{config: c, meta: repository, warnings: warnings, presentation: shown, workflows: flows, strict: strict}
@@ -68,20 +71,15 @@ func loadApplication(config string, strict bool) (*app, error) {
 	return a, nil
 }
 
-// readWorkflows compiles the workflows of an application. What the files lack is
-// an error, as of classes; what they name that is not there a warning.
+// readWorkflows compiles the workflows of an application. A file that is none is fatal.
 func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation) (*workflow.Definitions, engine.Faults) {
-	all, err := shown.AllWorkflows()
-	var faults engine.Faults
-	if err != nil && !errors.As(err, &faults) {
-		faults = engine.Faults{{File: "workflows", Found: "something that cannot be read", Expected: "a folder"}}
-	}
+	all, faults := shown.AllWorkflows()
 	flows, wrong := workflow.Load(classes, all)
 	return flows, append(faults, wrong...)
 }
 
-// checkPresentation reads navigation, views, workflows and what else the server
-// reads late, and returns what is wrong with it.
+// checkPresentation reads navigation, views and what else the server reads when it is
+// asked for, and returns what is wrong with it. A strict server has done so.
 func (a *app) checkPresentation() engine.Faults {
 	return a.config.Locate(a.presentation.Check(a.meta))
 }

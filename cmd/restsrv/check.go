@@ -97,7 +97,9 @@ func check(ctx context.Context, config string, strict bool, s stdio) (found find
 		found.faults(a.unused(a.scripts()))
 		return found, a, nil
 	}
-	found.faults(a.checkPresentation())
+	if !strict {
+		found.faults(a.checkPresentation())
+	}
 	b, err := openSandbox(ctx, a, "", slog.New(slog.DiscardHandler))
 	if err != nil {
 		return found, a, err
@@ -113,6 +115,7 @@ func check(ctx context.Context, config string, strict bool, s stdio) (found find
 		found.faults(a.unused(a.scripts()))
 		return found, a, nil
 	}
+	found.faults(e.refused)
 	found.faults(a.unused(e.scripts.Files()))
 	for _, text := range scriptFaults(e.scripts, a.withoutScripts(), colours(s, s.Out)) {
 		found.text(engine.Warning, text)

@@ -18,6 +18,7 @@ import (
 	"restsrv/engine/gateway"
 	"restsrv/engine/image"
 	"restsrv/engine/meta"
+	"restsrv/engine/mistake"
 	"restsrv/engine/rest"
 	"restsrv/engine/script"
 	"restsrv/engine/session"
@@ -39,6 +40,7 @@ type edition struct {
 	defined  *workflow.Definitions
 	reading  reading
 	warnings map[string]bool
+	refused  engine.Faults // options that builtin services cannot work with
 
 	store     *store.Store
 	accounts  *account.Store
@@ -188,6 +190,12 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	var scripts []script.Service
 	for _, svc := range e.config.Services {
 		modes[svc.Name] = svc.Mode
+		if svc.Broken {
+			if err := mount(svc.Name, script.Unavailable(svc.Name, "it could not be set up")); err != nil {
+				return err
+			}
+			continue
+		}
 		options, err := deploy.Resolve(svc.Options, components)
 		if err != nil {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
@@ -203,12 +211,16 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 			return err
 		}
 		built, err := builtin.Modules()[svc.Builtin](env, options)
-		if err == nil {
-			err = mount(svc.Name, built)
-		}
 		if err != nil {
+			e.refused = append(e.refused, optionsMistake(e.config, svc, err))
+			built = script.Unavailable(svc.Name, "it could not be set up")
+		}
+		if err := mount(svc.Name, built); err != nil {
 			return fmt.Errorf("%s: %s: %w", e.config.File, svc.Path, err)
 		}
+	}
+	if err := e.reportRefused(before); err != nil {
+		return err
 	}
 	if err := e.scripts.Add(scripts...); err != nil && e.flags.strict {
 		return err
@@ -217,6 +229,28 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 		e.scripts.OnReload(e.console.scripts)
 	}
 	return e.scripts.Lost()
+}
+
+// optionsMistake is the mistake that a builtin service cannot work with its options.
+func optionsMistake(c *deploy.Config, svc deploy.Service, err error) engine.Fault {
+	rule := mistake.ServiceOptions
+	f := engine.Fault{File: c.File, Path: svc.Path, Found: "options of " + svc.Builtin + " (" + err.Error() + ")", Expected: "options that the service has",
+		Level: rule.Level, Code: rule.Code, Resolution: rule.Resolution}
+	return c.Locate(engine.Faults{f})[0]
+}
+
+// reportRefused logs the options that builtin services refuse, once; with -strict it
+// returns them.
+func (e *edition) reportRefused(before *edition) error {
+	if errs, _ := e.refused.Split(e.flags.strict); len(errs) > 0 {
+		return errs
+	}
+	for _, f := range e.refused {
+		if before == nil || !slices.Contains(before.refused, f) {
+			e.log.Warn(f.String())
+		}
+	}
+	return nil
 }
 
 // convert replaces options of the acceptor that name scripts by the converters

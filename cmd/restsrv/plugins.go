@@ -33,7 +33,7 @@ func readRules(c *deploy.Config, meta engine.MetaRepository, from ruleData) (rul
 	var r rules
 	var faults engine.Faults
 	object := func(path string, fields engine.Fields) jsonfile.Object {
-		return jsonfile.Object{File: c.File, Path: path, Fields: fields, Faults: &faults}
+		return jsonfile.Object{File: c.File, Path: path, Fields: fields, Faults: &faults, Lenient: true}
 	}
 	if c.RoleMap != nil {
 		r.roles = access.ParseRoleMap(meta, object(c.RoleMapPath, c.RoleMap))

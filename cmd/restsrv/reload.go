@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"restsrv/engine"
 	"restsrv/engine/deploy"
 	"restsrv/engine/watch"
 )
@@ -91,9 +92,7 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 		return err
 	}
 	if !a.reading.showsAs(before.reading) {
-		if errs, _ := a.checkPresentation().Split(s.flags.strict); len(errs) > 0 {
-			return errs
-		}
+		s.reportPresentation(a)
 	}
 	e, err := s.newEdition(ctx, a, before)
 	if err != nil {
@@ -108,6 +107,20 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 	}
 	go giveBack()
 	return nil
+}
+
+// reportPresentation logs the mistakes in navigation, views and what else is read when
+// it is asked for. It takes long in a large application. A strict server has refused
+// them.
+func (s *server) reportPresentation(a *app) {
+	if s.flags.strict {
+		return
+	}
+	for _, f := range sortFaults(a.config, a.checkPresentation()) {
+		if f.Level == engine.Mistake {
+			s.log.Warn(f.String())
+		}
+	}
 }
 
 // fixed lists the settings that are others than at the start and cannot change

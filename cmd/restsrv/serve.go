@@ -102,7 +102,7 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 		return err
 	}
 	defer stop()
-	return s.listen(ctx, s.listenAddr(c))
+	return s.listen(ctx, a)
 }
 
 // waitForBytes is how long a request waits for memory. It holds no connection of
@@ -173,8 +173,8 @@ func maxCPU(c *deploy.Config) time.Duration {
 }
 
 // listen answers requests until ctx ends, then lets those under way finish.
-func (s *server) listen(ctx context.Context, addr string) error {
-	l, err := net.Listen("tcp", addr)
+func (s *server) listen(ctx context.Context, a *app) error {
+	l, err := net.Listen("tcp", s.listenAddr(a.config))
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,10 @@ func (s *server) listen(ctx context.Context, addr string) error {
 	ended := make(chan error, 1)
 	progressing := rest.Listen(l, c.MinAnswerRate, rest.AnswerGrace, s.log)
 	go func() { ended <- h.Serve(progressing) }()
-	go giveBack()
+	go func() {
+		s.reportPresentation(a)
+		giveBack()
+	}()
 	go s.db.files.Tidy(ctx)
 	go s.db.warnPasswordDiffers(ctx, s.io.Env("RESTSRV_ADMIN_PASSWORD"), s.log)
 	select {

@@ -52,6 +52,9 @@ type Stages interface {
 	// account leave a property as it is, unless a grant lets it change the item;
 	// nil for none.
 	Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter
+	// Variables are the variables of accounts, besides the id, on which the answers of
+	// Rows and Keeps depend (see engine.Account.Variable).
+	Variables() []string
 }
 
 // now as the time of a filter means that of each query.
@@ -63,7 +66,8 @@ type gate struct {
 	schema func() *schema
 	known  cache
 
-	nothing *engine.Views // of what may be written and not read
+	nothing   *engine.Views // of what may be written and not read
+	variables []string      // of accounts, on which profiles depend
 }
 
 // newGate panics without a policy: that nobody is asked must be said.
@@ -71,7 +75,11 @@ func newGate(cfg Config) *gate {
 	if cfg.Policy == nil && !cfg.Unrestricted {
 		panic("access: neither a policy nor Unrestricted")
 	}
-	return &gate{cfg: cfg, schema: schemaOf(cfg.Meta), nothing: engine.NewViews(func(*engine.Property) bool { return true })}
+	g := &gate{cfg: cfg, schema: schemaOf(cfg.Meta), nothing: engine.NewViews(func(*engine.Property) bool { return true })}
+	if cfg.Stages != nil {
+		g.variables = cfg.Stages.Variables()
+	}
+	return g
 }
 
 // Repository is a guarded engine.Repository.

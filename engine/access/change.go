@@ -70,10 +70,21 @@ func (g *change) note(c *engine.Class, name string) {
 // Rows is engine.Guard's.
 func (g *change) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	changed := g.properties[c.Root()]
-	if !may.Has(engine.MayWrite) || len(changed) == 0 || g.profile.Rows(may, c) == nil {
+	if !may.Has(engine.MayWrite) || len(changed) == 0 || g.granted(may, c.Base()) {
 		return g.profile.Rows(may, c)
 	}
 	return g.condition(may, c.Base(), changed)
+}
+
+// granted reports whether grants on classes give the account the permission on all
+// items of c. What roles give all of them does not count: stages may take it back.
+func (p *profile) granted(may engine.Permission, c *engine.Class) bool {
+	for _, d := range family(c) {
+		if !d.Abstract && !p.onClass(d).Has(may) {
+			return false
+		}
+	}
+	return true
 }
 
 // Changes is the condition on items of c under which the account of ctx may

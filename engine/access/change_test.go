@@ -296,3 +296,5 @@ func TestTransactionNeedsAnAccount(t *testing.T) {
 		t.Errorf("with an account: got error %v, ran %v; want it to run", err, ran)
 	}
 }
+
+func (keeping) Variables() []string { return nil }

@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // Limits of what one account is found to be in the data.
@@ -58,7 +59,7 @@ func NewCoactorFinder(cfg CoactorConfig, o jsonfile.Object) *CoactorFinder {
 	for _, field := range classes.Fields {
 		c, err := cfg.Meta.Class(field.Name)
 		if err != nil {
-			classes.Fault(classes.At(field.Name), "class "+engine.Quote(field.Name)+", which does not exist", jsonfile.Choice(field.Name, classNames(cfg.Meta)))
+			classes.Report(mistake.MetaMapClass, classes.At(field.Name), "class "+engine.Quote(field.Name)+", which does not exist", jsonfile.Choice(field.Name, classNames(cfg.Meta)))
 			continue
 		}
 		child, ok := classes.Child(field.Name)
@@ -82,18 +83,22 @@ func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
 	o.WarnUnknown([]string{"isEntry", "sidAttribute", "jumps", "createRole"})
 	o.Flag("createRole", false)
 	s := &stop{class: c}
-	entry := o.Flag("isEntry", false)
-	if name := o.Text("sidAttribute"); name != "" {
+	entry, isFlag := o.Value("isEntry").(bool)
+	if v := o.Value("isEntry"); !isFlag && v != nil {
+		o.Report(mistake.MetaMapSid, o.At("isEntry"), jsonfile.Describe(v), "true or false")
+	}
+	if v := o.Value("sidAttribute"); v != nil && v != "" {
+		name, _ := v.(string)
 		if _, err := engine.NamesOneOf(c, name, nil); err != nil || c.Property(name) == nil {
-			o.Fault(o.At("sidAttribute"), engine.Quote(name), "an attribute of class "+c.FullName+" that names an account or a role")
+			o.Report(mistake.MetaMapSid, o.At("sidAttribute"), jsonfile.Describe(v), "an attribute of class "+c.FullName+" that names an account or a role")
 		} else {
 			s.sid = c.Property(name)
 		}
 	}
 	if entry && s.sid != nil {
 		f.entries = append(f.entries, s)
-	} else if entry && o.Value("sidAttribute") == nil {
-		o.Fault(o.At("isEntry"), "no sidAttribute", "the attribute by which an entry names an account")
+	} else if sid := o.Value("sidAttribute"); entry && (sid == nil || sid == "") {
+		o.Report(mistake.MetaMapSid, o.At("isEntry"), "no sidAttribute", "the attribute by which an entry names an account")
 	}
 	switch jumps := o.Value("jumps").(type) {
 	case nil:
@@ -107,7 +112,7 @@ func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
 			s.jump(o, jsonfile.Member(o.At("jumps"), j.Name), j.Name, j.Value)
 		}
 	default:
-		o.Fault(o.At("jumps"), jsonfile.Describe(jumps), "an array of references and collections")
+		o.Report(mistake.NotArray, o.At("jumps"), jsonfile.Describe(jumps), "an array of references and collections")
 	}
 	return s
 }
@@ -116,12 +121,12 @@ func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
 func (s *stop) jump(o jsonfile.Object, path, name string, when any) {
 	p := s.class.Property(name)
 	if p == nil || p.Target == nil {
-		o.Fault(path, engine.Quote(name), "a reference or a collection of class "+s.class.FullName)
+		o.Report(mistake.MetaMapJump, path, engine.Quote(name), "a reference or a collection of class "+s.class.FullName)
 		return
 	}
 	filter, err := condition(p.Target, when)
 	if err != nil {
-		o.Fault(path, jsonfile.Describe(when), "a condition on class "+p.Target.FullName+" that can be told as a filter: "+err.Error())
+		o.Report(mistake.MetaMapJump, path, jsonfile.Describe(when)+" ("+err.Error()+")", "a condition on class "+p.Target.FullName+" that can be evaluated")
 		return
 	}
 	s.load = append(s.load, &engine.Load{Property: p, Filter: filter})

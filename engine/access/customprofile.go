@@ -8,6 +8,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // ProfilesConfig is what Profiles work with.
@@ -50,7 +51,7 @@ func NewProfiles(cfg ProfilesConfig, o jsonfile.Object) *Profiles {
 	for _, field := range classes.Fields {
 		c, err := cfg.Meta.Class(field.Name)
 		if err != nil {
-			classes.Fault(classes.At(field.Name), "class "+engine.Quote(field.Name)+", which does not exist", jsonfile.Choice(field.Name, classNames(cfg.Meta)))
+			classes.Report(mistake.ProfileClass, classes.At(field.Name), "class "+engine.Quote(field.Name)+", which does not exist", jsonfile.Choice(field.Name, classNames(cfg.Meta)))
 			continue
 		}
 		if child, ok := classes.Child(field.Name); ok {
@@ -65,43 +66,53 @@ func NewProfiles(cfg ProfilesConfig, o jsonfile.Object) *Profiles {
 func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	o.WarnRepeated()
 	o.WarnUnknown([]string{"filter", "properties", "recursion"})
-	of := &profileClass{class: c, filter: o.Text("filter")}
+	of := &profileClass{class: c}
+	of.filter, _ = o.Value("filter").(string)
 	if _, err := engine.NamesOneOf(c, of.filter, nil); of.filter == "" || err != nil {
-		o.Fault(o.At("filter"), engine.Quote(of.filter), "an attribute of class "+c.FullName+" that names an account")
+		o.Report(mistake.ProfileFilter, o.At("filter"), jsonfile.Describe(o.Value("filter")), "an attribute of class "+c.FullName+" that names an account")
 		return nil
 	}
-	of.properties = of.paths(o, "properties")
-	for _, p := range of.properties {
+	of.properties, _ = of.paths(o, "properties", mistake.ProfileProperty)
+	of.properties = slices.DeleteFunc(of.properties, func(p profileProperty) bool {
 		if p.name == "oauth" { // it makes an account a client of OAuth2: not for whoever may write the item to decide
-			o.Fault(jsonfile.Member(o.At("properties"), p.name), "the property oauth", "another name: this one is stored with the account only")
+			o.Report(mistake.ProfileOAuth, jsonfile.Member(o.At("properties"), p.name), "the property oauth", "another name: this one is stored with the account only")
+		}
+		return p.name == "oauth"
+	})
+	// Without one of its attributes a recursion would find more items.
+	recursion, complete := of.paths(o, "recursion", mistake.ProfileRecursion)
+	for _, r := range recursion {
+		if _, err := engine.NamesOneOf(c, r.name, nil); err != nil {
+			o.Report(mistake.ProfileRecursion, jsonfile.Member(o.At("recursion"), r.name), engine.Quote(r.name), "an attribute of class "+c.FullName)
+			complete = false
 		}
 	}
-	if of.recursion = of.paths(o, "recursion"); len(of.recursion) > 0 {
-		for _, r := range of.recursion {
-			if _, err := engine.NamesOneOf(c, r.name, nil); err != nil {
-				o.Fault(jsonfile.Member(o.At("recursion"), r.name), engine.Quote(r.name), "an attribute of class "+c.FullName)
-				of.recursion = nil
-			}
-		}
+	if complete {
+		of.recursion = recursion
 	}
 	return of
 }
 
-// paths reads {name: path}.
-func (of *profileClass) paths(o jsonfile.Object, name string) (all []profileProperty) {
+// paths reads {name: path}; complete is false if a path is left out.
+func (of *profileClass) paths(o jsonfile.Object, name string, rule *mistake.Rule) (all []profileProperty, complete bool) {
 	child, _ := o.Child(name)
 	child.WarnRepeated()
+	complete = true
 	for _, f := range child.Fields {
-		dotted := child.Text(f.Name)
+		if f.Value == nil {
+			continue
+		}
+		dotted, _ := f.Value.(string)
 		path := pathOf(of.class, dotted)
 		if path == nil {
-			child.Fault(child.At(f.Name), engine.Quote(dotted), "a path to an attribute from class "+of.class.FullName)
+			child.Report(rule, child.At(f.Name), jsonfile.Describe(f.Value), "a path to an attribute from class "+of.class.FullName)
+			complete = false
 			continue
 		}
 		all = append(all, profileProperty{f.Name, path})
 		of.load = loadPath(of.load, path)
 	}
-	return all
+	return all, complete
 }
 
 // pathOf resolves a dotted path through references and collections; nil when

@@ -204,16 +204,16 @@ func TestCoactorFaults(t *testing.T) {
 	NewCoactorFinder(CoactorConfig{Data: s, Meta: s}, object(t, `{"maps": {}, "map": {"employe@test": {}, "employee@test": {"isEntry": true, "jumps": ["uid", 5]},
 		"department@test": {"sidAttribute": "secret", "jumps": {"superior": {"eq": ["$x", 1]}}}, "project@test": {"sidAttribute": "leader", "jumps": "x"}, "note@test": 1}}`, &faults))
 	want := `deploy.json: options.maps: found unknown name "maps", expected "map"
-deploy.json: options.map.employe@test: found class "employe@test", which does not exist, expected "employee@test"
-deploy.json: options.map.employee@test.isEntry: found no sidAttribute, expected the attribute by which an entry names an account
-deploy.json: options.map.employee@test.jumps[0]: found "uid", expected a reference or a collection of class employee@test
-deploy.json: options.map.employee@test.jumps[1]: found "", expected a reference or a collection of class employee@test
-deploy.json: options.map.department@test.sidAttribute: found "secret", expected an attribute of class department@test that names an account or a role
-deploy.json: options.map.department@test.jumps.superior: found an object, expected a condition on class department@test that can be told as a filter: class department@test has no attribute "x"
-deploy.json: options.map.project@test.sidAttribute: found "leader", expected an attribute of class project@test that names an account or a role
-deploy.json: options.map.project@test.jumps: found "x", expected an array of references and collections
-deploy.json: options.map.note@test: found 1, expected an object`
-	if got := faults.Error(); got != want {
+meta-map-class deploy.json: options.map.employe@test: found class "employe@test", which does not exist, expected "employee@test"
+meta-map-sid deploy.json: options.map.employee@test.isEntry: found no sidAttribute, expected the attribute by which an entry names an account
+meta-map-jump deploy.json: options.map.employee@test.jumps[0]: found "uid", expected a reference or a collection of class employee@test
+meta-map-jump deploy.json: options.map.employee@test.jumps[1]: found "", expected a reference or a collection of class employee@test
+meta-map-sid deploy.json: options.map.department@test.sidAttribute: found "secret", expected an attribute of class department@test that names an account or a role
+meta-map-jump deploy.json: options.map.department@test.jumps.superior: found an object (class department@test has no attribute "x"), expected a condition on class department@test that can be evaluated
+meta-map-sid deploy.json: options.map.project@test.sidAttribute: found "leader", expected an attribute of class project@test that names an account or a role
+not-array deploy.json: options.map.project@test.jumps: found "x", expected an array of references and collections
+not-object deploy.json: options.map.note@test: found 1, expected an object`
+	if got := describeFaults(t, faults); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
@@ -265,17 +265,16 @@ func TestProfileFaults(t *testing.T) {
 	NewProfiles(ProfilesConfig{Data: s, Meta: s}, object(t, `{"propertiesMap": {}, "propertyMap": {"employes@test": {}, "employee@test": {"filter": "login"}, "note@test": {"properties": {}},
 		"chief@test": {"filter": "uid", "properties": {"a": "secret", "b": "medal.x", "c": 5, "oauth": "uid"}, "recursion": {"x": "id"}}, "project@test": []}}`, &faults))
 	want := `deploy.json: options.propertiesMap: found unknown name "propertiesMap", expected "propertyMap"
-deploy.json: options.propertyMap.employes@test: found class "employes@test", which does not exist, expected "employee@test"
-deploy.json: options.propertyMap.employee@test.filter: found "login", expected an attribute of class employee@test that names an account
-deploy.json: options.propertyMap.note@test.filter: found "", expected an attribute of class note@test that names an account
-deploy.json: options.propertyMap.chief@test.properties.a: found "secret", expected a path to an attribute from class chief@test
-deploy.json: options.propertyMap.chief@test.properties.b: found "medal.x", expected a path to an attribute from class chief@test
-deploy.json: options.propertyMap.chief@test.properties.c: found 5, expected text
-deploy.json: options.propertyMap.chief@test.properties.c: found "", expected a path to an attribute from class chief@test
-deploy.json: options.propertyMap.chief@test.properties.oauth: found the property oauth, expected another name: this one is stored with the account only
-deploy.json: options.propertyMap.chief@test.recursion.x: found "x", expected an attribute of class chief@test
-deploy.json: options.propertyMap.project@test: found an array, expected an object`
-	if got := faults.Error(); got != want {
+profile-class deploy.json: options.propertyMap.employes@test: found class "employes@test", which does not exist, expected "employee@test"
+profile-filter deploy.json: options.propertyMap.employee@test.filter: found "login", expected an attribute of class employee@test that names an account
+profile-filter deploy.json: options.propertyMap.note@test.filter: found null, expected an attribute of class note@test that names an account
+profile-property deploy.json: options.propertyMap.chief@test.properties.a: found "secret", expected a path to an attribute from class chief@test
+profile-property deploy.json: options.propertyMap.chief@test.properties.b: found "medal.x", expected a path to an attribute from class chief@test
+profile-property deploy.json: options.propertyMap.chief@test.properties.c: found 5, expected a path to an attribute from class chief@test
+profile-oauth deploy.json: options.propertyMap.chief@test.properties.oauth: found the property oauth, expected another name: this one is stored with the account only
+profile-recursion deploy.json: options.propertyMap.chief@test.recursion.x: found "x", expected an attribute of class chief@test
+not-object deploy.json: options.propertyMap.project@test: found an array, expected an object`
+	if got := describeFaults(t, faults); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"restsrv/engine"
@@ -91,7 +92,21 @@ func object(t *testing.T, source string, faults *engine.Faults) jsonfile.Object 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return jsonfile.Object{File: "deploy.json", Path: "options", Fields: v.(engine.Fields), Faults: faults}
+	return jsonfile.Object{File: "deploy.json", Path: "options", Fields: v.(engine.Fields), Faults: faults, Lenient: true}
+}
+
+// describeFaults returns a line for each fault: the code of its rule and the fault
+// without the resolution.
+func describeFaults(t *testing.T, faults engine.Faults) string {
+	var lines []string
+	for _, f := range faults {
+		if f.Level == engine.Fatal {
+			t.Errorf("%s is fatal", f)
+		}
+		f.Resolution = ""
+		lines = append(lines, strings.TrimSpace(f.Code+" "+f.String()))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func newItem(c *engine.Class, id string, pairs ...any) *engine.Item {

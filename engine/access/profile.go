@@ -53,7 +53,7 @@ func limitOf(a *engine.Account) engine.Permission {
 // newProfile computes one.
 func newProfile(g *gate, known *generation, a *engine.Account) *profile {
 	p := &profile{gate: g, grants: known.grants, subjects: a.Names(), limit: limitOf(a),
-		account: &engine.Account{ID: a.ID, Name: a.Name, Roles: slices.Clone(a.Roles), Coactors: slices.Clone(a.Coactors)},
+		account: &engine.Account{ID: a.ID, Name: a.Name, Roles: slices.Clone(a.Roles), Coactors: slices.Clone(a.Coactors), Properties: a.Properties},
 		classes: map[string]engine.Permission{}, items: map[string][]itemGrant{}}
 	for _, s := range p.subjects {
 		for resource, may := range p.grants.Held(s) {
@@ -153,6 +153,9 @@ type cache struct {
 func (g *gate) profile(grants *engine.Grants, a *engine.Account) *profile {
 	var room [256]byte
 	key := profileKey(room[:0], a)
+	if len(g.variables) > 0 {
+		key = addVariables(string(key), a, g.variables)
+	}
 	g.known.mu.RLock()
 	if now := g.known.now; now != nil && now.grants.Revision == grants.Revision {
 		if p := now.profiles[string(key)]; p != nil {
@@ -188,6 +191,16 @@ func profileKey(b []byte, a *engine.Account) []byte {
 	}
 	for _, s := range a.Coactors {
 		b = append(append(b, s...), 0)
+	}
+	return b
+}
+
+// addVariables adds to a key what the stages of items depend on.
+func addVariables(key string, a *engine.Account, variables []string) []byte {
+	b := []byte(key)
+	for _, name := range variables {
+		v, _ := a.Variable(name)
+		b = append(engine.AppendValue(append(b, 1), v), 0)
 	}
 	return b
 }

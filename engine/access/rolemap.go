@@ -5,6 +5,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // RoleMap are the roles that items give (the option roleMap of
@@ -61,17 +62,19 @@ func ParseRoleMap(meta engine.MetaRepository, o jsonfile.Object) *RoleMap {
 	for _, f := range o.Fields {
 		c, err := meta.Class(f.Name)
 		if err != nil {
-			o.Fault(o.At(f.Name), "class "+engine.Quote(f.Name)+", which does not exist", jsonfile.Choice(f.Name, classNames(meta)))
+			o.Report(mistake.RoleMapClass, o.At(f.Name), "class "+engine.Quote(f.Name)+", which does not exist", jsonfile.Choice(f.Name, classNames(meta)))
 			continue
 		}
 		roles, _ := o.Child(f.Name)
 		roles.WarnRepeated()
 		for _, r := range roles.Fields {
-			if child, ok := roles.Child(r.Name); ok {
-				if one := parseRole(c, r.Name, child); one != nil {
-					own[c] = append(own[c], one)
-				}
+			if r.Value == nil {
+				continue
 			}
+			// One that is no object is a role that no account has, which those of
+			// ancestors do not replace.
+			child, _ := roles.Child(r.Name)
+			own[c] = append(own[c], parseRole(c, r.Name, child))
 		}
 	}
 	for _, c := range meta.Classes() {
@@ -105,36 +108,40 @@ func parseRole(c *engine.Class, name string, o jsonfile.Object) *role {
 	o.WarnUnknown(roleNames)
 	o.Text("caption")
 	r := &role{name: name, class: c, path: o.Path}
-	if resource, ok := o.Child("resource"); ok {
+	understood := true
+	if v := o.Value("resource"); v != nil {
+		resource := o.Within(o.At("resource"), nil)
+		resource.Fields, _ = v.(engine.Fields)
 		resource.WarnUnknown([]string{"id", "caption"})
-		r.resource = resource.Text("id")
+		id := resource.Value("id")
+		if r.resource, understood = id.(string); !understood && resource.Fields != nil && id == nil {
+			understood = true
+		}
+		if !understood {
+			o.Report(mistake.RoleMapRole, resource.Path, jsonfile.Describe(v), `an object such as {"id": "n:::reports", "caption": "Reports"}`)
+		}
 	}
-	ok := true
 	r.who.op = engine.OpOr
 	if v := o.Value("sids"); v != nil {
 		if list, is := v.([]any); is {
-			r.who, ok = parseTerms(c, engine.OpOr, list, place{o, o.At("sids")})
+			r.who = parseTerms(c, engine.OpOr, list, place{o, o.At("sids")})
 		} else {
-			o.Fault(o.At("sids"), jsonfile.Describe(v), `an array such as ["$owner", ["admin", "$department.head"]]`)
-			ok = false
+			o.Report(mistake.RoleMapSid, o.At("sids"), jsonfile.Describe(v), `an array such as ["$owner", ["admin", "$department.head"]]`)
 		}
 	}
 	if attribute := o.Text("attribute"); attribute != "" {
-		t, good := parsePath(c, attribute, place{o, o.At("attribute")})
-		r.who.terms, ok = append(r.who.terms, t), ok && good
+		r.who.terms = append(r.who.terms, parsePath(c, attribute, place{o, o.At("attribute")}))
 	}
-	if ok && len(r.who.terms) == 0 {
+	if o.Fields != nil && o.Value("sids") == nil && o.Value("attribute") == nil {
 		o.Warn(o.Path, "neither sids nor attribute", "who has the role: nobody does")
 	}
 	f, err := condition(c, o.Value("conditions"))
 	if err != nil {
-		o.Fault(o.At("conditions"), jsonfile.Describe(o.Value("conditions")), "a condition that can be told as a filter: "+err.Error())
-		return nil
+		o.Report(mistake.RoleMapRole, o.At("conditions"), jsonfile.Describe(o.Value("conditions"))+" ("+err.Error()+")", "a condition that can be evaluated")
 	}
-	if !ok {
-		return nil
+	if r.when = f; err != nil || !understood {
+		r.when = engine.Never()
 	}
-	r.when = f
 	return r
 }
 
@@ -159,33 +166,35 @@ type term struct {
 	terms []term
 }
 
+// noAccountTerm returns the term that holds for no account. It is dropped from any of
+// several, and makes all of several false.
+func noAccountTerm() term { return term{op: engine.OpOr} }
+
 // parseTerms reads sids: any of an array, all of an array in that, and so on by
-// turns.
-func parseTerms(c *engine.Class, op engine.Op, list []any, at place) (t term, ok bool) {
-	t.op, ok = op, true
+// turns. What names nobody holds for no account.
+func parseTerms(c *engine.Class, op engine.Op, list []any, at place) term {
+	t := term{op: op}
 	for i, v := range list {
 		path := jsonfile.Element(at.path, i)
-		var one term
-		good := false
+		one := noAccountTerm()
 		switch v := v.(type) {
 		case string:
 			switch {
 			case len(v) > 1 && v[0] == '$':
-				one, good = parsePath(c, v[1:], place{at.Object, path})
+				one = parsePath(c, v[1:], place{at.Object, path})
 			case v != "" && v != "$":
-				one, good = term{op: engine.OpEq, text: v}, true
+				one = term{op: engine.OpEq, text: v}
 			default:
-				at.Fault(path, jsonfile.Describe(v), "a role, an account, or $attribute")
+				at.Report(mistake.RoleMapSid, path, jsonfile.Describe(v), "a role, an account, or $attribute")
 			}
 		case []any:
-			one, good = parseTerms(c, otherOp(op), v, place{at.Object, path})
+			one = parseTerms(c, otherOp(op), v, place{at.Object, path})
 		default:
-			at.Fault(path, jsonfile.Describe(v), "a role, an account, $attribute, or an array of these")
+			at.Report(mistake.RoleMapSid, path, jsonfile.Describe(v), "a role, an account, $attribute, or an array of these")
 		}
 		t.terms = append(t.terms, one)
-		ok = ok && good
 	}
-	return t, ok
+	return t
 }
 
 func otherOp(op engine.Op) engine.Op {
@@ -196,12 +205,12 @@ func otherOp(op engine.Op) engine.Op {
 }
 
 // parsePath reads the path of an attribute that names subjects.
-func parsePath(c *engine.Class, path string, at place) (term, bool) {
+func parsePath(c *engine.Class, path string, at place) term {
 	if _, err := engine.NamesOneOf(c, path, nil); err != nil {
-		at.Fault(at.path, engine.Quote(path), "an attribute that names accounts or roles: "+err.Error())
-		return term{}, false
+		at.Report(mistake.RoleMapSid, at.path, engine.Quote(path)+" ("+err.Error()+")", "an attribute that names accounts or roles")
+		return noAccountTerm()
 	}
-	return term{op: engine.OpPath, text: path}, true
+	return term{op: engine.OpPath, text: path}
 }
 
 // filter is the condition under which the term holds for somebody who is the

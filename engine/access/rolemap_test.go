@@ -25,23 +25,23 @@ func TestRoleMapFaults(t *testing.T) {
 			"H": 1
 		},
 		"dept@test": []}`, &faults))
-	want := `deploy.json: options.memos@test: found class "memos@test", which does not exist, expected "memo@test"
-deploy.json: options.memo@test.A.sids: found "ann", expected an array such as ["$owner", ["admin", "$department.head"]]
-deploy.json: options.memo@test.B.sids[1]: found 5, expected a role, an account, $attribute, or an array of these
-deploy.json: options.memo@test.B.sids[2][0]: found "nobody", expected an attribute that names accounts or roles: class memo@test has no attribute "nobody"
-deploy.json: options.memo@test.B.sids[2][1][0]: found "", expected a role, an account, or $attribute
-deploy.json: options.memo@test.B.sids[2][1][1]: found an object, expected a role, an account, $attribute, or an array of these
-deploy.json: options.memo@test.B.sids[2][1][2]: found "$", expected a role, an account, or $attribute
-deploy.json: options.memo@test.C.attribute: found "dept.chief", expected an attribute that names accounts or roles: class dept@test has no attribute "chief"
-deploy.json: options.memo@test.D.conditions: found an object, expected a condition that can be told as a filter: unknown function "next"
-deploy.json: options.memo@test.E.conditions: found "eq($state, 1)", expected a condition that can be told as a filter: a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found "eq($state, 1)"
-deploy.json: options.memo@test.F.caption: found 7, expected text
-deploy.json: options.memo@test.F.resource: found "my::res", expected an object
+	want := `role-map-class deploy.json: options.memos@test: found class "memos@test", which does not exist, expected "memo@test"
+role-map-sid deploy.json: options.memo@test.A.sids: found "ann", expected an array such as ["$owner", ["admin", "$department.head"]]
+role-map-sid deploy.json: options.memo@test.B.sids[1]: found 5, expected a role, an account, $attribute, or an array of these
+role-map-sid deploy.json: options.memo@test.B.sids[2][0]: found "nobody" (class memo@test has no attribute "nobody"), expected an attribute that names accounts or roles
+role-map-sid deploy.json: options.memo@test.B.sids[2][1][0]: found "", expected a role, an account, or $attribute
+role-map-sid deploy.json: options.memo@test.B.sids[2][1][1]: found an object, expected a role, an account, $attribute, or an array of these
+role-map-sid deploy.json: options.memo@test.B.sids[2][1][2]: found "$", expected a role, an account, or $attribute
+role-map-sid deploy.json: options.memo@test.C.attribute: found "dept.chief" (class dept@test has no attribute "chief"), expected an attribute that names accounts or roles
+role-map-role deploy.json: options.memo@test.D.conditions: found an object (unknown function "next"), expected a condition that can be evaluated
+role-map-role deploy.json: options.memo@test.E.conditions: found "eq($state, 1)" (a filter is an object such as {"eq":["$name","x"]} or {"name":{"$eq":"x"}}, found "eq($state, 1)"), expected a condition that can be evaluated
+not-text deploy.json: options.memo@test.F.caption: found 7, expected text
+role-map-role deploy.json: options.memo@test.F.resource: found "my::res", expected an object such as {"id": "n:::reports", "caption": "Reports"}
 deploy.json: options.memo@test.F: found neither sids nor attribute, expected who has the role: nobody does
 deploy.json: options.memo@test.G.condition: found unknown name "condition", expected "conditions"
-deploy.json: options.memo@test.H: found 1, expected an object
-deploy.json: options.dept@test: found an array, expected an object`
-	if got := faults.Error(); got != want {
+not-object deploy.json: options.memo@test.H: found 1, expected an object
+not-object deploy.json: options.dept@test: found an array, expected an object`
+	if got := describeFaults(t, faults); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
@@ -71,6 +71,18 @@ func TestRoleMapConditions(t *testing.T) {
 		{`{"sids": ["boss"], "conditions": [{"property": "state", "operation": 0, "value": [1]}]}`, "state eq 1"},
 		{`{"sids": ["boss"], "conditions": {}}`, "always"},
 		{`{"sids": ["clerk"], "conditions": {"eq": ["$state", 1]}}`, "never"},
+		{`{"sids": ["$nobody", "boss"]}`, "always"},
+		{`{"sids": [["$nobody", "boss"]]}`, "never"},
+		{`{"sids": [["boss", [7, "$owner"]]]}`, "owner in [ann boss]"},
+		{`{"sids": [["boss", [{}]]]}`, "never"},
+		{`{"sids": "boss"}`, "never"},
+		{`{"sids": "boss", "attribute": "owner"}`, "owner in [ann boss]"},
+		{`{"attribute": "nobody"}`, "never"},
+		{`{"sids": ["boss"], "conditions": {"eq": ["$nobody", 1]}}`, "never"},
+		{`{"sids": ["boss"], "conditions": 5}`, "never"},
+		{`{"sids": ["boss"], "resource": "my::res"}`, "never"},
+		{`{"sids": ["boss"], "resource": {"id": 5}}`, "never"},
+		{`"boss"`, "never"},
 	} {
 		w := newWorld().link().roleMap(t, `{"memo@test": {"R": {"sids": ["$owner"]}}}`)
 		var faults engine.Faults

@@ -192,3 +192,5 @@ func TestRowsOfCompositeKeys(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func (firstStage) Variables() []string { return nil }

@@ -84,6 +84,7 @@ type Service struct {
 	Builtin string          // name of the builtin module, "" for a script
 	Script  string          // file of the script, relative to Dir with slashes, "" for a builtin
 	Missing bool            // Script does not exist: it is the first place looked at
+	Broken  bool            // it answers 503, because of a mistake in its entry
 	Options engine.Fields   // as written; Resolve replaces references in them
 	Mode    engine.AuthMode // as written, also when no such mode exists
 	Limits  Limits          // of a script
@@ -265,20 +266,22 @@ var (
 
 func (l *loader) load(top jsonfile.Object) {
 	top.WarnUnknown(topNames)
-	if top.Flag("parametrised", false) {
+	lenient := top
+	lenient.Lenient = true
+	if lenient.Flag("parametrised", false) {
 		l.parametrise(&top)
 	}
 	if l.config.Namespace = top.Text("namespace"); l.config.Namespace != "" && !jsonfile.ValidName(l.config.Namespace) {
 		top.Fault("namespace", engine.Quote(l.config.Namespace), jsonfile.NameRule)
 	}
-	globals, _ := top.Child("globals")
-	modules, _ := top.Child("modules")
-	rest, ok := modules.Child("rest")
+	globals, _ := part(top, "globals")
+	modules, _ := part(top, "modules")
+	rest, ok := part(modules, "rest")
 	if ok {
 		rest.WarnRepeated()
 		rest.WarnUnknown(restNames)
 	}
-	inner, _ := rest.Child("globals")
+	inner, _ := part(rest, "globals")
 	for _, o := range []jsonfile.Object{globals, modules, inner} {
 		o.WarnRepeated()
 	}
@@ -292,10 +295,22 @@ func (l *loader) load(top jsonfile.Object) {
 	l.usage(top, globals, modules, rest)
 	l.warnUnsecured(top)
 	l.warnLacking(top, globals)
-	for i, v := range top.List("classes") {
+	lenient = top // with placeholders filled in
+	lenient.Lenient = true
+	for i, v := range lenient.List("classes") {
 		l.config.Classes = append(l.config.Classes, Class{File: top.File, Path: jsonfile.Element("classes", i), Value: v})
 	}
-	for i, v := range top.List("objects") {
+	for i, v := range lenient.List("objects") {
 		l.object(top, jsonfile.Element("objects", i), v)
 	}
+}
+
+// part reads an object that counts as absent if it is something else. What it holds
+// is read as what o holds.
+func part(o jsonfile.Object, name string) (child jsonfile.Object, ok bool) {
+	lenient := o.Lenient
+	o.Lenient = true
+	child, ok = o.Child(name)
+	child.Lenient = lenient
+	return child, ok
 }

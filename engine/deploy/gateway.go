@@ -11,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 	"restsrv/engine/wire"
 )
 
@@ -59,7 +60,7 @@ func (l *loader) gateways(modules jsonfile.Object) {
 			if module, here := pluginModuleOf(name); !ok || !here || module.path != gatewayModule || given(di[j+1:], e.Name) {
 				continue
 			}
-			entry, _ := entries.Child(e.Name)
+			entry, _ := part(entries, e.Name)
 			entry.WarnRepeated()
 			entry.WarnUnknown(entryNames)
 			l.gateway(entry, e.Name)
@@ -67,16 +68,16 @@ func (l *loader) gateways(modules jsonfile.Object) {
 	}
 }
 
-// gateway reads an entry. One that has no credentials to act with is named and
-// skipped; any other mistake is a fault.
+// gateway reads an entry. A gateway that has no credentials to act with, or wrong
+// options, is left out.
 func (l *loader) gateway(e jsonfile.Object, name string) {
+	before := len(*l.faults)
 	o, _ := e.Child("options")
 	for _, must := range []string{"definition", "clientId", "clientSecret", "base"} {
 		l.read(o.At(must))
 	}
 	o.WarnRepeated()
 	o.WarnUnknown(gatewayNames)
-	before := len(*l.faults)
 	g := Gateway{Name: name, Path: e.Path, Account: secretText(o, "clientId"), Secret: secretText(o, "clientSecret")}
 	g.Base = l.localPath(o, "base")
 	if o.Value("base") == nil {
@@ -90,7 +91,7 @@ func (l *loader) gateway(e jsonfile.Object, name string) {
 			o.Fault(o.At("base"), engine.Quote(g.Base), "a path that is not the server's own")
 		}
 	}
-	if (*l.faults)[before:].Stop() {
+	if mistake.Gateway.Apply((*l.faults)[before:]) {
 		return
 	}
 	for _, must := range []string{"clientId", "clientSecret"} {
@@ -168,7 +169,7 @@ func (l *loader) definition(o jsonfile.Object) []GatewayRoute {
 		o.Fault(at, jsonfile.Describe(v), `an object such as {"paths": {"/rest/echo": {"get": {}}}}, or the path of a JSON or YAML file with one`)
 		return nil
 	}
-	paths, _ := jsonfile.Object{File: o.File, Path: at, Fields: fields, Faults: o.Faults}.Child("paths")
+	paths, _ := jsonfile.Object{File: o.File, Path: at, Fields: fields, Faults: o.Faults, Lenient: true}.Child("paths")
 	paths.WarnRepeated()
 	var routes []GatewayRoute
 	for i, f := range paths.Fields {
@@ -176,7 +177,7 @@ func (l *loader) definition(o jsonfile.Object) []GatewayRoute {
 			continue
 		}
 		if !templatePath(f.Name) {
-			paths.Fault(paths.At(f.Name), "path "+engine.Quote(f.Name), "a path such as /rest/crud/{class}/{id}")
+			paths.Report(mistake.GatewayPath, paths.At(f.Name), "path "+engine.Quote(f.Name), "a path such as /rest/crud/{class}/{id}")
 			continue
 		}
 		verbs, _ := paths.Child(f.Name)

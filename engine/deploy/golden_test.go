@@ -136,6 +136,9 @@ func report(c *Config, faults engine.Faults) string {
 		if s.Script != "" {
 			fmt.Fprintf(&b, " script=%s", s.Script)
 		}
+		if s.Broken {
+			b.WriteString(" broken")
+		}
 		if s.Missing {
 			b.WriteString(" missing")
 		}

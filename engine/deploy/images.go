@@ -5,6 +5,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // Images is how thumbnails are made: the options of the plug-in imageStorage.
@@ -32,17 +33,19 @@ func (l *loader) images(entries jsonfile.Object) {
 	if n, ok := options.Whole("memory", 1<<20, 1<<40); ok {
 		l.config.Images.Memory = n
 	}
-	kinds, _ := options.Child("thumbnails")
+	kinds, _ := part(options, "thumbnails")
 	kinds.WarnRepeated()
 	for _, f := range kinds.Fields {
 		if f.Value == nil {
 			continue
 		}
+		before := len(*l.faults)
 		if f.Name == "" || len(f.Name) > 64 || f.Name == "." || f.Name == ".." {
-			kinds.Fault(kinds.At(f.Name), engine.Quote(f.Name), "a name for thumbnails, such as \"small\"")
+			kinds.Report(mistake.ThumbnailKind, kinds.At(f.Name), engine.Quote(f.Name), "a name for thumbnails, such as \"small\"")
 			continue
 		}
-		if kind, ok := thumbnailKind(kinds, f.Name); ok {
+		kind, ok := thumbnailKind(kinds, f.Name)
+		if !mistake.ThumbnailKind.Apply((*l.faults)[before:]) && ok {
 			l.thumbnail(kind)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // builtinPrefixes are the folders that stand for modules written in Go: ours,
@@ -26,7 +27,7 @@ func IsScript(file string) bool { return slices.Contains(extensions, path.Ext(fi
 func (l *loader) module(s *Service, e jsonfile.Object) bool {
 	written, ok := e.Value("module").(string)
 	if !ok || written == "" {
-		e.Fault(e.At("module"), jsonfile.Describe(e.Value("module")), `a builtin such as "builtin/crud" or the path of a script`)
+		e.Report(mistake.ServiceModule, e.At("module"), jsonfile.Describe(e.Value("module")), `a builtin such as "builtin/crud" or the path of a script`)
 		return false
 	}
 	for _, prefix := range builtinPrefixes {
@@ -35,7 +36,7 @@ func (l *loader) module(s *Service, e jsonfile.Object) bool {
 			if slices.Contains(l.known.Builtins, s.Builtin) {
 				return true
 			}
-			e.Fault(e.At("module"), engine.Quote(written), choiceOf(prefix, s.Builtin, l.known.Builtins))
+			e.Report(mistake.ServiceModule, e.At("module"), engine.Quote(written), choiceOf(prefix, s.Builtin, l.known.Builtins))
 			return false
 		}
 	}
@@ -45,14 +46,14 @@ func (l *loader) module(s *Service, e jsonfile.Object) bool {
 	}
 	file = path.Clean(file)
 	if !filepath.IsLocal(filepath.FromSlash(file)) {
-		e.Fault(e.At("module"), engine.Quote(written), "a path inside the application directory")
+		e.Report(mistake.ServiceModule, e.At("module"), engine.Quote(written), "a path inside the application directory")
 		return false
 	}
 	if s.Script, ok = findScript(l.config.Dir, file); !ok {
 		s.Missing = true
 	}
 	if !inside(l.config.Dir, s.Script) {
-		e.Fault(e.At("module"), engine.Quote(written)+", a link that leads elsewhere", "a path inside the application directory")
+		e.Report(mistake.ServiceModule, e.At("module"), engine.Quote(written)+", a link that leads elsewhere", "a path inside the application directory")
 		return false
 	}
 	return true

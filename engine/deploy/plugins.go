@@ -77,14 +77,14 @@ func pluginModuleOf(written string) (m pluginModule, ok bool) {
 // plugins reads globals.plugins. What is not here is named and skipped: a
 // component of ours that it would have replaced stays.
 func (l *loader) plugins(globals jsonfile.Object) {
-	entries, _ := globals.Child("plugins")
+	entries, _ := part(globals, "plugins")
 	entries.WarnRepeated()
 	profiles := map[string]Plugin{}
 	for i, f := range entries.Fields {
 		if f.Value == nil || given(entries.Fields[i+1:], f.Name) {
 			continue
 		}
-		if e, ok := entries.Child(f.Name); ok {
+		if e, ok := part(entries, f.Name); ok {
 			l.plugin(e, f.Name, profiles)
 		}
 	}
@@ -117,7 +117,7 @@ func (l *loader) plugin(e jsonfile.Object, name string, profiles map[string]Plug
 	}
 	e.WarnRepeated()
 	e.WarnUnknown(entryNames)
-	options, _ := e.Child("options")
+	options, _ := part(e, "options")
 	options.WarnRepeated()
 	if m.path != gatewayModule {
 		l.read(e.Path)
@@ -160,7 +160,9 @@ func pluginName(e jsonfile.Object) string {
 func (l *loader) accounts(entries jsonfile.Object, profiles map[string]Plugin) {
 	options := optionsOf(entries, "accounts")
 	l.read(options.Path)
-	l.config.CaseInsensitiveLogin = options.Flag("caseInsensitiveLogin", false)
+	lenient := options
+	lenient.Lenient = true
+	l.config.CaseInsensitiveLogin = lenient.Flag("caseInsensitiveLogin", false)
 	used := map[string]bool{}
 	use := func(path string, v any) {
 		name, ok := reference(v)
@@ -202,7 +204,7 @@ func (l *loader) accounts(entries jsonfile.Object, profiles map[string]Plugin) {
 func (l *loader) roleMap(entries jsonfile.Object) {
 	options := optionsOf(entries, "securedDataRepo")
 	l.read(options.Path)
-	roles, _ := options.Child("roleMap")
+	roles, _ := part(options, "roleMap")
 	roles.WarnRepeated()
 	l.config.RoleMap, l.config.RoleMapPath = roles.Fields, roles.Path
 }
@@ -215,7 +217,7 @@ func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 	if _, ok := e.Value("options").(engine.Fields); !ok {
 		return jsonfile.Object{File: e.File, Path: e.At("options"), Faults: e.Faults}
 	}
-	options, _ := e.Child("options")
+	options, _ := part(e, "options")
 	return options
 }
 
@@ -223,7 +225,7 @@ func optionsOf(entries jsonfile.Object, name string) jsonfile.Object {
 // has already stays its own, so that none is exchanged for one that checks
 // less.
 func (l *loader) aliases(in jsonfile.Object) {
-	alias, _ := in.Child("di-alias")
+	alias, _ := part(in, "di-alias")
 	alias.WarnRepeated()
 	for _, f := range alias.Fields {
 		if f.Value == nil {
@@ -272,6 +274,9 @@ func (c *Config) AddNames(components map[string]any) {
 // line each.
 func (l *loader) warnUnsecured(top jsonfile.Object) {
 	for _, s := range l.config.Services {
+		if s.Broken {
+			continue
+		}
 		whom := "whoever may call it"
 		if s.Mode == engine.AuthNone {
 			whom = "everybody, without authentication"

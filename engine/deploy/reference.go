@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // reference returns the name of the component that an option refers to.
@@ -20,13 +21,17 @@ func reference(v any) (name string, ok bool) {
 	return "", false
 }
 
-// checkReferences refuses references to components that nobody knows.
-func (l *loader) checkReferences(o jsonfile.Object, path string, v any) {
+// checkReferences reports references to components that do not exist. It returns
+// false if there are any.
+func (l *loader) checkReferences(o jsonfile.Object, path string, v any) bool {
+	known := true
 	eachReference(path, v, func(path, text, name string) {
 		if !slices.Contains(l.components(), name) {
-			o.Fault(path, engine.Quote(text)+", a component that does not exist", jsonfile.Choice(name, l.components()))
+			o.Report(mistake.ServiceComponent, path, engine.Quote(text)+", a component that does not exist", jsonfile.Choice(name, l.components()))
+			known = false
 		}
 	})
+	return known
 }
 
 // eachReference visits the references in a value, at any depth: where they are,

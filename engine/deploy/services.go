@@ -6,6 +6,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // entryNames are the fields of an entry of di; the last line belongs to the
@@ -19,7 +20,7 @@ var entryNames = []string{
 const tokenService = "token"
 
 func (l *loader) services(inner jsonfile.Object) {
-	di, _ := inner.Child("di")
+	di, _ := part(inner, "di")
 	di.WarnRepeated()
 	for i, f := range di.Fields {
 		if f.Value != nil && !given(di.Fields[i+1:], f.Name) {
@@ -48,7 +49,7 @@ func (l *loader) service(name string) *Service {
 }
 
 func (l *loader) entry(di jsonfile.Object, name string) {
-	e, ok := di.Child(name)
+	e, ok := part(di, name)
 	if !ok || name == "wsAuth" {
 		return
 	}
@@ -60,16 +61,15 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 			return
 		}
 	}
-	options, _ := e.Child("options")
+	options, _ := part(e, "options")
 	options.WarnRepeated()
 	s := Service{Name: name, Options: options.Fields, Limits: limits(e, l.config.Limits), Path: e.Path}
-	usable := true
 	switch {
 	case e.Value("executable") != nil:
 		e.Warn(e.At("executable"), "a component that is no service", "a module: the entry is ignored")
 		return
 	case e.Value("module") != nil:
-		usable = l.module(&s, e)
+		s.Broken = !l.module(&s, e)
 	case name == tokenService:
 		s.Builtin = tokenService
 	default:
@@ -77,21 +77,22 @@ func (l *loader) entry(di jsonfile.Object, name string) {
 		return
 	}
 	if !pathSegment(name) {
-		e.Fault(e.Path, "service name "+engine.Quote(name), "a name of letters A-Z and a-z, digits and -._~!$&'()*+,;=:@")
-		usable = false
+		e.Report(mistake.ServiceName, e.Path, "service name "+engine.Quote(name), "a name of letters A-Z and a-z, digits and -._~!$&'()*+,;=:@")
+		return
 	}
-	l.checkReferences(e, options.Path, options.Fields)
+	if !l.checkReferences(e, options.Path, options.Fields) {
+		s.Broken = true
+	}
 	if s.Builtin == "acceptor" {
 		for _, must := range []string{"dataRepo", "metaRepo"} {
 			if options.Value(must) == nil {
-				e.Fault(options.Path, "no "+must, engine.Quote("ion://"+must)+": acceptor cannot do without")
+				e.Report(mistake.ServiceRepository, options.Path, "no "+must, engine.Quote("ion://"+must)+", which acceptor needs")
+				s.Broken = true
 			}
 		}
 	}
 	l.serviceUsage(e, s)
-	if usable {
-		l.config.Services = append(l.config.Services, s)
-	}
+	l.config.Services = append(l.config.Services, s)
 }
 
 // pathSegment reports whether a name is written in a URL as it is.
@@ -124,8 +125,11 @@ func (l *loader) tokenLifetime(di jsonfile.Object) {
 	}
 }
 
+// unknownMode is a mode in which a service answers 401 to everyone.
+const unknownMode engine.AuthMode = "?"
+
 func (l *loader) authModes(inner jsonfile.Object) {
-	modes, _ := inner.Child("authMode")
+	modes, _ := part(inner, "authMode")
 	modes.WarnRepeated()
 	for i := range l.config.Services {
 		l.config.Services[i].Mode = engine.AuthPwd
@@ -135,12 +139,13 @@ func (l *loader) authModes(inner jsonfile.Object) {
 			continue
 		}
 		text, ok := f.Value.(string)
-		if !ok {
-			modes.Fault(modes.At(f.Name), jsonfile.Describe(f.Value), "none, token, oauth or pwd")
-			continue
-		}
 		mode := engine.AuthMode(text)
+		if !ok {
+			modes.Report(mistake.ServiceAuthMode, modes.At(f.Name), jsonfile.Describe(f.Value), "none, token, oauth or pwd")
+			mode = unknownMode
+		}
 		switch mode {
+		case unknownMode:
 		case engine.AuthNone, engine.AuthToken, engine.AuthPwd:
 		case engine.AuthOAuth:
 			if l.config.OAuth == nil {

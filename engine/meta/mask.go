@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"restsrv/engine"
+	"restsrv/engine/mistake"
 )
 
 // masksDir and validatorsDir hold a file for each mask and validator, such as
@@ -25,7 +26,7 @@ func readMasks(r *presentationReader) []described { return readNamed(r, masksDir
 func readNamed(r *presentationReader, dir, what string) []described {
 	var all []described
 	r.walk(dir, func(file string, _ []string) {
-		o, ok := r.object(file, what)
+		o, ok := r.object(file, what, mistake.PresentationFile)
 		if !ok {
 			return
 		}

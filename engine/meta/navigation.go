@@ -9,6 +9,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // navigationDir holds a file <name>.section.json for each section, and in a
@@ -35,7 +36,7 @@ func readNavigation(r *presentationReader) *navigation {
 			n.section(r, file)
 			return
 		}
-		o, ok := r.object(file, "a node of the navigation")
+		o, ok := r.object(file, "a node of the navigation", mistake.PresentationFile)
 		if !ok {
 			return
 		}
@@ -79,7 +80,7 @@ func readNavigation(r *presentationReader) *navigation {
 func nodeKey(namespace, name string) string { return namespace + "@" + name }
 
 func (n *navigation) section(r *presentationReader, file string) {
-	o, ok := r.object(file, "a section of the navigation")
+	o, ok := r.object(file, "a section of the navigation", mistake.PresentationFile)
 	if !ok {
 		return
 	}

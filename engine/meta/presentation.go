@@ -11,6 +11,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // PresentationDirs returns the folders of an application that its presentation
@@ -41,16 +42,14 @@ func NewPresentation(root fs.FS, namespace string) *Presentation {
 	return &Presentation{root: root, namespace: namespace}
 }
 
-// Check reads all there is, keeping none of it, and returns what is wrong with
-// it, also with the names of classes and attributes. What keeps something from
-// being shown is no warning.
+// Check reads all there is besides workflows, keeping none of it, and returns what is
+// wrong with it, also with the names of classes and attributes.
 func (p *Presentation) Check(classes engine.MetaRepository) engine.Faults {
 	r := &presentationReader{root: p.root, namespace: p.namespace, classes: classes}
 	readNavigation(r)
 	for _, m := range indexModels(r).all {
 		m.read(r)
 	}
-	readWorkflows(r)
 	readMasks(r)
 	readValidators(r)
 	return placed(r.faults, r.sources)
@@ -61,6 +60,8 @@ type lazy[T any] struct {
 	mu    sync.Mutex
 	value T
 	done  bool
+
+	faults engine.Faults // of the reading; none of them is fatal
 }
 
 func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReader) T) (T, error) {
@@ -71,11 +72,12 @@ func (l *lazy[T]) get(p *Presentation, what string, read func(*presentationReade
 	}
 	r := &presentationReader{root: p.root, namespace: p.namespace}
 	value := read(r)
-	if errs, _ := placed(r.faults, r.sources).Split(false); len(errs) > 0 {
+	faults := placed(r.faults, r.sources)
+	if faults.Stop() {
 		var none T
-		return none, engine.Wrap(errs, what+" cannot be read")
+		return none, engine.Wrap(faults, what+" cannot be read")
 	}
-	l.value, l.done = value, true
+	l.value, l.done, l.faults = value, true, faults
 	return value, nil
 }
 
@@ -97,7 +99,7 @@ func (r *presentationReader) walk(dir string, visit func(file string, folders []
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			r.faults = append(r.faults, engine.Fault{File: file, Found: engine.UnreadableFolder(err), Expected: "a folder"})
+			r.unreadable(dir, file, err)
 			return nil
 		case file != dir && strings.HasPrefix(e.Name(), "."):
 			if e.IsDir() {
@@ -111,32 +113,48 @@ func (r *presentationReader) walk(dir string, visit func(file string, folders []
 		return nil
 	})
 	if err != nil {
-		r.faults = append(r.faults, engine.Fault{File: dir, Found: engine.UnreadableFolder(err), Expected: "a folder"})
+		r.unreadable(dir, dir, err)
 	}
 }
 
-// object reads a file that holds one object; ok is false when it does not.
-func (r *presentationReader) object(file, what string) (o jsonfile.Object, ok bool) {
+// unreadable reports a folder that cannot be read. Workflows may keep attributes from
+// accounts, so theirs is fatal.
+func (r *presentationReader) unreadable(dir, folder string, err error) {
+	o := jsonfile.Object{File: folder, Faults: &r.faults}
+	if dir == workflowsDir {
+		o.Fault("", engine.UnreadableFolder(err), "a folder")
+	} else {
+		o.Report(mistake.PresentationFile, "", engine.UnreadableFolder(err), "a folder")
+	}
+}
+
+// object reads a file that holds one object; ok is false when it does not. The rule
+// is that for such files; without one they are fatal.
+func (r *presentationReader) object(file, what string, rule *mistake.Rule) (o jsonfile.Object, ok bool) {
 	s, fault := readFile(r.root, file, what)
-	if fault != nil {
-		r.faults = append(r.faults, *fault)
-		return o, false
+	if fault == nil {
+		if s.Places != nil {
+			r.sources = append(r.sources, s)
+		}
+		o = jsonfile.Object{File: file, Faults: &r.faults, Lenient: true}
+		if o.Fields, ok = s.Value.(engine.Fields); ok {
+			return o, true
+		}
+		fault = &engine.Fault{File: file, Found: jsonfile.Describe(s.Value), Expected: "an object that describes " + what}
 	}
-	if s.Places != nil {
-		r.sources = append(r.sources, s)
+	if rule != nil {
+		fault.Level, fault.Code, fault.Resolution = rule.Level, rule.Code, rule.Resolution
 	}
-	o = jsonfile.Object{File: file, Faults: &r.faults}
-	if o.Fields, ok = s.Value.(engine.Fields); !ok {
-		o.Fault("", jsonfile.Describe(s.Value), "an object that describes "+what)
-	}
-	return o, ok
+	r.faults = append(r.faults, *fault)
+	return o, false
 }
 
-// name reads the name of what a file describes, "" when it has none.
+// name reads the name of what a file describes, "" when it has none: the file is left
+// out.
 func (r *presentationReader) name(o jsonfile.Object, field string) string {
-	name := o.Text(field)
+	name, _ := o.Value(field).(string)
 	if name == "" {
-		o.Fault(o.At(field), found(o.Value(field)), "a name")
+		o.Report(mistake.PresentationFile, o.At(field), found(o.Value(field)), "a name")
 	}
 	return name
 }

@@ -93,14 +93,13 @@ func TestRealPresentation(t *testing.T) {
 	}
 }
 
-// Every mistake is named with its file and path; those without ! keep nothing
-// from being shown.
+// Every mistake is named with its file and path; those without ! are warnings.
 func TestPresentationFaults(t *testing.T) {
 	for _, c := range []struct{ file, text, want string }{
 		{"navigation/a.section.json", `{"nam": "a"}`, "!navigation/a.section.json: name: expected a name"},
 		{"navigation/a.section.json", `[]`, "!navigation/a.section.json: found an array, expected an object that describes a section of the navigation"},
 		{"navigation/a.section.yml", "name: a\nb: [", "!navigation/a.section.yml: found malformed YAML at line 3, column 1: "},
-		{"navigation/a/n.json", `{"code": 5}`, "!navigation/a/n.json: code: found 5, expected text"},
+		{"navigation/a/n.json", `{"code": 5}`, "!navigation/a/n.json: code: found 5, expected a name: the file is left out"},
 		{"navigation/a/n.json", `{"code": "n", "sorting": {}}`, "!navigation/a/n.json: sorting: found an object, expected an array"},
 		{"navigation/a/n.json", `{"code": "n", "type": 1, "classname": "notes"}`, `navigation/a/n.json: classname: found class "notes@app", which is not there, expected "note@app"`},
 		{"navigation/a/n.yaml", "code: m.n", `navigation/a/n.yaml:1:1: code: found a node below "m", which is not there`},
@@ -113,15 +112,19 @@ func TestPresentationFaults(t *testing.T) {
 			`views/note/item.json: tabs[0].fullFields[0].fields[0].property: found "isbm", which is no attribute of class book@app, expected "isbn"`},
 		{"views/note/item.json", `{"tabs": [{"fullFields": [{"property": "in.isbm"}]}]}`, `views/note/item.json: tabs[0].fullFields[0].property: found "in.isbm"`},
 		{"wfviews/w/note.json", `{}`, "wfviews/w/note.json: found a view of no state"},
-		{"workflows/w.wf.json", `{"name": "w"}`, "!workflows/w.wf.json: wfClass: expected a name"},
-		{"workflows/w.wf.json", `{"name": "w", "wfClass": "note", "states": [{"name": "a"}, {"caption": "b"}]}`, "!workflows/w.wf.json: states[1].name: expected a name"},
+		{"workflows/w.wf.json", `{"name": "w"}`, "!workflows/w.wf.json: wfClass: expected the class of the workflow"},
+		{"workflows/w.wf.json", `{"name": "w", "wfClass": 5}`, "!workflows/w.wf.json: wfClass: found 5, expected the class of the workflow"},
+		{"workflows/w.wf.json", `[]`, "!workflows/w.wf.json: found an array, expected an object that describes a workflow"},
+		{"workflows/w.wf.json", `{`, "!workflows/w.wf.json: found malformed JSON"},
+		{"workflows/w.wf.json", `{"wfClass": "note"}`, "!workflows/w.wf.json: name: expected a name: it has the name of its file"},
 		{"masks/m.json", `{"mask": "9"}`, "!masks/m.json: name: expected a name"},
 		{"validators/v.valid.json", `{`, "!validators/v.valid.json: found malformed JSON"},
 	} {
 		r, p := presented(t, files(map[string]string{c.file: c.text}), "app")
-		faults := p.Check(r)
-		want, stops := strings.CutPrefix(c.want, "!")
-		if len(faults) == 0 || !strings.HasPrefix(faults[0].String(), want) || (faults[0].Level == engine.Warning) == stops {
+		_, faults := p.AllWorkflows()
+		faults = append(faults, p.Check(r)...)
+		want, strict := strings.CutPrefix(c.want, "!")
+		if len(faults) == 0 || !strings.HasPrefix(faults[0].String(), want) || (faults[0].Level == engine.Warning) == strict {
 			t.Errorf("%s %s\ngot  %v\nwant %s", c.file, c.text, faults, c.want)
 		}
 	}
@@ -137,7 +140,8 @@ func TestPresentedTwice(t *testing.T) {
 		"masks/a.json": `{"name": "m", "own": 1}`, "masks/b.json": `{"name": "m", "own": 2}`,
 		"views/.old/note/list.json": `{`, "views/note/..data.json": `{`,
 	}), "app")
-	faults := p.Check(r)
+	_, faults := p.AllWorkflows()
+	faults = append(faults, p.Check(r)...)
 	if errs, warnings := faults.Split(false); len(errs) > 0 || len(warnings) != 5 {
 		t.Errorf("expected 5 warnings: %v", faults)
 	}
@@ -173,11 +177,12 @@ func (c *counting) Open(name string) (fs.File, error) {
 	return c.FS.Open(name)
 }
 
-// Files are read when they are asked for, once, by however many ask; what is
-// broken fails alone, with its place for the log and nothing of it for clients,
-// and is read again.
+// Files are read when they are asked for, once, by however many ask. A broken file is
+// left out: the others are shown, also instead of it.
 func TestPresentationIsReadLate(t *testing.T) {
-	root := files(map[string]string{"views/note/list.json": `{"columns": []}`, "views/note/item.json": `{`, "views/book/list.json": `{}`, "navigation/a/n.json": `{`})
+	root := files(map[string]string{"views/note/list.json": `{"columns": []}`, "views/note/item.json": `{`, "views/book/list.json": `{}`,
+		"navigation/a/n.json": `{`, "navigation/a/m.json": `{"code": "m"}`, "navigation/a.section.json": `{"name": "a"}`, "navigation/b.section.json": `{}`,
+		"masks/m.json": `[]`, "masks/n.json": `{"name": "n", "mask": 9}`, "validators/v.json": `{"name": ""}`, "validators/w.json": `{"name": "w"}`})
 	r, _ := presented(t, root, "app")
 	c := &counting{FS: root, opened: map[string]int{}}
 	p := NewPresentation(c, "app")
@@ -194,17 +199,20 @@ func TestPresentationIsReadLate(t *testing.T) {
 	if got := fmt.Sprint(c.opened); got != "map[views/note/list.json:1]" {
 		t.Errorf("opened: %s", got)
 	}
-	_, err := p.ViewModel(engine.ItemView, note, "")
-	var e *engine.Error
-	if !errors.As(err, &e) || e.Code != engine.Internal || strings.Contains(e.Message, "json") || !strings.Contains(err.Error(), "views/note/item.json: found malformed JSON") {
-		t.Errorf("a broken view: %v", err)
+	if v, err := p.ViewModel(engine.ItemView, note, ""); v != nil || err != nil {
+		t.Errorf("a broken view: got %v, %v, want none", v, err)
 	}
-	if _, err := p.Nodes("", ""); err == nil {
-		t.Error("the navigation is not all there, and nobody says so")
+	if nodes, err := p.Nodes("a", ""); len(nodes) != 1 || err != nil {
+		t.Errorf("beside a broken node: got %v, %v, want one node", nodes, err)
 	}
-	root["views/note/item.json"].Data = []byte(`{"tabs": null}`)
-	if v, err := p.ViewModel(engine.ItemView, note, ""); v == nil || err != nil {
-		t.Errorf("mended: %v, %v", v, err)
+	if sections, err := p.Sections(); len(sections) != 1 || err != nil {
+		t.Errorf("beside a section without a name: got %v, %v, want one section", sections, err)
+	}
+	if m, err := p.Mask("n"); len(m) == 0 || err != nil {
+		t.Errorf("beside a broken mask: got %v, %v", m, err)
+	}
+	if all, err := p.Validators(); len(all) != 5 || err != nil {
+		t.Errorf("beside a broken validator: got %d, %v, want 5", len(all), err)
 	}
 }
 

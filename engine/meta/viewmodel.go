@@ -7,6 +7,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // viewsDir holds <class>/<kind>.json, and <node>/<class>/<kind>.json for a class
@@ -105,7 +106,7 @@ func (m *models) add(r *presentationReader, file string, key modelKey) {
 
 // read reads the file of a view model, nil when it is none.
 func (m *model) read(r *presentationReader) *engine.ViewModel {
-	o, ok := r.object(m.file, "a view of a class")
+	o, ok := r.object(m.file, "a view of a class", mistake.PresentationFile)
 	if !ok {
 		return nil
 	}
@@ -134,10 +135,10 @@ func arrangeParts(o jsonfile.Object, class *engine.Class) engine.Fields {
 		list := o.List(f.Name)
 		parts := make([]any, 0, len(list))
 		for j, v := range list {
-			part := jsonfile.Object{File: o.File, Path: jsonfile.Element(o.At(f.Name), j), Faults: o.Faults}
+			part := o.Within(jsonfile.Element(o.At(f.Name), j), nil)
 			fields, ok := v.(engine.Fields)
 			if !ok {
-				part.Fault(part.Path, jsonfile.Describe(v), "an object")
+				part.Report(mistake.ViewPart, part.Path, jsonfile.Describe(v), "an object")
 				continue
 			}
 			part.Fields = fields

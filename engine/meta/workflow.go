@@ -2,12 +2,14 @@ package meta
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // workflowsDir holds <name>.wf.json, or <name>@<namespace>.wf.json.
@@ -17,7 +19,7 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 	all := map[string][]*engine.Workflow{}
 	files := map[string]jsonfile.Object{}
 	r.walk(workflowsDir, func(file string, _ []string) {
-		o, ok := r.object(file, "a workflow")
+		o, ok := r.object(file, "a workflow", nil)
 		if !ok {
 			return
 		}
@@ -25,17 +27,26 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 		if namespace == "" {
 			namespace = r.namespace
 		}
-		w := &engine.Workflow{Name: r.name(o, "name"), Namespace: textOr(o.Fields, "namespace", namespace), File: file}
-		class := r.name(o, "wfClass")
-		if w.Name == "" || class == "" {
+		w := &engine.Workflow{Name: textOr(o.Fields, "name", ""), Namespace: textOr(o.Fields, "namespace", namespace), File: file, Written: o.Fields}
+		class := textOr(o.Fields, "wfClass", "")
+		if class == "" {
+			// Its states may keep attributes from accounts.
+			o.Fault(o.At("wfClass"), found(o.Value("wfClass")), "the class of the workflow")
 			return
 		}
-		namesOf(o, "states")
-		namesOf(o, "transitions")
+		if w.Name == "" {
+			w.Name, _, _ = strings.Cut(strings.TrimSuffix(base(file), ".wf"), "@")
+			o.Report(mistake.WorkflowName, o.At("name"), found(o.Value("name")), "a name")
+		}
 		if w.Class = class; !strings.Contains(class, "@") {
 			w.Class = engine.FullName(class, w.Namespace)
 		}
-		w.Said = o.Fields.With("namespace", w.Namespace)
+		w.Said = slices.Clone(o.Fields).With("namespace", w.Namespace).With("name", w.Name)
+		for _, field := range []string{"states", "transitions"} {
+			if _, ok := w.Said.Get(field); ok {
+				w.Said = w.Said.With(field, namedEntries(o.Value(field)))
+			}
+		}
 		key := w.Class + " " + engine.FullName(w.Name, w.Namespace)
 		if other, ok := files[key]; ok {
 			other.Warn("name", "the workflow "+engine.Quote(w.Name)+", which "+file+" describes, too", "one file for a workflow: that one is shown")
@@ -50,23 +61,29 @@ func readWorkflows(r *presentationReader) map[string][]*engine.Workflow {
 	return all
 }
 
-// namesOf refuses elements of an array that are no objects with names.
-func namesOf(o jsonfile.Object, field string) {
-	for i := range o.List(field) {
-		if one, ok := o.Element(field, i); ok && one.Text("name") == "" {
-			one.Fault(one.At("name"), found(one.Value("name")), "a name")
-		}
-	}
+// namedEntries returns the elements of an array that are objects with names.
+func namedEntries(v any) []any {
+	list, _ := v.([]any)
+	return slices.DeleteFunc(slices.Clone(list), func(v any) bool {
+		fields, _ := v.(engine.Fields)
+		return textOr(fields, "name", "") == ""
+	})
 }
 
-// AllWorkflows returns those of all classes, ordered by these. What they name, in
-// the classes and in themselves, has not been looked at.
-func (p *Presentation) AllWorkflows() (found []*engine.Workflow, err error) {
+// AllWorkflows returns those of all classes, ordered by these, and what is wrong with
+// their files. What they name, in the classes and in themselves, has not been looked at.
+func (p *Presentation) AllWorkflows() (found []*engine.Workflow, faults engine.Faults) {
 	all, err := p.workflows.get(p, "the workflows of the application", readWorkflows)
+	if err != nil && !errors.As(err, &faults) {
+		return nil, engine.Faults{{File: workflowsDir, Found: "something that cannot be read", Expected: "a folder"}}
+	}
 	for _, class := range slices.Sorted(maps.Keys(all)) {
 		found = append(found, all[class]...)
 	}
-	return found, err
+	if err == nil {
+		faults = p.workflows.faults
+	}
+	return found, faults
 }
 
 // Workflows is engine.Presentation's.

@@ -28,6 +28,19 @@ type Rule struct {
 	Resolution string       // what the server does instead, for the page and for reports
 }
 
+// Apply gives those of the faults that are fatal the level and the resolution of the
+// rule, and reports whether there are any.
+func (r *Rule) Apply(faults engine.Faults) bool {
+	applied := false
+	for i, f := range faults {
+		if f.Level == engine.Fatal {
+			faults[i].Level, faults[i].Code, faults[i].Resolution = r.Level, r.Code, r.Resolution
+			applied = true
+		}
+	}
+	return applied
+}
+
 // Section is a part of an application.
 type Section string
 

@@ -204,20 +204,20 @@ func TestParseOptions(t *testing.T) {
 	o, faults := oauth.ParseOptions("deploy.json", "plugins.oauth.options", fields(t, `{"auth":"ion://auth","dataSource":"ion://Db","accessTokenLifetime":60,"acessTokenLifetime":1,
 		"clients":[{"id":"a","secret":"x","secretHash":"y"},{"id":"a","public":true,"secret":"x","redirectUris":["https://a/"]},7,
 		{"secretHash":"plain","grants":["client_credentials"]},{"id":"ok","secret":"s","redirectUris":["https://ok.example/"]}]}`))
-	if o.AccessLifetime.Seconds() != 60 || len(o.Clients) != 4 {
+	if o.AccessLifetime.Seconds() != 60 || len(o.Clients) != 1 || o.Clients[0].ID != "ok" {
 		t.Errorf("%+v", o)
 	}
 	const at = "deploy.json: plugins.oauth.options."
 	want := []string{
 		at + `acessTokenLifetime: found unknown name "acessTokenLifetime", expected "accessTokenLifetime"`,
-		at + `clients[0]: found a client with no secret, or with two, expected secret, secretHash or "public": true`,
-		at + `clients[0].redirectUris: found no redirect URI, expected at least one, or grants without authorization_code`,
-		at + `clients[1]: found a public client with a secret, expected no secret, or "public": false`,
-		at + `clients[1]: found client "a" again, expected each client once`,
-		at + `clients[2]: found 7, expected an object`,
-		at + `clients[3].id: found null, expected a name in ASCII without a colon`,
-		at + `clients[3].secretHash: found something else, expected a hash as restsrv makes it, which begins with $argon2id$`,
-		at + `clients[3].account: found no account, expected the account that client_credentials acts for`,
+		at + `clients[0]: found a client with no secret, or with two, expected secret, secretHash or "public": true: the client is left out`,
+		at + `clients[0].redirectUris: found no redirect URI, expected at least one, or grants without authorization_code: the client is left out`,
+		at + `clients[1]: found a public client with a secret, expected no secret, or "public": false: the client is left out`,
+		at + `clients[1]: found client "a" again, expected each client once: the client is left out`,
+		at + `clients[2]: found 7, expected an object: the client is left out`,
+		at + `clients[3].id: found null, expected a name in ASCII without a colon: the client is left out`,
+		at + `clients[3].secretHash: found something else, expected a hash as restsrv makes it, which begins with $argon2id$: the client is left out`,
+		at + `clients[3].account: found no account, expected the account that client_credentials acts for: the client is left out`,
 	}
 	if got := faults.Error(); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))

@@ -9,6 +9,7 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // Options are what the plug-in of a deploy.json says.
@@ -89,11 +90,14 @@ func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faul
 	}
 	options.readGrants(o)
 	seen := map[string]bool{}
-	for i, v := range o.List("clients") {
+	lenient := o
+	lenient.Lenient = true
+	for i, v := range lenient.List("clients") {
+		before := len(faults)
 		at := jsonfile.Element(o.At("clients"), i)
 		entry, ok := v.(engine.Fields)
 		if !ok {
-			o.Fault(at, jsonfile.Describe(v), "an object")
+			o.Report(mistake.OAuthClient, at, jsonfile.Describe(v), "an object")
 			continue
 		}
 		c := readConfigured(reader(file, at, entry, &faults))
@@ -101,7 +105,9 @@ func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faul
 			o.Fault(at, "client "+engine.Quote(c.ID)+" again", "each client once")
 		}
 		seen[c.ID] = true
-		options.Clients = append(options.Clients, *c)
+		if !mistake.OAuthClient.Apply(faults[before:]) {
+			options.Clients = append(options.Clients, *c)
+		}
 	}
 	return options, faults
 }

@@ -98,7 +98,7 @@ func (m *Manager) Add(services ...Service) error {
 			errs = append(errs, one.err)
 		}
 		if one.live == nil {
-			errs = append(errs, m.mount(one.Name, broken{name: one.Name}))
+			errs = append(errs, m.mount(one.Name, broken{one.Name, "its script could not be loaded"}))
 		}
 	}
 	return errors.Join(errs...)
@@ -266,7 +266,11 @@ func (s pathSet) any(files []string) bool {
 }
 
 // broken answers for a service that has no good version yet.
-type broken struct{ name string }
+type broken struct{ name, why string }
+
+// Unavailable returns a service that answers every request with 503. The answers say
+// why.
+func Unavailable(name, why string) engine.Service { return broken{name, why} }
 
 var _ engine.Service = broken{}
 
@@ -278,7 +282,7 @@ const brokenMethods = "GET HEAD POST PUT PATCH DELETE SEARCH COPY LOCK UNLOCK MO
 // Routes answers every request with 503.
 func (b broken) Routes() []engine.Route {
 	unavailable := func(context.Context, *engine.Request) (*engine.Response, error) {
-		return nil, engine.Errorf(engine.Unavailable, "script", "service %s is not available: its script could not be loaded", b.name)
+		return nil, engine.Errorf(engine.Unavailable, "script", "service %s is not available: %s", b.name, b.why)
 	}
 	var routes []engine.Route
 	for _, method := range strings.Fields(brokenMethods) {

@@ -8,11 +8,14 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/formula"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
-// assignment is a value that a transition gives a property: plain, a variable,
-// or what a formula computes of the item.
+// assignment is a value that a transition gives a property of the item, or of the
+// object that references of the item lead to: plain, a variable, or what a formula
+// computes of the item.
 type assignment struct {
+	path     []*engine.Property // the references, none for the item
 	property *engine.Property
 	plain    any // as written
 	variable string
@@ -28,23 +31,73 @@ var (
 // variables are those of an account and of the time.
 var variables = []string{"$$uid", "$$name", "$$now"}
 
-// assignment is nil for one that cannot be made.
-func (r reader) assignment() *assignment {
-	p := r.property("key")
-	if p == nil {
+// target returns the class of the object that the assignment changes, as the class
+// of the workflow declares it; nil for the item itself.
+func (a *assignment) target() *engine.Class {
+	if len(a.path) == 0 {
 		return nil
 	}
-	a := &assignment{property: p, plain: r.Value("value")}
+	return a.path[len(a.path)-1].Target
+}
+
+// targetOf finds the property that the key of an assignment names, with the
+// references that lead to it; nil if there is none.
+func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.Property) {
+	for {
+		if p := c.Property(key); p != nil {
+			return path, p
+		}
+		if p := c.Property(dotted.Replace(key)); p != nil {
+			return path, p
+		}
+		name, rest, ok := strings.Cut(key, ".")
+		for ; ok; name, rest, ok = longer(name, rest) {
+			if p := c.Property(dotted.Replace(name)); p != nil && p.Type == engine.Reference && p.Target != nil {
+				path, c, key = append(path, p), p.Target, rest
+				break
+			}
+		}
+		if !ok {
+			return nil, nil
+		}
+	}
+}
+
+// longer moves the first part of rest to name.
+func longer(name, rest string) (string, string, bool) {
+	part, rest, ok := strings.Cut(rest, ".")
+	return name + "." + part, rest, ok
+}
+
+// assignment is nil for one that cannot be made; ok is false if the transition cannot
+// be made without it.
+func (r reader) assignment() (a *assignment, ok bool) {
+	key := r.Text("key")
+	path, p := targetOf(r.class, key)
+	if p == nil || p.Formula != nil {
+		found := ""
+		if p != nil {
+			found = engine.Quote(key) + ", which is calculated"
+		} else if key != "" {
+			found = engine.Quote(key) + ", which is no attribute of class " + r.class.FullName
+		}
+		r.Report(mistake.AssignmentTarget, r.At("key"), found, jsonfile.Choice(key, r.attributes()))
+		return nil, true
+	}
+	a = &assignment{path: path, property: p, plain: r.Value("value")}
+	return r.assigned(a), false
+}
+
+// assigned reads the value of an assignment; nil for a value that it cannot have.
+func (r reader) assigned(a *assignment) *assignment {
+	p := a.property
 	text, isText := a.plain.(string)
 	_, isObject := a.plain.(engine.Fields)
 	refuse := func(expected string) *assignment {
-		r.Warn(r.At("value"), jsonfile.Describe(a.plain), expected)
+		r.Report(mistake.AssignmentValue, r.At("value"), jsonfile.Describe(a.plain), expected)
 		return nil
 	}
 	switch {
-	case p.Formula != nil:
-		r.Warn(r.At("key"), engine.Quote(p.Name)+", which is calculated", "an attribute that can be given a value")
-		return nil
 	case strings.HasPrefix(text, "$$"):
 		if a.variable = text; text != variables[0] && text != variables[1] && text != variables[2] {
 			return refuse(jsonfile.Choice(text, variables))
@@ -61,7 +114,11 @@ func (r reader) assignment() *assignment {
 		a.formula = f
 		return a
 	}
-	if _, err := a.bind(r.class); err != nil {
+	c := r.class
+	if target := a.target(); target != nil {
+		c = target
+	}
+	if _, err := a.bind(c); err != nil {
 		return refuse("a value of type " + p.ValueType().String() + ": " + message(err))
 	}
 	return a
@@ -86,9 +143,9 @@ func (a *assignment) bind(c *engine.Class) (any, error) {
 	return v[a.property.Index], nil
 }
 
-// value is the input that the assignment makes for an item. It may be for a
-// property that the account does not know of.
-func (a *assignment) value(ctx context.Context, it *engine.Item, data engine.FormulaData) (any, error) {
+// value is the input that the assignment makes of an item for an object of class c. It
+// may be for a property that the account does not know of.
+func (a *assignment) value(ctx context.Context, c *engine.Class, it *engine.Item, data engine.FormulaData) (any, error) {
 	var v any
 	switch {
 	case a.formula != nil:
@@ -106,9 +163,9 @@ func (a *assignment) value(ctx context.Context, it *engine.Item, data engine.For
 			}
 		}
 	default:
-		return a.bind(it.Class.Base())
+		return a.bind(c)
 	}
-	p := it.Class.Base().Property(a.property.Name)
+	p := c.Property(a.property.Name)
 	switch computed := v.(type) {
 	case engine.Instant:
 		if p.Type.Textual() {

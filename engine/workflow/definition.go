@@ -7,12 +7,14 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // Definitions are the workflows of an application, ready to be used.
 type Definitions struct {
-	find func(string) (*engine.Class, error)
-	of   map[*engine.Class][]*flow // of exactly that class: its own, then inherited ones
+	find      func(string) (*engine.Class, error)
+	of        map[*engine.Class][]*flow // of exactly that class: its own, then inherited ones
+	variables []string                  // of accounts, that conditions name, without their ids
 }
 
 // flow is one workflow.
@@ -28,10 +30,11 @@ type flow struct {
 // state is one that items may be in.
 type state struct {
 	name, caption string
-	when          *engine.Filter // for which items; nil for all
-	period        *period        // how long they may be there; nil for ever
+	when          condition // for which items
+	period        *period   // how long they may be there; nil for ever
 	items         []permission
 	properties    []propertyPermission
+	keepsAll      bool // no account may change any property here: what properties says cannot be understood
 	selections    []selection
 }
 
@@ -65,7 +68,7 @@ type role struct {
 type transition struct {
 	name, caption string
 	from, to      *state
-	when          *engine.Filter
+	when          condition
 	roles         []role // who may go it; none for everybody who may change the item
 	assignments   []*assignment
 	shown         engine.Fields // what clients are told of it
@@ -92,31 +95,28 @@ func anyOf(roles []role, subjects []string) *engine.Filter {
 	return engine.Either(all...)
 }
 
-// Load compiles workflows. What one names and what is not there is a warning, and
-// takes effect for nobody: a condition that cannot be told never holds, and a
-// transition that cannot be gone is not there. The classes that have some are
-// Staged from now on, and not to be used before.
+// Load compiles workflows. It reports what they name and what is not there, and takes
+// that for what gives nothing and keeps everything: a workflow whose class is missing
+// is left out, a condition that cannot be evaluated never holds for what it gives and
+// always for what it keeps. The classes that have workflows are Staged from now on,
+// and must not be used before.
 func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, engine.Faults) {
 	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}}
 	var faults engine.Faults
 	own := map[*engine.Class][]*flow{}
 	for _, w := range all {
-		o := jsonfile.Object{File: w.File, Fields: w.Said, Faults: &faults}
+		o := jsonfile.Object{File: w.File, Fields: w.Written, Faults: &faults, Lenient: true}
 		c, err := meta.Class(w.Class)
 		if err != nil {
-			o.Warn(o.At("wfClass"), "class "+engine.Quote(w.Class)+", which is not there", jsonfile.Choice(w.Class, classNames(meta)))
+			o.Report(mistake.WorkflowClass, o.At("wfClass"), "class "+engine.Quote(w.Class)+", which is not there", jsonfile.Choice(w.Class, classNames(meta)))
+			continue
 		}
-		if f := (reader{o, c, d}).flow(w); c != nil {
-			own[c] = append(own[c], f)
-		}
+		own[c] = append(own[c], (reader{Object: o, class: c, defs: d}).flow(w))
 	}
 	for _, c := range meta.Classes() {
 		if flows := inherited(own, c); len(flows) > 0 {
 			d.of[c], c.Staged = flows, true
 		}
-	}
-	for i := range faults {
-		faults[i].Level = engine.Warning
 	}
 	return d, faults
 }

@@ -122,7 +122,7 @@ func (g *moving) push(ctx context.Context) error {
 
 // fits refuses the state whose conditions do not hold.
 func (g *moving) fits(ctx context.Context) error {
-	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{g.to.when})
+	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{g.to.when.gives(engine.AccountFrom(ctx))})
 	if err == nil && !holds[0] {
 		err = g.refuse(engine.WrongState, "the conditions of the state do not hold", g.info(), engine.Named("state", g.to.caption))
 	}
@@ -140,7 +140,8 @@ func (g *moving) pass(ctx context.Context) error {
 	if at == nil {
 		return g.refuse(engine.NotInWorkflow, "the object is not in the workflow", g.info())
 	}
-	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{at.when, g.way.when, g.way.allowed(whoAsks(ctx))})
+	account := engine.AccountFrom(ctx)
+	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{at.when.gives(account), g.way.when.gives(account), g.way.allowed(whoAsks(ctx))})
 	switch {
 	case err != nil:
 		return err
@@ -151,8 +152,11 @@ func (g *moving) pass(ctx context.Context) error {
 	case !holds[2] || !writes(ctx):
 		return g.refuse(engine.NotAllowed, "the account may not do this")
 	}
-	values, err := g.assign(ctx)
+	values, others, err := g.assign(ctx)
 	if err != nil {
+		return err
+	}
+	if err := g.writeOthers(ctx, values, others); err != nil {
 		return err
 	}
 	if len(g.way.roles) > 0 {
@@ -176,10 +180,11 @@ func writes(ctx context.Context) bool {
 	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
 }
 
-// assign computes the values that the transition assigns to the item. Later
-// assignments use the values of earlier ones. In a transition without roles they
-// read only what the account may read; in one with roles they read everything.
-func (g *moving) assign(ctx context.Context) (engine.Values, error) {
+// assign computes the values that the transition assigns to the item, and to the
+// objects that references of it lead to. Later assignments use the values of earlier
+// ones. In a transition without roles they read only what the account may read; in
+// one with roles they read everything.
+func (g *moving) assign(ctx context.Context) (_ engine.Values, others []*other, err error) {
 	c := g.item.Class.Base()
 	values := engine.NewValues(c)
 	data := lookups{set: g.set, now: engine.InstantOf(g.set.Now()), store: g.set.Store, ctx: engine.AsServer}
@@ -189,9 +194,8 @@ func (g *moving) assign(ctx context.Context) (engine.Values, error) {
 	for _, a := range g.way.assignments {
 		it := g.item
 		if a.formula != nil {
-			var err error
 			if it, err = data.item(ctx, c, g.item.ID, engine.Loads(a.formula)); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			for i, v := range values {
 				if v != engine.Absent && c.Properties[i].Type != engine.Collection {
@@ -199,14 +203,21 @@ func (g *moving) assign(ctx context.Context) (engine.Values, error) {
 				}
 			}
 		}
-		p := c.Property(a.property.Name)
-		v, err := a.value(ctx, it, data)
-		if err != nil {
-			return nil, g.failed(err)
+		of, changed := c, values
+		if len(a.path) > 0 {
+			o, err := g.other(ctx, &others, a, values)
+			if err != nil {
+				return nil, nil, err
+			}
+			of, changed = o.class, o.values
 		}
-		values[p.Index] = v
+		v, err := a.value(ctx, of, it, data)
+		if err != nil {
+			return nil, nil, g.failed(err)
+		}
+		changed[of.Property(a.property.Name).Index] = v
 	}
-	return values, nil
+	return values, others, nil
 }
 
 // write changes the item, which may get another key by it. An account that may

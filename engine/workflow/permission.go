@@ -23,7 +23,7 @@ func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Acc
 				}
 			}
 			if whom := anyOf(roles, subjects); !whom.Never() {
-				all = append(all, engine.Both(f.in(s), s.when, whom))
+				all = append(all, engine.Both(f.in(s), s.when.gives(a), whom))
 			}
 		}
 	}
@@ -33,15 +33,19 @@ func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Acc
 	return orAlways(engine.Either(all...))
 }
 
+// Variables is access.Stages'.
+func (d *Definitions) Variables() []string { return d.variables }
+
 // Keeps is access.Stages': a state that names a property lets nobody change it but
-// whom it names there with write.
+// whom it names there with write. A state whose condition cannot be evaluated does so
+// for all items that are in it.
 func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter {
 	subjects := a.Names()
 	var all []*engine.Filter
 	for _, f := range d.of[c.Base()] {
 		for _, s := range f.states {
 			var roles []role
-			named := false
+			named := s.keepsAll
 			for _, p := range s.properties {
 				if p.property.Name != property {
 					continue
@@ -56,12 +60,16 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 			if !named {
 				continue
 			}
-			switch whom := anyOf(roles, subjects); {
+			whom := anyOf(roles, subjects)
+			if s.keepsAll {
+				whom = engine.Never()
+			}
+			switch {
 			case whom == nil:
 			case whom.Never():
-				all = append(all, orAlways(engine.Both(f.in(s), s.when)))
+				all = append(all, orAlways(engine.Both(f.in(s), s.when.keeps(a))))
 			default:
-				all = append(all, engine.Both(f.in(s), s.when, engine.Not(whom)))
+				all = append(all, engine.Both(f.in(s), s.when.keeps(a), engine.Not(whom)))
 			}
 		}
 	}

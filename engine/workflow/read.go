@@ -5,41 +5,69 @@ import (
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // reader reads a part of the file of one workflow.
 type reader struct {
 	jsonfile.Object
-	class *engine.Class // nil when it is not there: then states alone are looked at
+	class *engine.Class
 	defs  *Definitions
+
+	stateless bool // the workflow has no list of states: a missing state follows from that
 }
 
-// within is the reader of an element of an array; ok is false when it is no
-// object.
-func (r reader) within(name string, i int) (reader, bool) {
-	o, ok := r.Element(name, i)
-	return reader{o, r.class, r.defs}, ok
-}
-
-// each reads the elements of an array of objects.
-func (r reader) each(name string, read func(reader)) {
-	for i := range r.List(name) {
-		if one, ok := r.within(name, i); ok {
-			read(one)
+// each reads the elements of an array of objects. The rule is that for elements that
+// are no objects.
+func (r reader) each(name string, rule *mistake.Rule, read func(reader)) {
+	for i, v := range r.List(name) {
+		at := jsonfile.Element(r.At(name), i)
+		if fields, ok := v.(engine.Fields); ok {
+			read(reader{r.Within(at, fields), r.class, r.defs, r.stateless})
+		} else {
+			r.Report(rule, at, jsonfile.Describe(v), "an object")
 		}
 	}
+}
+
+// listed reports a list that is missing.
+func (r reader) listed(name string) {
+	if r.Value(name) == nil {
+		r.Report(mistake.WorkflowList, r.At(name), "", "an array, which may be empty")
+	}
+}
+
+// entryName returns the name of a state or a transition, "" if it has none.
+func (r reader) entryName(rule *mistake.Rule) string {
+	name, ok := r.Value("name").(string)
+	if !ok || name == "" {
+		r.Report(rule, r.At("name"), written(r.Value("name")), "a name")
+		return ""
+	}
+	return name
+}
+
+func written(v any) string {
+	if v == nil {
+		return ""
+	}
+	return jsonfile.Describe(v)
 }
 
 func (r reader) flow(w *engine.Workflow) *flow {
 	f := &flow{class: r.class, name: engine.FullName(w.Name, w.Namespace)}
 	f.caption = r.captionOr(w.Name)
-	r.each("states", func(r reader) {
-		if s := r.state(); s.name != "" {
+	r.listed("states")
+	_, isArray := r.Value("states").([]any)
+	r.stateless = !isArray
+	r.each("states", mistake.StateEntry, func(r reader) {
+		if s := r.state(); s != nil {
 			f.states = append(f.states, s)
 		}
 	})
 	f.start, _ = r.named(f, "startState")
-	r.each("transitions", func(r reader) {
+	r.listed("transitions")
+	r.each("transitions", mistake.TransitionEntry, func(r reader) {
 		if t := r.transition(f); t != nil {
 			f.transitions = append(f.transitions, t)
 		}
@@ -61,39 +89,32 @@ func (r reader) named(f *flow, field string) (s *state, ok bool) {
 	if name == "" {
 		return nil, true
 	}
-	if s = f.state(name); s == nil {
+	if s = f.state(name); s == nil && !r.stateless {
 		var known []string
 		for _, s := range f.states {
 			known = append(known, s.name)
 		}
-		r.Warn(r.At(field), engine.Quote(name)+", which is no state of the workflow", jsonfile.Choice(name, known))
+		r.Report(mistake.StateMissing, r.At(field), engine.Quote(name)+", which is no state of the workflow", jsonfile.Choice(name, known))
 	}
 	return s, s != nil
 }
 
+// state is nil for one without a name.
 func (r reader) state() *state {
-	s := &state{name: r.Text("name")}
-	if r.class == nil {
-		return s
+	s := &state{name: r.entryName(mistake.StateEntry)}
+	if s.name == "" {
+		return nil
 	}
-	s.when, s.caption = r.condition("conditions"), r.captionOr(s.name)
+	s.when, s.caption = r.condition("conditions", mistake.StateCondition), r.captionOr(s.name)
 	if text := r.Text("maxPeriod"); text != "" {
 		var ok bool
 		if s.period, ok = parsePeriod(text); !ok {
 			r.Warn(r.At("maxPeriod"), jsonfile.Describe(text), `a period such as "2w 3d 12h": numbers and y, M, w, d, h, m or s`)
 		}
 	}
-	r.each("itemPermissions", func(r reader) { s.items = r.permission(s.items) })
-	r.each("propertyPermissions", func(r reader) {
-		p := r.property("property")
-		if p == nil {
-			return
-		}
-		of := propertyPermission{property: p}
-		r.each("permissions", func(r reader) { of.given = r.permission(of.given) })
-		s.properties = append(s.properties, of)
-	})
-	r.each("selectionProviders", func(r reader) {
+	r.each("itemPermissions", mistake.NotObject, func(r reader) { s.items = r.permission(s.items) })
+	r.kept(s)
+	r.each("selectionProviders", mistake.NotObject, func(r reader) {
 		if r.Value("property") == nil { // as the ancestor's studio writes one for nothing
 			return
 		}
@@ -109,12 +130,46 @@ func (r reader) state() *state {
 	return s
 }
 
+// kept reads propertyPermissions: the properties that the state keeps from accounts. If
+// it cannot be understood, the state keeps all.
+func (r reader) kept(s *state) {
+	const name = "propertyPermissions"
+	all := func(path string, v any, expected string) {
+		s.keepsAll = true
+		r.Report(mistake.PropertyPermissions, path, written(v), expected)
+	}
+	list, ok := r.Value(name).([]any)
+	if v := r.Value(name); !ok && v != nil {
+		all(r.At(name), v, "an array")
+	}
+	for i, v := range list {
+		at := jsonfile.Element(r.At(name), i)
+		fields, ok := v.(engine.Fields)
+		if !ok {
+			all(at, v, "an object")
+			continue
+		}
+		one := reader{r.Within(at, fields), r.class, r.defs, r.stateless}
+		if text, ok := one.Value("property").(string); !ok || text == "" {
+			all(one.At("property"), one.Value("property"), "the name of an attribute")
+			continue
+		}
+		p := one.property("property")
+		if p == nil {
+			continue
+		}
+		of := propertyPermission{property: p}
+		one.each("permissions", mistake.NotObject, func(r reader) { of.given = r.permission(of.given) })
+		s.properties = append(s.properties, of)
+	}
+}
+
 func (r reader) permission(all []permission) []permission {
 	name := r.Name("role")
 	may, ok := r.Whole("permissions", 0, int64(engine.MayAll))
 	switch {
 	case name == "":
-		r.Warn(r.At("role"), "", "a role, an account, or an attribute that names one: it is given to nobody")
+		r.Report(mistake.PermissionRole, r.At("role"), "", "a role, an account, or an attribute that names one")
 		return all
 	case !ok:
 		return all
@@ -135,61 +190,63 @@ func (r reader) property(field string) *engine.Property {
 		p = r.class.Property(dotted.Replace(name))
 	}
 	if p == nil {
-		var known []string
-		for _, p := range r.class.Properties {
-			known = append(known, p.Name)
-		}
 		found := ""
 		if name != "" {
 			found = engine.Quote(name) + ", which is no attribute of class " + r.class.FullName
 		}
-		r.Warn(r.At(field), found, jsonfile.Choice(name, known))
+		r.Report(mistake.StateAttribute, r.At(field), found, jsonfile.Choice(name, r.attributes()))
 	}
 	return p
 }
 
-// condition reads one on the item: nil for always. One that cannot be told never
-// holds.
-func (r reader) condition(field string) *engine.Filter {
-	f, err := engine.ParseOwnFilter(r.class, r.Value(field))
-	if err != nil {
-		r.Warn(r.At(field), jsonfile.Describe(r.Value(field)), "a condition that can be told as a filter: "+message(err))
-		return engine.Never()
+func (r reader) attributes() (names []string) {
+	for _, p := range r.class.Properties {
+		names = append(names, p.Name)
 	}
-	return f
+	return names
 }
 
-// transition is nil for one that nobody can go.
+// transition is nil for one that no account can make.
 func (r reader) transition(f *flow) *transition {
-	t := &transition{name: r.Text("name")}
-	usable := t.name != ""
+	t := &transition{name: r.entryName(mistake.TransitionEntry)}
+	if t.name == "" {
+		return nil
+	}
+	usable := true
 	for _, end := range []struct {
 		field string
 		at    **state
 	}{{"startState", &t.from}, {"finishState", &t.to}} {
 		s, ok := r.named(f, end.field)
 		if s == nil && ok {
-			r.Warn(r.At(end.field), "", "a state of the workflow")
+			r.Report(mistake.StateMissing, r.At(end.field), "", "a state of the workflow")
 		}
 		*end.at, usable = s, usable && s != nil
 	}
-	if r.class == nil {
-		return nil
+	t.when, t.caption = r.condition("conditions", mistake.TransitionCondition), r.captionOr(t.name)
+	wrongRole := func(path string, v any, expected string) {
+		r.Report(mistake.TransitionRoles, path, jsonfile.Describe(v), expected)
+		usable = false
 	}
-	t.when, t.caption = r.condition("conditions"), r.captionOr(t.name)
-	for i, v := range r.List("roles") {
+	roles, ok := r.Value("roles").([]any)
+	if v := r.Value("roles"); !ok && v != nil {
+		wrongRole(r.At("roles"), v, "an array")
+	}
+	for i, v := range roles {
 		name, ok := v.(string)
 		if !ok || name == "" {
-			r.Warn(jsonfile.Element(r.At("roles"), i), jsonfile.Describe(v), "a role, an account, or an attribute that names one")
-			usable = false
+			wrongRole(jsonfile.Element(r.At("roles"), i), v, "a role, an account, or an attribute that names one")
 			continue
 		}
 		t.roles = append(t.roles, r.role(name))
 	}
-	r.each("assignments", func(r reader) {
-		a := r.assignment()
-		t.assignments = append(t.assignments, a)
-		usable = usable && a != nil
+	r.listed("assignments")
+	r.each("assignments", mistake.AssignmentTarget, func(r reader) {
+		a, without := r.assignment()
+		if a != nil {
+			t.assignments = append(t.assignments, a)
+		}
+		usable = usable && (a != nil || without)
 	})
 	t.shown = engine.Fields{engine.Named("name", t.name), engine.Named("caption", t.caption),
 		engine.Named("signBefore", r.Flag("signBefore", false)), engine.Named("signAfter", r.Flag("signAfter", false)),

@@ -124,14 +124,15 @@ func (at reached) ask(ctx context.Context, r engine.Repository, c *engine.Class,
 	}
 	subjects := whoAsks(ctx)
 	a.there = q.ask(at.flow.in(at.state))
-	a.state = q.ask(at.state.when)
+	account := engine.AccountFrom(ctx)
+	a.state = q.ask(at.state.when.gives(account))
 	for _, t := range at.flow.transitions {
 		if t.from == at.state {
 			open, err := t.open(ctx, r, c, subjects)
 			if err != nil {
 				return a, err
 			}
-			a.transitions = append(a.transitions, q.ask(t.when, open))
+			a.transitions = append(a.transitions, q.ask(t.when.gives(account), open))
 		}
 	}
 	roles := func(all []permission) (asked []int) {
@@ -168,12 +169,23 @@ func (t *transition) open(ctx context.Context, r engine.Repository, c *engine.Cl
 	switch {
 	case !writes(ctx):
 		return engine.Never(), nil
-	case len(t.roles) > 0 || !ok:
+	case !ok:
 		return t.allowed(subjects), nil
 	}
 	var names []string
 	for _, a := range t.assignments {
-		names = append(names, a.property.Name)
+		if len(a.path) == 0 {
+			names = append(names, a.property.Name)
+			continue
+		}
+		// Which object the references lead to is not looked at before the move.
+		other, err := guarded.Changes(ctx, a.target(), []string{a.property.Name})
+		if err != nil || other.Never() {
+			return engine.Never(), err
+		}
+	}
+	if len(t.roles) > 0 {
+		return t.allowed(subjects), nil
 	}
 	return guarded.Changes(ctx, c, names)
 }

@@ -1,0 +1,82 @@
+package workflow
+
+import (
+	"slices"
+
+	"restsrv/engine"
+	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
+)
+
+// condition is a condition on items. The zero condition always holds.
+type condition struct {
+	filter *engine.Filter // without variables of an account; nil for always
+	class  *engine.Class
+	said   any  // with variables of an account, as written; nil for a condition without any
+	broken bool // it cannot be evaluated
+}
+
+// filterFor returns the filter for an account; ok is false if the condition cannot
+// be evaluated for it.
+func (c condition) filterFor(a *engine.Account) (f *engine.Filter, ok bool) {
+	if c.said == nil {
+		return c.filter, !c.broken
+	}
+	if a == nil {
+		return nil, false
+	}
+	f, err := engine.ParseAccountFilter(c.class, c.said, a.Variable)
+	return f, err == nil
+}
+
+// gives returns the filter of a condition on which something is given to the
+// account. A condition that cannot be evaluated never holds.
+func (c condition) gives(a *engine.Account) *engine.Filter {
+	f, ok := c.filterFor(a)
+	if !ok {
+		return engine.Never()
+	}
+	return f
+}
+
+// keeps returns the filter of a condition on which something is kept from the
+// account, nil for always. A condition that cannot be evaluated always holds.
+func (c condition) keeps(a *engine.Account) *engine.Filter {
+	f, _ := c.filterFor(a)
+	return f
+}
+
+// condition reads a condition on the item. The mistake is the rule for one that
+// cannot be evaluated.
+func (r reader) condition(field string, rule *mistake.Rule) condition {
+	said := r.Value(field)
+	f, err := engine.ParseOwnFilter(r.class, said)
+	if err == nil {
+		return condition{filter: f}
+	}
+	var names []string
+	for _, sample := range []any{nil, "x"} { // some operations take null and some take text
+		_, other := engine.ParseAccountFilter(r.class, said, func(name string) (any, bool) {
+			names = append(names, name)
+			return sample, true
+		})
+		if other == nil {
+			r.defs.use(names)
+			return condition{class: r.class, said: said}
+		}
+		if len(names) > 0 {
+			err = other
+		}
+	}
+	r.Report(rule, r.At(field), jsonfile.Describe(said)+" ("+message(err)+")", "a condition that can be evaluated")
+	return condition{broken: true}
+}
+
+// use notes variables of accounts that conditions name.
+func (d *Definitions) use(names []string) {
+	for _, name := range names {
+		if name != "uid" && name != "id" && !slices.Contains(d.variables, name) {
+			d.variables = append(d.variables, name)
+		}
+	}
+}

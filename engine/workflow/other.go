@@ -1,0 +1,116 @@
+package workflow
+
+import (
+	"context"
+	"slices"
+
+	"restsrv/engine"
+)
+
+// other is an object besides the item that a transition changes: the one that
+// references of the item lead to.
+type other struct {
+	path   []*engine.Property // the references
+	class  *engine.Class
+	id     string // "" for an object that is created, because the reference is null
+	values engine.Values
+}
+
+// other returns the object that the assignment changes. It is found among those of
+// earlier assignments, or added to them. Values are those assigned to the item so far.
+func (g *moving) other(ctx context.Context, all *[]*other, a *assignment, values engine.Values) (*other, error) {
+	same := func(o *other) bool {
+		return slices.EqualFunc(o.path, a.path, func(p, q *engine.Property) bool { return p.Name == q.Name })
+	}
+	if i := slices.IndexFunc(*all, same); i >= 0 {
+		return (*all)[i], nil
+	}
+	o, err := g.referenced(engine.AsServer(ctx), a.path, values)
+	if err != nil {
+		return nil, err
+	}
+	*all = append(*all, o)
+	return o, nil
+}
+
+// referenced finds the object that references lead to from the item.
+func (g *moving) referenced(ctx context.Context, path []*engine.Property, values engine.Values) (*other, error) {
+	notThere := g.refuse(engine.NotTransferred, "the object that the transition changes is not there")
+	c := g.item.Class.Base()
+	first := c.Property(path[0].Name)
+	var at *engine.Item
+	switch v := values[first.Index].(type) {
+	case nil:
+	default:
+		if v == engine.Absent {
+			it, err := g.set.Store.Get(ctx, c, g.item.ID, loadsAlong(path)...)
+			if err != nil {
+				return nil, err
+			}
+			if at = it.Link(first).Item; at == nil && it.Values[first.Index] != nil {
+				return nil, notThere
+			}
+			break
+		}
+		it, err := g.set.Store.Get(ctx, first.Target, engine.ValueText(v), loadsAlong(path[1:])...)
+		if engine.CodeOf(err) == engine.NotFound {
+			return nil, notThere
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = it
+	}
+	if at == nil && len(path) == 1 && first.Back == nil {
+		return &other{path: path, class: first.Target, values: engine.NewValues(first.Target)}, nil
+	}
+	for _, p := range path[1:] {
+		if at == nil {
+			break
+		}
+		at = at.Link(at.Class.Property(p.Name)).Item
+	}
+	if at == nil {
+		return nil, notThere
+	}
+	c = at.Class.Base()
+	return &other{path: path, class: c, id: at.ID, values: engine.NewValues(c)}, nil
+}
+
+// loadsAlong returns what must be loaded with an item for references to lead on
+// from it.
+func loadsAlong(path []*engine.Property) []*engine.Load {
+	if len(path) == 0 {
+		return nil
+	}
+	return []*engine.Load{{Property: path[0], Next: loadsAlong(path[1:])}}
+}
+
+// writeOthers changes the objects besides the item. It does so as the account may,
+// also in a transition that its roles open: they are about the item. The values of
+// the item get references to objects that are created.
+func (g *moving) writeOthers(ctx context.Context, values engine.Values, others []*other) error {
+	for _, o := range others {
+		var it *engine.Item
+		var err error
+		if o.id == "" {
+			it, err = g.data.Create(ctx, o.class, o.values, engine.WriteOptions{})
+		} else {
+			_, err = g.data.Update(ctx, o.class, o.id, o.values, engine.WriteOptions{})
+		}
+		if engine.CodeOf(err) == engine.NotFound { // the account may not read it
+			return g.refuse(engine.NotAllowed, "the account may not do this")
+		}
+		if err != nil {
+			return g.failed(err)
+		}
+		if it == nil {
+			continue
+		}
+		p := g.item.Class.Base().Property(o.path[0].Name)
+		if values[p.Index], err = p.Cast(it.ID); err != nil {
+			return g.failed(err)
+		}
+	}
+	return nil
+}
