@@ -314,7 +314,7 @@ func (h *history) next(l pairLot, last *historyCall) *historyCall {
 	case n < 10 && last != nil:
 		return h.guard(l, last)
 	case n < 12:
-		return h.operation(l, pairOperation{"bulk", "POST", "/rest/acceptor", "[" + strings.Join(pairsAfter, ",") + "]"})
+		return h.operation(l, pairOperation{"bulk", "POST", "/rest/acceptor", "[" + strings.Join([][]string{pairsBefore, pairsAfter}[rand.IntN(2)], ",") + "]"})
 	}
 	return h.operation(l, pairOperations[rand.IntN(len(pairOperations))])
 }
@@ -456,7 +456,7 @@ func (h *history) compareJournal() {
 func (h *history) report(kills int) {
 	h.Logf("%d kills, %d lots; %d calls answered, of which %d reads, %d with If-Match, %d of these 412; %d answered 503; %d not answered: %d there as a whole, %d not at all; longest search %d states, %d lots undecided",
 		kills, len(h.lots), h.calls, h.reads, h.guarded, h.failed, h.busy, h.whole+h.none, h.whole, h.none, h.longest, h.undecided)
-	if kills >= 20 && (h.whole == 0 || h.none == 0 || h.failed == 0) {
+	if kills >= 100 && (h.whole == 0 || h.none == 0 || h.failed == 0) {
 		h.Error("the load is not mixed")
 	}
 	if h.undecided*20 > len(h.lots) {

@@ -19,6 +19,9 @@ func (sv *save) run(w *session, entries []entry) error {
 	if err := sv.start(w); err != nil {
 		return err
 	}
+	if err := sv.lockLinks(entries); err != nil {
+		return err
+	}
 	if sv.attempts > 1 {
 		if err := sv.lockAll(entries); err != nil {
 			return err
@@ -61,14 +64,20 @@ func (sv *save) lockAll(entries []entry) error {
 			keys[e.plan.table] = append(keys[e.plan.table], e.key[0])
 		}
 	}
+	return sv.lockItems(keys, sv.store.traits.Lock)
+}
+
+// lockItems locks the items that have these keys, in one order. lock ends the
+// statements; "" locks nothing.
+func (sv *save) lockItems(keys map[*table][]any, lock string) error {
 	for _, t := range sv.store.tables {
-		if len(keys[t]) == 0 || sv.store.traits.Lock == "" {
+		if len(keys[t]) == 0 || lock == "" {
 			continue
 		}
 		b := newBuilder(sv.store.traits)
 		b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ")
 		sv.store.in(b, t.id.quoted, t.id.typ, keys[t])
-		b.add(" ORDER BY ", t.id.quoted, sv.store.traits.Lock)
+		b.add(" ORDER BY ", t.id.quoted, lock)
 		if err := sv.w.visitRows(b, 1, func([]any) {}); err != nil {
 			return err
 		}

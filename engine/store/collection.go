@@ -45,6 +45,72 @@ func (sv *save) finish() error {
 	return sv.refresh()
 }
 
+// lockLinks has transactions take turns with the links that entries change, before the
+// first of them is read. Members keep their keys, and the links of an owner whose
+// members are replaced stay as they are: other transactions cannot change them from
+// the other side. Without that, a write that replaces the members of several owners
+// would meet some of the links that another transaction adds, and not the others.
+func (sv *save) lockLinks(entries []entry) error {
+	if sv.store.traits.LockKey == "" {
+		return nil
+	}
+	var owners, members map[*table][]any
+	for i := range entries {
+		if entries[i].deep == nil {
+			continue
+		}
+		if owners == nil {
+			owners, members = map[*table][]any{}, map[*table][]any{}
+		}
+		sv.linksOfEntry(&entries[i], owners, members)
+	}
+	if owners == nil {
+		return nil
+	}
+	if err := sv.lockItems(owners, sv.store.traits.LockGone); err != nil {
+		return err
+	}
+	return sv.lockItems(members, sv.store.traits.LockKey)
+}
+
+// linksOfEntry collects the keys of items whose links an entry changes in collections
+// that have another side: owners of which it replaces the members, and named members.
+func (sv *save) linksOfEntry(e *entry, owners, members map[*table][]any) {
+	if e.deep == nil {
+		return
+	}
+	for _, n := range e.deep.records {
+		sv.linksOfEntry(n.entry, owners, members)
+	}
+	for _, m := range e.deep.members {
+		for _, member := range m.add {
+			if inner, ok := member.(*entry); ok {
+				sv.linksOfEntry(inner, owners, members)
+			}
+		}
+		if m.property.Mirror == nil {
+			continue
+		}
+		if m.replace && e.key != nil {
+			owners[e.plan.table] = append(owners[e.plan.table], e.key[0])
+		}
+		t := sv.tableOf(m.property.Target)
+		note := func(id string) {
+			if key, ok := m.property.Target.KeyValues(id); ok {
+				members[t] = append(members[t], key[0])
+			}
+		}
+		for _, member := range m.add {
+			if id, ok := member.(string); ok {
+				note(id)
+			}
+		}
+		for _, id := range m.remove {
+			note(id)
+		}
+	}
+}
+
 // relateAll writes the collections of the records whose rows were written, record by record.
 func (sv *save) relateAll() error {
 	if err := sv.receive(); err != nil {

@@ -95,6 +95,11 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 		if err := sv.start(w); err != nil {
 			return err
 		}
+		if e.deep != nil {
+			if err := sv.lockLinks([]entry{*e}); err != nil {
+				return err
+			}
+		}
 		own := *e // write changes it, and the work may run again
 		if sv.items[0], err = sv.write(&own); err != nil {
 			return err
