@@ -26,6 +26,11 @@ type conflict struct {
 	values []any // of the columns of the index; nil if they are not known
 }
 
+// ofKey reports whether another item has the key.
+func (c *conflict) ofKey() bool {
+	return len(c.index.Columns) == 1 && c.index.Columns[0] == c.plan.table.id.name
+}
+
 // Unwrap returns the error of the database.
 func (c *conflict) Unwrap() error { return c.error }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 
 	"restsrv/engine"
@@ -37,15 +38,17 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	return it, nil
 }
 
-// duplicateAttempts is how often a write is made before its duplicate counts.
+// duplicateAttempts is how often a write is made before the duplicate of another
+// attribute than the key counts.
 const duplicateAttempts = 3
 
 // duplicated returns the error for a duplicate of an item that was looked for and not
 // found. Another transaction may have stored the item meanwhile, so the write is made
-// again. If the duplicate stays, it is of another unique attribute, or of an item of a
-// class beside.
+// again. If the duplicate of another unique attribute stays, it is of another item. One
+// of the key is of an item that the next attempt finds, unless that is of a class beside.
 func (sv *save) duplicated(err error) error {
-	if sv.attempts < duplicateAttempts {
+	var met *conflict
+	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.ofKey() {
 		return again{err}
 	}
 	return err
