@@ -42,6 +42,16 @@ func ParseAccountFilter(c *Class, v any, variable func(name string) (value any, 
 	return filterParser{class: c, own: c, variable: variable, nodes: new(int), patterns: new(int)}.parse(v)
 }
 
+// ParseMemberFilter is ParseFilter for the conditions that a class file has on the
+// members of a collection of class owner. In a list of conditions, $name stands for
+// an attribute of the owner: such a filter is Owned. Attributes that do not exist, or
+// that have no value to compare, count as null; missing says which.
+func ParseMemberFilter(c, owner *Class, v any) (f *Filter, missing []error, err error) {
+	p := filterParser{class: c, owner: owner, missing: &missing, nodes: new(int), patterns: new(int)}
+	f, err = p.parse(v)
+	return f, missing, err
+}
+
 func (p filterParser) parse(v any) (*Filter, error) {
 	if v == nil {
 		return nil, nil
@@ -55,8 +65,11 @@ func (p filterParser) parse(v any) (*Filter, error) {
 type filterParser struct {
 	class *Class
 	own   *Class // whose attributes $attribute stands for in lists of conditions; nil for none
+	owner *Class // so too, of another item: see ParseMemberFilter
 	now   time.Time
 	nodes *int // conditions and functions so far
+
+	missing *[]error // attributes that do not exist are added here and count as null; nil refuses them
 
 	patterns *int // regular expressions among them
 
@@ -217,6 +230,9 @@ func (p filterParser) empty(name string, args []any, depth int) (*Filter, error)
 	if err != nil {
 		return nil, err
 	}
+	if o.missing {
+		return always(name == "empty"), nil
+	}
 	if o.expr == nil {
 		return nil, badFilter(`%s takes an attribute written "$name", found %s`, name, describe(args[0]))
 	}
@@ -231,6 +247,9 @@ func (p filterParser) binary(name string, a, b any, depth int) (*Filter, error) 
 		return nil, err
 	}
 	op := Op(name)
+	if left.missing && (op == OpContains || name == "like") {
+		return Never(), nil
+	}
 	switch op {
 	case OpContains:
 		return p.contains(left, b, depth)

@@ -1,6 +1,9 @@
 package engine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // conditionOps are the operations of a condition list that name a property.
 var conditionOps = []string{"eq", "ne", "empty", "nempty", "like", "lt", "gt", "lte", "gte", "in", "contains"}
@@ -15,8 +18,9 @@ var expressionOps = []string{"date", "dateAdd", "dateDiff", "add", "sub", "mul",
 // hold. With a property the operation is one of conditionOps; without one it
 // joins the nested conditions (0 and, 1 or, 2 not). Values are cast; $$now and
 // $$today stand for the time. $attribute stands for one of the object whose form
-// is shown: it cannot be told here and is refused, unless that is the item itself
-// (see ParseOwnFilter).
+// is shown: it is refused, unless that is the item itself (see ParseOwnFilter) or the
+// owner of a collection (see ParseMemberFilter). A list in the list is another
+// list of conditions.
 func (p filterParser) conditionList(list []any, depth int) (*Filter, error) {
 	if len(list) == 0 && depth > 0 {
 		return nil, badFilter("an empty list of conditions inside a filter matches nothing and everything: leave it out")
@@ -26,7 +30,17 @@ func (p filterParser) conditionList(list []any, depth int) (*Filter, error) {
 		if err := p.enter(depth); err != nil {
 			return nil, err
 		}
-		c, err := readCondition(v)
+		if nested, ok := v.([]any); ok {
+			if len(nested) > 0 {
+				f, err := p.conditionList(nested, depth+1)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, f)
+			}
+			continue
+		}
+		c, err := p.readCondition(v)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +62,7 @@ type listedCondition struct {
 	plain     Fields // a condition of the function style, where one stands
 }
 
-func readCondition(v any) (c listedCondition, err error) {
+func (p filterParser) readCondition(v any) (c listedCondition, err error) {
 	fields, ok := v.(Fields)
 	if !ok {
 		return c, badFilter("a condition in a list is an object with property, operation and value, found %s", describe(v))
@@ -74,6 +88,9 @@ func readCondition(v any) (c listedCondition, err error) {
 			ok = ok || f.Value == nil
 		case "title":
 		default:
+			if p.missing != nil {
+				continue // class files may say more
+			}
 			return c, badFilter("unknown member %s of a condition: known are property, operation, value and nestedConditions", Quote(f.Name))
 		}
 		if !ok {
@@ -107,7 +124,7 @@ func (p filterParser) listed(c listedCondition, depth int) (*Filter, error) {
 	if c.operation < 0 || c.operation >= int64(len(conditionOps)) {
 		return nil, badFilter("unknown operation %d of a condition on %s", c.operation, Quote(c.property))
 	}
-	o, err := p.class.find(c.property)
+	o, err := p.listedProperty(c.property)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +135,12 @@ func (p filterParser) listed(c listedCondition, depth int) (*Filter, error) {
 func (p filterParser) listedOn(o operand, name string, c listedCondition, depth int) (*Filter, error) {
 	switch name {
 	case "empty", "nempty":
+		if o.missing {
+			return always(name == "empty"), nil
+		}
 		return negatedIf(name == "nempty", &Filter{Op: OpEmpty, Left: o.expr}), nil
 	case "contains":
-		if o.expr.Type == Collection && len(c.nested) > 0 {
+		if !o.missing && o.expr.Type == Collection && len(c.nested) > 0 {
 			inner, err := p.of(p.class.Leads(o.expr.Path[len(o.expr.Path)-1])).conditionList(c.nested, depth+1)
 			if err != nil {
 				return nil, err
@@ -128,18 +148,42 @@ func (p filterParser) listedOn(o operand, name string, c listedCondition, depth 
 			return &Filter{Op: OpContains, Left: o.expr, Args: []*Filter{inner}}, nil
 		}
 	}
+	if name == "contains" && p.missing != nil && !o.missing && !o.holds() {
+		return nil, badFilter("contains takes a collection, a set or a text, found %s", describeOperand(o))
+	}
 	right, err := p.listedValues(c, depth)
 	if err != nil {
 		return nil, err
 	}
+	if p.missing != nil && len(right) == 0 && name != "in" {
+		right = []operand{{}} // no value is null
+	}
+	if slices.ContainsFunc(right, operand.owned) {
+		return p.deferred(o, name, right)
+	}
+	return p.compareListed(o, name, right)
+}
+
+// compareListed compares a property with values.
+func (p filterParser) compareListed(o operand, name string, right []operand) (*Filter, error) {
+	if o.missing {
+		return compareMissing(name, right)
+	}
 	if name == "in" || name == "contains" && !o.expr.Type.Textual() {
 		return p.listedIn(o, right)
+	}
+	if p.missing != nil && len(right) > 1 && (name == "eq" || name == "ne") {
+		f, err := p.listedIn(o, right)
+		return negatedIf(name == "ne", f), err
 	}
 	if len(right) != 1 {
 		return nil, badFilter("operation %s on %s takes one value, found %d", name, describeOperand(o), len(right))
 	}
 	switch {
 	case name == "like" || name == "contains":
+		if p.missing != nil && right[0].expr == nil && right[0].literal == nil {
+			return Never(), nil
+		}
 		return p.matchFilter(o, "(?i)", right[0])
 	case right[0].expr != nil:
 		return compareExprs(Op(name), o, right[0])
@@ -199,6 +243,8 @@ func (p filterParser) listedValue(v any) (operand, error) {
 		return p.accountValue(s)
 	case ok && len(s) > 1 && s[0] == '$' && p.own == p.class:
 		return p.class.find(s[1:])
+	case ok && len(s) > 1 && s[0] == '$' && p.owner != nil:
+		return p.ofOwner(s[1:])
 	case ok && len(s) > 1 && s[0] == '$':
 		return operand{}, badFilter("%s stands for a value of another object, which a filter cannot know", Quote(s))
 	}
@@ -213,11 +259,14 @@ func (p filterParser) listedExpr(v any, depth int) (any, error) {
 	if err := p.enter(depth); err != nil {
 		return nil, err
 	}
-	c, err := readCondition(v)
+	c, err := p.readCondition(v)
 	if err != nil {
 		return nil, err
 	}
 	if c.property != "" && c.plain == nil {
+		if name, ok := strings.CutPrefix(c.property, "$"); ok && p.owner != nil {
+			return ownerValue(name), nil
+		}
 		return "$" + c.property, nil
 	}
 	at := c.operation - 8
@@ -226,7 +275,11 @@ func (p filterParser) listedExpr(v any, depth int) (any, error) {
 	}
 	args := append([]any(nil), c.values...)
 	for i, a := range args {
-		if s, ok := a.(string); ok && len(s) > 1 && s[0] == '$' && s != "$$now" && s != "$$today" && p.own != p.class && (p.variable == nil || s[1] != '$') {
+		s, ok := a.(string)
+		if variable := ok && len(s) > 1 && s[0] == '$' && s != "$$now" && s != "$$today"; variable && p.owner != nil {
+			args[i] = ownerValue(s[1:])
+			continue
+		} else if variable && p.own != p.class && (p.variable == nil || s[1] != '$') {
 			return nil, badFilter("%s stands for a value of another object, which a filter cannot know", Quote(s))
 		}
 		if _, ok := a.(Fields); ok {

@@ -16,7 +16,8 @@ type Expr struct {
 	digits int // at most so many digits before and behind the point; of numbers
 }
 
-// The operators of expressions.
+// The operators of expressions. OpOwner is one too: the value of Path of the owner of
+// a collection, of which Filter.ForOwner makes an OpValue.
 const (
 	OpPath   Op = "path"
 	OpValue  Op = "value"

@@ -27,6 +27,7 @@ const (
 	OpSearch   Op = "match"    // the item is found by the words of Pattern, as Query.Search has it
 	OpReached  Op = "reached"  // the item has one of the stages of List in the workflow Pattern; of classes that are Staged
 	OpConst    Op = "const"    // Value, for every item
+	OpOwner    Op = "owner"    // a condition with values of the owner of a collection; see Filter.ForOwner
 )
 
 // Filter is a condition on an item, already checked against its class: every
@@ -38,6 +39,8 @@ type Filter struct {
 	List        []any
 	Pattern     string
 	Value       bool
+
+	owned *ownedCondition // of OpOwner
 }
 
 // And joins conditions; nil ones are left out, none at all is nil.
@@ -153,6 +156,7 @@ type operand struct {
 	expr    *Expr
 	literal any
 	id      *Class // when expr is the id of items of this class
+	missing bool   // it is the null that an attribute counts as that does not exist
 }
 
 // reference reports whether the operand is a reference.

@@ -23,8 +23,10 @@ func (p filterParser) operand(v any, depth int) (operand, error) {
 		case strings.HasPrefix(v, "$$"):
 			return p.accountValue(v)
 		case len(v) > 1 && v[0] == '$':
-			return p.class.find(v[1:])
+			return p.find(p.class, v[1:])
 		}
+	case ownerValue:
+		return p.ofOwner(string(v))
 	case Fields:
 		if len(v) != 1 {
 			return operand{}, badFilter("found an object where a value was expected; a function has one name and an array, such as {\"upper\":[\"$name\"]}")

@@ -2,6 +2,7 @@ package script
 
 import (
 	"context"
+	"slices"
 
 	"github.com/dop251/goja"
 
@@ -87,17 +88,31 @@ func (a *association) query(ctx context.Context, repo engine.Repository) (*engin
 		return nil, nil
 	}
 	var held any = a.master
-	if p.Binding != nil {
+	conditions := p.Conditions
+	if p.Binding != nil || conditions.Owned() {
 		it, err := repo.Get(ctx, a.class, a.master)
 		if err != nil {
 			return nil, err
 		}
-		if held = it.Values[p.Binding.Index]; held == nil {
+		if p.Binding != nil {
+			held = it.Values[p.Binding.Index]
+		}
+		if conditions = a.filledIn(it); held == nil || conditions.Never() {
 			return &engine.Query{Class: a.class.Leads(p), Filter: engine.Never(), Count: -1}, nil
 		}
 	}
 	f, err := engine.Equal(p.Back, held)
-	return &engine.Query{Class: a.class.Leads(p), Filter: engine.And(f, p.Conditions), Sort: p.Sorting, Count: -1}, err
+	return &engine.Query{Class: a.class.Leads(p), Filter: engine.And(f, conditions), Sort: p.Sorting, Count: -1}, err
+}
+
+// filledIn returns the conditions on the members with the values of the master. An
+// account that may not read one of these values has no members.
+func (a *association) filledIn(master *engine.Item) *engine.Filter {
+	conditions := a.collection.Conditions
+	if slices.ContainsFunc(conditions.OwnerProperties(), a.class.Lacks) {
+		return engine.Never()
+	}
+	return conditions.ForOwner(master)
 }
 
 // members fetches what is linked, in the order of the collection.

@@ -58,6 +58,8 @@ func (b *builder) expr(src *source, e *engine.Expr) string {
 		return b.path(src, e.Path)
 	case engine.OpValue:
 		return b.value(e.Type, e.Value)
+	case engine.OpOwner:
+		return b.value(e.Type, nil)
 	case engine.OpNow:
 		return b.value(engine.DateTime, e.At(b.now))
 	case engine.OpCase:

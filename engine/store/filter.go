@@ -16,6 +16,8 @@ func (b *builder) filter(src *source, f *engine.Filter, negated bool) {
 		b.all(src, f.Args, !negated, true)
 	case engine.OpConst:
 		constant(b, f.Value != negated)
+	case engine.OpOwner: // nobody has filled in the owner: it finds nothing
+		constant(b, false)
 	case engine.OpSearch:
 		b.addNegated(negated, b.capture(func() { b.search(src, f.Pattern) }))
 	case engine.OpNe:

@@ -146,11 +146,12 @@ type owners struct {
 	property *engine.Property
 	byValue  map[string][]*engine.Item
 	values   []any
+	filter   *engine.Filter // on what is loaded for them, besides that of the load
 }
 
 // collect finds the items that have the property, and a value for it.
 func collect(items []*engine.Item, l *engine.Load) *owners {
-	o := &owners{property: l.Property, byValue: map[string][]*engine.Item{}}
+	o := newOwners(l.Property)
 	for _, it := range items {
 		p := it.Class.Property(l.Property.Name)
 		if p == nil || !sameProperty(p, l.Property) {
@@ -162,17 +163,23 @@ func collect(items []*engine.Item, l *engine.Load) *owners {
 		link := &it.Links[p.Index]
 		link.Loaded, link.Shown = true, link.Shown || l.Shown
 		link.Item, link.Items = nil, nil
-		value := leading(it, p)
-		if value == nil {
-			continue
+		if value := leading(it, p); value != nil {
+			o.add(value, it)
 		}
-		key := engine.ValueText(value)
-		if o.byValue[key] == nil {
-			o.values = append(o.values, value)
-		}
-		o.byValue[key] = append(o.byValue[key], it)
 	}
 	return o
+}
+
+func newOwners(p *engine.Property) *owners {
+	return &owners{property: p, byValue: map[string][]*engine.Item{}}
+}
+
+func (o *owners) add(value any, it *engine.Item) {
+	key := engine.ValueText(value)
+	if o.byValue[key] == nil {
+		o.values = append(o.values, value)
+	}
+	o.byValue[key] = append(o.byValue[key], it)
 }
 
 // leading is the value of an item that leads to what p loads: the reference
@@ -213,11 +220,20 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 	if len(o.values) == 0 {
 		return nil, nil
 	}
+	if o.filter = r.guard.conditions(l.Property); o.filter.Owned() {
+		return s.loadOwned(ctx, r, o, l)
+	}
+	return s.loadMembers(ctx, r, []*owners{o}, l)
+}
+
+// loadMembers loads a property of owners, no two of which have the same value that
+// leads to what is loaded unless they are in the same group, by one statement.
+func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
 	p, err := s.plan(l.Property.Target)
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.memberStatement(p, r.guard, o, l)
+	st, err := s.memberStatement(p, r.guard, groups, l)
 	if err != nil {
 		return nil, err
 	}
@@ -231,9 +247,72 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 			key, _ := it.Class.KeyValues(it.ID)
 			owner = key[0]
 		}
-		return r.charge(it, o.attach(owner, it))
+		attached := 0
+		for _, o := range groups {
+			attached += o.attach(owner, it)
+		}
+		return r.charge(it, attached)
 	})
 	return loaded, err
+}
+
+// maxOwned is how many groups of owners with conditions of their own one statement
+// serves: each row that it reads is compared with all of them.
+const maxOwned = 64
+
+// loadOwned loads a collection whose members depend on values of their owners: owners
+// with the same values are one group.
+func (s *Store) loadOwned(ctx context.Context, r *session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
+	names := all.filter.OwnerProperties()
+	var groups []*owners
+	found := map[string]*owners{}
+	for _, value := range all.values {
+		for _, it := range all.byValue[engine.ValueText(value)] {
+			var key []byte
+			for _, p := range names {
+				key = append(engine.AppendValue(key, it.Get(p.Name)), 0)
+			}
+			o := found[string(key)]
+			if o == nil {
+				o = newOwners(l.Property)
+				o.filter = all.filter.ForOwner(it)
+				found[string(key)] = o
+				groups = append(groups, o)
+			}
+			o.add(value, it)
+		}
+	}
+	groups = slices.DeleteFunc(groups, func(o *owners) bool { return o.filter.Never() })
+	for len(groups) > 0 {
+		var now, later []*owners
+		taken := map[string]bool{}
+		for _, o := range groups {
+			if len(now) == maxOwned || o.meets(taken) {
+				later = append(later, o)
+				continue
+			}
+			now = append(now, o)
+		}
+		more, err := s.loadMembers(ctx, r, now, l)
+		if err != nil {
+			return nil, err
+		}
+		loaded, groups = append(loaded, more...), later
+	}
+	return loaded, nil
+}
+
+// meets reports whether a value of the owners is taken, and takes them all if none is.
+func (o *owners) meets(taken map[string]bool) bool {
+	for key := range o.byValue {
+		if taken[key] {
+			return true
+		}
+	}
+	for key := range o.byValue {
+		taken[key] = true
+	}
+	return false
 }
 
 // selection is SQL, what it binds, and what it returns.
@@ -244,10 +323,11 @@ type selection struct {
 	owner  *engine.PropertyType // type of one more column, nil for none
 }
 
-// memberStatement is the statement that loads a property of the owners.
-func (s *Store) memberStatement(p *plan, g *guard, o *owners, l *engine.Load) (selection, error) {
+// memberStatement is the statement that loads a property of the owners, each group of
+// which may have conditions of its own.
+func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.Load) (selection, error) {
 	b := s.guarded(g)
-	property := o.property
+	o, property := groups[0], l.Property
 	st := selection{result: p.sql().listed}
 	src := &source{plan: p, alias: p.table.quoted, from: &from{table: p.table.quoted}}
 	by, order, typ := src.id(), "", p.table.id.typ
@@ -265,14 +345,23 @@ func (s *Store) memberStatement(p *plan, g *guard, o *owners, l *engine.Load) (s
 	if st.owner != nil {
 		b.add(", ", by)
 	}
-	list := make([]any, len(o.values))
-	for i, v := range o.values {
-		list[i] = encode(v)
-	}
 	at := len(b.sql)
-	b.add(" WHERE ", b.dialect.In(by, typ, list, b.placeholder), and(src.ofClass()))
+	b.add(" WHERE ")
+	if len(groups) > 1 {
+		b.add("(")
+	}
+	for i, o := range groups {
+		if i > 0 {
+			b.add(" OR ")
+		}
+		b.owned(src, o, by, typ)
+	}
+	if len(groups) > 1 {
+		b.add(")")
+	}
+	b.add(and(src.ofClass()))
 	b.add(and(b.allowed(src, b.may)))
-	if f := engine.And(g.conditions(property), l.Filter); f != nil {
+	if f := l.Filter; f != nil {
 		b.add(" AND ")
 		b.filter(src, f, false)
 	}
@@ -286,6 +375,20 @@ func (s *Store) memberStatement(p *plan, g *guard, o *owners, l *engine.Load) (s
 	b.insert(at, " FROM "+src.from.text())
 	st.text, st.args = b.text(), b.args
 	return st, b.finish(s.traits)
+}
+
+// owned writes the condition that a row belongs to one of the owners. by is the
+// column that leads to them.
+func (b *builder) owned(src *source, o *owners, by string, typ engine.PropertyType) {
+	list := make([]any, len(o.values))
+	for i, v := range o.values {
+		list[i] = encode(v)
+	}
+	b.add(b.dialect.In(by, typ, list, b.placeholder))
+	if o.filter != nil {
+		b.add(" AND ")
+		b.filter(src, o.filter, false)
+	}
 }
 
 // members runs a statement and hands out each item, which the callee may keep,

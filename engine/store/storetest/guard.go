@@ -20,6 +20,7 @@ var guardTests = []test{
 	{"what is computed of hidden attributes", guardBlank},
 	{"what formulas look up", guardLookups},
 	{"collections of a condition and an order", guardOrdered},
+	{"collections of a condition on the owner", guardOwners},
 	{"missing and hidden items", guardMissing},
 	{"items that are being created", guardCreated},
 	{"views of classes", guardViews},

@@ -14,6 +14,7 @@ var loadTests = []test{
 	{"display strings in a circle", loadCircle},
 	{"nothing to load", loadNothing},
 	{"members of descendants", loadDescendants},
+	{"conditions with values of owners", loadOwners},
 }
 
 // world is towns in regions, and people who live in towns and have a boss.
