@@ -59,7 +59,7 @@ func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth
 	if err := a.compileEnd(b, rest, s, depth); err != nil {
 		return node{}, err
 	}
-	l := lookup{function: name, class: class}
+	l := &lookup{function: name, class: class}
 	if a.path != "" {
 		l.attributes = append(l.attributes, a.path)
 	}
@@ -67,13 +67,13 @@ func (b *compiler) aggregateClass(name, class string, rest []any, s scope, depth
 		l.attributes = append(l.attributes, c.attribute)
 	}
 	b.lookups = append(b.lookups, l)
-	return node{eval: func(e *env, it *engine.Item) (any, error) {
+	return l.unless(node{eval: func(e *env, it *engine.Item) (any, error) {
 		v, err := a.eval(e, it)
 		if err != nil {
 			return nil, named(name, err)
 		}
 		return v, nil
-	}}, nil
+	}}), nil
 }
 
 func unknownOperator(name string) error {
@@ -82,6 +82,10 @@ func unknownOperator(name string) error {
 }
 
 func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, s scope, depth int) error {
+	source, err := pairs(source)
+	if err != nil {
+		return invalid("%s: %s", a.name, err.Error())
+	}
 	for _, f := range source {
 		c := classCondition{attribute: f.Name, operator: "eq"}
 		value := f.Value
@@ -95,13 +99,39 @@ func (a *classAggregation) compileConditions(b *compiler, source engine.Fields, 
 			}
 			c.operator, value = operator, argument(pair, 1)
 		}
-		var err error
 		if c.value, err = b.expression(value, s, depth+1); err != nil {
 			return err
 		}
 		a.conditions = append(a.conditions, c)
 	}
 	return nil
+}
+
+// pairs makes {"a": 1, "b": ["gt", 2]} of {"obj": ["a", 1, "b", ["gt", 2]]}, which the
+// text form has to write.
+func pairs(source engine.Fields) (engine.Fields, error) {
+	if len(source) != 1 || source[0].Name != "obj" {
+		return source, nil
+	}
+	_, args, err := callOf(source)
+	if err != nil {
+		return nil, err
+	}
+	var all engine.Fields
+	for i, name := range args {
+		if i%2 == 1 {
+			continue
+		}
+		if q, ok := name.(quoted); ok {
+			name = string(q)
+		}
+		text, ok := name.(string)
+		if !ok || text == "" || text[0] == '$' {
+			return nil, invalid("the names of obj are written out in a condition")
+		}
+		all = all.With(text, argument(args, i+1))
+	}
+	return all, nil
 }
 
 func (a *classAggregation) eval(e *env, it *engine.Item) (any, error) {

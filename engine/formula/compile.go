@@ -29,8 +29,9 @@ type compiler struct {
 	class   *engine.Class
 	nodes   int
 	needs   [][]*engine.Property
-	lookups []lookup
+	lookups []*lookup
 	counts  bool
+	missing *[]error // attributes that do not exist are added here; nil refuses them
 	mention mention
 	next    use // of the expression that is compiled next
 }
@@ -169,14 +170,17 @@ func (b *compiler) call(f engine.Fields, s scope, depth int, u use) (node, error
 			return node{}, invalid("%s: %s", name, err.Error())
 		}
 	}
+	n := plainCall(name, fn, nodes)
 	switch name {
 	case "get":
-		b.noteGet(nodes)
+		if l := b.noteGet(nodes); l != nil {
+			n = l.unless(n)
+		}
 		b.mentionGet(nodes, u)
 	case "next":
 		b.counts = true
 	}
-	return plainCall(name, fn, nodes), nil
+	return n, nil
 }
 
 func plainCall(name string, fn function, args []node) node {
@@ -200,19 +204,28 @@ func plainCall(name string, fn function, args []node) node {
 	return n
 }
 
-// noteGet notes what get looks up, for Check.
-func (b *compiler) noteGet(args []node) {
+// noteGet notes what get looks up, for Check; nil if that is not known yet.
+func (b *compiler) noteGet(args []node) *lookup {
 	class, ok := args[0].literal.(string)
 	if !ok {
-		return
+		return nil
 	}
-	l := lookup{function: "get", class: class}
+	l := &lookup{function: "get", class: class}
 	for i := 1; i+1 < len(args); i += 2 {
 		if name, ok := args[i].literal.(string); ok {
 			l.attributes = append(l.attributes, name)
 		}
 	}
 	b.lookups = append(b.lookups, l)
+	return l
+}
+
+// lacks notes an attribute that does not exist.
+func (b *compiler) lacks(err error) {
+	known := func(e error) bool { return e.Error() == err.Error() }
+	if !slices.ContainsFunc(*b.missing, known) {
+		*b.missing = append(*b.missing, err)
+	}
 }
 
 // named puts the function in front of an error, unless it has a class of its own.

@@ -34,20 +34,58 @@ const (
 // that all classes must have been through Init. The error is Invalid and names
 // the function or the attribute that does not suit, and the nearest known one.
 func Compile(c *engine.Class, source any) (engine.Formula, error) {
-	b := &compiler{class: c}
-	written := source
-	if s, ok := source.(string); ok {
-		var err error
-		if source, err = parseText(s); err != nil {
-			return nil, err
-		}
+	f, skipped, err := (&compiler{class: c}).compile(source)
+	if err == nil && len(skipped) > 0 {
+		err = invalid("the formula goes on with %s where it should end", engine.Quote(skipped[0]))
 	}
-	b.next = use{top: true}
-	n, err := b.expression(source, scope{class: c, prefixes: [][]*engine.Property{nil}}, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &program{class: c, source: written, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts, mention: b.mention}, nil
+	return f, nil
+}
+
+// Notes are what CompileLenient passed over.
+type Notes struct {
+	Missing []error  // attributes that do not exist, and paths that lead nowhere: they are null
+	Skipped []string // of the text form: brackets that close nothing, and what stands behind the end
+}
+
+// CompileLenient is Compile and Check for formulas as IONDV takes them. The formula of
+// a condition that grants something must not be compiled so, since null may satisfy it.
+func CompileLenient(c *engine.Class, source any, find func(string) (*engine.Class, error)) (engine.Formula, Notes, error) {
+	b := &compiler{class: c, missing: &[]error{}}
+	f, skipped, err := b.compile(source)
+	if err != nil {
+		return nil, Notes{}, err
+	}
+	for _, l := range f.lookups {
+		at, err := l.find(c, find)
+		if err != nil {
+			return nil, Notes{}, err
+		}
+		if err := l.check(at); err != nil {
+			b.lacks(err)
+			l.missing = true
+		}
+	}
+	return f, Notes{*b.missing, skipped}, nil
+}
+
+func (b *compiler) compile(source any) (*program, []string, error) {
+	written := source
+	var skipped []string
+	if s, ok := source.(string); ok {
+		var err error
+		if source, skipped, err = parseText(s); err != nil {
+			return nil, nil, err
+		}
+	}
+	b.next = use{top: true}
+	n, err := b.expression(source, scope{class: b.class, prefixes: [][]*engine.Property{nil}}, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &program{class: b.class, source: written, node: n, needs: b.needs, lookups: b.lookups, counts: b.counts, mention: b.mention}, skipped, nil
 }
 
 // Check resolves the classes that f looks up by name, and the attributes that
@@ -59,14 +97,30 @@ func Check(f engine.Formula, find func(string) (*engine.Class, error)) error {
 		return nil
 	}
 	for _, l := range p.lookups {
-		c, err := findClass(p.class, l.class, find)
+		c, err := l.find(p.class, find)
 		if err != nil {
-			return invalid("%s: there is no class %s", l.function, engine.Quote(l.class))
+			return err
 		}
-		for _, name := range l.attributes {
-			if _, err := resolve(c, name); err != nil {
-				return err
-			}
+		if err := l.check(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *lookup) find(of *engine.Class, find func(string) (*engine.Class, error)) (*engine.Class, error) {
+	c, err := findClass(of, l.class, find)
+	if err != nil {
+		return nil, invalid("%s: there is no class %s", l.function, engine.Quote(l.class))
+	}
+	return c, nil
+}
+
+// check returns an error if class c does not have the attributes.
+func (l *lookup) check(c *engine.Class) error {
+	for _, name := range l.attributes {
+		if _, err := resolve(c, name); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -85,7 +139,7 @@ type program struct {
 	source  any
 	node    node
 	needs   [][]*engine.Property
-	lookups []lookup
+	lookups []*lookup
 	counts  bool
 	mention mention
 }
@@ -94,6 +148,19 @@ type program struct {
 type lookup struct {
 	function, class string
 	attributes      []string
+	missing         bool // one of the attributes does not exist: what is looked up is null
+}
+
+// unless makes n null if an attribute of the lookup is missing.
+func (l *lookup) unless(n node) node {
+	eval := n.eval
+	n.eval = func(e *env, it *engine.Item) (any, error) {
+		if l.missing {
+			return nil, nil
+		}
+		return eval(e, it)
+	}
+	return n
 }
 
 // String is the formula as the class file has it, behind the name of its class.

@@ -375,3 +375,44 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// TestLenient compiles formulas of attributes as IONDV takes them.
+func TestLenient(t *testing.T) {
+	w := newWorld(t)
+	w.found = []*engine.Item{w.item}
+	for _, x := range []struct{ source, want, missing, skipped string }{
+		{`{"concat":["$name","-","$nosuch"]}`, `"Größe-"`, `class order@t has no attribute "nosuch"`, ``},
+		{`{"if":[{"eq":["$town.nam",null]},"none","some"]}`, `"none"`, `class town@t has no attribute "nam"`, ``},
+		{`add($a, $name.x, $name.x)`, `7`, `path "name.x" goes on behind attribute "name"`, ``},
+		{`{"sum":["$lines",{"add":["$n","$nn"]}]}`, `4`, `class line@t has no attribute "nn"`, ``},
+		{`concat($secret, x)`, `"x"`, `attribute "secret" is a password: no formula reads it`, ``},
+		{`concat(x, count(town, nam), get(town, nam, 5))`, `"x"`, `class town@t has no attribute "nam"`, ``},
+		{`concat(sub($a, $b)), lower(X)))`, `"5x"`, ``, `) )`},
+		{`add(1, 2) and more`, `3`, ``, `and more`},
+	} {
+		f, notes, err := formula.CompileLenient(w.order, source(t, x.source), w.Class)
+		if err != nil {
+			t.Errorf("%s: %v", x.source, err)
+			continue
+		}
+		v, err := f.Eval(t.Context(), w.item, w)
+		if got := show(v); err != nil || got != x.want {
+			t.Errorf("%s is %s, %v, want %s", x.source, got, err, x.want)
+		}
+		var missing []string
+		for _, e := range notes.Missing {
+			missing = append(missing, e.Error())
+		}
+		if got := strings.Join(missing, "; "); !strings.HasPrefix(got, x.missing) || (got == "") != (x.missing == "") {
+			t.Errorf("%s: missing %q, want %q", x.source, got, x.missing)
+		}
+		if got := strings.Join(notes.Skipped, " "); got != x.skipped {
+			t.Errorf("%s: skipped %q, want %q", x.source, got, x.skipped)
+		}
+	}
+	for _, refused := range []string{`nosuch(1)`, `add(1, 2`, `concat(sub(1, 2)`, `eq(1)`, `{"count":["nosuch"]}`, `{"eq":[{"nosuch":[]},{"nosuch":[]}]}`} {
+		if f, _, err := formula.CompileLenient(w.order, source(t, refused), w.Class); err == nil {
+			t.Errorf("%s: compiled to %v", refused, f)
+		}
+	}
+}

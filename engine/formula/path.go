@@ -56,7 +56,11 @@ func (b *compiler) path(dotted string, s scope, u use) (node, error) {
 	}
 	found, err := resolve(s.class, dotted)
 	if err != nil {
-		return node{}, err
+		if b.missing == nil {
+			return node{}, err
+		}
+		b.lacks(err)
+		return constant(nil), nil
 	}
 	found.display = p.display
 	found.mention(&b.mention.Mentions, s.class, !u.bare && !u.top)

@@ -8,70 +8,139 @@ import (
 
 // parseText turns the text form, next(ord) or concat($a, ' ', lower($b)), into
 // decoded JSON. Words are literals, as are 'texts' and "texts"; a quote is
-// doubled or escaped by a backslash within them.
-func parseText(s string) (any, error) {
+// doubled or escaped by a backslash within them. Brackets that close nothing and what
+// stands behind the last bracket are skipped, as IONDV does: in add(sub($a, $b)), 1) the
+// last bracket closes add. skipped lists them.
+func parseText(s string) (v any, skipped []string, err error) {
 	if len(s) > maxSource {
-		return nil, invalid("a formula has at most %d bytes", maxSource)
+		return nil, nil, invalid("a formula has at most %d bytes", maxSource)
 	}
-	p := textParser{rest: s}
-	v, err := p.value(0)
-	if err != nil {
-		return nil, err
-	}
-	if p.skip(); p.rest != "" {
-		return nil, invalid("the formula goes on with %s where it should end", engine.Quote(p.rest))
-	}
-	return v, nil
+	var p textParser
+	v, err = p.value(s, 0)
+	return v, p.skipped, err
 }
 
-type textParser struct{ rest string }
+type textParser struct{ skipped []string }
 
-func (p *textParser) skip() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
-
-// next reports whether the text goes on with c, and takes it.
-func (p *textParser) next(c byte) bool {
-	p.skip()
-	if p.rest == "" || p.rest[0] != c {
-		return false
+// leave skips text.
+func (p *textParser) leave(text string) {
+	if text = strings.TrimSpace(text); text != "" {
+		p.skipped = append(p.skipped, text)
 	}
-	p.rest = p.rest[1:]
-	return true
 }
 
-func (p *textParser) value(depth int) (any, error) {
+// value reads a call or a literal. The last bracket of a call closes it.
+func (p *textParser) value(source string, depth int) (any, error) {
 	if depth > maxDepth {
 		return nil, invalid("a formula is nested at most %d levels deep", maxDepth)
 	}
-	p.skip()
-	if p.rest != "" && (p.rest[0] == '\'' || p.rest[0] == '"') {
-		return p.text()
+	source = strings.TrimSpace(source)
+	if source != "" && (source[0] == '\'' || source[0] == '"') {
+		return p.text(source)
 	}
-	end := strings.IndexAny(p.rest, "(),")
-	if end < 0 {
-		end = len(p.rest)
+	open := strings.IndexByte(source, '(')
+	if open < 0 {
+		word, more, _ := strings.Cut(source, ")")
+		if strings.Contains(word, ",") {
+			return nil, invalid("the formula goes on with %s where it should end", engine.Quote(word[strings.Index(word, ","):]))
+		}
+		if len(word) < len(source) {
+			p.leave(")" + more)
+		}
+		return literalWord(strings.TrimSpace(word)), nil
 	}
-	word := strings.TrimSpace(p.rest[:end])
-	p.rest = p.rest[end:]
-	if !p.next('(') {
-		return literalWord(word), nil
+	word, end := strings.TrimSpace(source[:open]), -1
+	unclosed := scan(source, func(i int, c byte, _ int) bool {
+		if c == ')' {
+			end = i
+		}
+		return true
+	})
+	switch {
+	case unclosed != "":
+		return nil, invalid("the text %s has no closing quote", engine.Quote(unclosed))
+	case end < open:
+		return nil, invalid("the arguments of %s do not end: expected , or ), found %s", engine.Quote(word), engine.Quote(source[open+1:]))
 	}
+	p.leave(source[end+1:])
 	args := []any{}
-	if p.next(')') {
-		return engine.Fields{{Name: word, Value: args}}, nil
-	}
-	for {
-		a, err := p.value(depth + 1)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, a)
-		if p.next(')') {
-			return engine.Fields{{Name: word, Value: args}}, nil
-		}
-		if !p.next(',') {
-			return nil, invalid("the arguments of %s do not end: expected , or ), found %s", engine.Quote(word), engine.Quote(p.rest))
+	if rest := source[open+1 : end]; strings.TrimSpace(rest) != "" {
+		for more := true; more; {
+			var one string
+			var err error
+			if one, rest, more, err = p.argument(word, rest); err != nil {
+				return nil, err
+			}
+			v, err := p.value(one, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			args = append(args, v)
 		}
 	}
+	return engine.Fields{{Name: word, Value: args}}, nil
+}
+
+// argument cuts the first argument of a function off; more reports whether others
+// follow. A call ends with its bracket: what is behind it is skipped up to the comma.
+func (p *textParser) argument(function, source string) (one, rest string, more bool, err error) {
+	end, comma, unclosed := len(source), len(source), 0
+	scan(source, func(i int, c byte, open int) bool {
+		unclosed = open
+		switch {
+		case c == ')' && open < 0, c == ')' && open == 0:
+			end = min(end, i+1+open)
+			return false
+		case c == ',' && open == 0:
+			end, comma, more = min(end, i), i, true
+			return false
+		}
+		return true
+	})
+	if unclosed > 0 {
+		return "", "", false, invalid("the arguments of %s do not end: expected , or ), found %s", engine.Quote(function), engine.Quote(source))
+	}
+	if !more && end < len(source) {
+		if i := strings.IndexByte(source[end:], ','); i >= 0 {
+			comma, more = end+i, true
+		}
+	}
+	p.leave(source[end:comma])
+	if more {
+		rest = source[comma+1:]
+	}
+	return source[:end], rest, more, nil
+}
+
+// scan visits the brackets and commas of a text outside of quotes until visit returns
+// false. open is how many brackets are open after it. It returns the text in quotes that
+// do not close, if there is one.
+func scan(source string, visit func(i int, c byte, open int) bool) (unclosed string) {
+	open, start := 0, true // start: a value begins here
+	for i := 0; i < len(source); i++ {
+		c := source[i]
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '\'', '"':
+			if start {
+				_, n, ok := quotedText(source[i:])
+				if !ok {
+					return source[i:]
+				}
+				i += n - 1
+			}
+		case '(':
+			open++
+		case ')':
+			open--
+		}
+		start = c == '(' || c == ','
+		if (c == '(' || c == ')' || c == ',') && !visit(i, c, open) {
+			return ""
+		}
+	}
+	return ""
 }
 
 func literalWord(word string) any {
@@ -92,20 +161,33 @@ func literalWord(word string) any {
 	return quoted(word)
 }
 
-func (p *textParser) text() (any, error) {
-	quote := p.rest[0]
+// text reads a literal in quotes.
+func (p *textParser) text(source string) (any, error) {
+	v, n, ok := quotedText(source)
+	if !ok {
+		return nil, invalid("the text %s has no closing quote", engine.Quote(source))
+	}
+	if rest := strings.TrimSpace(source[n:]); strings.Trim(rest, ") ") != "" {
+		return nil, invalid("the formula goes on with %s where it should end", engine.Quote(rest))
+	}
+	p.leave(source[n:])
+	return quoted(v), nil
+}
+
+// quotedText reads the text in quotes that source begins with; n is how long it is.
+func quotedText(source string) (v string, n int, ok bool) {
+	quote := source[0]
 	var b strings.Builder
-	for i := 1; i < len(p.rest); i++ {
-		switch c := p.rest[i]; {
-		case c == '\\' && i+1 < len(p.rest), c == quote && i+1 < len(p.rest) && p.rest[i+1] == quote:
+	for i := 1; i < len(source); i++ {
+		switch c := source[i]; {
+		case c == '\\' && i+1 < len(source), c == quote && i+1 < len(source) && source[i+1] == quote:
 			i++
-			b.WriteByte(p.rest[i])
+			b.WriteByte(source[i])
 		case c == quote:
-			p.rest = p.rest[i+1:]
-			return quoted(b.String()), nil
+			return b.String(), i + 1, true
 		default:
 			b.WriteByte(c)
 		}
 	}
-	return nil, invalid("the text %s has no closing quote", engine.Quote(p.rest))
+	return "", 0, false
 }
