@@ -110,6 +110,7 @@ type Property struct {
 	Mode         int // datetime: 0 instant, 1 with its offset, 2 wall clock; the JSON is the instant in all modes
 	OrderNumber  int
 	Nullable     bool
+	Optional     bool // an object may be created without a value, though it is not nullable
 	Readonly     bool
 	Indexed      bool
 	Unique       bool

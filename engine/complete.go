@@ -1,6 +1,9 @@
 package engine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Generate makes the values that the server supplies.
 type Generate struct {
@@ -16,7 +19,7 @@ type Generate struct {
 
 // Complete fills what an insert leaves out, defaults and generated values, and
 // turns the rest of Absent into null. A property that must have a value and
-// has none is Invalid with reason "required".
+// has none is Invalid with reason "required", unless it is Optional.
 func (c *Class) Complete(v Values, g Generate) error {
 	for i, p := range c.Properties {
 		if v[i] != Absent {
@@ -26,9 +29,20 @@ func (c *Class) Complete(v Values, g Generate) error {
 		if err != nil {
 			return err
 		}
+		if value == nil && p.Optional && !slices.Contains(c.key, p) {
+			continue // Check lets it pass
+		}
 		v[i] = value
 	}
-	return c.Check(v)
+	if err := c.Check(v); err != nil {
+		return err
+	}
+	for i, p := range c.Properties {
+		if v[i] == Absent && p.Optional && (p.Computed == nil || g.Formula != nil) {
+			v[i] = nil
+		}
+	}
+	return nil
 }
 
 // initial is the value of a property that an insert does not give.

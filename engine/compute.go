@@ -68,6 +68,9 @@ func (it *Item) ComputeAgain(ctx context.Context, cached []*Property, data Formu
 }
 
 func (it *Item) compute(ctx context.Context, p *Property, data FormulaData) error {
+	if _, keep := p.Formula.(KeepValue); keep && p.Type != Collection {
+		return nil
+	}
 	v, err := p.Formula.Eval(ctx, it, data)
 	if err != nil {
 		return it.computing(p, err)

@@ -17,6 +17,32 @@ type Formula interface {
 	Eval(ctx context.Context, it *Item, data FormulaData) (any, error)
 }
 
+// KeepValue is the Formula of an attribute whose own formula cannot be compiled. The
+// value stays what it is: null, or what is stored or imported if it is cached.
+type KeepValue struct{ Cached bool }
+
+// Kept reports whether values of the property are stored as they are imported,
+// because its formula cannot be compiled. Clients do not write them.
+func (p *Property) Kept() bool {
+	_, kept := p.Formula.(KeepValue)
+	return kept && p.Stored()
+}
+
+// String says what it does.
+func (KeepValue) String() string { return "(kept)" }
+
+// Needs returns nothing.
+func (KeepValue) Needs() [][]*Property { return nil }
+
+// Eval is not called but for collections, which have no members then.
+func (KeepValue) Eval(context.Context, *Item, FormulaData) (any, error) { return nil, nil }
+
+// Mentions reports that what a stored value was computed from is unknown: only an
+// account that may read everything sees it.
+func (f KeepValue) Mentions(m *Mentions, _ func(string) (*Class, error)) {
+	m.Unknown = m.Unknown || f.Cached
+}
+
 // Loads says to load what a formula needs, none of it Shown.
 func Loads(f Formula) []*Load {
 	var loads []*Load

@@ -128,7 +128,7 @@ func bind(o jsonfile.Object, class *engine.Class) engine.Values {
 func checkRequired(o jsonfile.Object, class *engine.Class, values engine.Values, identified bool) {
 	stamped := []string{class.CreationTracker, class.ChangeTracker, class.CreatorTracker, class.EditorTracker}
 	for i, p := range class.Properties {
-		generated := values[i] == engine.Absent && (p.Default != nil || p.Computed != nil || p.Autoassigned || !p.Stored() ||
+		generated := values[i] == engine.Absent && (p.Optional || p.Default != nil || p.Computed != nil || p.Autoassigned || !p.Stored() ||
 			slices.Contains(stamped, p.Name) || identified && slices.Contains(class.KeyProperties(), p))
 		if (values[i] == nil || values[i] == engine.Absent) && !p.Nullable && !generated {
 			o.Report(mistake.InlineObject, o.Path, "no "+p.Name, "a value of attribute "+engine.Quote(p.Name)+", which must have one")

@@ -37,7 +37,7 @@ func dump(b *strings.Builder, c *engine.Class) {
 func dumpProperty(b *strings.Builder, c *engine.Class, p *engine.Property) {
 	fmt.Fprintf(b, "  %d %s caption=%q type=%s", p.OrderNumber, p.Name, p.Caption, p.Type)
 	flags(b, []flagged{
-		{p.Nullable, "nullable"}, {p.Readonly, "readonly"}, {p.Indexed, "indexed"}, {p.Unique, "unique"},
+		{p.Nullable, "nullable"}, {p.Optional, "optional"}, {p.Readonly, "readonly"}, {p.Indexed, "indexed"}, {p.Unique, "unique"},
 		{p.Autoassigned, "autoassigned"}, {p.Search, "search"}, {p.Eager, "eager"}, {p.Cached, "cached"},
 	})
 	if p.Size != 0 || p.Decimals != 0 {

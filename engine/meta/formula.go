@@ -9,6 +9,7 @@ import (
 	"restsrv/engine"
 	"restsrv/engine/formula"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // legacy is the old text form of a formula, next(counter).
@@ -19,29 +20,52 @@ var legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 func (l *linker) compileAll(usable []*draft) {
 	for _, d := range usable {
 		if d.label != nil {
-			d.class.Label = l.formula(d, &attribute{Object: d.labelled.Object}, d.labelled.At("semantic"), d.label)
+			d.class.Label = l.formula(d, &attribute{Object: d.labelled.Object}, mistake.SemanticFormula, "semantic", d.label)
 		}
 		for _, p := range d.class.Properties {
 			a := l.attribute(p)
 			if v := a.Value("formula"); !empty(v) {
-				p.Formula = l.formula(d, a, a.At("formula"), v)
+				if p.Formula = l.formula(d, a, mistake.FormulaInvalid, "formula", v); p.Formula == nil {
+					p.Formula = engine.KeepValue{Cached: p.Cached}
+				}
 			}
 			l.selection(d, a, p)
 			l.initial(d, a, p)
 		}
 	}
+	for _, drop := range l.dropped {
+		drop()
+	}
 }
 
-// formula compiles one formula; nil, and a fault, when it cannot be.
-func (l *linker) formula(d *draft, a *attribute, path string, source any) engine.Formula {
-	f, err := formula.Compile(d.class, a.within(d.class, source))
+// drop takes a field out of what the service meta shows of a property. It is done when
+// all descendants have read the field.
+func (l *linker) drop(p *engine.Property, field string) {
+	l.dropped = append(l.dropped, func() {
+		if v, _ := p.Source.Get(field); v != nil {
+			p.Source.With(field, nil)
+		}
+	})
+}
+
+// formula compiles one formula. It is nil, and a mistake under the rule, if that is not
+// possible: a part of a formula could say the opposite of the whole.
+func (l *linker) formula(d *draft, a *attribute, rule *mistake.Rule, field string, source any) engine.Formula {
+	path := a.At(field)
+	f, notes, err := formula.CompileLenient(d.class, a.within(d.class, source), l.find)
 	if err != nil {
-		l.fault(a, path, jsonfile.Describe(source), "a formula: "+message(err))
+		l.report(a.Object, rule, path, jsonfile.Describe(source), "a formula: "+message(err))
 		return nil
 	}
-	if err := formula.Check(f, l.find); err != nil {
-		l.fault(a, path, jsonfile.Describe(source), "a formula: "+message(err))
-		return nil
+	for _, err := range notes.Missing {
+		found, expected, near := strings.Cut(message(err), ", expected ")
+		if !near {
+			expected = "an attribute"
+		}
+		l.report(a.Object, mistake.FormulaAttribute, path, jsonfile.Describe(source)+", where "+found, expected)
+	}
+	for _, text := range notes.Skipped {
+		l.report(a.Object, mistake.FormulaSkipped, path, engine.Quote(text)+" in the formula", "as many closing brackets as opening ones, and nothing behind the last one")
 	}
 	return f
 }
@@ -84,42 +108,42 @@ func (a *attribute) within(c *engine.Class, v any) any {
 	return v
 }
 
-// initial reads defaultValue: a plain value, a variable or a formula.
+// initial reads defaultValue: a plain value, a variable or a formula. Without the
+// default that a class file means, an object may be created without a value.
 func (l *linker) initial(d *draft, a *attribute, p *engine.Property) {
 	v, path := a.Value("defaultValue"), a.At("defaultValue")
 	if empty(v) {
 		return
+	}
+	without := func(rule *mistake.Rule, found, expected string) {
+		l.report(a.Object, rule, path, found, expected)
+		p.Optional = true
+		l.drop(p, "defaultValue")
 	}
 	s, text := v.(string)
 	_, object := v.(engine.Fields)
 	switch {
 	case p.Type == engine.Collection || p.Back != nil || p.Formula != nil:
 		l.warn(a, path, jsonfile.Describe(v), "nothing: the server makes the values of this attribute")
-	case text && strings.HasPrefix(s, "$$"):
-		p.Computed = l.variable(a, p, s)
+	case text && strings.HasPrefix(s, "$$") && len(s) > 2:
+		if p.Computed = l.variable(a, p, s); p.Computed == nil {
+			without(mistake.DefaultVariableType, engine.Quote(s)+" for type "+p.Type.String(), "$$now for a datetime, $$uid or $$name for text")
+		}
+	case text && len(s) > 1 && s[0] == '$':
+		without(mistake.DefaultVariable, engine.Quote(s), "a value, or a variable: $$uid, $$name, $$now or $$ and a property of accounts")
 	case s == "now" && p.Type == engine.DateTime:
 		p.Computed = variable("$$now")
 	case object && !structured(p.Type), text && legacy.MatchString(s):
-		p.Computed = l.formula(d, a, path, v)
+		if p.Computed = l.formula(d, a, mistake.DefaultFormula, "defaultValue", v); p.Computed == nil {
+			p.Optional = true
+			l.drop(p, "defaultValue")
+		}
 	default:
 		if fits(a, p, p.ValueType()) {
 			p.Default = v
 		} else {
-			l.fault(a, path, jsonfile.Describe(v), "a value of type "+p.ValueType().String())
+			without(mistake.DefaultValue, jsonfile.Describe(v), "a value of type "+p.ValueType().String())
 		}
-	}
-}
-
-// checkLiteral refuses a plain default that is no value of the attribute's
-// type, where nothing need be known of other classes.
-func checkLiteral(a *attribute) {
-	v := a.Value("defaultValue")
-	s, text := v.(string)
-	_, object := v.(engine.Fields)
-	p := a.property
-	plain := !object && !(text && (strings.HasPrefix(s, "$$") || legacy.MatchString(s) || s == "now" && p.Type == engine.DateTime))
-	if p.Type.Scalar() && !empty(v) && plain && !fits(a, p, p.Type) {
-		a.Fault(a.At("defaultValue"), jsonfile.Describe(v), "a value of type "+p.Type.String())
 	}
 }
 
@@ -142,21 +166,21 @@ func structured(t engine.PropertyType) bool {
 // ofAccount are the variables that name a property of the account.
 var ofAccount = regexp.MustCompile(`^\$\$[A-Za-z_]\w*$`)
 
+// variable returns the default that a variable stands for, nil if the attribute cannot
+// have it. A property that accounts do not have leaves the attribute empty.
 func (l *linker) variable(a *attribute, p *engine.Property, name string) engine.Formula {
 	known := []string{"$$uid", "$$name", "$$now"}
 	if !slices.Contains(known, name) {
-		near := jsonfile.Nearest(name, known)
-		switch {
+		p.Optional = true
+		switch near := jsonfile.Nearest(name, known); {
 		case !ofAccount.MatchString(name):
 			l.warn(a, a.At("defaultValue"), engine.Quote(name), "$$uid, $$name, $$now or $$ and a property of accounts: the attribute is left empty")
-			return nil
 		case near != "":
 			l.warn(a, a.At("defaultValue"), engine.Quote(name), near+": it is taken for a property of accounts")
 		}
 		return accountProperty{strings.TrimPrefix(name, "$$"), p}
 	}
 	if now := name == "$$now"; now != (p.Type == engine.DateTime) || !now && !p.ValueType().Textual() {
-		l.fault(a, a.At("defaultValue"), engine.Quote(name)+" for type "+p.Type.String(), "$$now for a datetime, $$uid or $$name for text")
 		return nil
 	}
 	return variable(name)

@@ -26,6 +26,7 @@ type linker struct {
 	faults *engine.Faults
 
 	thumbnails []engine.ThumbnailKind // of images
+	dropped    []func()               // see drop
 }
 
 func newLinker(drafts []*draft, faults *engine.Faults) *linker {

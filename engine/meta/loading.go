@@ -1,11 +1,13 @@
 package meta
 
 import (
+	"encoding/json"
 	"errors"
-	"time"
+	"regexp"
 
 	"restsrv/engine"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // loading reads which members of a collection are loaded and in which order.
@@ -18,7 +20,7 @@ func (l *linker) loading(usable []*draft) {
 			}
 			a := l.attribute(p)
 			l.sorting(a, p)
-			l.conditions(a, p)
+			l.conditions(d, a, p)
 		}
 	}
 }
@@ -26,8 +28,8 @@ func (l *linker) loading(usable []*draft) {
 func (l *linker) sorting(a *attribute, p *engine.Property) {
 	const shape = `an object such as {"property": "name", "mode": 0}, mode 1 for descending`
 	list, ok := a.Value("selSorting").([]any)
-	if v := a.Value("selSorting"); !ok && v != nil {
-		l.fault(a, a.At("selSorting"), jsonfile.Describe(v), "an array")
+	if v := a.Value("selSorting"); !ok && !empty(v) {
+		l.report(a.Object, mistake.SortingShape, a.At("selSorting"), jsonfile.Describe(v), "an array")
 	}
 	for i, v := range list {
 		path := jsonfile.Element(a.At("selSorting"), i)
@@ -35,36 +37,63 @@ func (l *linker) sorting(a *attribute, p *engine.Property) {
 		field, _ := fields.Get("property")
 		name, _ := field.(string)
 		if name == "" {
-			l.fault(a, path, jsonfile.Describe(v), shape)
+			l.report(a.Object, mistake.SortingShape, path, jsonfile.Describe(v), shape)
 			continue
 		}
 		q := p.Target.Property(name)
 		if q == nil {
-			l.fault(a, jsonfile.Member(path, "property"), engine.Quote(name)+", which is no attribute of class "+p.Target.FullName, jsonfile.Choice(name, attributeNames(p.Target)))
+			l.report(a.Object, mistake.SortingAttribute, jsonfile.Member(path, "property"), engine.Quote(name)+", which is no attribute of class "+p.Target.FullName, jsonfile.Choice(name, attributeNames(p.Target)))
 			continue
 		}
 		mode, _ := fields.Get("mode")
-		descending := false
 		switch jsonfile.Describe(mode) {
-		case "null", "0", "false":
-		case "1", "true":
-			descending = true
+		case "null", "0", "1", "true", "false":
 		default:
-			l.fault(a, jsonfile.Member(path, "mode"), jsonfile.Describe(mode), "0 for ascending or 1 for descending")
+			l.report(a.Object, mistake.SortingMode, jsonfile.Member(path, "mode"), jsonfile.Describe(mode), "0 for ascending or 1 for descending")
 		}
-		p.Sorting = append(p.Sorting, engine.Sort{Property: q, Descending: descending})
+		p.Sorting = append(p.Sorting, engine.Sort{Property: q, Descending: descending(mode)})
 	}
 }
 
-func (l *linker) conditions(a *attribute, p *engine.Property) {
-	v := a.Value("selConditions")
+// one is what parseInt of JavaScript takes for 1.
+var one = regexp.MustCompile(`^\s*\+?0*1(\D|$)`)
+
+// descending reports whether a mode of selSorting is descending, as in IONDV: one that
+// parseInt makes 1 of.
+func descending(mode any) bool {
+	switch mode := mode.(type) {
+	case bool:
+		return mode
+	case string:
+		return one.MatchString(mode)
+	case json.Number:
+		f, err := mode.Float64()
+		return err == nil && f >= 1 && f < 2
+	}
+	return false
+}
+
+// conditions reads the conditions on the members of a collection. Members must not
+// appear because of a mistake, so that what cannot be evaluated finds none.
+func (l *linker) conditions(d *draft, a *attribute, p *engine.Property) {
+	v, path := a.Value("selConditions"), a.At("selConditions")
 	if empty(v) {
 		return
 	}
-	f, err := engine.ParseFilter(p.Target, v, time.Time{}) // now is when the members are loaded
+	if fields, ok := v.(engine.Fields); ok {
+		if operation, given := fields.Get("operation"); given && p.Target.Property("operation") == nil {
+			l.report(a.Object, mistake.ConditionsNoList, path, "one condition, with operation "+jsonfile.Describe(operation), "an array of conditions")
+			return
+		}
+	}
+	f, missing, err := engine.ParseMemberFilter(p.Target, d.class, v)
 	if err != nil {
-		l.fault(a, a.At("selConditions"), jsonfile.Describe(v), "conditions on objects of class "+p.Target.FullName+": "+message(err))
+		l.report(a.Object, mistake.ConditionsInvalid, path, jsonfile.Describe(v), "conditions on objects of class "+p.Target.FullName+": "+message(err))
+		p.Conditions = engine.Never()
 		return
+	}
+	for _, err := range missing {
+		l.report(a.Object, mistake.ConditionsAttribute, path, jsonfile.Describe(v)+", where "+message(err), "attributes of class "+p.Target.FullName+", or $ and attributes of class "+d.class.FullName)
 	}
 	p.Conditions = f
 }

@@ -133,7 +133,6 @@ func (d *draft) parseProperty(position int, v any, counts map[string]int, types 
 	if a.typed {
 		checkAutoassigned(o, p)
 		checkUniqueFlag(o, p)
-		checkLiteral(a)
 	}
 	d.own = append(d.own, a)
 	return true

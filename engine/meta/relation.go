@@ -185,11 +185,6 @@ func (l *linker) report(o jsonfile.Object, rule *mistake.Rule, path, found, expe
 	l.once(one[0])
 }
 
-// fault is report for what is fatal.
-func (l *linker) fault(a *attribute, path, found, expected string) {
-	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected})
-}
-
 func (l *linker) warn(a *attribute, path, found, expected string) {
 	l.once(engine.Fault{File: a.File, Path: path, Found: found, Expected: expected, Level: engine.Warning})
 }

@@ -2,7 +2,9 @@ package meta
 
 import (
 	"restsrv/engine"
+	"restsrv/engine/formula"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 )
 
 // selection reads the values offered for an attribute and their labels.
@@ -14,7 +16,8 @@ func (l *linker) selection(d *draft, a *attribute, p *engine.Property) {
 	path := a.At("selectionProvider")
 	fields, ok := v.(engine.Fields)
 	if !ok {
-		l.fault(a, path, jsonfile.Describe(v), `an object such as {"type": "SIMPLE", "list": [{"key": "a", "value": "Label"}]}`)
+		l.report(a.Object, mistake.SelectionType, path, jsonfile.Describe(v), `an object such as {"type": "SIMPLE", "list": [{"key": "a", "value": "Label"}]}`)
+		l.drop(p, "selectionProvider")
 		return
 	}
 	kind, _ := fields.Get("type")
@@ -27,22 +30,27 @@ func (l *linker) selection(d *draft, a *attribute, p *engine.Property) {
 	case "HQL":
 		l.warn(a, jsonfile.Member(path, "type"), `"HQL"`, `"SIMPLE" or "MATRIX": the attribute has no labels`)
 	default:
-		l.fault(a, jsonfile.Member(path, "type"), jsonfile.Describe(kind), `"SIMPLE" or "MATRIX"`)
+		l.report(a.Object, mistake.SelectionType, jsonfile.Member(path, "type"), jsonfile.Describe(kind), `"SIMPLE" or "MATRIX"`)
+		l.drop(p, "selectionProvider")
 	}
 }
 
 func (l *linker) matrix(d *draft, a *attribute, fields engine.Fields, path string) *engine.Selection {
 	v, _ := fields.Get("matrix")
 	list, ok := v.([]any)
-	if !ok && v != nil {
-		l.fault(a, path, jsonfile.Describe(v), "an array")
+	if !ok {
+		found := "no matrix"
+		if v != nil {
+			found = jsonfile.Describe(v)
+		}
+		l.report(a.Object, mistake.SelectionMatrix, path, found, "an array of rows")
 	}
 	s := &engine.Selection{}
 	for i, v := range list {
 		at := jsonfile.Element(path, i)
 		row, ok := v.(engine.Fields)
 		if !ok {
-			l.fault(a, at, jsonfile.Describe(v), `an object such as {"conditions": {"eq": ["$state", "new"]}, "result": [{"key": "a", "value": "Label"}]}`)
+			l.report(a.Object, mistake.SelectionElement, at, jsonfile.Describe(v), `an object such as {"conditions": {"eq": ["$state", "new"]}, "result": [{"key": "a", "value": "Label"}]}`)
 			continue
 		}
 		result, _ := row.Get("result")
@@ -58,24 +66,37 @@ func (l *linker) matrix(d *draft, a *attribute, fields engine.Fields, path strin
 }
 
 func (l *linker) rowCondition(d *draft, a *attribute, path string, v any) engine.Formula {
-	f, err := conditions(d.class, v)
+	source, err := conditions(d.class, v)
+	var f engine.Formula
+	if err == nil {
+		f, err = l.strictFormula(d, a, source)
+	}
 	if err != nil {
-		l.fault(a, path, jsonfile.Describe(v), "a condition: "+err.Error())
+		l.report(a.Object, mistake.SelectionCondition, path, jsonfile.Describe(v), "a condition: "+message(err))
 		return nil
 	}
-	return l.formula(d, a, path, f)
+	return f
+}
+
+// strictFormula compiles a formula whose attributes all exist.
+func (l *linker) strictFormula(d *draft, a *attribute, source any) (engine.Formula, error) {
+	f, err := formula.Compile(d.class, a.within(d.class, source))
+	if err != nil {
+		return nil, err
+	}
+	return f, formula.Check(f, l.find)
 }
 
 func (l *linker) selectionValues(a *attribute, path string, v any) []engine.SelectionValue {
 	list, ok := v.([]any)
 	if !ok && v != nil {
-		l.fault(a, path, jsonfile.Describe(v), "an array")
+		l.report(a.Object, mistake.NotArray, path, jsonfile.Describe(v), "an array")
 	}
 	values := make([]engine.SelectionValue, 0, len(list))
 	for i, v := range list {
 		fields, ok := v.(engine.Fields)
 		if !ok {
-			l.fault(a, jsonfile.Element(path, i), jsonfile.Describe(v), `an object such as {"key": "a", "value": "Label"}`)
+			l.report(a.Object, mistake.SelectionElement, jsonfile.Element(path, i), jsonfile.Describe(v), `an object such as {"key": "a", "value": "Label"}`)
 			continue
 		}
 		key, _ := fields.Get("key")
@@ -83,7 +104,7 @@ func (l *linker) selectionValues(a *attribute, path string, v any) []engine.Sele
 		text, ok := label.(string)
 		if !ok {
 			if structured := structuredJSON(label); structured {
-				l.fault(a, jsonfile.Element(path, i), jsonfile.Describe(label), "a label as text")
+				l.report(a.Object, mistake.SelectionElement, jsonfile.Element(path, i), jsonfile.Describe(label), "a label as text")
 				continue
 			}
 			text = engine.ValueText(label)

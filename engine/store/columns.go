@@ -325,7 +325,7 @@ func (u *upgrader) raise(t *table, p *engine.Property) error {
 }
 
 func (u *upgrader) fill(t *table, c *engine.Class, p *engine.Property) error {
-	if p.Nullable {
+	if p.Nullable || p.Optional {
 		return nil
 	}
 	n, err := u.count(u.without(t, c, p))

@@ -52,6 +52,7 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 	}
 	for _, p := range c.Properties {
 		switch {
+		case p.Kept(): // only an import gives values
 		case p.Formula != nil:
 			d.derived = append(d.derived, p)
 		case p.Type == engine.Collection || p.Back != nil:

@@ -80,7 +80,7 @@ func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 	}
 	col := t.column(p)
 	marks := []string{col.indexes()}
-	if !p.Nullable {
+	if !p.Nullable && !p.Optional {
 		marks = append(marks, requiredMark)
 	}
 	if p.Type == engine.Int && p.Autoassigned {

@@ -150,6 +150,9 @@ func (r *reader) values(in engine.Fields) error {
 		if p.Back != nil || p.Formula != nil && !p.Cached {
 			o.given[p.Index] = engine.Absent // other values say it
 		}
+		if v, is := in.Get(p.Name); is && p.Kept() && err == nil {
+			err = r.keep(p, v)
+		}
 	}
 	for _, name := range unknown {
 		if name = o.class.FullName + "." + name; r.report.Ignored[name] == 0 {
@@ -158,6 +161,20 @@ func (r *reader) values(in engine.Fields) error {
 		r.report.Ignored[name]++
 	}
 	return err
+}
+
+// keep takes the value of a calculated attribute that cannot be calculated.
+func (r *reader) keep(p *engine.Property, v any) error {
+	value, err := p.Cast(v)
+	if e := (*engine.Error)(nil); errors.As(err, &e) {
+		if r.Strict {
+			return ruled{err, mistake.ValueMisfit}
+		}
+		_ = r.leave(mistake.ValueMisfit, p.Name, e)
+		return nil
+	}
+	r.object.given[p.Index] = value
+	return nil
 }
 
 // identify fills the key with the id of the object. A key among its values counts more

@@ -142,7 +142,7 @@ func (w *writer) comment(indent string, texts ...string) {
 
 // optional is ? for what createItem can do without.
 func optional(p *engine.Property) string {
-	if p.Nullable || p.Autoassigned || p.Default != nil || p.Computed != nil || p.Type == engine.Collection || p.Back != nil {
+	if p.Nullable || p.Optional || p.Autoassigned || p.Default != nil || p.Computed != nil || p.Type == engine.Collection || p.Back != nil {
 		return "?"
 	}
 	return ""
