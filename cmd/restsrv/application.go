@@ -61,6 +61,9 @@ func loadApplication(config string, strict bool) (*app, error) {
 		faults = append(faults, wrong...)
 		if strict {
 			faults = append(faults, shown.Check(repository)...)
+			if _, _, wrong, err := readACL(c.Abs(aclDir)); err == nil { // the start tells of an error
+				faults = append(faults, wrong...)
+			}
 		}
 	}
 	errs, warnings := sortFaults(c, c.Locate(faults)).Split(strict)

@@ -77,7 +77,7 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	case found.stops:
 		fmt.Fprintln(s.Out, "does not run")
 	case mistakes > 0:
-		fmt.Fprintf(s.Out, "runs with the %s, %d of them %s that -strict refuses\n", counted(len(all), "listed difference"), mistakes, plural(mistakes, "mistake"))
+		fmt.Fprintf(s.Out, "runs with the %s, %d of them mistakes that -strict refuses\n", counted(len(all), "listed difference"), mistakes)
 	case len(all) > 0:
 		fmt.Fprintf(s.Out, "runs with the %s\n", counted(len(all), "listed difference"))
 	default:

@@ -189,14 +189,14 @@ func (s *server) takeAccess(ctx context.Context, a *app) error {
 
 // tellAccess names what of the folder acl was not taken, and counts what was.
 func (s *server) tellAccess(done importedACL) {
-	for _, line := range done.refused {
-		s.log.Warn("not taken: " + line)
+	for _, line := range done.notTaken() {
+		s.log.Warn(line + ": " + mistake.ACLEntry.Resolution)
 	}
 	for _, where := range done.weak {
 		s.log.Warn(weakPassword(where))
 	}
-	if done.accounts+done.roles+done.resources+len(done.refused) > 0 {
-		s.log.Info("accounts and roles taken", "accounts", done.accounts, "roles", done.roles, "resources", done.resources, "known", done.known, "not taken", len(done.refused))
+	if done.accounts+done.roles+done.resources+len(done.notTaken()) > 0 {
+		s.log.Info("accounts and roles taken", "accounts", done.accounts, "roles", done.roles, "resources", done.resources, "known", done.known, "not taken", len(done.notTaken()))
 	}
 }
 

@@ -107,8 +107,11 @@ func (f *findings) stop(err error) {
 // filling tells what the first start of a server would not take.
 func (f *findings) filling(c *deploy.Config, done filled) {
 	f.faults(done.left)
+	f.faults(done.access.faults)
 	for _, line := range done.access.refused {
-		f.text(engine.Warning, line+": it is not taken")
+		f.text(engine.Mistake, line+": "+mistake.ACLEntry.Resolution)
+		one := &f.all[len(f.all)-1]
+		one.Code, one.Resolution = mistake.ACLEntry.Code, mistake.ACLEntry.Resolution
 	}
 	if done.report == nil {
 		return

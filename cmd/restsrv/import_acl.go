@@ -14,6 +14,7 @@ import (
 	"restsrv/engine/acl"
 	"restsrv/engine/deploy"
 	"restsrv/engine/jsonfile"
+	"restsrv/engine/mistake"
 	"restsrv/engine/transfer"
 	"restsrv/engine/wire"
 )
@@ -21,25 +22,46 @@ import (
 // importedACL says what became of an acl folder.
 type importedACL struct {
 	accounts, roles, resources, known int
-	refused                           []string
-	weak                              []string // where accounts with short passwords are defined
+	faults                            engine.Faults // in the files
+	refused                           []string      // what the database did not take
+	weak                              []string      // where accounts with short passwords are defined
 }
 
 // importACL takes the accounts, roles and resources of an acl folder, if there
 // is one.
 func importACL(ctx context.Context, d *database, dir string) (done importedACL, err error) {
-	var accounts account.ACL
-	var policy acl.File
-	var faults engine.Faults
+	policy, accounts, faults, err := readACL(dir)
+	if err != nil {
+		return done, err
+	}
+	roles, err := d.policy.Import(ctx, policy)
+	if err != nil {
+		return done, err
+	}
+	users, err := d.accounts.Import(ctx, accounts)
+	done = importedACL{accounts: users.Accounts, roles: roles.Roles, resources: roles.Resources, known: users.Known + roles.Known, weak: users.Weak}
+	for _, r := range roles.Refused {
+		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
+	}
+	for _, r := range users.Refused {
+		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
+	}
+	done.faults = faults
+	return done, err
+}
+
+// readACL reads the files of an acl folder, if there is one. What cannot be
+// understood is a mistake and left out.
+func readACL(dir string) (policy acl.File, accounts account.ACL, faults engine.Faults, err error) {
 	files := deploy.Directory(filepath.Dir(dir))
 	entries, err := fs.ReadDir(files, filepath.Base(dir))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return done, nil
+		return policy, accounts, nil, nil
 	case errors.Is(err, engine.ErrOutside):
-		return done, fmt.Errorf("%s: the folder is %w", dir, engine.ErrOutside)
+		return policy, accounts, nil, fmt.Errorf("%s: the folder is %w", dir, engine.ErrOutside)
 	case err != nil:
-		return done, unwrapPath(err)
+		return policy, accounts, nil, unwrapPath(err)
 	}
 	for _, e := range entries {
 		if e.IsDir() || !isACLFile(e.Name()) {
@@ -55,27 +77,25 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 		policy.Read(file)
 		accounts.ReadACL(file)
 	}
-	roles, err := d.policy.Import(ctx, policy)
-	if err != nil {
-		return done, err
+	for i := range faults {
+		faults[i].Level, faults[i].Code, faults[i].Resolution = mistake.ACLEntry.Level, mistake.ACLEntry.Code, mistake.ACLEntry.Resolution
 	}
-	users, err := d.accounts.Import(ctx, accounts)
-	done = importedACL{accounts: users.Accounts, roles: roles.Roles, resources: roles.Resources, known: users.Known + roles.Known, weak: users.Weak}
-	for _, r := range roles.Refused {
-		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
-	}
-	for _, r := range users.Refused {
-		done.refused = append(done.refused, r.Where+": "+plain(r.Err).Error())
-	}
-	for _, f := range (&deploy.Config{Dir: filepath.Dir(dir)}).Locate(faults) {
-		done.refused = append(done.refused, f.String())
-	}
-	return done, err
+	return policy, accounts, (&deploy.Config{Dir: filepath.Dir(dir)}).Locate(faults), nil
 }
 
 // weakPassword returns the warning for an imported account with a short password.
 func weakPassword(where string) string {
 	return fmt.Sprintf("%s: the account was imported, but its password has fewer than %d characters: restsrv user passwd changes it", where, account.MinPassword)
+}
+
+// notTaken lists what was not taken, a line each.
+func (i importedACL) notTaken() []string {
+	all := slices.Clone(i.refused)
+	for _, f := range i.faults {
+		f.Resolution = ""
+		all = append(all, f.String())
+	}
+	return all
 }
 
 func isACLFile(name string) bool {

@@ -138,8 +138,8 @@ func (r *testRun) all(ctx context.Context, files []string) (err error) {
 		return err
 	}
 	done, err := template.fill(ctx, false)
-	if err == nil && len(done.access.refused) > 0 {
-		err = errors.New(strings.Join(done.access.refused, "\n"))
+	if left := done.access.notTaken(); err == nil && len(left) > 0 {
+		err = errors.New(strings.Join(left, "\n"))
 	}
 	if closed := template.db.close(); err == nil {
 		err = closed

@@ -298,8 +298,8 @@ func checkAutoassigned(o jsonfile.Object, p *engine.Property) {
 	switch p.Type {
 	case engine.String, engine.GUID, engine.DateTime, engine.Int:
 	default:
-		o.Warn(o.At("autoassigned"), "true for type "+p.Type.String(), "false: a value can be assigned to string, guid, int and datetime only")
-		p.Autoassigned = false
+		o.Report(mistake.AutoassignedType, o.At("autoassigned"), "true for type "+p.Type.String(), "an attribute of type string, guid, int or datetime")
+		p.Autoassigned, p.Optional = false, true
 	}
 }
 

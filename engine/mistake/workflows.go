@@ -20,6 +20,9 @@ var (
 	AssignmentValue     = leveled(engine.Warning, Workflows, "assignment-value", "An assignment of a value that the attribute cannot have", "no account can make the transition")
 )
 
+// Access rights.
+var ACLEntry = rule(Workflows, "acl-entry", "A file of the folder acl that cannot be read, or a role, an account or a resource in it that cannot be understood", "it is not taken")
+
 // Navigation, views, masks and validators.
 var (
 	PresentationFile = rule(Workflows, "presentation-file", "A file of the navigation, a view, an input mask or a validator that cannot be read, is no object or has no name", "the file is left out")

@@ -306,6 +306,9 @@ func (w *race) play(clients [][]*request) (all []*request) {
 				time.Sleep(time.Duration(r.delay) * time.Microsecond)
 				r.begin = time.Now()
 				answer, err := w.servers[i%2].send(w.t.Context(), r)
+				for undone := 0; undone < 10 && engine.CodeOf(err) == engine.Unavailable; undone++ { // a deletion was in its way
+					answer, err = w.servers[i%2].send(w.t.Context(), r)
+				}
 				r.end = time.Now()
 				r.answer = w.answer(answer, err)
 			}
