@@ -61,7 +61,7 @@ func loadApplication(config string, strict bool) (*app, error) {
 		faults = append(faults, wrong...)
 		if strict {
 			faults = append(faults, shown.Check(repository)...)
-			if _, _, wrong, err := readACL(c.Abs(aclDir)); err == nil { // the start tells of an error
+			if _, _, wrong, err := readACL(c.Abs(aclDir)); err == nil { // the start reports an error
 				faults = append(faults, wrong...)
 			}
 		}
@@ -81,8 +81,8 @@ func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation) (*wo
 	return flows, append(faults, wrong...)
 }
 
-// checkPresentation reads navigation, views and what else the server reads when it is
-// asked for, and returns what is wrong with it. A strict server has done so.
+// checkPresentation returns the faults in navigation, views, masks and validators.
+// loadApplication includes them if it is strict.
 func (a *app) checkPresentation() engine.Faults {
 	return a.config.Locate(a.presentation.Check(a.meta))
 }

@@ -152,7 +152,7 @@ func play(t *testing.T, text, db string) []string {
 	return c.told
 }
 
-// do does what a section says.
+// do runs a section of a case.
 func (c *caseRun) do(s section) {
 	c.Helper()
 	switch s.name {

@@ -212,7 +212,7 @@ func (s *server) tellObjects(r *transfer.Report, took time.Duration) {
 	s.log.Info("objects taken", "count", r.Count(), "not taken", r.NotTaken(), "took", took.Round(time.Millisecond))
 }
 
-// refusalLine describes what was not taken, for people who import.
+// refusalLine returns the line of output for an object or a value that an import left out.
 func refusalLine(f transfer.Refusal) string {
 	line := "not taken: " + f.Place() + ": " + f.Reason
 	if f.Taken || f.Rule == mistake.DataOther {

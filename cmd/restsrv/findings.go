@@ -127,7 +127,7 @@ func (f *findings) filling(c *deploy.Config, done filled) {
 	}
 }
 
-// fits describes what would have been taken instead.
+// fits holds the expectation in a report for each rule of data files.
 var fits = map[*mistake.Rule]string{
 	mistake.ObjectUnreadable: "a JSON object in a file named class@namespace@id.json",
 	mistake.ObjectClass:      "an object of a class that can have objects",

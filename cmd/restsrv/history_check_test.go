@@ -18,7 +18,7 @@ import (
 	"restsrv/engine"
 )
 
-// historyCall is a request on the objects of a lot, and what its client learned of it.
+// historyCall is a request to change or read the objects of a lot, with its answer.
 type historyCall struct {
 	pairOperation        // with the names of the lot
 	match         string // the ETag in If-Match; "" for none
@@ -92,8 +92,8 @@ func modelValue(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// canonical returns a body without what is not defined: the order of members that are
-// linked at the same time, and of lists.
+// canonical sorts the parts of a body that have no defined order: members that are
+// linked at the same time, and lists.
 func canonical(body string, list bool) string {
 	var v any
 	if json.Unmarshal([]byte(body), &v) != nil {
@@ -109,8 +109,8 @@ func canonical(body string, list bool) string {
 // isList reports whether a request reads a list.
 func isList(r oracle.Request) bool { return r.Method == "GET" && r.ID == "" }
 
-// historyState is what a lot holds after some calls, with the ETags that are known to
-// be those of objects.
+// historyState holds the objects of a lot after some calls, and their ETags as far as
+// answers showed them.
 type historyState struct {
 	world oracle.World // requests to a copy do not change the original
 	tags  map[string]string
@@ -310,8 +310,8 @@ type heard struct {
 	failed            bool   // the answer is 412
 }
 
-// TestHistoryChecker checks that the search explains what servers may answer, and
-// nothing else.
+// TestHistoryChecker checks that the search accepts correct histories and rejects
+// histories with a planted error.
 func TestHistoryChecker(t *testing.T) {
 	app, err := loadApplication(filepath.Join(application(t, map[string]string{"deploy.json": pairsApp, "move.js": pairsScript}), "deploy.json"), false)
 	if err != nil {
