@@ -5,20 +5,22 @@ import (
 	"time"
 )
 
-// Failures are counted by slices of time. One that is as old as Window must not
-// count any more, nor a younger one be left out; a slice has both, so it counts
-// until its last failure is that old.
+// Failures are counted in slices of time. A failure must count while it is
+// younger than Window and must stop counting at that age. A slice can contain
+// failures on both sides of that limit, so a slice counts until its last
+// failure reaches the age of Window.
 const (
 	sliceTime  = 5 * time.Second
 	slicesKept = int64(Window/sliceTime) + 1
 )
 
-// maxEntries bounds each table.
+// maxEntries is the maximum number of keys in each table.
 const maxEntries = 50_000
 
 func sliceOf(t time.Time) int64 { return t.UnixNano() / int64(sliceTime) }
 
-// counter are the failures of one key, by slice modulo slicesKept.
+// counter contains the failures of one key. The index of counts is the slice
+// modulo slicesKept.
 type counter struct {
 	counts [slicesKept]uint16
 	last   int64 // the newest slice
@@ -37,7 +39,8 @@ func (c *counter) add(slice int64, n uint16) {
 
 func addCapped(a, b uint16) uint16 { return uint16(min(uint32(a)+uint32(b), math.MaxUint16)) }
 
-// sum is what counts in a slice of time, which is now or later.
+// sum returns the number of failures that count at slice, which must be the
+// current slice or a later one.
 func (c *counter) sum(slice int64) (n int) {
 	for s := max(slice-slicesKept+1, c.last-slicesKept+1); s <= c.last; s++ {
 		n += int(c.counts[s%slicesKept])
@@ -45,14 +48,15 @@ func (c *counter) sum(slice int64) (n int) {
 	return n
 }
 
-// table are the counters of keys of one kind.
+// table contains the counters of all keys of one kind.
 type table[K comparable] struct{ counters map[K]*counter }
 
 func newTable[K comparable]() table[K] { return table[K]{map[K]*counter{}} }
 
-// get returns the counter of a key, nil for none. One that is further ahead
-// than any process counts is from before the clock was put back: it would keep
-// its key out until then, and count nothing more.
+// get returns the counter of k, or nil if there is none. A counter that is
+// further ahead of now than the clocks of processes can differ dates from
+// before the system clock was set back. get removes it, because it would block
+// its key until that time and would not count new failures.
 func (t table[K]) get(k K, now time.Time) *counter {
 	c := t.counters[k]
 	if c != nil && c.last > sliceOf(now)+slicesKept {
@@ -81,7 +85,8 @@ func (t table[K]) count(k K, now time.Time) int {
 	return 0
 }
 
-// rest is how long a key stays over a limit, 0 when it is not.
+// rest returns how long k stays at or over limit. It returns 0 if k is below
+// the limit.
 func (t table[K]) rest(k K, now time.Time, limit int) time.Duration {
 	c := t.get(k, now)
 	if c == nil || limit <= 0 {
@@ -98,7 +103,7 @@ func (t table[K]) rest(k K, now time.Time, limit int) time.Duration {
 	return time.Unix(0, s*int64(sliceTime)).Sub(now)
 }
 
-// prune removes what does not count any more.
+// prune removes the counters without failures that still count.
 func (t table[K]) prune(now time.Time) {
 	slice := sliceOf(now)
 	for k, c := range t.counters {
@@ -108,9 +113,9 @@ func (t table[K]) prune(now time.Time) {
 	}
 }
 
-// makeRoom removes what does not count any more and, if that is not enough,
-// the keys with the fewest failures, so that nobody gets rid of a limit by
-// making up others.
+// makeRoom prunes the table. If that is not enough, it removes the keys with
+// the fewest failures first, so that an attacker cannot evict a blocked key by
+// inventing others.
 func (t table[K]) makeRoom(now time.Time) {
 	t.prune(now)
 	slice := sliceOf(now)
@@ -126,16 +131,17 @@ func (t table[K]) makeRoom(now time.Time) {
 	}
 }
 
-// How long an account is known at a network after it signed in from there, and
-// after which part of that it is written again.
+// An account is known at a network for knownFor after it signed in from there.
+// A new sign-in is stored only if the stored one is older than renewAfter.
 const (
 	knownFor   = 25 * time.Hour
 	renewAfter = time.Hour
-	// maxNetworks is for each account.
+	// maxNetworks is the maximum number of networks of each account.
 	maxNetworks = 32
 )
 
-// acquaintances are the networks from which accounts signed in, and when.
+// acquaintances contains the networks from which each account signed in, with
+// the time of the last sign-in.
 type acquaintances map[key]map[key]time.Time
 
 func (a acquaintances) has(p pair, now time.Time) bool {
@@ -143,7 +149,8 @@ func (a acquaintances) has(p pair, now time.Time) bool {
 	return ok && now.Sub(t) < knownFor
 }
 
-// renew reports whether that is news.
+// renew records a sign-in. It returns false, without a change, if the recorded
+// one is recent.
 func (a acquaintances) renew(p pair, now time.Time) bool {
 	if t, ok := a[p.account][p.network]; ok && now.Sub(t) < renewAfter {
 		return false
@@ -152,12 +159,13 @@ func (a acquaintances) renew(p pair, now time.Time) bool {
 	return true
 }
 
-// put notes a sign-in; the oldest of too many networks makes room.
+// put records a sign-in. If the account has too many networks, the oldest one
+// is removed.
 func (a acquaintances) put(p pair, at time.Time) {
 	of := a[p.account]
 	if of == nil {
 		if len(a) >= maxEntries {
-			for k := range a { // any: it will be known again after its next sign-in
+			for k := range a { // any account; it becomes known again when it signs in
 				delete(a, k)
 				break
 			}

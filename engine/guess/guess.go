@@ -1,12 +1,12 @@
-// Package guess counts failed attempts at passwords and codes and says who has
-// to wait (decisions.md section 4). It knows names of accounts and addresses,
-// as whoever attempts gives them, and no secret; what an account is, is the
-// business of engine/account.
+// Package guess counts failed attempts at passwords and codes, and delays or
+// rejects further attempts. It sees account names and addresses as clients send
+// them, and never a secret. Accounts themselves belong to engine/account.
 //
-// Each process counts in memory, decides by that alone, and writes what it has
-// counted as one row at most every FlushEvery; before it decides it reads the
-// rows of the others. So a refusal is immediate where the failures were, holds
-// everywhere within a second, and 10,000 failures are not 10,000 transactions.
+// Each process counts in memory and decides from its own counters. It writes
+// new counts to the database as one row, at most once per FlushEvery, and reads
+// the rows of other processes before it decides. A limit therefore applies at
+// once in the process that saw the failures and within a second in all others,
+// and 10,000 failures do not cause 10,000 transactions.
 package guess
 
 import (
@@ -22,52 +22,54 @@ import (
 	"restsrv/engine"
 )
 
-// Window is how long a failure counts, FlushEvery how often a process writes
-// at most, and reads what the others wrote.
+// Window is the time for which a failure counts. FlushEvery is the minimum
+// interval at which a process writes its counts, and at which it reads the
+// counts of the others.
 const (
 	Window     = time.Minute
 	FlushEvery = 250 * time.Millisecond
 )
 
-// firstDelay is that of the failure with which delays begin; each further one
-// doubles it.
+// firstDelay is the delay at DelayFrom failures. Each further failure doubles
+// it.
 const firstDelay = 100 * time.Millisecond
 
-// Limits are what Admit goes by; 0 takes a limit away.
+// Limits are the limits that Admit applies. If a limit is 0, it is off.
 type Limits struct {
-	PerAccount int           // failures of an account from an address within Window
-	PerAddress int           // failures from an address, but for accounts that signed in from there within a day
-	DelayFrom  int           // failures of an account from anywhere from which on it waits
-	MaxDelay   time.Duration // the longest wait
+	PerAccount int           // failures of an account from one address within Window
+	PerAddress int           // failures from one address within Window, except those of accounts that signed in from there within a day
+	DelayFrom  int           // failures of an account from all addresses within Window at which delays begin
+	MaxDelay   time.Duration // the longest delay
 }
 
-// Config is what a Keeper works with.
+// Config contains the settings of a Keeper.
 type Config struct {
-	Data   engine.Repository // keeps items of Class
-	Class  *engine.Class     // of Class, as Data keeps it
+	Data   engine.Repository // stores the items of Class
+	Class  *engine.Class     // the class that the function Class builds, as Data stores it
 	Limits Limits
 	Now    func() time.Time // nil means time.Now
-	Log    *slog.Logger     // nil means none
+	Log    *slog.Logger     // nil disables logging
 }
 
-// Keeper is engine.Guesses on a repository. It is safe for concurrent use.
+// Keeper implements engine.Guesses with a repository. It is safe for concurrent
+// use.
 type Keeper struct {
 	cfg     Config
-	process string        // that marks its rows
-	reading chan struct{} // held by who reads or writes rows
+	process string        // random name of this process, stored in its rows
+	reading chan struct{} // semaphore, held while rows are read or written
 
 	mu       sync.Mutex
 	pairs    table[pair]
 	networks table[key]
 	accounts table[key]
 	known    acquaintances
-	pending  map[event]uint16 // not written yet
-	renewed  map[key]struct{} // accounts whose acquaintances are not written yet
+	pending  map[event]uint16 // failures that are not written yet
+	renewed  map[key]struct{} // accounts with known networks that are not written yet
 	timer    *time.Timer      // runs while something is pending
 	closed   bool
 
-	read   time.Time            // when rows were last read, zero for never
-	retry  time.Time            // not before that, after a failure
+	read   time.Time            // when rows were last read, zero if never
+	retry  time.Time            // after a failure, rows are not read before this time
 	seen   map[string]time.Time // batches that are counted already
 	swept  time.Time
 	warned time.Time
@@ -75,7 +77,7 @@ type Keeper struct {
 
 var _ engine.Guesses = (*Keeper)(nil)
 
-// New returns a Keeper.
+// New returns a Keeper that uses cfg.
 func New(cfg Config) *Keeper {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -90,8 +92,8 @@ func New(cfg Config) *Keeper {
 	}
 }
 
-// key stands for an account or a network: names that were attempted are kept
-// nowhere, since people mistake fields.
+// key identifies an account or a network by a hash. Attempted names are not
+// stored, because users sometimes type a password into the name field.
 type key [12]byte
 
 type pair struct{ account, network key }
@@ -102,24 +104,25 @@ func keyOf(kind byte, name string) (k key) {
 	return k
 }
 
-// accountKey does not tell names apart that differ in case only, whatever the
-// accounts do: they share their limits.
+// accountKey returns the key of an account. It ignores case even if account
+// names are case-sensitive: names that differ in case only share their limits.
 func accountKey(account string) key { return keyOf('a', strings.ToLower(account)) }
 
-// networkKey is that of an IPv4 address or of an IPv6 /64, all of whose
-// addresses one customer has. Requests without an address share one.
+// networkKey returns the key of an IPv4 address or of an IPv6 /64 network,
+// since one customer usually has all addresses of a /64. Requests without an
+// address share one key.
 func networkKey(a netip.Addr) key {
 	a = a.Unmap().WithZone("")
 	bits := a.BitLen()
 	if a.Is6() {
 		bits = 64
 	}
-	p, _ := a.Prefix(bits) // of the zero Addr: the zero Prefix
+	p, _ := a.Prefix(bits) // the zero Prefix if a is the zero Addr
 	return keyOf('n', p.String())
 }
 
-// Admit is engine.Guesses's. That an address is over its limit does not keep
-// out the accounts that are known there.
+// Admit implements engine.Guesses. Accounts that are known at an address are
+// still admitted when the address is over its limit.
 func (k *Keeper) Admit(ctx context.Context, account string, from engine.Caller) (time.Duration, error) {
 	p := pair{accountKey(account), networkKey(from.Address)}
 	if err := k.refresh(ctx); err != nil {
@@ -152,7 +155,7 @@ func (l Limits) delay(failures int) time.Duration {
 	return min(firstDelay<<doublings, l.MaxDelay)
 }
 
-// Failed is engine.Guesses's.
+// Failed implements engine.Guesses.
 func (k *Keeper) Failed(_ context.Context, account string, from engine.Caller) {
 	p := pair{accountKey(account), networkKey(from.Address)}
 	now := k.cfg.Now()
@@ -166,7 +169,8 @@ func (k *Keeper) Failed(_ context.Context, account string, from engine.Caller) {
 	k.schedule()
 }
 
-// count adds failures to what Admit looks at; mu is held.
+// count adds n failures to the counters that Admit uses. The caller must hold
+// mu.
 func (k *Keeper) count(e event, n uint16, now time.Time) {
 	k.pairs.add(e.pair, e.slice, n, now)
 	k.accounts.add(e.pair.account, e.slice, n, now)
@@ -175,7 +179,7 @@ func (k *Keeper) count(e event, n uint16, now time.Time) {
 	}
 }
 
-// Succeeded is engine.Guesses's.
+// Succeeded implements engine.Guesses.
 func (k *Keeper) Succeeded(_ context.Context, account string, from engine.Caller) {
 	if account == "" {
 		return
@@ -190,14 +194,15 @@ func (k *Keeper) Succeeded(_ context.Context, account string, from engine.Caller
 	}
 }
 
-// event is what a batch tells: failures of an account from a network.
+// event identifies failures of an account from a network in one slice of time,
+// as a batch stores them.
 type event struct {
 	pair  pair
 	slice int64
-	known bool // the account was known there: they do not count for the network
+	known bool // the account was known at the network, so the failures do not count for the network
 }
 
-// Close writes what is pending. Later failures count in memory only.
+// Close writes the pending counts. Failures after Close count in memory only.
 func (k *Keeper) Close(ctx context.Context) error {
 	k.mu.Lock()
 	k.closed = true
@@ -208,7 +213,8 @@ func (k *Keeper) Close(ctx context.Context) error {
 	return k.flush(ctx)
 }
 
-// schedule has what is pending written soon; mu is held.
+// schedule starts the timer that writes the pending counts. The caller must
+// hold mu.
 func (k *Keeper) schedule() {
 	if k.timer == nil && !k.closed {
 		k.timer = time.AfterFunc(FlushEvery, k.flushAside)

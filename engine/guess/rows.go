@@ -11,42 +11,43 @@ import (
 	"restsrv/engine"
 )
 
-// className is no name that a class of an application can have.
+// className is a name that an application cannot use for a class of its own.
 const className = "#guess"
 
-// What rows are: a batch tells failures that one process counted within
-// FlushEvery, a row of acquaintances the networks of one account.
+// Prefixes of row ids. A batch row contains the failures that one process
+// counted within FlushEvery. A known row contains the networks of one account.
 const (
 	batchPrefix = "batch "
 	knownPrefix = "known "
 )
 
 const (
-	// clockSkew is how far the clocks of processes may be apart, and how long
-	// a batch may take to become visible.
+	// clockSkew is the maximum difference between the clocks of processes, and
+	// the maximum time until a written batch becomes visible.
 	clockSkew = 10 * time.Second
-	// batchLife is how long a batch matters to anybody.
+	// batchLife is the time for which a process may need a batch.
 	batchLife = Window + sliceTime + clockSkew
-	// sweepEvery is how often rows that have expired are removed.
+	// sweepEvery is the interval at which expired rows are removed.
 	sweepEvery = time.Minute
-	// ioTime is what a sign-in waits at most for the rows of others.
+	// ioTime is the maximum time that a sign-in waits for the rows of other
+	// processes.
 	ioTime = 2 * time.Second
 )
 
-// Class builds the system class of the rows. Open the store with it, and show
-// it to nobody else.
+// Class builds the system class of the rows. Pass it to the store when it is
+// opened, and to no other component.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return engine.SystemClass(className,
 		property("id", engine.String),
-		indexed("at", engine.DateTime), // when it was written
+		indexed("at", engine.DateTime), // when the row was written
 		indexed("expires", engine.DateTime),
-		property("process", engine.String), // that wrote it
+		property("process", engine.String), // the process that wrote the row
 		property("content", engine.Text),   // JSON
 	)
 }
 
-// failures are an event and how often it was, as a batch has them.
+// failures is the JSON form of an event and its count in a batch.
 type failures struct {
 	Account string `json:"a"`
 	Network string `json:"n"`
@@ -62,7 +63,7 @@ func decodeKey(s string) (k key, ok bool) {
 	return k, err == nil && copy(k[:], b) == len(k)
 }
 
-// row makes the record of a row.
+// row returns the record that stores content as a row.
 func (k *Keeper) row(id string, now time.Time, life time.Duration, content any) (engine.Record, error) {
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -74,7 +75,8 @@ func (k *Keeper) row(id string, now time.Time, life time.Duration, content any) 
 	return engine.Record{Class: c, ID: id, Values: v}, nil
 }
 
-// flushAside writes what is pending, and tries again later if that fails.
+// flushAside writes the pending counts. If that fails, it schedules another
+// attempt.
 func (k *Keeper) flushAside() {
 	k.mu.Lock()
 	k.timer = nil
@@ -89,8 +91,8 @@ func (k *Keeper) flushAside() {
 	}
 }
 
-// flush writes what is pending as one transaction; if that fails it stays
-// pending for as long as it matters.
+// flush writes the pending counts in one transaction. If that fails, they stay
+// pending while they still count.
 func (k *Keeper) flush(ctx context.Context) error {
 	select {
 	case k.reading <- struct{}{}:
@@ -103,7 +105,7 @@ func (k *Keeper) flush(ctx context.Context) error {
 	events, renewed := k.pending, k.renewed
 	k.pending, k.renewed = map[event]uint16{}, map[key]struct{}{}
 	records, err := k.records(events, renewed, now)
-	due := len(records) > 0 && now.Sub(k.swept) >= sweepEvery // who has nothing to write does not wake the database
+	due := len(records) > 0 && now.Sub(k.swept) >= sweepEvery // a process without pending counts does not use the database
 	if due {
 		k.swept = now
 		k.pairs.prune(now)
@@ -125,7 +127,8 @@ func (k *Keeper) flush(ctx context.Context) error {
 	return nil
 }
 
-// records are the rows of what is pending; mu is held.
+// records returns the rows to write for the pending counts. The caller must
+// hold mu.
 func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now time.Time) (records []engine.Record, err error) {
 	var lines []failures
 	for e, n := range events {
@@ -141,7 +144,7 @@ func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now 
 		records = append(records, r)
 	}
 	for account := range renewed {
-		networks := map[string]int64{} // to seconds
+		networks := map[string]int64{} // value: Unix time in seconds
 		for n, t := range k.known[account] {
 			networks[encodeKey(n)] = t.Unix()
 		}
@@ -154,7 +157,7 @@ func (k *Keeper) records(events map[event]uint16, renewed map[key]struct{}, now 
 	return records, nil
 }
 
-// restore makes what could not be written pending again.
+// restore adds counts that could not be written to the pending ones.
 func (k *Keeper) restore(events map[event]uint16, renewed map[key]struct{}) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -168,7 +171,7 @@ func (k *Keeper) restore(events map[event]uint16, renewed map[key]struct{}) {
 	}
 }
 
-// sweep removes the rows that have expired.
+// sweep removes the expired rows.
 func (k *Keeper) sweep(ctx context.Context, now time.Time) error {
 	q, err := k.query("expires", "$lte", now)
 	if err != nil {
@@ -183,9 +186,10 @@ func (k *Keeper) query(name, op string, t time.Time) (*engine.Query, error) {
 	return &engine.Query{Class: k.cfg.Class, Filter: f, Count: -1}, err
 }
 
-// refresh reads what other processes have written, unless that was done just
-// now. When the database cannot be read the process goes by what it knows. The
-// error is that ctx ended.
+// refresh reads the rows that other processes have written since the last
+// refresh, unless that was less than FlushEvery ago. If the database cannot be
+// read, the process uses the counts that it has. The error is not nil only if
+// ctx ended.
 func (k *Keeper) refresh(ctx context.Context) error {
 	if !k.stale() {
 		return nil
@@ -216,7 +220,7 @@ func (k *Keeper) refresh(ctx context.Context) error {
 	defer k.mu.Unlock()
 	k.read = now
 	if err != nil {
-		k.read = time.Time{} // the next time reads what is missing now
+		k.read = time.Time{} // the next refresh reads the rows that this one missed
 		k.retry = now.Add(time.Second)
 	}
 	for id, at := range k.seen {
@@ -234,8 +238,9 @@ func (k *Keeper) stale() bool {
 	return now.Sub(k.read) >= FlushEvery && !now.Before(k.retry)
 }
 
-// load counts the rows written since a time. They are the server's own: it
-// does not act for whoever signs in.
+// load counts the rows written since a time. It does not use the context of the
+// request, because the rows belong to the server and not to the account that
+// signs in.
 func (k *Keeper) load(since time.Time) error {
 	ctx, cancel := context.WithTimeout(context.Background(), ioTime)
 	defer cancel()
@@ -271,7 +276,7 @@ func (k *Keeper) take(it *engine.Item) {
 	if process, _ := it.Get("process").(string); process == k.process {
 		return
 	}
-	id := strings.Clone(it.ID) // the item is valid here only
+	id := strings.Clone(it.ID) // the item is valid only during the callback
 	if _, done := k.seen[id]; done {
 		return
 	}
@@ -283,14 +288,14 @@ func (k *Keeper) take(it *engine.Item) {
 	for _, l := range lines {
 		account, aok := decodeKey(l.Account)
 		network, nok := decodeKey(l.Network)
-		if aok && nok && l.Slice <= sliceOf(now)+slicesKept { // else the clock was put back
-			slice := min(l.Slice, sliceOf(now)) // their clock may be ahead
+		if aok && nok && l.Slice <= sliceOf(now)+slicesKept { // otherwise the system clock was set back
+			slice := min(l.Slice, sliceOf(now)) // the clock of the other process may be ahead
 			k.count(event{pair{account, network}, slice, l.Known}, l.Count, now)
 		}
 	}
 }
 
-// warn tells a failure of the database, once a minute.
+// warn logs a database error, at most once a minute.
 func (k *Keeper) warn(what string, err error) {
 	now := k.cfg.Now()
 	k.mu.Lock()

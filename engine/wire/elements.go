@@ -10,11 +10,12 @@ import (
 	"restsrv/engine"
 )
 
-// Elements reads the elements of a JSON array one after the other, so that
-// neither the text nor what it says is in memory as a whole. A value that is no
-// array is taken for the only element of one.
+// Elements reads the elements of a JSON array one at a time, so that neither
+// the text nor the decoded array has to fit into memory. A value that is not an
+// array is read as the only element of one.
 type Elements struct {
-	// Alone says, once an element has been read, that it stood in no array.
+	// Alone is true if the text is a single value instead of an array. It is
+	// set when the first element has been read.
 	Alone bool
 
 	d       decoder
@@ -23,15 +24,16 @@ type Elements struct {
 	over    bool
 }
 
-// NewElements reads from r, as Decode reads its text. An error of r that is an
-// *engine.Error is Next's.
+// NewElements returns an Elements that reads JSON from r in the form that
+// Decode accepts. If r fails with an *engine.Error, Next returns that error.
 func NewElements(r io.Reader) *Elements {
 	t := &text{src: r, line: 1}
 	return &Elements{text: t, d: decoder{most: MaxDepth, src: jsontext.NewDecoder(t, jsontext.AllowDuplicateNames(true))}}
 }
 
-// Next returns the next element, as Decode would, or io.EOF behind the last one.
-// An object's Fields are overwritten by the next call. The error is as Decode's.
+// Next returns the next element in the form that Decode uses, or io.EOF after
+// the last one. The Fields of an object are overwritten by the next call.
+// Errors are those of Decode.
 func (e *Elements) Next() (any, error) {
 	v, err := e.next()
 	if err == nil {
@@ -69,12 +71,12 @@ func (e *Elements) element() (any, error) {
 		}
 		return nil, e.end()
 	case kind == '{' && e.d.depth == 1:
-		e.d.room = e.d.last[:0] // its names are read before they are overwritten
+		e.d.room = e.d.last[:0] // the names of last are read before they are overwritten
 	}
 	return e.d.value(1)
 }
 
-// end makes sure that nothing follows, and is io.EOF then.
+// end returns io.EOF if the text ends here, and otherwise an error.
 func (e *Elements) end() error {
 	e.over = true
 	if _, err := e.d.src.ReadToken(); err != nil {
@@ -86,18 +88,19 @@ func (e *Elements) end() error {
 
 var errMore = errors.New("there is more after the value")
 
-// text is what a decoder reads. It keeps what was not passed yet, to tell where a
-// fault is: about as much as the decoder itself keeps.
+// text is the input of a decoder. It keeps the bytes after the last passed
+// offset to compute the position of a syntax error. That is about as much as
+// the decoder itself buffers.
 type text struct {
 	src    io.Reader
 	begun  bool
 	kept   []byte
-	at     int64 // the offset of kept
-	line   int   // of at, from 1
+	at     int64 // offset of kept in the input
+	line   int   // line of at, from 1
 	column int   // bytes before at on its line
 }
 
-// Read is io.Reader's. A byte order mark at the beginning is passed over.
+// Read implements io.Reader. It skips a byte order mark at the beginning.
 func (t *text) Read(p []byte) (int, error) {
 	n, err := t.src.Read(p)
 	if !t.begun {
@@ -116,7 +119,8 @@ func (t *text) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// passed forgets what comes before an offset.
+// passed discards the bytes before offset. It keeps them until they are at
+// least half of the buffer.
 func (t *text) passed(offset int64) {
 	n := int(offset - t.at)
 	if n < len(t.kept)/2 {
@@ -128,7 +132,7 @@ func (t *text) passed(offset int64) {
 	t.kept = t.kept[:copy(t.kept, t.kept[n:])]
 }
 
-// position is Position for an offset that has not been passed.
+// position is Position for an offset in the input that has not been passed.
 func (t *text) position(offset int64) (line, column int) {
 	line, column = Position(t.kept, int(offset-t.at))
 	if line == 1 {
@@ -137,8 +141,8 @@ func (t *text) position(offset int64) (line, column int) {
 	return t.line + line - 1, column
 }
 
-// malformed is the error for what a decoder met at an offset. position tells
-// line and column of one.
+// malformed returns the error to report for a decoder error at offset. position
+// converts an offset to line and column.
 func malformed(err error, offset int64, position func(offset int64) (line, column int)) error {
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
 		return e

@@ -1,7 +1,7 @@
-// Package wire reads JSON that strangers sent. It owns the JSON library, keeps
-// the order of names and the exact text of numbers, and bounds the depth, the
-// length of numbers and the number of values. It does not check what the JSON says:
-// that is engine's (Class.Bind, ParseFilter).
+// Package wire reads JSON from untrusted clients. It owns the JSON library,
+// keeps the order of names and the exact text of numbers, and limits the depth,
+// the length of numbers and the number of values. It does not validate the
+// content: package engine does that (Class.Bind, ParseFilter).
 package wire
 
 import (
@@ -16,25 +16,27 @@ import (
 	"restsrv/engine"
 )
 
-// MaxDepth is how deep arrays and objects may be nested.
+// MaxDepth is the maximum nesting depth of arrays and objects.
 const MaxDepth = 512
 
-// MaxValues is how many values one text may hold, those of arrays and objects
-// counted. Scripts may parse as many. It bounds the time that a text takes: each
-// value costs about as much as a hundred characters.
+// MaxValues is the maximum number of values in one text, including the values
+// inside arrays and objects. Scripts have the same limit when they parse JSON.
+// It bounds the parsing time: each value costs about as much as a hundred
+// characters.
 const MaxValues = 1_000_000
 
-// MaxMembers is how many members one object may have. In scripts the time for a
-// member grows with the size of the object.
+// MaxMembers is the maximum number of members of one object. In scripts, the
+// time to add a member grows with the size of the object.
 const MaxMembers = 100_000
 
 // Decode reads one JSON value (RFC 8259) and returns it as nil, bool, string,
-// json.Number, []any or engine.Fields. Of names given twice both are kept; the
-// last counts. A byte order mark before the value is passed over. The error is
-// Invalid with reason "json" and tells the line and column.
+// json.Number, []any or engine.Fields. If an object has a name twice, both
+// members are kept and callers should use the last one. A byte order mark
+// before the value is skipped. If the text is malformed, the error has the code
+// Invalid and the reason "json", and its message contains line and column.
 func Decode(data []byte) (any, error) { return DecodeTo(MaxDepth, data) }
 
-// DecodeTo is Decode for JSON that is nested to another depth.
+// DecodeTo is Decode with another limit on the nesting depth.
 func DecodeTo(depth int, data []byte) (any, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	d := decoder{most: depth, src: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true))}
@@ -49,7 +51,7 @@ func DecodeTo(depth int, data []byte) (any, error) {
 	return nil, malformed(err, d.src.InputOffset(), func(offset int64) (line, column int) { return Position(data, int(offset)) })
 }
 
-// cause words a decoder's error without naming the library.
+// cause returns the text of a decoder error without the name of the library.
 func cause(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "the text ends too early"
@@ -57,7 +59,8 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// Position returns the 1-based line and column, in bytes, of an offset.
+// Position returns the 1-based line and column of an offset. The column counts
+// bytes.
 func Position(data []byte, offset int) (line, column int) {
 	if offset > len(data) {
 		offset = len(data)
@@ -67,12 +70,12 @@ func Position(data []byte, offset int) (line, column int) {
 }
 
 type decoder struct {
-	most  int // levels
+	most  int // maximum depth
 	src   *jsontext.Decoder
-	last  engine.Fields // the object read last: its neighbour often has the same names
-	depth int           // of last
-	read  int           // values so far
-	room  engine.Fields // taken by the next object; nil for none
+	last  engine.Fields // the object read last; the next object often has the same names
+	depth int           // depth of last
+	read  int           // number of values so far
+	room  engine.Fields // storage for the next object; nil to allocate it
 }
 
 func (d *decoder) value(depth int) (any, error) {
@@ -120,7 +123,8 @@ func (d *decoder) number() (any, error) {
 	return json.Number(raw), err
 }
 
-// oneDigit has the numbers of one digit, so that reading one does not allocate.
+// oneDigit contains the numbers of one digit, so that reading one of them does
+// not allocate.
 var oneDigit = [10]any{
 	json.Number("0"), json.Number("1"), json.Number("2"), json.Number("3"), json.Number("4"),
 	json.Number("5"), json.Number("6"), json.Number("7"), json.Number("8"), json.Number("9"),
@@ -147,7 +151,7 @@ func (d *decoder) object(depth int) (any, error) {
 		return nil, err
 	}
 	var last engine.Fields
-	if d.depth == depth { // only a neighbour: room made for each level of a deep nest would add up
+	if d.depth == depth { // only siblings: the reserved capacity would add up if each level of a deep nest used it
 		last = d.last
 	}
 	fields := d.room
@@ -177,8 +181,8 @@ func (d *decoder) object(depth int) (any, error) {
 	return fields, err
 }
 
-// text reads a string. When it is known, that is returned, which saves an
-// allocation.
+// text reads a string. If the string equals known, text returns known and saves
+// an allocation.
 func (d *decoder) text(known string) (string, error) {
 	raw, err := d.src.ReadValue()
 	if err != nil {
