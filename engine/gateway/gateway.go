@@ -1,9 +1,10 @@
-// Package gateway lends the browsers of people who signed in the authority of
-// one account at chosen paths (the ancestor's modules/rest/client/GateWay): it
-// finds the path, asks for a session, and sends the request on, to this server
-// or to another one, with that account's credentials in place of the browser's.
-// It owns those credentials and the token that they fetch. It is not for
-// sessions (engine/session has them), and does not know what is asked for.
+// Package gateway lets signed-in users call selected paths with the permissions
+// of one configured account (the modules/rest/client/GateWay of IONDV). It
+// matches the path, requires a session, and forwards the request to this server
+// or to another one, with the credentials of the configured account in place of
+// those of the browser. It owns these credentials and the token that it fetches
+// with them. Sessions belong to engine/session. The package does not interpret
+// the forwarded requests.
 package gateway
 
 import (
@@ -23,39 +24,40 @@ import (
 	"restsrv/engine"
 )
 
-// Config is one gateway.
+// Config contains the settings of one gateway.
 type Config struct {
-	Name      string // in the log
-	Base      string // what stands before its paths, such as /api, without a slash at its end
-	Endpoint  string // scheme, host and perhaps path of the server that is asked; "" for Local
-	Account   string // that acts there; system is its type when it has none
-	Secret    string // its password
-	TokenPath string // where that account gets tokens; "" sends its name and password each time
+	Name      string // name for the log
+	Base      string // prefix of its paths, such as /api, without a trailing slash
+	Endpoint  string // scheme, host and optional path of the target server; "" for Server.Local
+	Account   string // account that the target server sees; New adds the type system if there is none
+	Secret    string // password of the account
+	TokenPath string // path where the account gets tokens; if "", each request is sent with name and password
 	Routes    []Route
 }
 
-// Route is a path with its methods, in capitals. Parts of the path in braces
-// stand for anything without a slash.
+// Route is a path with its methods, in capitals. A part of the path in braces
+// matches any part.
 type Route struct {
 	Path    string
 	Methods []string
 }
 
-// Server is what gateways need of the server.
+// Server contains the functions and settings that gateways need from the
+// server.
 type Server struct {
-	// Require returns the account of the browser's session. Without one, and
-	// for a request to change something that another site had the browser
-	// send, it answers itself and reports false.
+	// Require returns the account of the browser's session. If there is no
+	// session, or if a request that changes data was sent from another site,
+	// Require writes the response and returns false.
 	Require func(w http.ResponseWriter, r *http.Request) (*engine.Account, bool)
-	Local   http.Handler // answers what has no Endpoint
-	// Valid reports whether a token of this server still proves its account.
+	Local   http.Handler // handler for gateways without Endpoint
+	// Valid reports whether a token of this server is still valid.
 	Valid func(ctx context.Context, token string) bool
 	Log   *slog.Logger
-	Idle  time.Duration // that a server may stay silent; 0 means 60 s
+	Idle  time.Duration // maximum time that a target server may send no data; 0 means 60 s
 }
 
-// Gateways answer the paths of all gateways of an application. Mount them at
-// each of Prefixes.
+// Gateways is the handler for all gateways of an application. It must be
+// mounted at each of Prefixes.
 type Gateways struct {
 	server  Server
 	all     []*gateway
@@ -65,11 +67,11 @@ type Gateways struct {
 type gateway struct {
 	Config
 	proxy *httputil.ReverseProxy
-	to    string // Endpoint, or what stands for this server
+	to    string // Endpoint, or a placeholder for this server
 }
 
-// New returns the gateways of an application; when paths are the same the
-// first one counts.
+// New returns the gateways of an application. If several have the same path and
+// method, New uses the first one.
 func New(server Server, configs []Config) (*Gateways, error) {
 	if server.Idle <= 0 {
 		server.Idle = 60 * time.Second
@@ -77,7 +79,7 @@ func New(server Server, configs []Config) (*Gateways, error) {
 	gs := &Gateways{server: server}
 	for _, c := range configs {
 		if !strings.Contains(c.Account, "@") {
-			c.Account += "@system" // as the ancestor completes it
+			c.Account += "@system" // IONDV uses this type, too
 		}
 		g := &gateway{Config: c, to: c.Endpoint}
 		transport := remote(server.Idle)
@@ -96,11 +98,11 @@ func New(server Server, configs []Config) (*Gateways, error) {
 			Rewrite:        g.rewrite,
 			Transport:      &sender{gateway: g, next: next, valid: valid, idle: server.Idle, turn: make(chan struct{}, 1), clock: time.Now},
 			ModifyResponse: tidy,
-			FlushInterval:  -1, // what comes is handed on at once
+			FlushInterval:  -1, // forward data immediately
 			ErrorLog:       slog.NewLogLogger(server.Log.Handler(), slog.LevelDebug),
 			ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 				if r.Context().Err() != nil {
-					panic(http.ErrAbortHandler) // the browser is gone
+					panic(http.ErrAbortHandler) // the browser closed the connection
 				}
 				engine.Fail(w, failure(c.Name, err))
 			},
@@ -110,16 +112,16 @@ func New(server Server, configs []Config) (*Gateways, error) {
 	return gs, nil
 }
 
-// Close gives up the connections to other servers that nobody uses. The
-// gateways answer after it, too.
+// Close closes the idle connections to other servers. The gateways still work
+// after it.
 func (gs *Gateways) Close() {
 	for _, t := range gs.remotes {
 		t.CloseIdleConnections()
 	}
 }
 
-// Prefixes are the paths below which the gateways answer, each with a slash at
-// its end.
+// Prefixes returns the paths below which the gateways answer, each with a
+// trailing slash.
 func (gs *Gateways) Prefixes() []string {
 	var all []string
 	for _, g := range gs.all {
@@ -130,7 +132,7 @@ func (gs *Gateways) Prefixes() []string {
 	return all
 }
 
-// ServeHTTP answers a request at or below a prefix.
+// ServeHTTP forwards a request at or below one of Prefixes.
 func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g, path, allow := gs.match(r.Method, r.URL.EscapedPath())
 	if g == nil {
@@ -151,15 +153,16 @@ func (gs *Gateways) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	gs.server.Log.Log(r.Context(), level, "gateway called", "request", engine.CallerFrom(r.Context()).Request, "gateway", g.Name,
 		"account", account.ID, "as", g.Account, "method", r.Method, "path", path)
 	r = r.Clone(r.Context())
-	r.Header.Del("Upgrade") // nothing but HTTP goes through
+	r.Header.Del("Upgrade") // only HTTP is forwarded
 	g.proxy.ServeHTTP(w, r)
 }
 
 // ForwardsBodies implements rest.Forwarder.
 func (gs *Gateways) ForwardsBodies() {}
 
-// match finds the gateway that has the escaped path, and what it asks for.
-// Without one, allow lists the methods that the path has.
+// match finds the gateway for the method and the escaped path, and returns it
+// with the path below its base. If there is none, allow lists the methods of
+// the path.
 func (gs *Gateways) match(method, path string) (g *gateway, to, allow string) {
 	var methods []string
 	for _, g := range gs.all {
@@ -200,8 +203,8 @@ func matches(template, path string) bool {
 	return true
 }
 
-// harmless reports whether a part of a path stays one however a server reads
-// it: an id may hold slashes, but nothing that leads up.
+// harmless reports whether an escaped part of a path stays a single part in
+// every server: an id may contain slashes, but no steps to the parent folder.
 func harmless(escaped string) bool {
 	part, err := url.PathUnescape(escaped)
 	if err != nil || part == "" || strings.ContainsFunc(part, func(r rune) bool { return r < ' ' || r == 0x7f }) {
@@ -215,21 +218,21 @@ func harmless(escaped string) bool {
 	return true
 }
 
-// private are the headers of a browser that are not handed on: what proves
-// who it is, what proxies tell of it, and what would make the request another
-// one than was allowed.
+// private lists the headers of the browser that are not forwarded: credentials,
+// headers that proxies add, and headers that could turn the request into one
+// that the route does not allow.
 var private = []string{
 	"Cookie", "Authorization", "Auth-User", "Auth-User-Type", "Auth-Pwd", "Auth-Token", "Proxy-Authorization",
 	"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Real-Ip", "Via",
 	"X-Http-Method", "X-Http-Method-Override", "X-Method-Override", "Origin", "Referer", "Expect",
 }
 
-// rewrite makes the request that is sent on. Its address is the configured one
-// and the path that was matched, whatever the browser says of hosts.
+// rewrite makes the forwarded request. Its URL consists of the configured
+// address and the matched path. Host headers of the browser are ignored.
 func (g *gateway) rewrite(p *httputil.ProxyRequest) {
 	path := strings.TrimPrefix(p.In.URL.EscapedPath(), g.Base)
 	to, err := url.Parse(g.to + path)
-	if err != nil { // the parts were decoded before
+	if err != nil { // unreachable: match has decoded the parts
 		to = &url.URL{}
 	}
 	to.RawQuery = p.In.URL.RawQuery
@@ -246,13 +249,13 @@ func (g *gateway) rewrite(p *httputil.ProxyRequest) {
 		}
 	}
 	if _, ok := p.Out.Header["User-Agent"]; !ok {
-		p.Out.Header["User-Agent"] = nil // none is added
+		p.Out.Header["User-Agent"] = nil // prevents the default value
 	}
 	caller := engine.CallerFrom(p.In.Context())
 	if caller.Request != "" {
 		p.Out.Header.Set("X-Request-Id", caller.Request)
 	}
-	p.Out.RemoteAddr, p.Out.TLS = "", nil // what proxies told is in caller
+	p.Out.RemoteAddr, p.Out.TLS = "", nil // the caller contains the data of trusted proxies
 	if caller.Address.IsValid() {
 		p.Out.RemoteAddr = netip.AddrPortFrom(caller.Address, 0).String()
 	}
@@ -261,9 +264,10 @@ func (g *gateway) rewrite(p *httputil.ProxyRequest) {
 	}
 }
 
-// tidy takes out of an answer what concerns the gateway's account or another
-// host and not the browser, and keeps it out of caches that others share. The
-// request id and X-Content-Type-Options are in the answer already.
+// tidy removes the headers of a response that concern the gateway's account or
+// another host, and keeps the response out of shared caches. It also removes
+// X-Request-Id and X-Content-Type-Options, because the server has set them
+// already.
 func tidy(r *http.Response) error {
 	for _, name := range []string{"Set-Cookie", "Www-Authenticate", "Proxy-Authenticate", "Clear-Site-Data", "Strict-Transport-Security", "X-Request-Id", "X-Content-Type-Options"} {
 		r.Header.Del(name)
@@ -275,8 +279,8 @@ func tidy(r *http.Response) error {
 	return nil
 }
 
-// failure is what a browser is told of a request that could not be sent on;
-// the cause is for the log.
+// failure returns the error that is reported to the browser if a request could
+// not be forwarded. Its cause is for the log.
 func failure(name string, err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {

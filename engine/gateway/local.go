@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// remote reaches other servers: directly, with time limits, following nothing.
+// remote returns a transport to other servers. It uses no proxy, has time
+// limits and does not follow redirects.
 func remote(idle time.Duration) *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
@@ -21,16 +22,16 @@ func remote(idle time.Duration) *http.Transport {
 		MaxIdleConnsPerHost:    16,
 		MaxConnsPerHost:        256,
 		MaxResponseHeaderBytes: 1 << 20,
-		DisableCompression:     true, // what the browser asked for is handed on
+		DisableCompression:     true, // forward the encoding that the browser asked for
 		ForceAttemptHTTP2:      true,
 	}
 }
 
-// local answers requests by a handler of this process.
+// local is a transport that passes requests to a handler of this process.
 type local struct{ handler http.Handler }
 
-// RoundTrip implements http.RoundTripper. The handler runs until it is done or
-// nobody reads its answer any more.
+// RoundTrip implements http.RoundTripper. The handler runs until it returns or
+// until its response is no longer read.
 func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 	read, write := io.Pipe()
 	w := &answer{header: http.Header{}, body: write, begun: make(chan struct{}), request: r, read: read}
@@ -56,26 +57,26 @@ func (l local) RoundTrip(r *http.Request) (*http.Response, error) {
 
 var errAborted = errors.New("the handler ended without an answer")
 
-// answer is the writer of a handler, and the response that becomes of it.
+// answer is the http.ResponseWriter of the handler and produces the response.
 type answer struct {
 	header   http.Header
 	request  *http.Request
 	read     *io.PipeReader
 	body     *io.PipeWriter
 	once     sync.Once
-	begun    chan struct{} // response is there, or never will be
+	begun    chan struct{} // closed when response is set, or when the handler has failed without one
 	response *http.Response
 }
 
 func (a *answer) run(h http.Handler) {
 	defer func() {
-		err := context.Cause(a.request.Context()) // an answer that nobody waited for is not whole
+		err := context.Cause(a.request.Context()) // if the request has ended, the response is incomplete
 		if p := recover(); p != nil {
 			err = errAborted
 			a.once.Do(func() { close(a.begun) })
 		}
 		a.WriteHeader(http.StatusOK)
-		a.body.CloseWithError(err) // nil is the end
+		a.body.CloseWithError(err) // nil means a complete body
 	}()
 	h.ServeHTTP(a, a.request)
 }

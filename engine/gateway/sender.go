@@ -14,32 +14,35 @@ import (
 	"restsrv/engine"
 )
 
-// Bounds of fetching tokens.
+// Limits for fetching tokens. When the target server rejects a token, the token
+// is replaced only if it is older than its wait. That starts with firstWait and
+// doubles up to lastWait while new tokens are rejected, too.
 const (
-	tokenTime = 15 * time.Second // that fetching one may take
+	tokenTime = 15 * time.Second // time limit for one fetch
 	maxToken  = 4 << 10          // bytes
-	sulk      = 5 * time.Second  // after a failure to fetch one
-	firstWait = time.Second      // before a token that is refused is replaced,
-	lastWait  = 10 * time.Minute // at most, doubling while new ones are refused too
+	sulk      = 5 * time.Second  // time after a failed fetch without another attempt
+	firstWait = time.Second
+	lastWait  = 10 * time.Minute
 )
 
-// sender sends requests with the credentials of a gateway. A request that is
-// refused is sent once more with a new token, unless its body has gone.
+// sender sends requests with the credentials of a gateway. If the target
+// rejects a request, sender sends it once more with a new token, unless a part
+// of the body has been read.
 type sender struct {
 	gateway *gateway
 	next    http.RoundTripper
-	valid   func(ctx context.Context, token string) bool // nil when only the other server knows
+	valid   func(ctx context.Context, token string) bool // nil if only the other server can check tokens
 	idle    time.Duration
 	clock   func() time.Time
 
-	turn    chan struct{} // held by who fetches a token
+	turn    chan struct{} // semaphore, held while a token is fetched
 	current atomic.Pointer[token]
-	failed  error     // why the last one could not be fetched,
-	until   time.Time // and how long it is not tried again; both under turn
+	failed  error     // error of the last fetch, protected by turn
+	until   time.Time // time of the next attempt after failed, protected by turn
 }
 
-// token is one that was fetched. It may be replaced when it is refused and not
-// younger than wait.
+// token is a fetched token. It may be replaced when the target rejects it, if
+// it is not younger than wait.
 type token struct {
 	secret string
 	at     time.Time
@@ -62,7 +65,7 @@ func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if !unsent() {
-		return s.judge(resp, nil) // the next request has the new token
+		return s.judge(resp, nil) // the next request uses the new token
 	}
 	discard(resp)
 	resp, _, err = s.send(r, fresh)
@@ -76,8 +79,9 @@ func refused(r *http.Response) bool {
 	return r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden
 }
 
-// judge tells the browser that the gateway's own credentials are refused: a
-// 401 would have it sign in again, which changes nothing.
+// judge turns a 401 of the target into an internal error: it means that the
+// target rejects the gateway's own credentials. If the browser got the 401, it
+// would ask the user to sign in again, which could not help.
 func (s *sender) judge(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
@@ -89,7 +93,7 @@ func (s *sender) judge(resp *http.Response, err error) (*http.Response, error) {
 	return resp, nil
 }
 
-// replaceable reports whether a refusal may be the token's fault.
+// replaceable reports whether a new token may avoid the rejection with status.
 func (s *sender) replaceable(ctx context.Context, t *token, status int) bool {
 	if s.valid != nil {
 		return !s.valid(ctx, t.secret)
@@ -97,8 +101,8 @@ func (s *sender) replaceable(ctx context.Context, t *token, status int) bool {
 	return status == http.StatusUnauthorized || s.clock().Sub(t.at) >= t.wait
 }
 
-// send sends a request once with the credentials, in a copy of its own. unsent
-// reports that no part of the body was taken, and keeps it so.
+// send sends a copy of the request once, with the credentials. unsent reports
+// whether no part of the body has been read, and prevents any later read.
 func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent func() bool, err error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	out := r.Clone(ctx)
@@ -108,7 +112,7 @@ func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent fu
 	if r.Body != nil && r.Body != http.NoBody {
 		out.Body = body
 		if s.gateway.Endpoint != "" {
-			out.Header.Set("Expect", "100-continue") // who refuses does so before the body goes
+			out.Header.Set("Expect", "100-continue") // a server that rejects the request can do so before the body is sent
 		}
 	}
 	resp, err = s.next.RoundTrip(out)
@@ -125,8 +129,8 @@ func (s *sender) send(r *http.Request, t *token) (resp *http.Response, unsent fu
 	return resp, body.unsent, nil
 }
 
-// authorize puts the credentials in. A service of this server takes those of
-// its mode.
+// authorize sets the credentials. For a service of this server it sets all
+// forms, and the service uses the one of its mode.
 func (s *sender) authorize(r *http.Request, t *token) {
 	g := s.gateway
 	if t != nil {
@@ -145,8 +149,8 @@ func basic(account, secret string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(account+":"+secret))
 }
 
-// token returns the token to use: nil when the gateway uses none, and another
-// one than old. One request at a time fetches it.
+// token returns the token to use, which is never old. It returns nil if the
+// gateway does not use tokens. Only one request at a time fetches a token.
 func (s *sender) token(ctx context.Context, old *token) (*token, error) {
 	if s.gateway.TokenPath == "" {
 		return nil, nil
@@ -166,7 +170,8 @@ func (s *sender) token(ctx context.Context, old *token) (*token, error) {
 	if s.clock().Before(s.until) {
 		return nil, s.failed
 	}
-	// Others wait for it: it is fetched even when this request ends.
+	// Other requests wait for this token, so the fetch continues even if this
+	// request ends.
 	fetching, cancel := context.WithTimeout(context.WithoutCancel(ctx), tokenTime)
 	defer cancel()
 	secret, err := s.fetch(fetching)
@@ -179,11 +184,12 @@ func (s *sender) token(ctx context.Context, old *token) (*token, error) {
 	return t, nil
 }
 
-// fetch asks for a token with name and password, as the ancestor does: the body
-// of the answer is the token.
+// fetch gets a token with name and password. The body of the response is the
+// token, as in IONDV.
 func (s *sender) fetch(ctx context.Context) (string, error) {
 	g := s.gateway
-	// Not the caller's address: its guesses are not these.
+	// The request has no client address: failed attempts of the gateway must
+	// not count for the caller.
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, g.to+g.TokenPath, http.NoBody)
 	if err != nil {
 		return "", err
@@ -212,9 +218,9 @@ func (s *sender) fetch(ctx context.Context) (string, error) {
 	return secret, nil
 }
 
-// discard ends a response that nobody reads.
+// discard closes a response whose body is not needed.
 func discard(r *http.Response) {
-	_, _ = io.CopyN(io.Discard, r.Body, 4<<10) // so that its connection can be used again
+	_, _ = io.CopyN(io.Discard, r.Body, 4<<10) // read the rest so that the connection can be used again
 	r.Body.Close()
 }
 
@@ -223,9 +229,9 @@ type attempt struct {
 	src   io.Reader
 	idle  time.Duration
 	mu    sync.Mutex
-	timer *time.Timer // of the silence of the other server; nil once it answers
-	taken bool        // some of it was read
-	over  bool        // it may not be read any more
+	timer *time.Timer // time limit for silence of the target; nil after the response
+	taken bool        // a part of the body was read
+	over  bool        // no further read is allowed
 }
 
 // Read implements io.Reader.
@@ -243,7 +249,8 @@ func (a *attempt) Read(p []byte) (int, error) {
 	return a.src.Read(p)
 }
 
-// Close implements io.Closer. Who made the request closes what it sent.
+// Close implements io.Closer. It leaves src open, because the incoming request
+// owns it.
 func (a *attempt) Close() error { return nil }
 
 func (a *attempt) answered() {
@@ -259,7 +266,8 @@ func (a *attempt) unsent() bool {
 	return !a.taken
 }
 
-// timed is the body of a response, which ends when nothing comes for too long.
+// timed is the body of a response. Its read fails if the target sends no data
+// for idle.
 type timed struct {
 	io.ReadCloser
 	timer  *time.Timer
@@ -267,7 +275,8 @@ type timed struct {
 	cancel context.CancelCauseFunc
 }
 
-// Read implements io.Reader. The time that the browser takes does not count.
+// Read implements io.Reader. The time between reads, in which the browser
+// receives data, does not count.
 func (t *timed) Read(p []byte) (int, error) {
 	t.timer.Reset(t.idle)
 	n, err := t.ReadCloser.Read(p)

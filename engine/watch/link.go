@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// maxLinks is how many links one path may lead through.
+// maxLinks is the maximum number of links that are followed for one path.
 const maxLinks = 40
 
-// steps returns the links that a path leads through, by real paths, and what
-// they lead to in the end, or where they end in nothing.
+// steps returns the links on the way of path, by their real paths, and finally
+// the target. If a part does not exist, that part is the last step.
 func steps(path string) []string {
 	sep := string(filepath.Separator)
 	volume := filepath.VolumeName(path)
@@ -48,20 +48,20 @@ func isLink(path string) bool {
 	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
-// findLinks returns the steps of a path that is a link, and of the top; what
-// stands in a folder goes with that.
+// findLinks returns the steps of a path if the path is a link or the top. Other
+// paths need none, because events for their folder are events for them.
 func (t *tree) findLinks(path string) []string {
 	if path != t.top && !isLink(path) {
 		return nil
 	}
 	found := steps(path)
 	if len(found) == 1 {
-		return nil // no link
+		return nil // not a link
 	}
 	return found
 }
 
-// keepLinks has events of the links, and of what they lead to, mean the path.
+// keepLinks registers path for events of its links and of their target.
 func (t *tree) keepLinks(path string, e *entry) {
 	for _, step := range e.links {
 		put(t.through, step, path)
@@ -80,7 +80,7 @@ func (t *tree) forgetLinks(path string, e *entry) {
 	e.links = nil
 }
 
-// relink finds out anew which links lead to a path that is one.
+// relink updates the links of a path that has links.
 func (t *tree) relink(path string, e *entry) {
 	if len(e.links) == 0 {
 		return
@@ -92,8 +92,8 @@ func (t *tree) relink(path string, e *entry) {
 	}
 }
 
-// lookDangling follows a link in the tree that leads nowhere, until it leads
-// somewhere.
+// lookDangling watches a link in the tree whose target does not exist, and
+// stops when the target exists.
 func (t *tree) lookDangling(path string, nowhere bool) {
 	e := t.extra[path]
 	switch {
@@ -106,8 +106,7 @@ func (t *tree) lookDangling(path string, nowhere bool) {
 	}
 }
 
-// follow makes the followed files be these, but for those that the tree has
-// anyway.
+// follow replaces the followed files. Files that the tree covers are left out.
 func (t *tree) follow(files []string) {
 	keep := map[string]bool{}
 	for _, path := range files {
@@ -128,11 +127,11 @@ func (t *tree) follow(files []string) {
 	}
 }
 
-// covers reports whether the tree would see the file, if it is or were there.
+// covers reports whether the tree would watch a file of this path, even if it
+// does not exist yet.
 func (t *tree) covers(path string) bool { return t.inTree(path) && t.wanted(path) }
 
-// inTree reports whether a path stands below the top, in no folder that is
-// left out.
+// inTree reports whether a path is below the top and in no ignored folder.
 func (t *tree) inTree(path string) bool {
 	for up := path; inside(t.top, up) && up != t.top; up = filepath.Dir(up) {
 		if t.ignored(up) {
@@ -142,8 +141,8 @@ func (t *tree) inTree(path string) bool {
 	return inside(t.top, path)
 }
 
-// lookExtra is look for a file that is followed. The events that mean it are
-// those of its links and of the first thing on its way that is not there.
+// lookExtra does the work of look for a followed file. Events for the file come
+// from its links and from the first part of its path that does not exist.
 func (t *tree) lookExtra(path string, changed map[string]bool) {
 	e := t.extra[path]
 	info, err := os.Stat(path)

@@ -10,19 +10,19 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// event is what the system notifies of.
+// event is a notification of the operating system.
 type event = fsnotify.Event
 
-// attributes is an event that changes no content.
+// attributes is the operation of an event that leaves the content unchanged.
 const attributes = fsnotify.Chmod
 
-// notifier asks the system to notify of what happens in folders. One that
-// cannot does nothing, and says so once.
+// notifier asks the operating system for events of folders. If that is not
+// possible, it logs one warning, and polling finds the changes.
 type notifier struct {
-	source *fsnotify.Watcher // nil when there is none
+	source *fsnotify.Watcher // nil if there is none
 	log    *slog.Logger
 	poll   time.Duration
-	folder map[string]int // folders, by how many want them
+	folder map[string]int // number of users of each folder
 	warned sync.Once
 }
 
@@ -40,7 +40,8 @@ func newNotifier(c Config) *notifier {
 	return n
 }
 
-// channels are nil, which never delivers, when there is no source.
+// channels returns the channels of the source. If there is no source, they are
+// nil and never deliver.
 func (n *notifier) channels() (<-chan event, <-chan error) {
 	if n.source == nil {
 		return nil, nil
@@ -48,7 +49,7 @@ func (n *notifier) channels() (<-chan event, <-chan error) {
 	return n.source.Events, n.source.Errors
 }
 
-// add wants a folder, once more.
+// add increments the number of users of a folder.
 func (n *notifier) add(dir string) {
 	n.folder[dir]++
 	if n.folder[dir] == 1 {
@@ -56,7 +57,7 @@ func (n *notifier) add(dir string) {
 	}
 }
 
-// drop wants it once less.
+// drop decrements the number of users of a folder.
 func (n *notifier) drop(dir string) {
 	n.folder[dir]--
 	if n.folder[dir] > 0 {
@@ -64,12 +65,12 @@ func (n *notifier) drop(dir string) {
 	}
 	delete(n.folder, dir)
 	if n.source != nil {
-		_ = n.source.Remove(dir) // it may be gone, and its watch with it
+		_ = n.source.Remove(dir) // the error is ignored: the folder may have been removed with its watch
 	}
 }
 
-// ask asks for a folder; again for one that is another folder of the same name
-// by now.
+// ask registers a folder for events. It must be called again if another folder
+// has taken the name.
 func (n *notifier) ask(dir string) {
 	if n.source == nil {
 		return
@@ -79,16 +80,16 @@ func (n *notifier) ask(dir string) {
 	}
 }
 
-// askAll asks for all folders again: an answer that is there already costs
-// nothing, and one that was lost comes back.
+// askAll registers all folders again. That has no effect for registered folders
+// and restores lost registrations.
 func (n *notifier) askAll() {
 	for dir := range n.folder {
 		n.ask(dir)
 	}
 }
 
-// failed is told of an error of the source. When there were more changes than
-// it could hold, everything is looked at, and nothing is lost.
+// failed handles an error of the source. If the source dropped events, no
+// warning is needed, because the caller scans all files.
 func (n *notifier) failed(err error) {
 	if !errors.Is(err, fsnotify.ErrEventOverflow) {
 		n.lacks("", err)

@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// tree is what is known of the watched folder: each folder and each wanted
-// file, by the path that leads to it from the top, through links if there are
-// any. It is for one goroutine at a time.
+// tree contains the state of the watched folder: each folder and each wanted
+// file, by its path from the top. Links may be part of a path. Only one
+// goroutine at a time may use a tree.
 //
-// A path may lead through links to what has another path, its real one. The
-// system notifies by real paths, so the tree knows which of its folders a real
-// folder is, and which of its paths go through which links.
+// If a path contains links, it differs from the real path of the file. The
+// operating system reports real paths, so the tree maps real folders to its
+// folders, and links to the paths that use them.
 type tree struct {
 	top    string
 	skip   []string
@@ -26,26 +26,27 @@ type tree struct {
 	log    *slog.Logger
 
 	entries map[string]*entry
-	folders map[string]map[string]bool // real folder: its paths
-	through map[string]map[string]bool // link, or what it leads to: the paths that go there
-	extra   map[string]*entry          // files that are followed; their info is nil while they are not there
+	folders map[string]map[string]bool // real folder to its paths
+	through map[string]map[string]bool // link, or target of a link, to the paths that use it
+	extra   map[string]*entry          // followed files; info is nil while a file does not exist
 
 	realTop string
-	outside int // folders that are not below realTop
+	outside int // number of folders that are not below realTop
 	warned  sync.Once
 }
 
-// entry is a folder or a file as it was last seen.
+// entry is the last seen state of a folder or a file.
 type entry struct {
 	info     fs.FileInfo
-	real     string              // of a folder
-	children map[string]struct{} // of a folder: names
-	listed   time.Time           // of a folder: when its children were
-	links    []string            // that lead there, and the last thing they lead to; none for what is no link
+	real     string              // real path, for folders
+	children map[string]struct{} // names of the children, for folders
+	listed   time.Time           // when children were read, for folders
+	links    []string            // links on the way of the path and their target; nil if the path is not a link
 }
 
-// maxOutside bounds the folders that links outside lead to: a link to the root
-// of the file system is no reason to read all of it.
+// maxOutside is the maximum number of folders outside of the watched one that
+// are reached through links. It prevents that a link to the root of the file
+// system makes the tree read the whole disk.
 const maxOutside = 1000
 
 func newTree(top string, c Config, n *notifier) *tree {
@@ -55,8 +56,8 @@ func newTree(top string, c Config, n *notifier) *tree {
 	}
 }
 
-// ignored reports whether a path is left out: an editor's own or hidden, or
-// packages, of which only what is followed counts.
+// ignored reports whether a path is left out: hidden files, files of editors,
+// skipped folders, and node_modules, of which only followed files are watched.
 func (t *tree) ignored(path string) bool {
 	name := filepath.Base(path)
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".swp") ||
@@ -64,8 +65,8 @@ func (t *tree) ignored(path string) bool {
 		slices.Contains(t.skip, path)
 }
 
-// event adds what an event of a real path means to changed; false when that is
-// nothing.
+// event adds the paths that an event of a real path concerns to changed. It
+// returns false if there are none.
 func (t *tree) event(real string, changed map[string]bool) bool {
 	found := false
 	for path := range t.through[real] {
@@ -79,8 +80,8 @@ func (t *tree) event(real string, changed map[string]bool) bool {
 	return found
 }
 
-// touched is look for a path that something has happened to, even if it looks
-// the same.
+// touched does the work of look for a path with an event. It adds the path even
+// if the file looks the same.
 func (t *tree) touched(path string, changed map[string]bool) bool {
 	before := len(changed)
 	if t.extra[path] != nil {
@@ -97,7 +98,7 @@ func (t *tree) touched(path string, changed map[string]bool) bool {
 	return len(changed) > before
 }
 
-// scan looks at everything that is known.
+// scan compares all known paths with the disk.
 func (t *tree) scan(changed map[string]bool) {
 	t.notify.askAll()
 	t.look(t.top, changed)
@@ -106,8 +107,8 @@ func (t *tree) scan(changed map[string]bool) {
 	}
 }
 
-// look compares a path and all below it with what is known of them, takes over
-// the differences and adds them to changed.
+// look compares a path and everything below it with the known state, updates
+// that state and adds the differences to changed.
 func (t *tree) look(path string, changed map[string]bool) {
 	info, err := os.Stat(path)
 	known := t.entries[path]
@@ -130,7 +131,7 @@ func (t *tree) look(path string, changed map[string]bool) {
 	t.lookDangling(path, err != nil)
 }
 
-// isEmpty reports whether a path is a file without content.
+// isEmpty reports whether a path is a file of size 0.
 func (t *tree) isEmpty(path string) bool {
 	e := t.entries[path]
 	if e == nil {
@@ -139,11 +140,11 @@ func (t *tree) isEmpty(path string) bool {
 	return e != nil && e.info != nil && !e.info.IsDir() && e.info.Size() == 0
 }
 
-// know takes over a new entry.
+// know stores a new entry.
 func (t *tree) know(path string, e *entry) {
 	t.entries[path] = e
 	if up := t.entries[filepath.Dir(path)]; up != nil && up != e && up.children != nil {
-		up.children[filepath.Base(path)] = struct{}{} // also when an event has told of it alone
+		up.children[filepath.Base(path)] = struct{}{} // needed if only an event has reported the file
 	}
 	e.links = t.findLinks(path)
 	t.keepLinks(path, e)
@@ -153,8 +154,8 @@ func same(a, b fs.FileInfo) bool {
 	return a.IsDir() == b.IsDir() && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) && os.SameFile(a, b)
 }
 
-// settled is how long after a change of a folder another one surely has
-// another time.
+// settled is the time after which a second change of a folder certainly gets
+// another modification time.
 const settled = 2 * time.Second
 
 func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool) {
@@ -169,14 +170,14 @@ func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool
 		}
 		changed[path] = true
 	} else if known.info.ModTime().Equal(info.ModTime()) && known.listed.Sub(info.ModTime()) > settled {
-		for name := range known.children { // none has come and none has gone
+		for name := range known.children { // the list of children has not changed
 			t.look(filepath.Join(path, name), changed)
 		}
 		return
 	}
 	t.relink(path, known)
 	known.info, known.listed = info, time.Now()
-	list, _ := os.ReadDir(path) // what cannot be read has no children
+	list, _ := os.ReadDir(path) // a folder that cannot be read has no children
 	now := map[string]struct{}{}
 	for _, d := range list {
 		child := filepath.Join(path, d.Name())
@@ -196,9 +197,9 @@ func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool
 	}
 }
 
-// newFolder begins to know a folder, before its children are read. nil means
-// that it is left out: its link leads back to where it stands, or outside, and
-// too far.
+// newFolder stores a folder whose children are not read yet. It returns nil if
+// the folder is left out: its path is a link to one of its parents, or it is
+// outside of the top and there are maxOutside such folders already.
 func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -231,7 +232,7 @@ func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
 	return e
 }
 
-// vanished forgets a path and all below it.
+// vanished removes a path and everything below it.
 func (t *tree) vanished(path string, changed map[string]bool) {
 	e := t.entries[path]
 	if e == nil {

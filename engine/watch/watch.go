@@ -1,11 +1,12 @@
-// Package watch tells which files changed. It owns the file notification
-// library and knows folders, links, paths and a callback: not what is in the
-// files, nor what to do about it.
+// Package watch reports which files of a folder have changed. It owns the file
+// notification library. It handles folders, links and paths, and calls back
+// with the changed paths. It does not read the files.
 //
-// It hears of changes in two ways. The system notifies of what happens in
-// folders (notify.go), at once, where it can: not over a network, not in some
-// containers, and not beyond a number of folders. And everything that is known
-// is looked at every two seconds (tree.go), which finds the rest.
+// It detects changes in two ways. The operating system sends events for folders
+// (notify.go). They arrive immediately, but not for network file systems, in
+// some containers, or above a system limit on the number of folders. In
+// addition, all known files are compared with the disk every two seconds
+// (tree.go), which finds the remaining changes.
 package watch
 
 import (
@@ -19,20 +20,20 @@ import (
 	"time"
 )
 
-// Config says what to watch.
+// Config contains the settings of a Watcher.
 type Config struct {
-	Dir      string                 // folder, watched with all that is below it, also through links
-	Skip     []string               // folders that are left out, absolute
-	Wanted   func(path string) bool // whether a change of a file matters, by its path; nil: that of any does
-	Changed  func(paths []string)   // called with absolute paths, sorted; never twice at a time
-	Log      *slog.Logger           // told when changes may come late, default slog.Default()
+	Dir      string                 // folder to watch, with everything below it, also through links
+	Skip     []string               // folders to ignore, as absolute paths
+	Wanted   func(path string) bool // reports whether changes of a file are relevant, by its path; nil means all files
+	Changed  func(paths []string)   // callback with absolute, sorted paths; calls never overlap
+	Log      *slog.Logger           // gets a warning if changes may be reported late; default slog.Default()
 	Debounce time.Duration          // quiet time before Changed is called, default 25 ms; half of it for a single path, four times for an empty file
-	MaxWait  time.Duration          // the call comes after this time at the latest, default 250 ms
-	Poll     time.Duration          // how often everything is looked at, default 2 s; less often when that takes long
-	PollOnly bool                   // the system is not asked to notify
+	MaxWait  time.Duration          // maximum time from a change to the call, default 250 ms
+	Poll     time.Duration          // interval of the comparison with the disk, default 2 s; longer if a comparison takes long
+	PollOnly bool                   // do not use events of the operating system
 }
 
-// Watcher watches until it is closed.
+// Watcher watches a folder until it is closed.
 type Watcher struct {
 	config Config
 	notify *notifier
@@ -40,17 +41,17 @@ type Watcher struct {
 	done   sync.WaitGroup
 	once   sync.Once
 
-	mu   sync.Mutex // of tree
+	mu   sync.Mutex // protects tree
 	tree *tree
 }
 
-// pollShare is the part of the time that looking at everything may take: one
-// part in so many.
+// pollShare limits the time that comparisons may take to 1/pollShare of all
+// time.
 const pollShare = 50
 
-// New starts watching. Folders are watched, never single files, because
-// editors put a new file in the place of the old one. The error says why the
-// folder cannot be watched.
+// New starts watching. It watches folders and never single files, because
+// editors often replace the file. It returns an error if the folder cannot be
+// watched.
 func New(c Config) (*Watcher, error) {
 	if c.Changed == nil || c.Dir == "" {
 		return nil, errors.New("watch: Dir and Changed must be set")
@@ -84,31 +85,31 @@ func New(c Config) (*Watcher, error) {
 	return w, nil
 }
 
-// Follow has files watched, besides, that are outside of the folder or in
-// folders that are left out, until the next call. They need not be there.
+// Follow sets additional files to watch that are outside of the folder or in
+// ignored folders. The next call replaces them. The files need not exist.
 func (w *Watcher) Follow(files []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.tree.follow(files)
 }
 
-// Close stops watching and waits for a Changed that runs.
+// Close stops watching and waits for a running call of Changed.
 func (w *Watcher) Close() error {
 	w.once.Do(func() { close(w.stop) })
 	w.done.Wait()
 	return w.notify.close()
 }
 
-// round is what has changed since Changed was last called.
+// round contains the changes since the last call of Changed.
 type round struct {
 	paths    map[string]bool
-	deadline time.Time // by which Changed is called; zero while nothing has changed
+	deadline time.Time // latest time of the call of Changed; zero if there are no changes
 	timer    *time.Timer
-	calling  chan struct{} // closed when Changed returns; nil while it does not run
-	due      bool          // it is to be called as soon as it has returned
+	calling  chan struct{} // closed when Changed returns; nil if it is not running
+	due      bool          // Changed must be called as soon as the running call returns
 }
 
-// run collects changes and reports them when it has become quiet.
+// run collects changes and reports them after a quiet time.
 func (w *Watcher) run() {
 	r := &round{paths: map[string]bool{}, timer: time.NewTimer(time.Hour)}
 	r.timer.Stop()
@@ -149,14 +150,14 @@ func (w *Watcher) run() {
 	}
 }
 
-// heard takes over what an event says; false when it says nothing.
+// heard adds the changes of an event to r. It returns false if there are none.
 func (w *Watcher) heard(e event, r *round) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return e.Op != attributes && w.tree.event(e.Name, r.paths)
 }
 
-// scan looks at everything, and returns how long it took.
+// scan compares all files with the disk and returns how long that took.
 func (w *Watcher) scan(r *round) time.Duration {
 	began, before := time.Now(), len(r.paths)
 	w.mu.Lock()
@@ -168,8 +169,8 @@ func (w *Watcher) scan(r *round) time.Duration {
 	return time.Since(began)
 }
 
-// await has the changes reported when nothing has happened for a while, and
-// soon in any case.
+// await starts the timer for the report. It fires after the quiet time, or at
+// the deadline of r if that is earlier.
 func (w *Watcher) await(r *round) {
 	now := time.Now()
 	if r.deadline.IsZero() {
@@ -178,9 +179,9 @@ func (w *Watcher) await(r *round) {
 	r.timer.Reset(min(w.quiet(r), max(0, r.deadline.Sub(now))))
 }
 
-// quiet is how long nothing must happen. One file is soon complete; several are
-// often saved one after the other; and an empty one has most likely been
-// truncated, to be written in a moment.
+// quiet returns the required quiet time. A single file is usually complete
+// soon. Several files are often saved one after the other. An empty file has
+// probably been truncated and is about to be written.
 func (w *Watcher) quiet(r *round) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -195,10 +196,12 @@ func (w *Watcher) quiet(r *round) time.Duration {
 	return w.config.Debounce
 }
 
-// maxEmpty is how many paths are looked through for an empty file.
+// maxEmpty is the maximum number of changed paths that are checked for an empty
+// file.
 const maxEmpty = 16
 
-// report calls Changed, unless it still runs: then afterwards.
+// report calls Changed. If a call is still running, it calls Changed again
+// afterwards.
 func (w *Watcher) report(r *round) {
 	if r.due = r.calling != nil; r.due || len(r.paths) == 0 {
 		return
