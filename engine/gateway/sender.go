@@ -218,7 +218,7 @@ func (s *sender) fetch(ctx context.Context) (string, error) {
 	return secret, nil
 }
 
-// discard closes a response whose body is not needed.
+// discard closes a response without using its body.
 func discard(r *http.Response) {
 	_, _ = io.CopyN(io.Discard, r.Body, 4<<10) // read the rest so that the connection can be used again
 	r.Body.Close()

@@ -9,17 +9,17 @@ import (
 	"restsrv/engine"
 )
 
-// offered returns what a request offers to prove its account.
+// offered returns the credentials of a request.
 func offered(r *http.Request, from engine.Caller) engine.Credentials {
 	c := credentials(r.Header)
 	c.Caller = from
 	return c
 }
 
-// sameSite refuses what another site makes a browser send that changes
-// something: a browser that was once given a password for Basic authentication
-// sends it along with any form. Other clients do not tell of sites (W3C Fetch
-// Metadata).
+// sameSite rejects a request that changes data, uses Basic authentication and
+// comes from a page of another site. A browser that has stored a Basic password
+// sends it with any form, from any site. Clients other than browsers send no
+// Sec-Fetch-Site header (W3C Fetch Metadata).
 func sameSite(r *http.Request) error {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -37,7 +37,7 @@ func isBasic(authorization string) bool {
 	return strings.EqualFold(scheme, "Basic")
 }
 
-// account proves who sends a request to a service of that mode.
+// account authenticates a request to a service with the given mode.
 func (s *Server) account(r *http.Request, mode engine.AuthMode, x *exchange) (*engine.Account, error) {
 	if mode == engine.AuthNone {
 		return engine.Anonymous, nil
@@ -51,8 +51,8 @@ func (s *Server) account(r *http.Request, mode engine.AuthMode, x *exchange) (*e
 	return s.cfg.Auth.Authenticate(r.Context(), mode, offered(r, x.caller))
 }
 
-// bearer proves the account of a service of mode oauth, where nothing counts
-// but Authorization: Bearer (RFC 6750 section 2.1).
+// bearer authenticates a request to a service with mode oauth, which accepts
+// credentials only in Authorization: Bearer (RFC 6750 section 2.1).
 func (s *Server) bearer(r *http.Request, x *exchange) (*engine.Account, error) {
 	token := bearerToken(r.Header)
 	x.out.token = token != ""
@@ -73,9 +73,9 @@ func bearerToken(h http.Header) string {
 	return strings.Trim(payload, " ")
 }
 
-// anyAccount proves it by whichever credential the request offers, the session
-// of a browser when it offers none. A bearer token may be one of ours or of
-// OAuth2.
+// anyAccount authenticates a request with whichever credentials it has, or with
+// the browser session if it has none. A bearer token may be a token of this
+// server or an OAuth2 token.
 func (s *Server) anyAccount(r *http.Request, x *exchange) (*engine.Account, error) {
 	c := offered(r, x.caller)
 	mode := engine.AuthPwd
@@ -99,7 +99,8 @@ func (s *Server) anyAccount(r *http.Request, x *exchange) (*engine.Account, erro
 	return a, refused
 }
 
-// limited is the account as the scope of its token leaves it on a service.
+// limited returns the account restricted to the scope of its token on a
+// service.
 func (x *exchange) limited(a *engine.Account, service string) (*engine.Account, error) {
 	if a.Scope == nil {
 		return a, nil
@@ -114,9 +115,8 @@ func (x *exchange) limited(a *engine.Account, service string) (*engine.Account, 
 	return &within, nil
 }
 
-// credentials reads what a request offers (interface.md, "Authentication";
-// decisions.md section 4). The header auth-user wins over Basic, Bearer over
-// auth-token.
+// credentials reads the credentials from the headers of a request. The header
+// auth-user has priority over Basic, and Bearer has priority over auth-token.
 func credentials(h http.Header) engine.Credentials {
 	c := engine.Credentials{
 		User:     h.Get("Auth-User"),
@@ -137,9 +137,10 @@ func credentials(h http.Header) engine.Credentials {
 	return c
 }
 
-// basic reads the payload of Basic authentication: base64 of user:password, or
-// user:password as it is. Base64 never holds a colon, so the two cannot be
-// confused. The first colon separates; without one it is half a credential.
+// basic parses the payload of Basic authentication: base64 of user:password, or
+// user:password in plain text. Base64 contains no colon, so the forms cannot be
+// confused. The name ends at the first colon. Without a colon the password is
+// empty.
 func basic(payload string) (user, password string) {
 	if !strings.Contains(payload, ":") {
 		payload = decodeBase64(payload)
@@ -158,8 +159,9 @@ func decodeBase64(s string) string {
 	return ""
 }
 
-// challenge is the WWW-Authenticate value of a 401 in a mode; token says that
-// one was given. Pages have none: a browser would ask for a password itself.
+// challenge returns the WWW-Authenticate value of a 401 in a mode. token
+// reports whether the request had a token. The value is empty for pages,
+// because the browser would open its own password dialog.
 func challenge(mode engine.AuthMode, token bool) string {
 	switch {
 	case mode == "":

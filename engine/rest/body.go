@@ -10,25 +10,25 @@ import (
 
 func hasBody(r *http.Request) bool { return r.Body != nil && r.Body != http.NoBody }
 
-// limitBody gives a body Config.BodyGrace to arrive, whoever will answer:
-// net/http waits for the rest of a small body before it sends an answer, so a
-// client that never sends it would hold the connection for ever. A handler
-// that reads the body gives it more time as it arrives.
+// limitBody sets a read deadline of Config.BodyGrace for the body. It is needed
+// for all handlers: net/http reads the rest of a small body before it sends the
+// response, so a client that never sends the rest would hold the connection
+// forever. A handler that reads the body extends the deadline as data arrives.
 func (s *Server) limitBody(w http.ResponseWriter, r *http.Request) {
 	if hasBody(r) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.BodyGrace)) // not every writer can
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.BodyGrace)) // ignored: not every writer supports deadlines
 	}
 }
 
-// body limits the size of a request's body and the time it may take.
+// body limits the size of a request body and the time to receive it.
 type body struct {
 	src      io.Reader
 	control  *http.ResponseController
-	started  time.Time // of reading; zero before
-	left     int64     // bytes until the limit
+	started  time.Time // time of the first read, zero before
+	left     int64     // bytes until the limit, negative if it is exceeded
 	received int64
 	max      int64
-	rate     int64 // bytes a second
+	rate     int64 // bytes per second
 	grace    time.Duration
 }
 
@@ -40,14 +40,15 @@ func (s *Server) newBody(w http.ResponseWriter, r *http.Request, max int64) *bod
 	return b
 }
 
-// Read returns TooLarge once the limit is passed. The time limit stays until
-// the body has ended: after a failure net/http may read on.
+// Read implements io.Reader. It returns TooLarge when the limit is exceeded.
+// The deadline stays until the body has ended, because net/http may continue
+// reading after an error.
 func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, engine.Errorf(engine.TooLarge, "too-large", "the body is larger than %d bytes", b.max)
 	}
 	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one more tells whether the limit is passed
+		p = p[:b.left+1] // one more byte shows whether the limit is exceeded
 	}
 	if b.started.IsZero() {
 		b.started = time.Now()
@@ -57,8 +58,9 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.src.Read(p)
 	b.received += int64(n)
 	b.left -= int64(n)
-	if err == io.EOF { // a body cut short is another error
-		// The connection goes on to serve; its own time limits apply again.
+	if err == io.EOF { // a truncated body ends with another error
+		// The connection stays open for more requests, with its own time
+		// limits.
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	if b.left < 0 {

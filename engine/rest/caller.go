@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// caller tells where a request comes from, and its address as text. What
-// proxies say of it counts only from trusted ones (decisions.md section 1).
+// caller returns the origin of a request, and its address as text. Headers that
+// proxies set are used only if the peer is a trusted proxy.
 func (s *Server) caller(r *http.Request, id string) (engine.Caller, string) {
 	c := engine.Caller{Request: id, Secure: r.TLS != nil}
 	if peer, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {
@@ -42,12 +42,13 @@ func (s *Server) trusts(a netip.Addr) bool {
 	return false
 }
 
-// hop is what one proxy says of whom it was asked by.
+// hop is the client of one proxy, as the proxy reports it.
 type hop struct{ address, proto string }
 
-// behindProxies finds the client that a trusted peer speaks for. A client may
-// send either header of its own, and a proxy that knows the other one only
-// hands it on: where both are there and differ, no address is believed.
+// behindProxies sets the address and scheme of the client from the headers of a
+// trusted proxy. Clients can send these headers, too, and a proxy that sets
+// only one of them forwards the other one unchanged. If both are present and
+// lead to different addresses, neither is used.
 func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	peer, old, standard := c.Address, oldHops(h), standardHops(h)
 	proto := ""
@@ -67,7 +68,7 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	default:
 		c.Address, proto = s.client(standard, peer)
 	}
-	if lines := h["X-Forwarded-Proto"]; len(lines) > 0 { // the last word is the trusted peer's
+	if lines := h["X-Forwarded-Proto"]; len(lines) > 0 { // the last entry was set by the trusted proxy
 		words := strings.Split(lines[len(lines)-1], ",")
 		proto = strings.TrimSpace(words[len(words)-1])
 	}
@@ -76,9 +77,9 @@ func (s *Server) behindProxies(h http.Header, c *engine.Caller) {
 	}
 }
 
-// client is the last of the hops that is no trusted proxy, or the first when
-// all are. It ends at an address that is none, such as "unknown": who asked the
-// proxy before it is not known.
+// client returns the last hop that is not a trusted proxy, or the first one if
+// all are. If it finds a hop without a valid address, such as "unknown", it
+// returns the hop after that, because the rest of the chain is unknown.
 func (s *Server) client(hops []hop, peer netip.Addr) (at netip.Addr, proto string) {
 	at = peer
 	for i := len(hops) - 1; i >= 0; i-- {
@@ -94,7 +95,7 @@ func (s *Server) client(hops []hop, peer netip.Addr) (at netip.Addr, proto strin
 	return at, proto
 }
 
-// oldHops reads X-Forwarded-For.
+// oldHops parses X-Forwarded-For.
 func oldHops(h http.Header) (hops []hop) {
 	for _, line := range h["X-Forwarded-For"] {
 		for _, a := range strings.Split(line, ",") {
@@ -104,7 +105,7 @@ func oldHops(h http.Header) (hops []hop) {
 	return hops
 }
 
-// standardHops reads Forwarded (RFC 7239 section 4).
+// standardHops parses Forwarded (RFC 7239 section 4).
 func standardHops(h http.Header) (hops []hop) {
 	for _, line := range h["Forwarded"] {
 		for _, element := range strings.Split(line, ",") {
@@ -125,7 +126,7 @@ func standardHops(h http.Header) (hops []hop) {
 	return hops
 }
 
-// hopAddress reads an address with or without a port.
+// hopAddress parses an address with or without a port.
 func hopAddress(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s)
 	if a, err := netip.ParseAddr(strings.Trim(s, "[]")); err == nil {
@@ -137,7 +138,7 @@ func hopAddress(s string) (netip.Addr, bool) {
 	return netip.Addr{}, false
 }
 
-// plainAddress makes the forms of one address equal.
+// plainAddress returns the canonical form of an address.
 func plainAddress(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 func remoteIP(r *http.Request) string {

@@ -13,7 +13,7 @@ import (
 	"restsrv/engine"
 )
 
-// statuses is the one table from failures to HTTP statuses.
+// statuses maps error codes to HTTP statuses.
 var statuses = map[engine.Code]int{
 	engine.Internal:        http.StatusInternalServerError,
 	engine.Invalid:         http.StatusBadRequest,
@@ -30,10 +30,10 @@ var statuses = map[engine.Code]int{
 	engine.Timeout:         http.StatusGatewayTimeout,
 }
 
-// internalText is all that a client learns of a failure of ours.
+// internalText is the only text that a client gets for an internal error.
 const internalText = "Internal server error"
 
-// fail answers a failure in the form of the service.
+// fail writes the response for an error in the form of the service.
 func (o *responder) fail(err error) {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -73,7 +73,7 @@ func (o *responder) fail(err error) {
 	}
 }
 
-// auditStatus tells the auditor when the status denies the request.
+// auditStatus sends an event to the auditor if status denies the request.
 func (o *responder) auditStatus(status int, reason string) {
 	if status != http.StatusUnauthorized && status != http.StatusForbidden && status != http.StatusTooManyRequests || o.server.cfg.Audit == nil {
 		return
@@ -90,9 +90,9 @@ func (o *responder) auditStatus(status int, reason string) {
 	o.server.cfg.Audit.Audit(context.Background(), e)
 }
 
-// failPage answers as interface.md, "POST acceptor" 4: whatever went wrong
-// with the records is 400 and a page. The statuses that decisions.md section 3
-// names keep their meaning.
+// failPage writes the error response of the acceptor. Errors in the records get
+// the status 400 and an HTML page. The statuses of other errors, such as 401
+// and 413, stay as they are.
 func (o *responder) failPage(e *engine.Error, status int, detail string) {
 	switch e.Code {
 	case engine.Invalid, engine.Internal, engine.Unmatched, engine.Timeout, engine.NotFound:
@@ -105,16 +105,17 @@ func (o *responder) failPage(e *engine.Error, status int, detail string) {
 	o.page(status, http.StatusText(status))
 }
 
-// page answers a page that says one thing, as Express does.
+// page writes an HTML page with one line of text, as Express does.
 func (o *responder) page(status int, says string) {
 	o.w.Header().Set("Content-Security-Policy", "default-src 'none'")
 	say(o.w, status, textHTML, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>"+http.StatusText(status)+
 		"</title></head>\n<body><pre>"+html.EscapeString(says)+"</pre></body>\n</html>\n")
 }
 
-// unhandled answers what fails before the handler of a service is called, in
-// the ancestor's words; it reports false for what the ancestor does not know. A
-// client that accepts problem+json is told more.
+// unhandled writes the response for an error before the handler of a service is
+// called, with the texts of IONDV. If the client accepts problem+json, it gets
+// that instead. unhandled returns false, without a response, for errors that
+// IONDV does not have.
 func (o *responder) unhandled(e *engine.Error, status int, detail string) bool {
 	switch {
 	case o.stage == atHandler:
@@ -135,15 +136,15 @@ func (o *responder) unhandled(e *engine.Error, status int, detail string) bool {
 
 const problemJSON = "application/problem+json"
 
-// Bounds of what problems tell, in characters: a message may name what a
-// client sent, and so may the members, which keep every name and id that can
+// Limits for the texts of problems, in characters. A message may contain text
+// that the client sent. maxMember is long enough for every name and id that can
 // be stored.
 const (
 	maxDetail = 1000
 	maxMember = 255
 )
 
-// problem answers RFC 9457.
+// problem writes an error as application/problem+json (RFC 9457).
 func (o *responder) problem(e *engine.Error, status int, detail string) {
 	b := append([]byte(`{"type":"about:blank","title":`), strconv.Quote(http.StatusText(status))...)
 	b = strconv.AppendInt(append(b, `,"status":`...), int64(status), 10)
@@ -174,8 +175,8 @@ func retryAfter(d time.Duration) string {
 	return strconv.FormatInt(seconds, 10)
 }
 
-// logFailure logs our own failures with their cause, the client's only when
-// debugging.
+// logFailure logs an error with its cause. Server errors are logged as errors
+// or warnings, client errors only for debugging.
 func (o *responder) logFailure(e *engine.Error, err error) {
 	level := slog.LevelDebug
 	switch e.Code {

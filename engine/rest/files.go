@@ -15,8 +15,9 @@ import (
 	"restsrv/engine"
 )
 
-// inert are the media types that a browser may show: nothing in them can act.
-// Whatever else a file claims to be is offered for download as bytes.
+// inert contains the media types that a browser may display, because they
+// cannot contain active content. Files of other types are sent as a download of
+// type application/octet-stream.
 var inert = map[string]bool{
 	"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true, "image/avif": true, "image/bmp": true,
 	"audio/mpeg": true, "audio/ogg": true, "audio/wav": true, "audio/webm": true, "audio/mp4": true, "audio/aac": true, "audio/flac": true,
@@ -24,15 +25,15 @@ var inert = map[string]bool{
 	"text/plain": true, "application/pdf": true,
 }
 
-// stored is content as it is served.
+// stored is stored content with the data of its response.
 type stored struct {
-	engine.StoredFile        // its name and type are those that are told
-	tag               string // of the ETag
+	engine.StoredFile        // with the name and type for the response
+	tag               string // value of the ETag
 	content           io.ReadSeekCloser
 }
 
-// serveFile answers GET /files/{id} (decisions.md section 2): the content, for
-// whoever may read the item that holds it.
+// serveFile handles GET /files/{id}. It sends the content if the account may
+// read the item that the file belongs to.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	s.serveStored(w, r, "files", func(ctx context.Context, path string) (*stored, error) {
 		held, err := s.readable(ctx, path)
@@ -44,8 +45,8 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serveImage answers GET /images/{kind}/{id}: a thumbnail of the file of that
-// id, for whoever may read the file.
+// serveImage handles GET /images/{kind}/{id}. It sends a thumbnail of the file
+// if the account may read the file.
 func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	s.serveStored(w, r, "images", func(ctx context.Context, path string) (*stored, error) {
 		escaped, file, _ := strings.Cut(path, "/")
@@ -66,7 +67,8 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// thumbnailName is the name of a file with the extension of its thumbnail.
+// thumbnailName replaces the extension of a file name with the one of its
+// thumbnail.
 func thumbnailName(name, mimeType string) string {
 	if name == "" {
 		return ""
@@ -78,8 +80,8 @@ func thumbnailName(name, mimeType string) string {
 	return strings.TrimSuffix(name, path.Ext(name)) + extension
 }
 
-// serveStored answers with stored content, which open finds by what follows the
-// name in the path.
+// serveStored sends stored content. open finds it by the part of the path after
+// name.
 func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string, open func(ctx context.Context, path string) (*stored, error)) {
 	x := s.exchange(w, r)
 	x.req.Service, x.req.Path = name, strings.TrimPrefix(r.URL.EscapedPath(), "/"+name)
@@ -89,7 +91,8 @@ func (s *Server) serveStored(w http.ResponseWriter, r *http.Request, name string
 	}
 }
 
-// sendStored returns an error as long as nothing is written.
+// sendStored does the work of serveStored. If it returns an error, it has not
+// written a response.
 func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange, open func(ctx context.Context, path string) (*stored, error)) error {
 	req := &x.req
 	if err := ambiguous(r); err != nil {
@@ -124,12 +127,14 @@ func (s *Server) sendStored(w http.ResponseWriter, r *http.Request, x *exchange,
 	download := query.Get("dwnld") != "" && query.Get("dwnld") != "0"
 	fileHeaders(w.Header(), found, download)
 	x.out.setCaching()
-	// It knows ranges, If-Range and the other conditions of RFC 9110.
+	// ServeContent handles ranges, If-Range and the other conditions of RFC
+	// 9110.
 	http.ServeContent(w, r, "", time.Time{}, found.content)
 	return nil
 }
 
-// readable finds a file; a panic fails its request only.
+// readable finds a file by its escaped id. It returns a panic as an error, so
+// that only this request fails.
 func (s *Server) readable(ctx context.Context, escaped string) (held engine.HeldFile, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -160,8 +165,9 @@ func fileHeaders(h http.Header, f *stored, download bool) {
 	h.Set("Etag", `"`+f.tag+`"`)
 }
 
-// fileName is the parameter of Content-Disposition (RFC 6266): plain when it
-// can be, else also in UTF-8 (RFC 8187) for everyone but the oldest clients.
+// fileName returns the filename parameter of Content-Disposition (RFC 6266). If
+// the name is not plain ASCII, it adds the UTF-8 form (RFC 8187), which all but
+// very old clients use.
 func fileName(name string) string {
 	if name == "" {
 		return ""

@@ -14,11 +14,11 @@ import (
 	"restsrv/engine/page"
 )
 
-// maxHandlerBody is the largest body that any handler outside /rest is given;
-// most bound theirs lower.
+// maxHandlerBody is the maximum size of a body for handlers outside of /rest,
+// in bytes. Most handlers set a lower limit.
 const maxHandlerBody = 64 << 20
 
-// mountHandlers routes Config.Handlers, the more special paths first.
+// mountHandlers routes Config.Handlers. Longer paths come first.
 func (s *Server) mountHandlers() {
 	paths := make([]string, 0, len(s.cfg.Handlers))
 	for p := range s.cfg.Handlers {
@@ -38,12 +38,13 @@ func (s *Server) mountHandlers() {
 	}
 }
 
-// Forwarder marks a handler that forwards bodies unchanged. Requests to other
-// handlers are refused if their body has a Content-Encoding.
+// Forwarder marks a handler that forwards bodies unchanged. Other handlers do
+// not get requests with a body that has a Content-Encoding.
 type Forwarder interface{ ForwardsBodies() }
 
-// handle gives a handler what services have: a request id, a caller, limits on
-// the body, and a panic that fails its request only.
+// handle wraps a handler with the features that services have: a request id, a
+// caller, limits for the body, and recovery from a panic, which fails only its
+// request.
 func (s *Server) handle(path string, next http.Handler) http.Handler {
 	name := strings.Trim(path, "/")
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -83,12 +84,12 @@ func (s *Server) handle(path string, next http.Handler) http.Handler {
 	})
 }
 
-// handled is the writer of a handler outside /rest.
+// handled is the http.ResponseWriter of a handler outside of /rest.
 type handled struct {
 	http.ResponseWriter
 	out    *responder
-	status int  // that was written, 0 before
-	failed bool // by Fail, which audits
+	status int  // the written status, 0 before
+	failed bool // Fail was called, which also audits
 }
 
 var _ engine.Failer = (*handled)(nil)
@@ -107,7 +108,7 @@ func (h *handled) Write(b []byte) (int, error) {
 	return h.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap is used by http.ResponseController.
 func (h *handled) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // Fail implements engine.Failer.
@@ -116,7 +117,8 @@ func (h *handled) Fail(err error) {
 	h.out.fail(err)
 }
 
-// panicked answers a panic, or cuts an answer off that has begun.
+// panicked reports a panic to the client, or aborts the response if it has
+// begun.
 func (h *handled) panicked(p any) {
 	err := engine.Wrap(fmt.Errorf("panic: %v\n%s", p, debug.Stack()), "the handler of "+h.out.req.Service+" panicked")
 	if h.status != 0 {
@@ -126,13 +128,13 @@ func (h *handled) panicked(p any) {
 	h.Fail(err)
 }
 
-// outerPage is how failures outside /rest are told to people.
+// outerPage is the error form for HTML pages outside of /rest.
 const outerPage engine.ErrorForm = -1
 
 var failurePage = page.New(`<p>{{.Detail}}</p>
 <p class="hint">Request {{.ID}}</p>`)
 
-// failOuterPage answers a failure as a page that says what it is.
+// failOuterPage writes an HTML page with the error message.
 func (o *responder) failOuterPage(status int, detail string) {
 	err := failurePage.Write(o.w, status, http.StatusText(status), struct{ Detail, ID string }{sentence(engine.Cut(detail, maxDetail)), o.req.ID})
 	if err != nil {
@@ -141,7 +143,8 @@ func (o *responder) failOuterPage(status int, detail string) {
 	}
 }
 
-// sentence words a message for people: it begins large and ends with a dot.
+// sentence turns a message into a sentence with a capital letter and a full
+// stop.
 func sentence(s string) string {
 	if s == "" {
 		return s

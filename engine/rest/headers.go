@@ -10,9 +10,9 @@ import (
 // Values of headers that answers share. They must not be changed.
 var (
 	noSniff = []string{"nosniff"}
-	// private lets the client cache an answer if it revalidates it every time, and
-	// forbids shared caches to store it. Shared caches take Authorization into
-	// account, but not the other headers with credentials.
+	// private lets the client cache an answer if it revalidates it every time,
+	// and prevents storage in shared caches. Shared caches take Authorization
+	// into account, but not the other headers with credentials.
 	private = []string{"private, no-cache"}
 
 	varyAccount = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd"}
@@ -21,8 +21,8 @@ var (
 	varyAny     = []string{"Authorization, Auth-User, Auth-User-Type, Auth-Pwd, Auth-Token, Cookie"}
 )
 
-// varies returns the Vary header for a mode, which names the headers with its
-// credentials; nil if the mode has none.
+// varies returns the Vary header for a mode. It names the headers with the
+// credentials of the mode, and is nil if there are none.
 func varies(mode engine.AuthMode) []string {
 	switch mode {
 	case engine.AuthNone, "":
@@ -35,8 +35,8 @@ func varies(mode engine.AuthMode) []string {
 	return varyAccount
 }
 
-// setCaching sets Cache-Control and Vary of an answer that depends on credentials,
-// unless the handler has set them.
+// setCaching sets Cache-Control and Vary if the answer depends on credentials.
+// It keeps values that the handler has set.
 func (o *responder) setCaching() {
 	if o.vary == nil {
 		return
@@ -50,19 +50,21 @@ func (o *responder) setCaching() {
 	}
 }
 
-// single are the request headers that must not be repeated: of two values, one
-// program may use the first and another one the last.
+// single contains the request headers that must not be repeated. If a header
+// has two values, one program may use the first and another one the last.
 var single = map[string]bool{
 	"Authorization": true, "Auth-User": true, "Auth-User-Type": true, "Auth-Pwd": true, "Auth-Token": true,
 	"Content-Type": true, "Content-Encoding": true, "Content-Length": true, "Idempotency-Key": true, "Svc-Converter": true, "Ion-Converter": true,
 	"X-Http-Method-Override": true, "X-Http-Method": true, "X-Method-Override": true,
 }
 
-// methodHeaders override the method of a POST; the first one that is set counts.
+// methodHeaders override the method of a POST. If several are present, the
+// first one in this list is used.
 var methodHeaders = [...]string{"X-Http-Method-Override", "X-Http-Method", "X-Method-Override"}
 
-// ambiguous refuses a request whose headers can be read in more than one way: a
-// proxy may have checked them in another way than this server.
+// ambiguous rejects a request whose headers can be interpreted in different
+// ways, because a proxy may have checked another interpretation than this
+// server uses.
 func ambiguous(r *http.Request) error {
 	for name, lines := range r.Header {
 		if len(lines) > 1 && single[name] {
@@ -85,8 +87,8 @@ func ambiguous(r *http.Request) error {
 	return nil
 }
 
-// encoded refuses a body with a content coding: the server decodes none (RFC
-// 9110 sections 8.4 and 15.5.16).
+// encoded rejects a body with a content coding, because the server decodes no
+// codings (RFC 9110 sections 8.4 and 15.5.16).
 func encoded(w http.ResponseWriter, r *http.Request) error {
 	for _, coding := range r.Header["Content-Encoding"] {
 		if c := strings.TrimSpace(coding); c != "" && !strings.EqualFold(c, "identity") {

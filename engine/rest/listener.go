@@ -13,11 +13,11 @@ import (
 // its connection is closed.
 const AnswerGrace = 10 * time.Second
 
-// Listen returns a listener whose connections are closed when their clients read
-// answers more slowly than rate bytes a second. A client may fall behind by
-// grace. This holds for every byte that is written to a connection: answers of
-// services, files, pages, and small answers that a client requests without
-// reading them.
+// Listen returns a listener that closes a connection if its client reads
+// answers more slowly than rate bytes per second. A client may fall behind by
+// grace. The limit applies to every byte that is written to a connection:
+// answers of services, files, pages, and small answers that a client requests
+// without reading them.
 func Listen(l net.Listener, rate int, grace time.Duration, log *slog.Logger) net.Listener {
 	return &listener{l, int64(max(rate, 1)), grace, log}
 }
@@ -36,18 +36,18 @@ func (l *listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	tcp, ok := c.(*net.TCPConn)
-	if !ok { // not a socket of the kernel, so without its buffers
+	if !ok { // a connection without the buffers of a kernel socket
 		return c, nil
 	}
 	return &conn{TCPConn: tcp, of: l, left: l.grace}, nil
 }
 
-// conn is a connection whose writes must make progress. net/http writes from one
-// goroutine at a time.
+// conn is a connection whose writes must make progress. net/http writes from
+// one goroutine at a time.
 type conn struct {
 	*net.TCPConn
 	of    *listener
-	left  time.Duration // for which writes may still be blocked
+	left  time.Duration // remaining time for which writes may be blocked
 	until time.Time     // the current deadline
 }
 
@@ -63,14 +63,14 @@ func (c *conn) Write(p []byte) (written int, err error) {
 	}
 }
 
-// ReadFrom implements io.ReaderFrom, so that the kernel copies files.
+// ReadFrom implements io.ReaderFrom, so that the kernel can copy files.
 func (c *conn) ReadFrom(r io.Reader) (written int64, err error) {
 	if !isFile(r) {
 		return io.Copy(struct{ io.Writer }{c}, r)
 	}
 	for {
 		now := c.limit()
-		n, err := c.TCPConn.ReadFrom(r) // after a timeout, r continues behind the bytes that were sent
+		n, err := c.TCPConn.ReadFrom(r) // after a timeout, r continues after the bytes that were sent
 		written += n
 		if !c.goesOn(now, n, err) {
 			return written, err
@@ -78,8 +78,8 @@ func (c *conn) ReadFrom(r io.Reader) (written int64, err error) {
 	}
 }
 
-// SetWriteDeadline implements net.Conn. It has no effect, since each write sets
-// its own deadline: net/http removes the deadline after every answer.
+// SetWriteDeadline implements net.Conn. It has no effect, because each write
+// sets its own deadline and net/http would remove it after every answer.
 func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 
 func isFile(r io.Reader) bool {
@@ -90,25 +90,28 @@ func isFile(r io.Reader) bool {
 	return ok
 }
 
-// tries is how often a write is retried within its grace. The kernel reports room
-// only when a third of its buffer is free, which takes long with a slow client. A
-// retry also uses less room, and so shows that the client reads.
+// tries is how often a write is retried within its grace. The kernel reports
+// free space only if a third of its buffer is free, which takes long with a
+// slow client. A retry uses smaller free space, too, and so detects that the
+// client reads.
 const tries = 8
 
-// limit sets the deadline of a write that begins now. One that was set for an
-// earlier write may stay, since setting it takes a lock of the runtime.
+// limit sets the deadline of a write that begins now. It keeps the deadline of
+// an earlier write if that is late enough, because setting a deadline takes a
+// lock of the runtime.
 func (c *conn) limit() (now time.Time) {
 	now = time.Now()
 	wait := min(c.left, c.of.grace/tries)
 	if c.until.Sub(now) < wait {
 		c.until = now.Add(wait + c.of.grace/tries)
-		_ = c.TCPConn.SetWriteDeadline(c.until) // a closed connection fails in the write
+		_ = c.TCPConn.SetWriteDeadline(c.until) // ignored: on a closed connection the write fails
 	}
 	return now
 }
 
-// goesOn records how many bytes a write moved, and reports whether to retry it: its
-// deadline ended it, and the client has not used up its grace.
+// goesOn records how many bytes a write sent. It returns true if the write
+// should be retried: the write ended at its deadline, and the client has not
+// used up its grace.
 func (c *conn) goesOn(began time.Time, moved int64, err error) bool {
 	c.left -= time.Since(began)
 	c.left = min(c.left+time.Duration(float64(moved)/float64(c.of.rate)*float64(time.Second)), c.of.grace)

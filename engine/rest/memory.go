@@ -44,10 +44,10 @@ func (r *reservation) Wait(bytes int) (err error) {
 	return err
 }
 
-// settle adjusts the reservation to an answer that has been made. A service that
-// has reserved too little, such as a script, gets an error if the rest is not free
-// and the request was a read. The answer of a write is charged in any case: the
-// write is done, and the client would repeat it after an error.
+// settle adjusts the reservation to the finished answer. If the service
+// reserved too little, as scripts do, and the pool has no room for the rest, a
+// read fails. The answer of a write is charged in any case, because the write
+// is done and a client would repeat it after an error.
 func (r *reservation) settle(body []byte, reading bool) error {
 	if r.bytes == 0 && len(body) <= engine.SmallBytes || r.pool == nil {
 		return nil

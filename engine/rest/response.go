@@ -16,30 +16,30 @@ const (
 	textHTML  = "text/html; charset=utf-8"
 )
 
-// responder writes the one answer of a request.
+// responder writes the answer of a request.
 type responder struct {
 	w      http.ResponseWriter
 	req    *engine.Request
 	server *Server
 	form   engine.ErrorForm
 	mode   engine.AuthMode
-	vary   []string // headers with the credentials that answers depend on; nil for none
+	vary   []string // names of the headers with credentials that the answer depends on; nil for none
 	caller *engine.Caller
-	token  bool // an OAuth2 token was offered
+	token  bool // the request had an OAuth2 token
 	stage  stage
-	path   string // that the client asked for, set where it is not routed
+	path   string // escaped path of the request, set if it has no route
 }
 
-// stage is how far a request has come.
+// stage is the progress of a request.
 type stage int
 
 const (
-	atHandler stage = iota // a handler answers
-	atAccount              // who asks is yet to be known
+	atHandler stage = iota // the handler answers
+	atAccount              // the account is not authenticated yet
 	atRoute                // no route was found
 )
 
-// send writes a handler's response, or 304 when the client has it already.
+// send writes a handler's response, or 304 if the client has it already.
 func (o *responder) send(r *engine.Response) {
 	h := o.w.Header()
 	for name, values := range r.Header {
@@ -72,17 +72,17 @@ func (o *responder) send(r *engine.Response) {
 		return
 	}
 	if h["Content-Type"] == nil {
-		h["Content-Type"] = nil // else net/http guesses one
+		h["Content-Type"] = nil // prevents that net/http guesses one
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(r.Body))}
 	o.w.WriteHeader(status)
-	_, _ = o.w.Write(r.Body) // the client may be gone
+	_, _ = o.w.Write(r.Body) // ignored: the client may have disconnected
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// weakTag is a weak entity tag of a body: two checksums that processors
-// compute in hardware, the same in every process.
+// weakTag returns a weak entity tag of a body. It consists of two checksums
+// that processors compute in hardware, and is the same in every process.
 func weakTag(body []byte) string {
 	var sum [8]byte
 	binary.BigEndian.PutUint32(sum[:4], crc32.ChecksumIEEE(body))
@@ -93,8 +93,8 @@ func weakTag(body []byte) string {
 	return string(append(b, '"'))
 }
 
-// noneMatch reports whether If-None-Match names the tag, by weak comparison
-// (RFC 9110 section 13.1.2).
+// noneMatch reports whether If-None-Match contains the tag, with weak
+// comparison (RFC 9110 section 13.1.2).
 func noneMatch(lines []string, tag string) bool {
 	tag = strings.TrimPrefix(tag, "W/")
 	for _, line := range lines {

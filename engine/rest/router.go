@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// router matches the routes of one version of a service, in the order they
-// were registered, by Express 4's patterns (engine.Route).
+// router matches the routes of one version of a service, in the order of their
+// registration. Paths are patterns of Express 4 (engine.Route).
 type router struct{ routes []compiled }
 
 type compiled struct {
@@ -35,8 +35,9 @@ func newRouter(routes []engine.Route) (*router, error) {
 	return r, nil
 }
 
-// match finds the route for a method and an escaped path. Without one, allow
-// lists the methods that the path has, none when it is none of the service.
+// match finds the route for a method and an escaped path. If there is none,
+// allow lists the methods of the path. It is empty if no route of the service
+// matches the path.
 func (r *router) match(method, path string) (route *engine.Route, params []engine.Param, allow []string) {
 	head := -1
 	for i := range r.routes {

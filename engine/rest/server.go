@@ -1,12 +1,12 @@
-// Package rest is the HTTP side of restsrv: it finds the service, proves the
-// account, finds the route, calls the handler and writes what it returns. It
-// owns gorilla/mux, the one table from errors to statuses (error.go) and the
-// order of checks of decisions.md section 2. It knows no class and no
+// Package rest is the HTTP side of restsrv. It finds the service, authenticates
+// the account, finds the route, calls the handler and writes the response. It
+// owns gorilla/mux, the table from errors to statuses (error.go), and the order
+// of the checks before a handler is called. It does not use classes or the
 // database: handlers do.
 //
-// gorilla/mux routes the outer paths. Within a service the routes belong to
-// one version of it, are swapped with it in one atomic store and use Express's
-// patterns, so router.go matches them.
+// gorilla/mux routes the outer paths. The routes within a service belong to one
+// version of it, are replaced with it in one atomic store, and use the patterns
+// of Express. They are matched by router.go.
 package rest
 
 import (
@@ -31,41 +31,42 @@ import (
 	"restsrv/engine/share"
 )
 
-// Config is what a Server needs.
+// Config contains the settings of a Server.
 type Config struct {
 	Auth  engine.Authenticator
-	OAuth engine.Authenticator // of mode oauth; nil answers 401 to everyone
-	Audit engine.Auditor       // learns of denied requests; may be nil
+	OAuth engine.Authenticator // for mode oauth; if nil, all requests get 401
+	Audit engine.Auditor       // gets events of denied requests; may be nil
 	Log   *slog.Logger
-	// Sessions returns the account of a browser's session, which GET /files
-	// takes instead of credentials: Unauthenticated when there is none. nil
-	// means there are no sessions.
+	// Sessions returns the account of a browser's session. GET /files uses it
+	// if a request has no credentials. Its error is Unauthenticated if there is
+	// no session. nil means that there are no sessions.
 	Sessions func(r *http.Request) (*engine.Account, error)
-	// Handlers answer outside /rest, by path: that path exactly or, with a
-	// slash at its end, all below it. The context of their requests has a
-	// Caller, their writer is an engine.Failer.
+	// Handlers maps paths outside of /rest to handlers. A path with a trailing
+	// slash includes all paths below it. The context of a request has a Caller,
+	// and its writer is an engine.Failer.
 	Handlers map[string]http.Handler
-	// TrustedProxies are believed about whom they forward requests of.
+	// TrustedProxies are the proxies that may set forwarding headers.
 	TrustedProxies []netip.Prefix
-	// Ready returns what keeps the server from being ready, one line each; the
-	// lines name services and components, never paths or causes.
+	// Ready returns the reasons why the server is not ready, one line each. The
+	// lines name services and components, but no paths and no causes.
 	Ready func() []string
-	// Files are what GET /files/{id} answers.
+	// Files finds the files for GET /files/{id}.
 	Files engine.Files
-	// Images makes what GET /images/{kind}/{id} answers; nil for nothing.
+	// Images makes the thumbnails for GET /images/{kind}/{id}; nil if there are
+	// none.
 	Images engine.ImageStorage
-	// MinBodyRate is what a request's body must arrive with, in bytes a
-	// second; 0 means 1 KiB.
+	// MinBodyRate is the minimum rate at which a request body must arrive, in
+	// bytes per second; 0 means 1 KiB.
 	MinBodyRate int
-	// BodyGrace is how long a body may take before MinBodyRate counts; 0 means
-	// 10 s.
+	// BodyGrace is the time that is allowed for a body in addition to the time
+	// at MinBodyRate; 0 means 10 s.
 	BodyGrace time.Duration
-	// Bodies and Answers limit the memory of request bodies and answers, in bytes;
-	// nil for no limit.
+	// Bodies and Answers limit the memory of request bodies and answers, in
+	// bytes; nil for no limit.
 	Bodies, Answers *share.Pool
 }
 
-// Server answers HTTP requests. Services may be mounted while it serves.
+// Server answers HTTP requests. Services may be mounted while it runs.
 type Server struct {
 	cfg      Config
 	outer    *mux.Router
@@ -74,7 +75,7 @@ type Server struct {
 	idPrefix string
 	idCount  atomic.Uint64
 
-	untrusted, contradiction sync.Once // have been warned of
+	untrusted, contradiction sync.Once // each warning is logged once
 }
 
 // mounted is one version of a service as the server uses it.
@@ -98,7 +99,7 @@ func New(cfg Config) *Server {
 	}
 	s := &Server{cfg: cfg, idPrefix: hex.EncodeToString(b[:]) + "-"}
 	s.services.Store(&map[string]*mounted{})
-	// The paths are matched as they were sent: nothing cleaned, %2F kept.
+	// Match paths as they were sent: not cleaned, with %2F kept.
 	s.outer = mux.NewRouter().SkipClean(true).UseEncodedPath()
 	s.outer.PathPrefix("/rest/").HandlerFunc(s.serveService)
 	s.outer.HandleFunc("/rest", s.noService)
@@ -112,9 +113,9 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Mount puts a version of a service in place, at once for all later requests;
-// requests under way finish on the version they began with. The error names a
-// route that cannot be matched.
+// Mount installs a version of a service for all later requests. Requests that
+// are being handled finish with the version that they started with. The error
+// names a route that cannot be matched.
 func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) error {
 	r, err := newRouter(svc.Routes())
 	if err != nil {
@@ -131,13 +132,13 @@ func (s *Server) Mount(name string, mode engine.AuthMode, svc engine.Service) er
 	return nil
 }
 
-// ServeHTTP answers any request.
+// ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.limitBody(w, r)
 	s.outer.ServeHTTP(w, r)
 }
 
-// readyAgain is when who was told that the server is not ready may ask again.
+// readyAgain is the Retry-After of /readyz while the server is not ready.
 const readyAgain = 2 * time.Second
 
 func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
@@ -163,16 +164,17 @@ func plain(w http.ResponseWriter, status int, body string) {
 	say(w, status, textPlain, body)
 }
 
-// say writes a text of ours. What may hold anything of a client's is plain.
+// say writes a text of the server. If the text may contain data of a client,
+// contentType must be textPlain.
 func say(w http.ResponseWriter, status int, contentType, body string) {
 	h := w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(body)) // the client may be gone
+	_, _ = w.Write([]byte(body)) // ignored: the client may have disconnected
 }
 
-// exchange is a request and its answer, made in one piece.
+// exchange contains a request and its response, in one allocation.
 type exchange struct {
 	req    engine.Request
 	out    responder
@@ -181,8 +183,8 @@ type exchange struct {
 	body, answer reservation
 }
 
-// exchange begins the answer of a request with its id, and learns where it
-// comes from. Failures are problems unless the form is set.
+// exchange starts a response with its request id and determines the caller. The
+// error form is ProblemErrors unless it is set later.
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	id := s.requestID(r)
 	h := w.Header()
@@ -198,7 +200,7 @@ func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	return x
 }
 
-// serveService is the order of checks of decisions.md section 2.
+// serveService handles requests to services.
 func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	name, path := splitPath(r.URL.EscapedPath())
 	m := (*s.services.Load())[name]
@@ -224,8 +226,8 @@ func (s *Server) serveService(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noService answers where no service is. Who asks for all of them is led to
-// the sign-in page, if there is one, as in the ancestor.
+// noService answers a request for an unknown service. As in IONDV, a request
+// for /rest itself redirects to the sign-in page if there is one.
 func (s *Server) noService(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Request-Id"] = []string{s.requestID(r)}
 	if whole := r.URL.EscapedPath(); (whole == "/rest" || whole == "/rest/") && s.cfg.Handlers[signInPath] != nil {
@@ -274,13 +276,14 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, m *mounted, x *e
 	return s.call(ctx, route, req)
 }
 
-// reads reports whether requests of a method change nothing (RFC 9110, section
-// 9.2.1, and RFC 5323 for SEARCH), so that a client may repeat them.
+// reads reports whether a method is safe, so that a client may repeat the
+// request (RFC 9110 section 9.2.1, and RFC 5323 for SEARCH).
 func reads(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == "SEARCH"
 }
 
-// unrouted answers OPTIONS with the methods of the path, and fails else.
+// unrouted answers OPTIONS with the methods of the path, and returns an error
+// for other methods.
 func (x *exchange) unrouted(r *http.Request, allow []string) (*engine.Response, error) {
 	x.out.stage, x.out.path = atRoute, r.URL.EscapedPath()
 	req := &x.req
@@ -296,7 +299,8 @@ func (x *exchange) unrouted(r *http.Request, allow []string) (*engine.Response, 
 		req.Service, strings.Join(allow, ", "), engine.Quote(req.Path), engine.Quote(req.Method))
 }
 
-// call runs a handler; a panic fails its request only.
+// call runs a handler. It returns a panic as an error, so that only this
+// request fails.
 func (s *Server) call(ctx context.Context, route *engine.Route, req *engine.Request) (resp *engine.Response, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -310,7 +314,8 @@ func (s *Server) call(ctx context.Context, route *engine.Route, req *engine.Requ
 	return resp, err
 }
 
-// requestID takes over the client's id when it is harmless in a log.
+// requestID returns the id that the client sent, if it is safe to log, and
+// otherwise a new one.
 func (s *Server) requestID(r *http.Request) string {
 	if id := r.Header.Get("X-Request-Id"); id != "" && len(id) <= 128 && harmless(id) {
 		return id
@@ -328,8 +333,8 @@ func harmless(id string) bool {
 	return true
 }
 
-// overriddenMethod lets a POST stand for the methods that some clients cannot
-// send.
+// overriddenMethod returns the method from the override headers of a POST, for
+// clients that cannot send all methods.
 func overriddenMethod(r *http.Request) string {
 	if r.Method != http.MethodPost {
 		return r.Method
@@ -343,8 +348,8 @@ func overriddenMethod(r *http.Request) string {
 	return r.Method
 }
 
-// splitPath cuts /rest/{service}/{path}; the service comes decoded, the path
-// escaped and beginning with "/".
+// splitPath splits /rest/{service}/{path}. The service is returned decoded, the
+// path escaped and with a leading slash.
 func splitPath(escaped string) (service, path string) {
 	rest := strings.TrimPrefix(escaped, "/rest/")
 	service, path, found := strings.Cut(rest, "/")

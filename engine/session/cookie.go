@@ -7,13 +7,13 @@ import (
 	"restsrv/engine"
 )
 
-// cookieName is that of the session's cookie. Over TLS it has a prefix with
-// which browsers take the cookie from this very host only, so that none of
-// another host of its domain can stand in for it.
+// cookieName is the name of the session cookie. Over TLS the name gets the
+// prefix __Host-: browsers accept such a cookie only from this host, so another
+// host of the domain cannot set it.
 const cookieName = "restsrv"
 
-// secure reports whether the browser of a request speaks TLS to us or to a
-// proxy before us.
+// secure reports whether the browser uses TLS to reach this server or a proxy
+// in front of it.
 func (s *Sessions) secure(r *http.Request) bool {
 	return engine.CallerFrom(r.Context()).Secure || strings.HasPrefix(s.cfg.PublicURL, "https:")
 }
@@ -25,17 +25,18 @@ func (s *Sessions) name(r *http.Request) string {
 	return cookieName
 }
 
-// token returns the token in the cookie of a request, "" for none.
+// token returns the token in the cookie of a request, or "" if there is none.
 func (s *Sessions) token(r *http.Request) string {
 	c, err := r.Cookie(s.name(r))
-	if err != nil || len(c.Value) > 64 { // longer than any that was given out
+	if err != nil || len(c.Value) > 64 { // longer than all tokens of this server
 		return ""
 	}
 	return c.Value
 }
 
-// setCookie hands a token out, or takes it back when it is "". The browser
-// forgets it when it is closed; when the session ends is ours to say.
+// setCookie sets the cookie to token, or deletes it if token is "". Browsers
+// delete the cookie when they are closed. The server decides when the session
+// ends.
 func (s *Sessions) setCookie(w http.ResponseWriter, r *http.Request, token string) {
 	c := &http.Cookie{Name: s.name(r), Value: token, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure(r)}
 	if token == "" {

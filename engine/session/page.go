@@ -17,16 +17,17 @@ var pageText string
 
 var pages = page.New(pageText)
 
-// content is what page.html shows.
+// content is the data for the template page.html.
 type content struct {
-	Account string // that is signed in, "" for nobody
-	SignOut bool   // signing out was asked for
-	Message string // what went wrong
-	Notice  string // what went well
-	Return  string // local path to go on to
+	Account string // the signed-in account, or ""
+	SignOut bool   // the page should ask for confirmation to sign out
+	Message string // error message
+	Notice  string // success message
+	Return  string // local path to open after signing in
 }
 
-// messages are what the page says for the codes that redirects give it.
+// messages contains the texts for the codes in the query of redirects to the
+// page.
 var messages = map[string]string{
 	"wrong":   "The user name or the password is wrong.",
 	"missing": "Enter a user name and a password.",
@@ -48,7 +49,7 @@ func (s *Sessions) signInPage(w http.ResponseWriter, r *http.Request) {
 		return
 	case reason(err) == reasonEnded:
 		p.Message = messages["ended"]
-		s.setCookie(w, r, "") // said once
+		s.setCookie(w, r, "") // show the message only once
 	case query.Get("m") == "out":
 		p.Notice = "You are signed out."
 	}
@@ -63,7 +64,7 @@ func reason(err error) string {
 	return ""
 }
 
-// busyPage says that the sign-in was not looked at, and when it will be.
+// busyPage shows that the sign-in was not processed and when to try again.
 func (s *Sessions) busyPage(w http.ResponseWriter, in form, e *engine.Error) {
 	seconds := max(1, int64((e.RetryAfter+time.Second-1)/time.Second))
 	status, cause := http.StatusServiceUnavailable, "The server is busy."

@@ -1,11 +1,11 @@
-// Package session signs people in with a browser: the pages under /auth, and
-// sessions that are kept in the database, so that all processes on it know them
-// and nothing but a random token is in the browser. It owns the library scs,
-// which makes and renews the tokens. Passwords are engine/account's; what an
-// account may do is engine/access's.
+// Package session signs users in with a browser. It provides the pages under
+// /auth, and sessions that are stored in the database, so that all processes on
+// it share them and the browser has only a random token. It owns the library
+// scs, which creates and renews the tokens. Passwords belong to engine/account,
+// permissions to engine/access.
 //
-// Whoever acts for a session asks Account, or Require for pages. Both refuse a
-// request that changes something and comes from another site.
+// Other packages use Account, or Require for pages, to find the account of a
+// session. Both reject a request that changes data and comes from another site.
 package session
 
 import (
@@ -22,48 +22,49 @@ import (
 	"restsrv/engine/page"
 )
 
-// Accounts knows accounts as they are now.
+// Accounts provides the current state of accounts.
 type Accounts interface {
 	// Current returns an account that may sign in, and a text that changes with
-	// its password. Unauthenticated when it is gone or disabled.
+	// its password. The error is Unauthenticated if the account is deleted or
+	// disabled.
 	Current(ctx context.Context, id string) (a *engine.Account, basis string, err error)
 }
 
-// Config is what Sessions need. Audit, Log and Now may be nil.
+// Config contains the settings of Sessions. Audit, Log and Now may be nil.
 type Config struct {
-	Data      engine.Repository    // keeps items of Class
-	Class     *engine.Class        // of Class, as Data keeps it
+	Data      engine.Repository    // stores the items of Class
+	Class     *engine.Class        // the class that the function Class builds, as Data stores it
 	Auth      engine.Authenticator // checks the passwords
 	Accounts  Accounts
-	Audit     engine.Auditor // learns who signs out
-	PublicURL string         // scheme://host[:port] by which browsers reach the server; "" when it is not known
-	Idle      time.Duration  // after which an unused session ends; 0 means DefaultIdle
-	Lifetime  time.Duration  // after which any ends; 0 means DefaultLifetime
-	// PerAccount is how many sessions an account may have; a further one ends the
-	// oldest. 0 means DefaultPerAccount.
+	Audit     engine.Auditor // gets an event when a user signs out
+	PublicURL string         // scheme://host[:port] at which browsers reach the server; "" if unknown
+	Idle      time.Duration  // time after which an unused session ends; 0 means DefaultIdle
+	Lifetime  time.Duration  // time after which every session ends; 0 means DefaultLifetime
+	// PerAccount is the maximum number of sessions of an account. If there are
+	// more, the oldest one ends. 0 means DefaultPerAccount.
 	PerAccount int
-	// All is how many sessions there may be. One more ends the oldest of the account
-	// that has the most. 0 means DefaultAll.
+	// All is the maximum number of sessions of all accounts. If there are more,
+	// the oldest one of the account with the most sessions ends. 0 means
+	// DefaultAll.
 	All int
 	Log *slog.Logger
 	Now func() time.Time
 }
 
-// How long sessions last when nothing is configured.
+// Default time limits of sessions.
 const (
 	DefaultIdle     = 30 * time.Minute
 	DefaultLifetime = 12 * time.Hour
 )
 
-// How many sessions an account may have, and all accounts together, when nothing
-// is configured.
+// Default limits for the number of sessions, per account and in total.
 const (
 	DefaultPerAccount = 100
 	DefaultAll        = 100_000
 )
 
-// Sessions are those of one database. They are safe for concurrent use, also
-// beside other processes on it.
+// Sessions manages the sessions of one database. It is safe for concurrent use,
+// also if several processes use the database.
 type Sessions struct {
 	cfg     Config
 	origin  http.CrossOriginProtection
@@ -72,7 +73,7 @@ type Sessions struct {
 	bound   *engine.Bound
 }
 
-// New returns Sessions.
+// New returns Sessions that use cfg.
 func New(cfg Config) (*Sessions, error) {
 	if cfg.Idle <= 0 {
 		cfg.Idle = DefaultIdle
@@ -99,13 +100,13 @@ func New(cfg Config) (*Sessions, error) {
 			return nil, err
 		}
 	}
-	// The store keeps the times itself, by its own clock. scs.New would start
-	// a store in memory beside it.
+	// The store manages the times itself, with its own clock. scs.New would
+	// also start a memory store.
 	s.scs = &scs.SessionManager{Store: store{s}, Codec: codec{}, Lifetime: cfg.Lifetime, HashTokenInStore: true}
 	return s, nil
 }
 
-// Handlers are the pages, by path.
+// Handlers returns the handlers of the pages by path.
 func (s *Sessions) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
 		signInPath:  s.serve(s.signIn),
@@ -113,19 +114,19 @@ func (s *Sessions) Handlers() map[string]http.Handler {
 	}
 }
 
-// The paths of the pages.
+// Paths of the pages.
 const (
 	signInPath  = "/auth"
 	signOutPath = "/auth/logout"
 )
 
-// Keys of a session's values.
+// Keys of the values in a session.
 const (
 	accountKey = "account"
 	basisKey   = "basis"
 )
 
-// Reasons of the error when there is no session.
+// Reasons of the error if there is no session.
 const (
 	reasonNone  = "no-session"
 	reasonEnded = "session-ended"
@@ -135,10 +136,10 @@ func noSession(reason string) *engine.Error {
 	return engine.Errorf(engine.Unauthenticated, reason, "this needs a session: sign in at %s", signInPath)
 }
 
-// Account returns the account that the session of a request acts for, as it is
-// now; do not change it. Errors: Unauthenticated when there is no session, or
-// one that has ended; Forbidden when the request is not a reading one and comes
-// from another site.
+// Account returns the account of a request's session in its current state. The
+// caller must not change it. The error is Unauthenticated if there is no
+// session or it has ended, and Forbidden if the request may change data and
+// comes from another site.
 func (s *Sessions) Account(r *http.Request) (*engine.Account, error) {
 	token := s.token(r)
 	if token == "" {
@@ -169,10 +170,10 @@ func (s *Sessions) Account(r *http.Request) (*engine.Account, error) {
 	return a, nil
 }
 
-// Require is Account for pages. Without a session it leads to the page of
-// sign-in and from there back, or, for clients that take no pages, answers 401;
-// other failures it answers too. It reports whether there is an account, and
-// has answered if there is none.
+// Require is Account for pages. If there is no session, it redirects to the
+// sign-in page, which leads back afterwards. Clients that do not accept pages
+// get 401. Require also writes the response for other errors. If it returns
+// false, it has written a response.
 func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool) {
 	a, err := s.Account(r)
 	switch {
@@ -194,9 +195,9 @@ func (s *Sessions) Require(w http.ResponseWriter, r *http.Request) (*engine.Acco
 	return nil, false
 }
 
-// sameOrigin refuses a request that is not a reading one and that a page of
-// another site sends. One that tells nothing of its origin comes from no
-// browser.
+// sameOrigin rejects a request that may change data and that a page of another
+// site sends. A request without origin headers does not come from a browser and
+// is accepted.
 func (s *Sessions) sameOrigin(r *http.Request) error {
 	if s.origin.Check(r) != nil {
 		return engine.Errorf(engine.Forbidden, "cross-origin", "the request comes from another site")
@@ -204,7 +205,7 @@ func (s *Sessions) sameOrigin(r *http.Request) error {
 	return nil
 }
 
-// wantsJSON reports whether the client takes JSON and no pages.
+// wantsJSON reports whether the client accepts JSON and no pages.
 func wantsJSON(r *http.Request) bool {
 	accept := r.Header.Get("Accept")
 	return strings.Contains(accept, "json") && !strings.Contains(accept, "text/html")

@@ -14,15 +14,17 @@ import (
 	"restsrv/engine/page"
 )
 
-// maxForm bounds the body of a sign-in: a password has at most 1024 bytes, the
-// path to return to maxReturn, of which encoding makes up to three times as many.
+// maxForm is the maximum size of a sign-in body in bytes. A password has at
+// most 1024 bytes and the return path at most maxReturn, and encoding can
+// triple them.
 const maxForm = 64 << 10
 
-// form is what somebody signs in with.
+// form contains the values of a sign-in.
 type form struct{ username, kind, password, back string }
 
-// serve is /auth or /auth/logout: GET shows the page, which asks, POST does it.
-// A link of another site would else sign people out.
+// serve returns the handler for /auth or /auth/logout. GET shows a page and
+// POST performs the action. If GET signed users out, a link on another site
+// could do so.
 func (s *Sessions) serve(post http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page.Guard(w.Header())
@@ -37,7 +39,7 @@ func (s *Sessions) serve(post http.HandlerFunc) http.Handler {
 	})
 }
 
-// otherMethod answers as services do (decisions.md section 2).
+// otherMethod answers other methods in the same way as services do.
 func otherMethod(w http.ResponseWriter, r *http.Request) {
 	const allow = "GET, HEAD, OPTIONS, POST"
 	w.Header().Set("Allow", allow)
@@ -47,10 +49,10 @@ func otherMethod(w http.ResponseWriter, r *http.Request) {
 	engine.Fail(w, engine.Errorf(engine.NotFound, "unknown-method", "%s answers %s", r.URL.Path, allow))
 }
 
-// signIn is POST /auth: a form, or JSON with the same names.
+// signIn handles POST /auth with a form or with JSON of the same names.
 func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
-	// A site that signs its visitors in with an account of its own would learn
-	// what they do there.
+	// A site that signs visitors in with its own account could see their
+	// activity.
 	if err := s.sameOrigin(r); err != nil {
 		engine.Fail(w, err)
 		return
@@ -77,8 +79,8 @@ func (s *Sessions) signIn(w http.ResponseWriter, r *http.Request) {
 	redirect(w, in.back, nil)
 }
 
-// open proves the account and begins its session, in place of the one that the
-// browser may have.
+// open authenticates the account and starts a session. It replaces the session
+// of the browser if there is one.
 func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) {
 	a, basis, err := s.prove(r, in)
 	if err != nil {
@@ -88,8 +90,8 @@ func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	// The token changes even if the browser had one: who knew that one, or gave
-	// it to the browser, knows nothing now.
+	// The token changes even if the browser had one, so that a person with the
+	// old token cannot use the new session.
 	if err := s.scs.RenewToken(ctx); err != nil {
 		return "", "", err
 	}
@@ -99,9 +101,10 @@ func (s *Sessions) open(r *http.Request, in form) (id, token string, err error) 
 	return a.ID, token, err
 }
 
-// prove checks the password. The basis is the one that it was checked against:
-// between the two readings the account may change, and a password that was
-// right lately is believed for half a second without reading it.
+// prove checks the password. It returns the account and the basis of the
+// password only if both belong to the same revision: the account may change
+// between the two reads, and Authenticate accepts a recently verified password
+// for half a second without reading the account.
 func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, error) {
 	ctx := engine.AsServer(r.Context())
 	c := engine.Credentials{User: in.username, Type: in.kind, Password: in.password, Caller: engine.CallerFrom(ctx)}
@@ -128,8 +131,8 @@ func (s *Sessions) prove(r *http.Request, in form) (*engine.Account, string, err
 	return nil, "", e
 }
 
-// refuse answers a sign-in that failed: a form leads back to the page, which
-// says why.
+// refuse answers a failed sign-in. A form is redirected to the page, which
+// shows the message.
 func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, in form, err error) {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -142,7 +145,7 @@ func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, in form, err e
 		if in.username == "" || in.password == "" {
 			code = "missing"
 		}
-	case engine.Forbidden: // a name that cannot be an account's
+	case engine.Forbidden: // a name that no account can have
 		e = engine.Errorf(engine.Unauthenticated, "credentials", "the user name or the password is wrong")
 	case engine.TooMany, engine.Unavailable:
 		code = ""
@@ -165,8 +168,8 @@ func (s *Sessions) refuse(w http.ResponseWriter, r *http.Request, in form, err e
 	redirect(w, signInPath, query)
 }
 
-// readForm reads the body. Its names come once and hold text: everything else
-// is Invalid.
+// readForm reads the body. It returns Invalid if a value is repeated or is not
+// a text.
 func readForm(r *http.Request) (form, error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	read := readJSON

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// signOut is POST /auth/logout.
+// signOut handles POST /auth/logout.
 func (s *Sessions) signOut(w http.ResponseWriter, r *http.Request) {
 	if err := s.sameOrigin(r); err != nil {
 		engine.Fail(w, err)

@@ -10,11 +10,11 @@ import (
 	"restsrv/engine"
 )
 
-// className is no name that a class of an application can have.
+// className is a name that an application cannot use for a class of its own.
 const className = "#session"
 
-// Class builds the system class of sessions. Open the store with it, and show
-// it to nobody else.
+// Class builds the system class of sessions. Pass it to the store when it is
+// opened, and to no other component.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return engine.SystemClass(className,
@@ -22,16 +22,17 @@ func Class() *engine.Class {
 		indexed("account", engine.String),
 		property("data", engine.Text), // values, as JSON
 		property("created", engine.DateTime),
-		property("seen", engine.DateTime),   // when it was last used, give or take writeEvery
-		indexed("expires", engine.DateTime), // when it ends if it is not used
+		property("seen", engine.DateTime),   // last use, with an accuracy of writeEvery
+		indexed("expires", engine.DateTime), // when the session ends if it is not used
 	)
 }
 
-// writeEvery is how often the use of a session is written down; sessions of a
-// short idle time are written down more often.
+// writeEvery is the interval at which the use of a session is recorded.
+// Sessions with a short idle time are recorded more often.
 const writeEvery = time.Minute
 
-// store is scs.CtxStore on a repository. scs gives it hashes of tokens.
+// store implements scs.CtxStore with a repository. Its ids are hashes of
+// tokens, which scs computes.
 type store struct{ *Sessions }
 
 var _ scs.CtxStore = store{}
@@ -47,8 +48,8 @@ func (s store) Commit(id string, data []byte, end time.Time) error {
 // Delete implements scs.Store.
 func (s store) Delete(id string) error { return s.DeleteCtx(context.Background(), id) }
 
-// FindCtx returns the data of a session that goes on, and writes down that it
-// is used.
+// FindCtx implements scs.CtxStore. It returns the data of a session that has
+// not ended and records its use.
 func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
 	it, err := s.cfg.Data.Get(engine.AsServer(ctx), s.cfg.Class, id)
 	if engine.CodeOf(err) == engine.NotFound && err != nil {
@@ -58,7 +59,7 @@ func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
 		return nil, false, err
 	}
 	created, seen, now := it.When("created"), it.When("seen"), s.cfg.Now()
-	// The configured times may be shorter now than when it began.
+	// The configured times may have become shorter since the session began.
 	if !now.Before(s.expires(created, seen)) {
 		return nil, false, s.DeleteCtx(ctx, id)
 	}
@@ -71,7 +72,7 @@ func (s store) FindCtx(ctx context.Context, id string) ([]byte, bool, error) {
 	return []byte(data), true, nil
 }
 
-// expires is when a session ends that is not used any more.
+// expires returns when a session ends that was last used at seen.
 func (s store) expires(created, seen time.Time) time.Time {
 	idle, end := seen.Add(s.cfg.Idle), created.Add(s.cfg.Lifetime)
 	if idle.Before(end) {
@@ -80,8 +81,8 @@ func (s store) expires(created, seen time.Time) time.Time {
 	return end
 }
 
-// touch writes down that a session is used. It makes no row: the session may
-// have ended meanwhile.
+// touch records the use of a session. It updates the row and never creates one,
+// because the session may have ended in the meantime.
 func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error {
 	c := s.cfg.Class
 	v := engine.ValuesOf(c, engine.Named("seen", engine.InstantOf(now)), engine.Named("expires", engine.InstantOf(s.expires(it.When("created"), now))))
@@ -92,8 +93,9 @@ func (s store) touch(ctx context.Context, it *engine.Item, now time.Time) error 
 	return err
 }
 
-// CommitCtx stores a new session; the tokens of old ones are never given new
-// data. The end that scs gives is by another clock.
+// CommitCtx implements scs.CtxStore. It stores a new session, because existing
+// sessions never get new data. It ignores the end that scs passes, which is
+// based on another clock.
 func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Time) error {
 	s.sweeper.Begin()
 	var in values
@@ -109,7 +111,7 @@ func (s store) CommitCtx(ctx context.Context, id string, data []byte, _ time.Tim
 	return s.bound.Added(ctx, in.Account)
 }
 
-// DeleteCtx ends a session.
+// DeleteCtx implements scs.CtxStore. It ends a session.
 func (s store) DeleteCtx(ctx context.Context, id string) error {
 	err := s.cfg.Data.Delete(engine.AsServer(ctx), s.cfg.Class, id, nil)
 	if engine.CodeOf(err) == engine.NotFound {
@@ -121,14 +123,14 @@ func (s store) DeleteCtx(ctx context.Context, id string) error {
 // Sweep removes the rows of sessions that have ended.
 func (s *Sessions) Sweep(ctx context.Context) error { return s.sweeper.Sweep(ctx) }
 
-// values are what a session holds, as they are stored.
+// values is the stored form of the values in a session.
 type values struct {
 	Account string    `json:"account"`
 	Basis   string    `json:"basis"`
 	End     time.Time `json:"end"`
 }
 
-// codec is scs.Codec in JSON.
+// codec implements scs.Codec with JSON.
 type codec struct{}
 
 func (codec) Encode(end time.Time, all map[string]any) ([]byte, error) {

@@ -8,13 +8,14 @@ import (
 	"restsrv/engine"
 )
 
-// maxReturn bounds the path to return to; it holds all that a client asks of a
-// consent page.
+// maxReturn is the maximum length of the return path in bytes. It is large
+// enough for the request to a consent page.
 const maxReturn = 16 << 10
 
-// localPath returns a target that stays on this server whoever reads it: a
-// path and a query, as browsers write them. "" for everything else: other sites
-// in all spellings, and what some browsers make another site of.
+// localPath returns target if it is a path on this server in every
+// interpretation: a path with an optional query, as browsers write them. For
+// all others it returns "": other sites in any notation, and paths that some
+// browsers interpret as another site.
 func localPath(target string) string {
 	target, _, _ = strings.Cut(target, "#")
 	foreign := func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '\\' }
@@ -26,7 +27,8 @@ func localPath(target string) string {
 		return ""
 	}
 	path := u.Path
-	// What is encoded twice may be decoded by something on the way.
+	// A path that is encoded several times may be decoded several times on the
+	// way.
 	for range 3 {
 		if strings.HasPrefix(path, "//") || strings.ContainsFunc(path, dangerous) {
 			return ""
@@ -40,11 +42,11 @@ func localPath(target string) string {
 	return target
 }
 
-// dangerous are control characters, which browsers drop or end a header at,
-// and the backslash, which they take for a slash.
+// dangerous reports control characters, which browsers drop or which end a
+// header, and the backslash, which browsers treat as a slash.
 func dangerous(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f || r == '\\' }
 
-// redirect leads to a local path.
+// redirect sends the browser to a local path.
 func redirect(w http.ResponseWriter, path string, query url.Values) {
 	if len(query) > 0 {
 		path += "?" + query.Encode()

@@ -92,7 +92,7 @@ func (t *tree) relink(path string, e *entry) {
 	}
 }
 
-// lookDangling watches a link in the tree whose target does not exist, and
+// lookDangling watches a link in the tree if its target does not exist, and
 // stops when the target exists.
 func (t *tree) lookDangling(path string, nowhere bool) {
 	e := t.extra[path]

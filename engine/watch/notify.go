@@ -19,7 +19,7 @@ const attributes = fsnotify.Chmod
 // notifier asks the operating system for events of folders. If that is not
 // possible, it logs one warning, and polling finds the changes.
 type notifier struct {
-	source *fsnotify.Watcher // nil if there is none
+	source *fsnotify.Watcher // nil if unavailable
 	log    *slog.Logger
 	poll   time.Duration
 	folder map[string]int // number of users of each folder

@@ -197,7 +197,7 @@ func (t *tree) lookFolder(path string, info fs.FileInfo, changed map[string]bool
 	}
 }
 
-// newFolder stores a folder whose children are not read yet. It returns nil if
+// newFolder stores a folder before its children are read. It returns nil if
 // the folder is left out: its path is a link to one of its parents, or it is
 // outside of the top and there are maxOutside such folders already.
 func (t *tree) newFolder(path string, info fs.FileInfo) *entry {
