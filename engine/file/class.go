@@ -6,9 +6,10 @@ import (
 	"restsrv/engine"
 )
 
-// Class builds the system class that says which item holds which file: one row
-// for each file of each item. The store keeps its rows as items change; open
-// the store with it, and show it to nobody else.
+// Class builds the system class that records which item holds which file, with
+// one row for each file of each item. The store updates the rows when items
+// change. Pass the class to the store when it is opened, and to no other
+// component.
 func Class() *engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	c := engine.SystemClass(className,
@@ -18,19 +19,19 @@ func Class() *engine.Class {
 		property("mimeType", engine.String),
 		property("size", engine.Int),
 		property("created", engine.DateTime),
-		property("class", engine.String), // of the item that holds it
+		property("class", engine.String), // of the item that holds the file
 		property("item", engine.String),
 		property("attribute", engine.String),
-		indexed("account", engine.String), // whose share it counts in (engine.OwnerOf); null in rows of older versions and of imports
+		indexed("account", engine.String), // the file counts for the quota of this account (engine.OwnerOf); null in rows of older versions and of imports
 	)
 	c.Indexes = []engine.CompositeIndex{{Properties: []string{"class", "item"}}}
 	return c
 }
 
-// className is no name that a class of an application can have.
+// className is a name that an application cannot use for a class of its own.
 const className = "#file"
 
-// Find is engine.FileStorage's.
+// Find implements engine.FileStorage.
 func (s *Storage) Find(ctx context.Context, id string) (engine.HeldFile, error) {
 	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, id)
 	if engine.CodeOf(err) == engine.NotFound && err != nil {
@@ -42,7 +43,7 @@ func (s *Storage) Find(ctx context.Context, id string) (engine.HeldFile, error) 
 	return held(it), nil
 }
 
-// held reads a row.
+// held converts a row.
 func held(it *engine.Item) engine.HeldFile {
 	size, _ := it.Get("size").(int64)
 	return engine.HeldFile{

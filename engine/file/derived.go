@@ -11,16 +11,17 @@ import (
 	"restsrv/engine"
 )
 
-// derived is the folder of what is made of contents: derived/ab/cdef.../name
-// is made of objects/ab/cdef.... It can be made again, and goes with the content.
+// derived is the folder of derived content, such as thumbnails.
+// derived/ab/cdef.../name is derived from objects/ab/cdef... and removed
+// together with it. It can be made again.
 const derived = "derived"
 
 func (s *Storage) derivedFrom(hash string) string {
 	return filepath.Join(s.cfg.Dir, derived, hash[:2], hash[2:])
 }
 
-// OpenDerived returns what Derive has kept of the content of a file under a
-// name, nil for nothing.
+// OpenDerived returns the content that Derive has stored under name for the
+// content of f, or nil if there is none.
 func (s *Storage) OpenDerived(f engine.StoredFile, name string) (io.ReadSeekCloser, error) {
 	if !isHash(f.Hash) {
 		return nil, nil
@@ -35,8 +36,9 @@ func (s *Storage) OpenDerived(f engine.StoredFile, name string) (io.ReadSeekClos
 	return content, nil
 }
 
-// Derive keeps what is made of the content of a file under a name. It is there
-// as a whole or not at all, also after a crash; the last one of several counts.
+// Derive stores content that is derived from the content of f under name. The
+// write is atomic, also in case of a crash. A later call with the same name
+// replaces the content.
 func (s *Storage) Derive(f engine.StoredFile, name string, content []byte) error {
 	if !isHash(f.Hash) {
 		return noContent(f)
@@ -54,7 +56,7 @@ func (s *Storage) Derive(f engine.StoredFile, name string, content []byte) error
 		err = os.Rename(aside, filepath.Join(dir, name))
 	}
 	if err != nil {
-		_ = os.Remove(aside) // else Orphans finds it
+		_ = os.Remove(aside) // if this fails, Orphans finds it
 		return failure(err)
 	}
 	return nil
@@ -72,8 +74,9 @@ func writeDurably(path string, content []byte) error {
 	return errors.Join(err, out.Close())
 }
 
-// leftovers visits what was made of contents that are gone: the content went
-// while it was made, or the process ended before both were removed.
+// leftovers visits derived files without their original content. They remain
+// if the original was removed while they were made, or if the process ended
+// between the two removals.
 func (s *Storage) leftovers(visit func(Orphan) error) error {
 	return walk(filepath.Join(s.cfg.Dir, derived), func(path string, info fs.FileInfo) error {
 		dir := filepath.Dir(path)

@@ -1,14 +1,15 @@
-// Package file keeps the content of files in a directory: the engine.FileStorage
-// of a server with a disk. Content is found by its SHA-256, so that the same
-// content is kept once and what is there is never written again; which item
-// holds which file is in the system class of this package, whose rows the store
-// writes together with the items. Serving files is engine/rest's, and who may
-// read them engine's (Files).
+// Package file stores the content of files in a directory. It implements
+// engine.FileStorage for servers with a disk. Content is addressed by its
+// SHA-256, so equal content is stored once and never overwritten. The system
+// class of this package records which item holds which file. The store writes
+// its rows together with the items. Serving files belongs to engine/rest, and
+// permissions to read them to package engine (Files).
 //
-// A file of the directory is objects/ab/cdef..., the hash in hex. What is being
-// written is in incoming/, what is being removed in leaving/, and staged/ lists
-// the contents of requests that have not ended (staging.go). What is made of a
-// content, such as thumbnails, is kept beside it, in derived/ab/cdef.../.
+// A file of the directory is objects/ab/cdef..., where abcdef... is the hash in
+// hex. The folder incoming/ contains files that are being written, leaving/
+// files that are being removed, and staged/ lists the contents of requests that
+// have not ended (staging.go). Derived content such as thumbnails is in
+// derived/ab/cdef.../.
 package file
 
 import (
@@ -33,37 +34,37 @@ import (
 	"restsrv/engine"
 )
 
-// DefaultMaxFile is the largest content, in bytes, when Config says nothing.
+// DefaultMaxFile is the default of Config.MaxFile, in bytes.
 const DefaultMaxFile = 1 << 30
 
-// Config says where files are kept.
+// Config contains the settings of a Storage.
 type Config struct {
-	Dir     string            // made when the first file comes
-	MaxFile int64             // bytes; 0 means DefaultMaxFile
-	Limits  Limits            // of all files; none needs Data
-	Data    engine.Repository // keeps items of Class
-	Class   *engine.Class     // of Classes, as Data keeps it
+	Dir     string            // directory, created with the first file
+	MaxFile int64             // maximum size of one content in bytes; 0 means DefaultMaxFile
+	Limits  Limits            // limits for all files; Data is needed only if there are limits
+	Data    engine.Repository // stores the items of Class
+	Class   *engine.Class     // the class that the function Class builds, as Data stores it
 	Now     func() time.Time  // nil means time.Now
-	Log     *slog.Logger      // nil means none
+	Log     *slog.Logger      // nil disables logging
 }
 
-// Storage is the engine.FileStorage on a directory. Several processes may share
-// one directory.
+// Storage implements engine.FileStorage with a directory. Several processes may
+// share one directory.
 type Storage struct {
 	cfg  Config
 	room *room
-	sure sync.Map // folders of objects whose names are known to be durable
+	sure sync.Map // folders of objects that are known to be durable
 
 	mu       sync.Mutex
-	unheld   []string  // hashes that wait for removeUnheld
-	removing bool      // removeUnheld runs
-	removed  sync.Cond // on mu: removeUnheld has ended
+	unheld   []string  // hashes that removeUnheld still has to check
+	removing bool      // removeUnheld is running
+	removed  sync.Cond // signals, with mu, that removeUnheld has ended
 }
 
 var _ engine.FileStorage = (*Storage)(nil)
 
-// New returns the storage in a directory. It touches nothing: an application
-// without files needs no directory.
+// New returns the storage in a directory. It does not create the directory,
+// because an application without files does not need it.
 func New(cfg Config) *Storage {
 	if cfg.MaxFile <= 0 {
 		cfg.MaxFile = DefaultMaxFile
@@ -79,14 +80,14 @@ func New(cfg Config) *Storage {
 	return s
 }
 
-// The folders of the directory.
+// Folders in the directory.
 const (
 	objects  = "objects"
 	incoming = "incoming"
 	leaving  = "leaving"
 )
 
-// Put is engine.FileStorage's.
+// Put implements engine.FileStorage.
 func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Reader) (engine.StoredFile, error) {
 	f := engine.StoredFile{ID: newID(), Name: safeName(name), MimeType: safeType(mimeType)}
 	u, err := s.room.begin(ctx)
@@ -108,7 +109,7 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 	}
 	if err != nil {
 		if aside != "" {
-			_ = os.Remove(aside) // else Sweep does
+			_ = os.Remove(aside) // if this fails, Sweep removes it
 		}
 		u.end(false)
 		return engine.StoredFile{}, failure(err)
@@ -118,7 +119,8 @@ func (s *Storage) Put(ctx context.Context, name, mimeType string, content io.Rea
 	return f, nil
 }
 
-// failure keeps the errors of the content, and words those of the disk.
+// failure returns the error to report for a failed upload. It keeps an
+// engine.Error, which describes the content, and converts errors of the disk.
 func failure(err error) error {
 	var e *engine.Error
 	switch {
@@ -136,8 +138,8 @@ func failure(err error) error {
 	return engine.Wrap(err, "the file could not be stored")
 }
 
-// Ready finds out whether contents can be kept. It leaves nothing behind: the
-// directory is made with the first content.
+// Ready reports whether contents can be stored. It writes a test file and
+// removes it, and it removes the directory again if that did not exist before.
 func (s *Storage) Ready() error {
 	_, err := os.Stat(s.cfg.Dir)
 	isNew := errors.Is(err, fs.ErrNotExist)
@@ -145,14 +147,14 @@ func (s *Storage) Ready() error {
 	if err == nil {
 		err = errors.Join(out.Close(), os.Remove(out.Name()))
 	}
-	if isNew { // only where they are empty
+	if isNew { // Remove fails if a folder is not empty
 		_ = os.Remove(filepath.Join(s.cfg.Dir, incoming))
 		_ = os.Remove(s.cfg.Dir)
 	}
 	return err
 }
 
-// begin makes the file that a content is written to first.
+// begin creates the temporary file for a content.
 func (s *Storage) begin() (*os.File, error) {
 	dir := filepath.Join(s.cfg.Dir, incoming)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -161,7 +163,8 @@ func (s *Storage) begin() (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, newID()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// receive writes content aside, durably, and fills in its size and hash.
+// receive writes content to a temporary file, syncs it, and sets the size and
+// the hash of f.
 func (s *Storage) receive(f *engine.StoredFile, content io.Reader, u *upload) (path string, err error) {
 	out, err := s.begin()
 	if err != nil {
@@ -183,8 +186,8 @@ func (s *Storage) receive(f *engine.StoredFile, content io.Reader, u *upload) (p
 	return path, errors.Join(err, out.Close())
 }
 
-// source tells failures of the content, which are the client's, from those of
-// the disk.
+// source records errors of the content, which come from the client, so that
+// they can be distinguished from errors of the disk.
 type source struct {
 	r      io.Reader
 	upload *upload
@@ -208,7 +211,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// keep moves what was written aside to its place, durably.
+// keep moves a temporary file to its final place and syncs the folders.
 func (s *Storage) keep(aside, hash string) error {
 	path := s.path(hash)
 	now := s.cfg.Now()
@@ -225,11 +228,12 @@ func (s *Storage) keep(aside, hash string) error {
 	if err != nil {
 		return err
 	}
-	return syncFolder(dir) // whoever put it there may not have come to that yet
+	return syncFolder(dir) // a concurrent request may have created the file without syncing the folder yet
 }
 
-// renewed reports whether content is there already. It counts as new again
-// then, before anyone finds that nothing holds it; see removeContent.
+// renewed reports whether the content exists. It sets its modification time to
+// now, so that it counts as new before another process can find that it is
+// unused. See removeContent.
 func renewed(path string, now time.Time) bool {
 	if os.Chtimes(path, now, now) != nil {
 		return false
@@ -238,8 +242,9 @@ func renewed(path string, now time.Time) bool {
 	return err == nil
 }
 
-// makeFolder makes a folder of objects, durably. One that is there may be so
-// new that whoever made it is not done.
+// makeFolder creates a folder of objects and syncs its parents. It syncs them
+// even if the folder exists, because another request may have created it
+// without syncing yet.
 func (s *Storage) makeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -269,18 +274,19 @@ func (s *Storage) path(hash string) string {
 	return filepath.Join(s.cfg.Dir, objects, hash[:2], hash[2:])
 }
 
-// aside returns the places of a content that is being removed.
+// aside returns the paths of a content that is being removed.
 func (s *Storage) aside(hash string) []string {
-	paths, _ := filepath.Glob(filepath.Join(s.cfg.Dir, leaving, hash+"*")) // a hash has no special characters
+	paths, _ := filepath.Glob(filepath.Join(s.cfg.Dir, leaving, hash+"*")) // the error is ignored: a hash has no special characters
 	return paths
 }
 
-// isHash keeps paths inside of the directory, whatever a database says.
+// isHash reports whether s is a valid hash. It prevents paths outside of the
+// directory if the database is wrong.
 func isHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Open is engine.FileStorage's.
+// Open implements engine.FileStorage.
 func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekCloser, error) {
 	if !isHash(f.Hash) {
 		return nil, noContent(f)
@@ -297,8 +303,8 @@ func (s *Storage) Open(_ context.Context, f engine.StoredFile) (io.ReadSeekClose
 	return content, nil
 }
 
-// open opens a content. One whose removal has begun, or broke off, is still one:
-// it is put back if something holds it; see removeContent.
+// open opens a content. It also finds a content if its removal has begun or was
+// interrupted, because that is restored if an item holds it. See removeContent.
 func (s *Storage) open(hash string) (content *os.File, err error) {
 	if content, err = os.Open(s.path(hash)); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return content, err
@@ -315,7 +321,7 @@ func noContent(f engine.StoredFile) error {
 	return engine.Errorf(engine.NotFound, "unknown-file", "there is no file %s", engine.Quote(f.ID))
 }
 
-// Copy is engine.FileStorage's.
+// Copy implements engine.FileStorage.
 func (s *Storage) Copy(f engine.StoredFile) engine.StoredFile {
 	f.ID = newID()
 	return f
@@ -323,7 +329,7 @@ func (s *Storage) Copy(f engine.StoredFile) engine.StoredFile {
 
 const idAlphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
-// newID returns 130 random bits in letters and digits.
+// newID returns 130 random bits as letters and digits.
 func newID() string {
 	var b [26]byte
 	rand.Read(b[:]) // never fails
@@ -333,11 +339,11 @@ func newID() string {
 	return string(b[:])
 }
 
-// maxName is the longest name that is kept, in characters.
+// maxName is the maximum length of a stored name, in characters.
 const maxName = 255
 
-// safeName is the last part of a path as clients send it, without what could
-// disturb whoever shows it.
+// safeName returns the last part of a path that a client sent, without control
+// characters.
 func safeName(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -351,7 +357,8 @@ func safeName(name string) string {
 	return strings.TrimSpace(string(r[:min(len(r), maxName)]))
 }
 
-// safeType is a media type in lower case without parameters, "" for none.
+// safeType returns a media type in lower case without parameters, or "" if t is
+// not valid.
 func safeType(t string) string {
 	t, _, err := mime.ParseMediaType(t)
 	if err != nil || len(t) > maxName || !strings.Contains(t, "/") {

@@ -14,18 +14,19 @@ import (
 	"restsrv/engine"
 )
 
-// Grace is how long content may be held by nothing: its upload may be under
-// way.
+// Grace is the minimum age of unused content before it is removed. Younger
+// content may belong to an upload that is running.
 const Grace = time.Hour
 
-// Orphan is something that serves nothing, older than Grace.
+// Orphan is an unused content, file or row that is older than Grace. One of
+// Hash, Path and Row is set.
 type Orphan struct {
 	Hash string           // content that no row names
-	Path string           // what an upload that broke off left, or what was made of content that is gone, relative to the directory
-	Row  *engine.HeldFile // a row whose item does not hold the file
+	Path string           // file of an interrupted upload, or derived from a missing content; relative to the directory
+	Row  *engine.HeldFile // row of a file that its item does not hold
 	Size int64            // bytes on the disk
 
-	holders Holders // of the row
+	holders Holders // for Row
 }
 
 // Holders finds the items of the application that hold files.
@@ -34,9 +35,9 @@ type Holders struct {
 	Data engine.Repository
 }
 
-// Orphans calls visit for all content that no row names and for every row whose
-// item does not exist or does not hold the file. It reads the data as the server
-// does: ctx needs no account.
+// Orphans calls visit for all content that no row names, and for every row
+// whose item does not exist or does not hold the file. It reads the data as the
+// server, so ctx does not need an account.
 func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orphan) error) error {
 	if err := s.putBack(); err != nil {
 		return err
@@ -76,10 +77,11 @@ func (s *Storage) Orphans(ctx context.Context, holders Holders, visit func(Orpha
 	return s.leftovers(visit)
 }
 
-// rowsAtOnce is how many rows are read before their items are.
+// rowsAtOnce is the number of rows in a batch. Their items are read after the
+// batch.
 const rowsAtOnce = 1000
 
-// rows calls visit for batches of all rows.
+// rows calls visit with batches of all rows.
 func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error) error {
 	id := s.cfg.Class.Property("id")
 	var last string
@@ -101,8 +103,9 @@ func (s *Storage) rows(ctx context.Context, visit func([]engine.HeldFile) error)
 	}
 }
 
-// hold reports whether the item of a row holds its file. A class that the
-// application no longer has keeps its items, so it keeps their files.
+// hold reports whether the item of a row holds its file. If the application no
+// longer has the class, the items are still stored, so hold returns true to
+// keep their files.
 func (h Holders) hold(ctx context.Context, row engine.HeldFile) (bool, error) {
 	c, err := h.Meta.Class(row.Class)
 	if err != nil {
@@ -131,7 +134,7 @@ func (h Holders) hold(ctx context.Context, row engine.HeldFile) (bool, error) {
 	return false, nil
 }
 
-// contents visits what is in objects, and old enough, and not named.
+// contents visits the old contents that are not in named.
 func (s *Storage) contents(named map[digest]bool, visit func(Orphan) error) error {
 	root := filepath.Join(s.cfg.Dir, objects)
 	return walk(root, func(path string, info fs.FileInfo) error {
@@ -143,7 +146,7 @@ func (s *Storage) contents(named map[digest]bool, visit func(Orphan) error) erro
 	})
 }
 
-// remains visits what uploads that broke off left.
+// remains visits the old files of interrupted uploads.
 func (s *Storage) remains(visit func(Orphan) error) error {
 	return walk(filepath.Join(s.cfg.Dir, incoming), func(path string, info fs.FileInfo) error {
 		if s.young(info) {
@@ -153,7 +156,8 @@ func (s *Storage) remains(visit func(Orphan) error) error {
 	})
 }
 
-// putBack undoes removals that broke off: something may hold the content.
+// putBack restores contents after interrupted removals, because an item may
+// hold them.
 func (s *Storage) putBack() error {
 	return walk(filepath.Join(s.cfg.Dir, leaving), func(path string, _ fs.FileInfo) error {
 		hash, _, _ := strings.Cut(filepath.Base(path), "-")
@@ -168,8 +172,8 @@ func (s *Storage) young(info fs.FileInfo) bool {
 	return s.cfg.Now().Sub(info.ModTime()) < Grace
 }
 
-// walk visits the regular files below a folder, if there is one; files may
-// vanish meanwhile.
+// walk visits the regular files below a folder. The folder need not exist, and
+// files may disappear during the walk.
 func walk(root string, visit func(path string, info fs.FileInfo) error) error {
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -186,8 +190,7 @@ func walk(root string, visit func(path string, info fs.FileInfo) error) error {
 	return err
 }
 
-// Remove removes an orphan that Orphans found. What has come to serve
-// something since stays.
+// Remove removes an orphan that Orphans found, unless it is used by now.
 func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	switch {
 	case o.Row != nil:
@@ -206,8 +209,8 @@ func (s *Storage) Remove(ctx context.Context, o Orphan) error {
 	})
 }
 
-// removeRow removes a row unless its item has come to hold the file, or has got
-// another id, which changes the row too.
+// removeRow removes a row, unless its item holds the file by now. If the item
+// has got another id, the row has changed, too, and stays.
 func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	it, err := s.cfg.Data.Get(ctx, s.cfg.Class, o.Row.ID)
 	ok := false
@@ -224,9 +227,9 @@ func (s *Storage) removeRow(ctx context.Context, o Orphan) error {
 	return err
 }
 
-// removeContent removes content and what was made of it, unless it is needed. It
-// moves the content out of the way before it calls needed: a later upload of the
-// same content does not find it, and stores its own (staging.go).
+// removeContent removes a content and the files derived from it, unless it is
+// needed. It renames the content before it calls needed, so that a later upload
+// of the same content does not find it and stores its own copy (staging.go).
 func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool, error)) error {
 	if !isHash(hash) {
 		return nil
@@ -251,17 +254,17 @@ func (s *Storage) removeContent(hash string, needed func(info fs.FileInfo) (bool
 	return os.RemoveAll(s.derivedFrom(hash))
 }
 
-// digest is a hash as a set of many holds it.
+// digest is a hash in binary form, to save memory in large sets.
 type digest [sha256.Size]byte
 
 func digestOf(hash string) (d digest) {
 	if isHash(hash) {
-		_, _ = hex.Decode(d[:], []byte(hash)) // it is one
+		_, _ = hex.Decode(d[:], []byte(hash)) // cannot fail for a valid hash
 	}
 	return d
 }
 
-// gone takes what is no longer there for removed.
+// gone returns nil if err reports a missing file, and otherwise err.
 func gone(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

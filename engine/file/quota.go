@@ -9,18 +9,21 @@ import (
 	"restsrv/engine"
 )
 
-// Limits bound the bytes of the files of an account, by whoever stored them last,
-// and of all. Uploads under way count. 0 is no limit.
+// Limits are the maximum total size of the files of one account and of all
+// accounts, in bytes. A file counts for the account that stored it last.
+// Uploads that are running count, too. 0 means no limit.
 type Limits struct {
 	PerAccount, All int64
 }
 
-// fileBytes is what a file counts besides its content: its row, and what the file
-// system and its thumbnails need at least.
+// fileBytes is the size that each file counts in addition to its content: its
+// row, and the minimum that the file system and its thumbnails need.
 const fileBytes = 4 << 10
 
-// The usage of an account and of all is read again after these times, and a warning
-// comes once a minute at most. A client may try again after fullFor.
+// ownUsageTime and allUsageTime are the times after which the usage of an
+// account and of all accounts is read again. warnEvery is the minimum interval
+// of warnings. fullFor is the Retry-After when all accounts together are over
+// the limit.
 const (
 	ownUsageTime = 5 * time.Second
 	allUsageTime = 30 * time.Second
@@ -28,7 +31,7 @@ const (
 	fullFor      = time.Hour
 )
 
-// room counts what accounts have stored and are about to.
+// room counts the bytes that accounts have stored and are uploading.
 type room struct {
 	limits Limits
 	stored *engine.Quota
@@ -37,7 +40,7 @@ type room struct {
 
 	mu      sync.Mutex
 	waiting map[string]int64 // bytes of requests that have not ended, by owner
-	total   int64            // the same of all
+	total   int64            // sum of waiting
 	refused int
 	warned  time.Time
 }
@@ -47,15 +50,15 @@ func newRoom(cfg Config) *room {
 		stored: engine.NewQuota(engine.QuotaConfig{Data: cfg.Data, Class: cfg.Class, Size: "size", Own: ownUsageTime, All: allUsageTime, Now: cfg.Now})}
 }
 
-// upload is a content on its way. A nil upload has no limit.
+// upload is a content that is being received. A nil upload has no limit.
 type upload struct {
 	room     *room
 	owner    string
-	own, all int64 // bytes that are stored already
+	own, all int64 // bytes that were stored before
 	taken    int64
 }
 
-// begin begins an upload of the caller of ctx. Errors: those of grow.
+// begin starts an upload for the caller of ctx. Errors: those of grow.
 func (r *room) begin(ctx context.Context) (*upload, error) {
 	if r.limits == (Limits{}) {
 		return nil, nil
@@ -72,8 +75,8 @@ func (r *room) begin(ctx context.Context) (*upload, error) {
 	return u, nil
 }
 
-// grow reserves so many bytes more. Errors: TooLarge if the account has no room for
-// them, Unavailable if all have not.
+// grow reserves more bytes. The error is TooLarge if the account would exceed
+// its limit, and Unavailable if all accounts together would exceed theirs.
 func (u *upload) grow(bytes int64) error {
 	if u == nil {
 		return nil
@@ -98,7 +101,7 @@ func (u *upload) grow(bytes int64) error {
 	return nil
 }
 
-// refuse reports that a limit was reached; mu is held.
+// refuse logs that a limit was reached. The caller must hold mu.
 func (r *room) refuse(owner string, limit int64) {
 	r.refused++
 	if now := r.now(); r.warned.IsZero() || now.Sub(r.warned) >= warnEvery {
@@ -107,7 +110,7 @@ func (r *room) refuse(owner string, limit int64) {
 	}
 }
 
-// end ends the upload: its request has ended, or has failed before.
+// end ends the upload after its request has ended or the upload has failed.
 func (u *upload) end(stored bool) {
 	if u == nil {
 		return
@@ -124,8 +127,9 @@ func (u *upload) end(stored bool) {
 	}
 }
 
-// until ends the upload when the request of ctx ends. Whether an object holds the
-// file then is found out when the usage is read again.
+// until ends the upload when the request of ctx ends. It counts the file as
+// stored. If no item holds the file, that is corrected when the usage is read
+// again.
 func (u *upload) until(ctx context.Context) {
 	if u != nil && !engine.StagingFrom(ctx).Add(func(bool) { u.end(true) }) {
 		u.end(true)

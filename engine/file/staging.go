@@ -11,36 +11,38 @@ import (
 	"restsrv/engine"
 )
 
-// Contents are shared: equal files of many objects are one content. So a content
-// may be removed only when no row names its hash, and no request, of this or
-// another process on the folder, is about to commit such a row.
+// Contents are shared: equal files of many items are one content. Therefore a
+// content may be removed only if no row names its hash, and if no request of
+// any process on the folder is about to commit such a row.
 //
-// A request announces that by a marker, staged/<hash>/<random>, which it creates
-// before it makes sure that the content is there, and removes after its
+// A request announces that with a marker, staged/<hash>/<random>. It creates
+// the marker before it checks that the content exists, and removes it after its
 // transaction has ended. A process that removes a content first renames it into
-// leaving/, then looks for markers, then for rows, and puts it back if there are
-// any:
+// leaving/, then looks for markers, then for rows, and restores the content if
+// it finds any:
 //   - a marker that was created before the process looks is found;
 //   - the request of a marker that is created later finds the content missing,
 //     and stores its own copy;
-//   - a request whose marker is gone already has committed its rows, or failed.
+//   - a request whose marker is already removed has committed its rows, or failed.
 //
-// A marker counts for Grace after it was last touched. Running requests touch
-// theirs. Those of a process that died, and of a request whose commit may yet
-// count (engine.Staging.Unsettle), expire, and Sweep checks their contents.
+// A marker is valid for Grace after it was last touched. Running requests touch
+// theirs. If a process has crashed, or if it is uncertain whether the commit of
+// a request takes effect (engine.Staging.Unsettle), the markers expire, and
+// Sweep checks their contents.
 
 const (
 	staged = "staged"
-	// everything takes the place of the hash in markers that protect all contents
-	// (Pause).
+	// everything is used in place of a hash by markers that protect all
+	// contents (Pause).
 	everything = "everything"
-	// touchEvery is how often the marker of a running request is touched.
+	// touchEvery is the interval at which the marker of a running request is
+	// touched.
 	touchEvery = Grace / 4
-	// releaseTime bounds one check of the rows of a content.
+	// releaseTime is the time limit for one check of the rows of a content.
 	releaseTime = 30 * time.Second
 )
 
-// marker is the file by which a request announces that it needs a content.
+// marker is the file with which a request announces that it needs a content.
 type marker struct {
 	storage *Storage
 	hash    string
@@ -48,8 +50,8 @@ type marker struct {
 	timer   *time.Timer
 }
 
-// mark creates a marker. The caller removes it with remove, or leaves it to
-// expire.
+// mark creates a marker. The caller removes it with remove or release, or
+// leaves it to expire.
 func (s *Storage) mark(hash string) (*marker, error) {
 	m := &marker{storage: s, hash: hash, path: filepath.Join(s.cfg.Dir, staged, hash, newID())}
 	if err := s.createMarker(m.path); err != nil {
@@ -59,8 +61,8 @@ func (s *Storage) mark(hash string) (*marker, error) {
 	return m, nil
 }
 
-// createMarker creates the file of a marker. Another request may remove the
-// empty folder meanwhile, hence the attempts.
+// createMarker creates the file of a marker. It retries, because another
+// request may remove the empty folder before the file is created.
 func (s *Storage) createMarker(path string) error {
 	var err error
 	for range 100 {
@@ -86,7 +88,7 @@ func (m *marker) touch() {
 	}
 }
 
-// remove removes the marker, and its folder when that is empty.
+// remove removes the marker, and its folder if that is empty.
 func (m *marker) remove() {
 	m.timer.Stop()
 	_ = os.Remove(m.path)
@@ -94,7 +96,8 @@ func (m *marker) remove() {
 }
 
 // release removes the marker, and the content unless it is needed. If it is not
-// settled whether the rows of the request are committed, the marker expires instead.
+// settled whether the rows of the request are committed, the marker is left to
+// expire instead.
 func (m *marker) release(settled bool) {
 	if !settled {
 		m.timer.Stop()
@@ -104,8 +107,8 @@ func (m *marker) release(settled bool) {
 	m.storage.release(m.hash)
 }
 
-// until releases the marker when the request of ctx ends. Without a request the
-// marker stays until it expires.
+// until releases the marker when the request of ctx ends. If there is no
+// request, the marker stays until it expires.
 func (m *marker) until(ctx context.Context) {
 	if !engine.StagingFrom(ctx).Add(m.release) {
 		m.timer.Stop()
@@ -147,8 +150,8 @@ func (s *Storage) isStaged(hash string) (bool, error) {
 	return false, nil
 }
 
-// isNeeded reports whether a request or a row needs a content. It looks for markers
-// first: a request that has removed its marker has committed its rows.
+// isNeeded reports whether a request or a row needs a content. It looks for
+// markers first: a request that has removed its marker has committed its rows.
 func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	if found, err := s.isStaged(hash); found || err != nil {
 		return found, err
@@ -165,9 +168,9 @@ func (s *Storage) isNeeded(ctx context.Context, hash string) (bool, error) {
 	return found, err
 }
 
-// Unheld removes contents in the background unless they are needed; Wait waits for
-// that. The store calls it after a transaction in which items have lost files with
-// these hashes.
+// Unheld removes contents in the background unless they are needed. Use Wait to
+// wait for that. The store calls Unheld after a transaction in which items have
+// lost files with these hashes.
 func (s *Storage) Unheld(hashes []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -205,7 +208,7 @@ func (s *Storage) removeUnheld() {
 	}
 }
 
-// release removes a content unless it is needed. After a failure it leaves a
+// release removes a content unless it is needed. If that fails, it leaves a
 // marker, so that a later Sweep tries again.
 func (s *Storage) release(hash string) {
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
@@ -239,11 +242,11 @@ func (s *Storage) removeUnneeded(ctx context.Context, hash string) error {
 	return s.removeContent(hash, func(fs.FileInfo) (bool, error) { return s.isNeeded(ctx, hash) })
 }
 
-// Pause prevents the removal of contents until resume is called, so that a copy of
-// the data and of their files is complete.
+// Pause prevents the removal of contents until resume is called. Use it to copy
+// the data and their files consistently.
 func (s *Storage) Pause() (resume func(), err error) {
 	if _, err := os.Stat(s.cfg.Dir); errors.Is(err, fs.ErrNotExist) {
-		return func() {}, nil // there is nothing to remove
+		return func() {}, nil // without the directory there is no content to remove
 	}
 	m, err := s.mark(everything)
 	if err != nil {
@@ -252,10 +255,10 @@ func (s *Storage) Pause() (resume func(), err error) {
 	return m.remove, nil
 }
 
-// sweepEvery is how often Tidy calls Sweep.
+// sweepEvery is the interval at which Tidy calls Sweep.
 const sweepEvery = 10 * time.Minute
 
-// Tidy sweeps now and every ten minutes until ctx ends.
+// Tidy calls Sweep now and every ten minutes until ctx ends.
 func (s *Storage) Tidy(ctx context.Context) {
 	for {
 		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
@@ -269,8 +272,8 @@ func (s *Storage) Tidy(ctx context.Context) {
 	}
 }
 
-// Sweep removes what requests of crashed processes left behind: contents whose
-// markers have expired and that no row names, and incomplete uploads.
+// Sweep removes the leftovers of crashed processes: contents whose markers have
+// expired and that no row names, and incomplete uploads.
 func (s *Storage) Sweep(ctx context.Context) error {
 	folders, err := os.ReadDir(filepath.Join(s.cfg.Dir, staged))
 	if err != nil {
