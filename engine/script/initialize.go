@@ -6,8 +6,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// initialized registers routes after the method _initialization(scope) of a
-// service of the ancestor, if it has one; the value may be a promise.
+// initialized calls the method _initialization(scope) of an IONDV service, if
+// it has one, and then registers the routes. The returned value may be a
+// promise.
 func (l *loading) initialized(instance *goja.Object, register func() (goja.Value, error)) (goja.Value, error) {
 	h := l.vm.host
 	if !l.vm.gen.legacy {
@@ -44,7 +45,8 @@ func (l *loading) initialized(instance *goja.Object, register func() (goja.Value
 	return h.js.ToValue(done), err
 }
 
-// thrownBy is the value that a script threw, or an Error that says what err is.
+// thrownBy returns the value that a script threw, or an Error with the text of
+// err.
 func (h *host) thrownBy(err error) goja.Value {
 	var ex *goja.Exception
 	if errors.As(err, &ex) {
@@ -53,14 +55,15 @@ func (h *host) thrownBy(err error) goja.Value {
 	return h.newError(err.Error(), nil)
 }
 
-// scope is what _initialization gets: the components by name, each made when it
-// is read.
+// scope is the argument of _initialization. It contains the components by name,
+// and creates each when it is read.
 type scope struct {
 	h    *host
 	made map[string]goja.Value
 }
 
-// Get makes a component.
+// Get implements goja.DynamicObject. It creates the component if it does not
+// exist yet.
 func (s *scope) Get(name string) goja.Value {
 	if v := s.made[name]; v != nil {
 		return v
@@ -73,20 +76,21 @@ func (s *scope) Get(name string) goja.Value {
 	return s.made[name]
 }
 
-// Set replaces or adds a member.
+// Set implements goja.DynamicObject. It replaces or adds a member.
 func (s *scope) Set(name string, v goja.Value) bool {
 	s.made[name] = v
 	return true
 }
 
-// Has reports whether there is such a component.
+// Has implements goja.DynamicObject.
 func (s *scope) Has(name string) bool {
 	_, ok := s.h.v.gen.scope[name]
 	return ok || s.made[name] != nil
 }
 
-// Delete does nothing: components stay.
+// Delete implements goja.DynamicObject. It has no effect, because components
+// stay.
 func (s *scope) Delete(string) bool { return true }
 
-// Keys lists the names.
+// Keys implements goja.DynamicObject.
 func (s *scope) Keys() []string { return sortedNames(s.h.v.gen.scope) }

@@ -8,27 +8,29 @@ import (
 	"restsrv/engine"
 )
 
-// A body takes many times its size once it is JSON, and once more as values of a
-// script: so requests with large bodies enter one after the other, as many at a
-// time as fit. Without that a few clients could fill the heap, and scripts that
-// have done nothing would be ended for it.
+// Limits for large request bodies. As parsed JSON, and again as values of a
+// script, a body takes many times its size. Therefore requests with large
+// bodies are admitted in order, and only as many at a time as fit. Without this
+// limit, a few clients could fill the heap, and the watchdog would stop scripts
+// that did not cause it.
 const (
-	smallBody   = 64 << 10 // bytes up to which a body waits for nobody
-	intakeShare = 32       // the part of the heap that the large bodies of all calls may have as they are sent: 1/32
-	intakeQueue = 8        // how much more may wait
+	smallBody   = 64 << 10 // bytes; smaller bodies are admitted without waiting
+	intakeShare = 32       // large bodies of all calls together may have 1/intakeShare of the heap
+	intakeQueue = 8        // waiting bodies may have intakeQueue times as much
 	intakeWait  = 10 * time.Second
 )
 
-// intake is what all services of a process admit at once, in bytes of bodies.
+// intake admits the request bodies of all services of a process. It counts
+// bytes.
 type intake struct {
 	mu      sync.Mutex
 	most    int
 	inside  int
-	outside int // of those who wait
+	outside int // bytes of the waiting bodies
 	waiting []*entrant
 }
 
-// entrant is a body that waits.
+// entrant is a waiting body.
 type entrant struct {
 	bytes int
 	admit chan struct{}
@@ -36,9 +38,9 @@ type entrant struct {
 
 func newIntake(heap uint64) *intake { return &intake{most: int(heap / intakeShare)} }
 
-// enter waits until a body may be decoded. leave is to be called when nothing of
-// it is needed any more. Errors: Unavailable when too much waits, or for too
-// long, and when ctx ends.
+// enter waits until a body may be decoded. The caller must call leave when it
+// does not need the decoded body any more. The error is Unavailable if too many
+// bodies wait, if the wait takes too long, or if ctx ends.
 func (in *intake) enter(ctx context.Context, bytes int) (leave func(), err error) {
 	if bytes <= smallBody {
 		return func() {}, nil
@@ -57,7 +59,7 @@ func (in *intake) enter(ctx context.Context, bytes int) (leave func(), err error
 	case <-ctx.Done():
 	}
 	if !in.giveUp(e) {
-		leave() // it was admitted at that moment
+		leave() // it was admitted at the same time
 	}
 	return nil, errCrowded()
 }
@@ -66,7 +68,8 @@ func errCrowded() error {
 	return &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: time.Second, Message: "too many requests with large bodies are under way"}
 }
 
-// join has e wait, and admits it at once if there is room.
+// join adds e to the queue and admits it if there is room. It returns false if
+// the queue is full.
 func (in *intake) join(e *entrant) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -79,8 +82,8 @@ func (in *intake) join(e *entrant) bool {
 	return true
 }
 
-// admit lets in who came first, as long as there is room: for one there always
-// is, however large. It needs in.mu.
+// admit admits waiting bodies in order while there is room. If no body is
+// inside, it admits the next one of any size. The caller must hold in.mu.
 func (in *intake) admit() {
 	for len(in.waiting) > 0 {
 		e := in.waiting[0]
@@ -95,7 +98,7 @@ func (in *intake) admit() {
 	}
 }
 
-// giveUp takes e from those who wait; false when it was admitted.
+// giveUp removes e from the queue. It returns false if e was admitted already.
 func (in *intake) giveUp(e *entrant) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -117,8 +120,8 @@ func (in *intake) leave(bytes int) {
 	in.admit()
 }
 
-// tooManyValues reports whether JSON has more than so many values, about: what
-// is in texts does not count, nor whether it is JSON at all.
+// tooManyValues reports whether JSON has more than about most values. It
+// ignores the content of strings and does not validate the JSON.
 func tooManyValues(json []byte, most int) bool {
 	n, quoted := 0, false
 	for i := 0; i < len(json); i++ {

@@ -6,12 +6,12 @@ import (
 	"restsrv/engine"
 )
 
-// exclusive is the value of the option "isolation" that has each VM take one
-// call at a time, for scripts that keep what belongs to a request in variables
-// of the module. Module variables are per VM in either case.
+// exclusive is the value of the option "isolation" with which each VM takes one
+// call at a time. Use it for scripts that store data of a request in variables
+// of the module. Module variables are separate in each VM in either case.
 const exclusive = "exclusive"
 
-// checkIsolation refuses other values of the option.
+// checkIsolation returns an error if the option has another value.
 func checkIsolation(o engine.Options) error {
 	switch o["isolation"] {
 	case nil, "", exclusive, "shared":

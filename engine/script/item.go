@@ -9,22 +9,23 @@ import (
 	"restsrv/engine"
 )
 
-// jsItem is an item as scripts see it. Values become JavaScript values when
-// they are read; an item that a handler returns untouched never does.
+// jsItem is an item as scripts see it. Its values are converted to JavaScript
+// when a script reads them, so an item that a handler only returns is never
+// converted.
 type jsItem struct {
 	h     *host
 	item  *engine.Item
 	extra overlay
 	props *goja.Object
 	base  *goja.Object
-	links map[string]goja.Value // what was loaded, once touched
+	links map[string]goja.Value // loaded references and collections that were read
 
-	changed bool // by set
+	changed bool // a script has called set
 }
 
 var itemType = reflect.TypeFor[*jsItem]()
 
-// item makes the object of an item, which must not change any more.
+// item returns the object for it. The caller must not change it afterwards.
 func (h *host) item(it *engine.Item) goja.Value {
 	if h.itemProto == nil {
 		h.itemProto = h.newItemProto()
@@ -34,7 +35,7 @@ func (h *host) item(it *engine.Item) goja.Value {
 	return o
 }
 
-// itemOf returns the item that an object is, nil for none.
+// itemOf returns the item of an object, or nil if the object is not an item.
 func itemOf(v goja.Value) *jsItem {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ExportType() != itemType {
@@ -44,7 +45,8 @@ func itemOf(v goja.Value) *jsItem {
 	return it
 }
 
-// overlay keeps what a script adds to an object of ours.
+// overlay contains the properties that a script adds to an object of the
+// server.
 type overlay struct {
 	names  []string
 	values map[string]goja.Value
@@ -76,10 +78,11 @@ func (o *overlay) remove(name string) {
 	}
 }
 
-// itemFields are those that the ancestor's items have.
+// itemFields are the fields of items in IONDV.
 var itemFields = []string{"id", "base", "classMeta", "properties", "references", "collections", "files", "permissions"}
 
-// Get returns one of itemFields, or what a script added.
+// Get implements goja.DynamicObject. It returns one of itemFields, a property
+// that a script added, or an attribute.
 func (it *jsItem) Get(name string) goja.Value {
 	if v, ok := it.extra.values[name]; ok {
 		return v
@@ -106,7 +109,7 @@ func (it *jsItem) Get(name string) goja.Value {
 	panic(it.h.newError("item.permissions is not supported: ask aclProvider.getPermissions, or do it and catch the error with the code 403", "not-supported"))
 }
 
-// loaded is an object of what is loaded for properties of one type.
+// loaded returns an object with the loaded values of all properties of type t.
 func (it *jsItem) loaded(t engine.PropertyType, value func(*engine.Property) goja.Value) goja.Value {
 	o := it.h.js.NewObject()
 	for _, p := range it.item.Class.Properties {
@@ -117,25 +120,27 @@ func (it *jsItem) loaded(t engine.PropertyType, value func(*engine.Property) goj
 	return o
 }
 
-// Set keeps what a script adds; it changes no property of the item.
+// Set implements goja.DynamicObject. It adds a property to the object and does
+// not change the item.
 func (it *jsItem) Set(name string, v goja.Value) bool {
 	it.extra.set(name, v)
 	return true
 }
 
-// Has reports the own properties.
+// Has implements goja.DynamicObject.
 func (it *jsItem) Has(name string) bool {
 	_, ok := it.extra.values[name]
 	return ok || slices.Contains(itemFields, name) || it.attribute(name) != nil
 }
 
-// Delete removes what a script added.
+// Delete implements goja.DynamicObject. It removes a property that a script
+// added.
 func (it *jsItem) Delete(name string) bool {
 	it.extra.remove(name)
 	return true
 }
 
-// Keys lists the own properties.
+// Keys implements goja.DynamicObject.
 func (it *jsItem) Keys() []string {
 	return append([]string{"id", "base"}, it.extra.names...)
 }
@@ -159,7 +164,8 @@ func (it *jsItem) baseObject() *goja.Object {
 	return it.base
 }
 
-// value returns a property, or one of the names that the ancestor's get knows.
+// value returns a property, or one of the special names that IONDV's get
+// accepts.
 func (it *jsItem) value(name string) goja.Value {
 	switch name {
 	case "__class":
@@ -174,8 +180,9 @@ func (it *jsItem) value(name string) goja.Value {
 	return it.propertyValue(p)
 }
 
-// set changes a value of this object only; nothing is stored. An item given for
-// a reference is what is loaded for it from then on.
+// set changes a value of this object. It does not store the item. If v is an
+// item and the attribute is a reference, v becomes the loaded target of the
+// reference.
 func (it *jsItem) set(name string, v goja.Value) error {
 	c := it.item.Class
 	p := c.Property(name)
@@ -218,7 +225,7 @@ func (it *jsItem) set(name string, v goja.Value) error {
 	return nil
 }
 
-// newItemProto makes the methods of items.
+// newItemProto returns the prototype of items with their methods.
 func (h *host) newItemProto() *goja.Object {
 	proto := h.js.NewObject()
 	methods := h.methodsOf(proto)

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// files is an object of the files that the item holds, by attribute; each has
-// getContents().
+// files returns an object with the files of the item by attribute. Each file
+// has the method getContents.
 func (it *jsItem) files() goja.Value {
 	o := it.h.js.NewObject()
 	plain := &jsStorage{h: it.h, storage: it.h.v.gen.storage}
@@ -40,8 +40,8 @@ func (it *jsItem) files() goja.Value {
 	return o
 }
 
-// json is what toJSON gives: the item as crud answers it, with what a script
-// added to the object.
+// json returns the result of toJSON: the item as crud returns it, and the
+// properties that a script added.
 func (it *jsItem) json() goja.Value {
 	o := it.h.envelope(it.item, nil)
 	for _, name := range it.extra.names {
@@ -50,10 +50,12 @@ func (it *jsItem) json() goja.Value {
 	return o
 }
 
-// moreOfItems adds the methods that take time.
+// moreOfItems adds the asynchronous methods.
 func (h *host) moreOfItems(add func(name string, f func(it *jsItem, call goja.FunctionCall) goja.Value)) {
-	// What is calculated is there when an item is read; after a set it is made
-	// anew, of what is loaded. What is cached is made anew by a write.
+	// Calculated attributes have their values when an item is read.
+	// calculateProperties computes them again after a call of set, from the
+	// loaded objects. Cached values are computed again only when the item is
+	// written.
 	add("calculateProperties", func(it *jsItem, _ goja.FunctionCall) goja.Value {
 		p, resolve, reject := h.js.NewPromise()
 		if err := it.calculate(); err != nil {

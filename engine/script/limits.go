@@ -7,28 +7,28 @@ import (
 	"restsrv/engine"
 )
 
-// Limits bound what the scripts of one service may use. A zero field takes its
-// default.
+// Limits are the limits for the scripts of one service. If a field is zero, its
+// default is used.
 type Limits struct {
-	CPU         time.Duration // of one turn, default 1 s; the service answers 500
-	Wall        time.Duration // of one call, default 30 s; the service answers 504
-	Load        time.Duration // CPU of loading, default 1 s; an async _route may wait five times that
+	CPU         time.Duration // CPU time of one turn, default 1 s; if it is exceeded, the service answers 500
+	Wall        time.Duration // duration of one call, default 30 s; if it is exceeded, the service answers 504
+	Load        time.Duration // CPU time for loading, default 1 s; an async _route may wait five times as long
 	CallStack   int           // nested calls, default 1000
-	VMs         int           // per service, default twice the processors, at least 4; 64 when VMs take one call each
+	VMs         int           // VMs of the service, default twice the number of processors and at least 4; 64 if each VM takes one call at a time
 	InFlight    int           // calls that share a VM, default 128
-	Queue       int           // calls that wait for a VM, default 1024; more answer 503
-	Transaction time.Duration // of dataRepo.transaction, without the wait for its turn, default 5 s
-	Idle        time.Duration // after which unused VMs but one are dropped, default 60 s
-	Timers      int           // per VM, default 1000
+	Queue       int           // calls that wait for a VM, default 1024; if there are more, they get 503
+	Transaction time.Duration // duration of dataRepo.transaction without the time in the queue, default 5 s
+	Idle        time.Duration // time after which unused VMs except one are removed, default 60 s
+	Timers      int           // timers of a VM, default 1000
 	Source      int           // bytes of a script file, default 512 KiB
 	Response    int           // bytes of a response, default 64 MiB
-	Depth       int           // nesting of JSON: of bodies, of JSON.parse, of results; default 512
+	Depth       int           // nesting depth of JSON in bodies, JSON.parse and results, default 512
 	Rows        int           // items of one getList, default 50,000
-	Text        int           // bytes that one built-in may allocate at once, default 64 MiB
-	Elements    int           // elements that one array built-in may touch, default 1 million
+	Text        int           // bytes that one built-in function may allocate, default 64 MiB
+	Elements    int           // elements that one built-in array function may visit, default 1 million
 	Body        int           // bytes of a request body, default 10 MiB
 	Shared      int           // bytes of the shared store, default 16 MiB
-	Calls       int           // after which a VM is replaced, default 10,000
+	Calls       int           // calls after which a VM is replaced, default 10,000
 }
 
 func (l Limits) withDefaults() Limits {
@@ -40,7 +40,7 @@ func (l Limits) withDefaults() Limits {
 	})
 }
 
-// over returns l with its zero fields taken from def.
+// over returns l with the values of def in place of its zero fields.
 func (l Limits) over(def Limits) Limits {
 	for _, d := range []struct{ to, from *time.Duration }{
 		{&l.CPU, &def.CPU}, {&l.Wall, &def.Wall}, {&l.Load, &def.Load}, {&l.Transaction, &def.Transaction}, {&l.Idle, &def.Idle},

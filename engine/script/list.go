@@ -8,12 +8,13 @@ import (
 	"restsrv/engine"
 )
 
-// lazyArray is an array whose elements become values when they are touched.
+// lazyArray is an array whose elements are converted to JavaScript when they
+// are accessed.
 type lazyArray struct {
 	h       *host
-	size    int                  // while nothing is touched
-	build   func(int) goja.Value // an element
-	objects []goja.Value         // nil until one is touched or set
+	size    int                  // length while objects is nil
+	build   func(int) goja.Value // makes element i
+	objects []goja.Value         // nil until an element is read or set
 	limit   int
 }
 
@@ -39,21 +40,23 @@ func (h *host) lazy(size int, build func(int) goja.Value) lazyArray {
 	return lazyArray{h: h, size: size, build: build, limit: h.v.gen.limits.Elements}
 }
 
-// list makes the array; total is negative when it was not asked for.
+// list returns the array of items. If total is not negative, the array has it
+// as the property total.
 func (h *host) list(items []*engine.Item, total int64) goja.Value {
 	l := &jsList{h.lazy(len(items), func(i int) goja.Value { return h.item(items[i]) }), items}
 	o := h.js.NewDynamicArray(l)
 	if total < 0 {
 		return o
 	}
-	// Such an array has no properties of its own: its prototype carries total.
+	// A dynamic array cannot have properties of its own, so its prototype has
+	// total.
 	proto := h.js.CreateObject(o.Prototype())
 	_ = proto.Set("total", total)
 	_ = o.SetPrototype(proto)
 	return o
 }
 
-// rows makes the array of the rows of an aggregation.
+// rows returns the array of the rows of an aggregation.
 func (h *host) rows(names []string, rows [][]any) goja.Value {
 	build := func(i int) goja.Value {
 		o := h.js.NewObject()
@@ -65,14 +68,14 @@ func (h *host) rows(names []string, rows [][]any) goja.Value {
 	return h.js.NewDynamicArray(&jsRows{h.lazy(len(rows), build), names, rows})
 }
 
-// touch makes room for objects.
+// touch allocates objects.
 func (l *lazyArray) touch() {
 	if l.objects == nil {
 		l.objects = make([]goja.Value, l.size)
 	}
 }
 
-// Len returns the length.
+// Len implements goja.DynamicArray.
 func (l *lazyArray) Len() int {
 	if l.objects != nil {
 		return len(l.objects)
@@ -80,7 +83,7 @@ func (l *lazyArray) Len() int {
 	return l.size
 }
 
-// Get returns an element, nil beyond the ends.
+// Get implements goja.DynamicArray. It returns nil if i is out of range.
 func (l *lazyArray) Get(i int) goja.Value {
 	if i < 0 || i >= l.Len() {
 		return nil
@@ -93,7 +96,8 @@ func (l *lazyArray) Get(i int) goja.Value {
 	return l.objects[i]
 }
 
-// Set replaces an element, and makes the array longer if need be.
+// Set implements goja.DynamicArray. It extends the array if necessary, up to
+// limit.
 func (l *lazyArray) Set(i int, v goja.Value) bool {
 	if i < 0 || i >= l.limit {
 		return false
@@ -109,7 +113,7 @@ func (l *lazyArray) Set(i int, v goja.Value) bool {
 	return true
 }
 
-// SetLen cuts the array, or fills it up with undefined.
+// SetLen implements goja.DynamicArray. New elements are undefined.
 func (l *lazyArray) SetLen(n int) bool {
 	if n < 0 || n > l.limit {
 		return false

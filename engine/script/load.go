@@ -8,18 +8,19 @@ import (
 	"github.com/dop251/goja"
 )
 
-// loading is the first turns of a VM: they run the module and let it register
-// its routes.
+// loading contains the results of the first turns of a VM, which run the module
+// and register its routes.
 type loading struct {
 	vm     *vm
 	routes []jsRoute
-	tests  []*TestCase // of a file of tests, one for each of routes
+	tests  []*TestCase // test cases in order of routes, if the file contains tests
 	events []jsEvent
 	done   chan error // buffered
 }
 
-// finish ends the loading, from inside a turn; only the first time counts. A
-// turn that must end cannot succeed.
+// finish ends the loading. It must be called inside a turn, and only the first
+// call has an effect. If the turn has exceeded its time limit, the loading
+// fails even if err is nil.
 func (l *loading) finish(err error) {
 	v := l.vm
 	if v.load != l {
@@ -34,7 +35,7 @@ func (l *loading) finish(err error) {
 	l.done <- err
 }
 
-// run is the turn that loads.
+// run is the turn that loads the module.
 func (l *loading) run() error {
 	v := l.vm
 	v.load = l
@@ -60,8 +61,8 @@ func (l *loading) run() error {
 	return nil
 }
 
-// register finds the routes in what the module exports; the value may be a
-// promise of an async _route.
+// register registers the routes that the module exports. The returned value may
+// be the promise of an async _route.
 func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	h := l.vm.host
 	if l.vm.gen.tests != nil {
@@ -89,7 +90,7 @@ func (l *loading) register(exports goja.Value) (goja.Value, error) {
 	return nil, errors.New("module.exports must be a Service class, or an object such as {'GET /': async (req) => ...}")
 }
 
-// registerService asks a service object for its routes.
+// registerService calls the method route or _route of a service object.
 func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 	h := l.vm.host
 	var route, plain goja.Value
@@ -103,12 +104,12 @@ func (l *loading) registerService(instance *goja.Object) (goja.Value, error) {
 		}
 	}
 	if g := l.vm.gen; !g.legacy && h.legacyBase != nil && h.js.InstanceOf(instance, h.legacyBase) {
-		g.legacy = true // while the first VM loads: nobody else reads it yet
+		g.legacy = true // no lock is needed while the first VM loads
 	}
 	return l.initialized(instance, func() (goja.Value, error) { return f(instance, h.router()) })
 }
 
-// registerTable reads the short form.
+// registerTable registers the routes of an object that maps routes to handlers.
 func (l *loading) registerTable(table *goja.Object) error {
 	h := l.vm.host
 	var failed error
@@ -131,7 +132,7 @@ func (l *loading) registerTable(table *goja.Object) error {
 	return failed
 }
 
-// settle waits for an async _route.
+// settle finishes the loading when the promise of an async _route is settled.
 func (l *loading) settle(pending goja.Value) error {
 	v := l.vm
 	p, ok := promiseOf(pending)
@@ -152,7 +153,7 @@ func (l *loading) settle(pending goja.Value) error {
 	return v.host.then(p, func(goja.Value) { l.finish(nil) }, reject)
 }
 
-// loadError turns a failure into the error of a load.
+// loadError converts a failure to a LoadError.
 func (v *vm) loadError(f *Failure) error {
 	var e *LoadError
 	if errors.As(f.cause, &e) {

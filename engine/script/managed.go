@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// each does something for services, one at a time for each of them and as many
-// at a time as there are processors; one more, for one that takes long.
+// each calls do for every service. Calls for the same service do not overlap.
+// The number of concurrent calls is the number of processors plus one, so that
+// a slow service does not delay the others.
 func (m *Manager) each(services []*managed, do func(*managed)) {
 	locked := func(one *managed) {
 		one.loading.Lock()
@@ -35,7 +36,8 @@ func (m *Manager) each(services []*managed, do func(*managed)) {
 	done.Wait()
 }
 
-// affected reports whether a service would load otherwise now.
+// affected reports whether loading the service again would read other files or
+// contents.
 func (m *Manager) affected(one *managed, touched pathSet) bool {
 	m.mu.Lock()
 	live, failed, files := one.live, one.err != nil, one.files
@@ -46,18 +48,19 @@ func (m *Manager) affected(one *managed, touched pathSet) bool {
 	return live != nil && touched.any(live.Files()) && (failed || live.files.stale())
 }
 
-// maxLoads is how often a service is loaded because its files change
-// meanwhile, before its failure is believed.
+// maxLoads is the maximum number of attempts to load a service whose files
+// change while it is loaded. The failure of the last attempt is reported.
 const maxLoads = 3
 
-// clockLag is how much earlier a file may say it was changed than it was.
+// clockLag is how much the modification time of a file may be before the actual
+// change.
 const clockLag = 10 * time.Millisecond
 
-// settling is how long after the last change of its files a failure of a load
-// is believed: until then one of them may be half written.
+// settling is the time after the last change of a file during which a failed
+// load is not final, because a file may be incomplete.
 const settling = 50 * time.Millisecond
 
-// reload is load, of files that have just changed.
+// reload loads a service whose files have just changed.
 func (m *Manager) reload(one *managed) {
 	m.loadWhen(one, func(f *files, began time.Time) bool {
 		last := f.changed()
@@ -68,15 +71,16 @@ func (m *Manager) reload(one *managed) {
 	})
 }
 
-// load loads one version and has it answer from now on, or notes and logs why
-// it does not.
+// load loads one version of a service and activates it. If that fails, it
+// records and logs the error.
 func (m *Manager) load(one *managed) {
 	m.loadWhen(one, func(f *files, began time.Time) bool { return f.changed().After(began) })
 }
 
-// loadWhen is load, again while a failure may have come of files that were being
-// written, as doubtful says. A version whose files changed meanwhile does not
-// count either: nobody would know that it has read them.
+// loadWhen does the work of load and reload. It loads again while a failure may
+// come from files that were being written, which doubtful reports. It also
+// discards a version whose files changed during the load, because it may have
+// read the old content.
 func (m *Manager) loadWhen(one *managed, doubtful func(*files, time.Time) bool) {
 	for attempt := 1; ; attempt++ {
 		began := time.Now()
@@ -99,8 +103,8 @@ func (m *Manager) loadWhen(one *managed, doubtful func(*files, time.Time) bool) 
 	}
 }
 
-// changed is when one of the files that were read or looked for was last
-// changed.
+// changed returns the latest modification time of the files that were read or
+// looked for.
 func (f *files) changed() (last time.Time) {
 	for _, path := range f.paths() {
 		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
@@ -110,8 +114,8 @@ func (f *files) changed() (last time.Time) {
 	return last
 }
 
-// fallback is what was last good in the Manager before this one, for a service
-// that has no good version in this one; nil for nothing.
+// fallback returns the last good version of the previous Manager for a service
+// that has no good version in this one. It returns nil if there is none.
 func (m *Manager) fallback(one *managed) *Generation {
 	m.mu.Lock()
 	last, needless := m.before[one.Name], one.live != nil
@@ -121,13 +125,12 @@ func (m *Manager) fallback(one *managed) *Generation {
 	}
 	g, err := m.rt.loadFrom(one.Service, last.files)
 	if err != nil {
-		return nil // what is wrong with the files that there are is told
+		return nil // the error of the current files is reported instead
 	}
 	return g
 }
 
-// take has a version answer from now on, nil for none, and notes the failure
-// of the load.
+// take activates g, if it is not nil, and records the error of the load.
 func (m *Manager) take(one *managed, g *Generation, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -149,12 +152,12 @@ func (m *Manager) take(one *managed, g *Generation, err error) {
 		return
 	}
 	if m.closed {
-		g.Close() // nobody else will
+		g.Close() // Close of the Manager has already run
 	}
 	m.log.Debug("script loaded", "service", one.Name, "file", one.File, "routes", len(g.routes))
 }
 
-// failed notes why a service could not be loaded. It needs m.mu.
+// failed records why a service could not be loaded. The caller must hold m.mu.
 func (m *Manager) failed(one *managed, err error) {
 	var failed *failedLoad
 	if errors.As(err, &failed) {
@@ -170,7 +173,7 @@ func (m *Manager) failed(one *managed, err error) {
 	m.logFault(text, one)
 }
 
-// use has a version answer from now on.
+// use activates a version.
 func (m *Manager) use(one *managed, g *Generation) error {
 	if err := m.events.admit(g); err != nil {
 		return err

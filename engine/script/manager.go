@@ -15,61 +15,61 @@ import (
 	"restsrv/engine"
 )
 
-// Mount puts a version of a service in the place of the one before, in one
-// step. After an error the one before goes on answering.
+// Mount replaces the version of a service atomically. If it returns an error,
+// the previous version stays.
 type Mount func(name string, s engine.Service) error
 
-// Manager keeps the script services of a server up to date. A version that
-// cannot be loaded never replaces one that could.
+// Manager keeps the script services of a server up to date. If a new version
+// cannot be loaded, the previous version stays active.
 type Manager struct {
 	rt    *Runtime
 	mount Mount
 	log   *slog.Logger
 
-	telling  sync.Mutex // held while somebody is told of a reload
-	mu       sync.Mutex // of what follows, and of each managed; not held while scripts run
+	telling  sync.Mutex // held while a reload is reported
+	mu       sync.Mutex // protects the following fields and the fields of each managed; not held while scripts run
 	services []*managed
-	before   map[string]lastGood // of the Manager that this one follows
+	before   map[string]lastGood // last good versions of the previous Manager
 	reloaded func(Report)
 	closed   bool
-	events   *Events // nil for none
+	events   *Events // nil if there are none
 }
 
-// managed is one service and the version that answers now.
+// managed is one service with its active version.
 type managed struct {
 	Service
 	converter *converter // nil for a service
-	loading   sync.Mutex // one load at a time; taken before Manager.mu
+	loading   sync.Mutex // held during a load; locked before Manager.mu
 
-	live  *Generation // nil while no version could be loaded
-	err   *LoadError  // of the last load
-	files []string    // of the last failed load
+	live  *Generation // nil if no version could be loaded yet
+	err   *LoadError  // error of the last load
+	files []string    // files of the last failed load
 }
 
-// lastGood is what a version that answers was read from.
+// lastGood describes the source of an active version.
 type lastGood struct {
 	file      string
 	converter bool
 	files     *files
 }
 
-// NewManager returns a Manager without services. Its methods may be called
-// from any goroutine.
+// NewManager returns a Manager without services. Its methods are safe for
+// concurrent use.
 func NewManager(rt *Runtime, mount Mount) *Manager {
 	return &Manager{rt: rt, mount: mount, log: rt.log}
 }
 
-// OnReload has f called after each Reload, before the next one begins; without
-// it a line of the log tells of those that did something.
+// OnReload sets a function that is called after each Reload, before the next
+// report. If there is none, reloads that loaded a service are logged.
 func (m *Manager) OnReload(f func(Report)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.reloaded = f
 }
 
-// Follow has services of this Manager answer with what was last good in the one
-// before it, while their files are broken: same name, same file. Call it before
-// Add. The Manager before goes on until it is closed.
+// Follow makes this Manager use the last good versions of the previous Manager
+// for services with the same name and file, as long as their files are broken.
+// Call it before Add. The previous Manager stays active until it is closed.
 func (m *Manager) Follow(before *Manager) {
 	before.mu.Lock()
 	defer before.mu.Unlock()
@@ -81,9 +81,9 @@ func (m *Manager) Follow(before *Manager) {
 	}
 }
 
-// Add loads and mounts services, several at a time. In place of one that cannot
-// be loaded, one that answers 503 is mounted, to be replaced by the first good
-// version, and its *LoadError is among the errors returned.
+// Add loads and mounts services, several at a time. If a service cannot be
+// loaded, Add mounts a placeholder that answers 503 until a good version
+// replaces it, and the returned error includes its *LoadError.
 func (m *Manager) Add(services ...Service) error {
 	var added []*managed
 	for _, s := range services {
@@ -113,9 +113,10 @@ func (m *Manager) add(services ...*managed) {
 	m.each(services, m.load)
 }
 
-// Lost returns an error for the services that answered in the Manager before
-// this one and cannot any more, neither with the files that there are nor with
-// those that were last good; nil when there are none.
+// Lost returns an error that lists the services that were active in the
+// previous Manager and are not in this one, because neither their current files
+// nor their last good version could be loaded. It returns nil if there are
+// none.
 func (m *Manager) Lost() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -128,11 +129,12 @@ func (m *Manager) Lost() error {
 	return errors.Join(errs...)
 }
 
-// Reload loads the services anew that read one of the changed files, all when
-// changed is nil. A changed folder counts for the files in it. What fails is
-// logged and keeps its last good version. Each version answers as soon as it is
-// loaded, and Reload returns when all are: a script that takes long holds up
-// nobody else, since another Reload may begin meanwhile.
+// Reload loads the services again that read one of the changed files, or all
+// services if changed is nil. A changed folder stands for all files in it. If a
+// service fails, the error is logged and its last good version stays active.
+// Each new version is active as soon as it is loaded. Reload returns when all
+// are loaded, but several calls may run at the same time, so a slow script does
+// not delay other services.
 func (m *Manager) Reload(changed []string) {
 	started, touched := time.Now(), newPathSet(changed)
 	var mu sync.Mutex
@@ -149,8 +151,8 @@ func (m *Manager) Reload(changed []string) {
 	m.tell(changed, started, loaded)
 }
 
-// concerned are the services that read or looked for a changed file, all when
-// changed is nil. What is in them may be as it was.
+// concerned returns the services that read or looked for a changed file, or all
+// services if changed is nil. The content of the files may be unchanged.
 func (m *Manager) concerned(changed []string, touched pathSet) []*managed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -163,7 +165,7 @@ func (m *Manager) concerned(changed []string, touched pathSet) []*managed {
 	return all
 }
 
-// tell tells of a reload.
+// tell reports a reload to the function of OnReload or to the log.
 func (m *Manager) tell(changed []string, started time.Time, loaded []*managed) {
 	m.telling.Lock()
 	defer m.telling.Unlock()
@@ -178,7 +180,7 @@ func (m *Manager) tell(changed []string, started time.Time, loaded []*managed) {
 	}
 }
 
-// Names lists the services and converters.
+// Names returns the names of the services and converters.
 func (m *Manager) Names() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,7 +191,7 @@ func (m *Manager) Names() []string {
 	return names
 }
 
-// Files lists what the services read or looked for, so far.
+// Files returns the files that the services have read or looked for.
 func (m *Manager) Files() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -207,8 +209,7 @@ func (m *Manager) Files() []string {
 	return slices.Collect(maps.Keys(seen))
 }
 
-// Faults returns the services that could not be loaded last time, with the
-// reason.
+// Faults returns the errors of the services whose last load failed, by name.
 func (m *Manager) Faults() map[string]error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -221,7 +222,7 @@ func (m *Manager) Faults() map[string]error {
 	return faults
 }
 
-// Close retires all versions.
+// Close closes all active versions.
 func (m *Manager) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -233,7 +234,7 @@ func (m *Manager) Close() {
 	}
 }
 
-// pathSet are changed paths, as given and with links resolved.
+// pathSet contains changed paths, as given and with resolved links.
 type pathSet map[string]bool
 
 func newPathSet(paths []string) pathSet {
@@ -248,7 +249,7 @@ func newPathSet(paths []string) pathSet {
 	return set
 }
 
-// any reports whether one of the files, or a folder above one, is in the set.
+// any reports whether the set contains one of the files or a folder above one.
 func (s pathSet) any(files []string) bool {
 	for _, f := range files {
 		for {
@@ -265,21 +266,21 @@ func (s pathSet) any(files []string) bool {
 	return false
 }
 
-// broken answers for a service that has no good version yet.
+// broken is the placeholder for a service that has no good version yet.
 type broken struct{ name, why string }
 
-// Unavailable returns a service that answers every request with 503. The answers say
-// why.
+// Unavailable returns a service that answers every request with 503 and the
+// reason why.
 func Unavailable(name, why string) engine.Service { return broken{name, why} }
 
 var _ engine.Service = broken{}
 
-// brokenMethods are those that a script may have had routes for. OPTIONS is
-// left to the router.
+// brokenMethods are the methods of the routes of a broken service. The router
+// handles OPTIONS.
 const brokenMethods = "GET HEAD POST PUT PATCH DELETE SEARCH COPY LOCK UNLOCK MOVE MKCOL PROPFIND PROPPATCH REPORT MERGE " +
 	"PURGE NOTIFY SUBSCRIBE UNSUBSCRIBE LINK UNLINK BIND REBIND UNBIND ACL CHECKOUT MKACTIVITY MKCALENDAR QUERY TRACE"
 
-// Routes answers every request with 503.
+// Routes implements engine.Service.
 func (b broken) Routes() []engine.Route {
 	unavailable := func(context.Context, *engine.Request) (*engine.Response, error) {
 		return nil, engine.Errorf(engine.Unavailable, "script", "service %s is not available: %s", b.name, b.why)
@@ -291,5 +292,5 @@ func (b broken) Routes() []engine.Route {
 	return routes
 }
 
-// Errors is TextErrors, as for the script itself.
+// Errors implements engine.Service. Scripts use TextErrors, too.
 func (b broken) Errors() engine.ErrorForm { return engine.TextErrors }

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// findClass returns the class that a script names: name@namespace, or the bare
-// name when only one namespace has it.
+// findClass returns the class with a name that a script uses: name@namespace,
+// or only the name if it is unique among the namespaces.
 func (h *host) findClass(name string) (*engine.Class, error) {
 	meta := h.v.gen.env.Meta
 	c, err := meta.Class(name)
@@ -33,9 +33,10 @@ func (h *host) findClass(name string) (*engine.Class, error) {
 	return found, nil
 }
 
-// shown is a class as metaRepo shows it: in the view of the account of the call,
-// unless the options hand the service a repository that hides nothing, of whose
-// items it sees everything anyway.
+// shown returns the class as metaRepo returns it: without the attributes that
+// are hidden from the account of the call. If the options of the service
+// contain a repository that does not check permissions, shown returns the whole
+// class, because the service can read all items anyway.
 func (h *host) shown(c *engine.Class) *engine.Class {
 	g := h.v.gen
 	for _, o := range g.options {
@@ -53,7 +54,7 @@ func (h *host) shown(c *engine.Class) *engine.Class {
 	return view
 }
 
-// metaRepository makes the object metaRepo.
+// metaRepository returns the object metaRepo.
 func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
@@ -95,7 +96,8 @@ func (h *host) metaRepository(meta engine.MetaRepository) goja.Value {
 	return o
 }
 
-// descendants is the array of the classes below one: all levels, or the next.
+// descendants returns an array of the classes below c, either of all levels or
+// of the next level.
 func (h *host) descendants(c *engine.Class, direct bool) goja.Value {
 	var list []any
 	for _, d := range c.Descendants {
@@ -113,11 +115,12 @@ func (h *host) classOrNull(c *engine.Class) goja.Value {
 	return h.class(c)
 }
 
-// maxViews is how many objects of views a VM keeps: accounts and permissions
-// come and go.
+// maxViews is the maximum number of view objects that a VM keeps. The limit is
+// needed because accounts and permissions change.
 const maxViews = 1000
 
-// class makes the object of a class, or of a view of it, once per VM.
+// class returns the object for a class or a view of it. It makes the object
+// once per VM.
 func (h *host) class(c *engine.Class) *goja.Object {
 	if o := h.classes[c]; o != nil {
 		return o
@@ -159,7 +162,7 @@ func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object
 	h.method(o, "getDescendants", func(call goja.FunctionCall) goja.Value {
 		return h.descendants(c, call.Argument(0).ToBoolean())
 	})
-	// The ancestor answers with the class that has the name, which is true too.
+	// IONDV returns the class of that name, which is also true in a condition.
 	h.method(o, "checkAncestor", func(call goja.FunctionCall) goja.Value {
 		name := call.Argument(0).String()
 		return h.js.ToValue(c.FullName == name || c.Name == name || descends(c, name))
@@ -186,18 +189,18 @@ func (h *host) classMethods(o *goja.Object, c *engine.Class, byName *goja.Object
 	})
 }
 
-// propertyMeta is the description of a property in its class.
+// propertyMeta returns the description of a property in its class.
 func (h *host) propertyMeta(c *engine.Class, p *engine.Property) goja.Value {
 	if v := h.class(c).Get("propertyMetas").(*goja.Object).Get(p.Name); v != nil {
 		return v
 	}
-	return h.fromDecoded(p.Describe()) // one that every class has
+	return h.fromDecoded(p.Describe()) // an attribute of all classes
 }
 
-// propertyMetas makes the descriptions of the attributes of a class, by name.
-// Those of references and collections name the class that they lead to in full,
-// so that getMeta finds it, and have it as _refClass, which loops and JSON do not
-// see.
+// propertyMetas returns the descriptions of the attributes of a class by name.
+// For references and collections the description contains the full name of the
+// target class, so that getMeta finds it, and the class itself as _refClass,
+// which is not enumerable.
 func (h *host) propertyMetas(c *engine.Class) *goja.Object {
 	byName := h.js.NewObject()
 	for _, said := range c.DescribeProperties() {
@@ -220,7 +223,7 @@ func (h *host) propertyMetas(c *engine.Class) *goja.Object {
 	return byName
 }
 
-// values is the array of what an object has, in its order.
+// values returns an array of the property values of an object, in their order.
 func (h *host) values(o *goja.Object) goja.Value {
 	var list []any
 	for _, name := range o.Keys() {
@@ -229,8 +232,8 @@ func (h *host) values(o *goja.Object) goja.Value {
 	return h.js.NewArray(list...)
 }
 
-// dependencies are the paths to the items whose cached values change with those
-// of a class.
+// dependencies returns the paths to the items whose cached values depend on the
+// items of a class.
 func dependencies(c *engine.Class) []any {
 	paths := []any{}
 	for _, d := range c.Dependencies {
@@ -241,8 +244,8 @@ func dependencies(c *engine.Class) []any {
 	return paths
 }
 
-// neededPaths lists the ways to what must be loaded, as forceEnrichment has
-// them.
+// neededPaths returns the paths of the objects that must be loaded, in the
+// format of forceEnrichment.
 func neededPaths(c *engine.Class, before []any, loads []*engine.Load) []any {
 	paths := []any{}
 	for _, l := range loads {
@@ -255,7 +258,8 @@ func neededPaths(c *engine.Class, before []any, loads []*engine.Load) []any {
 	return paths
 }
 
-// semanticNames are the attributes that the display string names, with paths.
+// semanticNames returns the attributes in the semantic (the display string) of
+// a class, with paths.
 func semanticNames(c *engine.Class) []any {
 	names := []any{}
 	for piece := range strings.SplitSeq(c.Semantic, "|") {
@@ -267,7 +271,7 @@ func semanticNames(c *engine.Class) []any {
 	return names
 }
 
-// descends reports whether a class is below the one of that name.
+// descends reports whether a class is below the class with the name ancestor.
 func descends(c *engine.Class, ancestor string) bool {
 	for c = c.Ancestor; c != nil; c = c.Ancestor {
 		if c.FullName == ancestor || c.Name == ancestor {

@@ -2,17 +2,19 @@ package script
 
 import "github.com/dop251/goja"
 
-// methods are the functions of an object that no script has asked for yet. A
-// function of the engine takes most of a kilobyte, and scripts use few of ours:
-// they are made when they are first read, and belong to their object from then
-// on. They stand in the prototype chain of the object, as globals do.
+// methods contains the functions of an object that no script has read yet. A
+// function of goja takes almost a kilobyte, and scripts use few of them. A
+// function is created when it is first read and becomes a property of the
+// object. methods is a dynamic object in the prototype chain of that object,
+// like the one for globals.
 type methods struct {
 	h     *host
 	owner *goja.Object
 	table map[string]func(goja.FunctionCall) goja.Value
 }
 
-// methodsOf gives o such functions. What its prototype was follows them.
+// methodsOf returns an empty set of methods for o and inserts it before the
+// prototype of o.
 func (h *host) methodsOf(o *goja.Object) *methods {
 	m := &methods{h: h, owner: o, table: map[string]func(goja.FunctionCall) goja.Value{}}
 	d := h.js.NewDynamicObject(m)
@@ -21,10 +23,10 @@ func (h *host) methodsOf(o *goja.Object) *methods {
 	return m
 }
 
-// add adds a function, or replaces one.
+// add adds or replaces a function.
 func (m *methods) add(name string, f func(goja.FunctionCall) goja.Value) { m.table[name] = f }
 
-// Get makes a function.
+// Get implements goja.DynamicObject. It creates the function.
 func (m *methods) Get(name string) goja.Value {
 	f := m.table[name]
 	if f == nil {
@@ -34,14 +36,16 @@ func (m *methods) Get(name string) goja.Value {
 	return m.owner.Get(name)
 }
 
-// Set is never reached: assignments make a property of the object.
+// Set implements goja.DynamicObject. It is never called, because an assignment
+// creates a property of the object.
 func (m *methods) Set(string, goja.Value) bool { return false }
 
-// Has reports whether there is such a function.
+// Has implements goja.DynamicObject.
 func (m *methods) Has(name string) bool { return m.table[name] != nil }
 
-// Delete is never reached.
+// Delete implements goja.DynamicObject. It is never called.
 func (m *methods) Delete(string) bool { return true }
 
-// Keys lists nothing: loops do not see these functions.
+// Keys implements goja.DynamicObject. It returns no names, so that the
+// functions are not enumerable.
 func (m *methods) Keys() []string { return nil }

@@ -12,37 +12,37 @@ import (
 	"restsrv/engine"
 )
 
-// Metrics is what a service did since the process started, and what it does
-// now. Reloads do not reset it.
+// Metrics contains the counters of a service since the process started, and its
+// current state. Reloads do not reset it.
 type Metrics struct {
-	Requests  map[string]uint64 // by outcome: the names in outcomeNames
-	QueueWait Histogram         // from the arrival of a request to the start of its handler
-	Turns     Histogram         // how long scripts ran without a pause
-	CPU       Histogram         // of a request: the sum of its turns
-	Awaits    uint64            // operations that scripts waited for: of the data, fetch, shared ...
+	Requests  map[string]uint64 // by outcome: one of outcomeNames
+	QueueWait Histogram         // time from the arrival of a request to the start of its handler
+	Turns     Histogram         // time that scripts ran without a pause
+	CPU       Histogram         // CPU time of a request: the sum of its turns
+	Awaits    uint64            // operations that scripts waited for: data, fetch, shared ...
 
-	Interrupts map[string]uint64 // turns that were ended, by reason: cpu, memory, stack, panic
-	Rejections uint64            // promises that were rejected and that nobody handled
+	Interrupts map[string]uint64 // turns that were stopped, by reason: cpu, memory, stack, panic
+	Rejections uint64            // rejected promises without a handler
 
-	Reloads       uint64        // that succeeded, the first load included
-	FailedReloads uint64        // the last good version went on answering
-	LastReload    time.Duration // how long the last one took
+	Reloads       uint64        // successful loads, including the first one
+	FailedReloads uint64        // failed loads, after which the last good version stayed active
+	LastReload    time.Duration // duration of the last load
 
-	VMs         map[string]int // now, by state: idle, running, loading
-	InFlight    int            // requests that have a VM now
-	Waiting     int            // requests that wait for a VM now
+	VMs         map[string]int // current number by state: idle, running, loading
+	InFlight    int            // current requests that have a VM
+	Waiting     int            // current requests that wait for a VM
 	Recycled    uint64         // VMs replaced after many requests
-	Quarantines uint64         // times the service was left one request a VM
-	Exclusive   bool           // one request a VM, now
+	Quarantines uint64         // number of times that the service was limited to one request per VM
+	Exclusive   bool           // currently limited to one request per VM
 
-	RawRows   uint64 // items that were answered without entering JavaScript
-	MadeRows  uint64 // items that a script touched
+	RawRows   uint64 // items in responses that were not converted to JavaScript
+	MadeRows  uint64 // items that a script accessed
 	Shared    int    // entries of the shared store
 	SharedUse int    // bytes of the shared store
 }
 
-// The buckets of a Histogram: bucket i counts what took at most
-// 2^(firstBucket+i) microseconds, the last one all that took longer.
+// Buckets of a Histogram. Bucket i counts durations up to 2^(firstBucket+i)
+// microseconds, the last one all longer durations.
 const (
 	firstBucket = 4 // 16 microseconds
 	bucketCount = 23
@@ -54,7 +54,7 @@ type Histogram struct {
 	Sum     time.Duration
 }
 
-// Count is how many durations were counted.
+// Count returns the number of counted durations.
 func (h Histogram) Count() uint64 {
 	n := uint64(0)
 	for _, b := range h.Buckets {
@@ -63,8 +63,8 @@ func (h Histogram) Count() uint64 {
 	return n
 }
 
-// BucketBound is the longest duration that bucket i of a Histogram counts; 0
-// for the last one, which has no bound.
+// BucketBound returns the longest duration that bucket i of a Histogram counts.
+// It returns 0 for the last one, which has no limit.
 func BucketBound(i int) time.Duration {
 	if i >= bucketCount-1 {
 		return 0
@@ -72,7 +72,7 @@ func BucketBound(i int) time.Duration {
 	return time.Microsecond << (firstBucket + i)
 }
 
-// histogram is a Histogram that is being written.
+// histogram is the concurrent form of Histogram.
 type histogram struct {
 	buckets [bucketCount]atomic.Uint64
 	sum     atomic.Int64
@@ -92,20 +92,20 @@ func (h *histogram) snapshot() Histogram {
 	return s
 }
 
-// How requests end.
+// Outcomes of requests.
 const (
-	answered  = iota // below 400
-	refused          // 400 to 499: by the script or what it called
-	failed           // 500
-	timedOut         // 504
-	busy             // 503: too many waited
-	displaced        // 503: its VM went away under it
+	answered  = iota // status below 400
+	refused          // status 400 to 499, from the script or from an operation that it called
+	failed           // status 500
+	timedOut         // status 504
+	busy             // status 503: too many requests waited
+	displaced        // status 503: its VM was lost during the request
 	outcomes
 )
 
 var outcomeNames = [outcomes]string{"ok", "refused", "failed", "timeout", "busy", "displaced"}
 
-// Why turns are ended.
+// Reasons why turns are stopped.
 const (
 	byCPU = iota
 	byMemory
@@ -116,7 +116,7 @@ const (
 
 var reasonNames = [reasons]string{"cpu", "memory", "stack", "panic"}
 
-// counters are the metrics of one service, in all its versions.
+// counters contains the metrics of one service for all its versions.
 type counters struct {
 	requests   [outcomes]atomic.Uint64
 	interrupts [reasons]atomic.Uint64
@@ -131,7 +131,7 @@ type counters struct {
 	recycled, quarantines  atomic.Uint64
 }
 
-// reloaded counts a load of the service that took so long.
+// reloaded counts a load of the service and records its duration.
 func (c *counters) reloaded(took time.Duration, err error) {
 	if err != nil {
 		c.failedReloads.Add(1)
@@ -173,7 +173,8 @@ func outcomeOf(o outcome, err error) int {
 	return refused
 }
 
-// reasonOf tells why a turn was ended; stopped is what the watchdog said.
+// reasonOf returns why a turn was stopped. stopped is the reason of the
+// watchdog, or nil.
 func reasonOf(err, stopped error) int {
 	var overflow *goja.StackOverflowError
 	var memory errMemory
@@ -192,7 +193,7 @@ func reasonOf(err, stopped error) int {
 	return byPanic
 }
 
-// tally is what a turn counts for itself; flush adds it to the counters.
+// tally counts events during a turn. flush adds them to the counters.
 type tally struct{ awaits, rejections, rawRows, madeRows uint64 }
 
 func (t *tally) flush(c *counters) {
@@ -210,7 +211,7 @@ func (t *tally) flush(c *counters) {
 	*t = tally{}
 }
 
-// snapshot is the Metrics without what the VMs say.
+// snapshot returns the Metrics without the state of the VMs.
 func (c *counters) snapshot() Metrics {
 	m := Metrics{
 		Requests: map[string]uint64{}, Interrupts: map[string]uint64{}, VMs: map[string]int{},
@@ -229,11 +230,11 @@ func (c *counters) snapshot() Metrics {
 	return m
 }
 
-// Forget drops the metrics and the shared store of a service that is gone for
-// good.
+// Forget removes the metrics and the shared store of a service that no longer
+// exists.
 func (r *Runtime) Forget(name string) { r.registry.forget(name) }
 
-// Metrics returns those of every service that was ever loaded, by name.
+// Metrics returns the metrics of all services that were ever loaded, by name.
 func (r *Runtime) Metrics() map[string]Metrics {
 	services := r.registry.all()
 	all := make(map[string]Metrics, len(services))
@@ -251,10 +252,10 @@ func (r *Runtime) Metrics() map[string]Metrics {
 	return all
 }
 
-// Metrics returns those of every service, by name.
+// Metrics returns the metrics of all services, by name.
 func (m *Manager) Metrics() map[string]Metrics { return m.rt.Metrics() }
 
-// report adds what the VMs of the group do now.
+// report adds the current state of the VMs of the group.
 func (g *group) report(m *Metrics) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -271,7 +272,7 @@ func (g *group) report(m *Metrics) {
 	m.Exclusive = m.Exclusive || g.exclusive
 }
 
-// count notes a turn.
+// count records a turn.
 func (v *vm) count(c *call, took time.Duration) {
 	k := &v.gen.lasting.counters
 	k.turns.observe(took)
@@ -281,7 +282,8 @@ func (v *vm) count(c *call, took time.Duration) {
 	}
 }
 
-// used adds the CPU of a turn to its call; the last turn of a call reports it.
+// used adds the CPU time of a turn to its call. After the end of the call it
+// also reports the sum.
 func (c *call) used(d time.Duration) {
 	c.cpu.Add(int64(d))
 	if c.over.Load() {
@@ -289,7 +291,7 @@ func (c *call) used(d time.Duration) {
 	}
 }
 
-// reportCPU counts the CPU of a call, once.
+// reportCPU records the CPU time of a call, once.
 func (c *call) reportCPU() {
 	if c.reported.CompareAndSwap(false, true) {
 		c.gen.lasting.counters.cpu.observe(time.Duration(c.cpu.Load()))

@@ -9,13 +9,13 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// required finds calls of require with a name that is written out, outside of
-// comments of whole lines.
+// required matches calls of require with a literal name. It skips comments that
+// take whole lines.
 var required = regexp.MustCompile("(?m)^(?:[^/*\n]|/[^/*\n])*?\\brequire\\(\\s*(?:\"([^\"\n]+)\"|'([^'\n]+)'|`([^`$\n]+)`)\\s*\\)")
 
-// MissingModules finds the calls of require in the files of the services that
-// name modules which are not there; also those that wait for a request. A line
-// tells its first one.
+// MissingModules finds calls of require in the files of the services that name
+// missing modules, including calls that only a request would execute. It
+// reports at most one call per line, the first.
 func (m *Manager) MissingModules() []*LoadError {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *Manager) MissingModules() []*LoadError {
 	return missing
 }
 
-// missing finds those of one file.
+// missing does the work of MissingModules for one file.
 func (f *files) missing(s *source) (all []*LoadError) {
 	for _, at := range required.FindAllSubmatchIndex(s.text, -1) {
 		start, end := at[2], at[3]

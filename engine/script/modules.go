@@ -10,14 +10,14 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// builtin returns the exports of a module that restsrv has itself, nil for a
-// name that it has none of.
+// builtin returns the exports of a built-in module, or nil if there is no
+// module of that name.
 func (h *host) builtin(name string) goja.Value { return h.world().Module(name) }
 
-// ourModule is what restsrv lends scripts under its own name.
+// ourModule is the name of the built-in module with the functions of restsrv.
 const ourModule = "restsrv"
 
-// nodeNames are the modules that Node.js itself has, and no package replaces.
+// nodeNames are the built-in modules of Node.js, which packages cannot replace.
 const nodeNames = " assert async_hooks buffer child_process cluster console constants crypto dgram diagnostics_channel dns domain events fs http http2 https " +
 	"inspector module net os path perf_hooks process punycode querystring readline repl stream string_decoder sys timers tls trace_events tty url util v8 vm wasi worker_threads zlib "
 
@@ -26,9 +26,9 @@ func isNode(name string) bool {
 	return strings.HasPrefix(name, "node:") || strings.Contains(nodeNames, " "+first+" ")
 }
 
-// reserved reports whether a name is a built-in module even where a package of
-// that name is installed: those of Node.js, ours, and the ancestor's, which
-// cannot run here.
+// reserved reports whether a name is a built-in module even if a package of
+// that name is installed. That is the case for modules of Node.js, of restsrv,
+// and of IONDV, whose packages cannot run here.
 func reserved(name string) bool {
 	if !platform.HasModule(name) {
 		return false
@@ -41,8 +41,9 @@ func relative(name string) bool {
 	return strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") || name == "." || name == ".."
 }
 
-// find returns the file that a file means by a name. It returns neither file
-// nor error for a built-in module, whose name may be another one.
+// find returns the file that a name means in the file from. If the name is a
+// built-in module, find returns no file and the name of the module, which may
+// differ from name.
 func (f *files) find(name string, from *source) (*source, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,8 +80,8 @@ func (f *files) find(name string, from *source) (*source, string, error) {
 	return nil, "", &LoadError{File: from.file, Message: f.unknown(name, from)}
 }
 
-// ofApplication returns the paths within the application directory that a name
-// may mean.
+// ofApplication returns the possible paths of a name within the application
+// directory.
 func (r *Runtime) ofApplication(name string) []string {
 	paths := []string{filepath.Join(r.root, filepath.FromSlash(name))}
 	if r.namespace != "" {
@@ -93,7 +94,8 @@ func (r *Runtime) ofApplication(name string) []string {
 
 const notFound = "cannot find module "
 
-// unknown says what was tried for a name, and what may have been meant.
+// unknown returns the error message for a name that was not found, with the
+// places that were tried and suggestions.
 func (f *files) unknown(name string, from *source) string {
 	if isNode(name) {
 		return notFound + quoted(name) + ": it is a module of Node.js that scripts here do not have"
@@ -134,8 +136,8 @@ func (f *files) installed(name string, from *source) bool {
 	return false
 }
 
-// defaultExport returns what a module exports by default when it is one that
-// was written with export, else all its exports.
+// defaultExport returns the default export of an ES module, or all exports if
+// it has none or is not an ES module.
 func (h *host) defaultExport(exports goja.Value) (goja.Value, error) {
 	o, ok := exports.(*goja.Object)
 	if !ok {

@@ -14,22 +14,23 @@ import (
 	"restsrv/engine"
 )
 
-// maxParts bounds a form; the body's own limit bounds its content.
+// maxParts is the maximum number of parts of a form. The limit for the body
+// applies to the content.
 const maxParts = 1000
 
-// keptPart is the most bytes of a file of a form that stay in memory; more is
-// kept in a temporary file.
+// keptPart is the maximum size in bytes of a file that stays in memory. Larger
+// files of a form are written to a temporary file.
 const keptPart = 64 << 10
 
 // part is a file of a multipart form.
 type part struct {
 	name, mimeType string
-	head           []byte   // all of it, or nil when it is in rest
-	rest           *os.File // nil when it is in head
+	head           []byte   // the whole content, or nil if it is in rest
+	rest           *os.File // nil if the content is in head
 	size           int64
 }
 
-// open returns a reader of its own over the content.
+// open returns an independent reader of the content.
 func (p *part) open() io.Reader {
 	if p.rest == nil {
 		return bytes.NewReader(p.head)
@@ -41,7 +42,7 @@ func (p *part) upload() *engine.Upload {
 	return &engine.Upload{File: engine.StoredFile{Name: p.name, MimeType: p.mimeType}, Content: p.open()}
 }
 
-// close removes the temporary file. What reads it meanwhile fails.
+// close removes the temporary file. Later reads of the content fail.
 func (p *part) close() {
 	if p.rest != nil {
 		_ = p.rest.Close()
@@ -49,8 +50,9 @@ func (p *part) close() {
 	}
 }
 
-// readForm reads a multipart body: text, and *part for files. Of parts with one
-// name the last counts. Errors: Invalid, and those of the body.
+// readForm reads a multipart body. The values of the form are texts, and *part
+// for files. If several parts have the same name, the last one is used. Errors:
+// Invalid, and the errors of the body.
 func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) {
 	_, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || params["boundary"] == "" {
@@ -60,7 +62,7 @@ func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) 
 	reader := multipart.NewReader(r.Stream(), params["boundary"])
 	for n := 0; ; n++ {
 		next, err := reader.NextPart()
-		if err == io.EOF { // one that is wrapped is another: the body is cut off
+		if err == io.EOF { // the comparison is exact: a wrapped io.EOF means a truncated body
 			return form, parts, nil
 		}
 		if err != nil {
@@ -80,7 +82,7 @@ func readForm(r *engine.Request) (form engine.Fields, parts []*part, err error) 
 	}
 }
 
-// sizeOfForm is what a form holds in memory, in bytes.
+// sizeOfForm returns the size of a form in memory, in bytes.
 func sizeOfForm(form engine.Fields) (n int) {
 	for _, f := range form {
 		switch v := f.Value.(type) {
@@ -103,7 +105,8 @@ func setField(form engine.Fields, name string, value any) engine.Fields {
 	return append(form, engine.Field{Name: name, Value: value})
 }
 
-// malformedForm keeps the errors of the body, such as its size.
+// malformedForm returns the error to report for err. It keeps the errors of the
+// body, such as the one for its size.
 func malformedForm(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -112,8 +115,8 @@ func malformedForm(err error) error {
 	return &engine.Error{Code: engine.Invalid, Reason: "multipart", Message: "the multipart body is malformed", Err: err}
 }
 
-// readPart reads a part: its text, or a file. The file is returned with an
-// error too, for its temporary file to be removed.
+// readPart reads a part, which is a text or a file. It may return a file
+// together with an error, so that the caller can remove its temporary file.
 func readPart(from *multipart.Part) (any, error) {
 	head := &bytes.Buffer{}
 	_, disposition, _ := mime.ParseMediaType(from.Header.Get("Content-Disposition"))
@@ -146,8 +149,8 @@ func readPart(from *multipart.Part) (any, error) {
 	return p, nil
 }
 
-// partSource tells failures of the body, which are the client's, from those of
-// the disk.
+// partSource records errors of the body, which come from the client, so that
+// they can be distinguished from errors of the disk.
 type partSource struct {
 	r   io.Reader
 	err error
@@ -161,8 +164,8 @@ func (s *partSource) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// jsPart is a file of a form as scripts see it: name, mimeType and buffer, which
-// is read when it is asked for.
+// jsPart is a file of a form as scripts see it: name, mimeType and buffer. The
+// buffer is read when it is accessed.
 type jsPart struct {
 	overlay
 	h    *host
@@ -171,7 +174,8 @@ type jsPart struct {
 
 var jsPartType = reflect.TypeFor[*jsPart]()
 
-// partOf returns the part that an object is, nil for none.
+// partOf returns the part of an object, or nil if the object is not a part or
+// was changed.
 func partOf(o *goja.Object) *part {
 	if o.ExportType() != jsPartType {
 		return nil
@@ -184,7 +188,8 @@ func partOf(o *goja.Object) *part {
 
 var partFields = []string{"name", "mimeType", "buffer"}
 
-// Get returns one of partFields, or what a script set.
+// Get implements goja.DynamicObject. It returns one of partFields, or a value
+// that a script has set.
 func (p *jsPart) Get(name string) goja.Value {
 	if v, ok := p.values[name]; ok {
 		return v
@@ -208,7 +213,7 @@ func (p *jsPart) Get(name string) goja.Value {
 	return nil
 }
 
-// Set keeps what a script sets, for this object.
+// Set implements goja.DynamicObject. It sets a value of this object.
 func (p *jsPart) Set(name string, v goja.Value) bool {
 	if v == nil {
 		v = goja.Undefined()
@@ -221,11 +226,11 @@ func (p *jsPart) Set(name string, v goja.Value) bool {
 	return true
 }
 
-// Has reports whether there is such a field.
+// Has implements goja.DynamicObject.
 func (p *jsPart) Has(name string) bool { return p.Get(name) != nil }
 
-// Delete does nothing.
+// Delete implements goja.DynamicObject. It has no effect.
 func (p *jsPart) Delete(string) bool { return true }
 
-// Keys lists the fields.
+// Keys implements goja.DynamicObject.
 func (p *jsPart) Keys() []string { return partFields }

@@ -6,13 +6,13 @@ import (
 	"restsrv/engine/wire"
 )
 
-// maxBrackets bounds the nesting of source text: the compiler recurses, and a
-// Go stack that overflows ends the process.
+// maxBrackets is the maximum nesting depth of brackets in source text. The
+// compiler is recursive, and an overflow of the Go stack would end the process.
 const maxBrackets = 5000
 
-// tooDeep returns where unclosed brackets exceed maxBrackets, 0 when they
-// never do. Brackets inside text and comments count too: it is an alarm, not a
-// parser.
+// tooDeep returns the position at which the unclosed brackets exceed
+// maxBrackets, or 0 if they do not. It also counts brackets in strings and
+// comments, because it is only a safeguard.
 func tooDeep(text string) (line, column int) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -30,24 +30,24 @@ func tooDeep(text string) (line, column int) {
 	return 0, 0
 }
 
-// maxChain bounds how many operators follow each other without a bracket that
-// closes, a comma or a semicolon between them: each may be one level more for a
-// compiler that recurses.
+// maxChain is the maximum number of operators that follow each other without a
+// closing bracket, a comma or a semicolon between them. A recursive compiler
+// may need one level for each.
 const maxChain = 10_000
 
-// maxMade bounds source text that is made at run time, in characters: the
-// compiler cannot be interrupted.
+// maxMade is the maximum size of source text that is generated at run time, in
+// characters. The limit is needed because the compiler cannot be interrupted.
 const maxMade = 64 << 10
 
-// maxSteep bounds those among them that take the compiler of TypeScript and ES
-// modules a time which grows with the square of their number, or worse: =>, <
-// and the dot.
+// maxSteep is the maximum number of steep operators in a chain. For these,
+// namely =>, < and the dot, the compiler of TypeScript and ES modules takes
+// quadratic time or worse.
 const maxSteep = 500
 
-// tooLong returns where a chain exceeds the limit, 0 when none does; steep is
-// whether that of steep operators counts. It skips text,
-// comments and most regular expressions; what it takes wrongly makes a chain
-// longer, or ends it early.
+// tooLong returns the position at which a chain exceeds its limit, or 0 if none
+// does. It checks the limit for steep operators only if steep is true. It skips
+// strings, comments and most regular expressions. If it misreads a token, a
+// chain gets longer or ends early.
 func tooLong(text string, steep bool) (line, column int) {
 	if len(text) <= maxSteep {
 		return 0, 0
@@ -61,25 +61,25 @@ func tooLong(text string, steep bool) (line, column int) {
 	return 0, 0
 }
 
-// chain is a walk over source text.
+// chain scans source text and counts operators.
 type chain struct {
 	text string
 	at   int
 	level
-	levels []level // around it
-	outer  int     // their lengths
+	levels []level // the levels around the current one
+	outer  int     // sum of their lengths
 	ended  bool    // a statement may have ended with the last token
-	word   bool    // it was a word
+	word   bool    // the last token was a word
 }
 
-// level is the chain within one pair of brackets.
+// level contains the counts for the chain within one pair of brackets.
 type level struct {
 	length int
-	angles int // < without > in it: commas between those end nothing
-	steep  int // steep operators in it
+	angles int // number of < without >; commas between these do not end the chain
+	steep  int // number of steep operators
 }
 
-// next takes one token.
+// next scans one token.
 func (c *chain) next() {
 	b := c.text[c.at]
 	c.at++
@@ -98,7 +98,7 @@ func (c *chain) next() {
 		return
 	case b == '/' && c.ahead('/'):
 		c.skipTo("\n")
-		c.at-- // the end of the line counts
+		c.at-- // the end of the line must be scanned, too
 		return
 	case b == '/' && c.ahead('*'):
 		c.skipTo("*/")
@@ -159,8 +159,8 @@ func (c *chain) newStatement() { c.level, c.ended, c.word = level{}, false, fals
 
 func (c *chain) ahead(b byte) bool { return c.at < len(c.text) && c.text[c.at] == b }
 
-// skipText skips a text that quote began; one that does not end is left at the
-// end of its line.
+// skipText skips a string literal after its opening quote. If the literal does
+// not end, it skips to the end of the line.
 func (c *chain) skipText(quote byte) {
 	start := c.at
 	for ; c.at < len(c.text); c.at++ {
@@ -174,11 +174,11 @@ func (c *chain) skipText(quote byte) {
 			return
 		}
 	}
-	c.at = start // it was no text
+	c.at = start // it was not a string
 }
 
-// skipPattern skips a regular expression; false when it does not end in its
-// line.
+// skipPattern skips a regular expression. It returns false if the expression
+// does not end on its line.
 func (c *chain) skipPattern() bool {
 	inClass := false
 	for i := c.at; i < len(c.text); i++ {
@@ -209,8 +209,9 @@ func (c *chain) skipTo(end string) {
 	c.at = len(c.text) + 1
 }
 
-// skipWord skips a name, a number or a keyword; one that follows another is an
-// operator or the body of a statement.
+// skipWord skips a name, a number or a keyword. A word after another word
+// counts as an operator, because it may be one, or the start of a nested
+// statement.
 func (c *chain) skipWord() {
 	for c.at < len(c.text) && wordByte(c.text[c.at]) {
 		c.at++

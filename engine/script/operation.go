@@ -10,8 +10,8 @@ import (
 	"restsrv/engine"
 )
 
-// active returns the call in whose asynchronous context a script acts, and
-// throws when there is none.
+// active returns the call in whose asynchronous context a script runs. It
+// throws if there is none.
 func (h *host) active(what string) *call {
 	c := h.v.cur
 	if c == nil || c.over.Load() {
@@ -21,26 +21,28 @@ func (h *host) active(what string) *call {
 	return c
 }
 
-// inTime ends a turn that must have no effect any more: it may act on what a
-// regular expression told that had given up.
+// inTime stops the turn if it has exceeded its time. Such a turn must not have
+// effects, because it may continue with a wrong result of a regular expression
+// that was interrupted.
 func (h *host) inTime() {
 	if why := h.v.clock.expired(); why != nil {
-		h.js.Interrupt(why) // not to be caught, unlike the error
+		h.js.Interrupt(why) // the script cannot catch an interrupt, unlike the error
 		panic(h.newError(why.Error(), nil))
 	}
 }
 
-// operation is a repository call: its arguments are checked and copied before
-// do runs outside of the VM's turns; what do returns builds the result, again
-// in a turn of the VM.
+// operation is a call of a repository. Its arguments are checked and copied
+// before do runs, which happens outside of the turns of the VM. The function
+// that do returns builds the result and runs in a turn.
 type operation struct {
 	writes bool
-	prompt bool            // it ends when its context does: the goroutine of the call may do it
-	ctx    context.Context // what do gets; nil for that of the call, or of the transaction it is in
+	prompt bool            // do returns when its context ends, so it may run on the goroutine of the call
+	ctx    context.Context // context for do; nil means the context of the call, or of its transaction
 	do     func(ctx context.Context) (func() goja.Value, error)
 }
 
-// async runs an operation and returns a promise of its result.
+// async returns a function that runs an operation and returns a promise of its
+// result.
 func (h *host) async(name string, prepare func(call goja.FunctionCall) (operation, error)) func(goja.FunctionCall) goja.Value {
 	return func(fc goja.FunctionCall) goja.Value {
 		c := h.active(name)
@@ -70,23 +72,23 @@ type pending struct {
 	operation
 	h       *host
 	call    *call
-	where   []goja.StackFrame // the lines of the script that asked for it
+	where   []goja.StackFrame // call stack of the script that started the operation
 	resolve func(any) error
 	reject  func(any) error
 }
 
-// run does the operation and brings the turn that settles its promise; for
+// run executes the operation and queues the turn that settles its promise. For
 // patient see vm.do.
 func (p *pending) run(patient bool) {
 	build, err := runOperation(p.ctx, p.operation)
 	if c := p.call; !patient && p.ctx.Err() != nil {
-		c.late() // while it was busy here it heard of nothing else
+		c.late() // the goroutine of the call could not handle the end of the context meanwhile
 		return
 	}
 	p.h.v.do(task{p.call, func() error { return p.settle(build, err) }}, patient)
 }
 
-// settle is that turn.
+// settle is the turn that settles the promise.
 func (p *pending) settle(build func() goja.Value, err error) error {
 	h, c := p.h, p.call
 	c.took(p)
@@ -111,7 +113,8 @@ func runOperation(ctx context.Context, op operation) (build func() goja.Value, e
 	return build, err
 }
 
-// contained keeps a panic of the repository from ending the process.
+// contained returns a panic of do as an error, so that it does not end the
+// process.
 func contained(do func() error) (err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -121,13 +124,13 @@ func contained(do func() error) (err error) {
 	return do()
 }
 
-// where captures the lines of the script that call.
+// where returns the call stack of the script.
 func (h *host) where() []goja.StackFrame {
 	return h.js.CaptureCallStack(4, make([]goja.StackFrame, 0, 4))
 }
 
-// errorOf makes the JavaScript Error of a failed operation. Its code is the
-// reason of the engine's error; 403 when access was refused.
+// errorOf returns the JavaScript Error for a failed operation. Its code is the
+// reason of the engine.Error, or 403 if access was denied.
 func (h *host) errorOf(err error, where []goja.StackFrame) *goja.Object {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -158,8 +161,8 @@ func (h *host) errorOf(err error, where []goja.StackFrame) *goja.Object {
 	return o
 }
 
-// placedError is an engine error with the line that called the repository: the
-// Error itself is made later, where no script runs.
+// placedError is an engine error with the call stack at which the repository
+// was called. The Error is created later, when the script is not on the stack.
 type placedError struct {
 	error
 	where []goja.StackFrame

@@ -7,10 +7,10 @@ import (
 	"restsrv/engine"
 )
 
-// indexesFirst returns fields in the order in which objects list them: names that
-// are array indexes first, ascending, the others as they came. The engine puts
-// them in that order when it lists them for the first time, in quadratic time
-// that no limit can end, unless they are in it already.
+// indexesFirst returns fields in the order in which JavaScript lists
+// properties: array indexes first, ascending, then the other names in the given
+// order. If the fields were not sorted, goja would sort them when the object is
+// first listed. That takes quadratic time and cannot be interrupted.
 func indexesFirst(fields engine.Fields) engine.Fields {
 	n := 0
 	for _, f := range fields {

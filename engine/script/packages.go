@@ -12,16 +12,16 @@ const (
 	manifest    = "package.json"
 )
 
-// conditions are what packages may make their exports depend on, in two rounds:
-// many have one file for require and one for import, and the former is as good
-// and needs no compiler.
+// conditions are the accepted conditions of package exports, in two rounds.
+// Many packages have one file for require and another one for import. The first
+// is preferred, because it needs no compilation.
 var conditions = []map[string]bool{
 	{"require": true, "node": true, "default": true, "module-sync": true},
 	{"import": true, "node": true, "default": true, "module-sync": true},
 }
 
-// splitPackage takes the name of a package, with its scope, off a path within
-// it; ok is false for what cannot be the name of one.
+// splitPackage splits a name into the package, with its scope, and the path
+// within the package. ok is false if the name cannot be a package.
 func splitPackage(name string) (pkg, sub string, ok bool) {
 	parts := strings.SplitN(name, "/", 3)
 	n := 1
@@ -35,8 +35,8 @@ func splitPackage(name string) (pkg, sub string, ok bool) {
 	return pkg, strings.TrimPrefix(name[len(pkg):], "/"), true
 }
 
-// inPackages looks for a package from the folder of a file up to the
-// application directory; nil for none.
+// inPackages looks for a package in the folder of a file and in those above it,
+// up to the application directory. It returns nil if there is none.
 func (f *files) inPackages(name string, from *source) (*source, error) {
 	pkg, sub, ok := splitPackage(name)
 	if !ok {
@@ -61,7 +61,8 @@ func (f *files) inPackages(name string, from *source) (*source, error) {
 	return nil, nil
 }
 
-// above lists a folder and those above it, up to the application directory.
+// above returns a folder and the folders above it, up to the application
+// directory.
 func (f *files) above(dir string) []string {
 	var all []string
 	for inside(f.rt.root, dir) {
@@ -74,7 +75,8 @@ func (f *files) above(dir string) []string {
 	return all
 }
 
-// inPackage finds a file of the package in a folder; nil when there is none.
+// inPackage finds a file of the package in dir. It returns nil if there is
+// none.
 func (f *files) inPackage(dir, sub, name string, from *source) (*source, error) {
 	fields, err := f.manifest(dir, from)
 	if err != nil {
@@ -108,7 +110,7 @@ func (f *files) keep(path, name string, from *source) (*source, error) {
 	return s, err
 }
 
-// manifest reads the package.json of a folder; nil when it has none.
+// manifest reads the package.json of a folder. It returns nil if there is none.
 func (f *files) manifest(dir string, from *source) (engine.Fields, error) {
 	path := filepath.Join(dir, manifest)
 	if !f.isFile(path) {
@@ -122,8 +124,8 @@ func (f *files) manifest(dir string, from *source) (engine.Fields, error) {
 	return fields, nil
 }
 
-// mainOf returns what the package.json of a folder names as its main file, as
-// an absolute path; "" for nothing.
+// mainOf returns the absolute path of the main file in the package.json of a
+// folder, or "" if it names none.
 func (f *files) mainOf(dir string) string {
 	fields, err := f.manifest(dir, &source{})
 	if err != nil {
@@ -137,7 +139,8 @@ func (f *files) mainOf(dir string) string {
 	return filepath.Join(dir, main)
 }
 
-// scope returns the package that a file belongs to, nil for none.
+// scope returns the folder and the package.json of the package that a file
+// belongs to, or nil if there is none.
 func (f *files) scope(of *source) (dir string, fields engine.Fields) {
 	for _, dir := range f.above(filepath.Dir(of.path)) {
 		if filepath.Base(dir) == nodeModules {
@@ -150,7 +153,8 @@ func (f *files) scope(of *source) (dir string, fields engine.Fields) {
 	return "", nil
 }
 
-// ownImport finds what # and a name stand for within a package.
+// ownImport resolves a name that begins with # by the field imports of the
+// package.
 func (f *files) ownImport(name string, from *source) (*source, string, error) {
 	dir, fields := f.scope(from)
 	imports, _ := fields.Get("imports")
@@ -168,7 +172,8 @@ func (f *files) ownImport(name string, from *source) (*source, string, error) {
 	return nil, "", &LoadError{File: from.file, Message: "no package.json above says what " + quoted(name) + " is"}
 }
 
-// exportsOf is what a package says that it exports, to whom asks by a name.
+// exportsOf is the field exports or imports of a package, with the name that is
+// being resolved.
 type exportsOf struct {
 	dir   string
 	field any
@@ -179,7 +184,7 @@ type exportsOf struct {
 func (f *files) exported(e exportsOf, key string, from *source) (*source, error) {
 	field := e.field
 	if list, ok := field.(engine.Fields); !ok || len(list) > 0 && !strings.HasPrefix(list[0].Name, ".") {
-		field = engine.Fields{{Name: ".", Value: e.field}} // short for that
+		field = engine.Fields{{Name: ".", Value: e.field}} // a single target is short for the export "."
 	}
 	for _, c := range conditions {
 		if target, ok := targetOf(field, key, c); ok {
@@ -199,8 +204,9 @@ func (f *files) target(e exportsOf, target string, from *source) (*source, error
 	return f.keep(path, e.name, from)
 }
 
-// targetOf returns what a field exports or imports says about a key: the entry
-// of that name, else the one with a star that fits most closely.
+// targetOf returns the target of a key in a field exports or imports. If there
+// is no entry for the key, it uses the entry with a star that has the longest
+// matching prefix.
 func targetOf(field any, key string, conditions map[string]bool) (string, bool) {
 	entries, _ := field.(engine.Fields)
 	if v, ok := entries.Get(key); ok && !strings.Contains(key, "*") {
@@ -222,7 +228,7 @@ func targetOf(field any, key string, conditions map[string]bool) (string, bool) 
 	return choose(entries[best].Value, star, conditions)
 }
 
-// choose follows conditions to a file.
+// choose returns the target of the first condition that applies.
 func choose(v any, star string, conditions map[string]bool) (string, bool) {
 	switch v := v.(type) {
 	case string:

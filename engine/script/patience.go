@@ -1,14 +1,15 @@
 package script
 
-// patience lets a loop in Go that a script has started end when its turn must
-// end: no interrupt reaches it.
+// patience stops a Go loop that a script has started when its turn has exceeded
+// its time. Interrupts do not reach such a loop.
 type patience struct{ n uint }
 
-// perLook is how many steps pass between two looks at the clock.
+// perLook is the number of steps between two checks of the clock.
 const perLook = 1024
 
-// check is called at each step of such a loop, inside a turn. It ends the
-// turn, as an interrupt would, when its time is up.
+// check must be called in each step of such a loop, inside a turn. If the time
+// of the turn is exceeded, it panics with stopped, which has the same effect as
+// an interrupt.
 func (p *patience) check(h *host) {
 	if p.n++; p.n%perLook != 0 || h == nil {
 		return
@@ -18,8 +19,8 @@ func (p *patience) check(h *host) {
 	}
 }
 
-// stopped is the panic that ends a turn.
+// stopped is the panic value that ends a turn.
 type stopped struct{ why error }
 
-// Error is why.
+// Error implements error.
 func (s stopped) Error() string { return s.why.Error() }
