@@ -12,13 +12,15 @@ import (
 	"restsrv/engine/script/transpile"
 )
 
-// patternNames finds the texts that may make a regular expression of text.
+// patternNames matches texts that may create a regular expression from a
+// string.
 var patternNames = regexp.MustCompile(`\bRegExp\b`)
 
-// patternFlags are those that the engine does not know; it refuses them.
+// patternFlags are the flags that goja does not support and rejects.
 const patternFlags = "dv"
 
-// explained adds to a message of the engine what it leaves open.
+// explained adds an explanation to a message of goja if the cause is an
+// unsupported flag.
 func explained(message string) string {
 	flags, ok := strings.CutPrefix(message, "Invalid flags supplied to RegExp constructor ")
 	if ok && strings.ContainsAny(flags, patternFlags) {
@@ -27,8 +29,8 @@ func explained(message string) string {
 	return message
 }
 
-// rewritePatterns mends the regular expressions of a program that the engine
-// would get wrong.
+// rewritePatterns rewrites the regular expressions of a program that goja would
+// interpret wrongly.
 func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, err error) {
 	if !transpile.MayBeWrong(text) {
 		return 0, nil
@@ -52,18 +54,18 @@ func (s *source) rewritePatterns(prg *ast.Program, text string) (at file.Idx, er
 	return at, err
 }
 
-// maxPatterns bounds how many patterns of a VM are remembered as they were
-// written; those beyond show the classes that they were turned into.
+// maxPatterns is the maximum number of rewritten patterns whose original text a
+// VM stores. The property source of further ones returns the rewritten text.
 const maxPatterns = 1000
 
-// patterns is what one VM knows of regular expressions.
+// patterns contains the state of one VM for rewritten regular expressions.
 type patterns struct {
-	written map[string]string // by what they were turned into
+	written map[string]string // original text by rewritten text
 	shown   bool
 }
 
-// remember lets the property source of regular expressions show what was
-// written.
+// remember stores the original text of a rewritten pattern, so that the
+// property source returns it.
 func (h *host) remember(turned, written string) {
 	if len(h.patterns.written) >= maxPatterns {
 		return
@@ -95,7 +97,7 @@ func (h *host) remember(turned, written string) {
 	})
 }
 
-// getter returns the function behind an accessor.
+// getter returns the getter of an accessor property.
 func (h *host) getter(o *goja.Object, name string) goja.Callable {
 	describe, _ := goja.AssertFunction(h.js.Get("Object").(*goja.Object).Get("getOwnPropertyDescriptor"))
 	d, err := describe(goja.Undefined(), o, h.js.ToValue(name))
@@ -104,14 +106,15 @@ func (h *host) getter(o *goja.Object, name string) goja.Callable {
 	return f
 }
 
-// knowPatterns is for the regular expressions of a file that is about to run.
+// knowPatterns stores the original patterns of a file that is about to run.
 func (h *host) knowPatterns(src *source) {
 	for turned, written := range src.patterns {
 		h.remember(turned, written)
 	}
 }
 
-// guardPatterns replaces RegExp by one that mends what it is given.
+// guardPatterns replaces RegExp by a constructor that rewrites its pattern
+// first.
 func (h *host) guardPatterns() {
 	global := h.js.GlobalObject()
 	original := global.Get("RegExp").(*goja.Object)

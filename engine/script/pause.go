@@ -2,10 +2,10 @@ package script
 
 import "time"
 
-// pause stops the clock of a turn while the server compiles files for it: what
-// bounds that is their size and the patience with the compiler, and a script
-// that requires a large package has not computed for long. What it returns sets
-// the clock going again.
+// pause stops the clock of a turn while the server compiles files for it.
+// Compilation has its own limits, for the size of files and for the time of the
+// compiler, and a script that requires a large package should not run into the
+// CPU limit. resume starts the clock again.
 func (k *clock) pause() (resume func()) {
 	began := time.Now()
 	k.mu.Lock()

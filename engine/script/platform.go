@@ -10,22 +10,22 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// platformHost is a VM as its platform sees it.
+// platformHost gives the platform access to its VM.
 type platformHost struct{ h *host }
 
 var _ platform.Host = platformHost{}
 
-// JS is the engine.
+// JS implements platform.Host.
 func (p platformHost) JS() *goja.Runtime { return p.h.js }
 
-// Program compiles source text of ours.
+// Program implements platform.Host. It compiles source text of restsrv.
 func (p platformHost) Program(text string) *goja.Program {
 	program, err := p.h.v.gen.rt.cache.prelude(text)
 	must(err)
 	return program
 }
 
-// Context is that of the call.
+// Context implements platform.Host. It returns the context of the current call.
 func (p platformHost) Context() (context.Context, bool) {
 	c := p.h.v.cur
 	if c == nil || c.over.Load() {
@@ -34,7 +34,7 @@ func (p platformHost) Context() (context.Context, bool) {
 	return c.context(), true
 }
 
-// Promise is an operation that the platform does.
+// Promise implements platform.Host. It runs work as an operation.
 func (p platformHost) Promise(what string, work func(ctx context.Context) func() goja.Value) goja.Value {
 	run := p.h.async(what, func(goja.FunctionCall) (operation, error) {
 		return operation{do: func(ctx context.Context) (func() goja.Value, error) { return work(ctx), nil }}, nil
@@ -42,7 +42,7 @@ func (p platformHost) Promise(what string, work func(ctx context.Context) func()
 	return run(goja.FunctionCall{})
 }
 
-// Later is a timer of the platform.
+// Later implements platform.Host. It starts a timer.
 func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	t := &p.h.v.timers
 	run := func(goja.Value, ...goja.Value) (goja.Value, error) {
@@ -58,21 +58,23 @@ func (p platformHost) Later(d time.Duration, f func()) (cancel func()) {
 	return func() { t.stop(id) }
 }
 
-// Describe is the text of a failure.
+// Describe implements platform.Host. It returns the text of a failure.
 func (p platformHost) Describe(err *goja.Object) string {
 	return p.h.v.describeThrown(err, nil).Error()
 }
 
-// Log writes a line as console does.
+// Log implements platform.Host. It writes a line in the same way as console.
 func (p platformHost) Log(level slog.Level, text string) { p.h.logLine(level, text) }
 
-// Provide is for the text of our own modules.
+// Provide implements platform.Host. It prepares the VM for source text of
+// restsrv.
 func (p platformHost) Provide(text string) { p.h.provide(p.h.v.gen.rt.cache.needsOf(text)) }
 
-// Settings are those of the Runtime.
+// Settings implements platform.Host. It returns the settings of the Runtime.
 func (p platformHost) Settings() *platform.Settings { return &p.h.v.gen.rt.settings }
 
-// Own makes the exports of restsrv, or the base of the ancestor's services.
+// Own implements platform.Host. It returns the exports of the module restsrv,
+// or the base class of IONDV services.
 func (p platformHost) Own(name string) goja.Value {
 	class := p.h.service()
 	if name == "Service" {
@@ -84,9 +86,10 @@ func (p platformHost) Own(name string) goja.Value {
 	return exports
 }
 
-// globals are the globals that nobody has asked for yet. They stand in the
-// prototype chain of the global object, so that a VM does not pay for what its
-// scripts never name. One that is made becomes an ordinary global.
+// globals contains the globals that no script has read yet. It is in the
+// prototype chain of the global object, so a VM does not need memory for
+// globals that its scripts never use. When a global is first read, it becomes
+// an ordinary property of the global object.
 type globals struct{ h *host }
 
 func (g *globals) find(name string) func() goja.Value {
@@ -99,7 +102,7 @@ func (g *globals) find(name string) func() goja.Value {
 	return nil
 }
 
-// Get makes a global.
+// Get implements goja.DynamicObject. It creates the global.
 func (g *globals) Get(name string) goja.Value {
 	build := g.find(name)
 	if build == nil {
@@ -110,19 +113,21 @@ func (g *globals) Get(name string) goja.Value {
 	return v
 }
 
-// Set is never reached: assignments make a property of the global object.
+// Set implements goja.DynamicObject. It is never called, because an assignment
+// creates a property of the global object.
 func (g *globals) Set(string, goja.Value) bool { return false }
 
-// Has reports whether there is such a global.
+// Has implements goja.DynamicObject.
 func (g *globals) Has(name string) bool { return g.find(name) != nil }
 
-// Delete is never reached.
+// Delete implements goja.DynamicObject. It is never called.
 func (g *globals) Delete(string) bool { return true }
 
-// Keys lists nothing: loops do not see these globals.
+// Keys implements goja.DynamicObject. It returns no names, so that these
+// globals are not enumerable.
 func (g *globals) Keys() []string { return nil }
 
-// installGlobals puts the table before the prototype of the global object.
+// installGlobals inserts globals before the prototype of the global object.
 func (h *host) installGlobals() {
 	global := h.js.GlobalObject()
 	o := h.js.NewDynamicObject(&globals{h})
@@ -130,7 +135,7 @@ func (h *host) installGlobals() {
 	_ = global.SetPrototype(o)
 }
 
-// world is the platform of the VM.
+// world returns the platform of the VM.
 func (h *host) world() *platform.Platform {
 	if h.platform == nil {
 		h.platform = platform.New(platformHost{h})

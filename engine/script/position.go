@@ -6,20 +6,20 @@ import (
 	"restsrv/engine/script/transpile"
 )
 
-// The engine tells where something is by the maps that come with the text it
-// was given: the file as it was written, and its line. This is the one place
-// that makes of that what people are told, where columns count UTF-16 units
-// from 1, as editors do.
+// goja reports positions with the source maps of the text that it compiled, so
+// the results refer to the original file and line. This file converts them to
+// the positions that users see. Their columns count UTF-16 units from 1, like
+// editors do.
 
-// place is for a position that the engine tells, in this file.
+// place converts a position that goja reports in this file.
 func (s *source) place(line, column int) (int, int) {
 	if s.transformed || s.text == nil {
 		return line, column
 	}
-	return line, transpile.Units(s.fullLine(line), column-1) + 1 // the engine counts bytes
+	return line, transpile.Units(s.fullLine(line), column-1) + 1 // goja counts bytes
 }
 
-// fullLine returns a line of the file, "" when there is no such line.
+// fullLine returns a line of the file, or "" if there is no such line.
 func (s *source) fullLine(n int) string {
 	text := string(s.text)
 	for ; n > 1; n-- {
@@ -36,8 +36,8 @@ func (s *source) fullLine(n int) string {
 	return line
 }
 
-// origin is for a position that the engine tells, in any file; ok is false for
-// what scripts did not write.
+// origin converts a position that goja reports in any file. ok is false if the
+// position is in code of restsrv or of eval.
 func (f *files) origin(name string, line, column int) (file string, l, c int, ok bool) {
 	if name == "" || name == preludeFile || name == "<eval>" {
 		return "", 0, 0, false

@@ -6,30 +6,30 @@ import (
 	"restsrv/engine"
 )
 
-// presentedKey names an object of the presentation in a VM: what it is, and the
-// view of a class that it is shown in.
+// presentedKey identifies an object of the presentation in a VM: the source of
+// the object, and the view of a class in which it is shown.
 type presentedKey struct {
 	what any
 	view *engine.Class
 }
 
-// maxPresented is how many objects of the presentation a VM keeps: views come
-// and go with accounts and permissions.
+// maxPresented is the maximum number of presentation objects that a VM keeps.
+// The limit is needed because views change with accounts and permissions.
 const maxPresented = 5000
 
-// presentationMethods are those of metaRepo that presentation makes.
+// presentationMethods are the methods of metaRepo that need the presentation.
 var presentationMethods = [...]string{
 	"getNavigationSections", "getNavigationSection", "getNode", "getNodes", "getNodeForClassname",
 	"getListViewModel", "getCollectionViewModel", "getItemViewModel", "getCreationViewModel", "getDetailViewModel",
 	"getWorkflows", "getWorkflow", "getWorkflowView", "getMask", "getValidators",
 }
 
-// presenter makes what metaRepo tells of the presentation. In it, what the
-// account of the call may not know is missing as in the classes.
+// presenter implements the methods of metaRepo for the presentation. Its
+// results leave out everything that is hidden from the account of the call.
 type presenter struct {
 	*host
 	engine.Presentation
-	class func(name, namespace goja.Value) *engine.Class // throws when there is none
+	class func(name, namespace goja.Value) *engine.Class // throws if there is no such class
 }
 
 // method is a method of metaRepo.
@@ -67,13 +67,14 @@ func (h *host) presentation(methods *methods, add func(string, method), class fu
 	})
 }
 
-// textOf is an argument that is text, "" for none.
+// textOf returns an argument that is a string, or "".
 func textOf(v goja.Value) string {
 	text, _ := v.Export().(string)
 	return text
 }
 
-// codeOf is a section or a node in the namespace that another argument names.
+// codeOf returns the code of a section or node, in the namespace of another
+// argument.
 func codeOf(code, namespace goja.Value) string {
 	return engine.NodeCode(textOf(code), textOf(namespace))
 }
@@ -84,7 +85,8 @@ func (p *presenter) check(err error) {
 	}
 }
 
-// once makes an object of the presentation, once for each view.
+// once returns an object of the presentation, which it makes once for each
+// view.
 func (p *presenter) once(what any, view *engine.Class, build func(*goja.Object)) *goja.Object {
 	key := presentedKey{what, view}
 	if o := p.presented[key]; o != nil {
@@ -148,8 +150,8 @@ func (p *presenter) navigation(add func(string, method)) {
 	})
 }
 
-// anyView is the view of some class: all views of an account come and go
-// together.
+// anyView returns the view of any class. When the permissions of an account
+// change, all its views change together.
 func (p *presenter) anyView() *engine.Class {
 	if all := p.v.gen.env.Meta.Classes(); len(all) > 0 {
 		return p.shown(all[0])
@@ -188,9 +190,9 @@ func (p *presenter) node(n *engine.NavigationNode, view *engine.Class) goja.Valu
 	})
 }
 
-// viewModel is the method for a kind of view. The node of the navigation is the
-// argument at that place, after the name of a collection if any, which has no
-// view of its own.
+// viewModel returns the method for a kind of view. at is the index of the
+// argument with the navigation node. It follows the class, and for collections
+// also the name of the collection, which has no view of its own.
 func (p *presenter) viewModel(at int, kind engine.ViewKind) method {
 	return func(call goja.FunctionCall) goja.Value {
 		c := p.class(call.Argument(0), call.Argument(at+1))
@@ -238,8 +240,8 @@ func (p *presenter) workflows(add func(string, method)) {
 	})
 }
 
-// workflow makes the object of a workflow, with what finds its parts by name
-// beside what was written.
+// workflow returns the object of a workflow: its definition, and indexes that
+// find its parts by name.
 func (p *presenter) workflow(w *engine.Workflow, c *engine.Class) goja.Value {
 	return p.once(w, c, func(o *goja.Object) {
 		p.fill(o, c.Told(w.Said))
@@ -250,8 +252,9 @@ func (p *presenter) workflow(w *engine.Workflow, c *engine.Class) goja.Value {
 	})
 }
 
-// index adds an object that has the elements of a list by one of their members,
-// or arrays of those that share it. Loops and JSON do not see it.
+// index adds a non-enumerable object with the elements of a list by one of
+// their members. If many is true, its values are arrays of the elements with
+// the same member.
 func (p *presenter) index(o *goja.Object, name, list, by string, many bool) {
 	index := p.js.NewObject()
 	_ = o.DefineDataProperty(name, index, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)

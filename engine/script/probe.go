@@ -8,9 +8,10 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// While developing, a module tells its variables to a probe when it has run, and
-// what a request changes of them is reported: each VM has variables of its own,
-// and a reload loses them. Without -watch nothing of this is compiled.
+// In development mode, a module passes its variables to a probe after it has
+// run. If a request changes one of them, a warning is logged, because each VM
+// has its own variables and a reload loses them. Without -watch, no probes are
+// compiled.
 
 // declared is a variable of a module.
 type declared struct {
@@ -18,12 +19,13 @@ type declared struct {
 	line, column int
 }
 
-// maxDeclared is how many variables of a file are looked at.
+// maxDeclared is the maximum number of variables per file that are compared.
 const maxDeclared = 200
 
-// addProbe has the module hand the values of its variables to its sixth
-// argument, as its last statement: one that returns before is not watched. Our
-// names begin with two underscores, as those of the compiler do.
+// addProbe appends a statement to the module that passes the values of its
+// variables to its sixth argument. If a module returns before, it is not
+// watched. Names with two leading underscores are skipped, because they belong
+// to restsrv or to the compiler.
 func (s *source) addProbe(prg *ast.Program) error {
 	if !s.probed || strings.Contains("/"+s.file, "/node_modules/") {
 		return nil
@@ -56,7 +58,7 @@ func (s *source) addProbe(prg *ast.Program) error {
 	return nil
 }
 
-// wrapperBody is the body of the function that a program is.
+// wrapperBody returns the body of the function that a program consists of.
 func wrapperBody(prg *ast.Program) *ast.BlockStatement {
 	if len(prg.Body) != 1 {
 		return nil
@@ -71,8 +73,8 @@ func wrapperBody(prg *ast.Program) *ast.BlockStatement {
 	return nil
 }
 
-// moduleVariables are the names that statements declare, but for those of what
-// is required.
+// moduleVariables returns the names that statements declare, except those of
+// required modules.
 func moduleVariables(list []ast.Statement) (names []*ast.Identifier) {
 	bindings := func(list []*ast.Binding) {
 		for _, b := range list {
@@ -96,12 +98,12 @@ func moduleVariables(list []ast.Statement) (names []*ast.Identifier) {
 	return names
 }
 
-// bound are the names of a target, also of a pattern.
+// bound returns the names in a binding target, which may be a pattern.
 func bound(target ast.Expression) (names []*ast.Identifier) {
 	switch t := target.(type) {
 	case *ast.Identifier:
 		return []*ast.Identifier{t}
-	case *ast.AssignExpression: // a default
+	case *ast.AssignExpression: // a default value
 		return bound(t.Left)
 	case *ast.ArrayPattern:
 		for _, e := range append(t.Elements[:len(t.Elements):len(t.Elements)], t.Rest) {
@@ -121,8 +123,8 @@ func bound(target ast.Expression) (names []*ast.Identifier) {
 	return names
 }
 
-// requires reports whether a value is another module: require("x"), also within
-// the helpers of the compiler.
+// requires reports whether a value is a required module: require("x"), possibly
+// inside helper calls of the compiler.
 func requires(e ast.Expression) bool {
 	call, ok := e.(*ast.CallExpression)
 	if !ok {
@@ -138,8 +140,8 @@ func requires(e ast.Expression) bool {
 	return strings.HasPrefix(string(name.Name), "__") && len(call.ArgumentList) > 0 && requires(call.ArgumentList[0])
 }
 
-// probe is what a module hands its variables to; nothing while it is not
-// watched, or a file of tests.
+// probe returns the function that receives the variables of a module. It has no
+// effect if the module is not watched or if the file contains tests.
 func (h *host) probe(src *source) goja.Value {
 	g := h.v.gen
 	if src.declared == nil || g.tests != nil || g.options["isolation"] == exclusive {

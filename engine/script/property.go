@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// properties is the map of name to property, made once.
+// properties returns the map from name to property. It is created once.
 func (it *jsItem) properties() *goja.Object {
 	if it.props == nil {
 		it.props = it.h.js.NewDynamicObject(&propertyMap{it: it, made: map[string]goja.Value{}})
@@ -17,13 +17,14 @@ func (it *jsItem) properties() *goja.Object {
 	return it.props
 }
 
-// propertyMap is what getProperties returns.
+// propertyMap is the result of getProperties.
 type propertyMap struct {
 	it   *jsItem
 	made map[string]goja.Value
 }
 
-// classProperties are those that every class has before its own.
+// classProperties are the properties that every class has in addition to its
+// own.
 var classProperties = [...]*engine.Property{
 	{Name: "__class", Caption: "Class", Type: engine.String, Readonly: true},
 	{Name: "__classTitle", Caption: "Class title", Type: engine.String, Readonly: true},
@@ -42,7 +43,7 @@ func (m *propertyMap) property(name string) *engine.Property {
 	return p
 }
 
-// Get returns the property of that name.
+// Get implements goja.DynamicObject. It returns the property of that name.
 func (m *propertyMap) Get(name string) goja.Value {
 	if v, ok := m.made[name]; ok {
 		return v
@@ -58,7 +59,7 @@ func (m *propertyMap) Get(name string) goja.Value {
 	return v
 }
 
-// Set replaces or adds an entry of this map.
+// Set implements goja.DynamicObject. It replaces or adds an entry of this map.
 func (m *propertyMap) Set(name string, v goja.Value) bool {
 	if v == nil {
 		v = goja.Undefined()
@@ -67,16 +68,18 @@ func (m *propertyMap) Set(name string, v goja.Value) bool {
 	return true
 }
 
-// Has reports whether the item has the property.
+// Has implements goja.DynamicObject.
 func (m *propertyMap) Has(name string) bool {
 	_, ok := m.made[name]
 	return ok || m.property(name) != nil
 }
 
-// Delete does nothing: a class keeps its properties.
+// Delete implements goja.DynamicObject. It has no effect, because the
+// properties of a class stay.
 func (m *propertyMap) Delete(string) bool { return true }
 
-// Keys lists the properties in the order of the class.
+// Keys implements goja.DynamicObject. It returns the properties in the order of
+// the class.
 func (m *propertyMap) Keys() []string {
 	var names []string
 	for _, p := range classProperties {
@@ -113,7 +116,8 @@ func (h *host) property(it *jsItem, p *engine.Property) goja.Value {
 	return o
 }
 
-// Get returns the fields that the ancestor's properties have.
+// Get implements goja.DynamicObject. It returns the fields of properties in
+// IONDV.
 func (p *jsProperty) Get(name string) goja.Value {
 	switch name {
 	case "name":
@@ -126,14 +130,14 @@ func (p *jsProperty) Get(name string) goja.Value {
 	return nil
 }
 
-// Has reports whether there is such a field.
+// Has implements goja.DynamicObject.
 func (p *jsProperty) Has(name string) bool { return name == "name" || name == "item" || name == "meta" }
 
-// value is what getValue gives.
+// value returns the result of getValue.
 func (p *jsProperty) value() goja.Value { return p.it.value(p.p.Name) }
 
-// evaluate is the item that a reference points at, the items of a collection,
-// else the value.
+// evaluate returns the target item of a reference, the items of a collection,
+// or the value of other properties.
 func (p *jsProperty) evaluate() goja.Value {
 	if p.p.Type == engine.Reference {
 		return p.it.target(p.p)
@@ -141,7 +145,7 @@ func (p *jsProperty) evaluate() goja.Value {
 	return p.value()
 }
 
-// display is the value as people read it.
+// display returns the value as text for users.
 func (p *jsProperty) display() string {
 	switch p.p {
 	case classProperties[0]:
@@ -152,8 +156,9 @@ func (p *jsProperty) display() string {
 	return p.it.item.Display(p.p)
 }
 
-// displayBy is display; dates are what a function makes of them, if one is given.
-// A language, which may be given too, is that of the server.
+// displayBy does the work of getDisplayValue. If how is a function, it formats
+// dates. If how is a language, it is ignored, because the language of the
+// server is used.
 func (p *jsProperty) displayBy(how goja.Value) goja.Value {
 	h := p.it.h
 	if f, ok := goja.AssertFunction(how); ok && p.p.Type == engine.DateTime {
@@ -168,7 +173,7 @@ func (p *jsProperty) displayBy(how goja.Value) goja.Value {
 	return h.js.ToValue(p.display())
 }
 
-// selection is the list of values offered, null for none.
+// selection returns the selection list of the property, or null if it has none.
 func (p *jsProperty) selection() goja.Value {
 	h := p.it.h
 	offered, err := p.it.item.Offered(context.Background(), p.p, loadedOnly{h})
@@ -185,27 +190,27 @@ func (p *jsProperty) selection() goja.Value {
 	return h.fromDecoded(list)
 }
 
-// loadedOnly is what the conditions of a selection list may look up when a
-// script asks for it: nothing that takes a database.
+// loadedOnly is the data source for the conditions of a selection list when a
+// script reads it. It does not use the database.
 type loadedOnly struct{ h *host }
 
 var errNotLoaded = engine.Errorf(engine.Invalid, "selection", "the selection list looks other objects up: it is only known where the object is read")
 
-// Find fails.
+// Find returns an error.
 func (loadedOnly) Find(context.Context, *engine.Query) ([]*engine.Item, error) {
 	return nil, errNotLoaded
 }
 
-// Count fails.
+// Count returns an error.
 func (loadedOnly) Count(context.Context, *engine.Query) (int64, error) { return 0, errNotLoaded }
 
-// Next fails.
+// Next returns an error.
 func (loadedOnly) Next(context.Context, string) (int64, error) { return 0, errNotLoaded }
 
 // Class finds a class.
 func (d loadedOnly) Class(name string) (*engine.Class, error) { return d.h.findClass(name) }
 
-// Now is the time.
+// Now returns the current time.
 func (d loadedOnly) Now() engine.Instant { return engine.InstantOf(d.h.v.gen.rt.now()) }
 
 func (h *host) newPropertyProto() *goja.Object {

@@ -9,16 +9,16 @@ import (
 	"restsrv/engine"
 )
 
-// Limits of a query string or form, as the ancestor's parser has them.
+// Limits of a query string or form. They are the same as in IONDV.
 const (
 	maxParameters = 1000
 	maxNesting    = 5
-	maxIndex      = 20 // of a[20]; above it the index is a name
+	maxIndex      = 20 // of a[20]; a greater index is treated as a name
 )
 
-// parseQuery reads name=value pairs: repeated names and a[]=x make arrays,
-// a[b]=x makes objects, every leaf is text. Broken escapes are taken as they
-// are.
+// parseQuery parses name=value pairs. Repeated names and a[]=x make arrays,
+// a[b]=x makes objects, and all leaves are strings. Invalid escapes are kept as
+// they are.
 func parseQuery(s string) engine.Fields {
 	if fields, ok := parseFlat(s); ok {
 		return fields
@@ -40,11 +40,12 @@ func parseQuery(s string) engine.Fields {
 	return root.fields()
 }
 
-// maxFlat is how many pairs parseFlat compares with each other.
+// maxFlat is the maximum number of pairs that parseFlat compares with each
+// other.
 const maxFlat = 8
 
-// parseFlat does it for the usual query, which has a few different names and
-// no brackets; false for any other.
+// parseFlat parses the usual form of a query, with few distinct names and no
+// brackets. It returns false for other queries.
 func parseFlat(s string) (engine.Fields, bool) {
 	n := strings.Count(s, "&") + 1
 	if n > maxFlat || strings.Contains(s, "[") || strings.Contains(s, "%5") || strings.Contains(s, "__") {
@@ -74,7 +75,8 @@ func unescape(s string) string {
 	return strings.ReplaceAll(s, "+", " ")
 }
 
-// keyPath splits a[b][c] into a, b, c; what is nested too deep stays one name.
+// keyPath splits a[b][c] into a, b, c. Parts that are nested too deep stay
+// together in the last name.
 func keyPath(key string) []string {
 	open := strings.IndexByte(key, '[')
 	if open <= 0 || !strings.Contains(key[open:], "]") {
@@ -95,12 +97,12 @@ func keyPath(key string) []string {
 	return path
 }
 
-// node is one name of the query: text, or what is below it.
+// node is one name of the query. It contains values or child nodes.
 type node struct {
 	texts []string
 	names []string
 	below map[string]*node
-	next  int // index that a[] takes
+	next  int // next index for a[]
 }
 
 func (n *node) set(path []string, value string) {
@@ -131,7 +133,7 @@ func (n *node) child(name string) *node {
 	return child
 }
 
-// value is the decoded JSON of the node.
+// value returns the decoded JSON of the node.
 func (n *node) value() any {
 	if len(n.names) == 0 {
 		if len(n.texts) == 1 {

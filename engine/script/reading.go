@@ -9,13 +9,13 @@ import (
 	"restsrv/engine"
 )
 
-// objectOf is an options argument, nil when it is none.
+// objectOf returns an options argument, or nil if it is not an object.
 func objectOf(v goja.Value) *goja.Object {
 	o, _ := v.(*goja.Object)
 	return o
 }
 
-// option reads a member of options; nil for undefined and null.
+// option returns a member of options, or nil if it is undefined or null.
 func option(o *goja.Object, name string) goja.Value {
 	if o == nil {
 		return nil
@@ -27,8 +27,8 @@ func option(o *goja.Object, name string) goja.Value {
 	return v
 }
 
-// query reads a class, or an item whose values count as conditions, and
-// options: filter, skipSubClasses.
+// query returns the query for target and the options filter and skipSubClasses.
+// target is a class, or an item whose values are used as conditions.
 func (r *jsRepository) query(target goja.Value, o *goja.Object) (*engine.Query, error) {
 	c, it, err := r.target(target)
 	if err != nil {
@@ -63,8 +63,8 @@ func (r *jsRepository) filter(c *engine.Class, o *goja.Object) (*engine.Filter, 
 	return engine.ParseFilter(c, decoded, r.h.v.gen.rt.now())
 }
 
-// sameValues finds items of c with the values that an item has, as far as c
-// knows them.
+// sameValues returns a filter for items of c with the values of an item. It
+// skips values that are hidden in c.
 func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	var all []*engine.Filter
 	for i, p := range it.Class.Properties {
@@ -80,7 +80,7 @@ func sameValues(c *engine.Class, it *engine.Item) (*engine.Filter, error) {
 	return engine.And(all...), nil
 }
 
-// loads reads what options want loaded: forceEnrichment and nestingDepth.
+// loads returns the loads for the options forceEnrichment and nestingDepth.
 func (r *jsRepository) loads(c *engine.Class, o *goja.Object) ([]*engine.Load, error) {
 	paths, depth := option(o, "forceEnrichment"), option(o, "nestingDepth")
 	l := engine.NewLoadSet(c)
@@ -108,7 +108,7 @@ func (r *jsRepository) loads(c *engine.Class, o *goja.Object) ([]*engine.Load, e
 	return r.withStored(c, l.Roots), nil
 }
 
-// enrichment lets a script give one path as text.
+// enrichment converts a single path to a list.
 func enrichment(v any) any {
 	if s, ok := v.(string); ok {
 		return []any{s}
@@ -116,7 +116,7 @@ func enrichment(v any) any {
 	return v
 }
 
-// page reads sort, offset, count, distinct and what to load.
+// page reads the options sort, offset, count and distinct, and those of loads.
 func (r *jsRepository) page(q *engine.Query, o *goja.Object) (err error) {
 	if q.Load, err = r.loads(q.Class, o); err != nil || o == nil {
 		return err
@@ -168,7 +168,7 @@ func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
 	total := option(o, "countTotal")
 	counted := total != nil && total.ToBoolean()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
-		page, n := *q, int64(-1) // the operation may be run again
+		page, n := *q, int64(-1) // do may be called again, so it must not change q
 		if counted {
 			page.Total = &n
 		}
@@ -180,8 +180,8 @@ func (r *jsRepository) getList(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// list fetches the items, at most Limits.Rows. Items are copied into blocks,
-// to allocate little.
+// list returns the items, at most Limits.Rows. It copies items into blocks to
+// reduce allocations.
 func (r *jsRepository) list(ctx context.Context, q *engine.Query) ([]*engine.Item, error) {
 	limit := r.h.v.gen.limits.Rows
 	bounded := *q
@@ -225,23 +225,23 @@ func (r *jsRepository) getCount(call goja.FunctionCall) (operation, error) {
 	}}, err
 }
 
-// iteratorPage is how many items an iterator fetches at once.
+// iteratorPage is the number of items that an iterator fetches at a time.
 const iteratorPage = 100
 
-// iterator walks through what a query finds, a page at a time.
+// iterator reads the result of a query page by page.
 type iterator struct {
 	r *jsRepository
-	q *engine.Query // After is where the next page begins
+	q *engine.Query // After is the position of the next page
 
-	mu    sync.Mutex // over turns: next may be called again before it is done
+	mu    sync.Mutex // held across turns, because a script may call next again before it is done
 	page  []*engine.Item
-	left  int // items still to give; negative for all
+	left  int // number of remaining items; negative for no limit
 	begun bool
 	ended bool
 }
 
-// getIterator gives an object with next(), the next item or null, and count(),
-// how many there are.
+// getIterator returns an object with the methods next, which returns the next
+// item or null, and count, which returns the total number of items.
 func (r *jsRepository) getIterator(call goja.FunctionCall) (operation, error) {
 	o := r.options("getIterator", call.Argument(1), listOptions)
 	q, err := r.query(call.Argument(0), o)
@@ -319,8 +319,9 @@ func (it *iterator) fetch(ctx context.Context) error {
 	return nil
 }
 
-// advance makes the query begin behind the items that were found, wherever
-// these have gone when it runs.
+// advance moves the start of the query behind the items that were found. It
+// does not depend on these items, so they may change before the next page is
+// read.
 func (it *iterator) advance(found []*engine.Item) {
 	if len(found) == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// registry is what all Runtimes of a process share: the generations that are
-// not closed, and what services have beyond their generations.
+// registry contains the state that all Runtimes of a process share: the open
+// generations, and the data of services that outlives their generations.
 type registry struct {
 	mu          sync.Mutex
 	generations map[*Generation]struct{}
@@ -36,14 +36,14 @@ func (r *registry) list() []*Generation {
 	return slices.Collect(maps.Keys(r.generations))
 }
 
-// lasting is what a service has beyond its versions, by its name.
+// lasting contains the data of a service that outlives its versions.
 type lasting struct {
 	counters counters
 	store    *store
 }
 
-// lasting returns what a service of that name has, and had before. A new store
-// may hold so many bytes.
+// lasting returns the data of the service with that name. If there is none yet,
+// its new store has a limit of bytes.
 func (r *registry) lasting(name string, bytes int) *lasting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,12 +61,12 @@ func (r *registry) forget(name string) {
 	delete(r.services, name)
 }
 
-// all are the services that there were, by name.
+// all returns the data of all services by name.
 func (r *registry) all() map[string]*lasting {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.services)
 }
 
-// lastingOf returns what a service of that name has, and had before.
+// lastingOf returns the data of the service with that name.
 func (r *Runtime) lastingOf(name string) *lasting { return r.registry.lasting(name, r.limits.Shared) }

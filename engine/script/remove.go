@@ -8,8 +8,9 @@ import (
 	"restsrv/engine"
 )
 
-// remove(id) gives up a file that the call has stored: it is removed some time
-// later. A file that an item holds stays: it goes with the attribute.
+// remove(id) releases a file that the call has stored, so that it is removed
+// later. If an item holds the file, remove fails, because the file is removed
+// together with the attribute.
 func (s *jsStorage) remove(call goja.FunctionCall) (operation, error) {
 	id := call.Argument(0).String()
 	c, env := s.h.v.cur, s.h.v.gen.env
@@ -29,8 +30,8 @@ func (s *jsStorage) remove(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// drop forgets a file that no item holds yet; false when there is none of that
-// id.
+// drop removes a file from the claims. It returns false if the call has no such
+// file or an item holds it.
 func (c *claims) drop(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// Report is what became of one reload. There is one for each, also when
-// nothing had to be loaded.
+// Report is the result of one reload. Each reload has a report, even if it
+// loaded no service.
 type Report struct {
-	Changed []string              // the paths that were said to have changed, nil for everything
-	Took    time.Duration         // until the new versions answered
-	Loaded  []string              // services and converters that have a new version, sorted
-	Failed  map[string]*LoadError // those that could not be loaded: the last good version answers, or 503
-	Down    []string              // those of Failed that answer 503, sorted
+	Changed []string              // changed paths that were passed to Reload, nil for all
+	Took    time.Duration         // time until the new versions were active
+	Loaded  []string              // services and converters with a new version, sorted
+	Failed  map[string]*LoadError // services and converters that could not be loaded; they keep their last good version or answer 503
+	Down    []string              // names in Failed that answer 503, sorted
 }
 
-// Idle reports whether the reload had nothing to do.
+// Idle reports whether the reload loaded no service.
 func (r Report) Idle() bool { return len(r.Loaded) == 0 && len(r.Failed) == 0 }
 
-// report collects what became of the services that were loaded.
+// report returns the report for the services that were loaded.
 func report(changed []string, started time.Time, loaded []*managed) Report {
 	r := Report{Changed: changed, Took: time.Since(started), Failed: map[string]*LoadError{}}
 	for _, one := range loaded {
@@ -36,7 +36,7 @@ func report(changed []string, started time.Time, loaded []*managed) Report {
 	return r
 }
 
-// logFault tells of a service that could not be loaded, unless reports do.
+// logFault logs the load error of a service, unless reports are used.
 func (m *Manager) logFault(text string, one *managed) {
 	if m.reloaded != nil {
 		return

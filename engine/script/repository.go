@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// repository makes the object dataRepo, once per VM.
+// repository returns the object dataRepo for repo. It is created once per VM.
 func (h *host) repository(repo engine.Repository) goja.Value {
 	if o := h.repositories[repo]; o != nil {
 		return o
@@ -18,7 +18,7 @@ func (h *host) repository(repo engine.Repository) goja.Value {
 	return o
 }
 
-// object makes the object with the methods.
+// object returns a new object with the methods.
 func (r *jsRepository) object() *goja.Object {
 	h := r.h
 	o := h.js.NewObject()
@@ -50,23 +50,22 @@ func (r *jsRepository) object() *goja.Object {
 	return o
 }
 
-// jsRepository is one repository as scripts call it: reference, "dataRepo
-// API".
+// jsRepository implements dataRepo for scripts with one repository.
 type jsRepository struct {
 	h    *host
 	repo engine.Repository
-	tx   *transaction // whose calls these are; nil for none
+	tx   *transaction // the transaction that its operations belong to; nil if there is none
 }
 
-// view is a class as the repository shows it to the account of the call,
-// wherever the class was found.
+// view returns the view of c that the repository shows to the account of the
+// call.
 func (r *jsRepository) view(c *engine.Class) (*engine.Class, error) {
 	return engine.ViewOf(r.h.v.cur.context(), r.repo, c.Base())
 }
 
-// writable is target for what only who has the permission on some item of the
-// class may ask for: others hear nothing of their input. 0 stands for create or
-// change.
+// writable is like target, but returns an error if the account does not have
+// the permission p for any item of the class. This prevents that such an
+// account learns about errors in its input. p = 0 stands for create or change.
 func (r *jsRepository) writable(v goja.Value, p engine.Permission) (*engine.Class, error) {
 	c, _, err := r.target(v)
 	if err != nil {
@@ -79,8 +78,8 @@ func (r *jsRepository) writable(v goja.Value, p engine.Permission) (*engine.Clas
 	return c, engine.Allow(ctx, r.repo, c, p)
 }
 
-// target reads the first argument: a class name, or an item that stands for
-// its class, in the view of the repository.
+// target reads the first argument, a class name or an item. It returns the
+// class in the view of the repository.
 func (r *jsRepository) target(v goja.Value) (c *engine.Class, it *engine.Item, err error) {
 	if i := itemOf(v); i != nil {
 		c, err = r.view(i.item.Class)
@@ -114,8 +113,8 @@ func (r *jsRepository) getItem(call goja.FunctionCall) (operation, error) {
 	}}, err
 }
 
-// one reads the arguments that name one item: a class and an id, or an item;
-// ok says whether there is an id.
+// one reads the arguments that identify one item: a class and an id, or an
+// item. ok reports whether there is an id.
 func (r *jsRepository) one(call goja.FunctionCall) (c *engine.Class, id string, ok bool, err error) {
 	c, it, err := r.target(call.Argument(0))
 	if err != nil {
@@ -128,7 +127,7 @@ func (r *jsRepository) one(call goja.FunctionCall) (c *engine.Class, id string, 
 	return c, id, ok, nil
 }
 
-// idOf reads an id; false for null and undefined.
+// idOf reads an id. It returns false for null and undefined.
 func idOf(v goja.Value) (string, bool) {
 	if it := itemOf(v); it != nil {
 		return it.item.ID, true

@@ -9,8 +9,9 @@ import (
 	"restsrv/engine"
 )
 
-// Options that operations know, and those of the ancestor that mean nothing here:
-// who acts is the account of the request, and what is asked for is computed.
+// Options of the operations. ignoredOptions are options of IONDV that have no
+// effect here, because operations always use the account of the request, and
+// values are always computed.
 var (
 	ignoredOptions = []string{"user", "uid", "lang", "tz", "log", "needed", "skipCalculations", "skipEnrich", "skipEnrichment", "skipAutoAssign", "reload",
 		"autoAssign", "ignoreIntegrityCheck", "adjustAutoInc", "skipCacheRefresh", "silent", "checkAcl"}
@@ -21,8 +22,8 @@ var (
 	bulkOptions  = slices.Concat(countOptions, []string{"skipResult"})
 )
 
-// options is an argument that holds options. What is none of the names is told
-// once, so that a misspelt filter is found.
+// options returns an argument with options. It logs unknown options once, so
+// that a misspelt name can be found.
 func (r *jsRepository) options(method string, v goja.Value, known []string) *goja.Object {
 	o, _ := v.(*goja.Object)
 	if o == nil {
@@ -36,23 +37,23 @@ func (r *jsRepository) options(method string, v goja.Value, known []string) *goj
 	return o
 }
 
-// passedOver tells once of an option that means nothing.
+// passedOver logs, once, an option that is ignored.
 func (r *jsRepository) passedOver(method, option string) {
 	r.h.v.gen.warnOf(method+" "+option, "dataRepo."+method+" was given an option that it does not know; it is ignored", "option", option, "where", r.h.line())
 }
 
-// line is where the script is.
+// line returns the current position of the script.
 func (h *host) line() string {
 	f := &Failure{}
 	f.locate(h.v, h.where())
 	return f.place()
 }
 
-// more adds what the ancestor's repositories have besides operations.
+// more adds further members of IONDV's repositories.
 func (r *jsRepository) more(o *goja.Object, methods *methods) {
 	h := r.h
 	methods.add("on", r.on)
-	methods.add("setValidators", func(goja.FunctionCall) goja.Value { return goja.Undefined() }) // as there, nothing comes of it
+	methods.add("setValidators", func(goja.FunctionCall) goja.Value { return goja.Undefined() }) // no effect, as in IONDV
 	refuse := func(name, why string) {
 		methods.add(name, func(goja.FunctionCall) goja.Value {
 			panic(h.newError("dataRepo."+name+" is not supported: "+why, "not-supported"))
@@ -66,8 +67,8 @@ func (r *jsRepository) more(o *goja.Object, methods *methods) {
 	_ = o.DefineAccessorProperty("ds", getter, nil, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// recache computes the cached attributes of an item anew, and gives the item as
-// it is then.
+// recache computes the cached attributes of an item again and returns the
+// updated item.
 func (r *jsRepository) recache(call goja.FunctionCall) (operation, error) {
 	it := itemOf(call.Argument(0))
 	if it == nil {

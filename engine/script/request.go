@@ -9,10 +9,11 @@ import (
 	"github.com/dop251/goja"
 )
 
-// requestCache holds the parts of req that were read: few, so that no map pays.
+// requestCache contains the fields of req that were read. It is a list, because
+// they are few.
 type requestCache struct {
 	parts  []requestPart
-	stream *goja.Object // of the body, once asked for
+	stream *goja.Object // the body as a stream, if it was read
 }
 
 type requestPart struct {
@@ -20,8 +21,9 @@ type requestPart struct {
 	value goja.Value
 }
 
-// requestFields is what req shows, computed when first read. It stands in the
-// prototype chain of req: req itself is an ordinary object.
+// requestFields contains the fields of req, which are computed when they are
+// first read. It is in the prototype chain of req. req itself is an ordinary
+// object.
 type requestFields struct{ c *call }
 
 var requestKeys = []string{
@@ -29,7 +31,7 @@ var requestKeys = []string{
 	"ip", "hostname", "protocol", "secure", "id",
 }
 
-// Get returns a field of the request.
+// Get implements goja.DynamicObject. It returns a field of the request.
 func (f *requestFields) Get(name string) goja.Value {
 	for _, p := range f.c.js.parts {
 		if p.name == name {
@@ -43,13 +45,14 @@ func (f *requestFields) Get(name string) goja.Value {
 	return v
 }
 
-// Set is never reached: assignments make a property of req itself.
+// Set implements goja.DynamicObject. It is never called, because an assignment
+// creates a property of req itself.
 func (f *requestFields) Set(string, goja.Value) bool { return false }
 
-// Delete is never reached.
+// Delete implements goja.DynamicObject. It is never called.
 func (f *requestFields) Delete(string) bool { return true }
 
-// Has reports whether there is such a field.
+// Has implements goja.DynamicObject.
 func (f *requestFields) Has(name string) bool {
 	for _, k := range requestKeys {
 		if k == name {
@@ -59,7 +62,7 @@ func (f *requestFields) Has(name string) bool {
 	return false
 }
 
-// Keys lists the fields.
+// Keys implements goja.DynamicObject.
 func (f *requestFields) Keys() []string { return requestKeys }
 
 func (f *requestFields) read(name string) goja.Value {
@@ -145,7 +148,7 @@ func headerText(name string, values []string) string {
 	return strings.Join(values, ", ")
 }
 
-// request makes the req object of a call.
+// request returns the object req of a call.
 func (h *host) request(c *call) *goja.Object {
 	if h.requestProto == nil {
 		h.requestProto = h.newRequestProto()
@@ -155,7 +158,7 @@ func (h *host) request(c *call) *goja.Object {
 	return h.js.CreateObject(fields)
 }
 
-// requestOf returns the call whose req an object is.
+// requestOf returns the call of a req object.
 func (h *host) requestOf(v goja.Value) *call {
 	if o, ok := v.(*goja.Object); ok {
 		if proto := o.Prototype(); proto != nil {
@@ -176,7 +179,7 @@ func (h *host) newRequestProto() *goja.Object {
 		if name == "Referrer" {
 			name = "Referer"
 		}
-		if name == "Host" { // which is not among the headers
+		if name == "Host" { // the header Host is not in c.req.Header
 			return h.js.ToValue(c.req.Host)
 		}
 		if values := c.req.Header[name]; len(values) > 0 {

@@ -9,8 +9,8 @@ import (
 )
 
 // module runs a file as a CommonJS module, once per VM, and returns its
-// exports. A module that is required while it runs, by a cycle, is seen as far
-// as it got.
+// exports. If modules require each other in a cycle, the exports are incomplete
+// as long as the module is running.
 func (h *host) module(src *source) (goja.Value, error) {
 	if m := h.modules[src.path]; m != nil {
 		return h.get(m, "exports")
@@ -47,7 +47,7 @@ func (h *host) module(src *source) (goja.Value, error) {
 	return h.get(m, "exports")
 }
 
-// get reads a property that may be a getter.
+// get reads a property that may have a getter.
 func (h *host) get(o *goja.Object, name string) (v goja.Value, err error) {
 	if ex := h.js.Try(func() { v = o.Get(name) }); ex != nil {
 		return nil, ex
@@ -58,7 +58,7 @@ func (h *host) get(o *goja.Object, name string) (v goja.Value, err error) {
 	return v, nil
 }
 
-// require makes the require function of one file.
+// require returns the require function of one file.
 func (h *host) require(from *source) goja.Value {
 	f := h.native("require", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.find(call, from)
@@ -77,8 +77,8 @@ func (h *host) require(from *source) goja.Value {
 	return f
 }
 
-// find is the file, or the name of the built-in module, that a call of require
-// asks for; it throws when there is none.
+// find returns the file, or the name of the built-in module, for a call of
+// require. It throws if there is none.
 func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
 	name, ok := call.Argument(0).Export().(string)
 	if !ok || name == "" {
@@ -93,7 +93,8 @@ func (h *host) find(call goja.FunctionCall, from *source) (*source, string) {
 	return src, builtin
 }
 
-// extendRequire adds what Node has on the function, where a file names it.
+// extendRequire adds further members of require in Node.js, for files that use
+// them.
 func (h *host) extendRequire(f *goja.Object, from *source) {
 	h.method(f, "resolve", func(call goja.FunctionCall) goja.Value {
 		src, builtin := h.find(call, from)
@@ -110,8 +111,9 @@ func (h *host) extendRequire(f *goja.Object, from *source) {
 	}
 }
 
-// loadFault is what require throws for a file that cannot be used: a fault in
-// that file keeps its own position, a missing file has that of the call.
+// loadFault returns the error that require throws if a file cannot be loaded.
+// If the fault is in another file, the error has the position in that file.
+// Otherwise, the file is missing and the error has the position of the call.
 func (h *host) loadFault(err error, from *source) goja.Value {
 	var e *LoadError
 	if errors.As(err, &e) && e.File != from.file {
@@ -125,7 +127,7 @@ func (h *host) loadFault(err error, from *source) goja.Value {
 	return h.newError("cannot find module: "+e.Message, "MODULE_NOT_FOUND")
 }
 
-// rethrow returns what to panic with so that the engine goes on throwing err.
+// rethrow returns the value for panic with which goja throws err again.
 func rethrow(err error) any {
 	var ex *goja.Exception
 	if errors.As(err, &ex) {

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// files is what one generation reads: every VM of it sees the same content,
-// whatever happens on disk meanwhile.
+// files contains the files of one generation, so that all its VMs see the same
+// content even if the files change on disk.
 type files struct {
 	rt    *Runtime
-	limit int // bytes of a file
+	limit int // maximum size of a file in bytes
 
 	mu      sync.Mutex
-	found   map[string]*source // by absolute path as asked for, without extension or with
-	visited map[string]bool    // every path read or looked for
+	found   map[string]*source // by absolute path as it was asked for, with or without extension
+	visited map[string]bool    // all paths that were read or looked for
 	byFile  map[string]*source // by relative name
 }
 
@@ -23,7 +23,7 @@ func newFiles(rt *Runtime, limit int) *files {
 	return &files{rt: rt, limit: limit, found: map[string]*source{}, visited: map[string]bool{}, byFile: map[string]*source{}}
 }
 
-// paths returns every path that was read or looked for.
+// paths returns all paths that were read or looked for.
 func (f *files) paths() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -34,8 +34,8 @@ func (f *files) paths() []string {
 	return all
 }
 
-// stale reports whether a file that was read has another content now, or one
-// that was missing is there.
+// stale reports whether a file that was read has changed, or a missing file
+// exists now.
 func (f *files) stale() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,16 +56,16 @@ func (f *files) stale() bool {
 	return false
 }
 
-// open finds the file that want names, an absolute path with or without its
-// extension, and compiles it. asked is how the script wrote it, from says who
-// asks.
+// open finds and compiles the file for want, an absolute path with or without
+// extension. asked is the name in the script and from the file that contains
+// it, for error messages.
 func (f *files) open(want, asked, from string) (*source, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.file(want, asked, from)
 }
 
-// file is open for who holds f.mu.
+// file does the work of open. The caller must hold f.mu.
 func (f *files) file(want, asked, from string) (*source, error) {
 	if s := f.found[want]; s != nil {
 		return s, nil
@@ -85,16 +85,16 @@ func (f *files) file(want, asked, from string) (*source, error) {
 	return s, nil
 }
 
-// suffixes are what names of files are tried with, in this order.
+// suffixes are the extensions that are tried, in this order.
 var suffixes = []string{".js", ".json", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
-// typed maps the extension that TypeScript has files imported by to the one
-// that they have.
+// typed maps the extensions that TypeScript uses in imports to the extensions
+// of the files.
 var typed = map[string]string{".js": ".ts", ".mjs": ".mts", ".cjs": ".cts"}
 
-// lookup returns the file that a path stands for, "" when there is none: the
-// path itself, with an extension, with .ts instead of .js, or what a folder of
-// that name stands for.
+// lookup returns the file for a path, or "" if there is none. It tries the path
+// itself, the path with an extension, .ts in place of .js, and the main and
+// index files of a folder.
 func (f *files) lookup(want string) string {
 	if path := f.first(want, suffixes); path != "" {
 		return path
@@ -128,7 +128,7 @@ func (f *files) first(path string, suffixes []string) string {
 	return ""
 }
 
-// isFile asks for a file, and remembers that it was asked for.
+// isFile reports whether a file exists and records that it was looked for.
 func (f *files) isFile(path string) bool {
 	f.visited[path] = true
 	return isFile(path)
@@ -144,8 +144,8 @@ func notFoundHint(asked string) string {
 	return " (" + strings.Join(suffixes, " ") + " and an index file in a folder of that name were tried)"
 }
 
-// packageShare is how many times the limit on the size of scripts files of
-// packages may have.
+// packageShare is the factor by which the size limit for files of packages is
+// larger than the one for scripts.
 const packageShare = 4
 
 func (f *files) read(path, asked, from string) (*source, error) {
@@ -182,7 +182,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// byName returns a file that was read, by its relative name; nil for none.
+// byName returns a file that was read, by its relative name, or nil if there is
+// none.
 func (f *files) byName(name string) *source {
 	f.mu.Lock()
 	defer f.mu.Unlock()

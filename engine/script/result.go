@@ -14,9 +14,8 @@ import (
 	"restsrv/engine"
 )
 
-// answer turns what a handler returned into the outcome of its call:
-// decisions.md section 5, "Result of a script's handler". The error is one
-// that no script can catch.
+// answer converts the value that a handler returned to the outcome of its call.
+// It returns an error that scripts cannot catch.
 func (v *vm) answer(c *call, result goja.Value) (err error) {
 	v.cur = c
 	var o outcome
@@ -40,13 +39,13 @@ func (v *vm) answer(c *call, result goja.Value) (err error) {
 		c.fail(v.describeAbort(nil, why))
 		return nil
 	}
-	v.tally.flush(&v.gen.lasting.counters) // who has the answer finds it counted
+	v.tally.flush(&v.gen.lasting.counters) // flush first, so that the metrics include the call when the client gets the answer
 	c.finish(o)
 	return nil
 }
 
-// response builds the answer, which is no larger than the limit. It runs inside
-// Try.
+// response returns the response for a result and checks its size. It must be
+// called inside Try.
 func (v *vm) response(result goja.Value) *engine.Response {
 	r := v.responseOf(result)
 	if limit := v.gen.limits.Response; len(r.Body) > limit {
@@ -90,7 +89,8 @@ func (v *vm) responseOf(result goja.Value) *engine.Response {
 const octetStream = "application/octet-stream"
 const htmlText = "text/html; charset=utf-8"
 
-// legacyResponse is what the ancestor's base makes of text and numbers.
+// legacyResponse converts strings and numbers in the same way as the base class
+// of IONDV. It returns nil for other values.
 func (v *vm) legacyResponse(result goja.Value) *engine.Response {
 	switch {
 	case goja.IsString(result):
@@ -118,14 +118,14 @@ func (v *vm) jsonResponse(result goja.Value) *engine.Response {
 	return engine.JSON(body)
 }
 
-// keptScratch is the largest buffer that a VM keeps between calls.
+// keptScratch is the maximum size of a buffer that a VM keeps between calls.
 const keptScratch = 64 << 10
 
-// json returns the JSON of a value, in memory of its own.
+// json returns the JSON of a value, in newly allocated memory.
 func (v *vm) json(value goja.Value) ([]byte, bool) {
 	limits := &v.gen.limits
 	w := writer{h: v.host, buf: v.scratch[:0], size: limits.Response, deep: limits.Depth}
-	v.scratch = nil // a toJSON may come here again
+	v.scratch = nil // a toJSON may call json again
 	ok := w.value(value)
 	v.tally.rawRows += w.rows
 	if cap(w.buf) > keptScratch {
@@ -135,7 +135,7 @@ func (v *vm) json(value goja.Value) ([]byte, bool) {
 	return append(make([]byte, 0, len(w.buf)), w.buf...), ok
 }
 
-// isPayload reports whether a value may be the data of a wrapper.
+// isPayload reports whether a value may be the data of an envelope.
 func isPayload(v goja.Value) bool {
 	switch {
 	case goja.IsString(v), goja.IsNull(v):
@@ -154,7 +154,7 @@ func owns(o *goja.Object, name string) bool {
 	return false
 }
 
-// envelope builds the answer of {data, headers, status}.
+// envelope returns the response for {data, headers, status}.
 func (v *vm) envelope(o *goja.Object, data goja.Value) *engine.Response {
 	r := v.payload(data)
 	for _, k := range o.Keys() {
@@ -195,8 +195,8 @@ func (v *vm) payload(data goja.Value) *engine.Response {
 
 var arrayBufferType = reflect.TypeFor[goja.ArrayBuffer]()
 
-// bytesOf returns the bytes of an ArrayBuffer or a typed array; they are
-// shared with the script.
+// bytesOf returns the bytes of an ArrayBuffer or a typed array. They are shared
+// with the script.
 func bytesOf(o *goja.Object) ([]byte, bool) {
 	t := o.ExportType()
 	if t == arrayBufferType {
@@ -218,7 +218,8 @@ func bytesOf(o *goja.Object) ([]byte, bool) {
 	return b.Bytes()[start : start+n], true
 }
 
-// headers applies the headers of an envelope: an object, or a list of lines.
+// headers applies the headers of an envelope, which are an object or a list of
+// lines.
 func (v *vm) headers(r *engine.Response, headers goja.Value) {
 	o, ok := headers.(*goja.Object)
 	if !ok {
@@ -248,7 +249,7 @@ func (v *vm) headers(r *engine.Response, headers goja.Value) {
 	}
 }
 
-// connectionHeaders belong to the server.
+// connectionHeaders can be set only by the server.
 const connectionHeaders = " Content-Length Transfer-Encoding Connection Keep-Alive Upgrade Trailer Te Date "
 
 func (v *vm) header(r *engine.Response, name, value string) {
@@ -272,7 +273,8 @@ func (v *vm) header(r *engine.Response, name, value string) {
 	}
 }
 
-// checkHeader keeps a header from becoming two (RFC 9110 section 5).
+// checkHeader returns an error for characters that could split a header into
+// two (RFC 9110 section 5).
 func checkHeader(name, value string) error {
 	for _, c := range name {
 		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c) {

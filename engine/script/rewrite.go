@@ -8,8 +8,9 @@ import (
 	"github.com/dop251/goja/file"
 )
 
-// rewrite shows replace every expression in v, the innermost first, and puts
-// what it returns in its place; nil leaves an expression as it is.
+// rewrite calls replace for every expression in v, starting with the innermost,
+// and stores its result in place of the expression. If replace returns nil, the
+// expression stays.
 func rewrite(v reflect.Value, replace func(ast.Expression) ast.Expression) {
 	r := rewriter{replace, map[any]bool{}}
 	r.walk(v)

@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// jsRoute is a route as one VM knows it.
+// jsRoute is a route of one VM.
 type jsRoute struct {
 	method, path string
 	key          string // equal for paths that match the same requests
@@ -33,7 +33,8 @@ func newRoute(method, path string) (jsRoute, error) {
 	return r, nil
 }
 
-// checkRoutes refuses none at all, and two that match the same requests.
+// checkRoutes returns an error if there is no route, or if two routes match the
+// same requests.
 func checkRoutes(routes []jsRoute) error {
 	if len(routes) == 0 {
 		return fmt.Errorf("the service registers no route")

@@ -12,28 +12,28 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// Config says what a Runtime needs.
+// Config contains the settings of a Runtime.
 type Config struct {
-	Dir    string           // application directory; no script outside it is read
-	Limits Limits           // of services that do not say otherwise
-	MaxCPU time.Duration    // longest Limits.CPU or Limits.Load of any service, default 10 s; the first New of a process decides
-	Heap   int64            // bytes of the Go heap over which the longest turn is ended, default 70 % of GOMEMLIMIT, else 512 MiB
-	Held   func() int64     // bytes of bodies and answers of requests in the heap; nil means none
-	Dev    bool             // tell the source position of a failing script in the header X-Script-Error
+	Dir    string           // application directory; scripts outside of it are not read
+	Limits Limits           // defaults for the limits of services
+	MaxCPU time.Duration    // maximum of Limits.CPU and Limits.Load for all services, default 10 s; the first New of a process sets it
+	Heap   int64            // maximum size of the Go heap in bytes; above it the longest turn is stopped; default 70 % of GOMEMLIMIT, or 512 MiB
+	Held   func() int64     // bytes of request bodies and answers in the heap; nil means none
+	Dev    bool             // send the source position of a failing script in the header X-Script-Error
 	Log    *slog.Logger     // default slog.Default()
-	Now    func() time.Time // what "now" is in filters, default time.Now
+	Now    func() time.Time // the current time for filters, default time.Now
 
-	Platform    platform.Settings // what scripts reach outside of the application
+	Platform    platform.Settings // access of scripts to resources outside of the application
 	NodeModules bool              // require finds packages in node_modules of the application directory
-	Namespace   string            // of the application: applications/<namespace>/ is its directory; "" for none
+	Namespace   string            // namespace of the application, for paths that begin with applications/<namespace>/; "" if there is none
 }
 
-// Runtime loads script services and watches over all their VMs. One per
-// process, and those that With makes of it: the limit on regular expressions is
-// shared by all of them.
+// Runtime loads script services and supervises their VMs. A process should have
+// one Runtime, and the copies that With makes of it, because the limit for
+// regular expressions is shared.
 type Runtime struct {
 	dir    string // absolute
-	root   string // dir with symbolic links resolved
+	root   string // dir with resolved symbolic links
 	limits Limits
 	maxCPU time.Duration
 	dev    bool
@@ -50,8 +50,8 @@ type Runtime struct {
 	registry *registry
 }
 
-// New starts a Runtime; Close ends it. The error says what is wrong with the
-// directory.
+// New starts a Runtime. Use Close to stop it. It returns an error if the
+// directory cannot be used.
 func New(c Config) (*Runtime, error) {
 	dir, root, err := directory(c.Dir)
 	if err != nil {
@@ -82,7 +82,8 @@ func New(c Config) (*Runtime, error) {
 	return r, nil
 }
 
-// directory returns the absolute path of a directory, and its real one.
+// directory returns the absolute path of a directory, and the path with
+// resolved links.
 func directory(dir string) (abs, real string, err error) {
 	if abs, err = filepath.Abs(dir); err == nil {
 		real, err = filepath.EvalSymlinks(abs)
@@ -90,10 +91,10 @@ func directory(dir string) (abs, real string, err error) {
 	return abs, real, err
 }
 
-// With returns a Runtime whose scripts reach what c says: Platform, NodeModules
-// and Namespace count, and Dir is looked up anew, because it may be a link that
-// leads elsewhere now. It shares everything else with r, also what outlives
-// versions of services, and ends with it.
+// With returns a Runtime with the fields Platform, NodeModules and Namespace of
+// c. It resolves Dir again, because Dir may be a link that has changed. It
+// shares all other state with r, including the data that outlives versions of
+// services, and is closed with r.
 func (r *Runtime) With(c Config) (*Runtime, error) {
 	n := *r
 	var err error
@@ -109,20 +110,21 @@ func (r *Runtime) With(c Config) (*Runtime, error) {
 
 const (
 	defaultMaxCPU = 10 * time.Second
-	// regexpSlack is how much later than a turn a regular expression gives up,
-	// and regexpTick how often its clock moves.
+	// regexpSlack is the time between the limit of a turn and the timeout of a
+	// regular expression. regexpTick is the resolution of its clock.
 	regexpSlack = 70 * time.Millisecond
 	regexpTick  = 10 * time.Millisecond
 )
 
-// regexpBound guards the settings of the regular expressions: they are read
-// without a lock, so that they can be written only before the first VM.
+// regexpBound protects the settings of regular expressions. They are read
+// without a lock, so they must be set before the first VM exists.
 var regexpBound sync.Once
 
-// boundRegexps ends backtracking expressions soon after the CPU limit of the
-// longest turn, and returns that limit, which may be that of an earlier
-// Runtime. The engine takes the timeout for "no match": it must be longer than
-// any turn may be, so that such a turn is over when the expression returns.
+// boundRegexps sets the timeout of regular expressions shortly after the CPU
+// limit of the longest turn. It returns that limit, which may have been set by
+// an earlier Runtime. goja treats a timeout as "no match", so the timeout must
+// be longer than any turn may last: then the turn is over when the expression
+// returns.
 func boundRegexps(limit time.Duration) time.Duration {
 	regexpBound.Do(func() {
 		regexp2.SetTimeoutCheckPeriod(regexpTick)
@@ -131,7 +133,7 @@ func boundRegexps(limit time.Duration) time.Duration {
 	return regexp2.DefaultMatchTimeout - regexpSlack
 }
 
-// Close retires all services and stops watching over them.
+// Close closes all services and stops the watchdog.
 func (r *Runtime) Close() {
 	for _, g := range r.registry.list() {
 		g.Close()
@@ -139,7 +141,8 @@ func (r *Runtime) Close() {
 	r.dog.close()
 }
 
-// reap lets every generation drop the VMs it has not used for a while.
+// reap removes the idle VMs of all generations and the expired entries of all
+// stores.
 func (r *Runtime) reap() {
 	now := time.Now()
 	for _, g := range r.registry.list() {
@@ -150,16 +153,16 @@ func (r *Runtime) reap() {
 	}
 }
 
-// Service says what to load.
+// Service describes a service to load.
 type Service struct {
-	Name    string         // as registered, for logs
+	Name    string         // registered name, for logs
 	File    string         // relative to the application directory, extension optional
 	Env     *engine.Env    // Meta and Data must be set
-	Options engine.Options // what the constructor gets
-	Scope   map[string]any // components by name: what _initialization gets
-	Limits  Limits         // zero fields are those of the Runtime
+	Options engine.Options // argument of the constructor
+	Scope   map[string]any // components by name, argument of _initialization
+	Limits  Limits         // zero fields are taken from the Runtime
 
-	Converter bool // it is no service: its script exports parse and respond
+	Converter bool // the script is a converter, which exports parse and respond
 
-	tests *Suite // that its script registers; nil for what is no file of tests
+	tests *Suite // collects the tests that the script registers; nil if the file contains no tests
 }

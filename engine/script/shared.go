@@ -6,46 +6,48 @@ import (
 	"time"
 )
 
-// store is what all VMs of a service share, in all its versions: entries by
-// key, and who computes or holds what. It keeps copies in Go, never values of
-// a VM. Entries that were not used for long make room for new ones.
+// store contains the entries that all VMs of a service share, in all its
+// versions, and the state of computations and locks. It stores copies in Go and
+// never values of a VM. If space is needed, the least recently used entries are
+// removed.
 type store struct {
 	mu      sync.Mutex
 	limit   int
 	bytes   int
-	entries map[string]*list.Element // of *entry
-	used    *list.List               // the one used last in front
-	gates   map[string]*gate         // of getOrCompute, once and lock
+	entries map[string]*list.Element // values are *entry
+	used    *list.List               // most recently used first
+	gates   map[string]*gate         // for getOrCompute, once and lock
 }
 
-// entry is one value. A pinned one is the result of once: it stays.
+// entry is one value. A pinned entry is the result of once and is not evicted.
 type entry struct {
 	key    string
 	value  any // see sharedvalue.go
 	bytes  int
-	ends   time.Time // zero for never
+	ends   time.Time // zero for no expiry
 	pinned bool
 }
 
-// entryBytes is what an entry takes beside its key and value, about.
+// entryBytes is the approximate size of an entry without key and value.
 const entryBytes = 160
 
-// largestShare is the part of the store that one entry may take: 1/4.
+// largestShare limits one entry to 1/largestShare of the store.
 const largestShare = 4
 
 func newStore(limit int) *store {
 	return &store{limit: limit, entries: map[string]*list.Element{}, used: list.New(), gates: map[string]*gate{}}
 }
 
-// grow lets the store have so many bytes, if it may not already. A version that
-// is loaded may never answer, and takes nothing from the one that does.
+// grow raises the limit of the store to at least limit bytes. It is used for a
+// version that is being loaded: as this version may never become active, it
+// must not reduce the limit of the active one.
 func (s *store) grow(limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.limit = max(s.limit, limit)
 }
 
-// resize sets how many bytes the store may have.
+// resize sets the limit of the store in bytes.
 func (s *store) resize(limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,14 +55,14 @@ func (s *store) resize(limit int) {
 	s.evict()
 }
 
-// size returns the entries and their bytes.
+// size returns the number of entries and their bytes.
 func (s *store) size() (entries, bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.entries), s.bytes
 }
 
-// get returns a value, which nobody may change.
+// get returns a value. The caller must not change it.
 func (s *store) get(key string) (any, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +73,8 @@ func (s *store) get(key string) (any, bool) {
 	return e.value, true
 }
 
-// find needs s.mu.
+// find returns an entry that has not expired, or nil. The caller must hold
+// s.mu.
 func (s *store) find(key string) *entry {
 	at := s.entries[key]
 	if at == nil {
@@ -86,7 +89,7 @@ func (s *store) find(key string) *entry {
 	return e
 }
 
-// drop needs s.mu.
+// drop removes an entry. The caller must hold s.mu.
 func (s *store) drop(at *list.Element) {
 	e := at.Value.(*entry)
 	s.used.Remove(at)
@@ -94,17 +97,17 @@ func (s *store) drop(at *list.Element) {
 	s.bytes -= e.bytes
 }
 
-// errTooLarge is why a value is not kept.
+// errTooLarge is the reason why a value is not stored.
 type errTooLarge struct{ bytes, limit int }
 
-// put keeps a value that takes so many bytes.
+// put stores a value with a size of bytes.
 func (s *store) put(key string, value any, bytes int, ttl time.Duration, pinned bool) *errTooLarge {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.set(key, value, bytes, ttl, pinned)
 }
 
-// set needs s.mu.
+// set does the work of put. The caller must hold s.mu.
 func (s *store) set(key string, value any, bytes int, ttl time.Duration, pinned bool) *errTooLarge {
 	bytes += entryBytes + 2*len(key)
 	if bytes > s.limit/largestShare {
@@ -127,8 +130,8 @@ func (s *store) set(key string, value any, bytes int, ttl time.Duration, pinned 
 	return nil
 }
 
-// evict needs s.mu. It drops entries until the rest fit, those first that were
-// not used for longest.
+// evict removes the least recently used entries until the rest fits. It keeps
+// pinned entries, except the most recently used one. The caller must hold s.mu.
 func (s *store) evict() {
 	for at := s.used.Back(); at != nil && s.bytes > s.limit; {
 		before := at.Prev()
@@ -139,7 +142,7 @@ func (s *store) evict() {
 	}
 }
 
-// sweep drops what is over.
+// sweep removes expired entries.
 func (s *store) sweep(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +155,7 @@ func (s *store) sweep(now time.Time) {
 	}
 }
 
-// remove drops an entry, and reports whether there was one.
+// remove removes an entry and reports whether it existed.
 func (s *store) remove(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +166,7 @@ func (s *store) remove(key string) bool {
 	return true
 }
 
-// clear drops all entries but the results of once.
+// clear removes all entries except the results of once.
 func (s *store) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +179,8 @@ func (s *store) clear() {
 	}
 }
 
-// keys lists the keys of what set and its like keep, the one used last first.
+// keys lists the keys of entries except the results of once, the most recently
+// used first.
 func (s *store) keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,8 +194,8 @@ func (s *store) keys() []string {
 	return keys
 }
 
-// add adds to a number, 0 when there is none. An entry that is there keeps the
-// end that it has; ok is false when it is no number.
+// add adds to a number, or to 0 if there is no entry. An existing entry keeps
+// its expiry. ok is false if its value is not a number.
 func (s *store) add(key string, by float64, ttl time.Duration) (sum float64, ok bool, failed *errTooLarge) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -208,8 +212,8 @@ func (s *store) add(key string, by float64, ttl time.Duration) (sum float64, ok 
 	return sum, true, nil
 }
 
-// swap puts a value in the place of an equal one; expected is absent{} for no
-// entry.
+// swap replaces a value if it equals expected. expected is absent{} if there
+// must be no entry.
 func (s *store) swap(key string, expected, value any, bytes int, ttl time.Duration) (done bool, failed *errTooLarge) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
 package script
 
-// gate lets one call through at a time: who computes a value, who holds a
-// lock. The others wait in the order they came.
+// gate admits one call at a time, which computes a value or holds a lock. The
+// others wait in the order of their arrival.
 type gate struct {
 	holder  *contender
 	waiting []*contender
@@ -11,15 +11,15 @@ type gate struct {
 type contender struct {
 	call   *call
 	vm     *vm
-	forget func()                 // its call's ending no longer matters; guarded by the store
-	begin  func() error           // a turn of vm: its time has come
-	settle func(result any) error // a turn of vm: somebody else did what it was to do
+	forget func()                 // unregisters from the end of the call; protected by the mutex of the store
+	begin  func() error           // a turn of vm: the call passes the gate
+	settle func(result any) error // a turn of vm: another call has produced the result
 }
 
-// join has c wait at a gate, or pass when nobody is there. When its call ends
-// it leaves.
+// join adds c to a gate. If the gate is free, c passes at once. When the call
+// of c ends, c leaves the gate.
 func (s *store) join(name string, c *contender) {
-	s.mu.Lock() // its call may end at any moment: leave is to find it here
+	s.mu.Lock() // the lock is held before atEnd, because the call may end at any time and leave must find c
 	c.forget = c.call.atEnd(func() { s.leave(name, c) })
 	g := s.gates[name]
 	if g == nil {
@@ -29,15 +29,15 @@ func (s *store) join(name string, c *contender) {
 	}
 	s.mu.Unlock()
 	switch {
-	case c.call.over.Load(): // it may have ended before it could be told
+	case c.call.over.Load(): // it may have ended before atEnd
 		s.leave(name, c)
 	case g == nil:
 		must(c.begin())
 	}
 }
 
-// leave takes c from a gate; when it held it, the next one passes. It reports
-// whether c was there.
+// leave removes c from a gate. If c was the holder, the next contender passes.
+// leave reports whether c was at the gate.
 func (s *store) leave(name string, c *contender) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,14 +56,15 @@ func (s *store) leave(name string, c *contender) bool {
 	return true
 }
 
-// giveUp takes c from those who wait; false when its time has come already.
+// giveUp removes c from the queue of a gate. It returns false if c has passed
+// already.
 func (s *store) giveUp(name string, c *contender) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.gates[name].drop(c)
 }
 
-// drop takes c from those who wait, if it is there.
+// drop removes c from the queue and reports whether it was there.
 func (g *gate) drop(c *contender) bool {
 	if g == nil {
 		return false
@@ -77,8 +78,8 @@ func (g *gate) drop(c *contender) bool {
 	return false
 }
 
-// settleAll ends what c did at a gate for all who wait there. It reports
-// whether c still held it.
+// settleAll passes the result of c to all contenders that wait at its gate and
+// removes the gate. It reports whether c was still the holder.
 func (s *store) settleAll(name string, c *contender, result any) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +96,9 @@ func (s *store) settleAll(name string, c *contender, result any) bool {
 	return true
 }
 
-// post has f run in a turn of c's VM: never inside this turn, which may be of
-// another VM. When that VM is gone, the call of c ends, and so leaves.
+// post runs f in a turn of c's VM. It never runs f inside the current turn,
+// which may belong to another VM. If that VM no longer exists, the call of c
+// ends and c leaves the gate.
 func (c *contender) post(f func() error) {
 	go c.vm.do(task{c.call, func() error {
 		if c.call.over.Load() {

@@ -8,11 +8,12 @@ import (
 	"restsrv/engine"
 )
 
-// maxSharedKey is how long a key of the shared store may be, in characters.
+// maxSharedKey is the maximum length of a key of the shared store, in
+// characters.
 const maxSharedKey = 512
 
-// shared makes the global of that name: the store of the service, for all its
-// VMs. Values are copied on the way in and on the way out.
+// shared returns the global "shared", the store of the service for all its VMs.
+// Values are copied in both directions.
 func (h *host) shared() goja.Value {
 	o := h.js.NewObject()
 	s := h.v.gen.lasting.store
@@ -68,7 +69,8 @@ func (h *host) shared() goja.Value {
 	return o
 }
 
-// onceKeys begins the keys of what once keeps; no script can write such a key.
+// onceKeys is the prefix of the keys for results of once. Scripts cannot use
+// such keys.
 const onceKeys = "\x00once\x00"
 
 func (h *host) sharedKey(call goja.FunctionCall) string {
@@ -83,7 +85,7 @@ func (h *host) sharedKey(call goja.FunctionCall) string {
 	return key
 }
 
-// fits throws when a value was not kept.
+// fits throws if a value was not stored.
 func (h *host) fits(failed *errTooLarge) {
 	switch {
 	case failed == nil:
@@ -109,16 +111,17 @@ func (h *host) sharedIncr(s *store, call goja.FunctionCall) goja.Value {
 	return h.js.ToValue(sum)
 }
 
-// computation is what getOrCompute and once are asked for.
+// computation contains the arguments of getOrCompute and once.
 type computation struct {
 	what, key string
 	ttl       time.Duration
 	pinned    bool
 }
 
-// compute returns a promise of a value of the store. One call of the service
-// makes it by f; the others wait, and take over when that call ends without a
-// value. A failure is everybody's and is not kept.
+// compute returns a promise of a value in the store. If there is no value, one
+// call of the service computes it with f and the others wait. If that call ends
+// without a value, the next one computes it. An error rejects the promises of
+// all waiting calls and is not stored.
 func (h *host) compute(s *store, what computation, f goja.Value) goja.Value {
 	call := h.active(what.what)
 	run, ok := goja.AssertFunction(f)
@@ -140,7 +143,7 @@ func (h *host) compute(s *store, what computation, f goja.Value) goja.Value {
 		return resolve(h.unshare(result))
 	}
 	c.begin = func() error {
-		if v, there := s.get(what.key); there { // made just before
+		if v, there := s.get(what.key); there { // another call has just stored it
 			s.settleAll(gate, c, v)
 			return resolve(h.unshare(v))
 		}
@@ -165,8 +168,8 @@ func (h *host) compute(s *store, what computation, f goja.Value) goja.Value {
 	return h.js.ToValue(p)
 }
 
-// runFor calls f and hands over what it returns, or what its promise becomes.
-// The error is one that no script can catch.
+// runFor calls f and passes its result, or the result of its promise, to
+// fulfilled or rejected. It returns an error that scripts cannot catch.
 func (h *host) runFor(c *call, f goja.Callable, fulfilled, rejected func(goja.Value) error) error {
 	h.v.cur = c
 	ret, err := f(goja.Undefined())
@@ -188,7 +191,7 @@ func (h *host) runFor(c *call, f goja.Callable, fulfilled, rejected func(goja.Va
 	return h.then(p, func(v goja.Value) { must(fulfilled(v)) }, func(v goja.Value) { must(rejected(v)) })
 }
 
-// thrown is the value behind an error of the engine.
+// thrown returns the JavaScript value of an error from goja.
 func (h *host) thrown(err error) goja.Value {
 	if ex, ok := err.(*goja.Exception); ok {
 		return ex.Value()
@@ -196,14 +199,15 @@ func (h *host) thrown(err error) goja.Value {
 	return h.newError(err.Error(), nil)
 }
 
-// sharedFailure is an Error that other VMs are told of.
+// sharedFailure is an Error in a form that can be passed to other VMs.
 type sharedFailure struct {
 	message string
 	code    any
 	cause   error
 }
 
-// sharedFailure takes from what was thrown what goes to other VMs.
+// sharedFailure returns the parts of a thrown value that can be passed to other
+// VMs.
 func (h *host) sharedFailure(reason goja.Value) *sharedFailure {
 	f := &sharedFailure{message: "the computation failed"}
 	_ = h.js.Try(func() {
@@ -234,8 +238,8 @@ func (f *sharedFailure) error(h *host) goja.Value {
 	return o
 }
 
-// lock returns a promise of what f returns, which no two calls run at once for
-// the same key. A call that ends lets go of its locks.
+// lock returns a promise of the result of f. Calls for the same key do not run
+// f at the same time. A call that ends releases its locks.
 func (h *host) lock(s *store, key string, f goja.Value, patience time.Duration) goja.Value {
 	call := h.active("shared.lock")
 	run, ok := goja.AssertFunction(f)

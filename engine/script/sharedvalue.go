@@ -13,28 +13,27 @@ import (
 	"restsrv/engine/wire"
 )
 
-// A shared value is a tree of Go values that nobody changes: nil for null,
-// absent, bool, float64, string, *big.Int, moment, []byte, []any and
-// engine.Fields.
+// A shared value is an immutable tree of Go values: nil for null, absent, bool,
+// float64, string, *big.Int, moment, []byte, []any and engine.Fields.
 
-// absent stands for undefined.
+// absent represents undefined.
 type absent struct{}
 
-// moment is a Date, in milliseconds; NaN for an invalid one.
+// moment is a Date, in milliseconds; NaN if it is invalid.
 type moment float64
 
-// copier makes a shared value of what a script passes.
+// copier converts a value of a script to a shared value.
 type copier struct {
 	h     *host
-	bytes int // about what it takes
+	bytes int // approximate size of the copy
 	depth int
 	patience
 }
 
 const maxSharedDepth = 64
 
-// share copies a value. It throws a TypeError that names what cannot be kept,
-// and belongs into a turn.
+// share copies a value. It must be called inside a turn. If a part cannot be
+// stored, it throws a TypeError that names the part.
 func (h *host) share(v goja.Value) (value any, bytes int) {
 	c := copier{h: h}
 	value = c.value(v)
@@ -108,7 +107,7 @@ func (c *copier) object(o *goja.Object) any {
 	return nil
 }
 
-// items copies items as the JSON that they are answered with.
+// items copies items in the JSON form of responses.
 func (c *copier) items(o *goja.Object) any {
 	w := writer{h: c.h, size: c.h.v.gen.limits.Shared, deep: maxSharedDepth}
 	defer func() {
@@ -129,8 +128,8 @@ func article(name string) string {
 	return "a " + name
 }
 
-// plain copies an object that is no instance of a class; what has a toJSON
-// says itself what is to be stored.
+// plain copies an object that is not an instance of a class. If the object has
+// a method toJSON, its result is stored.
 func (c *copier) plain(o *goja.Object) any {
 	if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
 		v, err := f(o)
@@ -161,7 +160,8 @@ func (c *copier) plain(o *goja.Object) any {
 	return fields
 }
 
-// unshare makes values of the VM; changing them changes nothing else.
+// unshare converts a shared value to a value of the VM. Later changes of that
+// value do not affect the store.
 func (h *host) unshare(v any) goja.Value {
 	switch v := v.(type) {
 	case nil:
@@ -184,7 +184,7 @@ func (h *host) unshare(v any) goja.Value {
 		return h.js.NewArray(values...)
 	case engine.Fields:
 		o := h.js.NewObject()
-		for _, f := range v { // as the object listed them that was shared
+		for _, f := range v { // in the property order of the original object
 			h.put(o, f.Name, h.unshare(f.Value))
 		}
 		return o
@@ -192,7 +192,7 @@ func (h *host) unshare(v any) goja.Value {
 	return h.js.ToValue(v)
 }
 
-// sameValue compares shared values as Object.is does, and what they contain.
+// sameValue compares shared values deeply, with the rules of Object.is.
 func sameValue(a, b any) bool {
 	switch a := a.(type) {
 	case float64:
@@ -233,11 +233,12 @@ func sameValue(a, b any) bool {
 	return a == b
 }
 
-// ttl reads how long an entry is kept: milliseconds, or {ttl: milliseconds}.
+// ttl returns the lifetime of an entry from an argument: milliseconds, or {ttl:
+// milliseconds}.
 func (h *host) ttl(v goja.Value) time.Duration { return h.milliseconds(v, "ttl") }
 
-// milliseconds reads the last argument of the methods of shared; 0 when it says
-// nothing.
+// milliseconds reads the last argument of the methods of shared. It returns 0
+// if the argument is not given.
 func (h *host) milliseconds(v goja.Value, name string) time.Duration {
 	if o, ok := v.(*goja.Object); ok {
 		for _, k := range o.Keys() {

@@ -21,17 +21,17 @@ import (
 	"restsrv/engine/wire"
 )
 
-// LoadError says why a version of a service cannot be used.
+// LoadError is the reason why a version of a service cannot be used.
 type LoadError struct {
 	File    string // relative to the application directory, with forward slashes
-	Line    int    // 1-based; 0 when the whole file is meant
+	Line    int    // 1-based; 0 for the whole file
 	Column  int
-	Source  string // the line of the file, "" when unknown
-	Excerpt string // the lines around it, numbered, with a caret; "" when unknown
+	Source  string // the line of the file, "" if unknown
+	Excerpt string // the surrounding lines with numbers and a caret, "" if unknown
 	Message string
 }
 
-// Error is one line: file:line:column: message.
+// Error returns one line in the form file:line:column: message.
 func (e *LoadError) Error() string {
 	if e.Line == 0 {
 		return e.File + ": " + e.Message
@@ -39,35 +39,35 @@ func (e *LoadError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Message)
 }
 
-// source is one file in the content that a generation saw.
+// source is one file with the content that a generation uses.
 type source struct {
-	file    string // relative, for people
+	file    string // relative, for messages
 	path    string // absolute
 	hash    [sha256.Size]byte
 	text    []byte
-	program *goja.Program // of a .js file
-	data    any           // of a .json file, decoded
+	program *goja.Program // of a JavaScript or TypeScript file
+	data    any           // decoded content of a .json file
 	needs   needs
 
-	probed      bool              // its variables are watched, while developing
-	declared    []declared        // those
-	transformed bool              // the engine has another text than the file
-	asksRequire bool              // it uses require.resolve and the like
-	patterns    map[string]string // regular expressions that were rewritten: as they were written
+	probed      bool              // the variables are watched, in development mode
+	declared    []declared        // the watched variables
+	transformed bool              // the compiled text differs from the file
+	asksRequire bool              // uses require.resolve or similar members
+	patterns    map[string]string // original text of rewritten regular expressions
 }
 
-// cache keeps the last compiled content of each file, for all services.
+// cache contains the last compiled content of each file, for all services.
 type cache struct {
-	probes bool // variables of modules are watched
+	probes bool // watch the variables of modules
 
 	mu     sync.Mutex
 	byPath map[string]*source
-	needs  map[string]needs // of source text of our own
+	needs  map[string]needs // of source text of restsrv
 }
 
 func newCache() *cache { return &cache{byPath: map[string]*source{}, needs: map[string]needs{}} }
 
-// needsOf is findNeeds of source text of our own, looked for once.
+// needsOf returns findNeeds of source text of restsrv and caches the result.
 func (c *cache) needsOf(text string) needs {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,8 +79,8 @@ func (c *cache) needsOf(text string) needs {
 	return n
 }
 
-// load reads and compiles a file, or returns what it was compiled to before.
-// The error is a *LoadError.
+// load reads and compiles a file. It returns the cached result if the content
+// has not changed. The error is a *LoadError.
 func (c *cache) load(path, file string, limit int) (*source, error) {
 	text, size, err := readRegular(path, limit)
 	if err != nil {
@@ -108,11 +108,12 @@ func (c *cache) load(path, file string, limit int) (*source, error) {
 
 var errNotRegular = errors.New("the file is no regular file")
 
-// readRegular reads a file whose size is at most limit; of a larger one it
-// returns the size alone. What is no regular file is not read: a pipe would
-// have the reader wait for somebody who writes, for ever. It is asked about
-// before it is opened, because opening a pipe or a device does something, and
-// opened without waiting, because it may have changed in between.
+// readRegular reads a regular file of at most limit bytes. If the file is
+// larger, it returns only the size. It does not read other files, because
+// reading from a pipe could block forever. It checks the type before it opens
+// the file, because opening a pipe or a device can have effects. It opens the
+// file without blocking and checks again, because the file may have been
+// replaced in between.
 func readRegular(path string, limit int) (text []byte, size int64, err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -135,19 +136,19 @@ func readRegular(path string, limit int) (text []byte, size int64, err error) {
 	if info.Size() > int64(limit) {
 		return nil, info.Size(), nil
 	}
-	text, err = io.ReadAll(io.LimitReader(f, int64(limit)+1)) // it may be growing
+	text, err = io.ReadAll(io.LimitReader(f, int64(limit)+1)) // the file may be growing
 	return text, int64(len(text)), err
 }
 
-// The module wrapper opens on the first line of the file, so that lines stay
-// where they are.
+// The module wrapper starts on the first line of the file, so that line numbers
+// stay the same.
 const (
 	wrapperHead = "(function(exports,require,module,__filename,__dirname){"
 	wrapperTail = "\n})"
 )
 
-// compile makes the program. What the engine can parse is compiled as it is
-// written, and pays for nothing else.
+// compile creates the program. If goja can parse the file, it is compiled
+// without a transformation.
 func (s *source) compile() error {
 	if strings.HasSuffix(s.path, ".json") {
 		return s.decode()
@@ -176,8 +177,8 @@ func (s *source) compile() error {
 	return s.build(prg, m, text)
 }
 
-// transform compiles what the engine cannot parse: refused says why it could
-// not, nil when it was not asked.
+// transform compiles a file that goja cannot parse. refused is the error of
+// goja, or nil if the file was not parsed.
 func (s *source) transform(text string, refused *LoadError) error {
 	if line, column := tooLong(text, true); line > 0 {
 		return s.faultAt(line, column, fmt.Sprintf("an expression or a type goes on for more than %d operators =>, < or dot", maxSteep))
@@ -185,8 +186,9 @@ func (s *source) transform(text string, refused *LoadError) error {
 	out, err := transpile.Transform(transpile.Input{File: s.file, Text: text, Head: wrapperHead, Tail: wrapperTail, Ours: preludeFile})
 	var f *transpile.Fault
 	if errors.As(err, &f) {
-		// What comes no later than what the engine refused was not understood
-		// better by the compiler, unless it says so in words of ours.
+		// Prefer the error of goja if the compiler reports a syntax error at
+		// the same or an earlier position, unless the message of the compiler
+		// is one of restsrv.
 		if refused != nil && strings.HasPrefix(f.Message, "syntax error") && (strings.HasSuffix(refused.Message, endsEarly) || f.Line < refused.Line || f.Line == refused.Line && f.Column <= refused.Column) {
 			return refused
 		}
@@ -205,7 +207,7 @@ func (s *source) transform(text string, refused *LoadError) error {
 	return s.fault(0, 0, "syntax error: "+err.Error())
 }
 
-// build compiles parsed text; m maps its positions.
+// build compiles parsed text. m maps its positions to the file.
 func (s *source) build(prg *ast.Program, m transpile.Map, text string) error {
 	prg.File.SetSourceMap(m.Consumer)
 	s.needs = findNeeds(text)
@@ -229,8 +231,8 @@ func (s *source) build(prg *ast.Program, m transpile.Map, text string) error {
 	return s.fault(0, 0, "syntax error: "+err.Error())
 }
 
-// rewrite changes a program where the engine is wrong, or could be kept busy.
-// The error is told at the position.
+// rewrite changes a program where goja is wrong or could run without an
+// interrupt. If it fails, it returns the position for the error.
 func (s *source) rewrite(prg *ast.Program, text string) (file.Idx, error) {
 	if at, err := s.rewritePatterns(prg, text); err != nil {
 		return at, err
@@ -257,8 +259,8 @@ func (s *source) decode() (err error) {
 
 const endsEarly = "the text ends too early"
 
-// syntaxFault tells what the parser found in the wrapped text. What it found in
-// the wrapper's tail is an end that came too early.
+// syntaxFault converts an error of the parser for the wrapped text. If the
+// error is in the tail of the wrapper, it reports that the file ends too early.
 func (s *source) syntaxFault(err error, text string) *LoadError {
 	var list parser.ErrorList
 	if !errors.As(err, &list) || len(list) == 0 {
@@ -275,7 +277,7 @@ func (s *source) syntaxFault(err error, text string) *LoadError {
 	return s.faultAt(p.Line, p.Column, "syntax error: "+list[0].Message)
 }
 
-// faultAt is for positions as the engine has them.
+// faultAt returns an error for a position of goja.
 func (s *source) faultAt(line, column int, message string) *LoadError {
 	line, column = s.place(line, column)
 	return s.fault(line, column, message)
@@ -285,7 +287,7 @@ func (s *source) fault(line, column int, message string) *LoadError {
 	return &LoadError{File: s.file, Line: line, Column: column, Source: s.line(line), Excerpt: excerpt(string(s.text), line, column), Message: message}
 }
 
-// line returns a line of the file without the space around it, cut to 160
+// line returns a line of the file without surrounding space, cut to 160
 // characters.
 func (s *source) line(n int) string {
 	lines := strings.Split(string(s.text), "\n")
@@ -299,13 +301,15 @@ func (s *source) line(n int) string {
 	return string(line)
 }
 
-// preludeFile names source text of our own in stacks; it is left out of them.
+// preludeFile is the file name of source text of restsrv in stack traces. Such
+// lines are removed from the traces.
 const preludeFile = "restsrv:prelude"
 
-// preludeFunctions lists the constructors that make functions of text.
+// preludeFunctions is an array of the constructors that create functions from
+// text.
 const preludeFunctions = "[Function, (async () => 1).constructor, (function* () {}).constructor]"
 
-// prelude compiles source text of our own, once.
+// prelude compiles source text of restsrv and caches the program.
 func (c *cache) prelude(text string) (*goja.Program, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,6 @@
 package script
 
-// Sources is the number of files that the services are made of.
+// Sources returns the number of source files of all services.
 func (m *Manager) Sources() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -13,7 +13,7 @@ func (m *Manager) Sources() int {
 	return len(seen)
 }
 
-// each visits the files that were read.
+// each calls visit for every file that was read.
 func (f *files) each(visit func(*source)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

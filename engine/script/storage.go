@@ -13,8 +13,9 @@ import (
 	"restsrv/engine"
 )
 
-// claims are the files that a call has stored and that no item holds yet: an
-// id in what it writes next stands for the file.
+// claims contains the files that a call has stored and that no item holds yet.
+// If a later write of the call contains the id of such a file, the id stands
+// for the file.
 type claims struct {
 	mu    sync.Mutex
 	files map[string]engine.StoredFile
@@ -37,8 +38,8 @@ func (c *claims) find(id string) (engine.StoredFile, bool) {
 	return f, ok
 }
 
-// take is find for an attribute that will hold the file; the second one gets a
-// copy.
+// take returns a file for an attribute that will hold it. If the file is used
+// already, take returns a copy.
 func (c *claims) take(id string, storage engine.FileStorage) (engine.StoredFile, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,7 +53,7 @@ func (c *claims) take(id string, storage engine.FileStorage) (engine.StoredFile,
 	return f, ok
 }
 
-// claim puts the files that the call has stored in the place of their ids.
+// claim replaces the ids of files that the call has stored by the files.
 func (c *call) claim(v engine.Values, storage engine.FileStorage) {
 	for _, value := range v {
 		switch value := value.(type) {
@@ -83,13 +84,13 @@ func (c *call) claimOne(u *engine.Upload, storage engine.FileStorage) {
 	}
 }
 
-// fileStorage makes the object fileStorage of a storage.
+// fileStorage returns the object fileStorage for a storage.
 func (h *host) fileStorage(storage engine.FileStorage) goja.Value {
 	return h.storage(&jsStorage{h: h, name: "fileStorage", storage: storage})
 }
 
-// imageStorage makes the object imageStorage: a storage whose files have
-// thumbnails.
+// imageStorage returns the object imageStorage, a storage with thumbnails for
+// its files.
 func (h *host) imageStorage(storage engine.ImageStorage) goja.Value {
 	return h.storage(&jsStorage{h: h, name: "imageStorage", storage: storage, images: storage})
 }
@@ -102,19 +103,19 @@ func (h *host) storage(s *jsStorage) goja.Value {
 	return o
 }
 
-// jsStorage is a file storage as scripts call it.
+// jsStorage implements a file storage for scripts.
 type jsStorage struct {
 	h       *host
 	name    string
 	storage engine.FileStorage
-	images  engine.ImageStorage // the same; nil for one of files
+	images  engine.ImageStorage // the same as storage; nil if the files have no thumbnails
 }
 
-// accept(content, folder, {name, mimeType}) stores content: bytes, {buffer,
-// name, mimeType}, {name, mime, body: base64} or base64 text; one of images
-// nothing that is said to be something else. Folders are the storage's own
-// business. The file is held by the item that the call then writes
-// it to; else it is removed some time later.
+// accept(content, folder, {name, mimeType}) stores content, which is given as
+// bytes, {buffer, name, mimeType}, {name, mime, body: base64} or base64 text. A
+// storage of images rejects content with another media type. The argument
+// folder is ignored. If the call does not write the file to an item, the file
+// is removed later.
 func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
 	u, err := s.h.upload(call.Argument(0))
 	if err == nil && s.images != nil {
@@ -137,7 +138,8 @@ func (s *jsStorage) accept(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// imageType refuses what the first of the arguments that says so calls no image.
+// imageType returns an error if the first argument with a media type has one
+// that is not an image.
 func imageType(arguments ...goja.Value) error {
 	for _, v := range arguments {
 		o, ok := v.(*goja.Object)
@@ -158,7 +160,7 @@ func imageType(arguments ...goja.Value) error {
 	return nil
 }
 
-// upload reads content that a script passes.
+// upload converts content that a script passes.
 func (h *host) upload(v goja.Value) (*engine.Upload, error) {
 	bad := engine.Errorf(engine.Invalid, "file", "a file is bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text, found %s", describeValue(v))
 	decoded, err := h.toDecoded(v)
@@ -196,8 +198,8 @@ func (h *host) upload(v goja.Value) (*engine.Upload, error) {
 	return nil, bad
 }
 
-// fetch gives the files of the ids that there are and that the account may
-// read.
+// fetch returns the files for ids. It leaves out ids that do not exist and
+// files that the account may not read.
 func (s *jsStorage) fetch(call goja.FunctionCall) (operation, error) {
 	decoded, err := s.h.toDecoded(call.Argument(0))
 	if err != nil {
@@ -246,8 +248,8 @@ func (s *jsStorage) fetch(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// file is a stored file: its description, and getContents(). One of images has
-// thumbnails, which have the same.
+// file returns the object of a stored file: its description, with the method
+// getContents. Files of an image storage have thumbnails with the same methods.
 func (s *jsStorage) file(f engine.StoredFile) goja.Value {
 	open := func(ctx context.Context) (io.ReadCloser, string, error) {
 		if limit := int64(s.h.v.gen.limits.Text); f.Size > limit {
@@ -274,7 +276,7 @@ func (s *jsStorage) file(f engine.StoredFile) goja.Value {
 	return s.withContents(o, f, open)
 }
 
-// opener gives content and its type; who asks closes it.
+// opener returns content and its media type. The caller must close the content.
 type opener func(context.Context) (io.ReadCloser, string, error)
 
 // withContents adds the methods of a file to its description.
@@ -299,7 +301,7 @@ func (s *jsStorage) withContents(described goja.Value, f engine.StoredFile, open
 	return o
 }
 
-// content reads a file as far as a script may have it at once.
+// content reads a file up to the size limit for scripts.
 func (s *jsStorage) content(ctx context.Context, open opener) ([]byte, string, error) {
 	r, mimeType, err := open(ctx)
 	if err != nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// JSON.stringify is ours in all its forms: the engine's recurses as deep as
-// the value goes, and writes as much as it may.
+// restsrv replaces JSON.stringify, because the one of goja has no limits for
+// depth and size.
 
-// stringify bounds JSON.stringify in size and depth.
+// stringify implements JSON.stringify with limits for size and depth.
 func (h *host) stringify(call goja.FunctionCall) goja.Value {
 	limits := &h.v.gen.limits
 	w := writer{h: h, size: limits.Text, deep: limits.Depth}
@@ -41,10 +41,10 @@ func (h *host) stringify(call goja.FunctionCall) goja.Value {
 	return h.js.ToValue(string(w.buf))
 }
 
-// indented lays JSON out over lines.
+// indented adds line breaks and indentation to JSON.
 func (h *host) indented(text []byte, gap string) string {
-	// Before it is done, what it comes to: a line for each value, at the
-	// depth where it is.
+	// Compute the size before: each value has a line with the indentation of
+	// its depth.
 	size, depth, quoted := len(text), 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -92,8 +92,8 @@ func indentOf(v goja.Value) string {
 	return ""
 }
 
-// replacer makes a copy of a value in which a script has replaced what it
-// wanted to.
+// replacer copies a value with the replacements of the second argument of
+// JSON.stringify.
 type replacer struct {
 	h     *host
 	f     goja.Callable   // nil for a list
@@ -102,7 +102,8 @@ type replacer struct {
 	depth int
 }
 
-// replacer reads the second argument of JSON.stringify, nil for nothing.
+// replacer reads the second argument of JSON.stringify. It returns nil if there
+// is none.
 func (h *host) replacer(v goja.Value) *replacer {
 	if f, ok := goja.AssertFunction(v); ok {
 		return &replacer{h: h, f: f}

@@ -13,12 +13,12 @@ import (
 	"restsrv/engine"
 )
 
-// SuiteHost is what tests ask of the server they are run against.
+// SuiteHost is the server that tests run against.
 type SuiteHost interface {
 	// Request sends a request through the whole server.
 	Request(ctx context.Context, r SuiteRequest) (*SuiteResponse, error)
-	// AddAccount makes an account, with roles, and with permissions by
-	// resource, such as "read write" by "c:::note@sample".
+	// AddAccount creates an account with roles and with grants, which map
+	// resources to permissions, such as "c:::note@sample" to "read write".
 	AddAccount(ctx context.Context, id string, roles []string, grants map[string]string) error
 }
 
@@ -27,55 +27,55 @@ type SuiteRequest struct {
 	Method, Path string
 	Header       http.Header
 	Body         []byte
-	Account      string // signed in without its password; "" for nobody
+	Account      string // account of the request, no password needed; "" for none
 }
 
-// SuiteResponse is its answer.
+// SuiteResponse is the response to a SuiteRequest.
 type SuiteResponse struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Suite is the tests of one file. They share a VM, and run one at a time.
+// Suite contains the tests of one file. They share a VM and run one at a time.
 type Suite struct {
 	g     *Generation
 	tests []*TestCase
-	diff  [2]string // of the test that runs: actual and expected, when an assertion says them
+	diff  [2]string // actual and expected value of a failed assertion in the running test, if known
 	host  SuiteHost
 }
 
 // TestCase is one test, or the after hooks of a group.
 type TestCase struct {
-	Names   []string // of the groups it is in, and its own
-	Mode    string   // only, skip, todo; after for hooks; "" for a test
+	Names   []string // names of its groups, and its own name
+	Mode    string   // only, skip or todo; after for hooks; "" for other tests
 	Timeout time.Duration
-	groups  []int // it is in, outermost first
+	groups  []int // its groups, outermost first
 }
 
-// Name is the names in one.
+// Name returns the names as one text.
 func (c *TestCase) Name() string { return strings.Join(c.Names, " > ") }
 
-// Within reports whether hooks are those of a group that a test is in.
+// Within reports whether hooks belong to a group that contains a test.
 func (c *TestCase) Within(test *TestCase) bool {
 	return len(c.groups) <= len(test.groups) && slices.Equal(c.groups, test.groups[:len(c.groups)])
 }
 
-// TestFailure is why a test failed.
+// TestFailure describes why a test failed.
 type TestFailure struct {
 	*Failure
-	Excerpt          string // of the place
-	Actual, Expected string // what an assertion compared, as text
+	Excerpt          string // source lines of the failure
+	Actual, Expected string // the compared values of an assertion, as text
 }
 
-// DefaultTestTimeout is how long a test may take that does not say.
+// DefaultTestTimeout is the time limit of a test that does not set one.
 const DefaultTestTimeout = 5 * time.Second
 
 // LoadTests loads a file of tests. The error is a *LoadError.
 func (r *Runtime) LoadTests(s Service, host SuiteHost) (*Suite, error) {
 	suite := &Suite{host: host}
 	s.tests = suite
-	s.Limits.VMs, s.Limits.InFlight, s.Limits.Wall = 1, 1, time.Hour // each test has a time limit of its own
+	s.Limits.VMs, s.Limits.InFlight, s.Limits.Wall = 1, 1, time.Hour // each test has its own time limit
 	g, err := r.Load(s)
 	if err != nil {
 		return nil, err
@@ -84,13 +84,13 @@ func (r *Runtime) LoadTests(s Service, host SuiteHost) (*Suite, error) {
 	return suite, nil
 }
 
-// Tests are the tests of the file, in order, and hooks where they belong.
+// Tests returns the tests of the file in order, including hooks.
 func (s *Suite) Tests() []*TestCase { return s.tests }
 
-// Close ends the suite.
+// Close closes the suite.
 func (s *Suite) Close() { s.g.Close() }
 
-// Run runs one of Tests, for an account; nil means that it passed.
+// Run runs test i of Tests with an account. It returns nil if the test passed.
 func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFailure {
 	limit := s.tests[i].Timeout
 	if limit <= 0 {
@@ -117,5 +117,5 @@ func (s *Suite) Run(ctx context.Context, i int, account *engine.Account) *TestFa
 	return &TestFailure{Failure: &Failure{Message: text, cause: err}}
 }
 
-// testFunction stands for a method where a job is a test.
+// testFunction is used in place of the method if a job is a test.
 const testFunction = "test"

@@ -2,7 +2,7 @@ package script
 
 import (
 	"context"
-	_ "embed" // of testing.js
+	_ "embed" // for testing.js
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -20,10 +20,10 @@ import (
 //go:embed testing.js
 var testingSource string
 
-// testGlobals are what files of tests have besides what services have.
+// testGlobals are the additional globals of test files.
 var testGlobals = []string{"test", "it", "describe", "before", "after", "beforeEach", "afterEach", "request", "asAccount", "addAccount"}
 
-// installTesting lends a file of tests what they are written with.
+// installTesting adds the globals for tests if the file contains tests.
 func (h *host) installTesting() {
 	if h.v.gen.tests == nil {
 		return
@@ -53,7 +53,7 @@ func (h *host) newTesting() *goja.Object {
 	return exports.(*goja.Object)
 }
 
-// registerTest is register(names, mode, timeout, groups, run).
+// registerTest implements register(names, mode, timeout, groups, run).
 func (h *host) registerTest(call goja.FunctionCall) goja.Value {
 	l := h.v.load
 	if l == nil {
@@ -69,8 +69,8 @@ func (h *host) registerTest(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// registerTests ends the registration of a file of tests. The first VM tells
-// the tests; a later one of the same content has the same.
+// registerTests ends the registration of a file of tests. The tests come from
+// the first VM. Later VMs run the same content, so they have the same tests.
 func (l *loading) registerTests() error {
 	h := l.vm.host
 	end, _ := goja.AssertFunction(h.testing.Get("end"))
@@ -86,7 +86,7 @@ func (l *loading) registerTests() error {
 	return nil
 }
 
-// testRequest is send(method, path, headers, body, account, auth).
+// testRequest implements send(method, path, headers, body, account, auth).
 func (h *host) testRequest(call goja.FunctionCall) (operation, error) {
 	r := SuiteRequest{Method: call.Argument(0).String(), Path: call.Argument(1).String(), Header: http.Header{}}
 	headers := call.Argument(2).(*goja.Object)
@@ -139,7 +139,7 @@ func (h *host) testResponse(r *SuiteResponse) goja.Value {
 	return o
 }
 
-// testAccount is addAccount(id, {roles, grant}).
+// testAccount implements addAccount(id, {roles, grant}).
 func (h *host) testAccount(call goja.FunctionCall) (operation, error) {
 	id, ok := call.Argument(0).Export().(string)
 	if !ok {

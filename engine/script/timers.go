@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// timers are those of one VM.
+// timers contains the timers of one VM.
 type timers struct {
 	vm   *vm
 	mu   sync.Mutex
@@ -17,15 +17,15 @@ type timers struct {
 	off  bool
 }
 
-// liveTimer is a timer that has not fired.
+// liveTimer is a timer that has not fired yet.
 type liveTimer struct {
-	clock *time.Timer // nil of an immediate
-	call  *call       // that set it, nil for none
+	clock *time.Timer // nil for setImmediate
+	call  *call       // the call that started the timer, nil if there is none
 }
 
 const (
 	minDelay = time.Millisecond
-	maxDelay = 1<<31 - 1 // milliseconds; more fires at once, as elsewhere
+	maxDelay = 1<<31 - 1 // milliseconds; longer delays fire at once, as in Node.js
 )
 
 func (h *host) installTimers() {
@@ -46,7 +46,7 @@ func (h *host) installTimers() {
 			}
 			var args []goja.Value
 			if len(call.Arguments) > first {
-				args = slices.Clone(call.Arguments[first:]) // they are on the stack of the VM
+				args = slices.Clone(call.Arguments[first:]) // copied, because the arguments are on the stack of the VM
 			}
 			id := t.start(&timer{f: f, args: args, call: h.v.cur, tx: h.v.tx, delay: delay, repeat: repeat})
 			if id == 0 {
@@ -87,8 +87,8 @@ func delayOf(v goja.Value) time.Duration {
 	return time.Duration(ms * float64(time.Millisecond))
 }
 
-// timer is a function to call later, in the asynchronous context that it was
-// made in.
+// timer is a function to call later in the asynchronous context of its
+// creation.
 type timer struct {
 	id     int64
 	f      goja.Callable
@@ -99,7 +99,7 @@ type timer struct {
 	repeat bool
 }
 
-// start returns the id, 0 when there are too many.
+// start starts a timer and returns its id, or 0 if there are too many timers.
 func (t *timers) start(m *timer) int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,9 +122,9 @@ func (t *timers) start(m *timer) int64 {
 	return m.id
 }
 
-// makeRoom drops the timers that requests have left behind when they ended, such
-// as the timeout that lost a Promise.race: many requests, one after the other,
-// must not use up what the next one may have. It needs t.mu.
+// makeRoom removes the timers of calls that have ended, such as the timeout
+// that lost a Promise.race. Otherwise, many requests in sequence could use up
+// the limit for the next one. The caller must hold t.mu.
 func (t *timers) makeRoom() bool {
 	dropped := false
 	for id, l := range t.live {
@@ -139,7 +139,7 @@ func (t *timers) makeRoom() bool {
 	return dropped
 }
 
-// drop needs t.mu.
+// drop stops and removes a timer. The caller must hold t.mu.
 func (t *timers) drop(id int64) {
 	if l := t.live[id]; l.clock != nil {
 		l.clock.Stop()

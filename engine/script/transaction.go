@@ -9,32 +9,34 @@ import (
 	"restsrv/engine"
 )
 
-// transaction is one run of dataRepo.transaction. Its function is called in a
-// turn, while a goroutine holds the transaction of the repository open until
-// what the function returned settles, its time is over or its call ends.
+// transaction is one attempt of dataRepo.transaction. Its function is called in
+// a turn. Meanwhile, a goroutine keeps the transaction of the repository open
+// until the result of the function is settled, the time limit is reached, or
+// the call ends.
 type transaction struct {
-	r     *jsRepository // that it was asked of
+	r     *jsRepository // the repository of the transaction
 	call  *call
 	work  goja.Callable
-	ctx   context.Context // of its calls
-	ended chan error      // how work ended, once
+	ctx   context.Context // context of its operations
+	ended chan error      // receives the error of work, once
 
-	// Below: only inside a turn.
+	// The following fields may be used only inside a turn.
 	over   bool
-	result goja.Value // of work, or what it threw
-	busy   bool       // it threw the error for a transaction that others were in the way of
+	result goja.Value // result of work, or the value that it threw
+	busy   bool       // work threw the error of a conflict with another transaction
 }
 
-// maxTransactionAttempts is the most that a script may ask for.
+// maxTransactionAttempts is the maximum of the option attempts.
 const maxTransactionAttempts = 20
 
-// errThrown ends a transaction whose function threw result.
+// errThrown ends a transaction if its function threw result.
 var errThrown = errors.New("the function of a transaction failed")
 
-// open reports whether the transaction still takes calls.
+// open reports whether the transaction accepts operations.
 func (t *transaction) open() bool { return t != nil && !t.over }
 
-// context is that of what c does in its asynchronous context.
+// context returns the context for operations of c in the current asynchronous
+// context.
 func (h *host) context(c *call) context.Context {
 	if t := h.v.tx; t.open() {
 		return t.ctx
@@ -42,8 +44,8 @@ func (h *host) context(c *call) context.Context {
 	return c.context()
 }
 
-// usable refuses calls of a transaction that cannot have any more, or that is
-// somebody else's.
+// usable returns an error if the transaction is over or belongs to another
+// call.
 func (r *jsRepository) usable() error {
 	t, within := r.tx, r.h.v.tx
 	switch {
@@ -59,15 +61,15 @@ func (r *jsRepository) usable() error {
 	return nil
 }
 
-// beside is the error for a write that would wait for the transaction that it is
-// made in.
+// beside returns the error for a write outside of the open transaction, because
+// the write would wait for that transaction.
 func beside() error {
 	return engine.Errorf(engine.Invalid, "transaction",
 		"inside a transaction use tx, the argument of its function: a write of another repository would wait for the transaction to end")
 }
 
-// part has an operation be a part of the transaction of the repository, if it is
-// that of one.
+// part makes an operation a part of the transaction of the repository, if there
+// is one.
 func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) func(goja.FunctionCall) (operation, error) {
 	return func(call goja.FunctionCall) (operation, error) {
 		if err := r.usable(); err != nil {
@@ -81,16 +83,16 @@ func (r *jsRepository) part(prepare func(goja.FunctionCall) (operation, error)) 
 		case op.writes && r.h.v.tx.open():
 			err = beside()
 		case r.h.v.tx.open() && engine.WithinTransaction(r.h.v.cur.context()):
-			op.ctx = r.h.v.tx.ctx // a call of the outer transaction would wait for the inner one to end
+			op.ctx = r.h.v.tx.ctx // in the context of the outer transaction it would wait for the inner one to end
 		default:
-			op.ctx = r.h.v.cur.context() // it sees what is committed
+			op.ctx = r.h.v.cur.context() // it reads committed data
 			op.prompt = !op.writes
 		}
 		return op, err
 	}
 }
 
-// transaction is dataRepo.transaction(work, {attempts}).
+// transaction implements dataRepo.transaction(work, {attempts}).
 func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	h := r.h
 	c := h.active("dataRepo.transaction")
@@ -139,9 +141,9 @@ func (r *jsRepository) transaction(fc goja.FunctionCall) goja.Value {
 	return h.js.ToValue(p)
 }
 
-// attempts reads how often the function of a transaction may be called. That is
-// once unless the script says otherwise: what the function did to variables, to the
-// shared store or by fetch is not undone with the transaction.
+// attempts returns how often the function of a transaction may be called. The
+// default is 1, because changes of variables or of the shared store and effects
+// of fetch are not undone with the transaction.
 func (r *jsRepository) attempts(options goja.Value) (int, error) {
 	o, ok := options.(*goja.Object)
 	if !ok {
@@ -161,9 +163,9 @@ func (r *jsRepository) attempts(options goja.Value) (int, error) {
 	return int(n), nil
 }
 
-// tried runs the transaction, and runs it again while other transactions are in its
-// way. It returns the last attempt. Each attempt is a transaction of its own: calls
-// that the function of an earlier one makes later are refused.
+// tried runs the transaction, and runs it again if it conflicts with other
+// transactions. It returns the last attempt. Each attempt is a separate
+// transaction: later operations of the function from an earlier attempt fail.
 func (t transaction) tried(ctx context.Context, attempts int) (last *transaction, err error) {
 	for attempt := 1; ; attempt++ {
 		one := t
@@ -176,8 +178,7 @@ func (t transaction) tried(ctx context.Context, attempts int) (last *transaction
 	}
 }
 
-// lost tells of a transaction that nobody hears of any more: what was to be
-// stored is not.
+// lost logs that a transaction was undone after its request was answered.
 func (t *transaction) lost(where []goja.StackFrame) {
 	v := t.r.h.v
 	f := &Failure{Message: "the request was answered before its transaction ended: await it"}
@@ -185,7 +186,7 @@ func (t *transaction) lost(where []goja.StackFrame) {
 	v.gen.log.Error("a transaction was undone", v.gen.failureArgs(f, "request", t.call.req.ID)...)
 }
 
-// run has the function called, and waits for its end.
+// run calls the function of the transaction and waits until it ends.
 func (t *transaction) run(ctx context.Context) error {
 	limit := t.r.h.v.gen.limits.Transaction
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -208,11 +209,11 @@ func (t *transaction) run(ctx context.Context) error {
 	return engine.Errorf(engine.Timeout, "transaction-time", "the transaction took longer than %s and was undone", limit)
 }
 
-// start calls the function, in a turn.
+// start is the turn that calls the function.
 func (t *transaction) start() error {
 	h := t.r.h
 	if t.call.over.Load() {
-		return nil // the end of its context ends the transaction
+		return nil // its context has ended, which ends the transaction
 	}
 	h.v.tx = t
 	tx := (&jsRepository{h: h, repo: t.r.repo, tx: t}).object()
@@ -242,7 +243,7 @@ func (t *transaction) threw(err error) error {
 	return nil
 }
 
-// end is called when the function has ended.
+// end records the result of the function.
 func (t *transaction) end(result goja.Value, err error) {
 	t.over, t.result = true, result
 	if o, ok := result.(*goja.Object); ok && err != nil {

@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// jsUser is what methods of ours know an account by.
+// jsUser contains the account of a user object.
 type jsUser struct {
 	handle
 	account *engine.Account
@@ -17,8 +17,8 @@ type jsUser struct {
 
 var jsUserType = reflect.TypeFor[*jsUser]()
 
-// user makes req.user, null when there is no account at all. A service that
-// asks for no credentials has the account anonymous.
+// user returns req.user, or null if there is no account. Services without
+// authentication have the account anonymous.
 func (h *host) user(a *engine.Account) goja.Value {
 	if a == nil {
 		return goja.Null()
@@ -69,7 +69,7 @@ func (h *host) user(a *engine.Account) goja.Value {
 	return o
 }
 
-// first is the first text that there is.
+// first returns the first text that is not empty.
 func first(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
@@ -79,15 +79,15 @@ func first(texts ...string) string {
 	return ""
 }
 
-// propertyText is a property of an account that is text, "" for none.
+// propertyText returns a property of an account if it is a text, and otherwise
+// "".
 func propertyText(a *engine.Account, name string) string {
 	v, _ := a.Properties.Get(name)
 	text, _ := v.(string)
 	return text
 }
 
-// accountOf is the account that an object of ours shows, nil for any other
-// value.
+// accountOf returns the account of a user object, or nil for other values.
 func (h *host) accountOf(v goja.Value) *engine.Account {
 	o, ok := v.(*goja.Object)
 	if !ok {

@@ -8,9 +8,9 @@ import (
 	"restsrv/engine"
 )
 
-// propertyValue is the value of a property of an item as its getValue gives
-// it: a reference is the id that it holds, a file its description, a
-// collection its items, null while they are not loaded.
+// propertyValue returns the result of getValue for a property: for a reference
+// its id, for a file its description, and for a collection its items, or null
+// if they are not loaded.
 func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
 	v := it.item.Values[p.Index]
 	switch {
@@ -24,8 +24,8 @@ func (it *jsItem) propertyValue(p *engine.Property) goja.Value {
 	return it.h.fromValue(v)
 }
 
-// target is the item that a reference points at, null when nothing is loaded
-// for it. It is the same object each time.
+// target returns the item that a reference points to, or null if it is not
+// loaded. It returns the same object each time.
 func (it *jsItem) target(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if link.Item == nil {
@@ -34,7 +34,8 @@ func (it *jsItem) target(p *engine.Property) goja.Value {
 	return it.linked(p, func() goja.Value { return it.h.item(link.Item) })
 }
 
-// members is the array of what is loaded for a collection, null for nothing.
+// members returns an array of the items of a collection, or null if they are
+// not loaded.
 func (it *jsItem) members(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if !link.Loaded {
@@ -55,8 +56,9 @@ func (it *jsItem) linked(p *engine.Property, build func() goja.Value) goja.Value
 	return v
 }
 
-// get is the ancestor's get: a name, or a path through what is loaded. Through
-// a collection it is the array of what its items have.
+// get implements get(path) of IONDV. The path may lead through loaded objects.
+// If it leads through a collection, the result is an array of the values of its
+// items.
 func (it *jsItem) get(path string) goja.Value {
 	name, rest, dotted := strings.Cut(path, ".")
 	if !dotted {
@@ -99,8 +101,8 @@ func (h *host) flatten(values []any, v goja.Value) []any {
 	return values
 }
 
-// raw is a property as it is stored, in base: a collection is the array of its
-// ids, null while it is not loaded.
+// raw returns a property in its stored form, for base. For a collection that is
+// an array of ids, or null if it is not loaded.
 func (it *jsItem) raw(p *engine.Property) goja.Value {
 	link := it.item.Link(p)
 	if p.Type != engine.Collection || !link.Loaded {
@@ -113,7 +115,8 @@ func (it *jsItem) raw(p *engine.Property) goja.Value {
 	return it.h.js.NewArray(ids...)
 }
 
-// path are the items around one, so that none is written within itself.
+// path contains the items around an item, to prevent that an item is written
+// within itself.
 type path struct {
 	item *engine.Item
 	up   *path
@@ -128,7 +131,7 @@ func (p *path) holds(it *engine.Item) bool {
 	return false
 }
 
-// envelope is an item as crud answers it, as an object of its own.
+// envelope returns an item in the form of crud responses, as a new object.
 func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
 	o := h.js.NewObject()
 	text := func(name, value string) { h.put(o, name, h.js.ToValue(value)) }
@@ -160,8 +163,8 @@ func (h *host) envelope(it *engine.Item, up *path) *goja.Object {
 	return o
 }
 
-// answered is a property as answers have it: what was loaded for the answer in
-// full, other references as the ids that they are.
+// answered returns a property in the form of responses: loaded objects that
+// belong to the response in full, other references as ids.
 func (h *host) answered(it *engine.Item, p *engine.Property, here *path) goja.Value {
 	link, v := it.Link(p), it.Values[p.Index]
 	switch {
@@ -186,7 +189,7 @@ func (h *host) answered(it *engine.Item, p *engine.Property, here *path) goja.Va
 	return h.fromValue(v)
 }
 
-// rawNumber is a number of JSON that no JavaScript number is.
+// rawNumber returns a JSON number that is not exact as a JavaScript number.
 func (h *host) rawNumber(text string) goja.Value {
 	json := h.js.Get("JSON")
 	make, _ := goja.AssertFunction(json.(*goja.Object).Get("rawJSON"))

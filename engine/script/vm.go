@@ -12,45 +12,45 @@ import (
 	"github.com/dop251/goja/parser"
 )
 
-// task is one turn. run returns only what no script can catch: an interrupt, a
-// stack overflow.
+// task is one turn. run returns only errors that scripts cannot catch, such as
+// an interrupt or a stack overflow.
 type task struct {
-	call *call // for whom, nil for the module itself
+	call *call // call of the turn, nil for the module itself
 	run  func() error
 }
 
-// vm is one virtual machine of a generation. Everything that touches js runs
-// inside a turn, and turns never overlap.
+// vm is one virtual machine of a generation. js may be used only inside a turn,
+// and turns never overlap.
 type vm struct {
 	gen   *Generation
 	js    *goja.Runtime
 	host  *host
 	clock clock
-	limit time.Duration // CPU of a turn: more while loading
-	load  *loading      // nil once loaded
+	limit time.Duration // CPU time of a turn; higher while loading
+	load  *loading      // nil when loaded
 
 	mu    sync.Mutex
 	queue []task
-	busy  bool // a goroutine runs turns or is about to
-	dead  bool // condemned or disposed of: takes no turns
+	busy  bool // a goroutine runs turns, or is about to
+	dead  bool // condemned or disposed of; accepts no turns
 	calls map[*call]struct{}
 
-	inflight int         // guarded by the group
-	served   int         // calls so far, guarded by the group
-	retired  bool        // guarded by the group: takes no new calls
-	used     time.Time   // guarded by the group
-	running  atomic.Bool // a hint for the group: busy now
+	inflight int         // protected by the group
+	served   int         // number of calls so far, protected by the group
+	retired  bool        // accepts no new calls, protected by the group
+	used     time.Time   // protected by the group
+	running  atomic.Bool // the VM is busy now; a hint for the group
 
-	// Below: only inside a turn.
-	cur      *call        // whose asynchronous context this is
-	tx       *transaction // whose part it is; nil for none
-	left     *call        // whose it was last, in this turn: what a reaction throws is a rejection after it
-	watching *call        // during whose turn the variables of modules are compared
+	// The following fields may be used only inside a turn.
+	cur      *call        // call of the current asynchronous context
+	tx       *transaction // transaction of the current asynchronous context; nil if there is none
+	left     *call        // last call in this turn; used for rejections that follow after its context has ended
+	watching *call        // call of the turn after which the variables of modules are compared
 	routes   []jsRoute
 	events   []jsEvent
-	rejected map[*goja.Promise]*call // rejected in this turn, without a handler so far
+	rejected map[*goja.Promise]*call // rejected in this turn and still without a handler
 	timers   timers
-	scratch  []byte // of the JSON writer, between calls
+	scratch  []byte // buffer of the JSON writer, kept between calls
 	tally    tally  // of this turn
 }
 
@@ -66,10 +66,11 @@ func newVM(g *Generation) *vm {
 	return v
 }
 
-// contextTracker makes v.cur follow promises.
+// contextTracker implements goja's async context tracker. It makes v.cur and
+// v.tx follow promises.
 type contextTracker vm
 
-// Grab returns the context that a promise reaction will run in.
+// Grab returns the context in which a promise reaction will run.
 func (t *contextTracker) Grab() any {
 	if t.tx != nil {
 		return t.tx
@@ -87,7 +88,7 @@ func (t *contextTracker) Resumed(o any) {
 	t.tx = nil
 }
 
-// Exited leaves the context; nothing else of the turn has one.
+// Exited leaves the context. The rest of the turn has no context.
 func (t *contextTracker) Exited() { t.left, t.cur, t.tx = t.cur, nil, nil }
 
 func (v *vm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
@@ -100,9 +101,10 @@ func (v *vm) trackRejection(p *goja.Promise, op goja.PromiseRejectionOperation) 
 	delete(v.rejected, p)
 }
 
-// do runs t now if v is idle, else leaves it to who is busy with v. With
-// patient it also runs what came meanwhile; without, a fresh goroutine does.
-// False means that v is dead and t will not run.
+// do runs t now if v is idle. Otherwise it queues t for the goroutine that uses
+// v. After t, do also runs turns that were queued meanwhile if patient is true,
+// and starts a goroutine for them if it is false. It returns false if v is dead
+// and t will not run.
 func (v *vm) do(t task, patient bool) bool {
 	v.mu.Lock()
 	if v.dead {
@@ -149,14 +151,14 @@ func (v *vm) drain() {
 	}
 }
 
-// idle needs v.mu.
+// idle marks v as idle. The caller must hold v.mu.
 func (v *vm) idle() {
 	v.busy = false
 	v.running.Store(false)
 	v.queue = nil
 }
 
-// turn runs one task under the watchdog and deals with how it ended.
+// turn runs one task under the watchdog and handles an abnormal end.
 func (v *vm) turn(t task) {
 	v.cur, v.tx, v.left = t.call, nil, nil
 	v.clock.begin(v.limit)
@@ -174,8 +176,8 @@ func (v *vm) turn(t task) {
 	v.count(t.call, took)
 }
 
-// step runs the task. It turns a Go panic into an error, and lets what no
-// script can catch out of nested calls.
+// step runs the task. It converts a Go panic to an error, and returns the
+// errors that scripts cannot catch.
 func (v *vm) step(t task) (err error) {
 	defer func() {
 		x := recover()
@@ -211,10 +213,9 @@ func uncatchable(err error) bool {
 	return errors.As(err, &interrupted) || errors.As(err, &overflow) || errors.As(err, new(stopped))
 }
 
-// ended deals with a turn that did not end by itself; stopped is why the
-// watchdog ended it, nil when it did not. What the engine had
-// queued is lost, so that v serves no new calls; after an interrupt or a panic
-// not even those it has.
+// ended handles a turn that was aborted. stopped is the reason of the watchdog,
+// or nil. The queued jobs of goja are lost, so v accepts no new calls. After an
+// interrupt or a panic, its current calls cannot continue either.
 func (v *vm) ended(err, stopped error, culprit *call) {
 	cause := v.describeAbort(err, stopped)
 	switch {
@@ -235,8 +236,8 @@ func (v *vm) ended(err, stopped error, culprit *call) {
 	v.condemn()
 }
 
-// condemn ends v and sends its calls away: those that did not start, or only
-// read, are run again elsewhere.
+// condemn stops v and displaces its calls. Calls that have not started or that
+// only read are run again on another VM.
 func (v *vm) condemn() {
 	v.mu.Lock()
 	v.dead = true
@@ -249,8 +250,8 @@ func (v *vm) condemn() {
 	v.dispose()
 }
 
-// dispose releases what outlives v's memory. It may be called from any
-// goroutine once v takes no more turns.
+// dispose releases the timers of v and removes it from the watchdog. It may be
+// called from any goroutine when v accepts no more turns.
 func (v *vm) dispose() {
 	v.mu.Lock()
 	v.dead = true
@@ -259,8 +260,8 @@ func (v *vm) dispose() {
 	v.gen.rt.dog.remove(v)
 }
 
-// logRejections reports promises that were rejected in this turn and that
-// nobody handles.
+// logRejections logs promises that were rejected in this turn and have no
+// handler.
 func (v *vm) logRejections() {
 	for p, c := range v.rejected {
 		delete(v.rejected, p)

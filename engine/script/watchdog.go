@@ -12,13 +12,14 @@ import (
 const (
 	watchTick  = 5 * time.Millisecond
 	idleTicks  = 200              // ticks without a turn after which the watchdog sleeps
-	reapPeriod = 15 * time.Second // how often idle VMs are looked for
-	// maxCharge bounds what one look charges a turn, so that a process that
-	// was frozen does not find its scripts guilty.
+	reapPeriod = 15 * time.Second // interval of the check for idle VMs
+	// maxCharge is the maximum time that one check charges to a turn. Without
+	// it, a process that was suspended would stop its scripts when it
+	// continues.
 	maxCharge = 50 * time.Millisecond
 )
 
-// errCPU is the reason of an interrupt.
+// errCPU is the reason of an interrupt because of the CPU limit.
 type errCPU struct{ limit time.Duration }
 
 func (e errCPU) Error() string {
@@ -29,15 +30,15 @@ func (e errCPU) Error() string {
 type clock struct {
 	mu      sync.Mutex
 	running bool
-	seen    bool  // by the watchdog, in this turn
+	seen    bool  // the watchdog has seen this turn
 	paused  bool  // see pause
-	hit     error // why it was interrupted
+	hit     error // reason of the interrupt, nil if there was none
 	used    time.Duration
 	limit   time.Duration
 	start   time.Time
-	looked  time.Time     // when the watchdog last looked, or start
-	lag     time.Duration // how late it was at most, in this turn
-	matches bool          // the VM may use regular expressions; for good
+	looked  time.Time     // time of the last check by the watchdog, or start
+	lag     time.Duration // maximum delay of a check in this turn
+	matches bool          // the VM may use regular expressions; never reset
 }
 
 func (k *clock) begin(limit time.Duration) {
@@ -47,9 +48,9 @@ func (k *clock) begin(limit time.Duration) {
 	k.mu.Unlock()
 }
 
-// end returns how long the turn took and why it was interrupted, or should
-// have been; nil when it ended by itself. After it no interrupt of this turn
-// can come any more.
+// end ends the turn and returns its duration. late is the reason why the turn
+// was interrupted or should have been, and nil if it ended normally. After end,
+// an interrupt cannot hit this turn any more.
 func (k *clock) end() (took time.Duration, late error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -59,24 +60,25 @@ func (k *clock) end() (took time.Duration, late error) {
 	return now.Sub(k.start), late
 }
 
-// mayMatch notes that scripts of the VM use regular expressions.
+// mayMatch records that scripts of the VM use regular expressions.
 func (k *clock) mayMatch() {
 	k.mu.Lock()
 	k.matches = true
 	k.mu.Unlock()
 }
 
-// expired returns why the turn must end, even if the watchdog has not seen
-// that yet. A turn that must end may have no effect any more: a regular
-// expression in it may have given up and told "no match".
+// expired returns the reason why the turn must end, even if the watchdog has
+// not stopped it yet. Such a turn must not have effects any more, because a
+// regular expression may have timed out with the result "no match".
 func (k *clock) expired() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.over(time.Now())
 }
 
-// over is expired with k.mu held. A regular expression may give up early by as
-// much as its clock lags behind, and that lags about as much as the watchdog.
+// over does the work of expired. The caller must hold k.mu. A regular
+// expression may time out too early by the lag of its clock, which is about the
+// lag of the watchdog.
 func (k *clock) over(now time.Time) error {
 	if k.hit != nil || !k.matches {
 		return k.hit
@@ -88,13 +90,14 @@ func (k *clock) over(now time.Time) error {
 	return nil
 }
 
-// turnState is what the watchdog saw of a clock.
+// turnState is the state of a clock at a check by the watchdog.
 type turnState struct {
 	running, hit bool
 	start        time.Time
 }
 
-// charge adds time to a running turn and interrupts it over its limit.
+// charge adds time to a running turn and interrupts the turn if it exceeds its
+// limit.
 func (k *clock) charge(js *goja.Runtime, d time.Duration) turnState {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +117,7 @@ func (k *clock) charge(js *goja.Runtime, d time.Duration) turnState {
 	return turnState{running: true, hit: k.hit != nil, start: k.start}
 }
 
-// interrupt ends the turn that began at start, if it still runs.
+// interrupt interrupts the turn that began at start, if it is still running.
 func (k *clock) interrupt(js *goja.Runtime, start time.Time, why error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -124,7 +127,8 @@ func (k *clock) interrupt(js *goja.Runtime, start time.Time, why error) {
 	}
 }
 
-// watchdog looks at all VMs, and at the heap, every tick. It sleeps while no script runs.
+// watchdog checks all VMs and the heap on every tick. It sleeps while no script
+// runs.
 type watchdog struct {
 	mu      sync.Mutex
 	vms     map[*vm]struct{}
@@ -134,7 +138,7 @@ type watchdog struct {
 	stop    chan struct{}
 	once    sync.Once
 	stopped chan struct{}
-	probe   *regexp2.Regexp // see wind; nil until New has bounded the expressions
+	probe   *regexp2.Regexp // see wind; nil until New has set the limits of regular expressions
 	wound   time.Time
 }
 
@@ -157,15 +161,15 @@ func (w *watchdog) remove(v *vm) {
 	w.mu.Unlock()
 }
 
-// windEvery is how often the clock of the expressions is wound while turns run.
+// windEvery is the interval of wind while turns run.
 const windEvery = 50 * time.Millisecond
 
-// wind keeps the clock of the regular expressions going. It stands still when
-// none was tried for a while: of two that are tried at once then, one may find
-// its time over before it has begun, and tell "no match".
+// wind keeps the clock of the regular expressions running. The clock stops if
+// no expression is used for a while. If two expressions were then started at
+// the same time, one of them could time out at once and return "no match".
 func (w *watchdog) wind() { _, _ = w.probe.MatchString("a") }
 
-// started is called when a turn begins.
+// started must be called when a turn begins.
 func (w *watchdog) started() {
 	if w.parked.Load() {
 		w.wind()
@@ -176,7 +180,7 @@ func (w *watchdog) started() {
 	}
 }
 
-// run watches until close; reap is called now and then.
+// run checks the VMs until close. It calls reap every reapPeriod.
 func (w *watchdog) run(reap func()) {
 	defer close(w.stopped)
 	ticker := time.NewTicker(watchTick)
@@ -213,12 +217,12 @@ func (w *watchdog) run(reap func()) {
 	}
 }
 
-// park waits until a turn begins or something may have to be reaped; false
-// ends the watchdog.
+// park waits until a turn begins or reap is due. It returns false if the
+// watchdog should stop.
 func (w *watchdog) park(ticker *time.Ticker) bool {
 	w.parked.Store(true)
 	defer w.parked.Store(false)
-	if w.look(0) { // a turn that began before it could see parked
+	if w.look(0) { // a turn may have begun before parked was set
 		return true
 	}
 	ticker.Stop()
@@ -234,8 +238,8 @@ func (w *watchdog) park(ticker *time.Ticker) bool {
 	return true
 }
 
-// look charges all VMs and reports whether one of them runs a turn. While the
-// heap is too large, the longest of those turns is ended.
+// look charges all VMs and reports whether one of them runs a turn. If the heap
+// is too large, it stops the longest turn.
 func (w *watchdog) look(d time.Duration) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -2,7 +2,7 @@ package script
 
 import (
 	"context"
-	_ "embed" // of probe.js
+	_ "embed" // for probe.js
 	"fmt"
 	"log/slog"
 
@@ -12,7 +12,7 @@ import (
 //go:embed probe.js
 var probeSource string
 
-// newWatcher makes what compares the variables of modules.
+// newWatcher returns the object that compares the variables of modules.
 func (h *host) newWatcher() *goja.Object {
 	program, err := h.v.gen.rt.cache.prelude(probeSource)
 	must(err)
@@ -28,20 +28,20 @@ func (h *host) newWatcher() *goja.Object {
 	return watcher.(*goja.Object)
 }
 
-// compareModules ends a turn: what it changed in the variables of modules is
-// reported if it was one of a request. What loading and timers of the module
-// itself do is theirs.
+// compareModules compares the variables of modules at the end of a turn. It
+// reports changes only for turns of a request, because a module may change its
+// own variables while it loads and in timers.
 func (v *vm) compareModules(c *call) error {
 	v.watching = c
 	compare, _ := goja.AssertFunction(v.host.watched.Get("compare"))
 	_, err := compare(goja.Undefined(), v.js.ToValue(c != nil && v.load == nil))
 	if err != nil && !uncatchable(err) {
-		return nil // a getter threw; there is nothing to tell then
+		return nil // a getter threw an error, so there is no result
 	}
 	return err
 }
 
-// moduleChanged reports a variable, once for each load.
+// moduleChanged logs the change of a variable, once for each load.
 func (g *Generation) moduleChanged(c *call, src *source, d declared) {
 	text := fmt.Sprintf("module variable %s of %s:%d was changed during a request: each VM has its own copy, and a reload loses it; what all requests share belongs in shared", d.name, src.file, d.line)
 	if _, given := g.warnOnce.LoadOrStore(text, true); given {

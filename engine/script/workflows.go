@@ -10,9 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// workflows makes the object workflows: where objects are, and moving them. It
-// acts for the account of the request, in the repository that the option dataRepo
-// of the service names, and takes part in a transaction that it is called in.
+// workflows returns the object workflows, which reads and changes the workflow
+// states of objects. It acts for the account of the request on the repository
+// of the option dataRepo, and takes part in an open transaction.
 func (h *host) workflows(w engine.Workflows) goja.Value {
 	o := h.js.NewObject()
 	f := &jsWorkflows{h: h, flows: w, data: h.v.gen.data()}
@@ -23,10 +23,11 @@ func (h *host) workflows(w engine.Workflows) goja.Value {
 	return o
 }
 
-// enters is the type of the event that an object is about to be in a state.
+// enters returns the type of the event before an object enters a state.
 func enters(workflow, state string) string { return "workflow " + workflow + "." + state }
 
-// eventType checks workflow@namespace.state.
+// eventType checks the name of an event, workflow@namespace.state, and returns
+// its type.
 func (f *jsWorkflows) eventType(name string) (string, error) {
 	at := strings.LastIndexByte(name, '.')
 	if at < 0 || !f.flows.Has(name[:at], name[at+1:]) {
@@ -35,9 +36,10 @@ func (f *jsWorkflows) eventType(name string) (string, error) {
 	return enters(name[:at], name[at+1:]), nil
 }
 
-// Entering tells the handlers of workflows.on that an item of c is about to be in
-// a state, in the transaction of that. What they return, or change in data, is
-// given to the item with v; they may refuse it.
+// Entering calls the handlers of workflows.on before an item of c enters a
+// state, in the transaction of that change. Values that they return, or set in
+// data, are written to the item together with v. They may also prevent the
+// change.
 func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error {
 	t := e.heard(ctx)
 	if t == nil {
@@ -57,14 +59,14 @@ func (e *Events) Entering(ctx context.Context, c *engine.Class, id, workflow, st
 	return w.ask(all, true)
 }
 
-// jsWorkflows is engine.Workflows as scripts call it.
+// jsWorkflows implements engine.Workflows for scripts.
 type jsWorkflows struct {
 	h     *host
 	flows engine.Workflows
 	data  engine.Repository
 }
 
-// of is the item that is meant.
+// of returns the item of an argument.
 func (f *jsWorkflows) of(name string, v goja.Value) (*engine.Item, error) {
 	if it := itemOf(v); it != nil {
 		return it.item, nil
@@ -72,7 +74,7 @@ func (f *jsWorkflows) of(name string, v goja.Value) (*engine.Item, error) {
 	return nil, engine.Errorf(engine.Invalid, "argument", "workflows.%s takes an item of a repository, found %s", name, describeValue(v))
 }
 
-// getStatus(item) tells in which states the item is, and what can be done there.
+// getStatus(item) returns the states of the item and the possible transitions.
 func (f *jsWorkflows) getStatus(call goja.FunctionCall) (operation, error) {
 	it, err := f.of("getStatus", call.Argument(0))
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
@@ -81,8 +83,9 @@ func (f *jsWorkflows) getStatus(call goja.FunctionCall) (operation, error) {
 	}}, err
 }
 
-// mover makes (item, workflow, name), which moves the item and gives it as it is
-// then; null when the account may not read it any more.
+// mover returns a function (item, workflow, name) that moves the item and
+// returns it afterwards. It returns null if the account may no longer read the
+// item.
 func (f *jsWorkflows) mover(name, what string, set func(*engine.Move, string)) func(goja.FunctionCall) (operation, error) {
 	return func(call goja.FunctionCall) (operation, error) {
 		it, err := f.of(name, call.Argument(0))

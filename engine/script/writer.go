@@ -13,27 +13,28 @@ import (
 	"restsrv/engine"
 )
 
-// writer makes the JSON of a result as JSON.stringify would, with these
-// differences: BigInt is a number, items are written in crud's form without
-// entering JavaScript, and size and depth are bounded. It must run inside
-// goja's Try: getters and toJSON may throw.
+// writer writes the JSON of a result like JSON.stringify, with these
+// differences: a BigInt is written as a number, items are written in the form
+// of crud without converting them to JavaScript, and size and depth are
+// limited. It must run inside goja's Try, because getters and toJSON may throw.
 type writer struct {
 	h     *host
-	key   string // of the value that is written, "" for the outermost
+	key   string // key of the current value, "" for the outermost
 	buf   []byte
 	depth int
-	rows  uint64 // items written
+	rows  uint64 // number of items written
 	patience
-	size int // bytes at most
-	deep int // levels at most
+	size int // maximum number of bytes
+	deep int // maximum depth
 }
 
-// errResult is why a result cannot be sent.
+// errResult is the reason why a result cannot be sent.
 type errResult string
 
 func (e errResult) Error() string { return string(e) }
 
-// value appends v; false means that it has no JSON (undefined, a function).
+// value appends v. It returns false if v has no JSON, such as undefined or a
+// function.
 func (w *writer) value(v goja.Value) bool {
 	w.check(w.h)
 	switch {
@@ -61,7 +62,8 @@ func (w *writer) value(v goja.Value) bool {
 	return true
 }
 
-// text appends a text. Halves of pairs, which UTF-8 cannot hold, are escaped.
+// text appends a string. It escapes unpaired surrogates, which UTF-8 cannot
+// represent.
 func (w *writer) text(v goja.Value) {
 	s := v.String()
 	half, ok := v.(goja.String)
@@ -90,7 +92,7 @@ func (w *writer) text(v goja.Value) {
 	w.buf = append(w.buf, '"')
 }
 
-// bound ends the writing of more than there may be.
+// bound panics if the result is too large.
 func (w *writer) bound() {
 	if len(w.buf) > w.size {
 		panic(errResult(fmt.Sprintf("the result is larger than %d bytes", w.size)))
@@ -115,7 +117,7 @@ func (w *writer) object(o *goja.Object) bool {
 	defer func() { w.depth-- }()
 	switch o.ExportType() {
 	case itemType:
-		if it := itemOf(o); it != nil && len(it.extra.names) == 0 { // what a script adds is a part of it
+		if it := itemOf(o); it != nil && len(it.extra.names) == 0 { // properties that a script has added are part of the result
 			w.item(it.item)
 			return true
 		}
@@ -146,7 +148,8 @@ func (w *writer) object(o *goja.Object) bool {
 	return w.plain(o)
 }
 
-// date appends a date as toISOString does; false outside its four-digit years.
+// date appends a date like toISOString. It returns false for years with more
+// than four digits and before 0.
 func (w *writer) date(t time.Time) bool {
 	i := engine.InstantOf(t)
 	if y := i.Time().Year(); y < 0 || y > 9999 {
@@ -156,7 +159,7 @@ func (w *writer) date(t time.Time) bool {
 	return true
 }
 
-// lazy appends a list: what no script touched, raw does.
+// lazy appends an array. raw writes the elements that no script has accessed.
 func (w *writer) lazy(l *lazyArray, raw func(i int)) {
 	w.buf = append(w.buf, '[')
 	for i := 0; i < l.Len(); i++ {
@@ -174,7 +177,7 @@ func (w *writer) lazy(l *lazyArray, raw func(i int)) {
 	w.buf = append(w.buf, ']')
 }
 
-// row appends a row as the object would be that it becomes.
+// row appends a row in the form of the object that scripts see.
 func (w *writer) row(names []string, row []any) {
 	w.rows++
 	w.buf = append(w.buf, '{')
@@ -192,7 +195,7 @@ func (w *writer) row(names []string, row []any) {
 	w.buf = append(w.buf, '}')
 }
 
-// item appends an item, which cuts itself short beyond engine.MaxAnswer.
+// item appends an item. The size is limited by engine.MaxAnswer.
 func (w *writer) item(it *engine.Item) {
 	w.buf = it.AppendJSON(w.buf)
 	w.rows++
@@ -200,7 +203,7 @@ func (w *writer) item(it *engine.Item) {
 	w.bound()
 }
 
-// plain appends a value whose toJSON was asked already.
+// plain appends a value after its toJSON was called.
 func (w *writer) plain(v goja.Value) bool {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -219,7 +222,7 @@ func (w *writer) plain(v goja.Value) bool {
 		w.members(o)
 		return true
 	}
-	b, err := o.MarshalJSON() // boxed values, raw JSON and other rare things
+	b, err := o.MarshalJSON() // boxed values, raw JSON and other rare types
 	if err != nil {
 		panic(rethrow(err))
 	}

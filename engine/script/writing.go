@@ -8,21 +8,21 @@ import (
 	"restsrv/engine"
 )
 
-// input is the data of a write, bound.
+// input contains the bound data of a write.
 type input struct {
 	r      *jsRepository
 	class  *engine.Class
-	id     string // of the item that is written, "" for a new one
+	id     string // id of the item to write, "" for a new one
 	values engine.Values
 }
 
-// accept stores the files among the values. It belongs into an operation.
+// accept stores the files among the values. It must be called in an operation.
 func (in *input) accept(ctx context.Context) error {
 	fs := engine.Files{Storage: in.r.h.v.gen.storage, Data: in.r.repo, Meta: in.r.h.v.gen.env.Meta}
 	return fs.Accept(ctx, in.class, in.id, in.values)
 }
 
-// bind binds the data of a write: an object of attributes, or an item.
+// bind binds the data of a write, which is an object of attributes or an item.
 func (r *jsRepository) bind(c *engine.Class, id string, data goja.Value) (*input, error) {
 	in := &input{r: r, class: c, id: id}
 	var err error
@@ -48,7 +48,7 @@ func (r *jsRepository) bind(c *engine.Class, id string, data goja.Value) (*input
 	return in, err
 }
 
-// itemValues are the values of an item that is written as a whole.
+// itemValues returns the values to write for a whole item.
 func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
 	if it.Class.Base() != c.Base() {
 		return nil, engine.Errorf(engine.Invalid, "argument", "the item is of class %s, not %s", it.Class.FullName, c.FullName)
@@ -56,8 +56,8 @@ func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
 	v := append(engine.Values(nil), it.Values...)
 	for i, p := range c.Properties {
 		switch {
-		case p.Type == engine.Password, // it is a hash here, and would be hashed again
-			c.Lacks(p), it.Class.Lacks(p), // not null: unknown
+		case p.Type == engine.Password, // the item has the hash, which must not be hashed again
+			c.Lacks(p), it.Class.Lacks(p), // hidden values are unknown, not null
 			!p.Stored(), p.Formula != nil:
 			v[i] = engine.Absent
 		case p.Type.IsFile():
@@ -67,8 +67,8 @@ func itemValues(c *engine.Class, it *engine.Item) (engine.Values, error) {
 	return v, nil
 }
 
-// heldFiles makes input of the files that an item has: another item gets
-// copies of them.
+// heldFiles converts the files of an item to input. If the input is for another
+// item, that item gets copies of the files.
 func heldFiles(value any) any {
 	files := engine.FilesIn(value)
 	if len(files) == 0 {
@@ -84,7 +84,7 @@ func heldFiles(value any) any {
 	return uploads[0]
 }
 
-// after is what the options of a write want of its result.
+// after contains the options of a write for its result.
 type after struct {
 	load []*engine.Load
 	none bool // skipResult
@@ -99,8 +99,8 @@ func (r *jsRepository) after(c *engine.Class, v goja.Value) (a after, err error)
 	return a, err
 }
 
-// written is the result of a write: the item as it is stored, with what the
-// options want loaded.
+// written returns the result of a write: the stored item, with the objects to
+// load according to the options.
 func (r *jsRepository) written(ctx context.Context, it *engine.Item, err error, a after) (func() goja.Value, error) {
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (r *jsRepository) written(ctx context.Context, it *engine.Item, err error, 
 		case err == nil:
 			it = full
 		case engine.CodeOf(err) != engine.NotFound && engine.CodeOf(err) != engine.Forbidden:
-			return nil, err // else it was deleted since, or is not for this account to read: it was written all the same
+			return nil, err // otherwise the item was deleted or may not be read by the account, but the write has succeeded
 		}
 	}
 	return func() goja.Value { return r.h.item(it) }, nil
@@ -207,7 +207,7 @@ func (r *jsRepository) deleteItem(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// bulkEdit changes all items that a filter finds and gives their number.
+// bulkEdit changes all items that a filter finds and returns their number.
 func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
 	if _, err := r.writable(call.Argument(0), engine.MayWrite); err != nil {
 		return operation{}, err
@@ -226,7 +226,7 @@ func (r *jsRepository) bulkEdit(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// bulkDelete removes all items that a filter finds and gives their number.
+// bulkDelete removes all items that a filter finds and returns their number.
 func (r *jsRepository) bulkDelete(call goja.FunctionCall) (operation, error) {
 	if _, err := r.writable(call.Argument(0), engine.MayDelete); err != nil {
 		return operation{}, err
@@ -238,8 +238,8 @@ func (r *jsRepository) bulkDelete(call goja.FunctionCall) (operation, error) {
 	}}, err
 }
 
-// wrap makes an item of data, which nobody stores. Objects given for references
-// and in collections become items too.
+// wrap returns an item with data, without storing it. Objects for references
+// and in collections become items, too.
 func (r *jsRepository) wrap(call goja.FunctionCall) (*engine.Item, error) {
 	c, _, err := r.target(call.Argument(0))
 	if err != nil {
@@ -281,7 +281,8 @@ func wrapped(c *engine.Class, v engine.Values) *engine.Item {
 	return it
 }
 
-// wrappedMembers are the objects of a collection; ids alone are no items.
+// wrappedMembers returns the objects of a collection as items. It leaves out
+// plain ids.
 func wrappedMembers(c *engine.Class, l *engine.Links) engine.Link {
 	link := engine.Link{Loaded: true, Shown: true}
 	for _, e := range l.Add {
