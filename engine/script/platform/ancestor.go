@@ -1,7 +1,7 @@
 package platform
 
-// ancestorModules lists what services of the ancestor require: parts of its
-// framework 4 by their path there, and the packages that framework 5 made of them.
+// ancestorModules lists the modules of IONDV that services require: parts of framework 4 by their path there, and
+// the packages of framework 5 with the same contents.
 func ancestorModules() map[string]module {
 	all := map[string]module{
 		"core/IonError":                           {file: "ancestor/IonError"},
@@ -35,16 +35,16 @@ func ancestorModules() map[string]module {
 	return all
 }
 
-// errorBases are the modules of core/errors.
+// errorBases are the names of the modules in core/errors.
 var errorBases = []string{
 	"auth", "conditions", "data-repo", "data-source", "file-storage", "front-end", "meta-repo", "validation", "workflow",
 }
 
-// part is a module that is a member of another.
+// part returns a module that is a member of another module.
 func part(of, name string) module { return module{of: of, member: name} }
 
-// spellings are names by which framework 5 has modules of framework 4, where
-// these are not the old names after @iondv/.
+// spellings maps the names of modules in framework 5 to the names in framework 4. It lists only modules whose new
+// name is not @iondv/ and the old name.
 func spellings() map[string]string {
 	all := map[string]string{
 		"@iondv/core/classes/IonError":                        "core/IonError",

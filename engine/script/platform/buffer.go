@@ -10,8 +10,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// bufferNative is what Buffer is made of: encodings, allocation, and what goes
-// over bytes one by one.
+// bufferNative returns the native functions of the module buffer: encodings, allocation, and operations on single
+// bytes.
 func bufferNative(p *Platform) goja.Value {
 	return p.natives(natives{
 		"alloc": func(call goja.FunctionCall) goja.Value {
@@ -53,7 +53,7 @@ func bufferNative(p *Platform) goja.Value {
 	})
 }
 
-// Buffer makes a Buffer that takes over bytes.
+// Buffer returns a Buffer that uses b as its memory. The caller must not use b afterwards.
 func (p *Platform) Buffer(b []byte) goja.Value {
 	from, _ := goja.AssertFunction(p.Module("buffer").(*goja.Object).Get("Buffer").(*goja.Object).Get("from"))
 	v, err := from(goja.Undefined(), p.arrayBuffer(b))
@@ -61,8 +61,7 @@ func (p *Platform) Buffer(b []byte) goja.Value {
 	return v
 }
 
-// findBytes is find(bytes, wanted, from, last): the place of wanted, -1 for
-// none.
+// findBytes implements find(bytes, wanted, from, last). It returns the position of wanted, or -1.
 func (p *Platform) findBytes(call goja.FunctionCall) goja.Value {
 	all, wanted := p.needBytes(call.Argument(0), "indexOf"), p.needBytes(call.Argument(1), "indexOf")
 	from := int(call.Argument(2).ToInteger())
@@ -81,7 +80,7 @@ func (p *Platform) findBytes(call goja.FunctionCall) goja.Value {
 	return p.js.ToValue(at)
 }
 
-// fillBytes repeats bytes over others.
+// fillBytes implements fill(bytes, pattern). It fills bytes with copies of pattern.
 func (p *Platform) fillBytes(call goja.FunctionCall) goja.Value {
 	to, what := p.needBytes(call.Argument(0), "fill"), p.needBytes(call.Argument(1), "fill")
 	if len(what) == 0 {
@@ -94,7 +93,8 @@ func (p *Platform) fillBytes(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// writeText writes as many whole characters as fit and returns the bytes.
+// writeText implements write(bytes, text, encoding). It writes as many complete characters as fit and returns the
+// number of bytes written.
 func (p *Platform) writeText(call goja.FunctionCall) goja.Value {
 	to, encoding := p.needBytes(call.Argument(0), "write"), p.encoding(call.Argument(2))
 	b := p.encoded(call.Argument(1), encoding)
@@ -110,7 +110,7 @@ func (p *Platform) writeText(call goja.FunctionCall) goja.Value {
 	return p.js.ToValue(copy(to, b))
 }
 
-// swapBytes turns the order within groups.
+// swapBytes implements swap(bytes, size). It reverses the bytes in each group of size bytes.
 func (p *Platform) swapBytes(call goja.FunctionCall) goja.Value {
 	b, size := p.needBytes(call.Argument(0), "swap"), int(call.Argument(1).ToInteger())
 	for at := 0; at+size <= len(b); at += size {
@@ -121,7 +121,7 @@ func (p *Platform) swapBytes(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// wide copies a number's bytes, highest first, to the end of eight.
+// wide copies the bytes of a number into eight bytes, right-aligned and the most significant byte first.
 func wide(b []byte, little bool) (w [8]byte) {
 	for i, c := range b {
 		if little {
@@ -133,8 +133,8 @@ func wide(b []byte, little bool) (w [8]byte) {
 	return w
 }
 
-// getNumber is get(bytes, offset, size, little, kind): kind is u, i, f, U or I
-// (the latter two BigInts). Its caller has checked that the number is there.
+// getNumber implements get(bytes, offset, size, little, kind). The kind is u, i, f, U or I; U and I return a BigInt.
+// The caller should check the offset first and throw its own error.
 func (p *Platform) getNumber(call goja.FunctionCall) goja.Value {
 	b := p.needBytes(call.Argument(0), "read")
 	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())
@@ -160,7 +160,7 @@ func (p *Platform) getNumber(call goja.FunctionCall) goja.Value {
 	return p.js.ToValue(int64(n))
 }
 
-// setNumber is set(bytes, offset, size, little, kind, value).
+// setNumber implements set(bytes, offset, size, little, kind, value).
 func (p *Platform) setNumber(call goja.FunctionCall) goja.Value {
 	b := p.needBytes(call.Argument(0), "write")
 	at, size := int(call.Argument(1).ToInteger()), int(call.Argument(2).ToInteger())

@@ -7,8 +7,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// single lists encodings of one byte a character: the characters of the bytes
-// from 0x80, where NUL stands for the control character of the same number.
+// single lists single-byte encodings. Each value holds the characters of the bytes from 0x80. NUL stands for the
+// control character with the number of its byte.
 var single = map[string][]rune{
 	"windows-1251": []rune("ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—\x00™љ›њќћџ\u00a0ЎўЈ¤Ґ¦§Ё©Є«¬\u00ad®Ї°±Ііґµ¶·ё№є»јЅѕї" + series('А', 'я')),
 	"windows-1252": []rune("€\x00‚ƒ„…†‡ˆ‰Š‹Œ\x00Ž\x00\x00‘’“”•–—˜™š›œ\x00žŸ" + series('\u00a0', 'ÿ')),
@@ -25,7 +25,7 @@ func series(from, to rune) string {
 	return b.String()
 }
 
-// charsets lists the labels of encodings that TextDecoder knows.
+// charsets maps the labels that TextDecoder accepts to the names of encodings.
 var charsets = map[string]string{
 	"utf-8": "utf-8", "utf8": "utf-8", "unicode-1-1-utf-8": "utf-8",
 	"utf-16le": "utf-16le", "utf-16": "utf-16le", "ucs-2": "utf-16le", "unicode": "utf-16le", "utf-16be": "utf-16be",
@@ -35,17 +35,17 @@ var charsets = map[string]string{
 	"koi8-r": "koi8-r", "koi8": "koi8-r", "koi": "koi8-r", "ibm866": "ibm866", "cp866": "ibm866", "866": "ibm866",
 }
 
-// decoder makes text of bytes that come in pieces.
+// decoder decodes text that arrives in chunks.
 type decoder struct {
 	js      *goja.Runtime
 	charset string
 	keepBOM bool
 	started bool
-	pending []byte // of a character that is not complete
-	failed  bool   // something was no text
+	pending []byte // the bytes of an incomplete character
+	failed  bool   // the last chunk contained invalid bytes
 }
 
-// decode makes text of the next piece; last says that no more follows.
+// decode decodes the next chunk. If last is set, an incomplete character at the end is invalid.
 func (d *decoder) decode(b []byte, last bool) goja.Value {
 	if len(d.pending) > 0 {
 		b = append(d.pending, b...)
@@ -86,7 +86,7 @@ func (d *decoder) decodeUTF8(b []byte, last bool) goja.Value {
 	return d.js.ToValue(s)
 }
 
-// openUTF8 is how many bytes at the end begin a character that may go on.
+// openUTF8 returns the length of the incomplete character at the end of b.
 func openUTF8(b []byte) int {
 	for n := 1; n <= 3 && n <= len(b); n++ {
 		if c := b[len(b)-n]; c >= 0xC2 {
@@ -101,8 +101,8 @@ func openUTF8(b []byte) int {
 	return 0
 }
 
-// subpart is how many bytes at the start may belong to one character; open
-// says that the character goes on after the end.
+// subpart returns the number of bytes at the start of b that may belong to one character. The result open is true if
+// the character is incomplete at the end of b.
 func subpart(b []byte) (n int, open bool) {
 	low, high, more := byte(0x80), byte(0xBF), 0
 	switch c := b[0]; {
@@ -139,8 +139,7 @@ func subpart(b []byte) (n int, open bool) {
 	return n, false
 }
 
-// validUTF8 makes text of bytes, with a U+FFFD for what could not belong
-// together, and reports whether there was such.
+// validUTF8 decodes b. It replaces each invalid sequence by U+FFFD and reports whether there was one.
 func validUTF8(b []byte) (string, bool) {
 	if utf8.Valid(b) {
 		return string(b), false
@@ -167,7 +166,7 @@ func (d *decoder) decodeUTF16(b []byte, last bool) goja.Value {
 		}
 		units = append(units, uint16(lo)|uint16(hi)<<8)
 	}
-	if n := len(units); !last && n > 0 && units[n-1]>>10 == 0x36 { // half of a pair
+	if n := len(units); !last && n > 0 && units[n-1]>>10 == 0x36 { // the first half of a surrogate pair
 		units, whole = units[:n-1], whole-2
 	}
 	if !d.started && len(units) > 0 {
@@ -196,7 +195,8 @@ func (d *decoder) decodeUTF16(b []byte, last bool) goja.Value {
 	return goja.StringFromUTF16(units)
 }
 
-// decoderNative is decoder(label, fatal, keepBOM) for TextDecoder.
+// decoderNative returns the native functions of TextDecoder and TextEncoder: decoder(label, fatal, keepBOM) and
+// encode(text).
 func decoderNative(p *Platform) goja.Value {
 	return p.natives(natives{
 		"decoder": func(call goja.FunctionCall) goja.Value {

@@ -6,14 +6,14 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Bounds of what one structuredClone copies.
+// Limits of one structuredClone.
 const (
 	maxCloneDepth = 512
 	maxCloneParts = 2_000_000
 )
 
-// structuredClone copies a value with all that it consists of, in Go, so that
-// no limit on calls is in the way of what may be nested.
+// structuredClone copies a value deeply. It runs in Go, so that the limit on the call depth of scripts does not
+// limit the nesting of values.
 func structuredClone(p *Platform) goja.Value {
 	return p.function("structuredClone", func(call goja.FunctionCall) goja.Value {
 		if len(call.Arguments) == 0 {
@@ -60,8 +60,7 @@ func (c *cloner) value(v goja.Value) goja.Value {
 	return v
 }
 
-// construct makes an object of a built-in class and remembers what it is a
-// copy of.
+// construct creates an object of a built-in class and remembers it as the copy of from.
 func (c *cloner) construct(from *goja.Object, class string, args ...goja.Value) *goja.Object {
 	o, err := c.p.js.New(c.p.js.GlobalObject().Get(class), args...)
 	must(err)
@@ -104,14 +103,14 @@ func (c *cloner) remember(from *goja.Object, v goja.Value) goja.Value {
 	return v
 }
 
-// unclonable names what has a state that no copy could have.
+// unclonable lists classes whose objects have a state that cannot be copied.
 var unclonable = map[string]bool{
 	"WeakMap": true, "WeakSet": true, "WeakRef": true, "Generator": true, "Array Iterator": true, "Map Iterator": true, "Set Iterator": true,
 	"AbortSignal": true, "AbortController": true, "EventTarget": true, "Event": true, "URL": true, "URLSearchParams": true, "Headers": true, "Request": true,
 	"Response": true, "FormData": true, "Blob": true, "File": true, "TextEncoder": true, "TextDecoder": true, "Crypto": true, "process": true,
 }
 
-// plain copies an object by its properties, whatever class it is of.
+// plain copies the properties of an object of any other class. The copy is a plain object.
 func (c *cloner) plain(o *goja.Object) goja.Value {
 	if _, ok := goja.AssertFunction(o); ok {
 		c.refuse("A function")
@@ -142,7 +141,7 @@ func (c *cloner) properties(from, to *goja.Object) {
 	}
 }
 
-// view copies a view of bytes together with all the bytes it looks at.
+// view copies a typed array or DataView together with its whole buffer.
 func (c *cloner) view(o *goja.Object, length string) goja.Value {
 	buffer := c.value(o.Get("buffer"))
 	return c.construct(o, o.GetSymbol(goja.SymToStringTag).String(), buffer, o.Get("byteOffset"), o.Get(length))
@@ -178,7 +177,7 @@ func (c *cloner) setOf(o *goja.Object) goja.Value {
 	return copied
 }
 
-// error keeps what an error says, not what a script has put beside it.
+// error copies the class, message, stack and cause of an error. Properties that a script added are not copied.
 func (c *cloner) error(o *goja.Object) goja.Value {
 	class := "Error"
 	switch name := o.Get("name"); {

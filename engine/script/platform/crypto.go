@@ -20,7 +20,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// hashes lists the algorithms by the name that Node has for them.
+// hashes lists the hash algorithms by their names in Node.
 var hashes = map[string]func() hash.Hash{
 	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
 	"sha512-256": sha512.New512_256,
@@ -35,7 +35,8 @@ func hashNames() []string {
 	return names
 }
 
-// algorithm finds a hash by any spelling: SHA-256, sha256, RSA-SHA256.
+// algorithm returns a hash algorithm by any of its spellings, such as SHA-256, sha256 or RSA-SHA256. It throws if
+// the algorithm is not known.
 func (p *Platform) algorithm(name string) func() hash.Hash {
 	plain := strings.TrimPrefix(strings.ToLower(name), "rsa-")
 	if f := hashes[plain]; f != nil {
@@ -48,19 +49,19 @@ func (p *Platform) algorithm(name string) func() hash.Hash {
 	return nil
 }
 
-// maxIterations bounds one derivation of a key: it takes some seconds, and no
-// interrupt reaches it. What a turn derives itself is bounded lower.
+// Limits of one key derivation. A derivation with maxIterations takes some seconds and cannot be interrupted. If a
+// turn of the VM waits for the derivation, the limit is maxSyncIterations. The limit of the key length is in bytes.
 const (
 	maxIterations     = 10_000_000
 	maxSyncIterations = 600_000
 	maxKey            = 1 << 20
 )
 
-// derivations bounds the keys that are derived at once in the process.
+// derivations limits the number of concurrent key derivations in the process.
 var derivations = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 
-// cryptoNative is what the module crypto takes from Go; bytes come and go as
-// ArrayBuffers and typed arrays.
+// cryptoNative returns the native functions of the module crypto. They accept ArrayBuffers and typed arrays and
+// return ArrayBuffers.
 func cryptoNative(p *Platform) goja.Value {
 	return p.natives(natives{
 		"uuid": func(goja.FunctionCall) goja.Value { return p.js.ToValue(newUUID()) },
@@ -102,7 +103,7 @@ func cryptoNative(p *Platform) goja.Value {
 	})
 }
 
-// newUUID makes a random UUID, version 4.
+// newUUID returns a random UUID, version 4.
 func newUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:])
@@ -111,7 +112,7 @@ func newUUID() string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
 }
 
-// hasher is {update(bytes), digest(), copy()} of a hash.
+// hasher returns {update(bytes), digest(), copy()} for a hash.
 func (p *Platform) hasher(h hash.Hash) goja.Value {
 	return p.natives(natives{
 		"update": func(call goja.FunctionCall) goja.Value {
@@ -131,8 +132,8 @@ func (p *Platform) hasher(h hash.Hash) goja.Value {
 	})
 }
 
-// deriveKey is derive(password, salt, iterations, length, hash, wait): the
-// bytes of PBKDF2, or with wait a promise of them.
+// deriveKey implements derive(password, salt, iterations, length, hash, wait). It returns the bytes of PBKDF2. If
+// wait is true, it returns a promise of the bytes, and the derivation runs outside of the turn.
 func (p *Platform) deriveKey(call goja.FunctionCall) goja.Value {
 	password, salt := p.needBytes(call.Argument(0), "pbkdf2"), p.needBytes(call.Argument(1), "pbkdf2")
 	iterations, length := call.Argument(2).ToInteger(), call.Argument(3).ToInteger()

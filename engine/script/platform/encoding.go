@@ -8,14 +8,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// encodings lists the names that Buffer has for ways to write bytes as text.
+// encodings maps the names of encodings that Buffer accepts to their canonical names.
 var encodings = map[string]string{
 	"utf8": "utf8", "utf-8": "utf8", "hex": "hex", "base64": "base64", "base64url": "base64url",
 	"latin1": "latin1", "binary": "latin1", "ascii": "ascii",
 	"ucs2": "utf16le", "ucs-2": "utf16le", "utf16le": "utf16le", "utf-16le": "utf16le",
 }
 
-// encoding finds an encoding; undefined is UTF-8. It throws for an unknown one.
+// encoding returns the canonical name of an encoding; undefined and null mean UTF-8. It throws if the encoding is
+// not known.
 func (p *Platform) encoding(v goja.Value) string {
 	if goja.IsUndefined(v) || goja.IsNull(v) {
 		return "utf8"
@@ -27,7 +28,7 @@ func (p *Platform) encoding(v goja.Value) string {
 	return name
 }
 
-// encoded makes the bytes that a text stands for.
+// encoded returns the bytes of a text in an encoding.
 func (p *Platform) encoded(v goja.Value, encoding string) []byte {
 	s, ok := v.(goja.String)
 	if !ok {
@@ -56,15 +57,14 @@ func (p *Platform) encoded(v goja.Value, encoding string) []byte {
 	return []byte(s.String())
 }
 
-// unhex reads pairs of digits up to the first that is none.
+// unhex decodes pairs of hexadecimal digits. It stops at the first invalid pair.
 func unhex(s string) []byte {
 	b := make([]byte, len(s)/2)
 	n, _ := hex.Decode(b, []byte(s[:len(s)&^1]))
 	return b[:n]
 }
 
-// unbase64 reads both alphabets, up to the padding, and skips what belongs to
-// none.
+// unbase64 decodes both base64 alphabets. It stops at the padding and ignores characters outside of the alphabets.
 func unbase64(s string) []byte {
 	if at := strings.IndexByte(s, '='); at >= 0 {
 		s = s[:at]
@@ -88,7 +88,7 @@ func unbase64(s string) []byte {
 	return b[:n]
 }
 
-// decoded writes bytes as text.
+// decoded returns the text of bytes in an encoding.
 func (p *Platform) decoded(b []byte, encoding string) goja.Value {
 	p.fits(int64(len(b)), "text")
 	switch encoding {
@@ -118,7 +118,7 @@ func (p *Platform) decoded(b []byte, encoding string) goja.Value {
 	return p.js.ToValue(s)
 }
 
-// atob and btoa of the web: text whose characters are bytes.
+// atob and btoa are the functions of the web. Each character of the decoded text is one byte.
 func atob(p *Platform) goja.Value {
 	return p.function("atob", func(call goja.FunctionCall) goja.Value {
 		s := strings.Map(func(c rune) rune {
@@ -150,7 +150,7 @@ func btoa(p *Platform) goja.Value {
 	})
 }
 
-// domException makes a DOMException.
+// domException returns a new DOMException.
 func (p *Platform) domException(name, message string) goja.Value {
 	class := p.Module("#event").(*goja.Object).Get("DOMException")
 	o, err := p.js.New(class, p.js.ToValue(message), p.js.ToValue(name))

@@ -6,16 +6,15 @@ import (
 	"github.com/dop251/goja"
 )
 
-// processStart is what performance.now counts from.
+// processStart is the zero point of performance.now.
 var processStart = time.Now()
 
-// sinceStart is the time since then in milliseconds, to a microsecond.
+// sinceStart returns the time since processStart in milliseconds, rounded to microseconds.
 func sinceStart() float64 {
 	return float64(time.Since(processStart).Microseconds()) / 1000
 }
 
-// eventNative is now() and later(milliseconds, f), which tells the log when f
-// fails.
+// eventNative returns now() and later(milliseconds, f). If f throws, the error is logged.
 func eventNative(p *Platform) goja.Value {
 	return p.natives(natives{
 		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
@@ -31,7 +30,7 @@ func eventNative(p *Platform) goja.Value {
 	})
 }
 
-// performance is now() and timeOrigin.
+// performance returns an object with now() and timeOrigin.
 func performance(p *Platform) goja.Value {
 	o := p.natives(natives{
 		"now": func(goja.FunctionCall) goja.Value { return p.js.ToValue(sinceStart()) },
@@ -41,7 +40,7 @@ func performance(p *Platform) goja.Value {
 	return o
 }
 
-// tag gives an object its Symbol.toStringTag.
+// tag sets the Symbol.toStringTag of an object.
 func (p *Platform) tag(o *goja.Object, name string) {
 	_ = o.DefineDataPropertySymbol(goja.SymToStringTag, p.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }

@@ -20,35 +20,35 @@ const (
 	maxRedirects        = 10
 )
 
-// message is a request that a script sends.
+// message is an HTTP request of a script.
 type message struct {
 	url      *webURL
 	method   string
 	header   http.Header
-	body     []byte // nil for none
-	redirect string // follow, manual or error
+	body     []byte // nil if there is no body
+	redirect string // "follow", "manual" or "error"
 }
 
-// reply is what came back.
+// reply is the response of the server.
 type reply struct {
 	status     int
 	statusText string
-	headers    []string // names, in lower case, and values in turn
+	headers    []string // alternately a name in lower case and its value
 	url        string
 	redirected bool
 	body       []byte
-	broken     error // why the body is not whole
+	broken     error // the error that ended the reading of the body, or nil
 }
 
-// errTimeout is the limit of the setting.
+// errTimeout reports that a request exceeded the time limit of the setting.
 type errTimeout struct{ limit time.Duration }
 
 func (e errTimeout) Error() string {
 	return "fetch: the server did not answer within " + e.limit.String() + ", the limit globals.scripts.fetch.timeout of deploy.json"
 }
 
-// send sends a message and reads the whole answer, whose connection is then
-// free. Every address on the way is checked.
+// send sends a request and reads the whole response, which releases the connection. It checks the URL of the request
+// and of each redirect.
 func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 	limit := f.Timeout
 	if limit <= 0 {
@@ -92,7 +92,7 @@ func (f *Fetch) send(ctx context.Context, m *message) (*reply, error) {
 	}
 }
 
-// checkMessage refuses addresses that are none of the web.
+// checkMessage rejects URLs that are not http or https or that contain credentials.
 func checkMessage(m *message) error {
 	switch {
 	case m.url.scheme != "http" && m.url.scheme != "https":
@@ -103,12 +103,12 @@ func checkMessage(m *message) error {
 	return nil
 }
 
-// once sends to one address.
+// once sends one request and does not follow redirects.
 func (f *Fetch) once(ctx context.Context, m *message) (*http.Response, error) {
 	target := &url.URL{Scheme: m.url.scheme, Host: m.url.hostPort(), RawPath: m.url.pathname()}
 	target.Path = string(percentDecode(target.RawPath))
 	if target.EscapedPath() != target.RawPath {
-		target.Opaque = "//" + target.Host + target.RawPath // as it is written
+		target.Opaque = "//" + target.Host + target.RawPath // keeps the path as written
 	}
 	if m.url.query != nil {
 		target.RawQuery, target.ForceQuery = *m.url.query, *m.url.query == ""
@@ -127,7 +127,7 @@ func (f *Fetch) once(ctx context.Context, m *message) (*http.Response, error) {
 	return f.httpClient().Do(r.WithContext(ctx))
 }
 
-// follow turns a message to where a redirect leads.
+// follow changes the request to the target of a redirect. If the origin changes, it removes the credentials.
 func (m *message) follow(location string, status int) error {
 	next := parseURL(location, m.url, nil)
 	if next == nil {
@@ -153,7 +153,7 @@ func (m *message) follow(location string, status int) error {
 	return nil
 }
 
-// read takes over an answer, within the limit.
+// read copies the response into r. The body is limited to MaxBytes.
 func (f *Fetch) read(ctx context.Context, m *message, r *reply, response *http.Response) {
 	defer response.Body.Close()
 	r.status, r.url = response.StatusCode, m.url.href()
@@ -186,7 +186,7 @@ func (f *Fetch) read(ctx context.Context, m *message, r *reply, response *http.R
 	}
 }
 
-// explain says why a message failed, without addresses inside the network.
+// explain returns the error to report for a failed request. The error contains no addresses of the internal network.
 func explain(ctx context.Context, m *message, err error) error {
 	var late errTimeout
 	switch {
@@ -200,7 +200,7 @@ func explain(ctx context.Context, m *message, err error) error {
 	return &errNetwork{m.url.hostPort(), err}
 }
 
-// errNetwork is a failure on the way.
+// errNetwork is a network failure.
 type errNetwork struct {
 	host string
 	err  error
@@ -208,17 +208,17 @@ type errNetwork struct {
 
 func (e *errNetwork) Error() string { return "fetch failed: " + e.host + ": " + e.reason() }
 
-// Unwrap returns what the network said.
+// Unwrap returns the error of the network.
 func (e *errNetwork) Unwrap() error { return e.err }
 
-// forbiddenHeaders belong to the connection, or name another host than the one
-// that was checked.
+// forbiddenHeaders are headers that scripts must not set: they control the connection, or name a host other than the
+// checked one.
 var forbiddenHeaders = []string{
 	"Accept-Encoding", "Connection", "Content-Length", "Expect", "Host", "Keep-Alive", "Proxy-Authorization", "Proxy-Connection",
 	"Te", "Trailer", "Transfer-Encoding", "Upgrade",
 }
 
-// newMessage checks what a script asks for.
+// newMessage validates the method and the headers of a script's request and returns the request.
 func newMessage(u *webURL, method string, headers []string, body []byte, redirect string) (*message, error) {
 	m := &message{url: u, method: method, header: http.Header{}, body: body, redirect: redirect}
 	switch strings.ToUpper(method) {

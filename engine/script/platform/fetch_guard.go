@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// allows checks the host of a URL against the list of the setting.
+// allows returns an error if the host of a URL is not in the allowlist of the setting.
 func (f *Fetch) allows(u *webURL) error {
 	host, port := strings.TrimSuffix(u.host, "."), u.port
 	usual := port == ""
@@ -39,7 +39,7 @@ func (f *Fetch) allows(u *webURL) error {
 	return refused("fetch: %s is not allowed; list it in globals.scripts.fetch.hosts of deploy.json", u.hostPort())
 }
 
-// splitHost reads an entry of the list, host or host:port, as URLs have it.
+// splitHost splits an entry of the allowlist, host or host:port, and normalizes the host as the URL parser does.
 func splitHost(entry string) (host, port string) {
 	host = strings.ToLower(entry)
 	if strings.Count(host, ":") == 1 || strings.Contains(host, "]:") {
@@ -59,7 +59,7 @@ func splitHost(entry string) (host, port string) {
 	return prefix + host, port
 }
 
-// errRefused is what scripts may not do, in words for their author.
+// errRefused is the error for a request that scripts must not send. Its message addresses the author of the script.
 type errRefused struct{ message string }
 
 func (e *errRefused) Error() string { return e.message }
@@ -68,9 +68,9 @@ func refused(format string, args ...any) error {
 	return &errRefused{fmt.Sprintf(format, args...)}
 }
 
-// innerNetworks are not of the public network, besides what netip knows:
-// "this" network, shared addresses of providers, protocol assignments,
-// benchmarks, reserved; and those of IPv6 that stand for other addresses.
+// innerNetworks lists networks that are not public, in addition to those that netip knows: the "this" network,
+// shared addresses of providers, protocol assignments, benchmarks, reserved addresses, and IPv6 addresses that stand
+// for other addresses.
 var innerNetworks = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
@@ -80,8 +80,7 @@ var innerNetworks = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"), netip.MustParsePrefix("5f00::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
-// inner reports whether an address is of this machine or of a network that is
-// not public.
+// inner reports whether an address belongs to this machine or to a network that is not public.
 func inner(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
@@ -95,12 +94,11 @@ func inner(a netip.Addr) bool {
 	return false
 }
 
-// errInner refuses a connection; which address it was is not told.
+// errInner is the error for a connection to an internal address. It does not contain the address.
 var errInner = errors.New("a private address")
 
-// newClient makes the client of fetch. It connects only to addresses that pass,
-// looked at after names were resolved; it follows no redirect by itself, keeps
-// no cookies and asks no proxy.
+// newClient returns the HTTP client of fetch. It connects only to addresses for which pass returns true, which it
+// checks after name resolution. It does not follow redirects, keeps no cookies and uses no proxy.
 func newClient(pass func(netip.Addr) bool) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		a, err := netip.ParseAddrPort(address)
@@ -121,7 +119,7 @@ func newClient(pass func(netip.Addr) bool) *http.Client {
 	}
 }
 
-// The clients of the process: for public addresses, and for all.
+// The clients of the process: one for public addresses only, one for all addresses.
 var (
 	publicClient = sync.OnceValue(func() *http.Client {
 		return newClient(func(a netip.Addr) bool { return !inner(a) })

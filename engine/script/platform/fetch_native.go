@@ -15,8 +15,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// fetchNative is send(request), which returns {promise, cancel}, and what
-// bodies are made of.
+// fetchNative returns the native functions of fetch: send(request), which returns {promise, cancel}, and functions
+// that read and make bodies.
 func fetchNative(p *Platform) goja.Value {
 	return p.natives(natives{
 		"send": p.fetchSend,
@@ -33,10 +33,10 @@ func fetchNative(p *Platform) goja.Value {
 	})
 }
 
-// Answer makes {data, headers, status} of a Response; nil of anything else.
+// Answer returns {data, headers, status} for a Response, and nil for any other object.
 func (p *Platform) Answer(o *goja.Object) *goja.Object {
 	if p.modules["#fetch"] == nil {
-		return nil // nothing has made one
+		return nil // no script of this VM has made a Response
 	}
 	answer, _ := goja.AssertFunction(p.Module("#fetch").(*goja.Object).Get("answer"))
 	v, err := answer(goja.Undefined(), o)
@@ -45,8 +45,8 @@ func (p *Platform) Answer(o *goja.Object) *goja.Object {
 	return made
 }
 
-// fetchSend is send({url, method, headers, body, redirect}). The promise is of
-// an answer, or of {error: message, timeout, code, reason}.
+// fetchSend implements send({url, method, headers, body, redirect}). The promise resolves to a reply, or to {error:
+// message, timeout, code, reason} if the request failed.
 func (p *Platform) fetchSend(call goja.FunctionCall) goja.Value {
 	in := call.Argument(0).ToObject(p.js)
 	var headers []string
@@ -116,7 +116,7 @@ func (p *Platform) fetchFailure(err error) goja.Value {
 	return o
 }
 
-// reason says what went wrong, without addresses.
+// reason describes the failure without addresses.
 func (e *errNetwork) reason() string {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
@@ -149,7 +149,7 @@ func (e *errNetwork) code() string {
 	return "ENETWORK"
 }
 
-// joinBytes puts texts and bytes together.
+// joinBytes implements join(parts). It concatenates texts and bytes.
 func (p *Platform) joinBytes(call goja.FunctionCall) goja.Value {
 	var parts [][]byte
 	total := int64(0)
@@ -166,11 +166,11 @@ func (p *Platform) joinBytes(call goja.FunctionCall) goja.Value {
 	return p.arrayBuffer(bytes.Join(parts, nil))
 }
 
-// maxFormParts bounds the parts of one form.
+// maxFormParts is the limit of the parts of one form.
 const maxFormParts = 10_000
 
-// readMultipart is multipart(bytes, contentType): [name, file name or null,
-// type, bytes] of each part; undefined when it is no form.
+// readMultipart implements multipart(bytes, contentType). It returns [name, file name or null, type, bytes] for each
+// part, and undefined if the bytes are not a valid form.
 func (p *Platform) readMultipart(call goja.FunctionCall) goja.Value {
 	_, parameters, err := mime.ParseMediaType(text(call, 1))
 	if err != nil || parameters["boundary"] == "" {

@@ -2,10 +2,10 @@ package platform
 
 import "github.com/dop251/goja"
 
-// builder makes a value of one VM. What it cannot make it throws.
+// builder makes a value for one VM. It panics with a JavaScript error if it fails.
 type builder func(p *Platform) goja.Value
 
-// globals lists the globals by name.
+// globals returns the builders of the globals by name.
 func globals() map[string]builder {
 	return map[string]builder{
 		"global":          func(p *Platform) goja.Value { return p.js.GlobalObject() },
@@ -38,14 +38,13 @@ func globals() map[string]builder {
 	}
 }
 
-// table is globals, made once.
 var table = globals()
 
-// HasGlobal reports whether there is a global of that name.
+// HasGlobal reports whether a global with this name exists.
 func HasGlobal(name string) bool { return table[name] != nil }
 
-// Global makes a global, once per VM: the caller keeps it. It is nil for a name
-// that HasGlobal does not know.
+// Global returns a global, or nil if HasGlobal returns false for the name. The caller should call it once per VM and
+// keep the value.
 func (p *Platform) Global(name string) goja.Value {
 	build := table[name]
 	if build == nil {

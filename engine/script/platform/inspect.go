@@ -8,21 +8,21 @@ import (
 	"github.com/dop251/goja"
 )
 
-// InspectOptions say how values are written for people.
+// InspectOptions control how values are printed.
 type InspectOptions struct {
-	Depth    int  // nested objects shown below the outermost, default 2
-	Width    int  // columns of a line, default 80
-	OneLine  bool // no line breaks but those of texts and stacks
-	Sorted   bool // keys in order
-	Elements int  // of each array, Map and Set, default 100
-	Chars    int  // of each text, default 10,000
-	Size     int  // bytes of the whole, about; default 1 MiB
-	Plain    bool // objects do not say themselves how they look
+	Depth    int  // the number of levels of nested objects to print; the default of util.inspect is 2
+	Width    int  // columns of a line; default 80
+	OneLine  bool // no line breaks except those in strings and stacks
+	Sorted   bool // sort the keys
+	Elements int  // elements of each array, Map and Set; default 100
+	Chars    int  // characters of each string; default 10,000
+	Size     int  // approximate limit of the whole output in bytes; default 1 MiB
+	Plain    bool // do not call custom inspect methods
 
-	options goja.Value // of the script, for objects that do
+	options goja.Value // options of the script, passed to custom inspect methods
 }
 
-// maxInspectDepth bounds the recursion whatever a script asks for.
+// maxInspectDepth limits the recursion. It applies to larger depths that a script requests, too.
 const maxInspectDepth = 100
 
 func (o InspectOptions) withDefaults() InspectOptions {
@@ -40,23 +40,22 @@ func (o InspectOptions) withDefaults() InspectOptions {
 	return o
 }
 
-// Inspect writes a value as Node's util.inspect does, bounded in size. Objects
-// may run code of the script meanwhile, which may throw.
+// Inspect prints a value in the format of Node's util.inspect, up to a limited size. It may run code of the script,
+// such as custom inspect methods, and that code may throw.
 func (p *Platform) Inspect(v goja.Value, o InspectOptions) string {
 	i := p.inspector(o)
 	return i.value(v, 0)
 }
 
-// InspectWith is Inspect with the options that a script gives, in at most size
-// bytes, about.
+// InspectWith prints a value on one line with options of a script, in about size bytes at most.
 func (p *Platform) InspectWith(v, options goja.Value, size int) string {
 	o := inspectOptions(options)
 	o.Size, o.OneLine = size, true
 	return p.Inspect(v, o)
 }
 
-// inspectNative is what modules get: inspect(value, options) and
-// format(options, ...values).
+// inspectNative returns the native functions of the module util: inspect(value, options) and format(options,
+// ...values).
 func inspectNative(p *Platform) goja.Value {
 	return p.natives(natives{
 		"inspect": func(call goja.FunctionCall) goja.Value {
@@ -103,15 +102,15 @@ func inspectOptions(v goja.Value) InspectOptions {
 	return o
 }
 
-// inspector writes one value.
+// inspector prints one value.
 type inspector struct {
 	p        *Platform
 	o        InspectOptions
-	left     int // bytes
+	left     int // remaining bytes
 	seen     []*goja.Object
-	circular []*goja.Object // those that contain themselves
+	circular []*goja.Object // objects that contain themselves
 	indent   int
-	deepest  int // level of the object entered last
+	deepest  int // level of the last printed object
 
 	describe goja.Callable // Object.getOwnPropertyDescriptor
 	custom   *goja.Symbol
@@ -124,7 +123,7 @@ func (p *Platform) inspector(o InspectOptions) *inspector {
 	return i
 }
 
-// inspectSymbol is the key of the method by which an object says how it looks.
+// inspectSymbol returns the symbol nodejs.util.inspect.custom, the key of custom inspect methods.
 func (p *Platform) inspectSymbol() *goja.Symbol {
 	if p.inspectSym == nil {
 		symbol := p.js.Get("Symbol").(*goja.Object)
@@ -136,13 +135,13 @@ func (p *Platform) inspectSymbol() *goja.Symbol {
 	return p.inspectSym
 }
 
-// take accounts for text that was made.
+// take subtracts the length of s from the remaining bytes and returns s.
 func (i *inspector) take(s string) string {
 	i.left -= len(s)
 	return s
 }
 
-// value writes any value; level is how deep it is.
+// value prints any value. The level is its nesting depth.
 func (i *inspector) value(v goja.Value, level int) string {
 	switch v := v.(type) {
 	case nil:
@@ -161,7 +160,7 @@ func (i *inspector) value(v goja.Value, level int) string {
 	return i.take(primitive(v))
 }
 
-// primitive writes what is neither text nor an object.
+// primitive prints a value that is neither a string nor an object.
 func primitive(v goja.Value) string {
 	if goja.IsBigInt(v) {
 		return v.String() + "n"
@@ -172,7 +171,7 @@ func primitive(v goja.Value) string {
 	return v.String()
 }
 
-// quoted writes a text in the quotes that it does not contain.
+// quoted prints a string in quotes. It chooses quotes that the string does not contain, if possible.
 func (i *inspector) quoted(s string) string {
 	more := ""
 	if len(s) > i.o.Chars {
@@ -213,7 +212,7 @@ func (i *inspector) quoted(s string) string {
 	return b.String() + more
 }
 
-// object writes an object that may contain others.
+// object prints an object and the values in it.
 func (i *inspector) object(o *goja.Object, level int) string {
 	if o.ExportType() == proxyType {
 		target := o.Export().(goja.Proxy).Target()
@@ -251,7 +250,7 @@ func (i *inspector) object(o *goja.Object, level int) string {
 	return i.join(s, parts, level)
 }
 
-// reference numbers an object that contains itself.
+// reference returns the number of an object that contains itself. It assigns a number at the first call.
 func (i *inspector) reference(o *goja.Object) string {
 	for n, c := range i.circular {
 		if c == o {
@@ -262,7 +261,8 @@ func (i *inspector) reference(o *goja.Object) string {
 	return decimal(len(i.circular))
 }
 
-// own lets an object say how it looks.
+// own calls the custom inspect method of an object. It returns false if the object has none or if such methods are
+// disabled.
 func (i *inspector) own(o *goja.Object, level int) (string, bool) {
 	if i.o.Plain {
 		return "", false

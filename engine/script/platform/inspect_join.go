@@ -8,8 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// descriptor returns the descriptor of a property, nil for none: reading it
-// runs no getter.
+// descriptor returns the descriptor of a property, or nil if the property does not exist. It does not call getters.
 func (i *inspector) descriptor(o *goja.Object, key goja.Value) *goja.Object {
 	v, err := i.describe(goja.Undefined(), o, key)
 	must(err)
@@ -19,7 +18,7 @@ func (i *inspector) descriptor(o *goja.Object, key goja.Value) *goja.Object {
 
 var plainKey = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z_0-9]*$`)
 
-// properties writes those that loops see.
+// properties prints the enumerable properties.
 func (i *inspector) properties(o *goja.Object, s *shape, level int) []string {
 	var parts []string
 	for n, k := range s.keys {
@@ -60,10 +59,10 @@ func (i *inspector) property(o *goja.Object, key goja.Value, name string, level 
 	return name + ": " + i.nested(d.Get("value"), level)
 }
 
-// joinLevels is how many levels share one line, if they fit.
+// joinLevels is the number of nesting levels that are printed on one line if they fit.
 const joinLevels = 3
 
-// join puts the parts of an object together: in one line if they fit.
+// join combines the parts of an object, on one line if they fit.
 func (i *inspector) join(s *shape, parts []string, level int) string {
 	if len(parts) == 0 {
 		if s.bare {
@@ -90,8 +89,8 @@ func (i *inspector) join(s *shape, parts []string, level int) string {
 	return s.prefix + s.open + indent + "  " + strings.Join(parts, ","+indent+"  ") + indent + s.close
 }
 
-// Format joins values as console.log does: the % directives of a text that
-// comes first, then the rest, texts as they are.
+// Format joins values as console.log does. If the first value is a string, its % directives are replaced by the
+// following values. Other strings are printed without quotes.
 func (p *Platform) Format(args []goja.Value, o InspectOptions) string {
 	o = o.withDefaults()
 	var b strings.Builder
@@ -121,8 +120,7 @@ func (p *Platform) formatted(b *strings.Builder, v goja.Value, o InspectOptions)
 	b.WriteString(p.Inspect(v, o))
 }
 
-// directives writes a text with its directives replaced, and returns the
-// values that are left.
+// directives prints a string with its directives replaced, and returns the unused values.
 func (p *Platform) directives(b *strings.Builder, s string, args []goja.Value, o InspectOptions) []goja.Value {
 	for {
 		at := strings.IndexByte(s, '%')
@@ -173,7 +171,7 @@ func (p *Platform) directive(b *strings.Builder, letter byte, v goja.Value, o In
 		b.WriteString(p.Inspect(v, o))
 	case 'O':
 		b.WriteString(p.Inspect(v, o))
-	case 'c': // styles, which a log has not
+	case 'c': // a style, which logs do not support
 	}
 }
 
@@ -191,7 +189,7 @@ func (p *Platform) numeric(letter byte, v goja.Value, never bool) string {
 	return primitive(n)
 }
 
-// json is JSON.stringify of a value, "[Circular]" when it contains itself.
+// json returns JSON.stringify of a value, or "[Circular]" if that throws.
 func (p *Platform) json(v goja.Value) (s string) {
 	stringify, _ := goja.AssertFunction(p.js.Get("JSON").(*goja.Object).Get("stringify"))
 	out, err := stringify(goja.Undefined(), v)

@@ -10,20 +10,20 @@ import (
 	"github.com/dop251/goja"
 )
 
-// shape is what kind of object is written, and how.
+// shape describes the kind of an object and how to print it.
 type shape struct {
-	class    string // name of the constructor, "" for none
-	prefix   string // before the brace
+	class    string // name of the constructor; "" if there is none
+	prefix   string // printed before the opening brace
 	open     string
 	close    string
-	elements func(level int) []string // what is not a property; nil for nothing
-	keys     []string                 // properties
+	elements func(level int) []string // prints the contents that are not properties; nil if there are none
+	keys     []string                 // names of properties
 	symbols  []*goja.Symbol
-	bare     bool // the prefix alone says it when there are no parts
+	bare     bool // print only the prefix if there are no parts
 	list     bool
 }
 
-// brief names an object that is too deep.
+// brief returns the text for an object at a level that is not printed.
 func (s *shape) brief() string {
 	if s.list && s.class == "" {
 		return "Array"
@@ -43,7 +43,7 @@ func plural(n int, what string) string {
 	return decimal(n) + " " + what
 }
 
-// shape looks what an object is.
+// shape determines the kind of an object.
 func (i *inspector) shape(o *goja.Object, level int) *shape {
 	s := &shape{class: i.class(o), open: "{", close: "}"}
 	s.keys = o.Keys()
@@ -83,7 +83,7 @@ func (i *inspector) shape(o *goja.Object, level int) *shape {
 	return s
 }
 
-// class is the name of the constructor.
+// class returns the name of the constructor.
 func (i *inspector) class(o *goja.Object) (name string) {
 	i.p.js.Try(func() {
 		proto := o.Prototype()
@@ -99,7 +99,7 @@ func (i *inspector) class(o *goja.Object) (name string) {
 	return name
 }
 
-// tag is the text of Symbol.toStringTag.
+// tag returns the text of Symbol.toStringTag.
 func (i *inspector) tag(o *goja.Object) (tag string) {
 	i.p.js.Try(func() {
 		if v := o.GetSymbol(goja.SymToStringTag); v != nil && goja.IsString(v) {
@@ -109,7 +109,8 @@ func (i *inspector) tag(o *goja.Object) (tag string) {
 	return tag
 }
 
-// titled puts a name before the brace, if it is not the ordinary one.
+// titled sets the prefix to the name of the class and the size. The ordinary name is used if the object has no
+// class.
 func (s *shape) titled(ordinary, size string) {
 	name := s.class
 	if name == "" {
@@ -147,10 +148,10 @@ func (i *inspector) arrayShape(o *goja.Object, s *shape) {
 	i.elementsOf(o, s)
 }
 
-// elementsOf shows elements by index; what is left of the keys are properties.
+// elementsOf prints the elements by index. The keys that are not indexes remain properties.
 func (i *inspector) elementsOf(o *goja.Object, s *shape) {
 	var rest []string
-	var present []int // rising
+	var present []int // in ascending order
 	for _, k := range s.keys {
 		if n, err := strconv.ParseUint(k, 10, 32); err == nil && strconv.FormatUint(n, 10) == k {
 			present = append(present, int(n))
@@ -184,7 +185,7 @@ func (i *inspector) elementsOf(o *goja.Object, s *shape) {
 	}
 }
 
-// more says how many parts are not shown.
+// more appends the number of parts that are not printed.
 func (i *inspector) more(parts []string, n int) []string {
 	if n > 0 {
 		parts = append(parts, "... "+plural(n, "more item"))
@@ -192,7 +193,7 @@ func (i *inspector) more(parts []string, n int) []string {
 	return parts
 }
 
-// nested writes a part of an object.
+// nested prints a value inside an object.
 func (i *inspector) nested(v goja.Value, level int) string {
 	i.indent += 2
 	s := i.value(v, level+1)
@@ -249,7 +250,7 @@ func (i *inspector) bufferShape(o *goja.Object, s *shape) {
 	}
 }
 
-// hex writes bytes apart.
+// hex prints bytes in hexadecimal, separated by spaces.
 func (i *inspector) hex(b []byte) string {
 	const shown = 50
 	n := min(len(b), shown)
@@ -281,7 +282,7 @@ func (i *inspector) typedShape(o *goja.Object, s *shape) {
 	}
 }
 
-// errorShape shows an error by its stack, then what else it has.
+// errorShape prints the stack of an error and then its other properties.
 func (i *inspector) errorShape(o *goja.Object, s *shape) {
 	s.bare = true
 	s.prefix = strings.ReplaceAll(i.p.host.Describe(o), "\n\t", "\n"+strings.Repeat(" ", i.indent+4))
@@ -320,7 +321,7 @@ func (i *inspector) valueShape(o *goja.Object, s *shape, name string) {
 	}
 }
 
-// text calls a method that makes text.
+// text calls a method of an object and returns the result as a string.
 func (i *inspector) text(o *goja.Object, method string) string {
 	f, ok := goja.AssertFunction(o.Get(method))
 	if !ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// intlModules are the files that Intl is made of; those of the folder intl are
-// what is known of one locale.
+// intlModules returns the modules that implement Intl. The files of the folder intl describe one locale each.
 func intlModules() map[string]module {
 	all := map[string]module{
 		"#intl":        {file: "intl", native: intlNative},
@@ -24,10 +23,10 @@ func intlModules() map[string]module {
 	return all
 }
 
-// intl is the global Intl.
+// intl returns the global Intl.
 func intl(p *Platform) goja.Value { return p.Module("#intl").(*goja.Object).Get("Intl") }
 
-// intlNative compares texts in the order that all languages share.
+// intlNative returns define and compare. The function compare sorts texts in the same order for all languages.
 func intlNative(p *Platform) goja.Value {
 	compare, ok := goja.AssertFunction(p.js.Get("String").(*goja.Object).Get("prototype").(*goja.Object).Get("localeCompare"))
 	if !ok {
@@ -47,18 +46,18 @@ func defineNative(p *Platform) goja.Value {
 	return p.natives(natives{"define": p.addHidden})
 }
 
-// zoneNative knows the time zones of the machine.
+// zoneNative provides the time zones of the machine.
 func zoneNative(p *Platform) goja.Value {
 	zones := map[string]*time.Location{}
 	return p.natives(natives{
 		"define": p.addHidden,
-		// localZone names the zone of the server.
+		// localZone returns the name of the server's zone.
 		"localZone": func(goja.FunctionCall) goja.Value {
 			name := localZone()
 			zones[name] = time.Local
 			return p.js.ToValue(name)
 		},
-		// zone returns the name of a zone, undefined when there is none.
+		// zone returns the canonical name of a zone, or undefined if the zone does not exist.
 		"zone": func(call goja.FunctionCall) goja.Value {
 			name, zone := findZone(text(call, 0))
 			if zone == nil {
@@ -67,8 +66,8 @@ func zoneNative(p *Platform) goja.Value {
 			zones[name] = zone
 			return p.js.ToValue(name)
 		},
-		// offset returns the seconds east of Greenwich at a time, and how the
-		// zone is called then.
+		// offset returns the offset of a zone at a time, in seconds east of Greenwich, and the abbreviation of the
+		// zone at that time.
 		"offset": func(call goja.FunctionCall) goja.Value {
 			at := time.UnixMilli(call.Argument(1).ToInteger())
 			name, offset := at.In(zones[text(call, 0)]).Zone()
@@ -79,7 +78,7 @@ func zoneNative(p *Platform) goja.Value {
 
 var fixedZone = regexp.MustCompile(`^([+-])(\d\d):?(\d\d)?$`)
 
-// findZone finds a zone by its name, or by its distance such as +05:30.
+// findZone finds a zone by its name or by an offset such as +05:30. It returns nil if the zone does not exist.
 func findZone(name string) (string, *time.Location) {
 	switch strings.ToUpper(name) {
 	case "UTC", "GMT", "ETC/UTC", "ETC/GMT", "Z":
@@ -107,8 +106,8 @@ func findZone(name string) (string, *time.Location) {
 	return name, zone
 }
 
-// localZone names the zone of the server as the data base of zones does, or
-// by its present distance when that cannot be found out.
+// localZone returns the name of the server's zone in the time zone database. If it cannot determine the name, it
+// returns the current offset.
 func localZone() string {
 	if name := time.Local.String(); name != "Local" {
 		if found, zone := findZone(name); zone != nil {

@@ -13,20 +13,18 @@ import (
 //go:embed modules
 var files embed.FS
 
-// module is a built-in module: a CommonJS file of the folder modules, or a
-// builder.
+// module is a built-in module. It is a CommonJS file of the folder modules unless another field is set.
 type module struct {
-	file   string  // within modules, without .js
-	native builder // what the file gets as native; nil for nothing
-	build  builder // instead of a file
-	own    string  // what the host has under this name, instead of a file
+	file   string  // path below modules, without .js
+	native builder // builds the value that the file receives as native; nil if it needs none
+	build  builder // builds the exports without a file
+	own    string  // name of exports that the host provides
 
-	of, member string // the member of another module, instead of a file
+	of, member string // the module and the member that are the exports
 }
 
-// moduleLists are the built-in modules by canonical name, without "node:", one
-// list for each reason to have them; no name is in two. Those whose name begins
-// with # are for our own files alone.
+// moduleLists returns the built-in modules by canonical name, without "node:", in one list for each origin. No name
+// is in two lists. Names that begin with # are for the files of this package only.
 func moduleLists() []map[string]module {
 	return []map[string]module{ourModules(), webModules(), intlModules(), nodeModules(), refusedModules(), packageModules(), ancestorModules()}
 }
@@ -41,12 +39,12 @@ func everyModule() map[string]module {
 	return all
 }
 
-// ourModules is what restsrv has under its own name.
+// ourModules are the modules of restsrv itself.
 func ourModules() map[string]module {
 	return map[string]module{"restsrv": {own: "restsrv"}}
 }
 
-// webModules are what the globals that browsers have are made of.
+// webModules implement globals of browsers.
 func webModules() map[string]module {
 	return map[string]module{
 		"#encoding": {file: "encoding", native: decoderNative},
@@ -58,7 +56,7 @@ func webModules() map[string]module {
 	}
 }
 
-// packageModules are npm packages that services expect to be there.
+// packageModules are npm packages that services use.
 func packageModules() map[string]module {
 	return map[string]module{
 		"clone":          {file: "ancestor/clone"},
@@ -71,8 +69,8 @@ func packageModules() map[string]module {
 	}
 }
 
-// canonical finds the name that a module is listed under: node:path is path,
-// @iondv/core/IonError is core/IonError, and .js may follow.
+// canonical returns the name that a module is listed under: node:path is path, @iondv/core/IonError is
+// core/IonError. The suffix .js is optional.
 func canonical(name string) (string, bool) {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "node:"), ".js")
 	if _, ok := moduleTable[name]; ok {
@@ -91,14 +89,13 @@ func canonical(name string) (string, bool) {
 	return "", false
 }
 
-// HasModule reports whether there is a built-in module of that name.
+// HasModule reports whether a built-in module with this name exists.
 func HasModule(name string) bool {
 	name, ok := canonical(name)
 	return ok && name[0] != '#'
 }
 
-// Made returns the exports of a built-in module that was asked for before, nil
-// otherwise. The name is the canonical one.
+// Made returns the exports of a built-in module that was required before, or nil. The name must be canonical.
 func (p *Platform) Made(name string) goja.Value {
 	if m, ok := p.modules[name].(*goja.Object); ok {
 		return m.Get("exports")
@@ -106,8 +103,8 @@ func (p *Platform) Made(name string) goja.Value {
 	return nil
 }
 
-// Module returns the exports of a built-in module, made when first asked for;
-// nil for a name that HasModule does not know.
+// Module returns the exports of a built-in module. The first call makes them. It returns nil if HasModule returns
+// false for the name.
 func (p *Platform) Module(name string) goja.Value {
 	name, ok := canonical(name)
 	if !ok {
@@ -117,11 +114,11 @@ func (p *Platform) Module(name string) goja.Value {
 		return m.(*goja.Object).Get("exports")
 	}
 	record := p.js.NewObject()
-	p.modules[name] = record // a cycle sees what is there so far
+	p.modules[name] = record // in a cycle, require returns the exports made so far
 	done := false
 	defer func() {
 		if !done {
-			delete(p.modules, name) // what threw is made anew next time
+			delete(p.modules, name) // a module that threw is evaluated again at the next call
 		}
 	}()
 	switch m := moduleTable[name]; {
@@ -138,7 +135,7 @@ func (p *Platform) Module(name string) goja.Value {
 	return record.Get("exports")
 }
 
-// texts are the files of modules, each made a function of what a module gets.
+// texts returns the files of modules by name, each wrapped in a function with the parameters of a CommonJS module.
 var texts = sync.OnceValue(func() map[string]string {
 	all := map[string]string{}
 	err := fs.WalkDir(files, "modules", func(path string, d fs.DirEntry, err error) error {
@@ -150,7 +147,7 @@ var texts = sync.OnceValue(func() map[string]string {
 		return err
 	})
 	if err != nil {
-		panic(err) // the files are in the program
+		panic(err) // the files are embedded, so this cannot fail
 	}
 	return all
 })
@@ -179,7 +176,7 @@ func (p *Platform) run(m module, record *goja.Object) {
 	must(err)
 }
 
-// must throws what the engine returned.
+// must panics with an error of the engine. In a callback of the engine, this throws it.
 func must(err error) {
 	if err == nil {
 		return

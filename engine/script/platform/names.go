@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// ModuleNames lists the built-in modules that scripts may ask for, sorted.
+// ModuleNames returns the sorted names of the built-in modules that scripts may require.
 func ModuleNames() []string {
 	names := make([]string, 0, len(moduleTable))
 	for name := range moduleTable {

@@ -6,8 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// function makes a function of ours with a name of its own instead of Go's. It
-// never returns nil.
+// function returns a JavaScript function with the given name. If f returns nil, the result is undefined.
 func (p *Platform) function(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	o := p.js.ToValue(func(call goja.FunctionCall) goja.Value {
 		if v := f(call); v != nil {
@@ -19,7 +18,7 @@ func (p *Platform) function(name string, f func(goja.FunctionCall) goja.Value) *
 	return o
 }
 
-// natives are functions that a file of ours gets, by name.
+// natives are the Go functions for a file of a built-in module, by name.
 type natives map[string]func(goja.FunctionCall) goja.Value
 
 func (p *Platform) natives(all natives) *goja.Object {
@@ -30,7 +29,7 @@ func (p *Platform) natives(all natives) *goja.Object {
 	return o
 }
 
-// fail throws an error of a built-in class, with a code when it is not empty.
+// fail throws an error of a built-in class, with a code if it is not empty.
 func (p *Platform) fail(class, code, format string, args ...any) {
 	panic(p.failure(class, code, format, args...))
 }
@@ -44,12 +43,12 @@ func (p *Platform) failure(class, code, format string, args ...any) *goja.Object
 	return o
 }
 
-// exported makes a global of what a built-in module exports under a name.
+// exported returns the builder of a global that is an export of a built-in module.
 func exported(module, name string) builder {
 	return func(p *Platform) goja.Value { return p.Module(module).(*goja.Object).Get(name) }
 }
 
-// text returns an argument as text; undefined is "".
+// text returns an argument as a string; undefined is "".
 func text(call goja.FunctionCall, i int) string {
 	if v := call.Argument(i); !goja.IsUndefined(v) {
 		return v.String()
@@ -57,14 +56,13 @@ func text(call goja.FunctionCall, i int) string {
 	return ""
 }
 
-// allocate returns n bytes, or throws when that is more than one built-in may
-// take.
+// allocate returns n bytes. It throws if n exceeds the limit of one call.
 func (p *Platform) allocate(n int64, what string) []byte {
 	p.fits(n, what)
 	return make([]byte, n)
 }
 
-// fits throws when n bytes are more than one built-in may take.
+// fits throws if n bytes exceed the limit of one call.
 func (p *Platform) fits(n int64, what string) {
 	if limit := p.limit(); n < 0 || n > limit {
 		p.fail("RangeError", "ERR_OUT_OF_RANGE", "%s: %d bytes are more than the %d that one call may take", what, n, limit)
@@ -80,8 +78,7 @@ func (p *Platform) limit() int64 {
 	return defaultText
 }
 
-// bytes returns the bytes of an ArrayBuffer, a typed array or a DataView,
-// shared with the script.
+// bytes returns the bytes of an ArrayBuffer, a typed array or a DataView. The memory is shared with the script.
 func (p *Platform) bytes(v goja.Value) ([]byte, bool) {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -108,7 +105,7 @@ func (p *Platform) bytes(v goja.Value) ([]byte, bool) {
 	return all[from:to], true
 }
 
-// needBytes is bytes of an argument, or throws.
+// needBytes returns the bytes of an argument. It throws if the argument is of another type.
 func (p *Platform) needBytes(v goja.Value, what string) []byte {
 	b, ok := p.bytes(v)
 	if !ok {
@@ -117,8 +114,8 @@ func (p *Platform) needBytes(v goja.Value, what string) []byte {
 	return b
 }
 
-// arrayBuffer makes an ArrayBuffer of bytes that nobody else keeps. What a
-// script may make of it is guarded from then on.
+// arrayBuffer returns an ArrayBuffer with b as its memory. The caller must not keep b. The built-ins that process
+// ArrayBuffers are wrapped from then on.
 func (p *Platform) arrayBuffer(b []byte) goja.Value {
 	p.host.Provide("ArrayBuffer")
 	return p.js.ToValue(p.js.NewArrayBuffer(b))

@@ -6,7 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// nodeModules are modules that Node has.
+// nodeModules are the supported modules of Node.
 func nodeModules() map[string]module {
 	return map[string]module{
 		"#equal":          {file: "equal"},
@@ -29,7 +29,7 @@ func nodeModules() map[string]module {
 	}
 }
 
-// refusedModules are modules of Node that scripts cannot have: they say why.
+// refusedModules are the unsupported modules of Node. Requiring one throws an error with the reason.
 func refusedModules() map[string]module {
 	all := map[string]module{}
 	for name, why := range refusals() {
@@ -38,7 +38,7 @@ func refusedModules() map[string]module {
 	return all
 }
 
-// refusals says of modules of Node that are not there what to use instead.
+// refusals returns, for each unsupported module of Node, the reason and what to use instead.
 func refusals() map[string]string {
 	const (
 		files   = "scripts reach no files of the machine; use fileStorage, or require a JSON file"
@@ -65,7 +65,7 @@ func refusals() map[string]string {
 	return all
 }
 
-// refuse is a module that says why it is not there.
+// refuse returns the builder of an unsupported module, which throws the reason.
 func refuse(name, why string) builder {
 	return func(p *Platform) goja.Value {
 		o, err := p.js.New(p.js.Get("Error"), p.js.ToValue("cannot find module \""+name+"\": "+why))
@@ -75,6 +75,6 @@ func refuse(name, why string) builder {
 	}
 }
 
-// Refusal says what to use instead of a module of Node that scripts cannot have,
-// "" of any other module.
+// Refusal returns the reason why a module of Node is not supported and what to use instead. It returns "" for any
+// other module.
 func Refusal(name string) string { return refusals()[strings.TrimPrefix(name, "node:")] }

@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// patch mends or adds a built-in of the engine, in the VMs that load a source
-// text which may need it.
+// patch fixes or adds a built-in of the engine. It is installed in VMs that load a source text with one of its
+// words.
 type patch struct {
 	name    string
-	words   []string // one of which such a text holds; plain texts are found fast
+	words   []string // strings to search for; a text that needs the patch contains at least one
 	install func(p *Platform)
 }
 
-// patches lists them; at most 64, in an order that each may rely on.
+// patches returns all patches, at most 64. A patch may use the patches before it.
 func patches() []patch {
 	return polyfills()
 }
 
 var patchTable = patches()
 
-// needs is a set of patches, by their place in the list.
+// needs is a bit set of patches, by their index in the list.
 type needs uint64
 
-// Needs is what a source text needs of the list; it depends on the text alone.
+// Needs is the set of patches that a source text needs. It depends on the text alone.
 type Needs struct{ set needs }
 
-// NeedsOf looks for words of the patches in a source text. All says that the
-// text makes code at run time, which may name anything.
+// NeedsOf searches a source text for the words of the patches. If all is set, the text compiles code at run time and
+// needs all patches.
 func NeedsOf(text string, all bool) Needs {
 	var n Needs
 	for i, p := range patchTable {
@@ -42,7 +42,7 @@ func (p *patch) needed(text string) bool {
 	return slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// Patch installs what is needed and not there yet.
+// Patch installs the patches in n that are not installed yet.
 func (p *Platform) Patch(n Needs) {
 	for i, one := range patchTable {
 		bit := needs(1) << i

@@ -12,9 +12,8 @@ import (
 //go:embed patches
 var patchFiles embed.FS
 
-// polyfills add what the language has and the engine lacks. The words are those
-// of a text that may use it; a text that makes an iterator names one of those
-// of iterators.
+// polyfills returns the built-ins of the language that the engine lacks. A text that uses one contains one of its
+// words. The words of iterators include those of each expression that makes an iterator.
 func polyfills() []patch {
 	return []patch{
 		polyfill("symbols", nil, "syncIterator", "ispose"),
@@ -33,8 +32,8 @@ func polyfills() []patch {
 	}
 }
 
-// polyfill is a file of the folder patches. It runs as a function of define,
-// which adds properties as built-ins are, and of native.
+// polyfill returns a patch that runs a file of the folder patches. The file receives define, which adds properties
+// that are not enumerable, as built-ins are, and native.
 func polyfill(file string, native builder, words ...string) patch {
 	return patch{name: file, words: words, install: func(p *Platform) {
 		text, err := patchFiles.ReadFile("patches/" + file + ".js")
@@ -51,8 +50,7 @@ func polyfill(file string, native builder, words ...string) patch {
 	}}
 }
 
-// addHidden adds the properties of its second argument to the first, hidden from
-// loops.
+// addHidden copies the properties of its second argument to the first. The copies are not enumerable.
 func (p *Platform) addHidden(call goja.FunctionCall) goja.Value {
 	target, list := call.Argument(0).ToObject(p.js), call.Argument(1).ToObject(p.js)
 	for _, name := range list.Keys() {
@@ -61,8 +59,8 @@ func (p *Platform) addHidden(call goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// weakNative refers to objects as the garbage collector of Go lets it. Symbols
-// are kept: they are small.
+// weakNative implements weak references with those of Go. References to symbols are strong, because symbols are
+// small.
 func weakNative(p *Platform) goja.Value {
 	return p.natives(natives{
 		"weak": func(call goja.FunctionCall) goja.Value {
@@ -97,12 +95,11 @@ func transferNative(p *Platform) goja.Value {
 	})
 }
 
-// defaultStackLimit is how many frames Error.captureStackTrace takes unless
-// Error.stackTraceLimit says otherwise. Stacks of the engine's own are whole.
+// defaultStackLimit is the default of Error.stackTraceLimit: the number of frames that Error.captureStackTrace
+// records. The engine's own stacks are not limited.
 const defaultStackLimit = 10
 
-// stackTraces adds Error.captureStackTrace(object, from): the stack begins with
-// the caller of from.
+// stackTraces adds Error.captureStackTrace(object, from). The stack begins with the caller of from.
 func stackTraces(p *Platform) {
 	class := p.js.Get("Error").(*goja.Object)
 	must(class.Set("stackTraceLimit", defaultStackLimit))
@@ -123,7 +120,7 @@ func stackTraces(p *Platform) {
 	must(class.DefineDataProperty("captureStackTrace", capture, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// stackHeading is the first line of a stack, "Name: message".
+// stackHeading returns the first line of a stack, "Name: message".
 func (p *Platform) stackHeading(target *goja.Object) string {
 	show, ok := goja.AssertFunction(p.js.Get("Error").(*goja.Object).Get("prototype").(*goja.Object).Get("toString"))
 	if !ok {
@@ -138,9 +135,9 @@ func (p *Platform) stackHeading(target *goja.Object) string {
 	return v.String()
 }
 
-// callFrames writes the calls in progress as the engine writes a stack.
+// callFrames prints the active calls in the format of the engine's stacks.
 func (p *Platform) callFrames(from goja.Value, limit int) string {
-	frames := p.js.CaptureCallStack(0, nil)[1:] // without captureStackTrace itself
+	frames := p.js.CaptureCallStack(0, nil)[1:] // skips captureStackTrace itself
 	if f, ok := from.(*goja.Object); ok {
 		name := ""
 		if v := f.Get("name"); v != nil {
@@ -157,7 +154,7 @@ func (p *Platform) callFrames(from goja.Value, limit int) string {
 	for i := range frames[:min(limit, len(frames))] {
 		b.WriteString("\n\tat ")
 		at := frames[i].Position()
-		place := at.String() + "(0)" // the engine adds where in its code it is
+		place := at.String() + "(0)" // the engine appends its program counter
 		if at.Filename == "" {
 			place = "native"
 		}

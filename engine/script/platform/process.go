@@ -9,8 +9,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// process is what scripts may know of the process: the variables of the
-// environment that globals.scripts.env of deploy.json lists, and the time.
+// process returns the global process. It contains the environment variables that globals.scripts.env of deploy.json
+// lists, and the time. It gives scripts no control over the process.
 func process(p *Platform) goja.Value {
 	o := p.natives(natives{
 		"nextTick": p.nextTick,
@@ -62,12 +62,12 @@ func process(p *Platform) goja.Value {
 	return o
 }
 
-// nodeVersion is told to code that asks for Node's: the version whose
-// interfaces the platform follows, marked as ours.
+// nodeVersion is the value of process.version: the version of Node whose interfaces the platform follows, marked as
+// restsrv.
 const nodeVersion = "v20.0.0-restsrv"
 
-// environment is a frozen copy of the variables that are listed: what is not
-// there is undefined.
+// environment returns a frozen object with the listed environment variables. Variables that are not set are
+// undefined.
 func (p *Platform) environment() *goja.Object {
 	o := p.js.NewObject()
 	settings := p.host.Settings()
@@ -86,7 +86,7 @@ func (p *Platform) environment() *goja.Object {
 	return o
 }
 
-// nextTick calls a function with arguments before anything else is waited for.
+// nextTick implements process.nextTick. It calls a function as a microtask.
 func (p *Platform) nextTick(call goja.FunctionCall) goja.Value {
 	f, ok := goja.AssertFunction(call.Argument(0))
 	if !ok {

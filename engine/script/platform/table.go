@@ -7,11 +7,11 @@ import (
 	"github.com/dop251/goja"
 )
 
-// maxTable bounds the rows and the columns of a table in the log.
+// maxTable is the limit of the rows, and of the columns, of a table in the log.
 const maxTable = 100
 
-// Table writes rows as console.table does; "" for what is no list of rows.
-// columns, if it is a list, says which to show.
+// Table prints rows in the format of console.table. It returns "" if data is not an object. If columns is an array,
+// only these columns are printed.
 func (p *Platform) Table(data, columns goja.Value) string {
 	o, ok := data.(*goja.Object)
 	if !ok {
@@ -37,11 +37,12 @@ type logTable struct {
 	at     map[string]int // columns by name
 	fixed  bool
 	rows   [][]string
-	values []string // of rows that are no objects
+	values []string // values of rows that are not objects
 	plain  bool
 }
 
-// column returns the place of a column, -1 when there is none.
+// column returns the index of a column. It adds the column if it does not exist. It returns -1 if the table is full
+// or its columns are fixed.
 func (t *logTable) column(name string) int {
 	i, ok := t.at[name]
 	if !ok {

@@ -7,21 +7,21 @@ import (
 	"github.com/dop251/goja"
 )
 
-// webURL is a URL as the WHATWG's URL Standard has it: what browsers make of
-// an address is what is asked for, whoever reads it.
+// webURL is a URL as defined by the WHATWG URL Standard. Checks and requests both use this parser, so that they
+// agree with browsers and with each other about the host of a URL.
 type webURL struct {
 	scheme             string
 	username, password string // percent-encoded
-	host               string // as it is written, "" with hasHost for an empty one
+	host               string // serialized; "" if hasHost is false or the host is empty
 	hasHost            bool
-	port               string // "" for the scheme's own
+	port               string // "" for the default port of the scheme
 	path               []string
-	opaque             string // instead of path
+	opaque             string // replaces path if isOpaque is set
 	isOpaque           bool
-	query, fragment    *string // nil for none
+	query, fragment    *string // nil if absent
 }
 
-// specialPorts are the schemes whose URLs have a host, with their ports.
+// specialPorts maps the special schemes, whose URLs must have a host, to their default ports.
 var specialPorts = map[string]string{"http": "80", "https": "443", "ws": "80", "wss": "443", "ftp": "21", "file": ""}
 
 func special(scheme string) bool {
@@ -29,7 +29,7 @@ func special(scheme string) bool {
 	return ok
 }
 
-// pathname is the path as it is written.
+// pathname returns the serialized path.
 func (u *webURL) pathname() string {
 	if u.isOpaque {
 		return u.opaque
@@ -47,7 +47,7 @@ func (u *webURL) hostPort() string {
 	return u.host + ":" + u.port
 }
 
-// href is the whole URL.
+// href returns the serialized URL.
 func (u *webURL) href() string {
 	var b strings.Builder
 	b.WriteString(u.scheme + ":")
@@ -83,7 +83,7 @@ func (u *webURL) origin() string {
 	return "null"
 }
 
-// parts are what the object URL shows, in the order that url.js expects.
+// parts returns the properties of the object URL, in the order that the file modules/weburl.js expects.
 func (u *webURL) parts() []any {
 	part := func(s *string, mark string) string {
 		if s == nil || *s == "" {
@@ -95,8 +95,8 @@ func (u *webURL) parts() []any {
 		u.pathname(), part(u.query, "?"), part(u.fragment, "#")}
 }
 
-// urlNative is parse(text, base), assign(href, name, value), query(text) and
-// form(list).
+// urlNative returns the native functions of URL: parse(text, base), assign(href, name, value), query(text),
+// form(list) and host(text).
 func urlNative(p *Platform) goja.Value {
 	read := func(v goja.Value) *webURL {
 		if goja.IsUndefined(v) {
@@ -145,7 +145,7 @@ func urlNative(p *Platform) goja.Value {
 
 func (p *Platform) parseURL(s string, base *webURL) *webURL { return parseURL(s, base, p.normalize) }
 
-// normalize is Unicode's NFKC, as the engine has it.
+// normalize returns the NFKC form of a text, computed by the engine.
 func (p *Platform) normalize(s string) string {
 	o := p.js.ToValue(s).ToObject(p.js)
 	f, ok := goja.AssertFunction(o.Get("normalize"))
@@ -157,7 +157,7 @@ func (p *Platform) normalize(s string) string {
 	return v.String()
 }
 
-// parseForm reads names and values of a query in turn.
+// parseForm decodes a query. It returns names and values alternately.
 func parseForm(s string) []string {
 	var list []string
 	for pair := range strings.SplitSeq(s, "&") {
@@ -173,7 +173,7 @@ func parseForm(s string) []string {
 	return list
 }
 
-// writeForm writes names and values that come in turn.
+// writeForm encodes a list of alternate names and values as a query.
 func writeForm(list []string) string {
 	var b strings.Builder
 	for i, s := range list {
@@ -189,7 +189,7 @@ func writeForm(list []string) string {
 	return b.String()
 }
 
-// percentDecode leaves a % that no two digits follow.
+// percentDecode decodes percent escapes. It keeps a % that is not followed by two hexadecimal digits.
 func percentDecode(s string) []byte {
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -205,8 +205,8 @@ func percentDecode(s string) []byte {
 	return b
 }
 
-// Sets of the characters below U+007F that are percent-encoded in a part of a
-// URL; control characters and all that is not ASCII always are.
+// The sets of ASCII characters that are percent-encoded in each part of a URL. Control characters and non-ASCII
+// bytes are always encoded.
 const (
 	fragmentSet  = " \"<>`"
 	querySet     = " \"#<>"

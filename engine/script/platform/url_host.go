@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// parseHost reads a host; that of a special scheme is a domain or an address
-// in any of its spellings, which come out as one.
+// parseHost parses and normalizes a host. The host of a special scheme is a domain or an IP address in any of its
+// spellings. It returns false if the host is not valid.
 func parseHost(s string, special bool, normalize func(string) string) (string, bool) {
 	if strings.HasPrefix(s, "[") {
 		if !strings.HasSuffix(s, "]") || strings.Contains(s, "%") {
@@ -39,8 +39,8 @@ func parseHost(s string, special bool, normalize func(string) string) (string, b
 	return domain, true
 }
 
-// domainToASCII makes labels lower case and writes what is not ASCII as
-// Punycode.
+// domainToASCII converts labels to lower case and encodes labels that are not ASCII as Punycode. It returns false if
+// a label is not valid.
 func domainToASCII(s string, normalize func(string) string) (string, bool) {
 	ascii := true
 	for i := range len(s) {
@@ -78,7 +78,7 @@ func domainToASCII(s string, normalize func(string) string) (string, bool) {
 	return strings.Join(labels, "."), true
 }
 
-// punycode writes a label as RFC 3492 has it.
+// punycode encodes a label as defined by RFC 3492.
 func punycode(label string) (string, bool) {
 	runes := []rune(label)
 	var out []byte
@@ -153,7 +153,7 @@ func adapt(delta, points int, first bool) int {
 	return k + 36*delta/(delta+38)
 }
 
-// endsInNumber reports whether a domain can only be an IPv4 address.
+// endsInNumber reports whether the last label is a number. Such a host must be an IPv4 address.
 func endsInNumber(s string) bool {
 	parts := strings.Split(strings.TrimSuffix(s, "."), ".")
 	last := parts[len(parts)-1]
@@ -167,7 +167,7 @@ func endsInNumber(s string) bool {
 	return ok
 }
 
-// ipv4Number reads decimal, octal (0..) and hexadecimal (0x..) numbers.
+// ipv4Number parses a decimal, octal (0..) or hexadecimal (0x..) number.
 func ipv4Number(s string) (uint64, bool) {
 	base := 10
 	switch {
@@ -186,7 +186,7 @@ func ipv4Number(s string) (uint64, bool) {
 	return n, err == nil
 }
 
-// parseIPv4 reads one to four numbers and writes the usual four.
+// parseIPv4 parses an address of one to four numbers and returns it as four decimal numbers.
 func parseIPv4(s string) (string, bool) {
 	parts := strings.Split(strings.TrimSuffix(s, "."), ".")
 	if len(parts) > 4 {
@@ -208,8 +208,7 @@ func parseIPv4(s string) (string, bool) {
 	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), true
 }
 
-// writeIPv6 writes groups of hexadecimal digits, the longest row of zeros as
-// "::".
+// writeIPv6 formats an address as hexadecimal groups. The longest run of zero groups becomes "::".
 func writeIPv6(a netip.Addr) string {
 	b := a.As16()
 	group := func(i int) uint16 { return uint16(b[2*i])<<8 | uint16(b[2*i+1]) }

@@ -7,8 +7,8 @@ import (
 
 var schemePattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*:`)
 
-// parseURL reads a URL, relative to a base that may be nil; nil for what is no
-// URL. normalize is NFKC of host names.
+// parseURL parses a URL relative to a base, which may be nil. It returns nil if the URL is not valid. The function
+// normalize returns the NFKC form of host names.
 func parseURL(s string, base *webURL, normalize func(string) string) *webURL {
 	s = strings.TrimFunc(s, func(c rune) bool { return c <= ' ' })
 	s = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(s)
@@ -29,12 +29,12 @@ type urlParser struct {
 	normalize func(string) string
 }
 
-// slash reports whether a text begins with a separator of the scheme.
+// slash reports whether s begins with a path separator of the scheme.
 func (u *webURL) slash(s string) bool {
 	return s != "" && (s[0] == '/' || s[0] == '\\' && special(u.scheme))
 }
 
-// start finds how the text relates to the base.
+// start parses the scheme and selects the parser for the rest.
 func (p *urlParser) start(s string, base *webURL) bool {
 	u := p.u
 	scheme := schemePattern.FindString(s)
@@ -73,7 +73,7 @@ func (p *urlParser) start(s string, base *webURL) bool {
 	return true
 }
 
-// relative reads what has no scheme, or that of its base.
+// relative parses a text that has no scheme or the scheme of its base.
 func (p *urlParser) relative(s string, base *webURL) bool {
 	u := p.u
 	if u.scheme == "file" {
@@ -89,7 +89,7 @@ func (p *urlParser) relative(s string, base *webURL) bool {
 	return p.resolve(s, base)
 }
 
-// resolve reads a path and a query relative to those of the base.
+// resolve parses a path and a query relative to those of the base.
 func (p *urlParser) resolve(s string, base *webURL) bool {
 	u := p.u
 	switch {
@@ -107,7 +107,7 @@ func (p *urlParser) resolve(s string, base *webURL) bool {
 	return p.pathAndQuery(s)
 }
 
-// authority reads user, host and port, and what follows.
+// authority parses user, password, host, port and the rest of the URL.
 func (p *urlParser) authority(s string) bool {
 	u := p.u
 	end := strings.IndexAny(s, "/?")
@@ -128,7 +128,7 @@ func (p *urlParser) authority(s string) bool {
 	return p.hostAndPort(authority) && p.pathAndQuery(rest)
 }
 
-// hostAndPort reads host:port.
+// hostAndPort parses host:port.
 func (p *urlParser) hostAndPort(s string) bool {
 	u := p.u
 	host, port := s, ""
@@ -149,7 +149,7 @@ func (p *urlParser) hostAndPort(s string) bool {
 	return u.setPort(port)
 }
 
-// setPort takes digits; that of the scheme is left out.
+// setPort sets the port from decimal digits. The default port of the scheme becomes "".
 func (u *webURL) setPort(s string) bool {
 	n := 0
 	for _, c := range s {
@@ -169,7 +169,7 @@ func (u *webURL) setPort(s string) bool {
 
 var driveLetter = regexp.MustCompile(`^[a-zA-Z][:|]$`)
 
-// file reads what follows file:.
+// file parses the part of a URL after "file:".
 func (p *urlParser) file(s string, base *webURL) bool {
 	u := p.u
 	u.hasHost = true
@@ -201,7 +201,7 @@ func (p *urlParser) file(s string, base *webURL) bool {
 	return p.resolve(s, base)
 }
 
-// pathAndQuery reads the rest.
+// pathAndQuery parses a path and a query.
 func (p *urlParser) pathAndQuery(s string) bool {
 	path, query, hasQuery := strings.Cut(s, "?")
 	p.u.addPath(path)
@@ -221,7 +221,7 @@ func (p *urlParser) query(s string, is bool) {
 	p.u.query = &q
 }
 
-// addPath appends a path to the one that is there; "." and ".." count.
+// addPath appends the segments of a path and resolves "." and "..".
 func (u *webURL) addPath(s string) {
 	if s == "" {
 		if special(u.scheme) && len(u.path) == 0 {
@@ -254,7 +254,7 @@ func (u *webURL) addPath(s string) {
 	}
 }
 
-// shorten drops the last segment.
+// shorten removes the last segment. It keeps the drive letter of a file URL.
 func (u *webURL) shorten() {
 	n := len(u.path)
 	if n == 0 || u.scheme == "file" && n == 1 && len(u.path[0]) == 2 && driveLetter.MatchString(u.path[0]) && u.path[0][1] == ':' {
@@ -263,7 +263,7 @@ func (u *webURL) shorten() {
 	u.path = u.path[:n-1]
 }
 
-// assign is the setter of a property; what would be no URL is ignored.
+// assign sets a property of a URL. It ignores values that would make the URL invalid.
 func (u *webURL) assign(name, value string, normalize func(string) string) {
 	value = strings.NewReplacer("\t", "", "\n", "", "\r", "").Replace(value)
 	p := &urlParser{u: u, normalize: normalize}

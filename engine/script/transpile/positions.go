@@ -10,12 +10,11 @@ import (
 	"github.com/go-sourcemap/sourcemap"
 )
 
-// Map tells where in a file something is that the engine finds in the text that
-// it was given.
+// Map translates positions in the compiled text, which the engine reports, into positions in the source file.
 type Map struct{ *sourcemap.Consumer }
 
-// Origin is for positions that the engine does not map itself. It is 0, 0 for
-// what is not in the file.
+// Origin translates a position that the engine does not translate itself. It returns 0, 0 if the position is not in
+// the source file.
 func (m Map) Origin(ours string, line, column int) (int, int) {
 	source, _, line, column, ok := m.Source(line, column)
 	if !ok || source == ours {
@@ -24,16 +23,16 @@ func (m Map) Origin(ours string, line, column int) (int, int) {
 	return line, column
 }
 
-// rawMap is a source map as far as it is used.
+// rawMap holds the fields of a source map that this package uses.
 type rawMap struct {
 	Version  int      `json:"version"`
 	Sources  []string `json:"sources"`
 	Mappings string   `json:"mappings"`
 }
 
-// mapOf makes the map of Output.Text, which has one line more than what the
-// compiler made. What the compiler added of its own stands before the first
-// position that it maps, and is told to be in in.Ours.
+// mapOf returns the map of Output.Text from the source map of the compiler. Output.Text has one line more, the head,
+// at its beginning. Code that the compiler added stands before the first position that the source map contains; the
+// result places that code in the file in.Ours.
 func mapOf(text []byte, in Input) (Map, error) {
 	var m rawMap
 	if err := json.Unmarshal(text, &m); err != nil {
@@ -49,9 +48,9 @@ func mapOf(text []byte, in Input) (Map, error) {
 	return consumer(in.Ours, in.File, ";"+strings.Join(lines, ";")+";AAAA")
 }
 
-// shifted has the columns of a line begin with 1, as the engine expects, where
-// maps begin with 0. The columns of the source follow from firstOfOurs, and so
-// does which source it is: the second.
+// shifted adds 1 to the columns of a line of mappings: the engine counts columns from 1, source maps from 0. The
+// first mapping of a file also selects the second source, because mappings are relative to firstOfOurs, which is in
+// the first.
 func shifted(line string, first bool) string {
 	column, rest := cutVLQ(line)
 	b := appendVLQ(nil, column+1)
@@ -65,8 +64,8 @@ func shifted(line string, first bool) string {
 	return string(b) + rest
 }
 
-// FirstLine maps the first line of a text that follows head there, and leaves
-// the lines after it alone. Columns count bytes, as those of the engine do.
+// FirstLine returns a map for a text that begins on the same line as head. It maps the first line only; the other lines
+// have the same positions in both texts. Columns count bytes, as those of the engine do.
 func FirstLine(ours, file, head, text string) (Map, error) {
 	line, _, _ := strings.Cut(text, "\n")
 	b := make([]byte, 0, 5*len(line)+32)
@@ -78,12 +77,12 @@ func FirstLine(ours, file, head, text string) (Map, error) {
 	last := 0
 	for i := 1; i < len(line); i++ {
 		if line[i] == ' ' || inWord(line[i]) && inWord(line[i-1]) {
-			continue // nothing begins here
+			continue // no token begins here
 		}
 		segment(i-last, 0, i-last)
 		last = i
 	}
-	segment(1<<24, 0, 0) // what is not found is taken for unmapped
+	segment(1<<24, 0, 0) // the engine uses a position that it does not find as it is
 	return consumer(ours, file, string(b))
 }
 
@@ -91,12 +90,11 @@ func inWord(c byte) bool {
 	return c == '_' || c == '$' || c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-// firstOfOurs is column 1 of the source 0; column 0 of its first line would be
-// taken for no position at all.
+// firstOfOurs is the mapping of column 1 in source 0. The engine would ignore column 0 of the first line.
 const firstOfOurs = "AAAC"
 
-// consumer makes a map whose first position is in the source ours, column 1:
-// the columns of mappings follow from that.
+// consumer returns a map from mappings. They must be relative to column 1 of the source ours, which becomes the first
+// mapping.
 func consumer(ours, file, mappings string) (Map, error) {
 	text, err := json.Marshal(rawMap{Version: 3, Sources: []string{ours, sourceName(file)}, Mappings: firstOfOurs + mappings})
 	if err != nil {
@@ -108,11 +106,11 @@ func consumer(ours, file, mappings string) (Map, error) {
 
 var plainName = regexp.MustCompile(`^[A-Za-z0-9_./@+~,=-]+$`)
 
-// oddName stands before names that the engine would take apart as addresses.
+// oddName is the prefix of file names that the engine would parse as URLs.
 const oddName = "file:"
 
-// sourceName is the name of a file in a map: the engine takes it for an address
-// relative to the name that the file itself has.
+// sourceName returns the name of a file in a map. The engine resolves it as a URL relative to the name of the file
+// itself.
 func sourceName(file string) string {
 	if plainName.MatchString(file) {
 		return path.Base(file)
@@ -120,12 +118,10 @@ func sourceName(file string) string {
 	return oddName + file
 }
 
-// FileName is the name of a file as it was given, when the engine tells it as
-// maps have it.
+// FileName returns the original name of a file from the name that the engine reports.
 func FileName(name string) string { return strings.TrimPrefix(name, oddName) }
 
-// Units converts an offset in bytes within a line into UTF-16 units, which is
-// how editors count columns.
+// Units converts a byte offset within a line into UTF-16 units, which editors use to count columns.
 func Units(line string, offset int) int {
 	if offset > len(line) {
 		return Units(line, len(line)) + offset - len(line)
@@ -141,9 +137,9 @@ func Units(line string, offset int) int {
 
 const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// appendVLQ appends a number in the form that maps have: five bits a digit, the
-// lowest first; the lowest bit of all is the sign, the highest of a digit says
-// that more follow.
+// appendVLQ appends a number in the variable-length format of source maps: five bits for each digit, the lowest bits
+// first. The lowest bit of the number is set if the number is negative. The highest bit of a digit is set if more
+// digits follow.
 func appendVLQ(b []byte, n int) []byte {
 	n <<= 1
 	if n < 0 {
@@ -155,7 +151,7 @@ func appendVLQ(b []byte, n int) []byte {
 	return append(b, digits[n])
 }
 
-// cutVLQ reads the number that s begins with.
+// cutVLQ reads the number at the start of s and returns it with the rest of s.
 func cutVLQ(s string) (n int, rest string) {
 	for i, shift := 0, 0; i < len(s); i, shift = i+1, shift+5 {
 		d := strings.IndexByte(digits, s[i])

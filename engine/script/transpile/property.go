@@ -7,12 +7,11 @@ import (
 	"unicode"
 )
 
-// Pattern returns what the engine is to be given for a regular expression that
-// it would get wrong, others as they are. Both of its faults are there under the
-// flag u only. It takes the property escapes \p{..} and \P{..} for letters:
-// classes of characters stand in their place. And the matcher that it prefers
-// loses named groups in text beyond ASCII: an empty lookahead makes it choose
-// the other. The error names a property that cannot be expressed.
+// Pattern rewrites a regular expression that the engine would match wrongly, and returns any other one unchanged.
+// The engine has two faults, both only if the flag u is set. It takes the property escapes \p{..} and \P{..} for
+// letters; Pattern replaces them by character classes. And the matcher that the engine prefers loses named groups if
+// the text is not ASCII; Pattern prepends an empty lookahead, which makes the engine use its other matcher. The
+// error names a property that cannot be expressed.
 func Pattern(pattern, flags string) (string, error) {
 	if !strings.Contains(flags, "u") {
 		return pattern, nil
@@ -26,8 +25,7 @@ func Pattern(pattern, flags string) (string, error) {
 
 var namedGroup = regexp.MustCompile(`\(\?<[^=!]`)
 
-// MayBeWrong reports whether there may be a regular expression in a text that
-// Pattern changes.
+// MayBeWrong reports whether a text may contain a regular expression that Pattern changes.
 func MayBeWrong(text string) bool { return hasProperties(text) || strings.Contains(text, "(?<") }
 
 func hasProperties(text string) bool {
@@ -80,13 +78,12 @@ func braced(s string) (name string, ok bool) {
 	return name, ok
 }
 
-// runeRange is from lo to hi, both included.
+// runeRange is an inclusive range of characters.
 type runeRange struct{ lo, hi rune }
 
-// runeSet is sorted, and no two ranges touch.
+// runeSet is a sorted list of ranges. Ranges neither overlap nor touch.
 type runeSet []runeRange
 
-// union returns the characters of all tables.
 func union(tables ...*unicode.RangeTable) runeSet {
 	var all runeSet
 	for _, t := range tables {
@@ -110,7 +107,7 @@ func (s runeSet) add(lo, hi, stride rune) runeSet {
 	return s
 }
 
-// inverted returns all other characters.
+// inverted returns the characters that are not in s.
 func (s runeSet) inverted() runeSet {
 	var out runeSet
 	next := rune(0)
@@ -126,13 +123,12 @@ func (s runeSet) inverted() runeSet {
 	return out
 }
 
-// without returns the characters of s that are not in o.
 func (s runeSet) without(o runeSet) runeSet {
 	out := append(append(runeSet{}, s.inverted()...), o...)
 	return out.sorted().inverted()
 }
 
-// write appends s as a class, or as a part of one.
+// write appends s as a character class, or as a part of one if inClass is true.
 func (s runeSet) write(b *strings.Builder, inClass bool) {
 	if !inClass {
 		b.WriteByte('[')

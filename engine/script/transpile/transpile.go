@@ -1,8 +1,7 @@
-// Package transpile turns TypeScript, ES modules and syntax that the engine
-// does not know into the text of a CommonJS module that it does. It owns the
-// compiler (esbuild) and the maps from what it makes back to what was written;
-// it also rewrites property classes of regular expressions. It is not for
-// finding files, nor for deciding which of them need it: engine/script.
+// Package transpile compiles TypeScript, ES modules and syntax that the JavaScript engine lacks into the text of a
+// CommonJS module that the engine can run. It wraps the compiler (esbuild), maps positions in compiled code back to
+// the source file, and rewrites the property escapes of regular expressions. Package engine/script finds the files
+// and decides which of them to compile.
 package transpile
 
 import (
@@ -15,33 +14,32 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// Input is one file.
+// Input is one source file.
 type Input struct {
-	File string // name for people, with forward slashes
+	File string // shown in messages; uses forward slashes
 	Text string // without byte order mark and #! line
-	Head string // goes before the code, on a line of its own
-	Tail string // goes after it
-	Ours string // the file that positions within code of the compiler's own are told in
+	Head string // inserted before the code, on a line of its own
+	Tail string // appended to the code
+	Ours string // reported as the file of code that the compiler added
 }
 
-// Output is what a file was turned into.
+// Output is a compiled file.
 type Output struct {
 	Text string
-	Map  Map // from positions in Text to those in the file
+	Map  Map // from positions in Text to positions in the source file
 }
 
-// Fault is why a file cannot be turned into anything. Column counts UTF-16
-// units, from 1.
+// Fault is the error for a file that cannot be compiled. Column counts UTF-16 units, from 1.
 type Fault struct {
 	Line, Column int
 	Message      string
 }
 
-// Error is the message alone.
+// Error returns the message without the position.
 func (f *Fault) Error() string { return f.Message }
 
-// Always reports whether the engine is never given a file of that name as it
-// is. Of others it is asked first whether it can parse them.
+// Always reports whether a file with this name is always compiled. Other files are compiled only if the engine
+// cannot parse them.
 func Always(file string) bool { return typeScript(file) || path.Ext(file) == ".mjs" }
 
 func typeScript(file string) bool {
@@ -52,19 +50,19 @@ func typeScript(file string) bool {
 	return false
 }
 
-// lowered lists syntax that the engine lacks though it has the rest of ES2022.
-// What regular expressions lack stays, to be refused by the engine with its
-// place, instead of becoming a call that fails when it runs.
+// lowered lists syntax beside ES2022: the compiler must rewrite the syntax with the value false. Unsupported syntax
+// of regular expressions has the value true and stays as it is, so that the engine reports it with its position.
+// Otherwise, the compiler would replace it by a call that fails at run time.
 var lowered = map[string]bool{
 	"async-generator": false, "for-await": false, "using": false, "decorators": false, "dynamic-import": false,
 	"import-attributes": false, "hashbang": false,
 	"regexp-set-notation": true, "regexp-match-indices": true, "regexp-unicode-property-escapes": true,
 }
 
-// config is the tsconfig.json of all files: none on disk is read.
+// config replaces the tsconfig.json of all files. No such file is read from disk.
 const config = `{"compilerOptions":{"target":"ES2022","useDefineForClassFields":true}}`
 
-// Transform turns a file into a CommonJS module. The error is a *Fault.
+// Transform compiles a file into a CommonJS module. The error is a *Fault.
 func Transform(in Input) (Output, error) {
 	r, err := run(in)
 	if err != nil {
@@ -76,16 +74,16 @@ func Transform(in Input) (Output, error) {
 	}
 	head := in.Head
 	if ext := path.Ext(in.File); ext == ".mjs" || ext == ".mts" || ModuleSyntax(in.Text) >= 0 {
-		head += `"use strict";` // as modules are
+		head += `"use strict";` // ES modules are always strict
 	}
 	return Output{Text: head + "\n" + string(r.Code) + in.Tail, Map: m}, nil
 }
 
-// patience is how long one file may take. Few milliseconds are usual.
+// patience is the time limit for one file. A few milliseconds are usual.
 const patience = 5 * time.Second
 
-// run asks the compiler. It cannot be stopped: when it takes too long, it goes
-// on in vain.
+// run calls the compiler, which cannot be stopped. If it exceeds the time limit, its goroutine goes on and the
+// result is discarded.
 func run(in Input) (api.TransformResult, error) {
 	loader := api.LoaderJS
 	if typeScript(in.File) {
@@ -96,7 +94,7 @@ func run(in Input) (api.TransformResult, error) {
 		done <- api.Transform(in.Text, api.TransformOptions{
 			Loader: loader, Format: api.FormatCommonJS, Target: api.ES2022, Supported: lowered, TsconfigRaw: config,
 			Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude, Sourcefile: "module", LogLimit: 1,
-			MinifyWhitespace: true, // the indentation of nested statements could be far longer than they are
+			MinifyWhitespace: true, // the indentation of nested statements could be far longer than the statements
 			Charset:          api.CharsetASCII, LegalComments: api.LegalCommentsNone, Define: metaOf(in),
 		})
 	}()
@@ -115,8 +113,8 @@ func run(in Input) (api.TransformResult, error) {
 
 var moduleSyntax = regexp.MustCompile(`(?m)^[ \t]*(import\b[^(.\n]|export\b)`)
 
-// ModuleSyntax returns where text seems to import or export, -1 for nowhere. It
-// may be misled by what stands in long texts.
+// ModuleSyntax returns the offset of the first line that looks like an import or export, or -1. A line inside a long
+// string may match by mistake.
 func ModuleSyntax(text string) int {
 	if at := moduleSyntax.FindStringIndex(text); at != nil {
 		return at[0]
@@ -124,7 +122,7 @@ func ModuleSyntax(text string) int {
 	return -1
 }
 
-// metaOf says what import.meta holds.
+// metaOf returns the replacements for the properties of import.meta.
 func metaOf(in Input) map[string]string {
 	if !strings.Contains(in.Text, "import.meta") {
 		return nil
@@ -136,7 +134,7 @@ func metaOf(in Input) map[string]string {
 	}
 }
 
-// awaitText is how the compiler refuses an await outside of functions.
+// awaitText begins the compiler's message for an await outside of functions.
 const awaitText = "Top-level await"
 
 func faultOf(m api.Message) *Fault {

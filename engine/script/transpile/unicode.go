@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// sorted merges what touches.
+// sorted sorts s in place and merges ranges that overlap or touch.
 func (s runeSet) sorted() runeSet {
 	slices.SortFunc(s, func(a, b runeRange) int { return int(a.lo - b.lo) })
 	out := s[:0]
@@ -21,8 +21,8 @@ func (s runeSet) sorted() runeSet {
 	return out
 }
 
-// property returns the characters that have a property, by the name between
-// the braces.
+// property returns the characters with a property. The name is the text between the braces. It returns an error if the
+// property does not exist or is not supported.
 func property(name string) (runeSet, error) {
 	key, value, ok := strings.Cut(name, "=")
 	switch {
@@ -50,7 +50,8 @@ func property(name string) (runeSet, error) {
 	return nil, errors.New(`\p{` + name + `}: there is no such property, or it is not supported`)
 }
 
-// category returns a general category, by its short or its long name.
+// category returns the characters of a general category, given by its short or long name, or nil if it does not
+// exist.
 func category(name string) runeSet {
 	if long, ok := unicode.CategoryAliases[name]; ok {
 		name = long
@@ -61,15 +62,14 @@ func category(name string) runeSet {
 	return nil
 }
 
-// all is every character.
 func all() runeSet { return runeSet{{0, unicode.MaxRune}} }
 
-// tables makes the set of what is in any of the tables.
+// tables returns a function that makes the union of the tables.
 func tables(list ...*unicode.RangeTable) func() runeSet {
 	return func() runeSet { return union(list...) }
 }
 
-// ranges makes a set of pairs of characters.
+// ranges returns a function that makes the set of the ranges in pairs.
 func ranges(pairs ...rune) func() runeSet {
 	return func() runeSet {
 		var s runeSet
@@ -80,8 +80,7 @@ func ranges(pairs ...rune) func() runeSet {
 	}
 }
 
-// binary lists the properties that a character has or has not, by the names
-// that ECMAScript gives them.
+// binary lists the boolean properties by the names that ECMAScript gives them.
 var binary = withShortNames(map[string]func() runeSet{
 	"Any":                     all,
 	"ASCII":                   ranges(0, 0x7F),
@@ -144,8 +143,7 @@ func withShortNames(all map[string]func() runeSet, short map[string]string) map[
 	return all
 }
 
-// scriptCodes are the short names of the scripts that people are likely to
-// write; others go by their long names.
+// scriptCodes maps the short names of common scripts to their long names. Other scripts have long names only.
 var scriptCodes = map[string]string{
 	"Arab": "Arabic", "Armn": "Armenian", "Beng": "Bengali", "Bopo": "Bopomofo", "Brai": "Braille", "Cher": "Cherokee", "Copt": "Coptic",
 	"Cyrl": "Cyrillic", "Deva": "Devanagari", "Ethi": "Ethiopic", "Geor": "Georgian", "Glag": "Glagolitic", "Goth": "Gothic", "Grek": "Greek",

@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// itemMember reports whether items have something of their own under a name,
-// which an attribute then does not hide.
+// itemMember reports whether items have a built-in member with this name. Such a member takes precedence over an
+// attribute with the same name.
 func itemMember(name string) bool {
 	return slices.Contains([]string{
 		"id", "base", "classMeta", "properties", "references", "collections", "files", "calculateProperties",
@@ -20,7 +20,7 @@ func itemMember(name string) bool {
 	}, name)
 }
 
-// value is the type of what item.get gives for a property.
+// value returns the type that item.get returns for a property.
 func (w *writer) value(p *engine.Property) string {
 	t := w.bare(p)
 	if p.Nullable || p.Type == engine.Collection || p.Formula != nil || p.Back != nil {
@@ -70,12 +70,12 @@ func scalar(t engine.PropertyType) string {
 	return "any"
 }
 
-// input is the type of what a write takes for a property.
+// input returns the type that a write accepts for a property.
 func (w *writer) input(p *engine.Property) string {
 	t := written(p)
 	switch {
 	case p.Type == engine.Reference && p.Nullable, p.Type == engine.Collection:
-		return t // has null, or takes none
+		return t // includes null already, or never accepts it
 	case p.Nullable || optional(p) != "":
 		return t + " | null"
 	}
@@ -108,8 +108,8 @@ func written(p *engine.Property) string {
 	return "any"
 }
 
-// offered is the union of what a selection list offers, "" for no list, or for
-// one whose values no literal shows.
+// offered returns the union of the keys of a selection list. It returns "" if the property has no list or if a key
+// cannot be written as a literal type.
 func offered(p *engine.Property) string {
 	if p.Selection == nil || p.Type == engine.Reference {
 		return ""

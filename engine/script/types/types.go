@@ -1,7 +1,6 @@
-// Package types writes TypeScript declarations for the scripts of an
-// application: of its classes, and of everything that restsrv lends scripts.
-// With them an editor completes attributes and flags what is misspelt. It is
-// not for running scripts (engine/script), nor for compiling TypeScript.
+// Package types generates the TypeScript declarations of an application: its classes, and the objects and functions
+// that restsrv provides to scripts. Editors use them to complete attributes and to mark misspelt names. Package
+// engine/script runs scripts, package engine/script/transpile compiles TypeScript.
 package types
 
 import (
@@ -23,8 +22,8 @@ const heading = `// Written by restsrv types: what scripts of this application c
 
 `
 
-// Declarations are those of an application with these classes. The same
-// classes make the same text.
+// Declarations returns the declarations of an application with these classes. The result depends only on the
+// classes.
 func Declarations(classes []*engine.Class) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(heading)
@@ -44,7 +43,7 @@ func Declarations(classes []*engine.Class) ([]byte, error) {
 // writer writes the declarations of classes.
 type writer struct {
 	b     *bytes.Buffer
-	names map[*engine.Class]string // of the interfaces
+	names map[*engine.Class]string // the names of the interfaces
 }
 
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(w.b, format+"\n", args...) }
@@ -72,7 +71,7 @@ func (w *writer) application(classes []*engine.Class) {
 	w.line("}")
 }
 
-// entry is what the generic declarations know of a class.
+// entry writes the entry of a class in the interface Classes, which the generic declarations refer to.
 func (w *writer) entry(c *engine.Class) {
 	var links, collections []string
 	for _, p := range c.Properties {
@@ -126,7 +125,7 @@ func (w *writer) class(c *engine.Class) {
 	w.line("  }")
 }
 
-// comment is a JSDoc comment of what is not empty.
+// comment writes a JSDoc comment of the texts that are not empty.
 func (w *writer) comment(indent string, texts ...string) {
 	var parts []string
 	for _, t := range texts {
@@ -140,7 +139,7 @@ func (w *writer) comment(indent string, texts ...string) {
 	}
 }
 
-// optional is ? for what createItem can do without.
+// optional returns "?" if createItem does not require a value of the property.
 func optional(p *engine.Property) string {
 	if p.Nullable || p.Optional || p.Autoassigned || p.Default != nil || p.Computed != nil || p.Type == engine.Collection || p.Back != nil {
 		return "?"
@@ -148,7 +147,7 @@ func optional(p *engine.Property) string {
 	return ""
 }
 
-// note says what a type cannot.
+// note returns a remark for the facts about a property that its type does not express.
 func note(p *engine.Property) string {
 	switch {
 	case p.Formula != nil:
@@ -163,7 +162,7 @@ func note(p *engine.Property) string {
 	return ""
 }
 
-// structs are the names before the $ of the attributes of structs.
+// structs returns the names of structs: the part before the $ in the names of their attributes.
 func structs(c *engine.Class) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -177,12 +176,12 @@ func structs(c *engine.Class) []string {
 	return names
 }
 
-// quoted is a string literal: that of JSON is one of TypeScript.
+// quoted returns a TypeScript string literal. JSON string literals are valid TypeScript.
 func quoted(s string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // of a string, into memory
+	_ = e.Encode(s) // encoding a string into memory cannot fail
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -201,7 +200,7 @@ func union(types []string) string {
 	return strings.Join(types, " | ")
 }
 
-// member is a name as a member of an interface.
+// member returns a name as a member of an interface, quoted if it is not an identifier.
 func member(name string) string {
 	for i, r := range name {
 		if !letter(r) && (i == 0 || r < '0' || r > '9') {
@@ -218,7 +217,8 @@ func letter(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '$'
 }
 
-// identifier is a name for the interface of a class, another one for each.
+// identifier returns the name of the interface of a class. It is different from all names in taken, and is added to
+// them.
 func identifier(name string, taken map[string]bool) string {
 	mapped := strings.Map(func(r rune) rune {
 		if letter(r) || r >= '0' && r <= '9' {
@@ -226,7 +226,7 @@ func identifier(name string, taken map[string]bool) string {
 		}
 		return '_'
 	}, name)
-	// The generic declarations begin with a capital letter; a class may, too.
+	// The names of the generic declarations begin with a capital letter, and so may the name of a class.
 	id := "class_" + mapped
 	for n := 2; taken[id] || taken[id+"_values"] || taken[id+"_input"]; n++ {
 		id = "class_" + mapped + "_" + strconv.Itoa(n)
