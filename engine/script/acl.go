@@ -8,9 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// aclProvider makes the object aclProvider, which tells what may be done with
-// resources that are the service's own: checkAccess, and getPermissions when
-// access knows the grants too. It grants nothing.
+// aclProvider returns the object aclProvider, with which a service checks permissions on its own resources. It has
+// checkAccess, and getPermissions if access implements engine.Policy. It cannot grant permissions.
 func (h *host) aclProvider(access engine.Access) goja.Value {
 	o := h.js.NewObject()
 	p := &jsAccess{h: h, access: access}
@@ -22,16 +21,16 @@ func (h *host) aclProvider(access engine.Access) goja.Value {
 	return o
 }
 
-// jsAccess is an engine.Access as scripts call it.
+// jsAccess exposes an engine.Access to scripts.
 type jsAccess struct {
 	h      *host
 	access engine.Access
 	policy engine.Policy
 }
 
-// checkAccess(user, resource, permissions) tells whether the user has one of the
-// permissions on the resource, or on everything. The user is that of a request:
-// an id alone would be without its roles.
+// checkAccess implements checkAccess(user, resource, permissions). It returns whether the user has one of the
+// permissions on the resource or on all resources. The user must be the user of a request, because the roles cannot
+// be derived from an id.
 func (p *jsAccess) checkAccess(call goja.FunctionCall) (operation, error) {
 	account := p.h.accountOf(call.Argument(0))
 	if account == nil {
@@ -65,7 +64,7 @@ func (p *jsAccess) checkAccess(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// textList reads text, or an array of texts.
+// textList reads a string or an array of strings.
 func (h *host) textList(what string, v goja.Value) ([]string, error) {
 	decoded, err := h.toDecoded(v)
 	if err != nil {
@@ -84,10 +83,9 @@ func (h *host) textList(what string, v goja.Value) ([]string, error) {
 	return names, nil
 }
 
-// getPermissions(subjects, resources, skipGlobals) gives an object of the
-// resources, each an object of the permissions that the subjects together have,
-// those on everything and those of everyone included unless skipGlobals. A user
-// stands for itself and its roles.
+// getPermissions implements getPermissions(subjects, resources, skipGlobals). It returns an object that maps each
+// resource to the permissions that any of the subjects has. Unless skipGlobals is true, it includes permissions on
+// all resources and permissions of everyone. A user stands for its account and its roles.
 func (p *jsAccess) getPermissions(call goja.FunctionCall) (operation, error) {
 	subjects, err := p.subjects(call.Argument(0))
 	if err != nil {
@@ -120,7 +118,7 @@ func (p *jsAccess) getPermissions(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// subjects are those of users and names, one or an array of them.
+// subjects reads users and names of subjects, one or an array.
 func (p *jsAccess) subjects(v goja.Value) ([]string, error) {
 	var list []goja.Value
 	if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
@@ -134,7 +132,7 @@ func (p *jsAccess) subjects(v goja.Value) ([]string, error) {
 	for _, e := range list {
 		if a := p.h.accountOf(e); a != nil {
 			subjects := a.Subjects()
-			all = append(all, subjects[:len(subjects)-1]...) // without everyone
+			all = append(all, subjects[:len(subjects)-1]...) // without engine.Everyone
 			continue
 		}
 		names, err := p.h.textList("getPermissions", e)

@@ -9,11 +9,10 @@ import (
 	"restsrv/engine"
 )
 
-// aggregateMembers are what options of aggregate mean something; the ancestor's
-// others are passed over.
+// aggregateMembers are the supported options of aggregate. Other options of IONDV are ignored.
 var aggregateMembers = []string{"fields", "aggregates", "filter", "sort", "offset", "count", "distinct", "skipSubClasses"}
 
-// aggregate gives an array of plain rows.
+// aggregate implements aggregate(class, options). It returns an array of plain rows.
 func (r *jsRepository) aggregate(call goja.FunctionCall) (operation, error) {
 	c, _, err := r.target(call.Argument(0))
 	if err != nil {

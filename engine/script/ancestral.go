@@ -6,14 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// ancestorError is the error of the ancestor that one of ours is.
+// ancestorError describes an error of IONDV.
 type ancestorError struct {
 	code   string
 	params func(e *engine.Error) engine.Fields
 }
 
-// ancestorErrors are those that services of the ancestor look for, by the reason
-// of ours.
+// ancestorErrors maps the reasons of restsrv's errors to the errors that services written for IONDV check for.
 var ancestorErrors = map[string]ancestorError{
 	"unknown-object": {"data-repo.inf", func(e *engine.Error) engine.Fields {
 		return engine.Fields{{Name: "info", Value: e.Class + "@" + e.ID}}
@@ -30,9 +29,8 @@ var ancestorErrors = map[string]ancestorError{
 	"denied": {"data-repo.noperm", func(*engine.Error) engine.Fields { return engine.Fields{} }},
 }
 
-// ancestral makes an error of a repository what services built on the ancestor's
-// base look for: it has the ancestor's code, and is an IonError where that has
-// been required. The message stays ours.
+// ancestral gives an error of a repository the code that services based on IONDV's Service class expect. If the
+// script has required IonError, the error becomes an instance of it. The message does not change.
 func (h *host) ancestral(o *goja.Object, e *engine.Error) {
 	known, ok := ancestorErrors[e.Reason]
 	if !ok || !h.v.gen.legacy {

@@ -9,14 +9,14 @@ import (
 	"restsrv/engine"
 )
 
-// association is a collection of one item.
+// association is a collection attribute of one item.
 type association struct {
 	class      *engine.Class
-	master     string // id
+	master     string // id of the item
 	collection *engine.Property
 }
 
-// association reads a master item and the name of one of its collections.
+// association reads a master item and the name of one of its collections from the arguments.
 func (r *jsRepository) association(call goja.FunctionCall) (*association, error) {
 	master := itemOf(call.Argument(0))
 	if master == nil {
@@ -42,8 +42,7 @@ func (r *jsRepository) eject(call goja.FunctionCall) (operation, error) {
 	return r.relink("remove", call)
 }
 
-// relink adds members to a collection or takes them out, and gives the master
-// as it is then.
+// relink adds members to a collection or removes them. It returns the updated master.
 func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, error) {
 	a, err := r.association(call)
 	if err != nil {
@@ -73,15 +72,15 @@ func (r *jsRepository) relink(how string, call goja.FunctionCall) (operation, er
 	return r.update(in, after), err
 }
 
-// unchanged gives the master as it is.
+// unchanged returns the current master.
 func (r *jsRepository) unchanged(a *association) operation {
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		return r.result(r.repo.Get(ctx, a.class, a.master))
 	}}
 }
 
-// query finds the members by what they hold, which the database can count,
-// sort and cut; nil when they are found by links alone.
+// query returns a query for the members by the value of their back reference, which the database can count, sort and
+// page. It returns nil if the members are found by links.
 func (a *association) query(ctx context.Context, repo engine.Repository) (*engine.Query, error) {
 	p := a.collection
 	if p.Back == nil {
@@ -105,8 +104,8 @@ func (a *association) query(ctx context.Context, repo engine.Repository) (*engin
 	return &engine.Query{Class: a.class.Leads(p), Filter: engine.And(f, conditions), Sort: p.Sorting, Count: -1}, err
 }
 
-// filledIn returns the conditions on the members with the values of the master. An
-// account that may not read one of these values has no members.
+// filledIn returns the conditions on the members with the values of the master. If the account may not read one of
+// these values, the conditions match no members.
 func (a *association) filledIn(master *engine.Item) *engine.Filter {
 	conditions := a.collection.Conditions
 	if slices.ContainsFunc(conditions.OwnerProperties(), a.class.Lacks) {
@@ -115,7 +114,7 @@ func (a *association) filledIn(master *engine.Item) *engine.Filter {
 	return conditions.ForOwner(master)
 }
 
-// members fetches what is linked, in the order of the collection.
+// members returns the linked members in the order of the collection.
 func (a *association) members(ctx context.Context, repo engine.Repository, wanted *engine.Query) ([]*engine.Item, error) {
 	load := &engine.Load{Property: a.collection, Shown: true, Filter: wanted.Filter, Next: wanted.Load}
 	it, err := repo.Get(ctx, a.class, a.master, load)
@@ -125,7 +124,7 @@ func (a *association) members(ctx context.Context, repo engine.Repository, wante
 	return it.Link(a.collection).Items, nil
 }
 
-// among finds the members by their ids, so that the database sorts them.
+// among returns a query for the members by their ids. Use it to have the database sort them.
 func among(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
 	q := *wanted
 	q.Filter = engine.Never()
@@ -145,8 +144,7 @@ func among(items []*engine.Item, wanted *engine.Query) (*engine.Query, error) {
 	return &q, err
 }
 
-// find fetches the members that options want, and counts all of them if total is
-// not nil.
+// find returns the members that match the options. If total is not nil, it also counts all matches.
 func (r *jsRepository) find(ctx context.Context, a *association, wanted *engine.Query, total *int64) ([]*engine.Item, error) {
 	q, err := a.query(ctx, r.repo)
 	if err != nil {

@@ -6,10 +6,9 @@ import (
 	"restsrv/engine"
 )
 
-// attribute is the value of a property as item.name gives it, a convenience
-// beside item.get("name"): nil when the class has no such property, or when
-// items have something of their own under the name, which wins. Loops and JSON
-// do not see it.
+// attribute returns the value of a property for item.name, a short form of item.get("name"). It returns nil if the
+// class has no such property, if the property is hidden or a password, or if items have a built-in member with this
+// name, which takes precedence. The attribute is not enumerable and not part of JSON.
 func (it *jsItem) attribute(name string) goja.Value {
 	p := it.item.Class.Property(name)
 	if p == nil || p.Type == engine.Password || it.item.Class.Lacks(p) || it.h.itemProto.Get(name) != nil {

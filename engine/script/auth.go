@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// auth makes the object auth: who a request acts for, and registering accounts.
-// What the ancestor has besides belongs to the server.
+// auth returns the object auth. It provides the account of a request, registration, sign-in and profiles. Other
+// methods of IONDV throw, because restsrv manages accounts with commands.
 func (h *host) auth(accounts engine.Accounts) goja.Value {
 	o := h.js.NewObject()
 	a := &jsAccounts{h, accounts}
@@ -33,8 +33,8 @@ func (h *host) auth(accounts engine.Accounts) goja.Value {
 	return o
 }
 
-// withCallback is a method that answers by a promise or, when the argument
-// after n others is a function, by calling that with the error and the value.
+// withCallback adds a method that returns a promise. If the argument at index n is a function, the method calls the
+// function with the error and the value instead.
 func (h *host) withCallback(o *goja.Object, object, name string, n int, prepare func(goja.FunctionCall) (operation, error)) {
 	run := h.async(object+"."+name, prepare)
 	h.method(o, name, func(call goja.FunctionCall) goja.Value {
@@ -50,23 +50,22 @@ func (h *host) withCallback(o *goja.Object, object, name string, n int, prepare 
 	})
 }
 
-// callBack calls a function of the script; what that throws is a rejection that
-// nobody handles, and is logged as such.
+// callBack calls a function of the script. If the function throws, the error is logged as an unhandled rejection.
 func (h *host) callBack(f goja.Callable, args ...goja.Value) {
 	if _, err := f(goja.Undefined(), args...); err != nil {
 		panic(rethrow(err))
 	}
 }
 
-// jsAccounts is engine.Accounts as scripts call it.
+// jsAccounts exposes engine.Accounts to scripts.
 type jsAccounts struct {
 	h        *host
 	accounts engine.Accounts
 }
 
-// register({name, pwd, id, type, email, properties}) creates an account. Its
-// name is <id>@<type>: the id is the name when there is none, or the email; the
-// type is local. It has no roles, and it replaces no account.
+// register implements register({name, pwd, id, type, email, properties}). It creates an account with the name
+// <id>@<type>. The id defaults to the name or the email, the type to local. The account has no roles. Existing
+// accounts are never replaced.
 func (a *jsAccounts) register(call goja.FunctionCall) (operation, error) {
 	decoded, err := a.h.toDecoded(call.Argument(0))
 	if err != nil {
@@ -102,15 +101,14 @@ func (a *jsAccounts) register(call goja.FunctionCall) (operation, error) {
 	}}, err
 }
 
-// signIn(user, password, type) proves an account and gives it, null when it is
-// not proven. Nobody is signed in by that: the request goes on acting for its
-// own account.
+// signIn implements signIn(user, password, type). It returns the account if the password is correct, otherwise null.
+// It starts no session, and the request keeps its own account.
 func (a *jsAccounts) signIn(call goja.FunctionCall) (operation, error) {
 	c := engine.Credentials{User: textArgument(call, 0), Password: textArgument(call, 1), Type: first(textArgument(call, 2), "local")}
 	return a.prove(engine.AuthPwd, c), nil
 }
 
-// prove gives the account that credentials prove, null when they do not.
+// prove returns the account that the credentials authenticate, or null.
 func (a *jsAccounts) prove(mode engine.AuthMode, c engine.Credentials) operation {
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
 		proven, err := a.accounts.Authenticate(ctx, mode, c)
@@ -121,7 +119,7 @@ func (a *jsAccounts) prove(mode engine.AuthMode, c engine.Credentials) operation
 	}}
 }
 
-// profile(name) gives the account of that name, null for none.
+// profile implements userProfile(name). It returns the account with this name, or null.
 func (a *jsAccounts) profile(call goja.FunctionCall) (operation, error) {
 	id := call.Argument(0).String()
 	return operation{do: func(ctx context.Context) (func() goja.Value, error) {
@@ -133,7 +131,7 @@ func (a *jsAccounts) profile(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// serviceAuth makes the object wsAuth.
+// serviceAuth returns the object wsAuth.
 func (h *host) serviceAuth(accounts engine.Accounts) goja.Value {
 	o := h.js.NewObject()
 	a := &jsAccounts{h, accounts}
@@ -145,8 +143,8 @@ func (h *host) serviceAuth(accounts engine.Accounts) goja.Value {
 	return o
 }
 
-// authenticate({user, pwd, type}) or ({token}) gives the account that is proven,
-// null when it is not. Without a type, and none in the user name, it is system.
+// authenticate implements authenticate({user, pwd, type}) and authenticate({token}). It returns the authenticated
+// account, or null. If neither the type nor the user name contains the type, the type is system.
 func (a *jsAccounts) authenticate(call goja.FunctionCall) (operation, error) {
 	o, ok := call.Argument(0).(*goja.Object)
 	if !ok {
@@ -165,8 +163,7 @@ func (a *jsAccounts) authenticate(call goja.FunctionCall) (operation, error) {
 	return a.prove(engine.AuthPwd, engine.Credentials{User: text("user"), Password: text("pwd"), Type: first(text("type"), "system")}), nil
 }
 
-// generateToken(login, type) issues a token of an account, whose type is local
-// when none is given: decisions.md section 4.
+// generateToken implements generateToken(login, type). It issues a token for an account. The type defaults to local.
 func (a *jsAccounts) generateToken(call goja.FunctionCall) (operation, error) {
 	id := textArgument(call, 0) + "@" + first(textArgument(call, 1), "local")
 	c, audit := a.h.v.cur, a.h.v.gen.env.Audit
@@ -183,7 +180,7 @@ func (a *jsAccounts) generateToken(call goja.FunctionCall) (operation, error) {
 	}}, nil
 }
 
-// actor is the name of the account that ctx acts for, "" for none.
+// actor returns the name of the account in ctx, or "" if there is none.
 func actor(ctx context.Context) string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.ID

@@ -9,15 +9,12 @@ import (
 	"restsrv/engine"
 )
 
-// In the ancestor item.base is what is stored of an item, and the collections
-// that no back reference makes are stored in it, as the ids of their members.
-// We have these elsewhere. So services built on the ancestor's base whose text
-// names base get such collections loaded with every item; others do not pay for
-// it.
+// In IONDV, item.base holds the stored form of an item. It contains the ids of the members of each collection
+// without a back reference. restsrv stores these links separately. Services that are based on IONDV's Service class
+// and use base in their text therefore load such collections with every item; other services do not load them.
 var baseNames = regexp.MustCompile(`\.\s*base\b`)
 
-// withStored adds to what is loaded with items of a class the collections that
-// base shows.
+// withStored adds the collections that item.base contains to the properties that are loaded with items of a class.
 func (r *jsRepository) withStored(c *engine.Class, load []*engine.Load) []*engine.Load {
 	if !r.h.v.gen.legacy || !r.h.provided.base {
 		return load
@@ -34,14 +31,12 @@ func (r *jsRepository) withStored(c *engine.Class, load []*engine.Load) []*engin
 	return load
 }
 
-// computes reports whether an option of aggregate asks for more than the objects
-// that there are.
+// computes reports whether an option of aggregate requests computed rows instead of the stored objects.
 func computes(f engine.Field) bool {
 	return f.Value != nil && (f.Name == "fields" || f.Name == "aggregates" || f.Name == "distinct")
 }
 
-// storedRows is an aggregation without fields and aggregates: what is stored of
-// each object.
+// storedRows is an aggregation without fields and aggregates. It returns the stored form of each object.
 func (r *jsRepository) storedRows(call goja.FunctionCall) (operation, error) {
 	o := objectOf(call.Argument(1))
 	q, err := r.query(call.Argument(0), o)

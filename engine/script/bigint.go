@@ -14,34 +14,32 @@ import (
 )
 
 const (
-	// maxBits bounds what one operator makes of two BigInts: about 300,000
-	// digits. What is longer takes seconds in which no interrupt reaches it.
+	// maxBits is the limit of the result of one operator on two BigInts, about 300,000 digits. Longer results take
+	// seconds in which the engine cannot be interrupted.
 	maxBits   = 1 << 20
-	maxDigits = 200_000 // of a text that becomes a BigInt
+	maxDigits = 200_000 // of a string that is converted to a BigInt
 )
 
 var bigintNames = regexp.MustCompile(`BigInt|\b[0-9][0-9a-zA-Z_]*n\b`)
 
-// bigintGrowth finds the operators in source text that cannot be rewritten.
+// bigintGrowth matches the operators in source text that cannot be rewritten, such as code compiled at run time.
 var bigintGrowth = regexp.MustCompile(`\*\*|<<|>>`)
 
-// bigintOperators are those whose result can be far longer than their
-// operands. Their guards are global functions of that name, which no variable
-// of a script can have.
+// bigintOperators are the operators that can return a BigInt much longer than their operands. Their guards are
+// global functions named like the operators, so that no variable of a script can have the same name.
 var bigintOperators = map[token.Token]string{token.EXPONENT: "**", token.SHIFT_LEFT: "<<", token.SHIFT_RIGHT: ">>", token.MULTIPLY: "*"}
 
-// preludeOperators are the operators themselves.
+// preludeOperators is the source of functions that apply the operators.
 const preludeOperators = "[['**', (a, b) => a ** b], ['<<', (a, b) => a << b], ['>>', (a, b) => a >> b], ['*', (a, b) => a * b]]"
 
-// operatorRewriter puts calls of the guards in the place of the operators.
+// operatorRewriter replaces the operators by calls of the guards.
 type operatorRewriter struct {
 	need needs
-	bad  *ast.AssignExpression // cannot be rewritten, nil for none
+	bad  *ast.AssignExpression // first assignment that cannot be rewritten, or nil
 }
 
-// guardOperators rewrites a file that may use BigInts, or what guardsyntax.go
-// guards. It returns where an assignment stands that would have to evaluate
-// its target twice.
+// guardOperators rewrites a file that may use BigInts or the syntax that guardsyntax.go guards. It returns false and
+// the position of an assignment if rewriting the assignment would evaluate its target twice.
 func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {
 	w := operatorRewriter{need: n}
 	rewrite(reflect.ValueOf(program.Body), w.replace)
@@ -51,7 +49,7 @@ func guardOperators(program *ast.Program, n needs) (at file.Idx, ok bool) {
 	return 0, true
 }
 
-// replace returns what stands for an expression, nil to leave it.
+// replace returns the replacement of an expression, or nil to keep it.
 func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
 	if w.need.syntax {
 		guardSyntax(e)
@@ -70,7 +68,7 @@ func (w *operatorRewriter) replace(e ast.Expression) ast.Expression {
 			return nil
 		}
 		if !repeatable(e.Left) {
-			if e.Operator != token.MULTIPLY { // which takes many steps to become long
+			if e.Operator != token.MULTIPLY { // a product grows slowly and needs no guard
 				w.bad = e
 			}
 			return nil
@@ -87,7 +85,7 @@ func guardCall(name string, left, right ast.Expression) ast.Expression {
 	}
 }
 
-// repeatable reports whether evaluating e twice is the same as once.
+// repeatable reports whether e can be evaluated twice with the same result.
 func repeatable(e ast.Expression) bool {
 	switch e := e.(type) {
 	case *ast.Identifier, *ast.ThisExpression, *ast.NumberLiteral, *ast.StringLiteral:
@@ -104,7 +102,7 @@ func repeatable(e ast.Expression) bool {
 
 var errOperator = errors.New("an operator assignment with ** or a shift takes a plain name on its left where BigInts are used: write a = a ** b")
 
-// guardBigints bounds what makes a BigInt of any length in one step.
+// guardBigints limits the length of BigInts that a single step can create.
 func (h *host) guardBigints() {
 	program, err := h.v.gen.rt.cache.prelude(preludeOperators)
 	must(err)
@@ -128,7 +126,7 @@ func (h *host) guardBigints() {
 	h.guardBigintFunction(global)
 }
 
-// bigint returns the number that v is, nil when it is no BigInt.
+// bigint returns the number if v is a primitive BigInt, otherwise nil.
 func bigint(v goja.Value) *big.Int {
 	if _, ok := v.(*goja.Object); ok || v == nil {
 		return nil
@@ -137,8 +135,8 @@ func bigint(v goja.Value) *big.Int {
 	return n
 }
 
-// checkOperator throws when the result would be too long; what is no BigInt is
-// left to the operator.
+// checkOperator throws if the result would be too long. If an operand is not a BigInt, it leaves the error to the
+// operator.
 func (h *host) checkOperator(name string, x, y *big.Int) {
 	if x == nil || y == nil || x.Sign() == 0 {
 		return
@@ -147,7 +145,7 @@ func (h *host) checkOperator(name string, x, y *big.Int) {
 	bits := float64(x.BitLen())
 	switch name {
 	case "**":
-		bits = (bits - 1) * n // 1 and -1 stay as short as they are
+		bits = (bits - 1) * n // powers of 1 and -1 do not grow
 	case "<<":
 		bits += n
 	case ">>":
@@ -158,7 +156,7 @@ func (h *host) checkOperator(name string, x, y *big.Int) {
 	h.tooMuch(bits, maxBits, "bits of a BigInt")
 }
 
-// guardBigintFunction replaces BigInt itself.
+// guardBigintFunction wraps the function BigInt and its static methods.
 func (h *host) guardBigintFunction(global *goja.Object) {
 	original := global.Get("BigInt").(*goja.Object)
 	for _, name := range []string{"asIntN", "asUintN"} {

@@ -10,16 +10,16 @@ import (
 	"restsrv/engine/wire"
 )
 
-// body is the body of a request, parsed before the handler runs.
+// body is the body of a request. It is parsed before the handler runs.
 type body struct {
 	kind    bodyKind
-	decoded any     // of JSON and forms
-	raw     []byte  // as it came; nil of a form with files
-	parts   []*part // files of a form
-	leave   func()  // nil for none: see intake
+	decoded any     // the parsed JSON or form
+	raw     []byte  // the received bytes; nil for a form with files
+	parts   []*part // the files of a form
+	leave   func()  // returns the room taken from the intake; may be nil
 }
 
-// close removes what the body keeps on disk, and makes room for others.
+// close removes the temporary files of the body and returns its room to the intake.
 func (b body) close() {
 	if b.leave != nil {
 		b.leave()
@@ -39,10 +39,9 @@ const (
 	rawBody
 )
 
-// readBody reads the whole body. Errors: TooLarge; Invalid when it is not the
-// JSON or form that it says it is, deeper than the limit, or a JSON scalar;
-// Unavailable when too many have large ones. The body is to be closed in either
-// case.
+// readBody reads the whole body. It returns TooLarge if the body exceeds the limit, Invalid if it is not valid JSON
+// or not a valid form as its media type declares, if it is nested too deeply or is a JSON scalar, and Unavailable if
+// too many requests have large bodies. The caller must close the body, even after an error.
 func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, error) {
 	t := r.MediaType()
 	if r.Body != nil && t == "multipart/form-data" {
@@ -74,7 +73,7 @@ func (g *Generation) readBody(ctx context.Context, r *engine.Request) (body, err
 	return b, err
 }
 
-// decodeBody reads JSON that is an object or an array.
+// decodeBody parses JSON that is an object or an array.
 func decodeBody(raw []byte, limits *Limits) (any, error) {
 	if tooManyValues(raw, limits.Elements) {
 		return nil, engine.Errorf(engine.TooLarge, "too-many-values", "the body has more than %d values", limits.Elements)
@@ -90,7 +89,7 @@ func decodeBody(raw []byte, limits *Limits) (any, error) {
 	return nil, engine.Errorf(engine.Invalid, "json", "the body must be a JSON object or array")
 }
 
-// bodyValue makes req.body.
+// bodyValue returns req.body.
 func (h *host) bodyValue(b body) goja.Value {
 	switch b.kind {
 	case decodedBody:
@@ -105,7 +104,7 @@ func (h *host) bodyValue(b body) goja.Value {
 	return h.js.NewObject()
 }
 
-// rawBodyValue makes req.rawBody, which signatures are computed of.
+// rawBodyValue returns req.rawBody, which handlers use to check signatures. It is undefined for forms with files.
 func (h *host) rawBodyValue(b body) goja.Value {
 	if b.kind == formBody {
 		return goja.Undefined()
@@ -113,7 +112,7 @@ func (h *host) rawBodyValue(b body) goja.Value {
 	return h.newBytes(append([]byte(nil), b.raw...))
 }
 
-// form makes the object of a multipart form.
+// form returns the object for a multipart form.
 func (h *host) form(fields engine.Fields) goja.Value {
 	o := h.js.NewObject()
 	for _, f := range fields {
@@ -129,5 +128,5 @@ func (h *host) form(fields engine.Fields) goja.Value {
 	return o
 }
 
-// newBytes makes a Buffer that takes over b.
+// newBytes returns a Buffer that uses b as its memory.
 func (h *host) newBytes(b []byte) goja.Value { return h.world().Buffer(b) }

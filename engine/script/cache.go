@@ -6,14 +6,13 @@ import (
 	"github.com/dop251/goja"
 )
 
-// cacheKeys begins the keys that components such as innerCache have in the shared
-// store; no script can write such a key there.
+// cacheKeys is the prefix of the keys of components such as innerCache in the shared store. Scripts cannot use such
+// keys directly.
 const cacheKeys = "\x00cache\x00"
 
-// cache makes a component such as innerCache: get(key), which gives null for
-// what is not there, and set(key, value, seconds), both by promises. It is the
-// shared store of the service: other services have their own, and what was not
-// used for long makes room.
+// cache returns a component such as innerCache, with get(key) and set(key, value, seconds). Both return promises;
+// get resolves to null if the key does not exist. The values are in the shared store of the service, so that each
+// service has its own. If the store is full, the values that were not used for the longest time are removed.
 func (h *host) cache() goja.Value {
 	o := h.js.NewObject()
 	s := h.v.gen.lasting.store

@@ -12,15 +12,15 @@ import (
 	"restsrv/engine"
 )
 
-// outcome is how a call ended.
+// outcome is the result of a call.
 type outcome struct {
 	response *engine.Response
 	err      error
-	again    bool // the VM went away under it: run it once more
-	data     any  // what a job made, decoded
-	none     bool // a job returned nothing
+	again    bool // the VM was discarded during the call; run the call again
+	data     any  // decoded result of a job
+	none     bool // the job returned undefined
 
-	displaced bool // the VM went away under it, and it cannot be run again
+	displaced bool // the VM was discarded during the call, and the call cannot be repeated
 }
 
 // call is one run of a handler.
@@ -33,29 +33,29 @@ type call struct {
 	ctx   context.Context // of the request
 	start time.Time
 
-	out   outcome       // once it is over
-	done  chan *pending // buffered: nil for out, and before it one thing to do
-	over  atomic.Bool   // has an outcome
+	out   outcome       // valid when the call is over
+	done  chan *pending // buffered; receives an operation to run, or nil when out is set
+	over  atomic.Bool   // out is set
 	begun atomic.Bool
-	wrote atomic.Bool // asked the repository to change something
+	wrote atomic.Bool // called a method of the repository that writes
 
 	mu     sync.Mutex
-	work   context.Context // ctx with the wall-time limit, made when first needed
+	work   context.Context // ctx with the wall-time limit; made on first use
 	cancel context.CancelFunc
 
-	doing atomic.Bool // its goroutine does what it was handed
+	doing atomic.Bool // the goroutine of the call runs an operation
 
 	vm  *vm
 	obj *goja.Object // the req object of the handler
 	js  requestCache
 
-	handed *pending // to its goroutine, nil for nothing; only inside a turn
+	handed *pending // operation handed to the goroutine of the call, or nil; only accessed inside a turn
 
-	cpu      atomic.Int64 // nanoseconds of its turns
-	reported atomic.Bool  // cpu is counted
+	cpu      atomic.Int64 // CPU time of its turns, in nanoseconds
+	reported atomic.Bool  // cpu has been added to the counters
 
 	endMu sync.Mutex
-	ends  []func() // what it leaves behind, see atEnd
+	ends  []func() // cleanup functions, see atEnd
 
 	claims claims
 	logged int // bytes, see maxLogged
@@ -63,7 +63,7 @@ type call struct {
 	console consoleState
 }
 
-// serve runs a request of one route. It is the engine.Handler of that route.
+// serve runs a request of one route. It is the engine.Handler of the route.
 func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*engine.Response, error) {
 	body, err := g.readBody(ctx, r)
 	defer body.close()
@@ -77,7 +77,7 @@ func (g *Generation) serve(ctx context.Context, r *engine.Request, route int) (*
 	return o.response, o.err
 }
 
-// run calls a handler of the script, a few times when VMs go away under it.
+// run calls a handler of the script. If the VM is discarded during the call, it repeats the call up to three times.
 func (g *Generation) run(ctx context.Context, r *engine.Request, route int, b body, j *job) (outcome, error) {
 	if !g.answers.Load() && g.answers.CompareAndSwap(false, true) {
 		g.lasting.store.resize(g.limits.Shared)
@@ -121,7 +121,7 @@ func (g *Generation) attempt(c *call) (outcome, error) {
 	return c.wait(), nil
 }
 
-// acquire takes a VM, within the time limit of the call.
+// acquire takes a VM from the group, within the wall-time limit of the call.
 func (g *Generation) acquire(c *call) (*vm, error) {
 	if c.job != nil && c.job.event != nil {
 		return g.group.urgent()
@@ -134,7 +134,8 @@ func (g *Generation) acquire(c *call) (*vm, error) {
 	return g.group.acquire(ctx)
 }
 
-// enter makes c known to v, so that it hears when v is condemned.
+// enter adds c to the calls of v, so that c is notified when v is discarded. It returns false if v is discarded
+// already.
 func (v *vm) enter(c *call) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -154,7 +155,7 @@ func (v *vm) exit(c *call) {
 	c.leaves()
 }
 
-// stop ends the context of its repository calls.
+// stop cancels the context of the repository calls.
 func (c *call) stop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -163,8 +164,8 @@ func (c *call) stop() {
 	}
 }
 
-// atEnd has f run when c has ended, on a goroutine where no turn runs. The
-// function returned takes it back.
+// atEnd registers a function to run when c has ended, on a goroutine that runs no turn. The returned function
+// cancels the registration.
 func (c *call) atEnd(f func()) (forget func()) {
 	c.endMu.Lock()
 	defer c.endMu.Unlock()
@@ -179,7 +180,7 @@ func (c *call) atEnd(f func()) (forget func()) {
 	}
 }
 
-// leaves runs what atEnd was told.
+// leaves runs the functions that were registered by atEnd.
 func (c *call) leaves() {
 	c.endMu.Lock()
 	ends := c.ends
@@ -192,9 +193,9 @@ func (c *call) leaves() {
 	}
 }
 
-// wait returns the outcome, or makes one when the time is up or the client has
-// gone. Meanwhile it does what the script hands over to it: the goroutine waits
-// anyway, and its stack has grown already.
+// wait returns the outcome of the call. If the time limit is reached or the client disconnects, it sets the outcome
+// itself. Until then it runs operations of the script, because the goroutine is idle anyway and its stack has
+// already grown.
 func (c *call) wait() outcome {
 	for {
 		p := c.next()
@@ -209,7 +210,7 @@ func (c *call) wait() outcome {
 	}
 }
 
-// next waits for something to do; nil for the outcome.
+// next waits for an operation. It returns nil when the call is over.
 func (c *call) next() *pending {
 	select {
 	case p := <-c.done:
@@ -228,15 +229,15 @@ func (c *call) next() *pending {
 	return <-c.done
 }
 
-// late ends a call whose time is up, or whose client has gone.
+// late ends a call after its time limit, or after the client disconnected.
 func (c *call) late() {
 	if c.finish(outcome{err: timeout(c.gen)}) {
 		c.reportCPU()
 	}
 }
 
-// hand leaves an operation to the goroutine of the call, inside a turn; false
-// when that one has something to do already.
+// hand passes an operation to the goroutine of the call. It returns false if that goroutine has one already. It must
+// be called inside a turn.
 func (c *call) hand(p *pending) bool {
 	if c.handed != nil {
 		return false
@@ -246,7 +247,7 @@ func (c *call) hand(p *pending) bool {
 	return true
 }
 
-// took notes, inside a turn, that an operation has come back.
+// took records that an operation has completed. It must be called inside a turn.
 func (c *call) took(p *pending) {
 	if c.handed == p {
 		c.handed = nil
@@ -257,8 +258,8 @@ func timeout(g *Generation) error {
 	return engine.Errorf(engine.Timeout, "timeout", "service %s did not answer in time", g.name)
 }
 
-// finish sets the outcome; the first one counts, of which it reports true. What
-// the goroutine of the call does then is of no use any more.
+// finish sets the outcome and reports whether it was the first to do so; later outcomes are ignored. If the
+// goroutine of the call runs an operation, finish cancels its context.
 func (c *call) finish(o outcome) bool {
 	if !c.over.CompareAndSwap(false, true) {
 		return false
@@ -274,7 +275,7 @@ func (c *call) finish(o outcome) bool {
 func (c *call) fail(f *Failure) {
 	switch {
 	case c.over.Load():
-	case !time.Now().Before(c.start.Add(c.gen.limits.Wall)): // the failure comes of that
+	case !time.Now().Before(c.start.Add(c.gen.limits.Wall)): // the time limit caused the failure
 		c.finish(outcome{err: timeout(c.gen)})
 	case c.job != nil:
 		c.finish(outcome{err: c.failedJob(f)})
@@ -283,7 +284,7 @@ func (c *call) fail(f *Failure) {
 	}
 }
 
-// displaced is called when the VM of c is gone.
+// displaced is called when the VM of c was discarded. The call is repeated unless it may have changed something.
 func (c *call) displaced() {
 	if c.begun.Load() && (c.wrote.Load() || c.req.Method != http.MethodGet && c.req.Method != http.MethodHead) {
 		c.finish(c.gone())
@@ -292,7 +293,7 @@ func (c *call) displaced() {
 	c.finish(outcome{again: true})
 }
 
-// gone is the outcome of a call that cannot be run again.
+// gone returns the outcome of a call that cannot be repeated.
 func (c *call) gone() outcome {
 	if c.job != nil {
 		return outcome{displaced: true, err: engine.Errorf(engine.Unavailable, "script", "the service was restarted, try again")}
@@ -306,8 +307,7 @@ func displacedResponse() *engine.Response {
 	return r
 }
 
-// context returns the context of repository calls: it ends with the call and
-// with its wall-time limit.
+// context returns the context of repository calls. It ends with the call or when the wall-time limit is reached.
 func (c *call) context() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -320,7 +320,7 @@ func (c *call) context() context.Context {
 	return c.work
 }
 
-// run starts the handler; it is the first turn of the call.
+// run starts the handler. It is the first turn of the call.
 func (c *call) run() error {
 	if c.over.Load() {
 		return nil
@@ -360,8 +360,7 @@ func (c *call) run() error {
 	return v.host.await(c, p)
 }
 
-// settleError fails c with what the engine returned; what no script can catch
-// is passed on.
+// settleError fails c with an error of the engine. It returns errors that scripts cannot catch.
 func (v *vm) settleError(c *call, err error) error {
 	if uncatchable(err) {
 		return err
@@ -370,7 +369,7 @@ func (v *vm) settleError(c *call, err error) error {
 	return nil
 }
 
-// must passes on what no script can catch from inside a callback.
+// must panics with an error that scripts cannot catch. It is used in callbacks of the engine.
 func must(err error) {
 	if err != nil {
 		panic(err)

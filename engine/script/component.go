@@ -12,15 +12,14 @@ import (
 	"restsrv/engine"
 )
 
-// option makes the value of an option: plain data, or a component that the
-// option names.
+// option returns the JavaScript value of an option: plain data, or the component that the option names.
 func (h *host) option(name string, value any) goja.Value {
 	switch value := value.(type) {
 	case engine.Repository:
 		return h.repository(value)
 	case engine.MetaRepository:
 		return h.metaRepository(value)
-	case engine.ImageStorage: // is a FileStorage, too
+	case engine.ImageStorage: // must be tested before FileStorage, which it also implements
 		return h.imageStorage(value)
 	case engine.FileStorage:
 		return h.fileStorage(value)
@@ -64,14 +63,14 @@ func (h *host) option(name string, value any) goja.Value {
 	return goja.Undefined()
 }
 
-// lacking is a component that is not there: whoever uses it hears so.
+// lacking stands for a component that restsrv does not have. Each use throws.
 type lacking struct {
 	h    *host
 	name string
 }
 
-// Get throws, but for the symbols and names by which the language looks at any
-// value, as when it is returned from an async function or logged.
+// Get throws, except for names that the language looks up on any value, for example when the value is returned from
+// an async function or logged.
 func (l *lacking) Get(name string) goja.Value {
 	switch name {
 	case "then", "toJSON", "constructor":
@@ -86,22 +85,22 @@ func (l *lacking) Set(name string, _ goja.Value) bool {
 	return false
 }
 
-// Has finds nothing.
+// Has returns false.
 func (l *lacking) Has(string) bool { return false }
 
 // Delete does nothing.
 func (l *lacking) Delete(string) bool { return true }
 
-// Keys are none.
+// Keys returns nil.
 func (l *lacking) Keys() []string { return nil }
 
-// settings makes the object settings, which is read only.
+// settings returns the read-only object settings.
 func (h *host) settings(s engine.Settings) goja.Value {
 	o := h.js.NewObject()
 	h.method(o, "get", func(call goja.FunctionCall) goja.Value {
 		value, ok := s.Get(call.Argument(0).String())
 		if !ok {
-			return goja.Null() // as in the ancestor
+			return goja.Null() // as in IONDV
 		}
 		return h.fromDecoded(value)
 	})
@@ -109,7 +108,7 @@ func (h *host) settings(s engine.Settings) goja.Value {
 	return o
 }
 
-// refuse makes methods that throw: they are the ancestor's, and not ours.
+// refuse adds methods of IONDV that are not supported. They throw the reason.
 func (h *host) refuse(m *methods, object, why string, names ...string) {
 	for _, name := range names {
 		m.add(name, func(goja.FunctionCall) goja.Value {
@@ -118,7 +117,7 @@ func (h *host) refuse(m *methods, object, why string, names ...string) {
 	}
 }
 
-// sequences makes the object sequenceProvider.
+// sequences returns the object sequenceProvider.
 func (h *host) sequences(s engine.Sequences) goja.Value {
 	o := h.js.NewObject()
 	add := func(name string, writes bool, do func(ctx context.Context, counter string, n int64) (any, error)) {
@@ -154,8 +153,8 @@ func (h *host) sequences(s engine.Sequences) goja.Value {
 	return o
 }
 
-// sequenceName is the name of a counter, "" for all of them, which a snapshot may
-// be of. Counters with a "#" are those of keys.
+// sequenceName reads the name of a counter. For snapshot, undefined or null returns "", which means all counters.
+// Names with "#" are reserved for the counters of keys.
 func sequenceName(method string, v goja.Value) (string, error) {
 	if method == "snapshot" && (goja.IsUndefined(v) || goja.IsNull(v)) {
 		return "", nil
@@ -167,11 +166,10 @@ func sequenceName(method string, v goja.Value) (string, error) {
 	return counter, nil
 }
 
-// maxSequenceName is how long the name of a sequence may be, in bytes: databases
-// find counters by it.
+// maxSequenceName is the maximum length of a counter's name in bytes. Databases have an index on the name.
 const maxSequenceName = 1000
 
-// wholeNumber is a number from -2^53 to 2^53, 0 for nothing.
+// wholeNumber reads an integer from -2^53 to 2^53; undefined is 0.
 func wholeNumber(v goja.Value) (n int64, ok bool) {
 	if goja.IsUndefined(v) {
 		return 0, true
@@ -180,7 +178,7 @@ func wholeNumber(v goja.Value) (n int64, ok bool) {
 	return int64(f), f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
-// keyProvider makes the object keyProvider.
+// keyProvider returns the object keyProvider.
 func (h *host) keyProvider() goja.Value {
 	o, err := h.js.New(h.world().Module("core/impl/meta/keyProvider"))
 	must(err)

@@ -12,27 +12,27 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// maxLogText bounds one line of a script's log, in bytes.
+// maxLogText is the limit of one line that a script logs, in bytes.
 const maxLogText = 8 << 10
 
-// maxLogged bounds what a script may log about one request, in bytes, where
-// every line costs lineCost besides its text.
+// maxLogged is the limit of the lines that a script logs for one request, in bytes. Each line counts lineCost bytes
+// in addition to its text.
 const (
 	maxLogged = 64 << 10
 	lineCost  = 64
 )
 
-// consoleState is what console remembers between lines, of one request.
+// consoleState is the state of console between calls.
 type consoleState struct {
 	groups int
 	counts map[string]int
 	starts map[string]time.Time
 }
 
-// maxLabels bounds the counters and the timers of console, and its groups.
+// maxLabels is the limit of the counters of console, of its timers, and of nested groups.
 const maxLabels = 100
 
-// consoleState is that of the request, outside of requests that of the VM.
+// consoleState returns the state of the current request, or the state of the VM outside of requests.
 func (h *host) consoleState() *consoleState {
 	if c := h.v.cur; c != nil {
 		return &c.console
@@ -40,16 +40,15 @@ func (h *host) consoleState() *consoleState {
 	return &h.consoleLoad
 }
 
-// console makes the object behind console and log: every line carries the
-// service, the request and the place of the call. A request that logs more than
-// maxLogged gets one line more, which says so.
+// console returns the object for the globals console and log. Each line contains the service, the request and the
+// position of the call. If a request exceeds maxLogged, a final warning is logged and its further lines are dropped.
 func (h *host) console() goja.Value {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
 	for _, m := range []struct {
 		name  string
 		level slog.Level
-		write func(goja.FunctionCall) string // nil for the values
+		write func(goja.FunctionCall) string // returns the text; nil to print the arguments
 	}{
 		{"log", slog.LevelInfo, nil}, {"info", slog.LevelInfo, nil}, {"warn", slog.LevelWarn, nil}, {"error", slog.LevelError, nil},
 		{"debug", slog.LevelDebug, nil}, {"dirxml", slog.LevelInfo, nil}, {"trace", slog.LevelDebug, h.consoleTrace},
@@ -81,7 +80,7 @@ func (h *host) console() goja.Value {
 	return o
 }
 
-// logLine writes text, and values after it, to the log.
+// logLine writes a text and then values to the log.
 func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
 	log, c := h.v.gen.log, h.v.cur
 	if c != nil {
@@ -106,7 +105,7 @@ func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
 	log.Log(context.Background(), level, text, "from", "script", "at", h.caller())
 }
 
-// caller is the place in the script from where it calls us.
+// caller returns the position in the script of the current call.
 func (h *host) caller() string {
 	frames := h.js.CaptureCallStack(6, make([]goja.StackFrame, 0, 6))
 	var f Failure
@@ -118,7 +117,7 @@ func (h *host) caller() string {
 	return f.place()
 }
 
-// logText writes values for people, in one line but for texts and stacks.
+// logText formats values for the log. The result has line breaks only in strings and stacks.
 func (h *host) logText(args []goja.Value) string {
 	switch {
 	case len(args) == 0:
@@ -131,7 +130,7 @@ func (h *host) logText(args []goja.Value) string {
 	})
 }
 
-// readable is the text that f makes of values, or says that it cannot.
+// readable returns the result of f. If f throws, for example in a getter of a value, it returns a note instead.
 func (h *host) readable(f func() string) (text string) {
 	if ex := h.js.Try(func() { text = f() }); ex != nil {
 		return "[a value cannot be shown: " + h.v.describeThrown(ex.Value(), ex).Message + "]"
@@ -139,7 +138,7 @@ func (h *host) readable(f func() string) (text string) {
 	return text
 }
 
-// consoleTrace is the values and the calls that are open.
+// consoleTrace returns the values and the current call stack.
 func (h *host) consoleTrace(call goja.FunctionCall) string {
 	f := Failure{Message: "Trace"}
 	if len(call.Arguments) > 0 {
@@ -186,7 +185,7 @@ func (h *host) consoleGroupEnd(goja.FunctionCall) {
 	}
 }
 
-// label is the first argument, "default" when there is none.
+// label returns the first argument, or "default" if it is undefined.
 func label(call goja.FunctionCall) string {
 	if v := call.Argument(0); !goja.IsUndefined(v) {
 		return v.String()

@@ -16,10 +16,10 @@ import (
 	"restsrv/engine"
 )
 
-// number is a number of decoded JSON.
+// number is a number in decoded JSON.
 type number = json.Number
 
-const maxSafe = 1 << 53 // whole numbers up to it are exact in JavaScript
+const maxSafe = 1 << 53 // JavaScript represents all integers up to this value exactly
 
 func sortedNames[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
@@ -30,7 +30,7 @@ func sortedNames[V any](m map[string]V) []string {
 	return names
 }
 
-// put sets an own property; "__proto__" is a name like any other.
+// put sets an own property, even if the name is "__proto__".
 func (h *host) put(o *goja.Object, name string, v goja.Value) {
 	if name == "__proto__" {
 		_ = o.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_TRUE)
@@ -39,27 +39,26 @@ func (h *host) put(o *goja.Object, name string, v goja.Value) {
 	_ = o.Set(name, v)
 }
 
-// fromDecoded makes the JavaScript value of decoded JSON. Whole numbers that
-// JavaScript would round become BigInt.
+// fromDecoded converts decoded JSON to a JavaScript value. Integers that a Number cannot represent exactly become
+// BigInts.
 func (h *host) fromDecoded(v any) goja.Value {
 	return h.decoded(v, conversion{exact: true, patience: &patience{}})
 }
 
-// fromJSON does it as JSON.parse: all numbers are Numbers.
+// fromJSON converts decoded JSON as JSON.parse does: all numbers become Numbers.
 func (h *host) fromJSON(v any) goja.Value { return h.decoded(v, conversion{patience: &patience{}}) }
 
-// fromBody does it for what a client sent, without names that are __proto__:
-// scripts that merge a body into an object of theirs would change the
-// prototype of all objects.
+// fromBody converts decoded JSON that a client sent. It drops members named __proto__: if a script merged such a
+// body into an object, it would change the prototype of all objects.
 func (h *host) fromBody(v any) goja.Value {
 	return h.decoded(v, conversion{exact: true, plainNames: true, patience: &patience{}})
 }
 
-// conversion is how decoded JSON becomes JavaScript values.
+// conversion holds the options of a conversion from decoded JSON.
 type conversion struct {
 	patience   *patience
-	exact      bool // whole numbers that JavaScript would round become BigInt
-	plainNames bool // members named __proto__ are left out
+	exact      bool // convert integers to BigInt if a Number cannot represent them exactly
+	plainNames bool // drop members named __proto__
 }
 
 func (h *host) decoded(v any, as conversion) goja.Value {
@@ -88,7 +87,7 @@ func (h *host) decoded(v any, as conversion) goja.Value {
 	return h.fromValue(v)
 }
 
-// number makes a number of its JSON text.
+// number converts the JSON text of a number.
 func (h *host) number(text string, exact bool) goja.Value {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil && n >= -maxSafe && n <= maxSafe && text != "-0" {
 		return h.js.ToValue(n)
@@ -102,14 +101,14 @@ func (h *host) number(text string, exact bool) goja.Value {
 	return h.js.ToValue(f)
 }
 
-// exactNumber reports whether a decimal is a number in JavaScript.
+// exactNumber reports whether a Number represents a decimal exactly.
 func exactNumber(d engine.Decimal) bool {
 	f, err := strconv.ParseFloat(string(d), 64)
 	return err == nil && string(engine.AppendFloat(nil, f)) == string(d)
 }
 
-// fromValue makes the JavaScript value of an item's value: decisions.md
-// section 2, "Values".
+// fromValue converts the value of an item. A decimal becomes a string if a Number cannot represent it exactly, an
+// integer a BigInt, and an instant a Date.
 func (h *host) fromValue(v any) goja.Value {
 	switch v := v.(type) {
 	case nil:
@@ -139,35 +138,33 @@ func (h *host) fromValue(v any) goja.Value {
 	return goja.Undefined()
 }
 
-// decoder turns what a script passes to a repository into decoded JSON.
+// decoder converts JavaScript values to decoded JSON.
 type decoder struct {
 	h          *host
-	attributes bool // the outermost object is no file, whatever its attributes are called
-	defined    int  // what is deeper must not be undefined, 0 if it may be
+	attributes bool // the outermost object holds attributes and is not an upload, even if its attributes have the names of one
+	defined    int  // undefined is an error at this depth and deeper; 0 allows it everywhere
 	depth      int
 	err        error
 	patience
 }
 
-// toDecoded returns v as decoded JSON, with engine.Instant for dates. It may
-// run getters and toJSON.
+// toDecoded converts v to decoded JSON. Dates become engine.Instant. It may run getters and toJSON methods.
 func (h *host) toDecoded(v goja.Value) (any, error) {
 	return (&decoder{h: h}).decoded(v)
 }
 
-// toAttributes is toDecoded for the data of an item.
+// toAttributes converts the attributes of an item.
 func (h *host) toAttributes(v goja.Value) (any, error) {
 	return (&decoder{h: h, attributes: true}).decoded(v)
 }
 
-// toCondition is toDecoded for what narrows a query. There undefined is a mistake:
-// the condition left out would find more than was asked for. outer counts the
-// levels around the conditions, whose members may be undefined.
+// toCondition converts conditions of a query. Undefined members are errors there, because dropping a condition would
+// return more objects than requested. The outer levels around the conditions may have undefined members.
 func (h *host) toCondition(v goja.Value, outer int) (any, error) {
 	return (&decoder{h: h, defined: outer + 1}).decoded(v)
 }
 
-// missing refuses an undefined member of conditions.
+// missing reports an undefined member of conditions as an error.
 func (c *decoder) missing(v goja.Value, name string) {
 	if c.defined > 0 && c.depth >= c.defined && (v == nil || goja.IsUndefined(v)) {
 		c.fail("%q is undefined, which is no condition: leave it out, or write null for what has no value", name)
@@ -272,8 +269,8 @@ func (c *decoder) object(o *goja.Object) any {
 	return c.fields(o)
 }
 
-// upload reads what stands for a file: bytes, and an object with a buffer.
-// Everything else is nil.
+// upload converts an object that represents a file: bytes, or an object with the member buffer. It returns nil for
+// any other object.
 func (c *decoder) upload(o *goja.Object) *engine.Upload {
 	if part := partOf(o); part != nil {
 		return part.upload()
@@ -297,7 +294,7 @@ func (c *decoder) upload(o *goja.Object) *engine.Upload {
 	return u
 }
 
-// describeUpload takes name, and mime or mimeType, of an object.
+// describeUpload copies name, and mime or mimeType, from an object.
 func describeUpload(u *engine.Upload, o *goja.Object) {
 	for _, name := range []string{"mime", "mimeType", "name"} {
 		v := o.Get(name)
@@ -340,7 +337,7 @@ func (c *decoder) fields(o *goja.Object) any {
 	return fields
 }
 
-// index returns the text of an array index without making it each time.
+// index returns an array index as a string. It keeps the strings of small indexes.
 func (h *host) index(i int) string {
 	if i >= 1024 {
 		return strconv.Itoa(i)
@@ -351,7 +348,7 @@ func (h *host) index(i int) string {
 	return h.indexes[i]
 }
 
-// describeValue names a value in a message, shortly.
+// describeValue returns a short description of a value for error messages.
 func describeValue(v goja.Value) string {
 	switch {
 	case v == nil || goja.IsUndefined(v):

@@ -11,25 +11,24 @@ import (
 	"restsrv/engine"
 )
 
-// The functions that the script of a converter exports.
+// The functions that the script of a converter may export.
 const (
 	parseFunction   = "parse"
 	respondFunction = "respond"
 )
 
-// converter is an engine.Converter written in JavaScript: parse(data, req) makes
-// the records of a request, respond(items, req) the answer. Each may be left
-// out, and each may be async.
+// converter is an engine.Converter written in JavaScript. The function parse(data, req) returns the records of a
+// request, and respond(items, req) returns the response. Both are optional and may be async.
 type converter struct {
 	name string
-	live atomic.Pointer[Generation] // nil while no version could be loaded
+	live atomic.Pointer[Generation] // nil until a version could be loaded
 }
 
 var _ engine.Converter = (*converter)(nil)
 
-// AddConverter loads the script of a converter, to be kept up to date as
-// services are. When it cannot be loaded the *LoadError is returned with a
-// converter that fails until a good version comes.
+// AddConverter loads the script of a converter. The Manager reloads it when the script changes, as it does for
+// services. If the script cannot be loaded, AddConverter returns a *LoadError together with a converter that returns
+// errors until a valid version is loaded.
 func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
 	s.Converter = true
 	one := &managed{Service: s, converter: &converter{name: s.Name}}
@@ -42,7 +41,7 @@ func (m *Manager) AddConverter(s Service) (engine.Converter, error) {
 	return one.converter, nil
 }
 
-// Parse is engine.Converter's.
+// Parse implements engine.Converter.
 func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any, error) {
 	b := body{kind: decodedBody, decoded: data}
 	switch data := data.(type) {
@@ -61,13 +60,13 @@ func (c *converter) Parse(ctx context.Context, r *engine.Request, data any) (any
 	return o.data, err
 }
 
-// Respond is engine.Converter's.
+// Respond implements engine.Converter.
 func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*engine.Item) (*engine.Response, error) {
 	var b body
 	if g := c.live.Load(); g != nil {
 		read, err := g.readBody(ctx, r)
 		defer read.close()
-		if err == nil { // else it was good enough for parse
+		if err == nil { // an error was already reported by Parse
 			b = read
 		}
 	}
@@ -81,16 +80,15 @@ func (c *converter) Respond(ctx context.Context, r *engine.Request, items []*eng
 	return o.response, nil
 }
 
-// job is a call of a function that is no route.
+// job is a call of a function that is not a route.
 type job struct {
 	function string
-	argument func(*call) goja.Value // before req
-	data     bool                   // the result is data, not an answer
-	event    *eventRun              // whose handler it calls; nil for none
+	argument func(*call) goja.Value // returns the argument before req
+	data     bool                   // the result is data, not a response
+	event    *eventRun              // the handler to call; nil if the job is not an event
 }
 
-// call runs a function of the script; done is false when it has none of that
-// name.
+// call runs an exported function of the script. The result done is false if the script does not export it.
 func (c *converter) call(ctx context.Context, r *engine.Request, b body, j *job) (o outcome, done bool, err error) {
 	g := c.live.Load()
 	if g == nil {
@@ -105,7 +103,7 @@ func (c *converter) call(ctx context.Context, r *engine.Request, b body, j *job)
 	return outcome{}, false, nil
 }
 
-// outcome is what the result of a job makes. It runs inside Try.
+// outcome converts the result of a call. It must be called inside Try.
 func (v *vm) outcome(c *call, result goja.Value) outcome {
 	none := result == nil || goja.IsUndefined(result)
 	switch {
@@ -120,8 +118,7 @@ func (v *vm) outcome(c *call, result goja.Value) outcome {
 	return outcome{data: data, err: err}
 }
 
-// failedJob is the error of a job. While developing, the log shows where it
-// failed.
+// failedJob returns the error of a job. In development mode, it also logs the position of the failure.
 func (c *call) failedJob(f *Failure) error {
 	if c.gen.tests != nil {
 		return f
@@ -146,8 +143,8 @@ func jobError(f *Failure) error {
 	return &engine.Error{Code: engine.Internal, Reason: "script", Message: internalText, Err: f}
 }
 
-// registerConverter finds the functions of a converter: those of what the
-// module exports, or of the object that it constructs.
+// registerConverter finds the functions of a converter in the exports of the module, or in the object that the
+// exported class constructs.
 func (l *loading) registerConverter(exports goja.Value) error {
 	h := l.vm.host
 	if construct, ok := goja.AssertConstructor(exports); ok {

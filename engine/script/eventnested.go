@@ -7,15 +7,14 @@ import (
 	"restsrv/engine"
 )
 
-// innerWrite is the write of a record that is nested in what is written.
+// innerWrite is the write of a record that is nested in another write.
 type innerWrite struct {
 	*writing
-	given engine.Values // the values, which the write changes
-	item  *engine.Item  // what it became, as the transaction saw it
+	given engine.Values // copy of the values; the write modifies its own
+	item  *engine.Item  // the stored item, as read in the transaction
 }
 
-// nested has handlers hear of the records nested in what is written, as of saves
-// of their own.
+// nested calls the pre-save handlers of the nested records.
 func (w *writing) nested() error {
 	for _, value := range w.values {
 		if err := w.nestedIn(value); err != nil {
@@ -66,8 +65,8 @@ func (w *writing) record(r *engine.Record) error {
 	return nil
 }
 
-// saved tells what became of the nested records, the innermost first, and of
-// what their collections were given.
+// saved calls the save handlers of the nested records, the innermost first, and the handlers of members that were
+// added to their collections.
 func (w *writing) saved() {
 	for i := len(w.order) - 1; i >= 0; i-- {
 		in := w.order[i]
@@ -84,7 +83,7 @@ func (w *writing) saved() {
 	}
 }
 
-// links reports whether somebody hears of what a collection is given.
+// links reports whether a listener exists for the changes of a collection in the given values.
 func (w *writing) links(given engine.Values) bool {
 	for i, value := range given {
 		if links, ok := value.(*engine.Links); ok && links != nil {
@@ -97,7 +96,7 @@ func (w *writing) links(given engine.Values) bool {
 	return false
 }
 
-// idsOf are the ids of members, also of those that were saved with the master.
+// idsOf returns the ids of members, including members that were created by the same write.
 func (w *writing) idsOf(members []any) (ids []string) {
 	for _, m := range members {
 		switch m := m.(type) {
@@ -112,18 +111,17 @@ func (w *writing) idsOf(members []any) (ids []string) {
 	return ids
 }
 
-// preFetch and preIterate come before a list is read, and before the first page of
-// an iterator.
+// preFetch occurs before a list is read, preIterate before the first page of an iterator.
 const (
 	preFetch   = "pre-fetch"
 	preIterate = "pre-iterate"
 )
 
-// pageKey is of a context whose list is a page of an iterator: the event that it
-// is told by, "" for a page behind the first.
+// pageKey is the context key for a list that is a page of an iterator. Its value is the event to emit, or "" for the
+// pages after the first.
 type pageKey struct{}
 
-// List is engine.Repository's.
+// List implements engine.Repository. It calls the handlers of preFetch or preIterate first.
 func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	if t := e.heard(ctx); t != nil && t.reads {
 		if err := e.reading(ctx, t, q); err != nil {
@@ -133,8 +131,8 @@ func (e *Events) List(ctx context.Context, q *engine.Query, visit func(*engine.I
 	return e.Repository.List(ctx, q, visit)
 }
 
-// reading has handlers hear of a list that is about to be read; they may refuse
-// it.
+// reading calls the handlers for a list that is about to be read. If a handler returns an error, the list is
+// refused.
 func (e *Events) reading(ctx context.Context, t *listeners, q *engine.Query) error {
 	what, paged := ctx.Value(pageKey{}).(string)
 	if !paged {

@@ -10,8 +10,8 @@ import (
 	"restsrv/engine"
 )
 
-// jsEvent is a handler that a script registered, in one VM. Its types and its
-// repository are the same in all of them.
+// jsEvent is a handler that a script registered, in one VM. All VMs of a service register the same types and
+// repositories.
 type jsEvent struct {
 	types   []string
 	repo    engine.Repository
@@ -22,12 +22,12 @@ func sameEvents(a, b []jsEvent) bool {
 	return slices.EqualFunc(a, b, func(a, b jsEvent) bool { return a.repo == b.repo && slices.Equal(a.types, b.types) })
 }
 
-// on is dataRepo.on(type or types, handler): reference, "Events".
+// on implements dataRepo.on(types, handler). The first argument is a type or an array of types.
 func (r *jsRepository) on(call goja.FunctionCall) goja.Value {
 	return r.h.on("dataRepo.on", call, r.repo, r.h.eventType)
 }
 
-// on registers a handler of events, whose types typeOf checks and completes.
+// on registers an event handler. The function typeOf checks and completes the type of an event.
 func (h *host) on(what string, call goja.FunctionCall, repo engine.Repository, typeOf func(string) (string, error)) goja.Value {
 	l := h.v.load
 	if l == nil {
@@ -62,7 +62,7 @@ func (h *host) on(what string, call goja.FunctionCall, repo engine.Repository, t
 	return goja.Undefined()
 }
 
-// eventType checks the type of an event, and names its class in full.
+// eventType checks the type of an event and completes the name of its class.
 func (h *host) eventType(name string) (string, error) {
 	refuse := func(why string) error {
 		return engine.Errorf(engine.Invalid, "event", "dataRepo.on(%s): %s", engine.Quote(name), why)
@@ -96,7 +96,7 @@ func (h *host) eventType(name string) (string, error) {
 	return c.FullName + "." + collection + "." + what, nil
 }
 
-// handlerOf is the function that a call runs.
+// handlerOf returns the function that a call runs.
 func (v *vm) handlerOf(c *call) jsRoute {
 	if c.job != nil && c.job.event != nil {
 		return jsRoute{handler: v.events[c.job.event.index].handler, this: goja.Undefined()}
@@ -104,28 +104,28 @@ func (v *vm) handlerOf(c *call) jsRoute {
 	return v.routes[c.route]
 }
 
-// eventRun is one call of a handler.
+// eventRun is one call of an event handler.
 type eventRun struct {
 	listener
-	before  bool // it is called before the write
-	refuses bool // by returning false
+	before  bool // the handler runs before the write
+	refuses bool // the handler can refuse the write by returning false
 	class   *engine.Class
 	id      string
-	item    *engine.Item  // what is, or was; the master of a collection; nil for none, or none to be seen
-	values  engine.Values // that are given; nil for none
+	item    *engine.Item  // the current or deleted item, or the master of a collection; nil if it does not exist or is hidden
+	values  engine.Values // values to write; nil if there are none
 
 	collection string
 	details    []*engine.Item
 
-	query *engine.Query // that is about to be read; nil for a write
+	query *engine.Query // the query of a list; nil for a write
 
-	// Below: only inside a turn, until it has ended.
+	// The fields below are accessed only inside a turn, until the turn has ended.
 	data      *goja.Object
-	given     map[string]goja.Value // what data had
+	given     map[string]goja.Value // initial values of data
 	cancelled bool
 }
 
-// argument makes the event.
+// argument returns the event object.
 func (r *eventRun) argument(c *call) goja.Value {
 	h := c.vm.host
 	o := h.js.NewObject()
@@ -172,8 +172,7 @@ func (r *eventRun) argument(c *call) goja.Value {
 	return o
 }
 
-// queryOptions are the options of getList that a query says again; its filter is
-// none of them.
+// queryOptions returns the options of getList that correspond to a query, except the filter.
 func queryOptions(q *engine.Query) engine.Fields {
 	sort := engine.Fields{}
 	for _, s := range q.Sort {
@@ -194,8 +193,7 @@ func queryOptions(q *engine.Query) engine.Fields {
 	return options
 }
 
-// given is a value that is written, as a script would give it; false for one that
-// is not given.
+// given converts a value that is written to the form that scripts use. It returns false if the value is absent.
 func (h *host) given(v any) (goja.Value, bool) {
 	switch v := v.(type) {
 	case *engine.Record:
@@ -239,8 +237,7 @@ func (h *host) given(v any) (goja.Value, bool) {
 	return nil, false
 }
 
-// outcome is what the handler gives: what it changed in data, and the object that
-// it returned.
+// outcome returns the attributes that the handler changed in data and those of the object that it returned.
 func (r *eventRun) outcome(c *call, result goja.Value) outcome {
 	if r.refuses && result != nil && result.StrictEquals(c.vm.js.ToValue(false)) {
 		r.cancelled = true
@@ -273,8 +270,8 @@ func (r *eventRun) outcome(c *call, result goja.Value) outcome {
 	return outcome{data: all}
 }
 
-// urgent returns a VM for a call that a write waits for: it must not wait itself
-// for the calls that wait for that write, so that no limit counts.
+// urgent returns a VM for a call that a write waits for. It never waits for a slot, because other calls on the VMs
+// may wait for that write. It may therefore exceed the limits of the group.
 func (g *group) urgent() (*vm, error) {
 	if v := g.atOnce(); v != nil {
 		return v, nil
@@ -291,8 +288,8 @@ func (g *group) urgent() (*vm, error) {
 	return v, nil
 }
 
-// atOnce takes a slot of the VM with the fewest calls, of one that has none where
-// VMs take one call each.
+// atOnce takes a slot of the VM with the fewest calls. If each VM takes only one call, it takes an idle VM. It
+// returns nil if there is no suitable VM.
 func (g *group) atOnce() *vm {
 	g.mu.Lock()
 	defer g.mu.Unlock()

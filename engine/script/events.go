@@ -12,52 +12,48 @@ import (
 	"restsrv/engine"
 )
 
-// Events is a Repository that calls the handlers of scripts (dataRepo.on) for
-// each item that is written through it. A handler before a write may change the
-// values, or refuse the write; a handler after it may add values. Objects that
-// are nested in others cause the events of a save. Handlers may also be called
-// before a list is read. UpdateAll and DeleteAll cause no events.
+// Events is a Repository that calls the event handlers of scripts (dataRepo.on) for each item that is written
+// through it. A handler before a write can change the values or refuse the write. A handler after a write can set
+// more values. Objects nested in a write cause save events. Handlers can also be called before a list is read.
+// UpdateAll and DeleteAll cause no events.
 //
-// Handlers before a write run in its transaction, after the permissions of the
-// account were checked: see transact. Handlers after a write run when it is
-// committed, or in the transaction that the caller has begun.
+// Handlers before a write run in its transaction, after the permissions of the account were checked; see transact.
+// Handlers after a write run when it is committed, or in the transaction that the caller has begun.
 //
-// A handler acts for the account of the write, with the permissions of the
-// repository that it was registered on. Its own writes cause events too, to a
-// depth.
+// A handler acts for the account of the write, with the permissions of the repository that it was registered on. Its
+// own writes cause events too, up to a maximum depth.
 type Events struct {
 	engine.Repository
 	log *slog.Logger
 
 	mu       sync.Mutex
-	services map[string]*Generation // that want to hear of something
-	order    []string               // of the services, as they were added
+	services map[string]*Generation // services with handlers, by name
+	order    []string               // names of the services in the order in which they were added
 	table    atomic.Pointer[listeners]
 }
 
 var _ engine.Transactor = (*Events)(nil)
 
-// listeners are handlers.
+// listeners is the set of all handlers.
 type listeners struct {
-	byType map[string][]listener // of the event
-	reads  bool                  // some hear of lists
-	time   time.Duration         // that a write may take with the handlers before it
+	byType map[string][]listener // by the type of the event
+	reads  bool                  // some handlers are for lists
+	time   time.Duration         // time limit of a write including the handlers before it
 }
 
 // listener is a handler of one event.
 type listener struct {
 	gen   *Generation
-	index int // among its events
+	index int // index in gen.events
 	typ   string
 }
 
-// NewEvents puts events before a repository; log hears of handlers after a write
-// that fail.
+// NewEvents returns a Repository that adds events to inner. It logs errors of handlers after a write to log.
 func NewEvents(inner engine.Repository, log *slog.Logger) *Events {
 	return &Events{Repository: inner, log: log, services: map[string]*Generation{}}
 }
 
-// Transaction is engine.Transactor's.
+// Transaction implements engine.Transactor.
 func (e *Events) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
 	return engine.InTransaction(ctx, e.Repository, work)
 }
@@ -67,11 +63,10 @@ func (e *Events) Admit(ctx context.Context, a engine.Admission) error {
 	return engine.Admit(ctx, e.Repository, a)
 }
 
-// Observe has the services of m hear of what is written through e. Call it before
-// Add.
+// Observe connects the services of m to e. It must be called before Add.
 func (m *Manager) Observe(e *Events) { m.events = e }
 
-// admit refuses a version that would never hear of what it asks for.
+// admit returns an error if a service has handlers but no Events exist to call them.
 func (e *Events) admit(g *Generation) error {
 	if e == nil && len(g.events) > 0 {
 		return &LoadError{File: g.asked, Message: "dataRepo.on: nothing tells of events here"}
@@ -79,7 +74,8 @@ func (e *Events) admit(g *Generation) error {
 	return nil
 }
 
-// expect has services hear in this order, whichever is loaded first.
+// expect sets the order in which the handlers of services are called. The order does not depend on which service is
+// loaded first.
 func (e *Events) expect(services []*managed) {
 	if e == nil {
 		return
@@ -93,8 +89,7 @@ func (e *Events) expect(services []*managed) {
 	}
 }
 
-// hear has a version of a service hear of events from now on, in the place of the
-// one before.
+// hear registers the handlers of a version of a service. They replace those of the previous version.
 func (e *Events) hear(service string, g *Generation) {
 	if e == nil {
 		return
@@ -140,7 +135,7 @@ const (
 	deleted   = "delete"
 )
 
-// And of a collection, behind its name.
+// The events of a collection. Its name precedes them.
 const (
 	putIn   = "put"
 	ejected = "eject"
@@ -148,7 +143,7 @@ const (
 
 var classEvents = []string{preCreate, created, preEdit, edited, preSave, saved, preDelete, deleted, preFetch, preIterate}
 
-// heard is who may hear of a write; nil for nobody.
+// heard returns the listeners to call for a write, or nil if there are none.
 func (e *Events) heard(ctx context.Context) *listeners {
 	t := e.table.Load()
 	if t == nil || ctx.Value(silentKey{}) != nil {
@@ -157,8 +152,8 @@ func (e *Events) heard(ctx context.Context) *listeners {
 	return t
 }
 
-// of lists who hears of an event of a class: those of the class first, then those
-// of its ancestors. The type is told as they know it.
+// of returns the listeners of an event: those of the class first, then those of its ancestors. The type of each
+// listener is the type that it was registered with.
 func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	for ; c != nil; c = c.Ancestor {
 		typ := c.FullName + "." + what
@@ -170,12 +165,12 @@ func (t *listeners) of(c *engine.Class, what string) (all []listener) {
 	return all
 }
 
-// any reports whether somebody hears of one of the events.
+// any reports whether one of the events has a listener.
 func (t *listeners) any(c *engine.Class, what ...string) bool {
 	return slices.ContainsFunc(what, func(w string) bool { return len(t.of(c, w)) > 0 })
 }
 
-// Create is engine.Repository's.
+// Create implements engine.Repository.
 func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	t := e.heard(ctx)
 	if t == nil {
@@ -205,7 +200,7 @@ func (e *Events) Create(ctx context.Context, c *engine.Class, v engine.Values, o
 	return it, nil
 }
 
-// Update is engine.Repository's. One that changes collections alone is no edit.
+// Update implements engine.Repository. An update of collections alone causes no edit events.
 func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	t := e.heard(ctx)
 	if t == nil || !slices.ContainsFunc(v, func(value any) bool { return value != engine.Absent }) {
@@ -245,7 +240,7 @@ func (e *Events) Update(ctx context.Context, c *engine.Class, id string, v engin
 	return it, nil
 }
 
-// onlyLinks reports whether values are of collections alone, and of one at least.
+// onlyLinks reports whether the values contain at least one collection and no other attribute.
 func onlyLinks(v engine.Values) bool {
 	links := false
 	for _, value := range v {
@@ -261,7 +256,7 @@ func onlyLinks(v engine.Values) bool {
 	return links
 }
 
-// Delete is engine.Repository's.
+// Delete implements engine.Repository.
 func (e *Events) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
 	t := e.heard(ctx)
 	if t == nil || !t.any(c, preDelete, deleted) {
@@ -284,7 +279,7 @@ func (e *Events) Delete(ctx context.Context, c *engine.Class, id string, m *engi
 	return nil
 }
 
-// Save is engine.Repository's.
+// Save implements engine.Repository.
 func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	t := e.heard(ctx)
 	if t == nil {
@@ -295,7 +290,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 	given := make([]engine.Values, len(records))
 	var items []*engine.Item
 	for i := range records {
-		if r := &records[i]; r.Make == nil { // the other records are the server's own
+		if r := &records[i]; r.Make == nil { // records with Make are created by the server and cause no events
 			writes[i] = e.writing(ctx, t, r.Class, r.ID)
 			writes[i].values = r.Values
 		}
@@ -313,7 +308,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 			}
 			r := &records[i]
 			r.Values, given[i] = w.values, slices.Clone(w.values)
-			r.Brief = r.Brief && !t.any(r.Class, saved) // a handler may read who created the item
+			r.Brief = r.Brief && !t.any(r.Class, saved) // a handler may read the creator of the item
 		}
 		items, err = e.Repository.Save(ctx, records)
 		return err
@@ -332,7 +327,7 @@ func (e *Events) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 	return items, nil
 }
 
-// Recache is engine.Recacher's.
+// Recache implements engine.Recacher.
 func (e *Events) Recache(ctx context.Context, c *engine.Class, id string) error {
 	again, ok := e.Repository.(engine.Recacher)
 	if !ok {

@@ -10,21 +10,18 @@ import (
 	"restsrv/engine"
 )
 
-// How often a write is tried whose transaction conflicted with others, and the
-// pause in between.
+// The limits of retries of a write after a transaction conflict.
 const (
 	maxWriteAttempts = 5
 	writePause       = 10 * time.Millisecond
 )
 
-// transact makes some writes, which call the handlers of the event and then the
-// inner repository. When there are such handlers, also of nested records, it
-// first checks that the account may make the writes, and all of it is one
-// transaction: when the write is refused, what the handlers wrote is undone.
+// transact runs write, which calls the handlers of an event and then the inner repository. If handlers before the
+// write exist, for the writes or for nested records, transact first checks the permissions of the account. It then
+// runs all in one transaction, so that a refused write also undoes the writes of the handlers.
 //
-// write is called with the context of the transaction, and again when the
-// transaction conflicted with others. The transaction holds the database's only
-// writer where there is one, so its time is limited.
+// The function write is called with the context of the transaction. It is called again if the transaction conflicted
+// with another one. The time of the transaction is limited, because on some databases it holds the only writer.
 func (e *Events) transact(ctx context.Context, writes []*writing, what string, m *engine.Match, write func(ctx context.Context) error) error {
 	i := slices.IndexFunc(writes, func(w *writing) bool { return w != nil && w.heardBefore(what) })
 	if i < 0 {
@@ -67,13 +64,13 @@ func (e *Events) transact(ctx context.Context, writes []*writing, what string, m
 	}
 }
 
-// conflicted reports whether a transaction may succeed when it is tried again.
+// conflicted reports whether a transaction failed because of a conflict and should be retried.
 func conflicted(err error) bool {
 	var e *engine.Error
 	return errors.As(err, &e) && e.Code == engine.Unavailable && e.Reason == "busy"
 }
 
-// pauseWrite waits a little, and reports whether ctx still goes on.
+// pauseWrite waits before a retry. It returns false if ctx is done.
 func pauseWrite(ctx context.Context) bool {
 	select {
 	case <-time.After(writePause + rand.N(writePause)):
@@ -83,7 +80,7 @@ func pauseWrite(ctx context.Context) bool {
 	}
 }
 
-// admissionOf describes the writes of an event, "" for an update without one.
+// admissionOf describes the writes of an event. The event is "" for an update of collections alone.
 func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admission {
 	a := engine.Admission{Match: m, May: engine.MayWrite}
 	switch what {
@@ -102,14 +99,13 @@ func admissionOf(writes []*writing, what string, m *engine.Match) engine.Admissi
 	return a
 }
 
-// heardBefore reports whether handlers are called before the write: those of the
-// event, "" for none, or of saves of nested records.
+// heardBefore reports whether handlers run before the write: those of the event, unless it is "", or those of nested
+// records.
 func (w *writing) heardBefore(what string) bool {
 	return what != "" && w.table.any(w.class, what) || slices.ContainsFunc(w.values, w.table.nestedHeard)
 }
 
-// nestedHeard reports whether handlers are called before the records in a value
-// are saved.
+// nestedHeard reports whether handlers run before the records in a value are saved.
 func (t *listeners) nestedHeard(value any) bool {
 	switch v := value.(type) {
 	case *engine.Record:
@@ -129,8 +125,7 @@ func (w *writing) within(ctx context.Context) {
 	}
 }
 
-// cloneValues copies values with the records nested in them: handlers and the
-// repository change both.
+// cloneValues copies values and the records nested in them, because handlers and the repository modify both.
 func cloneValues(v engine.Values) engine.Values {
 	v = slices.Clone(v)
 	for i, value := range v {
@@ -151,7 +146,7 @@ func cloneValues(v engine.Values) engine.Values {
 	return v
 }
 
-// cloneNested is cloneValues for a record, or for an id instead of one.
+// cloneNested copies a record. It returns any other value unchanged.
 func cloneNested(value any) any {
 	r, ok := value.(*engine.Record)
 	if !ok || r == nil {

@@ -8,41 +8,40 @@ import (
 	"restsrv/engine"
 )
 
-// maxEventDepth is how deep writes of handlers may be told to handlers.
+// maxEventDepth limits the nesting of writes in handlers of other writes.
 const maxEventDepth = 8
 
 type (
-	silentKey struct{} // of a write that nobody hears of
-	depthKey  struct{} // how many handlers the write is made within
+	silentKey struct{} // marks the context of a write that causes no events
+	depthKey  struct{} // marks the context of a write in a handler; the value is the number of enclosing handlers
 )
 
-// writing is one write, of which handlers hear.
+// writing is one write and its handlers.
 type writing struct {
 	events *Events
 	table  *listeners
-	asked  context.Context // of the write
-	ctx    context.Context // of the handlers
+	asked  context.Context // context of the write
+	ctx    context.Context // context of the handlers
 	class  *engine.Class
 	id     string
-	values engine.Values                      // that are given; nil for a deletion
-	was    map[engine.Repository]*engine.Item // what is deleted, as each repository shows it
-	inner  map[*engine.Record]*innerWrite     // of the records nested in values
-	order  []*innerWrite                      // the same, as they stand there
+	values engine.Values                      // values to write; nil for a deletion
+	was    map[engine.Repository]*engine.Item // the item to delete, as each repository returns it
+	inner  map[*engine.Record]*innerWrite     // writes of the records nested in values
+	order  []*innerWrite                      // the same writes in the order of values
 }
 
-// writing takes the guard off the context: what a handler may do, its repository
-// says.
+// writing returns a write with a context for its handlers. That context has no guard: the repository of a handler
+// decides what the handler may do.
 func (e *Events) writing(ctx context.Context, t *listeners, c *engine.Class, id string) *writing {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	own := context.WithValue(engine.WithGuard(ctx, nil), depthKey{}, depth+1)
 	return &writing{events: e, table: t, asked: ctx, ctx: own, class: c, id: id}
 }
 
-// repository is the one that a handler was registered on.
+// repository returns the repository that a handler was registered on.
 func (l listener) repository() engine.Repository { return l.gen.events[l.index].repo }
 
-// seen is an item as the repository of a handler shows it to the account; nil for
-// one that it does not show.
+// seen reads an item from the repository of a handler. It returns nil if the item is hidden from the account.
 func (w *writing) seen(l listener, c *engine.Class, id string) (*engine.Item, error) {
 	if id == "" {
 		return nil, nil
@@ -54,7 +53,7 @@ func (w *writing) seen(l listener, c *engine.Class, id string) (*engine.Item, er
 	return it, err
 }
 
-// remember keeps what is about to be deleted for the handlers of the events.
+// remember reads the item that is about to be deleted, for the handlers of the events.
 func (w *writing) remember(what ...string) error {
 	w.was = map[engine.Repository]*engine.Item{}
 	for _, one := range what {
@@ -72,7 +71,7 @@ func (w *writing) remember(what ...string) error {
 	return nil
 }
 
-// before has the handlers of an event change what is written, or refuse it.
+// before calls the handlers before the write. They can change the values or refuse the write.
 func (w *writing) before(what string) error {
 	return w.ask(w.table.of(w.class, what), what == preDelete)
 }
@@ -97,7 +96,7 @@ func (w *writing) ask(all []listener, refuses bool) error {
 	return nil
 }
 
-// merge makes what a handler returned a part of what is written.
+// merge adds the attributes that a handler returned to the values of the write.
 func (w *writing) merge(l listener, given engine.Fields) error {
 	if len(given) == 0 || w.values == nil {
 		return nil
@@ -111,7 +110,7 @@ func (w *writing) merge(l listener, given engine.Fields) error {
 	return err
 }
 
-// bind reads the attributes that a handler returned.
+// bind converts the attributes that a handler returned.
 func (l listener) bind(c *engine.Class, given engine.Fields) (engine.Values, error) {
 	v, unknown, err := c.Bind(given, engine.Lenient)
 	if err != nil {
@@ -129,9 +128,8 @@ func (l listener) bind(c *engine.Class, given engine.Fields) (engine.Values, err
 	return v, nil
 }
 
-// after tells of what was written; what the handlers return is written too, and
-// nobody hears of that. It returns the item as it is then. The write stands: a
-// handler that fails is logged.
+// after calls the handlers after the write. It also writes the attributes that they return, which causes no events.
+// It returns the current item. Errors of handlers are logged; the write stands.
 func (w *writing) after(what string, it *engine.Item) *engine.Item {
 	for _, l := range w.table.of(w.class, what) {
 		changed, err := w.afterOne(l, it)
@@ -166,8 +164,8 @@ func (w *writing) afterOne(l listener, it *engine.Item) (changed *engine.Item, e
 	if _, err := l.repository().Update(silent, it.Class.Base(), it.ID, v, engine.WriteOptions{}); err != nil {
 		return nil, err
 	}
-	// Who wrote hears no more of the item than before: what is loaded with it may
-	// be nothing for them.
+	// Read the item as the caller of the write does. If the new values hide the item from that account, the caller
+	// keeps the previous item.
 	changed, err = w.events.Repository.Get(w.asked, it.Class.Base(), it.ID)
 	if code := engine.CodeOf(err); err != nil && (code == engine.NotFound || code == engine.Forbidden) {
 		return nil, nil
@@ -175,7 +173,7 @@ func (w *writing) afterOne(l listener, it *engine.Item) (changed *engine.Item, e
 	return changed, err
 }
 
-// shown is an item that was written, as the repository of a handler shows it.
+// shown returns a written item as the repository of a handler returns it.
 func (w *writing) shown(l listener, it *engine.Item) (*engine.Item, error) {
 	if _, secured := l.repository().(engine.Warden); secured {
 		return w.seen(l, it.Class, it.ID)
@@ -183,7 +181,7 @@ func (w *writing) shown(l listener, it *engine.Item) (*engine.Item, error) {
 	return it, nil
 }
 
-// linked tells of the members that collections were given, or lost.
+// linked calls the handlers for members that were added to collections or removed from them.
 func (w *writing) linked(it *engine.Item, given engine.Values) {
 	for i, value := range given {
 		links, ok := value.(*engine.Links)
@@ -212,8 +210,7 @@ func (w *writing) tellLinks(p *engine.Property, what string, it *engine.Item, id
 	}
 }
 
-// members finds the master and the members as the repository of the handler shows
-// them.
+// members reads the master and the members from the repository of the handler.
 func (r *eventRun) members(w *writing, p *engine.Property, it *engine.Item, ids []string) (err error) {
 	if r.item, err = w.shown(r.listener, it); err != nil {
 		return err
@@ -236,7 +233,7 @@ func (w *writing) failed(l listener, err error) {
 		"request", engine.CallerFrom(w.ctx).Request, "error", err)
 }
 
-// tell calls the handler and returns the attributes that it gives.
+// tell calls the handler and returns the attributes that it sets.
 func (r *eventRun) tell(ctx context.Context) (engine.Fields, error) {
 	if depth, _ := ctx.Value(depthKey{}).(int); depth > maxEventDepth {
 		return nil, engine.Errorf(engine.Internal, "event", "handlers of events write what causes events again, more than %d deep", maxEventDepth)
@@ -256,7 +253,7 @@ func (r *eventRun) tell(ctx context.Context) (engine.Fields, error) {
 	return given, nil
 }
 
-// blamed is the error of a handler.
+// blamed returns an error of a handler with the reason event.
 func (r *eventRun) blamed(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {

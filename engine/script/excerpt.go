@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// How much of a file an excerpt shows.
+// The size of an excerpt.
 const (
-	excerptAround = 2   // lines before and after the one that is meant
+	excerptAround = 2   // lines before and after the line of the position
 	excerptWidth  = 120 // characters of a line
 )
 
-// excerpt shows the lines of a text around a position, numbered, with a caret
-// under the column, which counts UTF-16 units from 1; none without one. It is "" for a
-// line that the text does not have.
+// excerpt returns the lines of a text around a position, with line numbers. A caret marks the column, which counts
+// UTF-16 units from 1; column 0 has no caret. The result is "" if the text does not have the line.
 //
 //	  3 |   'GET /': () => 'third'
 //	> 4 |   'GET /new': () => 'more',
@@ -47,8 +46,7 @@ func excerpt(text string, line, column int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// window is the character at which lines begin to be shown: not the first when
-// the column would be out of sight.
+// window returns the first character to print of each line. It is greater than 0 if the column is far to the right.
 func window(line string, column int) int {
 	at := characters(line, column)
 	if at < excerptWidth {
@@ -57,7 +55,7 @@ func window(line string, column int) int {
 	return at - excerptWidth/2
 }
 
-// characters counts those before a column.
+// characters returns the number of characters before a column.
 func characters(line string, column int) int {
 	n, units := 0, 0
 	for _, c := range line {
@@ -70,8 +68,8 @@ func characters(line string, column int) int {
 	return n
 }
 
-// cutLine is the part of a line that is shown, without what a terminal would
-// take for more than text.
+// cutLine returns the part of a line to print. Control characters are replaced, because a terminal would interpret
+// them.
 func cutLine(line string, from int) string {
 	r := []rune(line)
 	if from >= len(r) {
@@ -89,8 +87,7 @@ func cutLine(line string, from int) string {
 	}, string(r[from:])) + more
 }
 
-// indent is what stands before the caret: as wide as what stands before the
-// column, whatever the width of a tab.
+// indent returns the text before the caret. It keeps tabs, so that the caret is below the column for any tab width.
 func indent(line string, from, column int) string {
 	r := []rune(line)
 	at := characters(line, column)
@@ -102,8 +99,7 @@ func indent(line string, from, column int) string {
 	}, string(r[min(from, at):at]))
 }
 
-// excerpt shows the source that a failure is about, as this generation saw it;
-// "" when it is not known.
+// excerpt returns the source of a failure, as loaded by this generation, or "" if the position is not known.
 func (g *Generation) excerpt(f *Failure) string {
 	if f.File == "" {
 		return ""
@@ -115,8 +111,7 @@ func (g *Generation) excerpt(f *Failure) string {
 	return excerpt(string(s.text), f.Line, f.Column)
 }
 
-// failureArgs are the attributes of a failure in the log: with the source
-// around it while developing.
+// failureArgs returns the log attributes of a failure. In development mode they include an excerpt of the source.
 func (g *Generation) failureArgs(f *Failure, args ...any) []any {
 	args = append(args, "error", f)
 	if g.rt.dev {
@@ -127,10 +122,9 @@ func (g *Generation) failureArgs(f *Failure, args ...any) []any {
 	return args
 }
 
-// RejectionMessage is the message of log records that tell of a promise that
-// was rejected and that nobody handled.
+// RejectionMessage is the message of log records about an unhandled promise rejection.
 const RejectionMessage = "a promise was rejected and nobody handled it"
 
-// ExcerptKey is the attribute of log records that shows source text around a
-// failure, on several lines; records have it while developing only.
+// ExcerptKey is the log attribute with the source around a failure, on several lines. It is present in development
+// mode only.
 const ExcerptKey = "excerpt"

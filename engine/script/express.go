@@ -6,8 +6,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// expressMethods are the methods of requests besides get: is and accepts, and
-// those of a stream.
+// expressMethods adds the Express methods of requests, except get: is, accepts and the methods of a stream.
 func (h *host) expressMethods(methods *methods) {
 	add := func(name string, f func(c *call, fc goja.FunctionCall) goja.Value) {
 		methods.add(name, func(fc goja.FunctionCall) goja.Value { return f(h.requestOf(fc.This), fc) })
@@ -42,7 +41,7 @@ func (h *host) expressMethods(methods *methods) {
 		add(name, streaming(name))
 	}
 	if h.platform == nil {
-		return // the engine has no such symbol, and making Symbol for nothing is dear
+		return // without the platform there is no Symbol.asyncIterator, and creating Symbol is slow
 	}
 	if symbol, ok := h.js.Get("Symbol").(*goja.Object).Get("asyncIterator").(*goja.Symbol); ok {
 		_ = methods.owner.SetSymbol(symbol, h.native("[Symbol.asyncIterator]", func(fc goja.FunctionCall) goja.Value {
@@ -57,7 +56,7 @@ func (h *host) expressMethods(methods *methods) {
 	}
 }
 
-// helper calls a function of one of our own modules.
+// helper calls a function of a built-in module.
 func (h *host) helper(module, name string, args ...goja.Value) goja.Value {
 	f, _ := goja.AssertFunction(h.world().Module(module).(*goja.Object).Get(name))
 	v, err := f(goja.Undefined(), args...)
@@ -67,8 +66,8 @@ func (h *host) helper(module, name string, args ...goja.Value) goja.Value {
 	return v
 }
 
-// bodyStream is the body of a request as a stream, made once. Only a body that
-// was not parsed is one.
+// bodyStream returns the body of a request as a stream, which it makes at the first call. It throws if the body was
+// parsed.
 func (h *host) bodyStream(c *call) *goja.Object {
 	if c.js.stream == nil {
 		switch c.body.kind {
@@ -80,14 +79,14 @@ func (h *host) bodyStream(c *call) *goja.Object {
 	return c.js.stream
 }
 
-// stream makes a stream of content, which is copied.
+// stream returns a stream of a copy of content.
 func (h *host) stream(content []byte) *goja.Object {
 	o, err := h.js.New(h.world().Module("#stream"), h.newBytes(append([]byte(nil), content...)))
 	must(err)
 	return o
 }
 
-// streamOf gives an object the member stream, made when it is read.
+// streamOf adds the property stream to an object. The stream is made when the property is first read.
 func (h *host) streamOf(o *goja.Object, content []byte) {
 	var made goja.Value
 	get := h.native("stream", func(goja.FunctionCall) goja.Value {

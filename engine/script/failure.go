@@ -13,20 +13,20 @@ import (
 	"restsrv/engine"
 )
 
-// Failure is what went wrong in a script, for the log: never for the client.
+// Failure describes an error in a script for the log. Clients never receive it.
 type Failure struct {
 	Message string
-	File    string // relative to the application directory, "" when unknown
+	File    string // relative to the application directory; "" if unknown
 	Line    int
 	Column  int
 	Stack   []string // "at f (file:line:column)", innermost first
 
-	status int    // what the script asked for, 0 for none
-	text   string // the message for the client when status is set
-	cause  error  // Go error behind it
+	status int    // requested by the script; 0 if none
+	text   string // message for the client if status is set
+	cause  error  // the underlying Go error, or nil
 }
 
-// Error is the message and the stack.
+// Error returns the message and the stack.
 func (f *Failure) Error() string {
 	if len(f.Stack) == 0 {
 		return f.Message
@@ -34,10 +34,10 @@ func (f *Failure) Error() string {
 	return f.Message + "\n\t" + strings.Join(f.Stack, "\n\t")
 }
 
-// Unwrap returns the Go error behind the failure, if any.
+// Unwrap returns the underlying Go error, if any.
 func (f *Failure) Unwrap() error { return f.cause }
 
-// place is file:line:column, "" when unknown.
+// place returns file:line:column, or "" if it is unknown.
 func (f *Failure) place() string {
 	if f.File == "" {
 		return ""
@@ -47,10 +47,12 @@ func (f *Failure) place() string {
 
 const internalText = "Internal server error"
 
-// devHeader tells the place of a failure while developing.
+// devHeader is the response header with the position of a failure in development mode.
 const devHeader = "X-Script-Error"
 
-// failed is what the client gets for a failure: decisions.md section 5.
+// failed returns the response or the error for a failure. If the script set a status, the client receives the status
+// and the message. Otherwise it receives an internal error, or the error of the repository if that was unavailable,
+// timed out or rejected too many requests.
 func (g *Generation) failed(r *engine.Request, f *Failure) outcome {
 	if f.status != 0 {
 		g.log.Debug("a handler refused a request", "request", r.ID, "status", f.status, "error", f)
@@ -74,14 +76,14 @@ func (g *Generation) placed(r *engine.Response, f *Failure) *engine.Response {
 	return r
 }
 
-// text makes a plain text answer that no browser takes for something else.
+// text returns a plain text response. Browsers must not guess another content type.
 func text(status int, s string) *engine.Response {
 	r := &engine.Response{Status: status, ContentType: "text/plain; charset=utf-8", Body: []byte(s)}
 	r.SetHeader("X-Content-Type-Options", "nosniff")
 	return r
 }
 
-// describeError turns an error of the engine, or of ours, into a Failure.
+// describeError converts an error of the engine or of restsrv to a Failure.
 func (v *vm) describeError(err error) *Failure {
 	var ex *goja.Exception
 	if errors.As(err, &ex) && !uncatchable(err) {
@@ -90,8 +92,8 @@ func (v *vm) describeError(err error) *Failure {
 	return &Failure{Message: err.Error(), cause: err}
 }
 
-// describeAbort describes the end of a turn that no script can catch; stopped
-// is why the watchdog ended it, if it did.
+// describeAbort describes the end of a turn that scripts cannot catch. The error stopped is the reason if the
+// watchdog ended the turn.
 func (v *vm) describeAbort(err, stopped error) *Failure {
 	var stop *goja.InterruptedError
 	var overflow *goja.StackOverflowError
@@ -113,10 +115,10 @@ func (v *vm) describeAbort(err, stopped error) *Failure {
 	return &Failure{Message: stopped.Error()}
 }
 
-// maxFrames bounds the stack in a log line.
+// maxFrames is the limit of the stack frames in a log record.
 const maxFrames = 20
 
-// locate takes over the frames that are in script files.
+// locate adds the frames that are in script files.
 func (f *Failure) locate(v *vm, frames []goja.StackFrame) {
 	for i := range frames {
 		p := frames[i].Position()
@@ -134,17 +136,17 @@ func (f *Failure) frame(v *vm, name string, p file.Position) {
 	}
 	text := "at " + name + " (" + file + ":" + strconv.Itoa(line) + ":" + strconv.Itoa(column) + ")"
 	if n := len(f.Stack); n < maxFrames && !(n > 1 && f.Stack[n-1] == text && f.Stack[n-2] == text) {
-		f.Stack = append(f.Stack, text) // of a recursion the first frames are enough
+		f.Stack = append(f.Stack, text) // of a recursion, keep only the first frames
 	}
 }
 
 var stackLine = regexp.MustCompile(`(?m)^\s*at (?:(.*?) \()?(.+?):(\d+):(\d+)\(\d+\)\)?$`)
 
-// maxStack is how much of a stack is read: before it stands the message, which
-// may be anything.
+// maxStack is the length of the part of the stack property that is parsed, in bytes from the end. The message before
+// it can be of any length.
 const maxStack = 64 << 10
 
-// locateText reads the stack property of an Error.
+// locateText parses the stack property of an Error.
 func (f *Failure) locateText(v *vm, stack string) {
 	stack = stack[max(0, len(stack)-maxStack):]
 	for _, m := range stackLine.FindAllStringSubmatch(stack, 10*maxFrames) {
@@ -158,9 +160,8 @@ func (f *Failure) locateText(v *vm, stack string) {
 	}
 }
 
-// describeThrown describes a thrown value, or the reason of a rejection. ex is
-// nil when only the value is known. Reading the value may run getters, so that
-// it belongs into a turn.
+// describeThrown describes a thrown value or the reason of a rejection. The exception ex may be nil. Reading the
+// value may run getters, so it must be called inside a turn.
 func (v *vm) describeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
 	f := &Failure{Message: "undefined"}
 	failed := v.js.Try(func() { f.read(v, thrown) })
@@ -173,7 +174,7 @@ func (v *vm) describeThrown(thrown goja.Value, ex *goja.Exception) *Failure {
 	return f
 }
 
-// read takes message, stack and status from a thrown value.
+// read reads message, stack and status from a thrown value.
 func (f *Failure) read(v *vm, thrown goja.Value) {
 	o, ok := thrown.(*goja.Object)
 	if !ok {
@@ -190,7 +191,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	f.Message = engine.Cut(v.thrownText(o), maxLogText)
 	var failed *engine.Error
 	if errors.As(f.cause, &failed) && failed.Err != nil {
-		f.Message += ": " + failed.Err.Error() // for the log, where it is needed
+		f.Message += ": " + failed.Err.Error() // the log needs the cause
 	}
 	if stack := o.Get("stack"); stack != nil && goja.IsString(stack) {
 		f.locateText(v, stack.String())
@@ -209,8 +210,7 @@ func (f *Failure) read(v *vm, thrown goja.Value) {
 	f.causes(v, o, maxCauses)
 }
 
-// ancestorStatus are the statuses of codes of the ancestor: of its REST module,
-// and of what an account may not do.
+// ancestorStatus maps error codes of IONDV to statuses: those of its REST module and of missing permissions.
 var ancestorStatus = map[string]int{
 	"rest.backend.403": http.StatusForbidden,
 	"rest.backend.404": http.StatusNotFound,
@@ -218,8 +218,7 @@ var ancestorStatus = map[string]int{
 	"data-repo.noperm": http.StatusForbidden,
 }
 
-// clientStatus returns the status that an error's code or status stands for,
-// 0 when it is none of the client's.
+// clientStatus returns the status for the code or status of an error. It returns 0 if that is not a client error.
 func clientStatus(code goja.Value) int {
 	if code == nil {
 		return 0

@@ -6,14 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// How much of what is behind an error the log shows.
+// Limits of the causes in the log.
 const (
-	maxCauses = 4 // in a chain, and of an AggregateError
+	maxCauses = 4 // in a chain, and in an AggregateError
 	maxThrown = 500
 )
 
-// causes adds what an Error gives as its cause, and what is in an
-// AggregateError, with their places.
+// causes adds the cause of an Error and the errors of an AggregateError, with their positions.
 func (f *Failure) causes(v *vm, o *goja.Object, left int) {
 	if left == 0 || len(f.Stack) > 2*maxFrames {
 		return
@@ -48,7 +47,7 @@ func (f *Failure) behind(v *vm, what string, thrown goja.Value, left int) {
 	}
 }
 
-// thrownText is what the log shows of a thrown object.
+// thrownText returns the text of a thrown object for the log.
 func (v *vm) thrownText(o *goja.Object) string {
 	text := o.String()
 	if text != "[object Object]" {

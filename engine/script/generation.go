@@ -12,44 +12,43 @@ import (
 	"restsrv/engine"
 )
 
-// Generation is one loaded version of a script service. It is immutable: a
-// changed file makes a new Generation. It answers even after Close.
+// Generation is one loaded version of a script service. It is immutable: when a file changes, a new Generation is
+// loaded. It still answers requests after Close.
 type Generation struct {
 	rt      *Runtime
 	limits  Limits
 	lasting *lasting
-	ownVMs  bool // limits.VMs is what the service asks for
+	ownVMs  bool // the service sets limits.VMs itself
 	name    string
-	entry   string // absolute path as configured
+	entry   string // absolute path of the configured file
 	asked   string
 	env     *engine.Env
 	options engine.Options
 	scope   map[string]any
 	log     *slog.Logger
 	strict  engine.Handling
-	storage engine.FileStorage // of the files that are written; nil for none
+	storage engine.FileStorage // storage of uploaded files; may be nil
 
 	files     *files
 	group     *group
 	routes    []engine.Route
-	events    []jsEvent // that it wants to hear of
+	events    []jsEvent // the registered event handlers
 	converter bool
-	tests     *Suite      // nil for what is no file of tests
-	legacy    bool        // built on the ancestor's base: other rules for text and numbers
-	answers   atomic.Bool // it has had a call
+	tests     *Suite      // nil if the file is not a test file
+	legacy    bool        // based on IONDV's Service class, which has other rules for texts and numbers
+	answers   atomic.Bool // it has received a call
 	closed    atomic.Bool
-	warnOnce  sync.Map // texts of warnings given
+	warnOnce  sync.Map // texts of the logged warnings
 	warnings  atomic.Int64
 }
 
 var _ engine.Service = (*Generation)(nil)
 
-// Load reads a service and everything it requires, runs it and collects its
-// routes. The error is a *LoadError.
+// Load loads a service: it reads the script and the files that it requires, runs it and collects its routes. The
+// error is a *LoadError.
 func (r *Runtime) Load(s Service) (*Generation, error) { return r.loadFrom(s, nil) }
 
-// loadFrom is Load from files as another generation of the service read them,
-// nil to read them now.
+// loadFrom is Load with files that another generation of the service has read. If read is nil, it reads them.
 func (r *Runtime) loadFrom(s Service, read *files) (*Generation, error) {
 	g := newGeneration(r, s)
 	if read != nil {
@@ -104,8 +103,8 @@ func newGeneration(r *Runtime, s Service) *Generation {
 	return g
 }
 
-// unusable returns the error of a failed load with what was looked at, so that
-// a watcher knows when to try again.
+// unusable returns the error of a failed load together with the files that were read, so that a watcher can retry
+// when one of them changes.
 func (g *Generation) unusable(err error) (*Generation, error) {
 	var e *LoadError
 	if !errors.As(err, &e) {
@@ -114,7 +113,7 @@ func (g *Generation) unusable(err error) (*Generation, error) {
 	return nil, &failedLoad{LoadError: e, files: g.files}
 }
 
-// failedLoad is a LoadError that remembers the files.
+// failedLoad is a LoadError with the files that were read.
 type failedLoad struct {
 	*LoadError
 	files *files
@@ -129,18 +128,18 @@ func (g *Generation) handler(route int) engine.Handler {
 	}
 }
 
-// Routes lists what the service answers, in the order it was registered.
+// Routes returns the routes in the order of their registration.
 func (g *Generation) Routes() []engine.Route { return g.routes }
 
-// Errors is TextErrors: interface.md, "Custom services" 5.
+// Errors returns engine.TextErrors: script services return errors as plain text.
 func (g *Generation) Errors() engine.ErrorForm { return engine.TextErrors }
 
-// Files lists the absolute paths that were read or looked for, so far: a
-// change of one of them means that the service should be loaded again.
+// Files returns the absolute paths that were read or looked for so far. The service should be loaded again when one
+// of them changes.
 func (g *Generation) Files() []string { return g.files.paths() }
 
-// Close retires the generation. Calls that run go on, and a late one is still
-// answered; the VMs are released when none uses them.
+// Close retires the generation. Running calls continue, and new calls are still answered. Each VM is released when
+// no call uses it.
 func (g *Generation) Close() {
 	if g.closed.Swap(true) {
 		return
@@ -149,11 +148,10 @@ func (g *Generation) Close() {
 	g.rt.registry.remove(g)
 }
 
-// loadWait is how many times the CPU limit of loading an async _route may
-// take.
+// loadWait times the CPU limit of loading is the time limit of an async _route.
 const loadWait = 5
 
-// newLoadedVM makes a VM, runs the module in it and collects its routes.
+// newLoadedVM creates a VM, runs the module in it and collects its routes.
 func (g *Generation) newLoadedVM() (*vm, []jsRoute, error) {
 	v := newVM(g)
 	l := &loading{vm: v, done: make(chan error, 1)}
@@ -173,8 +171,8 @@ func (g *Generation) newLoadedVM() (*vm, []jsRoute, error) {
 	return v, v.routes, nil
 }
 
-// anotherVM makes one more VM of the same content. Its routes must be those of
-// the first.
+// anotherVM creates a further VM of this generation. It returns an error if the routes or event handlers differ from
+// those of the first VM.
 func (g *Generation) anotherVM() (*vm, error) {
 	v, routes, err := g.newLoadedVM()
 	if err == nil && !sameRoutes(g.routes, routes) {
@@ -203,21 +201,21 @@ func sameRoutes(routes []engine.Route, other []jsRoute) bool {
 	return true
 }
 
-// maxWarnings bounds the warnings of one load: what they name may come from clients.
+// maxWarnings is the limit of the warnings of one load, because their texts may contain data of clients.
 const maxWarnings = 200
 
-// warn logs a warning once per load.
+// warn logs a warning, once per load.
 func (g *Generation) warn(text string, args ...any) { g.warnOf(text, text, args...) }
 
-// warnOf logs a warning about something once per load.
+// warnOf logs a warning, once per load for each key.
 func (g *Generation) warnOf(what, text string, args ...any) {
 	if _, given := g.warnOnce.LoadOrStore(what, true); !given && g.warnings.Add(1) <= maxWarnings {
 		g.log.Warn(text, args...)
 	}
 }
 
-// data returns the repository of the global dataRepo: the one that the option of
-// that name names, otherwise the default.
+// data returns the repository of the global dataRepo: the repository of the option dataRepo, if it is set, or the
+// default.
 func (g *Generation) data() engine.Repository {
 	if named, ok := g.options["dataRepo"].(engine.Repository); ok {
 		return named
@@ -225,7 +223,8 @@ func (g *Generation) data() engine.Repository {
 	return g.env.Data
 }
 
-// metadata returns the repository of the global metaRepo in the same way.
+// metadata returns the repository of the global metaRepo: the repository of the option metaRepo, if it is set, or
+// the default.
 func (g *Generation) metadata() engine.MetaRepository {
 	if named, ok := g.options["metaRepo"].(engine.MetaRepository); ok {
 		return named

@@ -8,25 +8,23 @@ import (
 	"restsrv/engine"
 )
 
-// exclusiveVMs is how many VMs a group may have whose VMs take one call each,
-// unless limits.vms says otherwise: measured, more of them answer no more
-// calls a second.
+// exclusiveVMs is the maximum number of VMs if each VM takes one call only. The setting limits.vms overrides it. In
+// measurements, more VMs did not increase the throughput.
 const exclusiveVMs = 64
 
-// group is the VMs of one generation. It starts as many as the load needs, up
-// to a limit, and drops them when they are not needed. A slot is the right to
-// run one call on a VM.
+// group is the set of VMs of one generation. It creates VMs under load, up to a limit, and removes them when they
+// are idle. A slot is the right to run one call on a VM.
 type group struct {
 	gen *Generation
 
 	mu         sync.Mutex
-	limit      int  // VMs at most
-	perVM      int  // calls that share a VM
-	exclusive  bool // perVM is 1, by option or by quarantine
-	quarantine bool // that is why
+	limit      int  // maximum number of VMs
+	perVM      int  // maximum number of concurrent calls on one VM
+	exclusive  bool // perVM is 1, because of the option or of a quarantine
+	quarantine bool // the group is exclusive because of a quarantine
 	vms        []*vm
 	spawning   int
-	failed     time.Time // when a VM could not be made last
+	failed     time.Time // when the creation of a VM last failed
 	inflight   int
 	waiting    []*waiter // calls that wait for a slot, oldest first
 	ended      []time.Time
@@ -41,7 +39,7 @@ func newGroup(g *Generation, exclusive bool) *group {
 	return own
 }
 
-// isolate has every VM take one call from now on. It needs g.mu.
+// isolate limits each VM to one call at a time. The caller must hold g.mu.
 func (g *group) isolate() {
 	g.exclusive, g.perVM = true, 1
 	if !g.gen.ownVMs {
@@ -49,16 +47,15 @@ func (g *group) isolate() {
 	}
 }
 
-// waiter is a call that waits for a slot. It gets a VM with a slot, or nil,
-// which tells it to make a VM.
+// waiter is a call that waits for a slot. It receives a VM with a slot, or nil if it must create a VM.
 type waiter struct{ slot chan *vm }
 
-// take returns a VM with a slot for one call if it need not wait nor load.
+// take returns a VM with a slot for one call if that needs no waiting and no new VM. Otherwise it returns nil.
 func (g *group) take() *vm {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.waiting) > 0 {
-		return nil // they come first
+		return nil // waiting calls have precedence
 	}
 	v, _ := g.pick()
 	if v != nil {
@@ -67,17 +64,16 @@ func (g *group) take() *vm {
 	return v
 }
 
-// occupy takes a slot of v. It needs g.mu.
+// occupy takes a slot of v. The caller must hold g.mu.
 func (g *group) occupy(v *vm) {
 	v.inflight++
 	v.served++
 	g.inflight++
 }
 
-// acquire returns a VM with a slot for one call: an idle one, else a new one,
-// else the one with the fewest calls; who came first is served first. Errors:
-// Unavailable when too many wait, Timeout when ctx ends first, and those of
-// loading.
+// acquire returns a VM with a slot for one call: an idle VM if there is one, then a new VM, then the VM with the
+// fewest calls. Waiting calls are served in order. It returns Unavailable if too many calls wait, Timeout if ctx
+// ends first, and the errors of loading a VM.
 func (g *group) acquire(ctx context.Context) (*vm, error) {
 	w := &waiter{slot: make(chan *vm, 1)}
 	if !g.join(w) {
@@ -100,7 +96,7 @@ func (g *group) acquire(ctx context.Context) (*vm, error) {
 	}
 }
 
-// join has w wait, unless too many do.
+// join adds w to the queue. It returns false if the queue is full.
 func (g *group) join(w *waiter) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,7 +110,7 @@ func (g *group) join(w *waiter) bool {
 	return false
 }
 
-// serve gives slots to those who wait. It needs g.mu.
+// serve assigns free slots to waiting calls. The caller must hold g.mu.
 func (g *group) serve() {
 	for len(g.waiting) > 0 {
 		v, spawn := g.pick()
@@ -132,7 +128,7 @@ func (g *group) serve() {
 	}
 }
 
-// spawnPause is how long a group that has VMs makes no more after it failed.
+// spawnPause is the pause after the creation of a VM failed, if the group has other VMs.
 const spawnPause = time.Second
 
 func (g *group) pick() (v *vm, spawn bool) {
@@ -157,9 +153,8 @@ func (g *group) pick() (v *vm, spawn bool) {
 	return least, false
 }
 
-// spawn makes one more VM and takes a slot of it. When that fails and there
-// are others, w waits for those, before all who came later, and nothing is
-// returned.
+// spawn creates a VM and takes a slot of it. If that fails and the group has other VMs, w returns to the head of the
+// queue, and spawn returns nil, nil.
 func (g *group) spawn(w *waiter) (*vm, error) {
 	v, err := g.gen.anotherVM()
 	g.mu.Lock()
@@ -180,7 +175,7 @@ func (g *group) spawn(w *waiter) (*vm, error) {
 	return nil, nil
 }
 
-// adopt adds a VM that is loaded already.
+// adopt adds a loaded VM.
 func (g *group) adopt(v *vm) {
 	g.mu.Lock()
 	v.used = time.Now()
@@ -189,8 +184,7 @@ func (g *group) adopt(v *vm) {
 	g.mu.Unlock()
 }
 
-// leave ends a wait that nobody answered; an answer that came meanwhile goes
-// to the next.
+// leave removes w from the queue. If w has received a slot meanwhile, the slot passes to the next waiter.
 func (g *group) leave(w *waiter) {
 	g.mu.Lock()
 	for i, other := range g.waiting {
@@ -211,7 +205,7 @@ func (g *group) leave(w *waiter) {
 	g.release(v)
 }
 
-// release gives a slot back.
+// release returns a slot of v.
 func (g *group) release(v *vm) {
 	g.mu.Lock()
 	v.inflight--
@@ -234,10 +228,9 @@ func (g *group) release(v *vm) {
 	}
 }
 
-// recycle replaces a VM that has run many calls: what a script leaks in its
-// module variables is freed, and nothing tells how much that is. The old VM
-// goes when the new one is there and its calls have ended. When no new one can
-// be made, the old one stays.
+// recycle replaces a VM that has run many calls, which frees the memory that the script leaks in module variables.
+// That memory cannot be measured. The old VM is removed when the new VM is ready and the last call of the old VM has
+// ended. If no new VM can be created, the old VM stays in use.
 func (g *group) recycle(old *vm) {
 	v, err := g.gen.anotherVM()
 	if err != nil {
@@ -256,7 +249,7 @@ func (g *group) recycle(old *vm) {
 	g.retire(old)
 }
 
-// retire takes a VM out of the group; it ends with its last call.
+// retire removes a VM from the group. The VM is disposed of after its last call.
 func (g *group) retire(v *vm) {
 	g.mu.Lock()
 	unused := !v.retired && v.inflight == 0
@@ -274,17 +267,17 @@ func (g *group) retire(v *vm) {
 	}
 }
 
-// A group whose turns had to be ended so often in so short a time runs one call
-// a VM, so that what goes wrong harms no other call: until it is loaded anew, or
-// none had to be ended for long. A stranger may have sent what a script could not
-// bear, and must not slow it down for good.
+// A group is put under quarantine if so many of its turns were ended in so short a time. Each VM then takes one call
+// at a time, so that a failing call cannot affect others. The quarantine ends when the service is loaded again, or
+// after a time without ended turns. It is temporary, because a single client may have sent requests that the script
+// cannot handle.
 const (
 	quarantineEnds = 3
 	quarantineTime = time.Minute
 	quarantineCalm = 5 * time.Minute
 )
 
-// interrupted notes that a turn had to be ended.
+// interrupted records that a turn was ended, and starts a quarantine if that happened too often.
 func (g *group) interrupted(now time.Time) {
 	g.mu.Lock()
 	g.ended = append(g.ended, now)
@@ -305,7 +298,7 @@ func (g *group) interrupted(now time.Time) {
 	}
 }
 
-// relax ends a quarantine after a calm time. It needs g.mu.
+// relax ends a quarantine after a calm period. The caller must hold g.mu.
 func (g *group) relax(now time.Time) {
 	if !g.quarantine || now.Sub(g.ended[len(g.ended)-1]) < quarantineCalm {
 		return
@@ -315,7 +308,7 @@ func (g *group) relax(now time.Time) {
 	g.serve()
 }
 
-// reap drops idle VMs, all but one. It is called now and then.
+// reap removes VMs that were idle for too long, except for one. It is called periodically.
 func (g *group) reap(now time.Time) {
 	g.mu.Lock()
 	g.relax(now)
@@ -335,7 +328,7 @@ func (g *group) reap(now time.Time) {
 	}
 }
 
-// close lets the VMs go as soon as no call uses them.
+// close disposes of the VMs when no call uses them any more.
 func (g *group) close() {
 	g.mu.Lock()
 	g.closed = true

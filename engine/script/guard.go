@@ -12,26 +12,24 @@ import (
 	"restsrv/engine/wire"
 )
 
-// installGuards replaces the built-ins that could end the process, or run for
-// long where no interrupt reaches: those that allocate or recurse as much as a
-// number or a text says.
+// installGuards wraps the built-ins that could end the process, or run for long without a chance to interrupt them:
+// those whose memory or recursion depends on a number or a text.
 func (h *host) installGuards() {
 	h.guardArrays()
 	h.guardJSON()
 }
 
-// needs says which rarely used built-ins a source text names. Making those is
-// what a VM would spend most of its start on, so that they are guarded, or
-// made, when the first file that names them is loaded.
+// needs is the set of rarely used built-ins that a source text needs. Creating them would take most of the start
+// time of a VM. They are therefore created, or guarded, when the first file that names them is loaded.
 type needs struct {
 	buffers, code, timers, bigints, patterns bool
 	platform                                 platform.Needs
 	words                                    words // see guardwords.go
 	syntax                                   bool  // see guardsyntax.go
-	delegates                                bool  // it has a yield*
-	prototypes                               bool  // of a VM only: guardPrototypes was here
+	delegates                                bool  // the text contains yield*
+	prototypes                               bool  // used for VMs only: guardPrototypes was called
 	base                                     bool  // see base.go
-	matches                                  bool  // it may use regular expressions
+	matches                                  bool  // the text may use regular expressions
 }
 
 var (
@@ -47,7 +45,7 @@ func findNeeds(text string) needs {
 		timers: timerNames.MatchString(text), bigints: bigintNames.MatchString(text),
 		patterns: patternNames.MatchString(text),
 	}
-	if n.code { // code made at run time may name anything
+	if n.code { // code compiled at run time may use any built-in
 		n.buffers, n.timers, n.bigints, n.patterns = true, true, true, true
 	}
 	n.platform = platform.NeedsOf(text, n.code)
@@ -58,11 +56,11 @@ func findNeeds(text string) needs {
 	return n
 }
 
-// matching are the names without one of which no regular expression is tried.
+// matching lists words; a text without any of them executes no regular expression.
 var matching = []string{"test", "exec", "match", "replace", "search", "split", "RegExp"}
 
-// holds reports whether a text matches an expression, every match of which has
-// one of the words: most texts have none, and words are found far faster.
+// holds reports whether a text matches an expression. Each match must contain one of the words. Most texts contain
+// none, and searching for words is much faster than matching.
 func holds(text string, expression *regexp.Regexp, words ...string) bool {
 	for _, w := range words {
 		if strings.Contains(text, w) {
@@ -72,7 +70,7 @@ func holds(text string, expression *regexp.Regexp, words ...string) bool {
 	return false
 }
 
-// provide installs what a file needs and the VM does not have yet.
+// provide installs the built-ins that a file needs and that the VM does not have yet.
 func (h *host) provide(n needs) {
 	if n.code && !h.provided.code {
 		h.provided.code = true
@@ -114,14 +112,14 @@ func (h *host) provide(n needs) {
 	}
 }
 
-// rangeError is what a guard throws.
+// rangeError returns the RangeError that guards throw.
 func (h *host) rangeError(format string, args ...any) *goja.Object {
 	o, err := h.js.New(h.js.Get("RangeError"), h.js.ToValue(fmt.Sprintf(format, args...)))
 	must(err)
 	return o
 }
 
-// guard puts check before a method of an object.
+// guard wraps a method of an object, so that check is called first.
 func (h *host) guard(o *goja.Object, name string, check func(call goja.FunctionCall)) {
 	original, ok := goja.AssertFunction(o.Get(name))
 	if !ok {
@@ -141,7 +139,7 @@ func (h *host) prototype(name string) *goja.Object {
 	return h.js.Get(name).(*goja.Object).Get("prototype").(*goja.Object)
 }
 
-// tooMuch throws when n is over the limit.
+// tooMuch throws if n exceeds the limit.
 func (h *host) tooMuch(n float64, limit int, what string) {
 	if n > float64(limit) {
 		panic(h.rangeError("%s: more than %d at once", what, limit))
@@ -152,19 +150,19 @@ func textLength(v goja.Value) int {
 	if s, ok := v.(goja.String); ok {
 		return s.Length()
 	}
-	return 64 // whatever it is, its text is short or comes from a loop
+	return 64 // the text of any other value is short or is built by a loop
 }
 
 func (h *host) guardArrays() {
 	proto := h.prototype("Array")
-	// Nested arrays recurse in Go, out of reach of the limit on calls.
+	// These methods recurse in Go for nested arrays, which the limit on calls does not count.
 	depth := 0
 	for _, name := range []string{"join", "toString", "toLocaleString", "flat"} {
 		h.nest(proto, name, &depth, h.joinable)
 	}
 }
 
-// joinable bounds an array that becomes a text, and that text.
+// joinable limits the length of an array that is converted to text, and the length of the text.
 func (h *host) joinable(call goja.FunctionCall, name string) {
 	h.tooLong(call.This, name)
 	o, ok := call.This.(*goja.Object)
@@ -189,7 +187,7 @@ func (h *host) joinable(call goja.FunctionCall, name string) {
 	h.tooMuch(float64(total), h.v.gen.limits.Text, name)
 }
 
-// nest bounds how deep a built-in may come to itself through elements.
+// nest limits the recursion of a built-in that calls itself through elements.
 func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.FunctionCall, string)) {
 	original, _ := goja.AssertFunction(o.Get(name))
 	limit := h.v.gen.limits.CallStack
@@ -208,8 +206,8 @@ func (h *host) nest(o *goja.Object, name string, depth *int, check func(goja.Fun
 	})
 }
 
-// guardGenerators bounds how deep generators delegate to others: the engine
-// recurses without counting that as calls, and takes for ever to come back.
+// guardGenerators limits the depth at which generators delegate to others. The engine recurses without counting
+// calls, and returning from such a depth takes too long.
 func (h *host) guardGenerators() {
 	program, err := h.v.gen.rt.cache.prelude(preludeGenerators)
 	must(err)
@@ -219,10 +217,10 @@ func (h *host) guardGenerators() {
 	h.nest(proto.(*goja.Object), "next", &depth, func(goja.FunctionCall, string) {})
 }
 
-// preludeGenerators is the prototype of what generator functions return.
+// preludeGenerators is an expression for the prototype of all generator objects.
 const preludeGenerators = "Object.getPrototypeOf(function* () {}.prototype)"
 
-// guardCode bounds source text that is made at run time.
+// guardCode limits source text that is compiled at run time.
 func (h *host) guardCode() {
 	check := func(args []goja.Value) {
 		for _, a := range args {
@@ -259,7 +257,7 @@ func (h *host) guardCode() {
 	}
 }
 
-// guardBuffer bounds a constructor of buffers.
+// guardBuffer limits the size of the buffers that a constructor creates.
 func (h *host) guardBuffer(name string) {
 	limit := h.v.gen.limits.Text
 	original := h.js.Get(name).(*goja.Object)
@@ -283,7 +281,7 @@ func (h *host) guardBuffer(name string) {
 	_ = h.js.GlobalObject().DefineDataProperty(name, wrapper, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// guardTyped bounds the texts that typed arrays become.
+// guardTyped limits the texts that typed arrays are converted to.
 func (h *host) guardTyped() {
 	const widest = 26 // characters of a number
 	proto := h.prototype("Uint8Array").Prototype()
@@ -303,8 +301,8 @@ func (h *host) guardTyped() {
 	}
 }
 
-// replaceConstructor puts a checked constructor in the place of a built-in
-// one: same prototype, statics inherited, subclasses and instanceof unharmed.
+// replaceConstructor replaces a built-in constructor by one that calls check first. The prototype and the static
+// members stay the same, and subclasses and instanceof work as before.
 func (h *host) replaceConstructor(name string, original *goja.Object, construct goja.Constructor, check func([]goja.Value)) *goja.Object {
 	var wrapper *goja.Object
 	wrapper = h.js.ToValue(func(call goja.ConstructorCall) *goja.Object {
@@ -327,8 +325,8 @@ func (h *host) replaceConstructor(name string, original *goja.Object, construct 
 	return wrapper
 }
 
-// guardJSON replaces JSON.parse and JSON.stringify, whose own recursion has no
-// bound. BigInt is written as a number.
+// guardJSON replaces JSON.parse and JSON.stringify, because the recursion of the originals is not limited. The new
+// JSON.stringify writes a BigInt as a number.
 func (h *host) guardJSON() {
 	json := h.js.Get("JSON").(*goja.Object)
 	h.method(json, "parse", func(call goja.FunctionCall) goja.Value {
@@ -361,14 +359,14 @@ func (h *host) guardJSON() {
 	})
 }
 
-// revive walks a parsed value bottom up, as JSON.parse does with a reviver.
+// revive calls the reviver of JSON.parse for a parsed value, bottom up.
 func (h *host) revive(holder *goja.Object, key string, reviver goja.Callable, depth int) goja.Value {
 	value := holder.Get(key)
 	if value == nil {
 		value = goja.Undefined()
 	}
 	if o, ok := value.(*goja.Object); ok {
-		if depth > h.v.gen.limits.Depth { // the reviver may have made it so
+		if depth > h.v.gen.limits.Depth { // the reviver can add nested objects
 			panic(h.rangeError("JSON.parse: nested deeper than %d", h.v.gen.limits.Depth))
 		}
 		one := func(k string) {

@@ -8,20 +8,19 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// The guards of what is no call of a method: they are put into the source as
-// calls of global functions of these names, which no variable of a script can
-// have.
+// The names of the guards for syntax that is not a method call. Files are rewritten to call them as global
+// functions. The names are not identifiers, so that no variable of a script can have the same name.
 const (
 	spreadGuard = "..."
 	arrayGuard  = "Array("
 	regexpGuard = "RegExp("
 )
 
-// rewritten finds what a source text has of it.
+// rewritten matches source texts that may contain such syntax.
 var rewritten = regexp.MustCompile(`\.\.\.|\b(?:Array|RegExp|Set|Map)\s*\(`)
 
-// guardSyntax puts the guards around what is spread, the length of a new
-// array and the text of a new pattern.
+// guardSyntax inserts the guards for spread elements, the length of a new array and the text of a new regular
+// expression.
 func guardSyntax(e ast.Expression) {
 	switch e := e.(type) {
 	case *ast.ArrayLiteral:
@@ -35,7 +34,7 @@ func guardSyntax(e ast.Expression) {
 	}
 }
 
-// guardSpread is not for what is spread into an object: that is not iterated.
+// guardSpread inserts the guard of spread elements. Spreading into an object is not iteration and needs no guard.
 func guardSpread(list []ast.Expression) {
 	for _, e := range list {
 		if s, ok := e.(*ast.SpreadElement); ok {
@@ -69,8 +68,7 @@ func guardOne(name string, e ast.Expression) ast.Expression {
 	}
 }
 
-// syntaxGuards are the functions that guardSyntax calls. They return what they
-// get, or what does the same.
+// syntaxGuards returns the functions that guardSyntax calls. They return their argument or an equivalent value.
 func (h *host) syntaxGuards() map[string]func() goja.Value {
 	pass := func(name string, check func(goja.Value)) func() goja.Value {
 		return func() goja.Value {
@@ -94,11 +92,11 @@ func (h *host) syntaxGuards() map[string]func() goja.Value {
 	}
 }
 
-// manyElements is what is iterated with a look at the clock now and then: the
-// engine does it slowly, and cannot be interrupted.
+// manyElements is the number of elements above which an iteration checks the time limit. The engine iterates slowly
+// and cannot be interrupted meanwhile.
 const manyElements = 4096
 
-// spread returns what is to be iterated in the place of v.
+// spread returns the value to iterate instead of v.
 func (h *host) spread(v goja.Value) goja.Value {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -119,7 +117,7 @@ func (h *host) spread(v goja.Value) goja.Value {
 	return h.patient(o)
 }
 
-// patient is an iterable of the same elements as o.
+// patient returns an iterable over the elements of o that checks the time limit.
 func (h *host) patient(o *goja.Object) *goja.Object {
 	wrapped := h.js.NewObject()
 	_ = wrapped.DefineDataPropertySymbol(goja.SymIterator, h.native("[Symbol.iterator]", func(goja.FunctionCall) goja.Value {

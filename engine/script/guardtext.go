@@ -6,17 +6,17 @@ import (
 	"github.com/dop251/goja"
 )
 
-// The engine of regular expressions, and what walks through a text letter by
-// letter, cannot be interrupted.
+// Regular expressions, and functions that process a text character by character, cannot be interrupted. These limits
+// apply to their arguments.
 const (
-	maxScan    = 4 << 20   // characters of a text that they may walk through
-	maxPattern = 128 << 10 // characters of a pattern made at run time
-	maxNumber  = 1 << 20   // characters of a text that becomes a number
-	maxGroups  = 1000      // of a pattern, one in another
-	maxSteps   = 1 << 30   // characters of a text times those of the pattern
+	maxScan    = 4 << 20   // characters of a text that is processed
+	maxPattern = 128 << 10 // characters of a regular expression compiled at run time
+	maxNumber  = 1 << 20   // characters of a text that is converted to a number
+	maxGroups  = 1000      // nesting depth of groups in a regular expression
+	maxSteps   = 1 << 30   // product of the lengths of a text and a regular expression
 )
 
-// scannable throws when a text is too long to be walked through.
+// scannable throws if a text is too long to be processed.
 func (h *host) scannable(v goja.Value, what string) {
 	h.tooMuch(float64(textLength(v)), min(maxScan, h.v.gen.limits.Text), what+" of a text of characters")
 }
@@ -25,7 +25,7 @@ func (h *host) guardScan(name string) {
 	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) { h.scannable(call.This, name) })
 }
 
-// matchable throws when an expression has too much to do with a text.
+// matchable throws if matching an expression against a text could take too long.
 func (h *host) matchable(text, expression goja.Value, what string) {
 	h.scannable(text, what)
 	if o, ok := expression.(*goja.Object); ok {
@@ -35,12 +35,13 @@ func (h *host) matchable(text, expression goja.Value, what string) {
 	}
 }
 
-// guardTest bounds the text that an expression looks at.
+// guardTest limits the text that a method of regular expressions matches.
 func (h *host) guardTest(name string) {
 	h.guard(h.prototype("RegExp"), name, func(call goja.FunctionCall) { h.matchable(call.Argument(0), call.This, name) })
 }
 
-// guardSearch does it for the methods of texts; those make patterns of texts.
+// guardSearch limits the text and the pattern of a string method. Such methods compile a string argument as a
+// pattern.
 func (h *host) guardSearch(name string) {
 	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
 		h.matchable(call.This, call.Argument(0), name)
@@ -48,8 +49,8 @@ func (h *host) guardSearch(name string) {
 	})
 }
 
-// checkPattern bounds the text of a pattern: its compiler recurses, and a
-// larger one takes longer at every character.
+// checkPattern limits the source of a regular expression. The compiler is recursive, and a longer expression takes
+// more time for each character of a text.
 func (h *host) checkPattern(v goja.Value) {
 	s, ok := v.(goja.String)
 	if !ok {
@@ -81,7 +82,7 @@ func (h *host) guardPad(name string) {
 	})
 }
 
-// guardRaw bounds String.raw.
+// guardRaw limits String.raw.
 func (h *host) guardRaw(name string) {
 	h.guard(h.js.Get("String").(*goja.Object), name, func(call goja.FunctionCall) {
 		if o, ok := call.Argument(0).(*goja.Object); ok {
@@ -90,19 +91,19 @@ func (h *host) guardRaw(name string) {
 	})
 }
 
-// guardParseFloat bounds the digits of a number.
+// guardParseFloat limits the number of digits.
 func (h *host) guardParseFloat(name string) {
 	h.guard(h.js.GlobalObject(), name, func(call goja.FunctionCall) {
 		h.tooMuch(float64(textLength(call.Argument(0))), maxNumber, "digits of a number")
 	})
 }
 
-// guardEscape bounds the texts that are written for a URL.
+// guardEscape limits the text that is encoded for a URL.
 func (h *host) guardEscape(name string) {
 	h.guard(h.js.GlobalObject(), name, func(call goja.FunctionCall) { h.scannable(call.Argument(0), name) })
 }
 
-// guardSplit bounds the pieces of a text.
+// guardSplit limits the number of parts.
 func (h *host) guardSplit(name string) {
 	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
 		limit := h.v.gen.limits.Elements
@@ -122,7 +123,7 @@ func (h *host) guardSplit(name string) {
 
 func occurrences(text, part goja.Value) int { return strings.Count(text.String(), part.String()) }
 
-// guardReplace bounds the text that grows by what is put into it.
+// guardReplace limits the length that a text reaches by replacements.
 func (h *host) guardReplace(name string) {
 	var match goja.Callable
 	if o, ok := h.prototype("String").Get("match").(*goja.Object); ok {
@@ -160,7 +161,7 @@ func (h *host) guardReplace(name string) {
 	})
 }
 
-// growth is how many characters one replacement may put into a text of n.
+// growth returns the maximum number of characters that one replacement can add to a text of length n.
 func growth(by string, n float64) float64 {
 	return float64(len(by)) + n*float64(strings.Count(by, "$`")+strings.Count(by, "$'"))
 }

@@ -4,11 +4,10 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Built-ins that run for long, or allocate much, where no interrupt reaches
-// them are guarded in a VM when the first file that names them is loaded: a
-// guard takes time at each call, and a little of the start of a VM.
+// Some built-ins can run for long, or allocate much memory, without a chance to interrupt them. A VM guards such a
+// built-in when it loads the first file that names it, because a guard slows down each call and the start of the VM.
 
-// wordGuards are the guards by the name that a source text must have in it.
+// wordGuards lists the guards by the name that a source text must contain.
 var wordGuards = []struct {
 	name    string
 	install func(h *host, name string)
@@ -36,13 +35,13 @@ var wordGuards = []struct {
 	{"setPrototypeOf", (*host).guardPrototypes}, {"__proto__", (*host).guardPrototypes},
 }
 
-// words is a set of wordGuards.
+// words is a bit set of wordGuards.
 type words [2]uint64
 
 func (w *words) add(i int)      { w[i/64] |= 1 << (i % 64) }
 func (w *words) has(i int) bool { return w[i/64]&(1<<(i%64)) != 0 }
 
-// findWords returns which guards a text needs.
+// findWords returns the guards that a text needs.
 func findWords(text string) (w words) {
 	index := make(map[string]int, len(wordGuards))
 	for i, g := range wordGuards {
@@ -66,7 +65,7 @@ func findWords(text string) (w words) {
 	return w
 }
 
-// guardWords installs the guards of a text that are not there yet.
+// guardWords installs the guards that are not installed yet.
 func (h *host) guardWords(w words) {
 	have := &h.provided.words
 	if w[0]&^have[0] == 0 && w[1]&^have[1] == 0 {
@@ -80,8 +79,7 @@ func (h *host) guardWords(w words) {
 	}
 }
 
-// tooLong throws when an array, or what looks like one, is longer than a
-// built-in may walk through, holes counted.
+// tooLong throws if an array-like value has more elements than a built-in may process. Holes count as elements.
 func (h *host) tooLong(v goja.Value, what string) {
 	switch v := v.(type) {
 	case *goja.Object:
@@ -93,17 +91,17 @@ func (h *host) tooLong(v goja.Value, what string) {
 	}
 }
 
-// guardLength bounds the array that a method walks through.
+// guardLength limits the length of the array that a method processes.
 func (h *host) guardLength(name string) {
 	h.guard(h.prototype("Array"), name, func(call goja.FunctionCall) { h.tooLong(call.This, name) })
 }
 
-// guardFrom bounds what becomes an array.
+// guardFrom limits the argument of Array.from.
 func (h *host) guardFrom(name string) {
 	h.guard(h.js.Get("Array").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(0), "Array.from") })
 }
 
-// guardConcat bounds what becomes one text, or one array.
+// guardConcat limits the length of a concatenated string or array.
 func (h *host) guardConcat(name string) {
 	h.guard(h.prototype("String"), name, func(call goja.FunctionCall) {
 		n := textLength(call.This)
@@ -125,23 +123,23 @@ func (h *host) guardConcat(name string) {
 	})
 }
 
-// guardApply bounds arguments that come as a list.
+// guardApply limits the number of arguments in a list.
 func (h *host) guardApply(name string) {
 	h.guard(h.prototype("Function"), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
 	h.guard(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(2), "arguments") })
 }
 
-// guardConstruct does it for constructors.
+// guardConstruct limits the number of arguments of a constructor in a list.
 func (h *host) guardConstruct(name string) {
 	h.guard(h.js.Get("Reflect").(*goja.Object), name, func(call goja.FunctionCall) { h.tooLong(call.Argument(1), "arguments") })
 }
 
-// guardKeys bounds the texts and arrays whose properties are listed.
+// guardKeys limits strings and arrays whose properties are listed.
 func (h *host) guardKeys(name string) {
 	h.guard(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) { h.listable(call.Argument(0), name) })
 }
 
-// guardAssign does it for what is copied.
+// guardAssign limits strings and arrays whose properties are copied.
 func (h *host) guardAssign(name string) {
 	h.guard(h.js.Get("Object").(*goja.Object), name, func(call goja.FunctionCall) {
 		for _, v := range call.Arguments {
@@ -152,17 +150,16 @@ func (h *host) guardAssign(name string) {
 
 func (h *host) listable(v goja.Value, what string) {
 	if o, ok := v.(*goja.Object); ok && o.ClassName() != "Array" {
-		return // its properties were made one by one
+		return // a script has added its properties one by one
 	}
 	h.tooLong(v, what)
 }
 
-// maxLinks bounds how far the prototypes and proxies behind an object are
-// followed.
+// maxLinks is the maximum number of prototypes and proxies behind an object that are checked.
 const maxLinks = 10_000
 
-// guardPrototypes keeps a prototype from becoming its own through a Proxy: the
-// engine recurses over it without end.
+// guardPrototypes prevents cycles in the prototype chain through a Proxy, over which the engine would recurse
+// without end.
 func (h *host) guardPrototypes(string) {
 	const name = "setPrototypeOf"
 	check := func(o, proto goja.Value) {
@@ -189,15 +186,14 @@ func (h *host) guardPrototypes(string) {
 	must(err)
 }
 
-// preludeProto puts a check before the setter of __proto__.
+// preludeProto is a function that adds a check to the setter of __proto__.
 const preludeProto = `(check) => {
 	const d = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__'), set = d.set;
 	d.set = function (p) { check(this, p); set.call(this, p) };
 	Object.defineProperty(Object.prototype, '__proto__', d);
 }`
 
-// acyclic throws when o is behind proto, or proto has a Proxy behind it and
-// what else is there is too much to tell.
+// acyclic throws if proto leads back to o through a Proxy, or if the chain is too long to check.
 func (h *host) acyclic(o *goja.Object, proto goja.Value) {
 	seen := map[*goja.Object]bool{}
 	var next []*goja.Object

@@ -11,10 +11,11 @@ import (
 
 const (
 	defaultHeap = 512 << 20
-	heapShare   = 70 // percent of the memory limit of Go, when there is one
+	heapShare   = 70 // percent of Go's memory limit, if that is set
 )
 
-// heapLimit is the watermark that a Config asks for.
+// heapLimit returns the heap limit for a configured value. If the value is 0, it is derived from Go's memory limit,
+// or is the default.
 func heapLimit(asked int64) uint64 {
 	if asked > 0 {
 		return uint64(asked)
@@ -32,18 +33,18 @@ func (e errMemory) Error() string {
 	return fmt.Sprintf("the memory limit of %d MiB for all scripts was reached, and this one had run longest", e.limit>>20)
 }
 
-// heap compares the Go heap with its watermark. It does not count bodies and answers
-// of requests, which have their own limits. It cannot know which script the other
-// bytes belong to, nor how many are garbage before a collection has ended.
+// heap compares the Go heap with a limit. Bodies and responses of requests have their own limits and are not
+// counted. The heap cannot be attributed to scripts, and the amount of garbage in it is unknown until a collection
+// has ended.
 type heap struct {
 	limit   uint64
-	held    func() int64 // bytes of bodies and answers; nil means none
-	gc      func()       // runs a collection to its end
+	held    func() int64 // returns the bytes of bodies and responses; may be nil
+	gc      func()       // runs a complete collection
 	samples []metrics.Sample
-	last    uint64       // bytes at the last look, 0 for none
-	mark    uint64       // bytes when it crossed the limit or a turn was ended, 0 while under the limit
+	last    uint64       // bytes at the last check; 0 if there was none
+	mark    uint64       // bytes when the heap crossed the limit or a turn was ended; 0 while it is under the limit
 	clean   *atomic.Bool // a collection that began after the mark has ended
-	ending  bool         // an interrupted turn may not have ended at the last look
+	ending  bool         // at the last check, an interrupted turn may have been running
 }
 
 func newHeap(limit uint64, held func() int64) *heap {
@@ -53,11 +54,10 @@ func newHeap(limit uint64, held func() int64) *heap {
 // rest is called instead of excess while no script runs.
 func (h *heap) rest() { h.last = 0 }
 
-// excess reports whether a turn must be ended now. It does so when the heap is
-// over the limit after a collection, or grows too fast to wait for one: a text
-// that doubles does so while it is copied, when no look can come between.
-// ending says that an interrupted turn has not ended yet: what it holds is not
-// garbage so far.
+// excess reports whether a turn must be ended now. It returns true if the heap is over the limit after a collection,
+// or if it grows too fast to wait for a collection. A string that is doubled, for example, grows while it is copied,
+// and no check can run in between. If ending is true, an interrupted turn is still running, and its memory is not
+// garbage yet.
 func (h *heap) excess(ending bool) bool {
 	metrics.Read(h.samples)
 	bytes := h.samples[0].Value.Uint64()
@@ -87,7 +87,7 @@ func (h *heap) judge(bytes uint64, ending bool) bool {
 	return false
 }
 
-// collect starts a collection, whose end clean tells.
+// collect starts a collection. It sets clean when the collection has ended.
 func (h *heap) collect(bytes uint64) {
 	done := &atomic.Bool{}
 	h.mark, h.clean = bytes, done

@@ -10,17 +10,16 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// host is what one VM offers its scripts: prototypes and functions made once
-// and shared by all calls.
+// host provides the objects and functions of one VM to its scripts. All calls on the VM share them.
 type host struct {
 	v       *vm
 	js      *goja.Runtime
 	modules map[string]*goja.Object // by absolute path
 
-	legacyBase *goja.Object // the ancestor's Service, nil while not required
+	legacyBase *goja.Object // the Service class of IONDV; nil until required
 	routers    map[*goja.Object]bool
 
-	secret   *goja.Symbol // names what Go hides in objects
+	secret   *goja.Symbol // key of the Go values that are attached to objects
 	errorNew goja.Constructor
 	dateNew  goja.Constructor
 	thenFn   goja.Callable // Promise.prototype.then
@@ -33,18 +32,18 @@ type host struct {
 	itemProto     *goja.Object
 	propertyProto *goja.Object
 	classes       map[*engine.Class]*goja.Object
-	views         int // of classes, so many made
+	views         int // number of cached views of classes
 	presented     map[presentedKey]*goja.Object
 	repositories  map[engine.Repository]*goja.Object
-	indexes       []string // of arrays, as text
+	indexes       []string // array indexes as strings
 	provided      needs
 	patterns      patterns
-	own           map[string]func() goja.Value // globals that are restsrv's, made when first read
-	platform      *platform.Platform           // nil until a script needs something of it
-	consoleLoad   consoleState                 // outside of requests
-	testing       *goja.Object                 // of a file of tests
-	watched       *goja.Object                 // compares the variables of modules, while developing
-	probed        []*source                    // the modules that it looks at
+	own           map[string]func() goja.Value // globals of restsrv, made when first read
+	platform      *platform.Platform           // nil until a script uses a part of it
+	consoleLoad   consoleState                 // used outside of requests
+	testing       *goja.Object                 // only in a test file
+	watched       *goja.Object                 // compares the variables of modules; only in development mode
+	probed        []*source                    // the modules that it compares
 }
 
 func newHost(v *vm) *host {
@@ -55,7 +54,7 @@ func newHost(v *vm) *host {
 	}
 }
 
-// install puts the globals in place. It belongs into the first turn.
+// install defines the globals. It must be called in the first turn.
 func (h *host) install() {
 	h.errorNew, _ = goja.AssertConstructor(h.js.Get("Error"))
 	h.dateNew, _ = goja.AssertConstructor(h.js.Get("Date"))
@@ -83,35 +82,35 @@ func (h *host) install() {
 	h.installGuards()
 }
 
-// native makes a function with a name of its own instead of Go's.
+// native returns a JavaScript function with the given name.
 func (h *host) native(name string, f func(goja.FunctionCall) goja.Value) *goja.Object {
 	o := h.js.ToValue(f).(*goja.Object)
 	_ = o.DefineDataProperty("name", h.js.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	return o
 }
 
-// method adds a function that loops over properties do not see.
+// method adds a function as a property that is not enumerable.
 func (h *host) method(o *goja.Object, name string, f func(goja.FunctionCall) goja.Value) {
 	_ = o.DefineDataProperty(name, h.native(name, f), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// handle lets an object carry a Go value without showing it.
+// handle attaches a Go value to an object. Scripts cannot read the value.
 type handle struct{ value any }
 
-// Get finds nothing: a handle has no properties. So for the other methods.
+// Get returns nil, because a handle has no properties. The other methods behave accordingly.
 func (handle) Get(string) goja.Value       { return nil }
 func (handle) Set(string, goja.Value) bool { return false }
 func (handle) Has(string) bool             { return false }
 func (handle) Delete(string) bool          { return true }
 func (handle) Keys() []string              { return nil }
 
-// hide puts a Go error into an object.
+// hide attaches a Go error to an object.
 func (h *host) hide(o *goja.Object, err error) {
 	carrier := h.js.NewDynamicObject(&handle{err})
 	_ = o.DefineDataPropertySymbol(h.secret, carrier, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)
 }
 
-// hidden returns the Go error in an object, nil for none.
+// hidden returns the Go error that is attached to an object, or nil.
 func (h *host) hidden(o *goja.Object) error {
 	carrier, ok := o.GetSymbol(h.secret).(*goja.Object)
 	if !ok {
@@ -124,7 +123,7 @@ func (h *host) hidden(o *goja.Object) error {
 	return nil
 }
 
-// newError makes a JavaScript Error with a code.
+// newError returns a JavaScript Error. If code is not nil, it is set as the property code.
 func (h *host) newError(message string, code any) *goja.Object {
 	o, err := h.errorNew(nil, h.js.ToValue(message))
 	if err != nil {
@@ -138,7 +137,7 @@ func (h *host) newError(message string, code any) *goja.Object {
 
 var promiseType = reflect.TypeFor[*goja.Promise]()
 
-// promiseOf returns the promise that a value is.
+// promiseOf returns v as a promise. It returns false if v is not a promise.
 func promiseOf(v goja.Value) (*goja.Promise, bool) {
 	o, ok := v.(*goja.Object)
 	if !ok || o.ExportType() != promiseType {
@@ -148,7 +147,8 @@ func promiseOf(v goja.Value) (*goja.Promise, bool) {
 	return p, ok
 }
 
-// adoptThenable turns an object with a method then into a promise.
+// adoptThenable converts an object with a method named then to a promise. It returns false if v is not such an
+// object.
 func (h *host) adoptThenable(v goja.Value) (*goja.Promise, bool, error) {
 	o, ok := v.(*goja.Object)
 	if !ok {
@@ -169,8 +169,7 @@ func (h *host) adoptThenable(v goja.Value) (*goja.Promise, bool, error) {
 	return p, ok, nil
 }
 
-// then calls one of the functions when p settles. The error is one that no
-// script can catch.
+// then calls one of the functions when p settles. It returns only errors that scripts cannot catch.
 func (h *host) then(p *goja.Promise, fulfilled, rejected func(goja.Value)) error {
 	callback := func(f func(goja.Value)) goja.Value {
 		return h.js.ToValue(func(call goja.FunctionCall) goja.Value {
@@ -182,8 +181,7 @@ func (h *host) then(p *goja.Promise, fulfilled, rejected func(goja.Value)) error
 	return err
 }
 
-// await answers c when p settles. The callbacks are shared by all calls: which
-// one they are for, the asynchronous context tells.
+// await answers c when p settles. All calls share the callbacks, which find the call in the asynchronous context.
 func (h *host) await(c *call, p *goja.Promise) error {
 	if h.fulfilled == nil {
 		h.fulfilled = h.js.ToValue(func(fc goja.FunctionCall) goja.Value {
@@ -207,7 +205,7 @@ func (h *host) await(c *call, p *goja.Promise) error {
 //go:embed service.js
 var serviceSource string
 
-// service makes a Service class of its own.
+// service returns a new Service class.
 func (h *host) service() *goja.Object {
 	program, err := h.v.gen.rt.cache.prelude(serviceSource)
 	must(err)
@@ -219,7 +217,7 @@ func (h *host) service() *goja.Object {
 	return class.(*goja.Object)
 }
 
-// addHandler is Service.prototype.addHandler(router, path, method, handler).
+// addHandler implements Service.prototype.addHandler(router, path, method, handler).
 func (h *host) addHandler(call goja.FunctionCall) goja.Value {
 	if err := h.addRoute(textArgument(call, 2), textArgument(call, 1), call.Argument(3), call.This); err != nil {
 		panic(h.newError("addHandler: "+err.Error(), nil))
@@ -234,7 +232,7 @@ func textArgument(call goja.FunctionCall, i int) string {
 	return s
 }
 
-// addRoute records a route while the module loads.
+// addRoute registers a route. It returns an error if the module is loaded already.
 func (h *host) addRoute(method, path string, handler, this goja.Value) error {
 	l := h.v.load
 	if l == nil {
@@ -266,8 +264,8 @@ func (lateError) Error() string { return "routes are registered while the servic
 
 var errLate = lateError{}
 
-// router makes the object that _route gets. Handlers are registered through
-// addHandler; Express's own methods say so.
+// router returns the router that _route receives. Routes are registered with addHandler; the methods of Express
+// routers throw an error that explains this.
 func (h *host) router() *goja.Object {
 	o := h.js.NewObject()
 	methods := h.methodsOf(o)
@@ -279,7 +277,7 @@ func (h *host) router() *goja.Object {
 	return o
 }
 
-// options makes the object that the constructor gets.
+// options returns the object that the constructor of a service receives.
 func (h *host) options() goja.Value {
 	o := h.js.NewObject()
 	for _, name := range sortedNames(h.v.gen.options) {
