@@ -10,10 +10,9 @@ import (
 	"restsrv/engine"
 )
 
-// TestWhoActs has two accounts in one VM at once, on promises and timers that they
-// share: each call acts for the account of the request in whose asynchronous
-// context it is made, or that the event or the converter is for. Notes are made by
-// who their titles say.
+// TestWhoActs runs requests of two accounts in one VM at the same time, with promises and timers that they share.
+// Each call acts for the account of its asynchronous context: that of the request, event or converter. The title of
+// each note names its expected creator.
 func TestWhoActs(t *testing.T) {
 	a, _ := newStoredApp(t, Limits{VMs: 1})
 	e := NewEvents(a.data, slog.New(slog.DiscardHandler))
@@ -94,7 +93,7 @@ func TestWhoActs(t *testing.T) {
 	expect(t, strings.Join(made, ","), strings.Join(want, ","))
 }
 
-// TestNobodyActs are calls outside of any request: they are refused.
+// TestNobodyActs: calls outside of any request are refused.
 func TestNobodyActs(t *testing.T) {
 	a, m, _ := newListening(t, Limits{VMs: 1})
 	a.write("svc.js", `

@@ -7,8 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// TestAncestorModules requires each module of the ancestor by the names that
-// services have for it, and looks at what it is for.
+// TestAncestorModules requires each module of IONDV by its names and uses it.
 func TestAncestorModules(t *testing.T) {
 	probes := map[string]string{
 		"core/IonError":                `new m('a.b', {}) instanceof Error && new m(404).message === 404`,
@@ -63,8 +62,7 @@ func TestAncestorModules(t *testing.T) {
 	}
 }
 
-// TestAncestorBaseOnly: what is the ancestor's is not for services that are not
-// built on its base.
+// TestAncestorBaseOnly: _initialization is called only in services that are based on IONDV's Service class.
 func TestAncestorBaseOnly(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load(`const {Service} = require('restsrv');
@@ -76,8 +74,8 @@ func TestAncestorBaseOnly(t *testing.T) {
 	expect(t, get(t, g), jsonType+`"undefined"`)
 }
 
-// TestLackingComponent: a component that is not there throws when it is used,
-// and can be passed on until then.
+// TestLackingComponent: a component that restsrv does not have throws when it is used. Until then it can be passed
+// on.
 func TestLackingComponent(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.opts = engine.Options{"mail": engine.Lacking("notifier")}

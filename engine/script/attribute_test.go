@@ -2,8 +2,7 @@ package script
 
 import "testing"
 
-// TestItemAttributes shows that an attribute is a property of the item, too,
-// which nothing but reading it tells.
+// TestItemAttributes: attributes can be read as properties of the item, but are not enumerable.
 func TestItemAttributes(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.repo.fill(t, 1)

@@ -44,7 +44,7 @@ func BenchmarkEchoBody(b *testing.B) {
 		request{method: "POST", contentType: "application/json", body: `{"name":"x","list":[1,2,3],"nested":{"a":true}}`})
 }
 
-// BenchmarkOrder reads a body and computes something of it.
+// BenchmarkOrder reads a body and computes a result from it.
 func BenchmarkOrder(b *testing.B) {
 	benchmark(b, `module.exports = {'POST /': async (req) => {
 		const { customer, lines } = req.body;
@@ -54,7 +54,7 @@ func BenchmarkOrder(b *testing.B) {
 		body: `{"customer":"Ada Lovelace","lines":[{"name":"paper","price":3,"count":12},{"name":"ink","price":7.5,"count":2},{"name":"blotter","price":4,"count":1}],"note":"by post, before noon if possible"}`})
 }
 
-// BenchmarkQuery reads the query.
+// BenchmarkQuery reads the query parameters.
 func BenchmarkQuery(b *testing.B) {
 	benchmark(b, `module.exports = {'GET /': (req) => ({message: 'hello, ' + (req.query.name || 'world')})}`, 0, request{query: "name=Ada"})
 }
@@ -67,7 +67,7 @@ func BenchmarkList20Mapped(b *testing.B) {
 	benchmark(b, `module.exports = {'GET /': async () => (await dataRepo.getList('note@demo')).map(i => ({id: i.id, title: i.get('title'), n: i.get('n') + 1}))}`, 20, request{})
 }
 
-// BenchmarkList20Go is the floor: the same items by Go alone.
+// BenchmarkList20Go lists the same items in Go, for comparison.
 func BenchmarkList20Go(b *testing.B) {
 	m := newMemory(b)
 	m.fill(b, 20)

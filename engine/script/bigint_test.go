@@ -2,8 +2,8 @@ package script
 
 import "testing"
 
-// A file that names BigInts has its operators replaced: they must do as
-// before.
+// TestOperatorsBesideBigInts: operators in a file that uses BigInts are replaced by guards. The results must not
+// change.
 func TestOperatorsBesideBigInts(t *testing.T) {
 	for code, want := range map[string]string{
 		"2n ** 10n":                  "1024",

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// TestBuffer holds Buffer to what Node documents.
+// TestBuffer compares Buffer with Node's documentation.
 func TestBuffer(t *testing.T) {
 	runProbes(t, platform.Settings{}, []probe{
 		{`Buffer.from('a') instanceof Uint8Array && Buffer.isBuffer(Buffer.from('a')) && !Buffer.isBuffer(new Uint8Array(1))`, `true`},
@@ -54,8 +54,7 @@ func TestBuffer(t *testing.T) {
 	})
 }
 
-// TestBytesAreBounded holds the limit on what one call may allocate, however
-// bytes are asked for.
+// TestBytesAreBounded: every function that allocates bytes respects the limit of one call.
 func TestBytesAreBounded(t *testing.T) {
 	for _, code := range []string{
 		`Buffer.alloc(1e12)`, `Buffer.allocUnsafe(1e9)`, `new Buffer(1e10)`, `Buffer.concat([Buffer.alloc(10)], 1e11)`,
@@ -69,15 +68,14 @@ func TestBytesAreBounded(t *testing.T) {
 	}
 }
 
-// TestBuffersAreBytes: an answer of a Buffer is sent as it is, and a Buffer is
-// the content of a file.
+// TestBuffersAreBytes: a Buffer can be a response body and the content of a file.
 func TestBuffersAreBytes(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	expect(t, get(t, a.load("module.exports = {'GET /': () => Buffer.from('Привет').subarray(0, 4)}")), "200 application/octet-stream Пр")
 	expect(t, get(t, a.load("module.exports = {'GET /': () => ({data: Buffer.from('x'), headers: {'Content-Type': 'image/png'}})}")), "200 image/png x")
 }
 
-// TestEncodings holds TextEncoder, TextDecoder, atob and btoa.
+// TestEncodings tests TextEncoder, TextDecoder, atob and btoa.
 func TestEncodings(t *testing.T) {
 	runProbes(t, platform.Settings{}, []probe{
 		{`[...new TextEncoder().encode('aй')]`, `[97,208,185]`},
@@ -99,7 +97,7 @@ func TestEncodings(t *testing.T) {
 	})
 }
 
-// TestEvents holds Event, EventTarget, AbortController and AbortSignal.
+// TestEvents tests Event, EventTarget, AbortController and AbortSignal.
 func TestEvents(t *testing.T) {
 	runProbes(t, platform.Settings{}, []probe{
 		{`(() => { const t = new EventTarget(), seen = []; const f = (e) => seen.push(e.type + (e.target === t)); t.addEventListener('x', f); t.addEventListener('x', f); t.addEventListener('x', {handleEvent(e) { seen.push('object') }}, {once: true}); t.dispatchEvent(new Event('x')); t.dispatchEvent(new Event('x')); t.removeEventListener('x', f); t.dispatchEvent(new Event('x')); return seen })()`, `["xtrue","object","xtrue"]`},

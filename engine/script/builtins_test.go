@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// What a built-in module or Intl does not have is refused with words that name
-// it and say what to do.
+// TestMissingIsNamed: using an unsupported part of a built-in module or of Intl throws an error that names the part
+// and an alternative.
 func TestMissingIsNamed(t *testing.T) {
 	for code, want := range map[string]string{
 		`require('moment')().tz('UTC')`:                                "moment: tz is not there in the moment of restsrv; install the package moment",
@@ -55,7 +55,7 @@ func TestMissingIsNamed(t *testing.T) {
 	}
 }
 
-// A VM makes what its scripts name, and nothing else.
+// TestPolyfillsAreMadeOnDemand: a VM makes only the built-ins that its scripts name.
 func TestPolyfillsAreMadeOnDemand(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load(`const name = (a, b) => a + b;
@@ -65,8 +65,8 @@ module.exports = {'GET /': () => [name('Weak', 'Ref'), name('Ato', 'mics'), name
 	expect(t, get(t, g), jsonType+`["function","object","function","function"]`)
 }
 
-// Built-ins that a file adds are there for the files that it requires, and
-// loops over properties do not see them.
+// TestPolyfillsAreHidden: built-ins that are added for a file are also available in the files that it requires, and
+// are not enumerable.
 func TestPolyfillsAreHidden(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load(`module.exports = {'GET /': () => {
@@ -81,7 +81,7 @@ func TestPolyfillsAreHidden(t *testing.T) {
 	expect(t, get(t, g), jsonType+`[[],true,"function",[]]`)
 }
 
-// A WeakRef keeps nothing alive, and what is alive stays.
+// TestWeakRef: a WeakRef does not keep its target alive, and a live target stays available.
 func TestWeakRef(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load(`const kept = {n: 1}, refs = [new WeakRef(kept), new WeakRef({n: 2})];
@@ -92,7 +92,7 @@ module.exports = {'GET /': () => [kept.n, ...refs.map((r) => r.deref()?.n ?? 'go
 	})
 }
 
-// The first example that authors of scripts read is a service.
+// TestReadmeExample: the first example of the scripts' README is a service.
 func TestReadmeExample(t *testing.T) {
 	text, err := os.ReadFile("../../scripts/README.md")
 	if err != nil {

@@ -23,20 +23,20 @@ var update = flag.Bool("update", false, "write testdata/conformance.txt")
 const (
 	probeDir   = "testdata/conformance"
 	probeTable = "testdata/conformance.txt"
-	// leastWorking is how many percent of the features must work.
+	// leastWorking is the minimum percentage of features that must work.
 	leastWorking = 85
 )
 
-// feature is one probe: a script whose route answers "ok", or what differs.
+// feature is one probe: a script whose route returns "ok" or a description of the difference.
 type feature struct {
 	file, text  string
 	name, group string
 	works       bool
-	by          string // who makes it work: goja, esbuild or restsrv
+	by          string // the component that implements it: goja, esbuild or restsrv
 	differs     string
 }
 
-// row is the feature as the table has it.
+// row returns the row of the feature in the table.
 func (f *feature) row() string {
 	if !f.works {
 		return f.group + " | " + f.name + " | missing |"
@@ -44,9 +44,8 @@ func (f *feature) row() string {
 	return f.group + " | " + f.name + " | works | " + f.by
 }
 
-// TestConformance runs every probe as a service, tells what works and by what,
-// and compares that with the table. A feature that works no more fails; one
-// that works now asks for -update.
+// TestConformance runs every probe as a service and compares the working features with the table. It fails if a
+// feature stopped working. If a feature works now, run the test with -update.
 func TestConformance(t *testing.T) {
 	features := readFeatures(t)
 	lab := newLab(t)
@@ -93,8 +92,7 @@ func compareTable(t *testing.T, features []*feature, table string) {
 	}
 }
 
-// readFeatures reads the probes: files that begin with a number, and say in
-// comments what they are about.
+// readFeatures reads the probes: files whose names begin with a number. Their comments describe the feature.
 func readFeatures(t *testing.T) []*feature {
 	t.Helper()
 	names, err := filepath.Glob(probeDir + "/[0-9]*")
@@ -124,8 +122,7 @@ func comment(text, key string) string {
 	return line
 }
 
-// lab is where probes run: an application directory that holds them all, and
-// a server for those that fetch.
+// lab is the environment of the probes: an application directory with all of them, and a server for fetch.
 type lab struct {
 	*app
 	server *httptest.Server
@@ -154,7 +151,7 @@ func newLab(t *testing.T) *lab {
 	return l
 }
 
-// serveProbes is the server that probes fetch from.
+// serveProbes is the handler of the server for fetch.
 func serveProbes(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/json":
@@ -170,7 +167,7 @@ func serveProbes(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// run finds out whether a feature works, and by what.
+// run determines whether a feature works, and which component implements it.
 func (l *lab) run(f *feature) {
 	if f.differs = l.serve(f); f.differs != "" {
 		return
@@ -186,7 +183,7 @@ func (l *lab) run(f *feature) {
 	}
 }
 
-// serve runs the probe as a service; the answer is empty when all is well.
+// serve runs the probe as a service. It returns "" if the feature works.
 func (l *lab) serve(f *feature) string {
 	g, err := l.rt.Load(l.service(f.file))
 	if err != nil {
@@ -204,8 +201,7 @@ func (l *lab) serve(f *feature) string {
 	return strings.TrimPrefix(got, jsonType)
 }
 
-// plain reports whether the text of a probe works as a CommonJS module in the
-// engine alone, which has nothing but a require of check.js.
+// plain reports whether a probe works as a CommonJS module in the bare engine, with a require for check.js only.
 func plain(text string) bool {
 	js := goja.New()
 	module := func() *goja.Object {
@@ -255,8 +251,8 @@ func plain(text string) bool {
 	return ok && promise.State() == goja.PromiseStateFulfilled && promise.Result().String() == "ok"
 }
 
-// TestMissingFeaturesAreDocumented looks for every feature that the table calls
-// missing in what authors of scripts read.
+// TestMissingFeaturesAreDocumented: the README for authors of scripts names every feature that the table lists as
+// missing.
 func TestMissingFeaturesAreDocumented(t *testing.T) {
 	table, err := os.ReadFile(probeTable)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lineHandler keeps the text of each line.
+// lineHandler records the text of each line.
 type lineHandler struct{ lines *[]string }
 
 func (lineHandler) Enabled(context.Context, slog.Level) bool { return true }
@@ -20,7 +20,7 @@ func (h lineHandler) Handle(_ context.Context, r slog.Record) error {
 func (h lineHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h lineHandler) WithGroup(string) slog.Handler      { return h }
 
-// TestConsoleMethods holds what each method of console writes.
+// TestConsoleMethods tests the output of each method of console.
 func TestConsoleMethods(t *testing.T) {
 	for _, c := range []struct {
 		code string
@@ -55,9 +55,8 @@ func TestConsoleMethods(t *testing.T) {
 	}
 }
 
-// TestConsoleTellsThePlace: each line names the file, the line and the column
-// of its call, also of calls through other functions and in other files, and
-// what one request groups does not move the lines of another.
+// TestConsoleTellsThePlace: each line contains the file, the line and the column of its call, also for calls through
+// other functions and in other files. Groups of one request do not indent the lines of another request.
 func TestConsoleTellsThePlace(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.write("lib/log.js", "exports.note = (x) => {\n  console.warn('noted', x);\n};")
@@ -68,7 +67,7 @@ func TestConsoleTellsThePlace(t *testing.T) {
 		"msg=2 service=svc request=r1 from=script at=svc.js:5:", "msg=late service=svc request=r1 from=script at=svc.js:7:", "msg=flat service=svc request=r1")
 }
 
-// TestConsoleCostsNothingWhenOff: values that nobody reads are not formatted.
+// TestConsoleCostsNothingWhenOff: if a level is disabled, values are not formatted.
 func TestConsoleCostsNothingWhenOff(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.rt.log = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelWarn}))

@@ -6,7 +6,7 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// TestCrypto holds the global crypto and the module of that name.
+// TestCrypto tests the global crypto and the module crypto.
 func TestCrypto(t *testing.T) {
 	runProbes(t, platform.Settings{}, []probe{
 		{`crypto === require('crypto') && crypto === require('node:crypto') && crypto.webcrypto === crypto`, `true`},
@@ -42,7 +42,7 @@ func TestCrypto(t *testing.T) {
 	})
 }
 
-// TestProcess shows the variables that the setting lists, and nothing else.
+// TestProcess: process.env contains only the variables that the setting lists.
 func TestProcess(t *testing.T) {
 	look := func(name string) (string, bool) {
 		v, ok := map[string]string{"GREETING": "hello", "EMPTY": "", "SECRET": "x"}[name]
@@ -58,7 +58,7 @@ func TestProcess(t *testing.T) {
 	})
 }
 
-// TestStructuredClone copies what the web says, and refuses the rest.
+// TestStructuredClone: structuredClone copies the values that the web standard lists, and throws for others.
 func TestStructuredClone(t *testing.T) {
 	runProbes(t, platform.Settings{}, []probe{
 		{`(() => { const o = {a: [1, , 3], d: new Date(5), r: /x/gi, n: null, u: undefined}, c = structuredClone(o); return [c, c !== o, c.a !== o.a, 1 in c.a, c.d.getTime(), String(c.r), 'u' in c] })()`, `[{"a":[1,null,3],"d":"1970-01-01T00:00:00.005Z","r":{},"n":null},true,true,false,5,"/x/gi",true]`},

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestExcerptsInLog shows that while developing, and only then, every failure in
-// the log comes with the lines of the script around it.
+// TestExcerptsInLog: in development mode only, every failure in the log has an excerpt of the script.
 func TestExcerptsInLog(t *testing.T) {
 	const mark = "> 3 |   nope.x();\\n    |   ^"
 	const body = "module.exports = {'GET /': %s};\nfunction fail() {\n  nope.x();\n}\n"
@@ -21,7 +20,7 @@ func TestExcerptsInLog(t *testing.T) {
 			_, _ = send(t, a.load(strings.Replace(body, "%s", handler, 1)), request{})
 			if name == "handler" || name == "async" {
 				if !dev {
-					continue // the server logs what it answers 500
+					continue // the server logs errors that it returns as 500
 				}
 			} else {
 				eventually(t, name+" is logged", func() bool { return strings.Contains(a.log.String(), "level=ERROR") })
@@ -34,7 +33,7 @@ func TestExcerptsInLog(t *testing.T) {
 	}
 }
 
-// TestConverterExcerpt is the same for the functions of a converter.
+// TestConverterExcerpt: failures of converters have an excerpt, too.
 func TestConverterExcerpt(t *testing.T) {
 	a := newApp(t, Limits{}, true)
 	a.write("conv.js", "exports.parse = (data) => {\n  return data.a.b;\n};\n")
@@ -49,7 +48,7 @@ func TestConverterExcerpt(t *testing.T) {
 	expectIn(t, a.log.String(), "a converter failed", "request=r1", "function=parse", "> 2 |   return data.a.b;")
 }
 
-// TestLoadErrorExcerpt shows a file that cannot be loaded where it is wrong.
+// TestLoadErrorExcerpt: the error of a file that cannot be loaded has an excerpt.
 func TestLoadErrorExcerpt(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	for text, want := range map[string]string{
@@ -66,9 +65,8 @@ func TestLoadErrorExcerpt(t *testing.T) {
 	}
 }
 
-// TestRejectionsAreErrors shows when a rejection that nobody handles is
-// reported: once, as an error with its stack, whatever has become of the
-// request; not when a handler comes within the same turn.
+// TestRejectionsAreErrors: an unhandled rejection is logged once, as an error with its stack, also after the end of
+// the request. It is not logged if a handler is added within the same turn.
 func TestRejectionsAreErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		handler string
@@ -88,7 +86,7 @@ func TestRejectionsAreErrors(t *testing.T) {
 		a := newApp(t, Limits{}, false)
 		g := a.load("const lose = async () => { throw new Error('lost'); };\nmodule.exports = {'GET /': " + c.handler + ", 'PUT /': () => new Promise((ok) => setTimeout(ok, 20))};")
 		_, _ = send(t, g, request{})
-		_, _ = send(t, g, request{method: "PUT"}) // whatever there is has been seen then
+		_, _ = send(t, g, request{method: "PUT"}) // all rejections were reported before this request
 		log := a.log.String()
 		if got := strings.Count(log, "level=ERROR msg=\"a promise was rejected and nobody handled it\" service=svc request=r1 error=\"Error: lost\\n\\tat lose (svc.js:1:34)"); got != c.want || strings.Count(log, "nobody handled") != c.want {
 			t.Errorf("%s: %d reports, want %d\n%s", name, got, c.want, log)

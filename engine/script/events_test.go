@@ -11,7 +11,7 @@ import (
 	"restsrv/engine"
 )
 
-// newListening is an app whose services hear of what is written to its data.
+// newListening returns an app whose services can listen to writes of its data.
 func newListening(t *testing.T, limits Limits) (*app, *Manager, *Events) {
 	a, _ := newStoredApp(t, limits)
 	e := NewEvents(a.data, slog.New(slog.NewTextHandler(a.log, nil)))
@@ -22,7 +22,7 @@ func newListening(t *testing.T, limits Limits) (*app, *Manager, *Events) {
 	return a, m, e
 }
 
-// write creates a note and returns its title.
+// writeNote creates a note and returns its title.
 func writeNote(t *testing.T, a *app, title string) string {
 	t.Helper()
 	v := engine.NewValues(a.repo.class)
@@ -56,7 +56,7 @@ func TestEventsReload(t *testing.T) {
 	}
 }
 
-// Handlers are called in the order of the services, whichever is loaded first.
+// TestEventsInOrder: handlers are called in the order of the services, independent of the order of loading.
 func TestEventsInOrder(t *testing.T) {
 	a, m, _ := newListening(t, Limits{})
 	var services []Service
@@ -103,8 +103,8 @@ func TestEventsRefused(t *testing.T) {
 	}
 }
 
-// TestEventsOfManyWriters has all slots of the one VM taken by calls whose writes
-// wait for handlers in the same VM.
+// TestEventsOfManyWriters: the slots of the only VM are taken by calls whose writes wait for handlers in the same
+// VM.
 func TestEventsOfManyWriters(t *testing.T) {
 	a, m, _ := newListening(t, Limits{VMs: 1, InFlight: 4})
 	a.write("svc.js", `let heard = 0;
@@ -125,8 +125,8 @@ func TestEventsOfManyWriters(t *testing.T) {
 	expect(t, answer(send(t, g, request{method: "POST", account: ann})), jsonType+"30")
 }
 
-// TestEventsKillers are handlers that do not end: they fail the write, or are
-// logged, and nobody waits for them longer than their limits.
+// TestEventsKillers: handlers that do not end fail the write or are logged, and delay it no longer than their
+// limits.
 func TestEventsKillers(t *testing.T) {
 	a, m, _ := newListening(t, Limits{CPU: 50_000_000, Wall: 200_000_000})
 	a.write("svc.js", `
@@ -144,8 +144,7 @@ func TestEventsKillers(t *testing.T) {
 	expect(t, writeNote(t, a, "good"), "good")
 }
 
-// TestEventsSeeWhatIsShown has a handler on a secured repository: it sees of the
-// items what the account of the write does.
+// TestEventsSeeWhatIsShown: a handler on a secured repository sees the items that the account of the write can see.
 func TestEventsSeeWhatIsShown(t *testing.T) {
 	a, m, _ := newListening(t, Limits{})
 	hides := newSecured(a.repo)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestRequestAsExpress: is, accepts and the body as a stream.
+// TestRequestAsExpress tests is, accepts and the body as a stream.
 func TestRequestAsExpress(t *testing.T) {
 	cases := []struct {
 		name, code, contentType, accept, body, want string

@@ -56,8 +56,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// What a script throws may hold all that a stranger has sent: the log has the
-// beginning of it, and the place.
+// TestFailureIsBounded: a thrown value may contain all data of a request. The log contains only its beginning, and
+// the position.
 func TestFailureIsBounded(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	for _, thrown := range []string{"new Error(long)", "long", "{message: long}"} {
@@ -108,8 +108,8 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestConsoleIsBounded logs without end: what one request writes has a limit,
-// however long its lines, and the next request starts anew.
+// TestConsoleIsBounded: the log output of one request has a limit for lines of any length, and the next request
+// starts with the full limit again.
 func TestConsoleIsBounded(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load("module.exports = {'GET /': () => { for (let i = 0; i < 20000; i++) console.log('line'); return 1 }, " +
@@ -127,7 +127,7 @@ func TestConsoleIsBounded(t *testing.T) {
 	}
 }
 
-// fast limits for what burns CPU or never ends.
+// fast holds low limits for scripts that never end.
 var fast = Limits{CPU: 500 * time.Millisecond, Wall: 30 * time.Second}
 
 func TestCPULimit(t *testing.T) {
@@ -191,8 +191,8 @@ func TestQueueLimit(t *testing.T) {
 	wg.Wait()
 }
 
-// A VM is condemned while other requests are in flight on it: those that only
-// read are run again, those that wrote are told to try again.
+// TestInnocentRequests: a VM is discarded while other requests run on it. Requests that only read are run again,
+// requests that wrote return an error that asks the client to retry.
 func TestInnocentRequests(t *testing.T) {
 	a := newApp(t, Limits{CPU: time.Second, VMs: 1}, false)
 	gate := make(chan struct{})
@@ -218,15 +218,15 @@ func TestInnocentRequests(t *testing.T) {
 		defer g.group.mu.Unlock()
 		return g.group.inflight == 4
 	})
-	time.Sleep(10 * time.Millisecond) // let them reach the repository
+	time.Sleep(10 * time.Millisecond) // wait until they have reached the repository
 	wg.Go(func() { expect(t, answer(send(t, g, request{method: "PUT"})), "error internal Internal server error") })
 	eventually(t, "the loop runs", func() bool {
 		g.group.mu.Lock()
 		defer g.group.mu.Unlock()
 		return g.group.inflight == 5 && len(g.group.vms) == 1 && g.group.vms[0].running.Load()
 	})
-	// It waits behind the loop, has not begun, and is served by a new VM while
-	// the others still wait for the repository.
+	// This request waits behind the endless loop and has not begun. A new VM serves it while the others still wait
+	// for the repository.
 	expect(t, answer(send(t, g, request{method: "PATCH"})), jsonType+`"patched"`)
 	close(gate)
 	wg.Wait()
@@ -236,7 +236,7 @@ func TestPanicInTurn(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load("module.exports = {'GET /': () => metaRepo.getMeta('note@demo') && 1, 'PUT /': () => 1}")
 	meta := g.env.Meta
-	g.env.Meta = nil // a bug of ours
+	g.env.Meta = nil // simulates a bug in restsrv
 	expect(t, get(t, g), "error internal Internal server error")
 	g.env.Meta = meta
 	expect(t, get(t, g), jsonType+"1")
@@ -265,7 +265,7 @@ func TestHeadMayRunAgain(t *testing.T) {
 	}
 }
 
-// An expression that gave up must not have an effect by its "no match".
+// TestNoEffectAfterCPULimit: a regular expression that was interrupted must not continue the script with "no match".
 func TestNoEffectAfterCPULimit(t *testing.T) {
 	a := newApp(t, Limits{CPU: 50 * time.Millisecond}, false)
 	g := a.load("module.exports = {'POST /': () => { if (!/^(a|aa)+$(?!b)/.test('a'.repeat(60) + '!')) { try { return dataRepo.createItem('note@demo', {}) } catch (e) { return 'caught' } } }}")
@@ -276,8 +276,7 @@ func TestNoEffectAfterCPULimit(t *testing.T) {
 	}
 }
 
-// TestFailureBehind are errors that say little themselves: the log has what is
-// behind them.
+// TestFailureBehind: the log contains the causes of errors.
 func TestFailureBehind(t *testing.T) {
 	for _, c := range []struct {
 		thrown string

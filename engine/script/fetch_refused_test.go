@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// TestS23Fetch holds that scripts reach no server of this machine, nor any
-// that is not listed, however its address is written.
+// TestS23Fetch: scripts cannot reach servers of this machine or servers that are not listed, for any spelling of the
+// address.
 func TestS23Fetch(t *testing.T) {
 	var asked []string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +41,7 @@ func TestS23Fetch(t *testing.T) {
 	)
 	runProbes(t, platform.Settings{Fetch: platform.Fetch{Hosts: []string{"*"}}}, probes)
 	runProbes(t, platform.Settings{Fetch: platform.Fetch{Hosts: []string{"localhost" + port}}}, []probe{
-		{"fetch('http://localhost" + port + "/')", inner}, // a name that is allowed leads to an address that is not
+		{"fetch('http://localhost" + port + "/')", inner}, // an allowed name resolves to an internal address
 		{"fetch('http://127.0.0.1" + port + "/')", `!TypeError: fetch: 127.0.0.1` + port + ` is not allowed; list it in globals.scripts.fetch.hosts of deploy.json`},
 	})
 	runProbes(t, platform.Settings{}, []probe{

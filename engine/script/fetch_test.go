@@ -16,7 +16,7 @@ import (
 	"restsrv/engine/script/platform"
 )
 
-// otherServer answers what scripts ask for.
+// otherServer returns the server that scripts send requests to.
 func otherServer(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -77,7 +77,7 @@ func otherServer(t *testing.T) *httptest.Server {
 	return s
 }
 
-// TestFetch asks a server of this machine.
+// TestFetch sends requests to a server of this machine.
 func TestFetch(t *testing.T) {
 	s := otherServer(t)
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -129,7 +129,7 @@ func TestFetch(t *testing.T) {
 		{`fetch('AT/echo', {headers: {'Transfer-Encoding': 'chunked'}})`, `!TypeError: fetch: the header Transfer-Encoding is set by the server itself: leave it out`},
 		{`fetch('AT/echo', {headers: {'X-A': 'a\r\nX-B: b'}})`, `!TypeError: Headers: the value of X-A has a line break …`},
 		{`fetch('AT/echo', {timeout: 5})`, `!TypeError: fetch: the option timeout is not supported; use signal: AbortSignal.timeout(milliseconds)`},
-		// the end before the answer
+		// aborted before the response
 		{`fetch('AT/slow', {signal: AbortSignal.timeout(20)})`, `!TimeoutError: The operation was aborted due to timeout`},
 		{`(() => { const c = new AbortController(); setTimeout(() => c.abort(), 10); return fetch('AT/slow', {signal: c.signal}) })()`, `!AbortError: This operation was aborted`},
 		{`fetch('AT/json', {signal: AbortSignal.abort(new Error('mine'))})`, `!Error: mine`},
@@ -144,8 +144,7 @@ func TestFetch(t *testing.T) {
 	runProbes(t, settings, probes)
 }
 
-// TestFetchObjects holds what needs no server: Headers, Request, Response,
-// Blob and FormData.
+// TestFetchObjects tests Headers, Request, Response, Blob and FormData without a server.
 func TestFetchObjects(t *testing.T) {
 	runProbes(t, platform.Settings{}, []probe{
 		{`(() => { const h = new Headers([['B', '1'], ['a', ' x ']]); h.append('b', '2'); h.set('C', 3); h.delete('a'); return [[...h], h.get('nope'), h.has('B')] })()`, `[[["b","1, 2"],["c","3"]],null,true]`},
@@ -162,8 +161,8 @@ func TestFetchObjects(t *testing.T) {
 	})
 }
 
-// TestFetchEndsWithTheRequest: the connection is given up when the request is
-// answered, and a limit of the setting is told as such.
+// TestFetchEndsWithTheRequest: the connection is closed when the request is answered, and an exceeded limit of the
+// setting is named in the error.
 func TestFetchEndsWithTheRequest(t *testing.T) {
 	gone := make(chan struct{}, 2)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -181,8 +180,8 @@ func TestFetchEndsWithTheRequest(t *testing.T) {
 	expectIn(t, err.(*engine.Error).Err.Error(), "TimeoutError: fetch: the server did not answer within 300ms, the limit globals.scripts.fetch.timeout of deploy.json", "svc.js:2:")
 }
 
-// TestFetchReleasesConnections: answers that nobody reads leave no connection
-// open but those kept for the next request.
+// TestFetchReleasesConnections: responses that are not read leave no connections open, except for the idle ones of
+// the connection pool.
 func TestFetchReleasesConnections(t *testing.T) {
 	var open atomic.Int32
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", 5000)) }))
@@ -202,15 +201,14 @@ func TestFetchReleasesConnections(t *testing.T) {
 	eventually(t, "few connections are open", func() bool { return open.Load() <= 16 })
 }
 
-// TestFetchOutsideOfRequests is refused: nobody would wait for it.
+// TestFetchOutsideOfRequests: fetch throws outside of requests, because no request would wait for the result.
 func TestFetchOutsideOfRequests(t *testing.T) {
 	a := startApp(t, Config{Platform: platform.Settings{Fetch: platform.Fetch{Hosts: []string{"*"}, Private: true}}})
 	g := a.load("let why; fetch('http://127.0.0.1:1/').catch((e) => { why = e.message }); module.exports = {'GET /': () => why}")
 	expectIn(t, get(t, g), "cannot be called while the service loads")
 }
 
-// TestResponseIsAnAnswer: a handler may return what fetch returned to it, or a
-// Response that it made.
+// TestResponseIsAnAnswer: a handler can return a Response, either from fetch or its own.
 func TestResponseIsAnAnswer(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load(`module.exports = {

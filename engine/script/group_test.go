@@ -12,7 +12,7 @@ import (
 	"restsrv/engine"
 )
 
-// barrier holds the operations of a repository until they are let go.
+// barrier blocks the operations of a repository until it is opened.
 type barrier struct {
 	held atomic.Int64
 	open chan struct{}
@@ -33,7 +33,7 @@ func (b *barrier) release() { b.once.Do(func() { close(b.open) }) }
 
 const listing = `module.exports = {'GET /': async () => (await dataRepo.getList('note@demo')).length, 'PUT /': () => 1}`
 
-// Who finds the queue full is told when to come again; who waits is served in
+// TestQueueIsBounded: if the queue is full, a request is rejected with Retry-After. Queued requests are served in
 // order.
 func TestQueueIsBounded(t *testing.T) {
 	a := newApp(t, Limits{VMs: 1, InFlight: 2, Queue: 3}, false)
@@ -90,8 +90,8 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	}
 }
 
-// With "isolation": "exclusive" what a script keeps of a request in a variable
-// of its module is not seen by another.
+// TestExclusive: with "isolation": "exclusive", data of a request in a module variable cannot be seen by concurrent
+// requests.
 func TestExclusive(t *testing.T) {
 	for _, c := range []struct {
 		isolation any
@@ -134,8 +134,8 @@ func TestExclusive(t *testing.T) {
 	}
 }
 
-// Three interrupts in a minute leave the service one request a VM, until it is
-// loaded anew or none came for long.
+// TestQuarantine: three interrupts in a minute limit each VM to one request, until the service is loaded again or no
+// further interrupt occurs for a while.
 func TestQuarantine(t *testing.T) {
 	a := newApp(t, Limits{CPU: 60 * time.Millisecond, Load: time.Second, VMs: 2}, false)
 	a.repo.delay = func() { time.Sleep(time.Millisecond) }
@@ -178,7 +178,7 @@ func TestQuarantine(t *testing.T) {
 	}
 }
 
-// A VM is replaced after many calls, and no call fails of it.
+// TestRecycle: a VM is replaced after many calls without failing a call.
 func TestRecycle(t *testing.T) {
 	a := newApp(t, Limits{Calls: 50, VMs: 2}, false)
 	a.repo.fill(t, 1)
@@ -196,7 +196,7 @@ func TestRecycle(t *testing.T) {
 	})
 }
 
-// When no more VMs can be made, the service goes on with those that it has.
+// TestNoMoreVMs: if no further VM can be created, the service continues with its present VMs.
 func TestNoMoreVMs(t *testing.T) {
 	a := newApp(t, Limits{VMs: 4, InFlight: 2}, false)
 	a.repo.delay = func() { time.Sleep(time.Millisecond) }
@@ -211,7 +211,7 @@ func TestNoMoreVMs(t *testing.T) {
 	expectIn(t, a.log.String(), "one more VM could not be made", "once only")
 }
 
-// Two VMs hold a thousand requests that wait for the data.
+// TestThousandAwait: two VMs serve a thousand requests that wait for data.
 func TestThousandAwait(t *testing.T) {
 	a := newApp(t, Limits{VMs: 2, InFlight: 512}, false)
 	b := newBarrier(a)

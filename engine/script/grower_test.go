@@ -15,8 +15,8 @@ import (
 	"restsrv/engine"
 )
 
-// growers fill the memory in steps that no guard sees: the heap limit ends
-// them. The number is how many times that limit the process may take.
+// growers allocate memory in steps that no guard limits; the heap limit must end them. The number is the maximum
+// memory of the process in multiples of that limit.
 var growers = map[string]struct {
 	handler string
 	times   float64
@@ -34,8 +34,7 @@ var growers = map[string]struct {
 	"module":        {`() => { for (;;) kept.push(new Uint8Array(1 << 20)) }`, 4},
 }
 
-// TestGrowers runs each grower in a process of its own, and looks at the
-// most memory that it ever took.
+// TestGrowers runs each grower in its own process and checks the peak memory.
 func TestGrowers(t *testing.T) {
 	const limit = 96 << 20
 	if name := os.Getenv("SCRIPT_GROWER"); name != "" {
@@ -44,8 +43,8 @@ func TestGrowers(t *testing.T) {
 	}
 	for name, g := range growers {
 		t.Run(name, func(t *testing.T) {
-			// The binary, the stacks and the race detector are not the heap. A
-			// machine that is busy collects late: the least of three counts.
+			// The binary, the stacks and the race detector are not part of the heap. A busy machine collects garbage
+			// late, so the lowest of three runs counts.
 			most, peak := int64(g.times*limit)+64<<20, int64(math.MaxInt64)
 			for range 3 {
 				cmd := exec.Command(os.Args[0], "-test.run=^TestGrowers$", "-test.timeout=120s")
@@ -65,8 +64,7 @@ func TestGrowers(t *testing.T) {
 	}
 }
 
-// grow is the process of one grower: the request fails, and the service goes
-// on.
+// grow is the main function of a grower's process: the request fails, and the service continues.
 func grow(t *testing.T, handler string, limit int64) {
 	a := startApp(t, Config{Heap: limit, Limits: Limits{CPU: 60 * time.Second, Wall: 100 * time.Second}})
 	g := a.load("const kept = []; module.exports = {'GET /': " + handler + ", 'PUT /': () => 1}")
@@ -78,7 +76,7 @@ func grow(t *testing.T, handler string, limit int64) {
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
-		return // only Linux tells the peak
+		return // only Linux reports the peak
 	}
 	_, rest, _ := strings.Cut(string(status), "VmHWM:")
 	fmt.Println(peakMark, strings.Fields(rest)[0])
@@ -86,7 +84,7 @@ func grow(t *testing.T, handler string, limit int64) {
 
 const peakMark = "peak in KiB:"
 
-// peakOf reads what grow printed, in bytes; 0 when the system does not tell.
+// peakOf parses the output of grow. It returns the peak in bytes, or 0 if the system does not report it.
 func peakOf(t *testing.T, out string) int64 {
 	_, rest, ok := strings.Cut(out, peakMark)
 	if !ok {
@@ -99,7 +97,7 @@ func peakOf(t *testing.T, out string) int64 {
 	return kib << 10
 }
 
-// raceDetector reports whether it is at work: it takes memory of its own.
+// raceDetector reports whether the race detector is active, which needs additional memory.
 func raceDetector() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool { return s.Key == "-race" && s.Value == "true" })

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// What a script waits for is done by the goroutine of its request, as far as
-// that waits. A repository that does not answer shows what must not wait for it.
+// TestHandedOver: operations of a script run on the goroutine of its request while that waits. A repository that
+// blocks reveals operations that must not wait for it.
 func TestHandedOver(t *testing.T) {
 	const handlers = `
 		const later = (ms) => new Promise(ok => setTimeout(ok, ms, 'a timer'));
@@ -38,7 +38,7 @@ func TestHandedOver(t *testing.T) {
 	all.Wait()
 }
 
-// A client that goes ends what its request reads.
+// TestHandedOverToNobody: if the client disconnects, the reads of its request are cancelled.
 func TestHandedOverToNobody(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	g := a.load(`module.exports = {'GET /': async () => dataRepo.getCount('note@demo')}`)
@@ -54,7 +54,7 @@ func TestHandedOverToNobody(t *testing.T) {
 	}
 }
 
-// Reads that are asked for together are made at once, not one after another.
+// TestReadsAtOnce: reads that are started together run concurrently.
 func TestReadsAtOnce(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.repo.fill(t, 3)

@@ -23,20 +23,20 @@ func TestHeapJudges(t *testing.T) {
 		before func()
 		want   bool
 	}{
-		{bytes: 400}, // under the limit, however fast
+		{bytes: 400}, // under the limit, at any rate
 		{bytes: 900},
-		{bytes: 1100}, // over it, but it may be garbage
+		{bytes: 1100}, // over the limit, but it may be garbage
 		{bytes: 900},
 		{bytes: 1100},
-		{bytes: 1340},             // not too fast
-		{bytes: 1360, want: true}, // too fast to wait for a collection
-		{bytes: 1360, ending: true, before: cleaned}, // what the ended turn holds is no garbage yet
-		{bytes: 1360, before: cleaned},               // now it is, and needs a collection of its own
-		{bytes: 1360, before: cleaned, want: true},   // it was not that turn
-		{bytes: 900},              // it was
+		{bytes: 1340},             // slow growth
+		{bytes: 1360, want: true}, // growth too fast to wait for a collection
+		{bytes: 1360, ending: true, before: cleaned}, // the memory of the ended turn is not garbage yet
+		{bytes: 1360, before: cleaned},               // now it is, and needs its own collection
+		{bytes: 1360, before: cleaned, want: true},   // that turn was not the cause
+		{bytes: 900},              // that turn was the cause
 		{bytes: 1300, want: true}, // a jump over the limit
 		{bytes: 500},
-		{bytes: 1200, before: h.rest}, // what happened while no script ran is no jump
+		{bytes: 1200, before: h.rest}, // growth while no script ran is not a jump
 	} {
 		if step.before != nil {
 			step.before()
@@ -47,7 +47,7 @@ func TestHeapJudges(t *testing.T) {
 	}
 }
 
-// TestHeapWithoutHeld: bodies and answers of requests do not end a script.
+// TestHeapWithoutHeld: bodies and responses of requests do not cause a script to be ended.
 func TestHeapWithoutHeld(t *testing.T) {
 	answers := make([]byte, 64<<20)
 	for held, want := range map[int64]bool{0: true, int64(len(answers)): false} {

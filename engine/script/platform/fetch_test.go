@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestS23Addresses tells public addresses from all others.
+// TestS23Addresses: only public addresses of the Internet count as public.
 func TestS23Addresses(t *testing.T) {
 	for _, s := range []string{
 		"127.0.0.1", "127.255.255.254", "0.0.0.0", "0.1.2.3", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",
@@ -30,7 +30,7 @@ func TestS23Addresses(t *testing.T) {
 	}
 }
 
-// TestS23Hosts holds which URLs an entry of globals.scripts.fetch.hosts allows.
+// TestS23Hosts tests the URLs that an entry of globals.scripts.fetch.hosts allows.
 func TestS23Hosts(t *testing.T) {
 	for _, c := range []struct {
 		entry, url string
@@ -58,7 +58,7 @@ func TestS23Hosts(t *testing.T) {
 		{"*.example.com:81", "http://a.example.com:81/", true},
 		{"*.example.com:81", "http://a.example.com/", false},
 		{"*", "http://anything:9999/", true},
-		{"127.0.0.1", "http://2130706433/", true}, // one address, however it is written
+		{"127.0.0.1", "http://2130706433/", true}, // the same address in another spelling
 		{"127.0.0.1", "http://0x7f.0.0.1/", true},
 		{"::1", "http://[::1]/", true},
 		{"[::1]:8080", "http://[0:0::1]:8080/", true},
@@ -76,8 +76,7 @@ func TestS23Hosts(t *testing.T) {
 	}
 }
 
-// second makes 127.0.0.2 the private address of a test, and 127.0.0.1 a public
-// one.
+// second is a private address for a test in which 127.0.0.1 is a public one.
 var second = netip.MustParseAddr("127.0.0.2")
 
 func ask(f *Fetch, address string) (string, error) {
@@ -92,8 +91,8 @@ func ask(f *Fetch, address string) (string, error) {
 	return string(r.body), r.broken
 }
 
-// TestS23Redirects follows redirects from an address that may be asked to one
-// that may not: by number, by name, and back again.
+// TestS23Redirects: redirects from an allowed address to a private one are refused, by address, by name, and after a
+// redirect back.
 func TestS23Redirects(t *testing.T) {
 	inside := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "secret") }))
 	l, err := net.Listen("tcp", "127.0.0.2:0")

@@ -2,7 +2,7 @@ package platform
 
 import "testing"
 
-// A module stands in one list: else one of two would never be found.
+// TestModulesStandOnce: no module is in two lists, because only one of the two would be used.
 func TestModulesStandOnce(t *testing.T) {
 	lists := map[string]int{}
 	for i, list := range moduleLists() {

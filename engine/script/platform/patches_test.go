@@ -7,8 +7,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// Every file of a module is there and is CommonJS; nothing else is in the
-// folder.
+// TestModuleFiles: every file in the folder of a module list exists and is CommonJS, and the folder has no other
+// files.
 func TestModuleFiles(t *testing.T) {
 	used := map[string]bool{}
 	for name, m := range moduleTable {
@@ -38,7 +38,7 @@ func TestModuleFiles(t *testing.T) {
 	}
 }
 
-// A text needs the patches whose words it holds.
+// TestNeeds: a text needs the patches that have one of its words.
 func TestNeeds(t *testing.T) {
 	index := func(text string) string {
 		var names []string

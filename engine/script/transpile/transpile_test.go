@@ -81,7 +81,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestPositions looks for where each call of at() was written.
+// TestPositions checks the mapped position of each call of at().
 func TestPositions(t *testing.T) {
 	cases := []struct{ name, file, text string }{
 		{"plain name", "scripts/a.ts", "type A = number;\nconst f = (a: A) => at(2, 21);\n\nf(1); at(4, 7);\nexport const x = [at(5, 19), at(5, 30)];"},
@@ -149,8 +149,7 @@ func checkPositions(t *testing.T, program *goja.Program, file, text string) {
 	}
 }
 
-// TestFirstLine does the same with a text that stays as it is, where the place
-// of a call is its bracket.
+// TestFirstLine does the same for a text that is not compiled. The position of a call is that of its bracket.
 func TestFirstLine(t *testing.T) {
 	for _, text := range []string{
 		"at(1, 3); at(1, 13)",
@@ -182,7 +181,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// BenchmarkTransform is a file of 30 lines.
+// BenchmarkTransform compiles a file of 30 lines.
 func BenchmarkTransform(b *testing.B) {
 	text := strings.Repeat("export async function f%(a: number, b: string): Promise<void> {\n  for (const x of [a]) await g(x, b);\n}\n", 10)
 	for i := range 10 {

@@ -29,8 +29,7 @@ func declared(t *testing.T, classes ...*engine.Class) string {
 	return string(text)
 }
 
-// TestDeclarations shows how attributes become types; that the text compiles,
-// TestTypes of cmd/restsrv shows.
+// TestDeclarations checks the types of attributes. TestTypes of cmd/restsrv checks that the text compiles.
 func TestDeclarations(t *testing.T) {
 	key := &engine.Property{Name: "id", Type: engine.GUID, Autoassigned: true}
 	list := &engine.Selection{Rows: []engine.SelectionRow{{Values: []engine.SelectionValue{{Key: "a"}, {Key: "b\"\\\n"}}}, {Values: []engine.SelectionValue{{Key: "a"}}}}}
@@ -63,8 +62,7 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// TestNames shows that classes of the same name, or of names that TypeScript
-// cannot tell apart, have types of their own.
+// TestNames: classes with the same name, or with names that become the same identifier, have different types.
 func TestNames(t *testing.T) {
 	one, other, third := class("a-b", "x"), class("a_b", "x"), class("a_b", "y")
 	for _, c := range []*engine.Class{one, other, third} {
