@@ -76,7 +76,7 @@ func TestWhoActs(t *testing.T) {
 		title := it.Get("title").(string)
 		who, what, _ := strings.Cut(title, " ")
 		if it.Creator != who {
-			t.Errorf("%q was made by %s", title, it.Creator)
+			t.Errorf("creator of %q: got %s, want %s", title, it.Creator, who)
 		}
 		made = append(made, what)
 		return nil

@@ -86,6 +86,6 @@ func TestLackingComponent(t *testing.T) {
 	defer g.Close()
 	expect(t, get(t, g), jsonType+`"there is no ion://notifier in restsrv: notifier.send cannot be used"`)
 	if !strings.Contains(a.log.String(), "names ion://notifier") {
-		t.Error("the log does not tell that the component is lacking")
+		t.Errorf("the log does not report the missing component:\n%s", a.log)
 	}
 }

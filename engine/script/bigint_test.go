@@ -32,7 +32,7 @@ func TestOperatorsBesideBigInts(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	a.write("svc.js", "const x = 1n;\nmodule.exports = {'GET /': () => { f().y **= x }}")
 	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
-		t.Error("an assignment was accepted that cannot be guarded")
+		t.Error("the script with an assignment that cannot be guarded was loaded, want an error")
 	} else {
 		expectIn(t, err.Error(), "svc.js:2:", "write a = a ** b")
 	}

@@ -42,7 +42,7 @@ func (h *host) option(name string, value any) goja.Value {
 	case engine.Cache:
 		return h.cache()
 	case engine.Lacking:
-		h.v.gen.warn("an option names ion://"+string(value)+", which restsrv does not have: using it throws", "option", name)
+		h.v.gen.warn("an option names ion://"+string(value)+", which restsrv does not have: each use of it throws", "option", name)
 		return h.js.NewDynamicObject(&lacking{h, string(value)})
 	case []any:
 		list := make([]any, len(value))
@@ -59,7 +59,7 @@ func (h *host) option(name string, value any) goja.Value {
 	case nil, bool, string, int64, float64, number:
 		return h.fromDecoded(value)
 	}
-	h.v.gen.warn("an option holds a component that scripts cannot use; it is undefined for them", "option", name)
+	h.v.gen.warn("an option names a component that scripts cannot use; its value is undefined", "option", name)
 	return goja.Undefined()
 }
 

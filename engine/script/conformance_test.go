@@ -72,7 +72,7 @@ func TestConformance(t *testing.T) {
 	}
 	compareTable(t, features, table)
 	if percent < leastWorking {
-		t.Errorf("%d %% of the features work, at least %d %% must", percent, leastWorking)
+		t.Errorf("got %d %% of the features working, want at least %d %%", percent, leastWorking)
 	}
 }
 
@@ -84,7 +84,7 @@ func compareTable(t *testing.T, features []*feature, table string) {
 	}
 	for _, f := range features {
 		if !f.works && strings.Contains(string(old), f.group+" | "+f.name+" | works") {
-			t.Errorf("%s works no more: %s", f.name, f.differs)
+			t.Errorf("%s worked before and now fails: %s", f.name, f.differs)
 		}
 	}
 	if string(old) != table {
@@ -97,7 +97,7 @@ func readFeatures(t *testing.T) []*feature {
 	t.Helper()
 	names, err := filepath.Glob(probeDir + "/[0-9]*")
 	if err != nil || len(names) < 100 {
-		t.Fatalf("%d probes: %v", len(names), err)
+		t.Fatalf("got %d probes, want at least 100: %v", len(names), err)
 	}
 	var all []*feature
 	seen := map[string]bool{}
@@ -108,7 +108,7 @@ func readFeatures(t *testing.T) []*feature {
 		}
 		f := &feature{file: filepath.Base(name), text: string(text), name: comment(string(text), "feature"), group: comment(string(text), "group")}
 		if f.name == "" || f.group == "" || seen[f.name] {
-			t.Fatalf("%s must name its feature, one of its own, and its group", f.file)
+			t.Fatalf("%s: the comments must name a unique feature and its group", f.file)
 		}
 		seen[f.name] = true
 		all = append(all, f)
@@ -264,7 +264,7 @@ func TestMissingFeaturesAreDocumented(t *testing.T) {
 	}
 	for line := range strings.Lines(string(table)) {
 		if cells := strings.Split(line, " | "); len(cells) == 3 && !strings.Contains(string(text), "**"+cells[1]+"**") {
-			t.Errorf("scripts/README.md does not name what is missing: %s", cells[1])
+			t.Errorf("scripts/README.md does not name the missing feature %s", cells[1])
 		}
 	}
 }

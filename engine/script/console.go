@@ -98,7 +98,7 @@ func (h *host) logLine(level slog.Level, text string, values ...goja.Value) {
 	}
 	if c != nil {
 		if c.logged += len(text) + lineCost; c.logged > maxLogged {
-			log.Warn("the script logs more about this request, which is dropped", "limit", maxLogged)
+			log.Warn("the script exceeded the log limit of this request; its further lines are dropped", "limit", maxLogged)
 			return
 		}
 	}

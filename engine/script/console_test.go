@@ -44,7 +44,7 @@ func TestConsoleMethods(t *testing.T) {
 		a.rt.log = slog.New(lineHandler{&lines})
 		g := a.load("module.exports = {'GET /': () => { " + c.code + " }}")
 		if got := answer(send(t, g, request{})); !strings.HasPrefix(got, "200") || len(lines) != len(c.want) {
-			t.Errorf("%s: %s %q", c.code, got, lines)
+			t.Errorf("%s: got the response %s and the lines %q, want status 200 and %d lines", c.code, got, lines, len(c.want))
 			continue
 		}
 		for i, want := range c.want {

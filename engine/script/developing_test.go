@@ -27,7 +27,7 @@ func TestExcerptsInLog(t *testing.T) {
 			}
 			expectIn(t, a.log.String(), "level=ERROR", "service=svc", "request=r1", "svc.js:3:3")
 			if got := strings.Contains(a.log.String(), mark); got != dev {
-				t.Errorf("%s, developing %v: excerpt %v\n%s", name, dev, got, a.log)
+				t.Errorf("%s: excerpt in the log: got %v, want %v\n%s", name, got, dev, a.log)
 			}
 		}
 	}
@@ -43,7 +43,7 @@ func TestConverterExcerpt(t *testing.T) {
 	}
 	ctx, r := request{method: "POST"}.build()
 	if _, err := c.Parse(ctx, r, nil); err == nil {
-		t.Fatal("it does not fail")
+		t.Fatal("Parse returned no error")
 	}
 	expectIn(t, a.log.String(), "a converter failed", "request=r1", "function=parse", "> 2 |   return data.a.b;")
 }
@@ -59,7 +59,7 @@ func TestLoadErrorExcerpt(t *testing.T) {
 		_, err := a.rt.Load(a.service("svc.js"))
 		failed, ok := err.(*failedLoad)
 		if !ok {
-			t.Fatalf("got %v", err)
+			t.Fatalf("got the error %v, want a *failedLoad", err)
 		}
 		expect(t, failed.Excerpt, want)
 	}
@@ -89,7 +89,7 @@ func TestRejectionsAreErrors(t *testing.T) {
 		_, _ = send(t, g, request{method: "PUT"}) // all rejections were reported before this request
 		log := a.log.String()
 		if got := strings.Count(log, "level=ERROR msg=\"a promise was rejected and nobody handled it\" service=svc request=r1 error=\"Error: lost\\n\\tat lose (svc.js:1:34)"); got != c.want || strings.Count(log, "nobody handled") != c.want {
-			t.Errorf("%s: %d reports, want %d\n%s", name, got, c.want, log)
+			t.Errorf("%s: got %d reports of rejections, want %d\n%s", name, got, c.want, log)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (w *writing) saved() {
 		}
 		it, err := w.events.Repository.Get(in.ctx, in.class.Base(), in.item.ID)
 		if err != nil {
-			w.events.log.Error("handlers were not told of a nested object, which is written", "class", in.class.FullName, "id", in.item.ID, "error", err)
+			w.events.log.Error("cannot read a nested object after its write; its save handlers were not called", "class", in.class.FullName, "id", in.item.ID, "error", err)
 			continue
 		}
 		in.linked(in.after(saved, it), in.given)

@@ -69,7 +69,7 @@ func (m *Manager) Observe(e *Events) { m.events = e }
 // admit returns an error if a service has handlers but no Events exist to call them.
 func (e *Events) admit(g *Generation) error {
 	if e == nil && len(g.events) > 0 {
-		return &LoadError{File: g.asked, Message: "dataRepo.on: nothing tells of events here"}
+		return &LoadError{File: g.asked, Message: "dataRepo.on: events are not available here"}
 	}
 	return nil
 }

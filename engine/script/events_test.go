@@ -52,7 +52,7 @@ func TestEventsReload(t *testing.T) {
 	m.Reload(nil)
 	expect(t, writeNote(t, a, "d"), "d")
 	if e.table.Load() != nil {
-		t.Error("writes still look for handlers")
+		t.Error("the table of listeners still exists, although no service has handlers")
 	}
 }
 
@@ -87,7 +87,7 @@ func TestEventsRefused(t *testing.T) {
 		a, m, _ := newListening(t, Limits{})
 		a.write("svc.js", text+"; module.exports = {'GET /': () => 1}")
 		if err := m.Add(a.service("svc.js")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
+			t.Errorf("%s: got the error %v, want %q", text, err, want)
 		}
 	}
 	a, m, _ := newListening(t, Limits{})
@@ -98,8 +98,8 @@ func TestEventsRefused(t *testing.T) {
 	expect(t, get(t, m.services[0].live), jsonType+`"dataRepo.on: handlers are registered while the service loads, not later"`)
 	m = NewManager(a.rt, func(string, engine.Service) error { return nil })
 	a.write("deaf.js", `dataRepo.on('note.create', () => 0); module.exports = {'GET /': () => 1}`)
-	if err := m.Add(a.service("deaf.js")); err == nil || !strings.Contains(err.Error(), "nothing tells of events here") {
-		t.Errorf("without events: %v", err)
+	if err := m.Add(a.service("deaf.js")); err == nil || !strings.Contains(err.Error(), "events are not available here") {
+		t.Errorf("Add without Events: got the error %v, want a refusal", err)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestEventsKillers(t *testing.T) {
 	expectIn(t, writeNote(t, a, "loop"), "Internal server error")
 	expectIn(t, writeNote(t, a, "never"), "did not answer in time")
 	expect(t, writeNote(t, a, "late loop"), "late loop")
-	expectIn(t, a.log.String(), "a handler failed after a write, which stands", "event=note@demo.create")
+	expectIn(t, a.log.String(), "a handler failed after the write, and the write was kept", "event=note@demo.create")
 	expect(t, writeNote(t, a, "good"), "good")
 }
 

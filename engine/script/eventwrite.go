@@ -117,7 +117,7 @@ func (l listener) bind(c *engine.Class, given engine.Fields) (engine.Values, err
 		return nil, err
 	}
 	if len(unknown) > 0 {
-		l.gen.warn("a handler returns attributes that the class does not have; they are ignored", "event", l.typ, "attributes", unknown)
+		l.gen.warn("a handler returned attributes that the class does not have; they are ignored", "event", l.typ, "attributes", unknown)
 	}
 	for i, value := range v {
 		switch value.(type) {
@@ -229,7 +229,7 @@ func (r *eventRun) members(w *writing, p *engine.Property, it *engine.Item, ids 
 }
 
 func (w *writing) failed(l listener, err error) {
-	w.events.log.Error("a handler failed after a write, which stands", "service", l.gen.name, "event", l.typ,
+	w.events.log.Error("a handler failed after the write, and the write was kept", "service", l.gen.name, "event", l.typ,
 		"request", engine.CallerFrom(w.ctx).Request, "error", err)
 }
 

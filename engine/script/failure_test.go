@@ -51,7 +51,7 @@ func TestFailures(t *testing.T) {
 			g.Close()
 		}
 		if strings.Contains(a.log.String(), "nobody handled") {
-			t.Errorf("%s: a handled rejection was reported:\n%s", c.thrown, a.log)
+			t.Errorf("%s: a handled rejection was logged:\n%s", c.thrown, a.log)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestFailureIsBounded(t *testing.T) {
 		_, err := send(t, g, request{})
 		var f *Failure
 		if !errors.As(err, &f) || len(f.Error()) > 4*maxLogText {
-			t.Errorf("%s: the failure has %d bytes", thrown, len(err.Error()))
+			t.Errorf("%s: got an error of %d bytes, want at most %d", thrown, len(err.Error()), 4*maxLogText)
 		}
 		if thrown == "new Error(long)" {
 			expect(t, f.place(), "svc.js:1:72")
@@ -79,7 +79,7 @@ func TestFailurePlace(t *testing.T) {
 	_, err := send(t, a.load(text), request{})
 	var f *Failure
 	if !errors.As(err, &f) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("got the error %v, want a *Failure", err)
 	}
 	expect(t, f.Error(), "TypeError: secret detail\n\tat inner (svc.js:2:9)\n\tat GET / (svc.js:4:59)")
 	dev := newApp(t, Limits{}, true)
@@ -94,7 +94,7 @@ func TestUnhandledRejection(t *testing.T) {
 	a := newApp(t, Limits{}, false)
 	expect(t, get(t, a.load("module.exports = {'GET /': () => { Promise.reject(new Error('lost')); const p = Promise.reject(1); p.catch(() => 1); return 1 }}")), jsonType+"1")
 	if n := strings.Count(a.log.String(), "nobody handled"); n != 1 {
-		t.Errorf("got %d reports, want 1", n)
+		t.Errorf("got %d reports of rejections, want 1", n)
 	}
 	expectIn(t, a.log.String(), "lost", "request=r1")
 }
@@ -104,7 +104,7 @@ func TestConsole(t *testing.T) {
 	get(t, a.load("module.exports = {'GET /': async () => { await null; console.warn('careful', {a: [1]}, 5n, null); log.error(new Error('e1')); const c = {}; c.c = c; console.log(c, console.log, 'x'.repeat(20000)); }}"))
 	expectIn(t, a.log.String(), `level=WARN msg="careful { a: [ 1 ] } 5n null" service=svc request=r1 from=script`, "e1", "svc.js:1", "[Circular *1]", "[Function: log]")
 	if len(a.log.String()) > 12000 {
-		t.Errorf("a log line of %d bytes", len(a.log.String()))
+		t.Errorf("got a log of %d bytes, want at most 12000", len(a.log.String()))
 	}
 }
 
@@ -118,11 +118,11 @@ func TestConsoleIsBounded(t *testing.T) {
 		before := len(a.log.String())
 		expect(t, answer(send(t, g, request{method: method})), jsonType+"1")
 		log := a.log.String()[before:]
-		if n := strings.Count(log, "logs more about this request, which is dropped"); n != 1 {
-			t.Errorf("request %d: %d lines say that more was dropped", i, n)
+		if n := strings.Count(log, "exceeded the log limit of this request"); n != 1 {
+			t.Errorf("request %d: got %d warnings about dropped lines, want 1", i, n)
 		}
 		if len(log) < maxLogged/2 || len(log) > 4*maxLogged {
-			t.Errorf("request %d: %d bytes were logged", i, len(log))
+			t.Errorf("request %d: got a log of %d bytes, want %d to %d", i, len(log), maxLogged/2, 4*maxLogged)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestCPULimit(t *testing.T) {
 			r, err := send(t, g, request{})
 			expect(t, answer(r, err), failed)
 			if err != nil && !strings.Contains(err.Error(), "CPU") && !strings.Contains(err.Error(), "nested deeper") {
-				t.Errorf("the cause is not told: %v", err)
+				t.Errorf("the error does not name the exceeded limit: %v", err)
 			}
 			expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 		})
@@ -248,19 +248,19 @@ func TestHeadMayRunAgain(t *testing.T) {
 		c.begun.Store(true)
 		c.displaced()
 		if c.out.again != want {
-			t.Errorf("%s: again is %v", method, c.out.again)
+			t.Errorf("%s: runs again: got %v, want %v", method, c.out.again, want)
 		}
 		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.begun.Store(true)
 		c.wrote.Store(true)
 		c.displaced()
 		if c.out.again {
-			t.Errorf("%s that wrote would run again", method)
+			t.Errorf("%s that wrote runs again, want it not to", method)
 		}
 		c = &call{req: &engine.Request{Method: method}, done: make(chan *pending, 1)}
 		c.displaced()
 		if !c.out.again {
-			t.Errorf("%s that never began is given up", method)
+			t.Errorf("%s that never began does not run again", method)
 		}
 	}
 }
@@ -272,7 +272,7 @@ func TestNoEffectAfterCPULimit(t *testing.T) {
 	bob := &engine.Account{ID: "bob@local"}
 	expect(t, answer(send(t, g, request{method: "POST", account: bob})), "error internal Internal server error")
 	if n := len(a.repo.who); n != 0 {
-		t.Errorf("the repository was called %d times", n)
+		t.Errorf("got %d calls of the repository, want 0", n)
 	}
 }
 
@@ -299,10 +299,10 @@ func TestFailureBehind(t *testing.T) {
 		get(t, g)
 		expectIn(t, a.log.String(), c.want...)
 		if n := len(a.log.String()); n > 8<<10 {
-			t.Errorf("%s: the log has %d bytes of it", c.thrown, n)
+			t.Errorf("%s: got a log of %d bytes, want at most %d", c.thrown, n, 8<<10)
 		}
 		if n := strings.Count(a.log.String(), "at f ("); n > 3 {
-			t.Errorf("a recursion takes %d lines", n)
+			t.Errorf("got %d lines for a recursion, want at most 3", n)
 		}
 		g.Close()
 	}

@@ -51,6 +51,6 @@ func TestS23Fetch(t *testing.T) {
 	t.Setenv("http_proxy", s.URL)
 	runProbes(t, platform.Settings{Fetch: platform.Fetch{Hosts: []string{"*"}}}, []probe{{"fetch('http://192.0.2.1/')", inner}})
 	if len(asked) > 0 {
-		t.Errorf("the server was asked: %v", asked)
+		t.Errorf("the server received requests: %v", asked)
 	}
 }

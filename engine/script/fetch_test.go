@@ -219,7 +219,7 @@ func TestResponseIsAnAnswer(t *testing.T) {
 	r, err := send(t, g, request{})
 	expect(t, answer(r, err), "201 text/html <b>hi</b>")
 	if got := r.Header.Get("X-One"); got != "1" {
-		t.Errorf("X-One is %q", got)
+		t.Errorf("X-One: got %q, want 1", got)
 	}
 	expect(t, answer(send(t, g, request{method: "PUT"})), `200 application/json {"a":1}`)
 	expect(t, answer(send(t, g, request{method: "POST"})), "204  ")

@@ -170,7 +170,7 @@ func (g *group) spawn(w *waiter) (*vm, error) {
 	if len(g.vms) == 0 {
 		return nil, err
 	}
-	g.gen.log.Error("one more VM could not be made; the service goes on with those it has", "error", err)
+	g.gen.log.Error("cannot create another VM; the service continues with its present VMs", "error", err)
 	g.waiting = append([]*waiter{w}, g.waiting...)
 	return nil, nil
 }
@@ -234,7 +234,7 @@ func (g *group) release(v *vm) {
 func (g *group) recycle(old *vm) {
 	v, err := g.gen.anotherVM()
 	if err != nil {
-		g.gen.log.Error("a VM that was to be replaced goes on: no other could be made", "error", err)
+		g.gen.log.Error("cannot create a VM to replace one that ran many calls; the old one stays in use", "error", err)
 		return
 	}
 	g.mu.Lock()
@@ -293,7 +293,7 @@ func (g *group) interrupted(now time.Time) {
 	g.mu.Unlock()
 	if begins {
 		g.gen.lasting.counters.quarantines.Add(1)
-		g.gen.log.Error("turns of the service had to be ended again and again: each VM takes one request at a time until the service is loaded anew, or goes well for a while",
+		g.gen.log.Error("turns of the service were ended too often: each VM takes one request at a time until the service is loaded again, or no turn was ended for a while",
 			"ended", quarantineEnds, "within", quarantineTime, "until", quarantineCalm)
 	}
 }

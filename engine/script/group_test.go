@@ -51,12 +51,12 @@ func TestQueueIsBounded(t *testing.T) {
 	_, err := send(t, g, request{account: bob})
 	e, ok := err.(*engine.Error)
 	if !ok || e.Code != engine.Unavailable || e.Reason != "busy" || e.RetryAfter != time.Second {
-		t.Errorf("got %v, want Unavailable with a time to come again", err)
+		t.Errorf("got the error %v, want Unavailable with a Retry-After of 1 s", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := send(t, g, request{account: bob, ctx: ctx}); engine.CodeOf(err) != engine.Unavailable && engine.CodeOf(err) != engine.Timeout {
-		t.Errorf("a client that has gone gets %v", err)
+		t.Errorf("disconnected client: got the error %v, want Unavailable or Timeout", err)
 	}
 	b.release()
 	all.Wait()
@@ -65,7 +65,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	m := a.rt.Metrics()["svc"]
 	if m.InFlight != 0 || m.Waiting != 0 || m.Requests["busy"] < 1 || m.Requests["ok"] != 5 {
-		t.Errorf("metrics say %+v", m)
+		t.Errorf("unexpected metrics: %+v", m)
 	}
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 }
@@ -107,17 +107,17 @@ func TestExclusive(t *testing.T) {
 			mixed = mixed || got != jsonType+"true"
 		}
 		if mixed != c.mixed {
-			t.Errorf("isolation %v: requests were mixed up: %v", c.isolation, mixed)
+			t.Errorf("isolation %v: data of requests mixed: got %v, want %v", c.isolation, mixed, c.mixed)
 		}
 		if n := len(g.group.vms); n > exclusiveVMs || c.isolation != nil && n < 2 {
-			t.Errorf("isolation %v: %d VMs", c.isolation, n)
+			t.Errorf("isolation %v: unexpected number of VMs: %d", c.isolation, n)
 		}
 	}
 	a := newApp(t, Limits{}, false)
 	a.opts = engine.Options{"isolation": "exclusiv"}
 	a.write("svc.js", listing)
 	if _, err := a.rt.Load(a.service("svc.js")); err == nil {
-		t.Error("another value of isolation was accepted")
+		t.Error("an unknown value of isolation was accepted, want an error")
 	} else {
 		expectIn(t, err.Error(), `the option "isolation" is "exclusive"`)
 	}
@@ -130,7 +130,7 @@ func TestExclusive(t *testing.T) {
 	}
 	crowd(t, g, 50)
 	if n := len(g.group.vms); n > 3 {
-		t.Errorf("%d VMs, 3 were allowed", n)
+		t.Errorf("got %d VMs, want at most 3", n)
 	}
 }
 
@@ -148,13 +148,13 @@ func TestQuarantine(t *testing.T) {
 	}
 	m := a.rt.Metrics()["svc"]
 	if !m.Exclusive || m.Quarantines != 1 || m.Interrupts["cpu"] != 4 {
-		t.Errorf("metrics say %+v", m)
+		t.Errorf("unexpected metrics: %+v", m)
 	}
 	for _, got := range crowd(t, g, 40) {
 		expect(t, got, jsonType+`"alone"`)
 	}
 	if n := strings.Count(a.log.String(), "each VM takes one request at a time"); n != 1 {
-		t.Errorf("it was logged %d times", n)
+		t.Errorf("got %d log records of the quarantine, want 1", n)
 	}
 	g.group.reap(time.Now().Add(quarantineCalm - time.Minute))
 	if !g.group.exclusive {
@@ -167,14 +167,14 @@ func TestQuarantine(t *testing.T) {
 	g.Close()
 	a.load(code)
 	if a.rt.Metrics()["svc"].Exclusive {
-		t.Error("a new version is exclusive too")
+		t.Error("the new version is exclusive, too, want it not to be")
 	}
 	far := newGroup(g, false)
 	for i := range 10 {
 		far.interrupted(time.Unix(int64(i)*31, 0))
 	}
 	if far.exclusive {
-		t.Error("three interrupts in more than a minute made it exclusive")
+		t.Error("the group is exclusive after three interrupts in more than a minute")
 	}
 }
 
@@ -206,9 +206,9 @@ func TestNoMoreVMs(t *testing.T) {
 		expect(t, got, jsonType+"0")
 	}
 	if n := len(g.group.vms); n != 1 {
-		t.Errorf("%d VMs", n)
+		t.Errorf("got %d VMs, want 1", n)
 	}
-	expectIn(t, a.log.String(), "one more VM could not be made", "once only")
+	expectIn(t, a.log.String(), "cannot create another VM", "once only")
 }
 
 // TestThousandAwait: two VMs serve a thousand requests that wait for data.
@@ -221,7 +221,7 @@ func TestThousandAwait(t *testing.T) {
 	eventually(t, "a thousand that wait", func() bool { return b.held.Load() == 1000 })
 	m := a.rt.Metrics()["svc"]
 	if m.InFlight != 1000 || m.Waiting != 0 || m.VMs["idle"]+m.VMs["running"] > 2 {
-		t.Errorf("metrics say %+v", m)
+		t.Errorf("unexpected metrics: %+v", m)
 	}
 	b.release()
 	for _, got := range <-done {

@@ -59,7 +59,7 @@ func TestGrowers(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("the process took %d MiB, at most %d were expected", peak>>20, most>>20)
+			t.Errorf("got a peak of %d MiB, want at most %d", peak>>20, most>>20)
 		})
 	}
 }
@@ -71,7 +71,7 @@ func grow(t *testing.T, handler string, limit int64) {
 	_, err := send(t, g, request{account: &engine.Account{ID: "a@b"}})
 	expect(t, answer(nil, err), "error internal Internal server error")
 	if err == nil || !strings.Contains(err.Error(), "memory limit of 96 MiB") {
-		t.Errorf("the cause is not told: %v", err)
+		t.Errorf("the error does not name the memory limit: %v", err)
 	}
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+"1")
 	status, err := os.ReadFile("/proc/self/status")

@@ -28,7 +28,7 @@ func TestHandedOver(t *testing.T) {
 	expect(t, answer(send(t, g, request{method: "PUT"})), jsonType+`"at once"`)
 	expect(t, answer(send(t, g, request{method: "POST"})), jsonType+`"a timer"`)
 	if took := time.Since(start); took > 250*time.Millisecond {
-		t.Errorf("answers waited %s for what they do not need", took)
+		t.Errorf("the responses took %s, want at most 250 ms: they do not need the repository", took)
 	}
 	var all sync.WaitGroup
 	all.Go(func() {

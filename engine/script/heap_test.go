@@ -42,7 +42,7 @@ func TestHeapJudges(t *testing.T) {
 			step.before()
 		}
 		if got := h.judge(step.bytes, step.ending); got != step.want {
-			t.Fatalf("step %d, %d bytes: got %v", i, step.bytes, got)
+			t.Fatalf("step %d, %d bytes: got %v, want %v", i, step.bytes, got, step.want)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestHeapWithoutHeld(t *testing.T) {
 			got = h.excess(false)
 		}
 		if got != want {
-			t.Errorf("64 MiB live beside a limit of 32 MiB, %d bytes held by requests: ends a turn %v, want %v", held, got, want)
+			t.Errorf("64 MiB live with a limit of 32 MiB, %d bytes of them held by requests: got %v, want %v", held, got, want)
 		}
 	}
 	runtime.KeepAlive(answers)
@@ -68,19 +68,19 @@ func TestHeapLimit(t *testing.T) {
 	defer debug.SetMemoryLimit(old)
 	for asked, want := range map[int64]uint64{0: 700 << 20, 5 << 20: 5 << 20} {
 		if got := heapLimit(asked); got>>20 != want>>20 && got>>20 != want>>20-1 {
-			t.Errorf("asked for %d: got %d", asked, got)
+			t.Errorf("heapLimit(%d): got %d, want %d", asked, got, want)
 		}
 	}
 	debug.SetMemoryLimit(math.MaxInt64)
 	if got := heapLimit(0); got != 512<<20 {
-		t.Errorf("got %d without a memory limit", got)
+		t.Errorf("heapLimit(0) without a memory limit: got %d, want %d", got, 512<<20)
 	}
 }
 
 func TestBrokenMethods(t *testing.T) {
 	for _, m := range strings.Fields(brokenMethods) {
 		if !engine.IsMethod(m) {
-			t.Errorf("%s is no method", m)
+			t.Errorf("%s is not a valid method", m)
 		}
 	}
 }

@@ -247,7 +247,7 @@ func (h *host) addRoute(method, path string, handler, this goja.Value) error {
 		return &routeError{method + " " + path}
 	}
 	if n := handler.(*goja.Object).Get("length"); n != nil && n.ToInteger() > 1 {
-		h.v.gen.warn("a handler takes more than the request, and gets nothing more: there is no res and no next; return the answer, or throw an error with a status", "route", r.method+" "+r.path)
+		h.v.gen.warn("a handler has more than one parameter but receives only the request: there is no res and no next; return the answer, or throw an error with a status", "route", r.method+" "+r.path)
 	}
 	r.handler, r.this = f, this
 	l.routes = append(l.routes, r)

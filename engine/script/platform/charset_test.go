@@ -12,12 +12,12 @@ func TestSingleByteCharsets(t *testing.T) {
 		"windows-1251": charmap.Windows1251, "windows-1252": charmap.Windows1252, "koi8-r": charmap.KOI8R, "ibm866": charmap.CodePage866,
 	} {
 		if len(single[name]) != 128 {
-			t.Fatalf("%s: %d characters", name, len(single[name]))
+			t.Fatalf("%s: got %d characters, want 128", name, len(single[name]))
 		}
 		for i, c := range single[name] {
 			want := m.DecodeByte(byte(0x80 + i))
 			if c != want && !(c == 0 && (want == 0xFFFD || want == rune(0x80+i))) {
-				t.Errorf("%s: byte %x is %c, want %c", name, 0x80+i, c, want)
+				t.Errorf("%s: byte %x: got %c, want %c", name, 0x80+i, c, want)
 			}
 		}
 	}

@@ -20,12 +20,12 @@ func TestS23Addresses(t *testing.T) {
 		"64:ff9b:1::1", "2002:7f00:1::", "2001::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12:3456::1", "fec0::1", "ff02::1", "2001:db8::1", "100::1",
 	} {
 		if !inner(netip.MustParseAddr(s)) {
-			t.Errorf("%s is taken for a public address", s)
+			t.Errorf("%s counts as a public address, want internal", s)
 		}
 	}
 	for _, s := range []string{"8.8.8.8", "1.1.1.1", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "192.169.0.1", "::ffff:8.8.8.8", "2606:4700::1111", "2a00:1450::1"} {
 		if inner(netip.MustParseAddr(s)) {
-			t.Errorf("%s is not taken for a public address", s)
+			t.Errorf("%s counts as an internal address, want public", s)
 		}
 	}
 }
@@ -68,11 +68,11 @@ func TestS23Hosts(t *testing.T) {
 		f := &Fetch{Hosts: []string{c.entry}}
 		u := parseURL(c.url, nil, nil)
 		if got := u != nil && f.allows(u) == nil; got != c.want {
-			t.Errorf("%s and %s: %v", c.entry, c.url, got)
+			t.Errorf("entry %s, URL %s: allowed: got %v, want %v", c.entry, c.url, got, c.want)
 		}
 	}
 	if (&Fetch{}).allows(parseURL("http://example.com/", nil, nil)) == nil {
-		t.Error("without the setting something is allowed")
+		t.Error("without the setting, http://example.com/ is allowed")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestS23Redirects(t *testing.T) {
 	inside := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "secret") }))
 	l, err := net.Listen("tcp", "127.0.0.2:0")
 	if err != nil {
-		t.Skip("this machine has only one address of its own:", err)
+		t.Skip("this machine has only one loopback address:", err)
 	}
 	inside.Listener = l
 	inside.Start()
@@ -123,7 +123,7 @@ func TestS23Redirects(t *testing.T) {
 	} {
 		got, err := ask(f, outside.URL+"/?to="+strings.NewReplacer("?", "%3F", "&", "%26").Replace(to))
 		if err == nil || !strings.Contains(err.Error(), "private address") || strings.Contains(err.Error(), "127.0.0.2:"+port+":") {
-			t.Errorf("a redirect to %s: %q %v", to, got, err)
+			t.Errorf("a redirect to %s: got %q and the error %v", to, got, err)
 		}
 	}
 }

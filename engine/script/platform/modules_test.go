@@ -8,14 +8,14 @@ func TestModulesStandOnce(t *testing.T) {
 	for i, list := range moduleLists() {
 		for name := range list {
 			if other, there := lists[name]; there {
-				t.Errorf("%s is in the lists %d and %d", name, other, i)
+				t.Errorf("%s is in two lists, %d and %d", name, other, i)
 			}
 			lists[name] = i
 		}
 	}
 	for name := range spellingTable {
 		if _, there := lists[name]; there {
-			t.Errorf("%s is a module, and another spelling of one", name)
+			t.Errorf("%s is a module and also a spelling of another module", name)
 		}
 	}
 }

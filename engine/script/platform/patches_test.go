@@ -32,7 +32,7 @@ func TestModuleFiles(t *testing.T) {
 		}
 		for _, e := range entries {
 			if path := dir + "/" + e.Name(); !e.IsDir() && !used[path] {
-				t.Errorf("no module is made of %s", path)
+				t.Errorf("no module uses the file %s", path)
 			}
 		}
 	}
@@ -72,11 +72,11 @@ func TestNeeds(t *testing.T) {
 		"Atomics.add(a, 0, 1)":                       "atomics",
 	} {
 		if got := index(text); got != want {
-			t.Errorf("%s needs %q, want %q", text, got, want)
+			t.Errorf("%s: got the patches %q, want %q", text, got, want)
 		}
 	}
 	if n := NeedsOf("", true); n.set != 1<<len(patchTable)-1 {
-		t.Errorf("all is %b", n.set)
+		t.Errorf("NeedsOf with all set: got %b, want all patches", n.set)
 	}
 }
 

@@ -129,7 +129,7 @@ func checkPositions(t *testing.T, program *goja.Program, file, text string) {
 			p := f.Position()
 			written := FileName(p.Filename) == file && p.Line <= len(lines) && p.Column <= len(lines[p.Line-1])
 			if p.Filename != "" && p.Filename != "ours:x" && !written {
-				t.Errorf("a frame is in %s:%d:%d", p.Filename, p.Line, p.Column)
+				t.Errorf("a frame has the position %s:%d:%d", p.Filename, p.Line, p.Column)
 			}
 		}
 		return goja.Undefined()
@@ -145,7 +145,7 @@ func checkPositions(t *testing.T, program *goja.Program, file, text string) {
 		t.Fatal(err)
 	}
 	if calls != want {
-		t.Errorf("%d calls, want %d", calls, want)
+		t.Errorf("got %d calls, want %d", calls, want)
 	}
 }
 

@@ -24,7 +24,7 @@ func declared(t *testing.T, classes ...*engine.Class) string {
 		t.Fatal(err)
 	}
 	if again, _ := Declarations(classes); !bytes.Equal(text, again) {
-		t.Error("the same classes make another text")
+		t.Error("the same classes resulted in another text")
 	}
 	return string(text)
 }
@@ -57,7 +57,7 @@ func TestDeclarations(t *testing.T) {
 	}
 	for _, unwanted := range []string{"readonly get: Int", "readonly secret"} {
 		if strings.Contains(text, unwanted) {
-			t.Errorf("there is %s", unwanted)
+			t.Errorf("the text contains %s, want it not to", unwanted)
 		}
 	}
 }
@@ -79,6 +79,6 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, `"a_b": Classes`) {
-		t.Error("a name that two namespaces have stands for one of them")
+		t.Error("the short name of classes in two namespaces stands for one of them")
 	}
 }
