@@ -1,6 +1,6 @@
-// The base class of services: this.options are what its constructor got. addHandler only records a route; route(router)
-// is what the server calls, _route(router) is what a service writes. Services of
-// the ancestor's first version write _handle(req) instead: it answers POST /.
+// The base class of services. this.options are the options that its constructor received. addHandler only
+// registers a route. The server calls route(router), and a service implements _route(router). Services of IONDV's
+// first version implement _handle(req) instead, which answers POST /.
 (function (addHandler) {
   'use strict';
   function Service(options) {

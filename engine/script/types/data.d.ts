@@ -3,21 +3,21 @@ declare namespace restsrv {
   type ClassName = keyof Classes;
   /** Attributes of a class as scripts read them. */
   type Values<K extends ClassName> = Classes[K]["values"];
-  /** What createItem takes for a class. */
+  /** The attributes that createItem accepts for a class. */
   type Input<K extends ClassName> = Classes[K]["input"];
   /** An item of a class. */
   type ItemOf<K extends ClassName> = Classes[K]["item"];
-  /** A class name that is only known when the script runs: nothing is checked. */
+  /** A class name that is only known at run time. Its attributes are not checked. */
   type Dynamic<S extends string> = string extends S ? S : never;
 
-  /** Whole number that does not fit a number comes as a bigint. */
+  /** An integer. It is a bigint if a number cannot represent it exactly. */
   type Int = number;
-  /** Decimals that no number shows exactly come as text. */
+  /** A decimal. It is a string if a number cannot represent it exactly. */
   type Decimal = number | NumericText;
   type NumericText = `${number}`;
   type Bytes = Uint8Array | ArrayBuffer;
 
-  /** A file as items have it. Its content is at /files/<id>. */
+  /** A file of an item. Its content is at /files/<id>. */
   interface FileInfo {
     readonly id: string;
     readonly name: string;
@@ -25,7 +25,7 @@ declare namespace restsrv {
     readonly options: { readonly name: string; readonly mimeType: string };
     readonly size: number;
   }
-  /** An image as items have it: where its thumbnails are, by kind. */
+  /** An image of an item, with the addresses of its thumbnails by kind. */
   interface ImageInfo extends FileInfo {
     readonly file: FileInfo;
     readonly thumbnails: {
@@ -37,7 +37,7 @@ declare namespace restsrv {
       };
     };
   }
-  /** A file as it is written: new content, or the id of a file that is stored. */
+  /** A file to write: new content, or the id of a stored file. */
   type FileInput =
     | string
     | Bytes
@@ -46,9 +46,9 @@ declare namespace restsrv {
     | { id: string }
     | FileInfo
     | StoredFile;
-  /** What a reference takes: an id, an item, an object to save, or null. */
+  /** A reference to write: an id, an item, an object to save, or null. */
   type ReferenceInput = string | number | bigint | Identified | { [attribute: string]: unknown } | null;
-  /** What a collection takes: all its members, or a change. */
+  /** A collection to write: all its members, or a change. */
   type CollectionInput =
     | readonly ReferenceInput[]
     | { add?: readonly ReferenceInput[]; remove?: readonly ReferenceInput[] };
@@ -61,7 +61,7 @@ declare namespace restsrv {
     | `${LinkName<K> | Classes[K]["structs"]}.${string}`
     | "_id" | "_class" | "__class";
 
-  /** What item.base has: collections are the ids of what is loaded. */
+  /** The stored form of an item, item.base. Collections are the ids of the loaded members. */
   type Base<K extends ClassName> = {
     readonly [P in keyof Values<K>]: P extends Classes[K]["collections"] ? string[] | null : Values<K>[P];
   } & { readonly _class: string; readonly _classVer: string; readonly _creator: string; readonly _editor: string };
@@ -72,42 +72,42 @@ declare namespace restsrv {
     getItemId(): string;
     getClassName(): string;
   }
-  /** An item. Its attributes are also properties of it, unless they are called like something here. */
+  /** An item. Its attributes are also its properties, unless a member below has the same name. */
   interface Item<K extends ClassName> extends Identified {
     readonly base: Base<K>;
     readonly classMeta: ClassMeta;
     readonly properties: Properties<K>;
     readonly references: { readonly [name: string]: AnyItem };
     readonly collections: { readonly [name: string]: AnyItem[] };
-    /** The files that are held, by attribute. */
+    /** The files of the item, by attribute. */
     readonly files: { readonly [name: string]: StoredFile | StoredFile[] };
-    /** After set: computes the calculated attributes anew, of what is loaded. */
+    /** Computes the calculated attributes again, from the loaded values. Use it after set. */
     calculateProperties(): Promise<void>;
     getMetaClass(): ClassMeta;
     getCreator(): string;
     getEditor(): string;
     /** The display string. */
     toString(): string;
-    /** The value of an attribute: of a reference its id, of a collection the items that are loaded. */
+    /** The value of an attribute. For a reference it is the id, for a collection the loaded items. */
     get<P extends keyof Values<K>>(name: P): Values<K>[P];
     get(name: "__class" | "__classTitle"): string;
     get(path: `${LinkName<K>}.${string}`): any;
     get<S extends string>(path: Dynamic<S>): any;
-    /** Changes this object only; editItem stores. */
+    /** Changes this object only. Use editItem to store the change. */
     set<P extends keyof Input<K>>(name: P, value: Input<K>[P]): void;
     property(name: keyof Properties<K>): Property;
     property<S extends string>(name: Dynamic<S>): Property | null;
     getProperties(): Properties<K>;
-    /** The item that a reference points at, when it is loaded. */
+    /** The item of a reference, if it is loaded. */
     getAggregate<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L]> | null;
     getAggregate<S extends string>(name: Dynamic<S>): AnyItem | null;
-    /** The members of a collection, when they are loaded. */
+    /** The members of a collection, if they are loaded. */
     getAggregates<L extends LinkName<K>>(name: L): ItemOf<Classes[K]["links"][L]>[] | null;
     getAggregates<S extends string>(name: Dynamic<S>): AnyItem[] | null;
   }
   type Properties<K extends ClassName> = { readonly [P in keyof Values<K> | "__class" | "__classTitle"]: Property };
 
-  /** An item of a class that is only known when the script runs. */
+  /** An item of a class that is only known at run time. */
   interface AnyItem extends Identified {
     readonly base: { readonly [attribute: string]: any };
     readonly classMeta: ClassMeta;
@@ -144,9 +144,9 @@ declare namespace restsrv {
     eagerLoading(): boolean;
     hint(): string;
     getValue(): any;
-    /** A function given makes the text of dates. */
+    /** The optional function formats dates. */
     getDisplayValue(dates?: ((date: Date) => string) | string): string;
-    /** The item of a reference, the items of a collection, else the value. */
+    /** The item of a reference, the items of a collection, otherwise the value. */
     evaluate(): any;
     getSelection(): any;
     setValue(value: unknown): void;
@@ -195,22 +195,22 @@ declare namespace restsrv {
     getNavigationSections(namespace?: string): { readonly [name: string]: NavigationSection };
     getNavigationSection(code: string, namespace?: string): NavigationSection | null;
     getNode(code: string, namespace?: string): NavigationNode | null;
-    /** The nodes of a section that are below no other, or those below a node; null stands for all sections. */
+    /** The top nodes of a section, or the nodes below a node. If the section is null, all sections are included. */
     getNodes(section?: string | null, parent?: string | null, namespace?: string): NavigationNode[];
     /** The code of the node that lists a class. */
     getNodeForClassname(name: string, namespace?: string): string | null;
     getListViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
-    /** How items of a class are listed in a collection: its own view, else the list. */
+    /** The view for the members of a collection, otherwise the list view of the class. */
     getCollectionViewModel(name: string, collection: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
     getItemViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
-    /** The view for creating items, else that of items. */
+    /** The view for creating items, otherwise the item view. */
     getCreationViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
-    /** The view for details, else that of items. */
+    /** The view for details, otherwise the item view. */
     getDetailViewModel(name: string, node?: string | null, namespace?: string, version?: string | null): ViewModel | null;
     getWorkflows(name: string, namespace?: string, version?: string | null): Workflow[];
     getWorkflow(name: string, workflow: string, namespace?: string, version?: string | null): Workflow | null;
     getWorkflowView(name: string, workflow: string, state: string, namespace?: string, version?: string | null): ViewModel | null;
-    /** The input mask of that name, {} when there is none. */
+    /** The input mask with this name, or {} if it does not exist. */
     getMask(name: string): { readonly [field: string]: any };
     getValidators(): Validator[];
   }
@@ -247,13 +247,13 @@ declare namespace restsrv {
     readonly transitionsByDest: { readonly [state: string]: WorkflowPart[] };
     readonly [field: string]: any;
   }
-  /** What ion://workflows is. Moves that are refused reject with an Error that has code, such as workflow.ti, and params. */
+  /** The component ion://workflows. If a move is refused, the promise rejects with an Error that has code, such as workflow.ti, and params. */
   interface Workflows {
     getStatus(item: Identified, options?: object): Promise<WorkflowStatus>;
-    /** Gives the item as it is then; null when it may not be read any more. */
+    /** Resolves to the updated item, or to null if the account may not read it any more. */
     performTransition(item: Identified, workflow: string, transition: string, options?: object): Promise<AnyItem | null>;
     pushToState(item: Identified, workflow: string, state: string, options?: object): Promise<AnyItem | null>;
-    /** While the service loads: of what is about to be in the state workflow@namespace.state. What the handler returns is given to the object; false refuses. */
+    /** Registers a handler for objects that are about to enter the state workflow@namespace.state. It must be called while the service loads. The attributes that the handler returns are set in the object; false refuses the move. */
     on(states: string | string[], handler: (event: any) => any): void;
   }
   interface WorkflowStatus {

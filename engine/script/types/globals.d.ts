@@ -220,7 +220,7 @@ declare var Buffer: {
   isBuffer(value: unknown): value is Buffer;
   isEncoding(name: string): boolean;
 };
-/** env has the variables that deploy.json allows: "scripts": {"env": ["NAME"]}. */
+/** env contains the variables that deploy.json allows: "scripts": {"env": ["NAME"]}. */
 declare const process: { readonly env: { readonly [name: string]: string | undefined }; readonly [name: string]: any };
 
 declare function require(module: string): any;

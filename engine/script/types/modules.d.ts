@@ -1,8 +1,8 @@
 declare module "restsrv" {
-  /** The base of services that register their routes in _route(router). */
+  /** The base class of services that register their routes in _route(router). */
   class Service {
     constructor(...options: any[]);
-    /** What the constructor got: the options in deploy.json. */
+    /** The options of the service in deploy.json, as passed to the constructor. */
     options: any;
     addHandler(router: any, path: string, method: restsrv.Method, handler: (this: any, req: restsrv.Request) => unknown): Promise<void>;
     route(router: any): Promise<unknown>;

@@ -43,8 +43,8 @@ declare namespace restsrv {
   }
   type Compared = Literal | Operators | Identified;
   /**
-   * A filter in either style: {eq: ['$name', 'x']} or {name: {$eq: 'x'}}. One that is put into a variable first
-   * says its type, restsrv.Filter<'class@namespace'>.
+   * A filter in either style: {eq: ['$name', 'x']} or {name: {$eq: 'x'}}. If you assign it to a variable first, declare
+   * its type: restsrv.Filter<'class@namespace'>.
    */
   type Filter<K extends ClassName> = {
     readonly [C in keyof Conditions<K>]?: Conditions<K>[C] | (C extends keyof Values<K> ? Compared : never);
@@ -66,7 +66,7 @@ declare namespace restsrv {
     forceEnrichment?: LinkPath<K> | readonly (LinkPath<K> | readonly [LinkName<K>, ...string[]])[];
     /** How many levels of references to load. */
     nestingDepth?: number;
-    /** Accepted for the ancestor's services; restsrv acts for the account of the request. */
+    /** Accepted for services written for IONDV, and ignored: restsrv uses the account of the request. */
     user?: User | null;
     lang?: string;
     needed?: unknown;
@@ -84,19 +84,19 @@ declare namespace restsrv {
     sort?: Sort<K>;
     offset?: number;
     count?: number;
-    /** The array has the number of all items in total. */
+    /** Sets the property total of the array to the number of all items. */
     countTotal?: boolean;
     distinct?: boolean;
   }
   interface WriteOptions<K extends ClassName> extends LoadOptions<K> {
-    /** The promise gives null. */
+    /** The promise resolves to null. */
     skipResult?: boolean;
     autoAssign?: boolean;
     ignoreIntegrityCheck?: boolean;
     adjustAutoInc?: boolean;
     skipCacheRefresh?: boolean;
   }
-  /** Options for a class that is only known when the script runs. */
+  /** Options for a class that is only known at run time. */
   interface AnyOptions {
     filter?: any;
     sort?: any;
@@ -115,7 +115,7 @@ declare namespace restsrv {
     skipSubClasses?: boolean;
   }
   interface List<T> extends Array<T> {
-    /** With countTotal: the number of all items that the filter finds. */
+    /** With countTotal: the number of all items that match the filter. */
     total?: number;
   }
   interface ItemIterator<T> {
@@ -124,7 +124,7 @@ declare namespace restsrv {
   }
   type Id = string | number | bigint;
 
-  /** What a transaction can do: the same, all or nothing. log is passed over: classes with "journaling" keep a journal by themselves. */
+  /** The methods of a repository that can be used in a transaction. Its writes are all stored or none. The option log is ignored: classes with "journaling" always keep a journal. */
   interface Transaction {
     getList<S extends string>(className: Dynamic<S>, options?: AnyOptions): Promise<List<AnyItem>>;
     getList<K extends ClassName>(className: K | Item<K>, options?: ListOptions<K>): Promise<List<ItemOf<K>>>;
@@ -132,14 +132,14 @@ declare namespace restsrv {
     getCount<K extends ClassName>(className: K | Item<K>, options?: CountOptions<K>): Promise<number>;
     getIterator<S extends string>(className: Dynamic<S>, options?: AnyOptions): Promise<ItemIterator<AnyItem>>;
     getIterator<K extends ClassName>(className: K | Item<K>, options?: ListOptions<K>): Promise<ItemIterator<ItemOf<K>>>;
-    /** null when there is no such item. */
+    /** Resolves to null if the item does not exist. */
     getItem<S extends string>(className: Dynamic<S>, id?: Id | Identified | null, options?: AnyOptions): Promise<AnyItem | null>;
     getItem<K extends ClassName>(className: K | Item<K>, id?: Id | Identified | null, options?: LoadOptions<K>): Promise<ItemOf<K> | null>;
     createItem<S extends string>(className: Dynamic<S>, data: object, version?: string | null, log?: unknown, options?: AnyOptions): Promise<AnyItem>;
     createItem<K extends ClassName>(className: K, data: Input<K>, version?: string | null, log?: unknown, options?: WriteOptions<K>): Promise<ItemOf<K>>;
     editItem<S extends string>(className: Dynamic<S>, id: Id | Identified, data: object, log?: unknown, options?: AnyOptions): Promise<AnyItem>;
     editItem<K extends ClassName>(className: K, id: Id | Identified, data: Partial<Input<K>>, log?: unknown, options?: WriteOptions<K>): Promise<ItemOf<K>>;
-    /** Creates the item, or changes the one that has this id. */
+    /** Creates the item, or changes the item with this id. */
     saveItem<S extends string>(className: Dynamic<S>, id: Id | Identified | null, data: object, version?: string | null, log?: unknown, options?: AnyOptions): Promise<AnyItem>;
     saveItem<K extends ClassName>(className: K, id: Id | Identified | null, data: Partial<Input<K>>, version?: string | null, log?: unknown, options?: WriteOptions<K>): Promise<ItemOf<K>>;
     deleteItem<S extends string>(className: Dynamic<S>, id?: Id | Identified, log?: unknown, options?: AnyOptions): Promise<void>;
@@ -147,7 +147,7 @@ declare namespace restsrv {
     /** Adds members to a collection. */
     put<K extends ClassName>(master: Item<K>, collection: Classes[K]["collections"], details: CollectionInput | Identified, log?: unknown, options?: object): Promise<ItemOf<K>>;
     put(master: AnyItem, collection: string, details: any, log?: unknown, options?: object): Promise<AnyItem>;
-    /** Takes members out of a collection. */
+    /** Removes members from a collection. */
     eject<K extends ClassName>(master: Item<K>, collection: Classes[K]["collections"], details: CollectionInput | Identified, log?: unknown, options?: object): Promise<ItemOf<K>>;
     eject(master: AnyItem, collection: string, details: any, log?: unknown, options?: object): Promise<AnyItem>;
     getAssociationsList(master: Identified, collection: string, options?: AnyOptions): Promise<List<AnyItem>>;
@@ -158,13 +158,13 @@ declare namespace restsrv {
     bulkDelete<K extends ClassName>(className: K, options?: CountOptions<K>): Promise<number>;
     aggregate<S extends string>(className: Dynamic<S>, options: AnyOptions): Promise<{ [column: string]: any }[]>;
     aggregate<K extends ClassName>(className: K, options: Aggregation<K>): Promise<{ [column: string]: any }[]>;
-    /** Computes the cached attributes of an item anew. */
+    /** Computes the cached attributes of an item again. */
     recache(item: Identified): Promise<AnyItem>;
-    /** An item of data that nobody stores. */
+    /** Makes an item from data without storing it. */
     wrap<S extends string>(className: Dynamic<S>, data: object, version?: string | null): AnyItem;
     wrap<K extends ClassName>(className: K, data: Partial<Input<K>>, version?: string | null): ItemOf<K>;
   }
-  /** A class and what happens to its items: put and eject are named after the collection. */
+  /** The type of an event: a class and an event of its items. For put and eject, the collection stands in between. */
   type EventType =
     | `${ClassName}.${"pre-create" | "create" | "pre-edit" | "edit" | "pre-save" | "save" | "pre-delete" | "delete" | "pre-fetch" | "pre-iterate"}`
     | { [K in ClassName]: `${K}.${Classes[K]["collections"]}.${"put" | "eject"}` }[ClassName];
@@ -174,29 +174,29 @@ declare namespace restsrv {
     readonly id: string | null;
     readonly user: User;
     readonly item?: AnyItem | null;
-    /** What is written: a handler of a pre event may return attributes to add. */
+    /** The values to write. A handler of a pre event may return more attributes. */
     readonly data?: any;
     readonly updates?: any;
     readonly master?: AnyItem | null;
     readonly collection?: string;
     readonly details?: AnyItem[];
-    /** Of pre-fetch and pre-iterate: what is about to be read, without its filter. */
+    /** For pre-fetch and pre-iterate: the options of the list, without its filter. */
     readonly options?: { sort: { [path: string]: 1 | -1 }; offset: number; count?: number; skipSubClasses: boolean };
-    /** Refuses the write of a pre event. */
+    /** For pre events: refuses the write. */
     cancel?(): void;
     [field: string]: any;
   }
-  /** The repository of a transaction; one within it is a part that can fail alone. */
+  /** The repository of a transaction. A nested transaction can fail alone. */
   interface Tx extends Transaction {
     transaction<T>(work: (tx: Tx) => Promise<T> | T): Promise<T>;
   }
   interface DataRepo extends Transaction {
     /**
-     * Commits when the promise of work resolves, and rolls back when it rejects. If another transaction is in the way,
-     * it rejects with the code "busy"; with attempts, work is called again in a new transaction instead, up to 20 times.
+     * Commits if the promise of work resolves, and rolls back if it rejects. If another transaction conflicts, it rejects
+     * with the code "busy"; if attempts is set, work is called again in a new transaction instead, up to 20 times.
      */
     transaction<T>(work: (tx: Tx) => Promise<T> | T, options?: { attempts?: number }): Promise<T>;
-    /** Calls a handler on events of a class such as 'note@sample.create'; while the service loads. */
+    /** Registers a handler for events of a class such as 'note@sample.create'. It must be called while the service loads. */
     on(event: EventType | EventType[], handler: (event: RepositoryEvent) => unknown): void;
     on<S extends string>(event: Dynamic<S> | Dynamic<S>[], handler: (event: RepositoryEvent) => unknown): void;
   }

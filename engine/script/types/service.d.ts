@@ -1,5 +1,5 @@
 declare namespace restsrv {
-  /** The account that asks. */
+  /** The account of a request. */
   interface User {
     /** <user>@<type>. */
     id(): string;
@@ -11,7 +11,7 @@ declare namespace restsrv {
     isMe(id: string): boolean;
     toString(): string;
   }
-  /** A request, as Express shows it. */
+  /** A request, similar to that of Express. */
   interface Request {
     readonly id: string;
     readonly method: string;
@@ -29,24 +29,24 @@ declare namespace restsrv {
     readonly secure: boolean;
     /** JSON, a form, text or bytes. */
     body: any;
-    /** The body as it came, for signatures; undefined of a form with files. */
+    /** The received bytes of the body, for signatures; undefined for a form with files. */
     readonly rawBody: Buffer;
     get(header: string): string | undefined;
     header(header: string): string | undefined;
     [added: string]: any;
   }
-  /** A result with headers or a status of its own. */
+  /** A result with its own headers or status. */
   interface Answer {
     data: unknown;
     status?: number;
     headers?: { [name: string]: string | number } | string[];
   }
-  /** What a handler returns, or a promise of it, is sent as JSON; bytes, and what an Answer says, as they are. */
+  /** The result of a handler, or a promise of it. It is sent as JSON, except for bytes and an Answer. */
   type Handler = (req: Request) => unknown;
   type Method = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" | "SEARCH";
   /** The short form of a service: module.exports = {'GET /:id': async (req) => ...}. */
   type Routes = { [route in `${Method} /${string}`]: Handler };
-  /** What _route(router) gets: pass it to addHandler. */
+  /** The argument of _route(router). Pass it to addHandler. */
   interface Router { readonly __router: unique symbol }
   /** The options of the service in deploy.json. */
   interface Options {
@@ -64,10 +64,10 @@ declare namespace restsrv {
     toString(): string;
   }
   interface FileStorage {
-    /** Stores bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text; an item then holds the file. */
+    /** Stores bytes, {buffer, name, mimeType}, {name, mime, body} or base64 text. An item can then refer to the file. */
     accept(file: any, folder?: string | null, described?: { name?: string; mimeType?: string }): Promise<StoredFile>;
     fetch(ids: string[]): Promise<StoredFile[]>;
-    /** Removes a file that no item holds. */
+    /** Removes a file that no item refers to. */
     remove(id: string): Promise<void>;
   }
   /** An image with its thumbnails, by kind: tiny, small, medium, preview and those of deploy.json. */
@@ -75,30 +75,30 @@ declare namespace restsrv {
     readonly file: StoredFile;
     readonly thumbnails: { readonly [kind: string]: StoredFile };
   }
-  /** What ion://imageStorage is. */
+  /** The component ion://imageStorage. */
   interface ImageStorage {
     accept(file: any, folder?: string | null, described?: { name?: string; mimeType?: string }): Promise<StoredImage>;
     fetch(ids: string[]): Promise<StoredImage[]>;
-    /** Removes an image that no item holds. */
+    /** Removes an image that no item refers to. */
     remove(id: string): Promise<void>;
   }
-  /** What ion://sequenceProvider is: counters that all servers of a database share. */
+  /** The component ion://sequenceProvider: counters that all servers of a database share. */
   interface SequenceProvider {
-    /** Counts, and gives the number; the first is 1. */
+    /** Increments the counter and resolves to its value. The first value is 1. */
     next(name: string): Promise<number>;
-    /** Has the next number be the one after value, which is 0 if nothing is said. */
+    /** Sets the counter to value, which defaults to 0. The next number is the one after it. */
     reset(name: string, value?: number): Promise<void>;
-    /** The numbers that were given last, by name: of one sequence, or of all. */
+    /** The last numbers by name, of one sequence or of all. */
     snapshot(name?: string): Promise<{ [name: string]: number }>;
   }
-  /** What all VMs of a service share, and what survives reloads; values are kept as JSON. */
+  /** Data that all VMs of a service share. It survives reloads. Values are stored as JSON. */
   interface Shared {
     get(key: string): any;
     has(key: string): boolean;
     /** Milliseconds to live, or {ttl}. */
     set(key: string, value: unknown, ttl?: number | { ttl?: number }): void;
     delete(key: string): boolean;
-    /** Adds, by default 1, and gives the sum. */
+    /** Adds a number, by default 1, and returns the sum. */
     incr(key: string, by?: number): number;
     /** Sets the value if it is the expected one. */
     cas(key: string, expected: unknown, value: unknown, ttl?: number | { ttl?: number }): boolean;
@@ -110,7 +110,7 @@ declare namespace restsrv {
     lock<T>(key: string, work: () => T | Promise<T>, timeout?: number | { timeout?: number }): Promise<T>;
   }
   interface Settings {
-    /** Null for what deploy.json does not say, or does not tell scripts. */
+    /** Returns null if deploy.json does not contain the setting, or if scripts may not read it. */
     get(name: string): any;
   }
   interface Log {
@@ -123,7 +123,7 @@ declare namespace restsrv {
   }
 }
 
-/** Items of this application. Acts for the account of the request. */
+/** The items of this application. It acts for the account of the request. */
 declare const dataRepo: restsrv.DataRepo;
 declare const metaRepo: restsrv.MetaRepo;
 declare const fileStorage: restsrv.FileStorage;

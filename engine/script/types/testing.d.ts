@@ -1,4 +1,4 @@
-/** Of restsrv test: a test in a file *.test.js or *.test.ts beside the scripts. */
+/** Defines a test for restsrv test. Tests are in files *.test.js or *.test.ts beside the scripts. */
 declare const test: restsrv.TestFunction;
 declare const it: restsrv.TestFunction;
 declare const describe: restsrv.DescribeFunction;
@@ -9,9 +9,9 @@ declare function afterEach(work: () => unknown): void;
 declare const assert: typeof import("assert");
 /** Sends a request to the application, through the whole server. */
 declare function request(method: restsrv.Method | Lowercase<restsrv.Method>, path: string, options?: restsrv.RequestOptions): Promise<restsrv.TestResponse>;
-/** Sends requests as an account, which needs no password. */
+/** Returns a function like request that sends requests as an account. No password is needed. */
 declare function asAccount(account: string): typeof request;
-/** Makes an account; grants are permissions by resource, such as {'c:::note@sample': 'read write'}. */
+/** Creates an account. The grants are permissions by resource, such as {'c:::note@sample': 'read write'}. */
 declare function addAccount(account: string, options?: { roles?: string[]; grant?: { [resource: string]: string } }): Promise<void>;
 
 declare namespace restsrv {
@@ -34,17 +34,17 @@ declare namespace restsrv {
     /** Sent as a form. */
     form?: { [name: string]: string | number | boolean };
     headers?: { [name: string]: string };
-    /** Who asks, such as 'ann@local'; it needs no password. Not given: nobody is signed in. */
+    /** The account of the request, such as 'ann@local'. No password is needed. If it is absent, the request is anonymous. */
     account?: string;
     /** Basic authentication: 'user@type:password'. */
     auth?: string;
   }
   interface TestResponse {
     readonly status: number;
-    /** By lower-case name. */
+    /** The headers, by lower-case name. */
     readonly headers: { readonly [name: string]: string };
     readonly text: string;
-    /** The body as JSON, undefined when it is none. */
+    /** The parsed body, or undefined if it is not JSON. */
     readonly json: any;
     readonly bytes: Uint8Array;
   }

@@ -1,11 +1,11 @@
-// assert as Node has it.
+// assert as in Node.
 'use strict';
 
 const { inspect } = require('util');
 const { deepEqual, deepStrictEqual } = require('#equal');
 
 const show = (v) => inspect(v, { depth: 100, sorted: true, maxArrayLength: Infinity });
-// broad breaks objects into lines, one for each property.
+// broad prints an object on several lines, one for each property.
 const broad = (v) => inspect(v, { depth: 100, sorted: true, maxArrayLength: Infinity, breakLength: 1, compact: false }).split('\n');
 
 const heads = {
@@ -27,7 +27,7 @@ function wrongType(message) {
 
 const maxDiffLines = 1000;
 
-// diff marks the lines of a that b has not with +, those of b with -.
+// diff marks the lines of a that are not in b by +, and those of b that are not in a by -.
 function diff(a, b) {
   if (a.length * b.length > maxDiffLines * maxDiffLines) return ['  (too long for a comparison)'];
   const lengths = Array.from({ length: a.length + 1 }, () => new Array(b.length + 1).fill(0));
@@ -46,7 +46,7 @@ function diff(a, b) {
   return shorten(out);
 }
 
-// shorten leaves out long runs of lines that are the same.
+// shorten omits long runs of equal lines.
 function shorten(lines) {
   const near = lines.map((_, i) => lines.slice(Math.max(0, i - 2), i + 3).some((l) => l[0] !== ' '));
   const out = [];
@@ -83,7 +83,7 @@ function failed(message, actual, expected, operator, from) {
   return new AssertionError({ message, actual, expected, operator, stackStartFn: from });
 }
 
-// compare makes an assertion of two values; positive says what must hold.
+// compare returns an assertion about two values. holds returns true if the assertion is met.
 function compare(operator, holds) {
   const f = { [operator](actual, expected, message) {
     if (arguments.length < 2) {
@@ -109,8 +109,8 @@ function assert(value, message) {
   if (!value) throw failed(message ?? 'The expression evaluated to a falsy value: ' + show(value), value, true, '==', assert);
 }
 
-// check compares what was thrown with what was expected: a class, an
-// expression, a function that says yes, or an object of properties.
+// check compares a thrown value to the expected one: a class, an expression, a function that returns true, or an
+// object of properties.
 function check(thrown, expected, message, operator, from) {
   if (expected === undefined) return;
   if (typeof expected === 'function') {
@@ -141,7 +141,7 @@ function missing(what, expected, message, operator, from) {
   return failed(message instanceof Error ? message : 'Missing expected ' + what + name + (message === undefined ? '.' : ': ' + message), undefined, expected, operator, from);
 }
 
-// split tells a message in the place of what is expected.
+// split accepts a message in the place of the expected value.
 const split = (expected, message) => (typeof expected === 'string' ? [undefined, expected] : [expected, message]);
 
 function throws(f, ...rest) {

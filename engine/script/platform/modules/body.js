@@ -1,5 +1,4 @@
-// Blob, File, FormData, and bodies of requests and answers. All bytes are in
-// memory: there are no streams.
+// Blob, File, FormData, and bodies of requests and responses. All bytes are in memory; there are no streams.
 'use strict';
 
 const content = new WeakMap(); // the ArrayBuffer of a Blob
@@ -74,7 +73,7 @@ class FormData {
 }
 Object.defineProperty(FormData.prototype, Symbol.iterator, { value: FormData.prototype.entries, writable: true, configurable: true });
 
-// multipart writes a form as RFC 7578 and browsers do.
+// multipart encodes a form as defined by RFC 7578 and as browsers do.
 function multipart(form) {
   const boundary = native.boundary(), parts = [];
   const escaped = (s) => s.replace(/\r\n|\r|\n/g, '\r\n').replace(/\r\n/g, '%0D%0A').replace(/"/g, '%22');
@@ -87,7 +86,7 @@ function multipart(form) {
   return { bytes: native.join(parts), type: 'multipart/form-data; boundary=' + boundary };
 }
 
-// extract makes {bytes, type} of what is given as a body; null for none.
+// extract returns {bytes, type} of a value that is given as a body, or null if there is none.
 function extract(body) {
   if (body === undefined || body === null) return null;
   if (typeof body === 'string') return { bytes: native.encode(body), type: 'text/plain;charset=UTF-8' };
@@ -102,9 +101,9 @@ function extract(body) {
   return { bytes: native.encode(String(body)), type: 'text/plain;charset=UTF-8' };
 }
 
-const bodies = new WeakMap(); // {bytes, used, broken} of requests and answers
+const bodies = new WeakMap(); // {bytes, used, broken} of requests and responses
 
-// take reads a body, once.
+// take reads a body. It throws if the body was read before.
 function take(owner) {
   const b = bodies.get(owner);
   if (b.used) throw new TypeError('Body is unusable: Body has already been read');
@@ -113,7 +112,7 @@ function take(owner) {
   return b.bytes === null ? new ArrayBuffer(0) : b.bytes;
 }
 
-// Body is what Request and Response share.
+// Body is the common base of Request and Response.
 class Body {
   get body() {
     if (bodies.get(this).bytes === null) return null;
@@ -141,7 +140,7 @@ class Body {
   }
 }
 
-// cloned is a copy of a body for a second reader.
+// cloned returns a copy of a body for a second reader.
 function cloned(owner) {
   const b = bodies.get(owner);
   if (b.used) throw new TypeError('clone: the body has already been read');

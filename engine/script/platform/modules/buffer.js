@@ -1,5 +1,4 @@
-// Buffer as Node has it, over Uint8Array: bytes are made, read and searched in
-// Go, within the limit on what one call may allocate.
+// Buffer as in Node, over Uint8Array. Bytes are allocated, read and searched in Go. The limit of one call applies.
 'use strict';
 
 const { from: elements } = Array, { construct } = Reflect, Bytes = Uint8Array;
@@ -25,7 +24,7 @@ function size(n) {
   return n;
 }
 
-// Buffer is callable with and without new, as old code does.
+// Buffer can be called as a function and as a constructor, for old code.
 function Buffer(value, encoding, length) {
   return typeof value === 'number' ? Buffer.alloc(value) : Buffer.from(value, encoding, length);
 }
@@ -38,7 +37,7 @@ function copied(list) {
   return out;
 }
 
-const method = native.methods; // method(target, functions) adds those that loops do not see
+const method = native.methods; // method(target, functions) adds functions that are not enumerable
 
 method(Buffer, {
   from(value, encoding, length) {
@@ -87,7 +86,7 @@ method(Buffer, {
 });
 Object.defineProperty(Buffer, 'poolSize', { value: 8192, writable: true, configurable: true });
 
-// bound reads an argument that counts from the end when negative.
+// bound reads an argument that counts back if it is negative.
 function bound(value, length, missing) {
   let n = value === undefined ? missing : Math.trunc(Number(value)) || 0;
   if (n < 0) n += length;

@@ -1,5 +1,4 @@
-// crypto as Node and browsers have it, as far as services need it: one object
-// for the global, the module and webcrypto.
+// crypto as in Node and browsers, as far as services need it. The global, the module and webcrypto are one object.
 'use strict';
 
 const { Buffer } = require('buffer');

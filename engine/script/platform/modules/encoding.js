@@ -1,4 +1,4 @@
-// TextEncoder and TextDecoder; the encodings themselves are in Go.
+// TextEncoder and TextDecoder. The encodings are implemented in Go.
 'use strict';
 
 class TextEncoder {

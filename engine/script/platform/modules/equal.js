@@ -16,7 +16,7 @@ function keysOf(o, strict) {
   return keys;
 }
 
-// bytes shows the memory of a buffer or of a view of one.
+// bytes returns the memory of a buffer or of a view.
 function bytes(v) {
   return v instanceof ArrayBuffer ? new Uint8Array(v) : new Uint8Array(v.buffer, v.byteOffset, v.byteLength);
 }
@@ -28,7 +28,7 @@ function sameBytes(a, b) {
   return true;
 }
 
-// partner finds and removes the element of rest that equals v.
+// partner removes the element of rest that equals v and returns it.
 function partner(v, rest, strict, seen) {
   for (const other of rest) {
     if (equal(v, other, strict, seen)) {
@@ -82,7 +82,7 @@ function equal(a, b, strict, seen) {
   if (strict && Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
   const kind = tag(a);
   if (kind !== tag(b) || Array.isArray(a) !== Array.isArray(b)) return false;
-  if (seen.get(a) === b) return true; // a cycle: equal so far
+  if (seen.get(a) === b) return true; // a cycle that is equal so far
   seen.set(a, b);
   const result = contents(a, b, kind, strict, seen);
   seen.delete(a);

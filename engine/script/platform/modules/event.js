@@ -23,7 +23,7 @@ for (const [name, code] of Object.entries(codes)) {
   Object.defineProperty(DOMException, key, { value: code, enumerable: true });
 }
 
-const state = new WeakMap(); // of events while they are dispatched
+const state = new WeakMap(); // of events that are being dispatched
 
 class Event {
   #type; #cancelable; #prevented = false; #time = native.now();
@@ -100,7 +100,7 @@ class EventTarget {
         if (typeof l.listener === 'function') l.listener.call(this, event);
         else l.listener.handleEvent(event);
       } catch (e) {
-        Promise.reject(e); // reported as a rejection that nobody handles
+        Promise.reject(e); // reported as an unhandled rejection
       }
       s.passive = false;
     }
@@ -111,7 +111,7 @@ class EventTarget {
   get [Symbol.toStringTag]() { return 'EventTarget'; }
 }
 
-// handler adds the property on<type>, a listener that can be assigned.
+// handler adds the property on<type>, an assignable listener.
 function handler(Class, type) {
   const set = new WeakMap();
   Object.defineProperty(Class.prototype, 'on' + type, {
@@ -142,7 +142,7 @@ class AbortSignal extends EventTarget {
     abort = (signal, reason) => {
       if (signal.#aborted) return;
       const all = [signal];
-      for (const s of all) { // grows meanwhile
+      for (const s of all) { // may grow meanwhile
         all.push(...s.#dependents.filter((d) => !d.#aborted && !all.includes(d)));
         s.#aborted = true;
         s.#reason = reason === undefined ? new DOMException('This operation was aborted', 'AbortError') : reason;

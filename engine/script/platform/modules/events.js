@@ -1,4 +1,4 @@
-// events as Node has it.
+// events as in Node.
 'use strict';
 
 function listener(f) {
@@ -10,7 +10,7 @@ function listener(f) {
   return f;
 }
 
-// EventEmitter is a function, not a class: old code calls it without new.
+// EventEmitter is a function, not a class, because old code calls it without new.
 function EventEmitter() {
   EventEmitter.init.call(this);
 }
@@ -35,7 +35,7 @@ function eventsOf(emitter) {
 function add(emitter, name, f, first) {
   const all = eventsOf(emitter);
   if (all.newListener) emitter.emit('newListener', name, f.listener ?? f);
-  const old = all[name] || [], list = all[name] = old.slice(); // an emit goes on with what it began
+  const old = all[name] || [], list = all[name] = old.slice(); // an emit in progress uses the old list
   list.warned = old.warned;
   if (first) list.unshift(f);
   else list.push(f);
@@ -137,7 +137,7 @@ function aborted(signal) {
 
 const isTarget = (t) => typeof t.on !== 'function' && typeof t.addEventListener === 'function';
 
-// once is a promise of the arguments of the next event.
+// once returns a promise of the arguments of the next event.
 EventEmitter.once = function (emitter, name, { signal } = {}) {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(aborted(signal));
@@ -157,7 +157,7 @@ EventEmitter.once = function (emitter, name, { signal } = {}) {
   });
 };
 
-// on is an asynchronous iterator of the arguments of all events to come.
+// on returns an asynchronous iterator of the arguments of all later events.
 EventEmitter.on = function (emitter, name, { signal } = {}) {
   if (signal?.aborted) throw aborted(signal);
   const events = [], waiting = [];

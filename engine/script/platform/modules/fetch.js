@@ -1,4 +1,4 @@
-// fetch, Request and Response; the network is in Go.
+// fetch, Request and Response. The network is in Go.
 'use strict';
 
 const { Headers } = require('#headers');
@@ -97,7 +97,7 @@ class Response extends Body {
   get [Symbol.toStringTag]() { return 'Response'; }
 }
 
-// placed gives an error the place in the script where fetch was called.
+// placed gives an error the position of the call of fetch in the script.
 function placed(e, place) {
   Object.defineProperty(e, 'stack', { value: e.name + ': ' + e.message + '\n' + place.stack.slice(place.stack.indexOf('\n') + 1), writable: true, configurable: true });
   return e;
@@ -145,8 +145,8 @@ function settled(work, signal, place) {
 
 const connection = ['connection', 'content-length', 'date', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 
-// answer makes of a Response what a handler returns; undefined of anything else.
-// What belongs to the connection of a fetched one is not passed on.
+// answer converts a Response to the form that handlers return. It returns undefined for any other value. Headers
+// of the fetched connection are dropped.
 function answer(value) {
   if (!(value instanceof Response)) return undefined;
   const headers = [];

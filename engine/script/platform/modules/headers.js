@@ -1,4 +1,4 @@
-// Headers of requests and answers.
+// Headers of requests and responses.
 'use strict';
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
@@ -16,7 +16,7 @@ function checkValue(value, name) {
 }
 
 class Headers {
-  #all = new Map(); // lists of values by name in lower case
+  #all = new Map(); // lists of values by lower-case name
   constructor(init) {
     if (init === undefined) return;
     if (init === null || typeof init !== 'object') throw new TypeError('Headers: expected an object or a list of [name, value]');

@@ -11,11 +11,11 @@ const fields = {
 const ofDate = ['weekday', 'year', 'month', 'day'], ofTime = ['hour', 'minute', 'second', 'fractionalSecondDigits'];
 const pad = (n, width = 2) => String(n).padStart(width, '0');
 
-// American abbreviations are the only ones that its readers know.
+// Readers of American English know only American abbreviations.
 const american = new Set(['EST', 'EDT', 'CST', 'CDT', 'MST', 'MDT', 'PST', 'PDT', 'AKST', 'AKDT', 'HST']);
 
 class Dates {
-  // required and defaults say what is shown when the options name nothing.
+  // required and defaults are the components that are shown if the options name none.
   constructor(locales, options, required, defaults) {
     const o = object(options);
     this.locale = resolve(locales);
@@ -64,7 +64,7 @@ class Dates {
     return this.dateStyle ? glue.replace('{1}', date[this.dateStyle]).replace('{0}', clock) : clock;
   }
 
-  // cycleOf writes the time of a style in the cycle of hours that was asked for.
+  // cycleOf changes the pattern of a time to the requested hour cycle.
   cycleOf(pattern) {
     if (!this.cycle || (pattern.includes('{a}') ? 'h' : 'H') === this.letter) return pattern;
     const time = this.data.times[this.letter + (pattern.includes('{ss}') ? 'ms' : 'm')];
@@ -78,7 +78,7 @@ class Dates {
     return this.glue().replace('{1}', date).replace('{0}', time);
   }
 
-  // glue is what stands between date and time.
+  // glue returns the text between date and time.
   glue() {
     const g = this.data.glue;
     if (!this.has(ofTime)) return g.M;
@@ -113,7 +113,7 @@ class Dates {
     return zone ? this.data.times.zone.replace('{0}', p).replace('{z}', zone) : p;
   }
 
-  // doubled names the pattern of an hour as it is beside two digits of minutes.
+  // doubled returns the pattern of an hour beside minutes of two digits.
   doubled(key) {
     if (this.hour !== 'numeric' || this.minute !== '2-digit' || this.letter !== 'H') return key;
     return key === 'Hm' ? 'Hmm' : key === 'Hms' && this.second === '2-digit' ? 'Hmmss' : key;

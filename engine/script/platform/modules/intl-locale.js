@@ -1,8 +1,8 @@
-// Locales, and the options of everything in Intl.
+// Locales, and the options that all parts of Intl share.
 'use strict';
 
-// known are the locales that have data of their own. A region whose writing is
-// that of the data keeps its name; any other is answered by its language.
+// known lists the locales that have data. A region that formats like the data keeps its name. For any other
+// region, its language is used.
 const known = new Set(['en', 'en-GB', 'ru', 'de', 'fr', 'es', 'it', 'pt', 'zh', 'ja']);
 const regions = new Set(['en-US', 'ru-RU', 'de-DE', 'fr-FR', 'es-ES', 'it-IT', 'pt-BR', 'zh-CN', 'ja-JP']);
 const fallback = 'en-US';
@@ -26,7 +26,7 @@ function list(locales) {
   return [...new Set(all.map(canonical))];
 }
 
-// match returns the locale that answers for a tag, undefined for none.
+// match returns the locale for a tag, or undefined.
 function match(tag) {
   const plain = tag.replace(/-[a-z0-9]-.*/, '');
   if (known.has(plain) || regions.has(plain)) return plain;
@@ -46,7 +46,7 @@ function data(locale) {
   return require('#intl/' + (locale === 'en-GB' ? 'en-gb' : locale.split('-')[0]));
 }
 
-// option reads one option: a text that must be among values.
+// option reads one option. It must be one of the values.
 function option(options, name, values, def) {
   let v = options[name];
   if (v === undefined) return def;
@@ -63,7 +63,7 @@ function number(options, name, min, max, def) {
   return Math.floor(n);
 }
 
-// unsupported refuses what the language has and this implementation lacks.
+// unsupported throws for a part of the language that is not implemented.
 function unsupported(what) {
   return new RangeError('Intl: ' + what + ' is not supported by restsrv');
 }
@@ -79,7 +79,7 @@ function object(options) {
   return Object(options);
 }
 
-// fill puts values for {name} in a pattern, as parts.
+// fill replaces {name} in a pattern by values and returns the parts.
 function fill(pattern, part) {
   const parts = [];
   const literal = (value) => {

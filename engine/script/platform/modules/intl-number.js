@@ -11,8 +11,7 @@ const narrow = {
   ILS: '₪', INR: '₹', JPY: '¥', KRW: '₩', KZT: '₸', MXN: '$', NOK: 'kr', NZD: '$', PLN: 'zł', RUB: '₽', SEK: 'kr', SGD: '$', TRY: '₺', TWD: '$', UAH: '₴', USD: '$', VND: '₫', ZAR: 'R',
 };
 
-// decimal takes a number apart: its digits before and after the point. The
-// digits are those that the number is written with.
+// decimal returns the digits of a number before and after the point. They are the digits of its usual text.
 function decimal(value) {
   let s;
   if (typeof value === 'bigint') s = String(value);
@@ -48,7 +47,7 @@ function up(digits) {
   return i < 0 ? '1' + tail : digits.slice(0, i) + (Number(digits[i]) + 1) + tail;
 }
 
-// round keeps n digits after the point; a half is rounded away from zero.
+// round keeps n digits after the point. Halves are rounded away from zero.
 function round(d, n) {
   if (d.rest.length <= n) return d;
   const all = d.whole + d.rest.slice(0, Math.max(n, 0));
@@ -63,7 +62,7 @@ function round(d, n) {
 function significant(d, min, max) {
   const all = d.whole + d.rest, first = all.search(/[1-9]/);
   if (first < 0) return { ...d, rest: '0'.repeat(Math.max(0, min - 1)) };
-  const last = first + max; // the first digit that goes
+  const last = first + max; // the first dropped digit
   let whole = d.whole, rest = d.rest;
   if (all.length > last) {
     let kept = all[last] >= '5' ? up(all.slice(0, last)) : all.slice(0, last);
@@ -130,7 +129,7 @@ class Numbers {
     if (this.minFraction > this.maxFraction) throw new RangeError('maximumFractionDigits value is out of range.');
   }
 
-  // digits is the number as rounded.
+  // digits returns the digits of the rounded number.
   digits(d) {
     if (d.special) return d;
     if (this.style === 'percent') {
@@ -180,7 +179,7 @@ class Numbers {
     let pattern = this.style === 'percent' ? this.data.percent : '{0}', symbol;
     if (this.style === 'currency') {
       symbol = this.symbol();
-      // A sign made of letters stands off the digits before which it stands.
+      // A sign that consists of letters has a space before the digits.
       pattern = /[A-Za-z\u00c0-\u04ff]$/.test(symbol) ? this.data.letters : this.data.currency;
     }
     if (this.style === 'currency' && this.currencySign === 'accounting' && sign === '-' && this.data.accounting[0] === '(') pattern = '(' + pattern + ')';
@@ -203,7 +202,7 @@ class Numbers {
   }
 }
 
-// percentSign parts the sign from the space before it.
+// percentSign splits the sign from the space before it.
 function percentSign(part) {
   if (part.type !== 'literal') return [part];
   const space = part.value.slice(0, -1);
@@ -236,8 +235,7 @@ native.define(NumberFormat, { supportedLocalesOf });
 
 const tens = (n, least, most) => n % 10 >= least && n % 10 <= most;
 
-// rules say which form of a word goes with a number: i is what is before the
-// point, v how many digits are after it.
+// rules select the form of a word for a number: i is the part before the point, v the number of digits after it.
 const one = (n, i, v) => (i === 1 && v === 0 ? 'one' : 'other');
 const millions = (n, i, v) => i !== 0 && i % 1000000 === 0 && v === 0;
 const rules = {

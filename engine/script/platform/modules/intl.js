@@ -1,4 +1,4 @@
-// Intl, and the methods of the language that ask it.
+// Intl, and the methods of the language that use it.
 'use strict';
 
 const { resolve, data, list, option, unsupported, only, object, fill, text, supportedLocalesOf } = require('#intl-locale');
@@ -53,7 +53,7 @@ class ListFormat {
       { type: 'element', value },
     ]);
   }
-  // Spanish y and o change before words that begin with their sound.
+  // Spanish y and o change before words that begin with the same sound.
   #between(all, i, two, middle, last) {
     if (i < all.length - 1) return middle;
     const word = all.length === 2 ? two : last;
@@ -66,8 +66,7 @@ class ListFormat {
   static supportedLocalesOf(locales) { return supportedLocalesOf(locales); }
 }
 
-// compare orders texts by the order that all languages share: letters first,
-// then accents, then case.
+// compare sorts texts in the same order for all languages: by letters, then accents, then case.
 function compare(a, b, sensitivity, numeric) {
   if (sensitivity !== 'variant') [a, b] = [simplify(a, sensitivity), simplify(b, sensitivity)];
   if (!numeric) return Math.sign(native.compare(a, b));
@@ -84,7 +83,7 @@ function compare(a, b, sensitivity, numeric) {
   return 0;
 }
 
-// simplify leaves out of a text what does not count. й is no и with an accent.
+// simplify removes the differences in a text that do not count. й is not и plus an accent.
 function simplify(s, sensitivity) {
   if (sensitivity !== 'accent') s = s.replace(/[^йЙ\x00-\x7f]/g, (c) => c.normalize('NFD').replace(/[\u0300-\u036f]/g, ''));
   return sensitivity === 'case' ? s : s.toLowerCase();
@@ -136,7 +135,7 @@ native.define(Intl, {
 });
 Object.defineProperty(Intl, Symbol.toStringTag, { value: 'Intl', configurable: true });
 
-// Formatters are made once for locales and options that come as plain values.
+// Formatters are cached if the locales and the options are plain values.
 const kept = new Map(), mostKept = 100;
 
 function cached(kind, make, locales, options) {

@@ -1,10 +1,10 @@
-// The formats of moment: writing them and reading them.
+// The formats of moment: writing and parsing.
 'use strict';
 
 const tokens = /\[([^\[\]]*)\]|\\.|YYYYYY|YYYYY|YYYY|YY|Y|Qo|Q|MMMM|MMM|MM|Mo|M|DDDD|DDDo|DDD|DD|Do|D|dddd|ddd|dd|do|d|e|E|ww|wo|w|WW|Wo|W|gggg|gg|GGGG|GG|HH|H|hh|h|kk|k|a|A|mm|m|ss|s|S{1,9}|x|X|zz|z|ZZ|Z|LTS|LT|LLLL|LLL|LL|L|llll|lll|ll|l|N{1,5}|y{1,4}|./gs;
 const pad = (n, width) => (n < 0 ? '-' : '') + String(Math.abs(n)).padStart(width, '0');
 
-// expand replaces L, LL, LT ... by what they stand for in the locale.
+// expand replaces L, LL, LT ... by their formats in the locale.
 function expand(format, locale) {
   const one = (t) => {
     if (locale.long[t]) return locale.long[t];
@@ -15,8 +15,7 @@ function expand(format, locale) {
   return step(step(format));
 }
 
-// dayInside tells that the format has a day before the month: Russian has
-// another case of the word there.
+// dayInside matches a format that has a day before the month. Russian uses another case of the word there.
 const dayInside = /D[oD]?(\[[^\[\]]*\]|\s)+MMMM?/;
 
 function month(m, list, format) {
@@ -66,7 +65,7 @@ function format(m, text, locale, unsupported) {
 const digits = { 1: /\d\d?/, 2: /\d\d/, 3: /\d{3}/, 4: /\d{4}/ };
 const strictWidth = { YYYY: 4, YY: 2, MM: 2, DD: 2, DDDD: 3, HH: 2, hh: 2, kk: 2, mm: 2, ss: 2 };
 
-// names makes an expression of the words of a locale, longest first.
+// names returns an expression for the words of a locale, the longest first.
 function names(lists) {
   const all = [...new Set(lists.flatMap((l) => Array.isArray(l) ? l : [...l.format, ...(l.alone ?? [])]))].sort((a, b) => b.length - a.length);
   return new RegExp('(?:' + all.map((w) => w.replace(/[.]/g, '\\.?')).join('|') + ')', 'i');
@@ -83,7 +82,7 @@ function find(lists, word) {
   return -1;
 }
 
-// pattern is what a token may look like in a text that is read.
+// pattern returns an expression for the texts that a token accepts.
 function pattern(t, strict, locale, unsupported) {
   if (strict && strictWidth[t]) return digits[strictWidth[t]];
   if (/^S+$/.test(t)) return strict ? new RegExp('\\d{' + t.length + '}') : /\d+/;
@@ -104,7 +103,7 @@ function pattern(t, strict, locale, unsupported) {
   throw unsupported('reading the token ' + t);
 }
 
-// century is the year that two digits stand for.
+// century returns the year of two digits.
 const century = (n) => n + (n > 68 ? 1900 : 2000);
 
 function store(out, t, s, locale) {
@@ -138,8 +137,7 @@ function readOffset(s) {
   return m ? (m[1] === '-' ? -1 : 1) * (Number(m[2]) * 60 + Number(m[3])) : 0;
 }
 
-// parse reads a text by a format. It returns the fields found, and what of
-// text and format was left.
+// parse reads a text by a format. It returns the fields found, and the unused parts of the text and of the format.
 function parse(text, wanted, strict, locale, unsupported) {
   const out = { unused: 0, left: 0, found: 0 };
   let rest = text;

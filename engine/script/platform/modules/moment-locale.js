@@ -30,7 +30,7 @@ const en = {
   },
 };
 
-// plural picks the Russian form of a word: 1 день, 2 дня, 5 дней.
+// plural returns the Russian form of a word: 1 день, 2 дня, 5 дней.
 function plural(n, forms) {
   const [one, few, many] = words(forms);
   if (n % 10 === 1 && n % 100 !== 11) return one;

@@ -1,4 +1,4 @@
-// Spans of time, as moment.duration has them.
+// Spans of time, as in moment.duration.
 'use strict';
 
 const locales = require('#moment-locale');
@@ -15,8 +15,7 @@ function unit(name) {
   return n === 'date' ? 'day' : n === 'isoweek' ? 'week' : n;
 }
 
-// spanOf reads what may be added to a moment: months, days and milliseconds,
-// each of which is added by itself.
+// spanOf reads an amount to add to a moment: months, days and milliseconds, each of which is added separately.
 function spanOf(amount, of, unsupported) {
   if (amount instanceof Duration) return amount.span();
   const span = { months: 0, days: 0, milliseconds: 0 };
@@ -81,7 +80,7 @@ class Duration {
     return this;
   }
   isValid() { return Number.isFinite(this.valueOf()); }
-  // The parts as they are shown: 90 minutes are an hour and 30 minutes.
+  // The parts in their display form: 90 minutes are an hour and 30 minutes.
   #parts() {
     let time = this.#time, days = this.#days, months = this.#months;
     if (!((time >= 0 && days >= 0 && months >= 0) || (time <= 0 && days <= 0 && months <= 0))) {
@@ -134,7 +133,7 @@ for (const name of ['milliseconds', 'seconds', 'minutes', 'hours', 'days', 'week
   Duration.prototype['as' + name[0].toUpperCase() + name.slice(1)] = function () { return this.as(name); };
 }
 
-// humanize tells a span roughly: 3 days, in a month.
+// humanize describes a span approximately: 3 days, in a month.
 function humanize(d, locale, suffix) {
   const abs = d.clone().abs(), [s, m, h, days, months, years] = ['s', 'm', 'h', 'd', 'M', 'y'].map((u) => Math.round(abs.as(u)));
   const pairs = [[s <= 44, 's', s], [s < 45, 'ss', s], [m <= 1, 'm', 1], [m < 45, 'mm', m], [h <= 1, 'h', 1], [h < 22, 'hh', h], [days <= 1, 'd', 1], [days < 26, 'dd', days],

@@ -1,5 +1,5 @@
-// moment, as far as services use it: times, formats and spans, in English and
-// Russian. What is not there says so.
+// moment, as far as services use it: times, formats and spans, in English and Russian. Missing parts throw an
+// error that names them.
 'use strict';
 
 const locales = require('#moment-locale');
@@ -32,10 +32,10 @@ function unit(name) {
 
 const day = 86400000;
 
-// Moment is a time seen at an offset: that of the server, or its own.
+// Moment is a time at an offset: the offset of the server, or its own.
 class Moment {
   #time;
-  #offset; // minutes; undefined for that of the server
+  #offset; // minutes; undefined for the offset of the server
   #locale;
   constructor(time, offset, locale) {
     this.#time = time;
@@ -43,7 +43,7 @@ class Moment {
     this.#locale = locale ?? present;
   }
 
-  // become takes another time: moments change in place.
+  // become changes the time in place.
   become(time) {
     this.#time = time;
     return this;
@@ -200,8 +200,8 @@ function weekdayOf(value, locale) {
   return i ?? 0;
 }
 
-// weekOf is [year, week] of a moment, where weeks begin at a day and the first
-// holds a certain day of January.
+// weekOf returns or changes the year (which = 0) or the week (which = 1) of a moment. Weeks begin at the day first,
+// and the first week contains the day january of January.
 function weekOf(m, { first, january }, value, which) {
   const f = fieldsOf(m), today = Date.UTC(f.year, f.month, f.date);
   const startOf = (year) => {
@@ -218,7 +218,7 @@ function weekOf(m, { first, january }, value, which) {
   return m.add(Math.round((moved - today) / day), 'day');
 }
 
-// fieldsOf are year, month, date ... of a moment at its offset.
+// fieldsOf returns year, month, date ... of a moment at its offset.
 function fieldsOf(m) {
   const offset = m.fixed, utc = offset !== undefined, d = new Date(m.valueOf() + (utc ? offset * 60000 : 0)), get = utc ? 'getUTC' : 'get';
   return {
@@ -227,7 +227,7 @@ function fieldsOf(m) {
   };
 }
 
-// assemble is the time of such fields, which may overflow.
+// assemble returns the time of such fields. They may overflow.
 function assemble({ year, month = 0, date = 1, hour = 0, minute = 0, second = 0, millisecond = 0 }, offset) {
   if (offset !== undefined) {
     const d = new Date(Date.UTC(2000, 0, 1, hour, minute, second, millisecond));
@@ -300,7 +300,7 @@ function begin(m, name) {
   return m.become(assemble(f, m.fixed));
 }
 
-// like is another time, seen as m sees.
+// like returns another time at the offset of m.
 function like(other, m) {
   const that = moment(other);
   return m.fixed === undefined ? that.clone().local() : that.clone().utcOffset(m.fixed === 0 ? 0 : m.fixed);
@@ -337,7 +337,7 @@ function compare(m, other, name, holds) {
   return holds(m.clone().startOf(n).valueOf(), m.clone().endOf(n).valueOf(), that.valueOf());
 }
 
-// monthsBetween is the span from b to a, in months and what is left of them.
+// monthsBetween returns the span from b to a, in months and a fraction.
 function monthsBetween(a, b) {
   const sign = a < b ? -1 : 1, from = sign < 0 ? a : b, to = sign < 0 ? b : a;
   let n = (to.year() - from.year()) * 12 + to.month() - from.month();
@@ -370,8 +370,7 @@ function build(f, utc) {
   return assemble(f, f.offset ?? (utc ? 0 : undefined));
 }
 
-// readFormat reads a text by a format; a field that is not there is today's
-// when it is larger than those that are.
+// readFormat reads a text by a format. A missing field is today's if its unit is larger than those of the given fields.
 function readFormat(text, format, strict, utc, locale) {
   const found = formats.parse(text, format, strict, locale, unsupported);
   if (found.found === 0 || (strict && (found.unused || found.left))) return { time: NaN, left: Infinity };
@@ -429,7 +428,7 @@ function make(utc, input, format, locale, strict) {
 
 function moment(input, format, locale, strict) { return make(false, input, format, locale, strict); }
 
-// pick finds the earliest or latest of some moments.
+// pick returns the earliest or latest of some moments.
 function pick(all, better) {
   const list = (Array.isArray(all[0]) ? all[0] : all);
   if (list.length === 0) return moment();

@@ -1,2 +1,2 @@
-// os: what does not tell about the machine.
+// os: only the parts that reveal no data about the machine.
 module.exports = { EOL: '\n' };

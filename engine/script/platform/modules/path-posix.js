@@ -1,2 +1,2 @@
-// path/posix: path itself.
+// path/posix is the module path.
 module.exports = require('path');

@@ -1,4 +1,4 @@
-// path as Node has it on POSIX; it computes with texts and reaches no files.
+// path as in Node on POSIX. It computes names and does not access files.
 'use strict';
 
 function normalizeParts(path, absolute) {

@@ -1,4 +1,4 @@
-// querystring as Node has it.
+// querystring as in Node.
 'use strict';
 
 const escape = (s) => encodeURIComponent(String(s).toWellFormed());

@@ -1,4 +1,4 @@
-// string_decoder as Node has it: texts of bytes that come in pieces.
+// string_decoder as in Node: decodes text that arrives in chunks.
 'use strict';
 
 const names = {
@@ -6,8 +6,7 @@ const names = {
   latin1: 'latin1', binary: 'latin1', ascii: 'ascii', base64: 'base64', base64url: 'base64url', hex: 'hex',
 };
 
-// tail is how many bytes at the end of b belong to a character, or a group of
-// characters, that is not whole.
+// tail returns the number of bytes at the end of b that belong to an incomplete character or group of characters.
 const tail = {
   utf8(b) {
     for (let back = 1; back <= Math.min(3, b.length); back++) {

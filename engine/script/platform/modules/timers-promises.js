@@ -1,4 +1,4 @@
-// timers/promises as Node has it.
+// timers/promises as in Node.
 'use strict';
 
 function aborted(signal) {
@@ -8,7 +8,7 @@ function aborted(signal) {
   return e;
 }
 
-// later is a promise that start, a timer, fulfils; clear ends that timer.
+// later returns a promise that the timer start fulfils; clear cancels that timer.
 function later(start, clear, value, signal) {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(aborted(signal));

@@ -1,4 +1,4 @@
-// url as Node has it: the classes, and the old functions.
+// url as in Node: the classes, and the old functions.
 'use strict';
 
 const querystring = require('querystring');
@@ -12,7 +12,7 @@ function Url() {
   for (const name of parts) this[name] = null;
 }
 
-// unwise are characters that the old parser escapes in what follows the host.
+// unwise are the characters after the host that the old parser percent-encodes.
 const unwise = /[\t\n\r "'<>\\^`{|}]/g;
 const escaped = (s) => s.replace(unwise, (c) => '%' + c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0'));
 
@@ -22,7 +22,7 @@ function wrongType(name, expected, value) {
   return e;
 }
 
-// takeHost parses user:password@host:port, the rest begins with / ? or #.
+// takeHost parses user:password@host:port. The rest begins with / ? or #.
 function takeHost(u, rest) {
   const end = rest.search(/[/?#]/), authority = end < 0 ? rest : rest.slice(0, end), at = authority.lastIndexOf('@');
   let host = authority;
@@ -119,7 +119,7 @@ function format(u, options) {
   return protocol + host + pathname.replace(/[?#]/g, encodeURIComponent) + search.replace(/#/g, '%23') + hash;
 }
 
-// resolve works on texts, as links of a page do.
+// resolve works on texts, like links of a page.
 function resolve(from, to) {
   const base = parse(from, false, true), link = parse(to, false, true);
   if (link.protocol && (link.protocol !== base.protocol || link.slashes || !slashed.has(link.protocol))) {
@@ -140,7 +140,7 @@ function resolve(from, to) {
   return format(out);
 }
 
-// dots works out . and .. in a path.
+// dots resolves . and .. in a path.
 function dots(path, absolute) {
   const out = [], parts = path.split('/'), last = parts[parts.length - 1];
   for (const part of parts) {

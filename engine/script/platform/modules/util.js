@@ -1,4 +1,4 @@
-// util as Node has it, as far as scripts need it.
+// util as in Node, as far as scripts need it.
 'use strict';
 
 const { deepStrictEqual } = require('#equal');

@@ -1,12 +1,12 @@
-// URL and URLSearchParams; what they read and write is done in Go.
+// URL and URLSearchParams. Parsing and formatting are in Go.
 'use strict';
 
-const update = new WeakMap(); // of the parameters that belong to a URL: told when they change
+const update = new WeakMap(); // update functions of the parameters that belong to a URL, called when they change
 
 let reread; // reread(params, search)
 
 class URLSearchParams {
-  #list = []; // names and values in turn
+  #list = []; // alternately names and values
   constructor(init = '') {
     if (init === null || typeof init !== 'object' && typeof init !== 'function') {
       this.#list = native.query(String(init).replace(/^\?/, ''));

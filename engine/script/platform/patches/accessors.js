@@ -1,4 +1,4 @@
-// __defineGetter__ and its like, which old code uses.
+// __defineGetter__ and similar functions, which old code uses.
 function find(o, name, kind) {
   for (; o !== null; o = Object.getPrototypeOf(o)) {
     const d = Object.getOwnPropertyDescriptor(o, name);

@@ -1,5 +1,5 @@
-// Atomics on the memory of one VM. Nothing else runs while a turn does, so that
-// plain steps are atomic; there is nobody to wait for.
+// Atomics on the memory of one VM. A turn runs alone, so that plain steps are atomic, and no other thread can
+// wait.
 function slot(a, i) {
   if (!ArrayBuffer.isView(a) || a instanceof DataView || /Float|Clamped/.test(a.constructor.name)) throw new TypeError('Atomics takes an array of integers');
   const n = Math.trunc(Number(i)) || 0;

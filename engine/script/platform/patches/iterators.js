@@ -1,4 +1,4 @@
-// Iterator and its helpers, on generators and on the iterators of the engine.
+// Iterator and its helpers, for generators and the iterators of the engine.
 const proto = Object.getPrototypeOf(Object.getPrototypeOf([][Symbol.iterator]()));
 
 function callable(f, name) {
@@ -15,7 +15,7 @@ function close(it) {
   return f === undefined || f === null ? {} : f.call(it);
 }
 
-// over lets for...of walk an iterator that need not be iterable, and close it.
+// over lets for...of use an iterator that need not be iterable, and closes it.
 function over(it) {
   const next = it.next;
   return { [Symbol.iterator]: () => ({ next: () => next.call(it), return: () => close(it) }) };
@@ -30,8 +30,7 @@ function limit(it, n, name) {
   return Math.trunc(number);
 }
 
-// A helper iterates a generator over the source. One that was not begun closes
-// its source itself.
+// A helper wraps a generator over the source. If it was never started, it closes the source itself.
 const state = new WeakMap();
 const helperProto = Object.create(proto);
 define(helperProto, {

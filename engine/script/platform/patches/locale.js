@@ -1,4 +1,4 @@
-// The methods that depend on a locale. Those of the engine know none.
+// The methods that depend on a locale. The engine's own methods ignore it.
 define(Number.prototype, { toLocaleString(locales, options) { return native.numberText(Number.prototype.valueOf.call(this), locales, options); } });
 define(BigInt.prototype, { toLocaleString(locales, options) { return native.numberText(BigInt.prototype.valueOf.call(this), locales, options); } });
 define(Date.prototype, {

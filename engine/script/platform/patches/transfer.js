@@ -1,5 +1,4 @@
-// ArrayBuffer.prototype.transfer. Buffers that change their size in place are
-// not there.
+// ArrayBuffer.prototype.transfer. Resizable buffers are not supported.
 function move(buffer, length) {
   const size = length === undefined ? buffer.byteLength : Math.trunc(Number(length)) || 0;
   if (native.detached(buffer)) throw new TypeError('the buffer was transferred already');

@@ -1,5 +1,5 @@
-// WeakRef and FinalizationRegistry. A registry never calls back: the language
-// leaves that open, and no work of a service may depend on it.
+// WeakRef and FinalizationRegistry. A registry never calls back: the language permits that, and services must not
+// depend on it.
 function held(target, what) {
   if (target === null || (typeof target !== 'object' && typeof target !== 'function' && (typeof target !== 'symbol' || Symbol.keyFor(target) !== undefined))) {
     throw new TypeError(what + ': ' + String(target) + ' is no object');

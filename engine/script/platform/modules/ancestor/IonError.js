@@ -1,12 +1,11 @@
-// core/IonError: an Error with a code, the parameters of its message and a
-// cause. The message is the text that the code has in the list "errors", with
-// the parameters filled in; a code without a text is the message itself, so
-// that a numeric code, which is an HTTP status, has the phrase of that status
-// as its answer. Text in the place of the parameters is the message.
+// core/IonError: an Error that has a code, parameters of its message and a cause. The message is the text for the
+// code in the list "errors", in which the parameters are inserted. If the list has no such text, the code is the message. If
+// the parameters are a text, that text is the message. A numeric code is an HTTP status, so that the response
+// contains the phrase of the status.
 'use strict';
 
 const strings = require('core/strings');
-require('#errors'); // the texts
+require('#errors'); // defines the texts
 
 const hidden = (value) => ({ value, writable: true, configurable: true, enumerable: false });
 

@@ -1,5 +1,5 @@
-// The npm package clone: a copy of a value as deep as wanted. Prototypes stay,
-// cycles are kept unless circular is false, which says that there are none.
+// The npm package clone: copies a value up to a given depth. Prototypes are the same. Cycles are copied, unless
+// circular is false, which asserts that there are none.
 'use strict';
 
 function copyOf(value, seen, depth, prototype) {

@@ -1,5 +1,5 @@
-// The names that the ancestor has for the functions of filters, the types of
-// attributes, permissions and the like: core/FunctionCodes and its neighbours.
+// The names that IONDV uses for the functions of filters, the types of attributes, permissions and so on:
+// core/FunctionCodes and the modules beside it.
 'use strict';
 
 exports.FunctionCodes = {
@@ -24,8 +24,7 @@ const bits = { READ: 1, WRITE: 2, DELETE: 4, USE: 8, FULL: 31 };
 exports.Permissions = {
   READ: 'read', WRITE: 'write', DELETE: 'delete', USE: 'use', FULL: 'full',
   ATTR_CONTENT_CREATE: 'c_create', ATTR_CONTENT_EDIT: 'c_edit', ATTR_CONTENT_VIEW: 'c_view', ATTR_CONTENT_DELETE: 'c_delete',
-  // The permissions that a number of bits stands for: an array of them, or an
-  // object in which each is true.
+  // Returns the permissions of a bit mask: an array of names, or an object in which each name is true.
   fromBitMask(mask, asArray) {
     const names = Object.keys(bits).filter((n) => (mask & bits[n]) === bits[n]).map((n) => exports.Permissions[n]);
     return asArray ? names : Object.fromEntries(names.map((n) => [n, true]));

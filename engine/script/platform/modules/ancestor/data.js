@@ -1,5 +1,5 @@
-// core/interfaces/DataRepository and core/User: classes to ask "instanceof" by.
-// Items come from dataRepo.wrap and its other methods, accounts from auth.
+// core/interfaces/DataRepository and core/User: classes for "instanceof". Items come from dataRepo.wrap and its
+// other methods, accounts from auth.
 'use strict';
 
 const has = (v, ...names) => v !== null && typeof v === 'object' && names.every((n) => typeof v[n] === 'function');

@@ -1,6 +1,5 @@
-// The codes of errors, core/errors/*, and the texts that they have. A code is
-// the name of its list and a suffix: ITEM_NOT_FOUND of data-repo is
-// data-repo.inf.
+// The codes of errors, core/errors/*, and their texts. A code is the name of its list and a suffix: ITEM_NOT_FOUND
+// of data-repo is data-repo.inf.
 'use strict';
 
 const { registerBase } = require('core/strings');

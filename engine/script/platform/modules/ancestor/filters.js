@@ -1,4 +1,4 @@
-// core/interfaces/DataRepository/lib/util: filters made of data and of ids.
+// core/interfaces/DataRepository/lib/util: makes filters of data and of ids.
 'use strict';
 
 const KeyProvider = require('core/impl/meta/keyProvider');
@@ -6,7 +6,7 @@ const KeyProvider = require('core/impl/meta/keyProvider');
 // All attributes have these values.
 exports.dataToFilter = (data) => ({ and: Object.keys(data).map((name) => ({ eq: ['$' + name, data[name]] })) });
 
-// The objects of a class with one of these ids.
+// The id of the object is one of these.
 exports.filterByItemIds = (keyProvider, classMeta, ids) => {
   if (!Array.isArray(ids)) {
     throw new TypeError('filterByItemIds takes an array of ids, found ' + typeof ids);

@@ -1,5 +1,4 @@
-// core/i18n: texts are not translated, each stands for itself. With a number,
-// the second text is the plural.
+// core/i18n: texts are not translated. If a number is given, the second text is the plural.
 'use strict';
 
 function t(text, ...more) {

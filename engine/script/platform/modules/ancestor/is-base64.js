@@ -1,6 +1,6 @@
-// The npm package is-base64: whether text is base64, the empty text too unless
-// allowEmpty (once allowBlank) is false; mimeRequired wants, and mime allows,
-// "data:type;base64," before it.
+// The npm package is-base64: reports whether a text is base64. The empty text is, unless allowEmpty (formerly
+// allowBlank) is false. The prefix "data:type;base64," is accepted if mime is set, and required if mimeRequired is
+// set.
 'use strict';
 
 const prefix = 'data:\\w+\\/[a-zA-Z+.-]+;base64,';

@@ -1,5 +1,5 @@
-// core/impl/meta/keyProvider: ids and the key attributes that they are made of.
-// The id of a class with several key attributes joins their values by _.
+// core/impl/meta/keyProvider: ids and their key attributes. If a class has several key attributes, its ids join
+// their values by _.
 'use strict';
 
 const separator = '_';
@@ -23,14 +23,13 @@ function keyValue(classMeta, name, text) {
 }
 
 class KeyProvider {
-  // The id that an object with such data has, null when a key attribute is
-  // missing.
+  // Returns the id of an object that has this data, or null if a key attribute is missing.
   formKey(classMeta, data) {
     const known = this.keyData(classMeta, data);
     return known && Object.values(known).join(separator);
   }
 
-  // The key attributes of data, null when one is missing.
+  // Returns the key attributes of data, or null if one is missing.
   keyData(classMeta, data) {
     if (data === null || typeof data !== 'object') {
       return null;
@@ -45,7 +44,7 @@ class KeyProvider {
     return known;
   }
 
-  // The key attributes that an id tells.
+  // Returns the key attributes of an id.
   keyToData(classMeta, id) {
     const names = keysOf(classMeta);
     if (names.length === 1) {

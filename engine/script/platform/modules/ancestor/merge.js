@@ -1,6 +1,5 @@
-// The npm package merge: the members of objects put into the first one, or into
-// a new object when the first argument is true; recursive goes into members that
-// are objects in both. Members named __proto__ are left out.
+// The npm package merge: copies the members of objects into the first one, or into a new object if the first
+// argument is true. recursive merges members that are objects in both. Members named __proto__ are skipped.
 'use strict';
 
 const isObject = (v) => v !== null && typeof v === 'object' && Object.prototype.toString.call(v) === '[object Object]';

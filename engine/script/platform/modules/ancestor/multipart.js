@@ -1,5 +1,5 @@
-// modules/rest/backend/multipart: a promise of the body of a form, and of any
-// other body as it was parsed (interface.md, "Custom services" 6).
+// modules/rest/backend/multipart: returns a promise of the body of a form, and of any other body in its parsed
+// form.
 'use strict';
 
 module.exports = function multipart(req) {

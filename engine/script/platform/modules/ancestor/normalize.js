@@ -1,8 +1,7 @@
-// core/util/normalize: items as plain objects, with what is loaded for their
-// references and collections. An item that came before, in the whole of what
-// one call normalizes, is only {_id}; the very same object with byRef, a copy
-// with greedy. References that are not loaded are left out, unless keyProvider
-// tells the key attributes of their ids. What is no item becomes null.
+// core/util/normalize: converts items to plain objects, including loaded references and collections. If one call
+// meets an item again, the result is only {_id}; if byRef is set, it is the same object, and if greedy is set, a
+// copy. References that are not loaded are skipped, unless keyProvider can derive the key attributes of their ids.
+// Any value that is not an item becomes null.
 'use strict';
 
 const { REFERENCE, COLLECTION } = require('core/PropertyTypes');

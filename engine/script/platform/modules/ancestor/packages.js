@@ -1,5 +1,4 @@
-// What the packages of framework 5 export, as far as services use it. A part is
-// made when it is read.
+// The exports of the packages of framework 5 that services use. Each is made when it is first read.
 'use strict';
 
 function parts(names) {

@@ -1,5 +1,5 @@
-// What Express adds to a request: is(types) compares the media type of the body,
-// accepts(types) chooses what to answer by the header Accept.
+// The methods that Express adds to a request: is(types) compares the media type of the body, accepts(types)
+// chooses a type of the response by the header Accept.
 'use strict';
 
 const types = {
@@ -12,8 +12,7 @@ const types = {
 const flat = (list) => list.flat().map(String);
 const bare = (type) => String(type || '').split(';')[0].trim().toLowerCase();
 
-// The media type that a name, an extension or +suffix stands for, undefined for
-// none.
+// Returns the media type of a name, an extension or a +suffix, or undefined.
 function mediaType(name) {
   if (name[0] === '+') {
     return '*/*' + name.toLowerCase();
@@ -21,7 +20,7 @@ function mediaType(name) {
   return name.includes('/') ? name.toLowerCase() : types[name.toLowerCase().replace(/^\./, '')];
 }
 
-// Whether a type suits a pattern such as text/* or */*+json.
+// Reports whether a type fits a pattern such as text/* or */*+json.
 function suits(type, pattern) {
   const [main, sub] = type.split('/'), [wantedMain, wantedSub] = pattern.split('/');
   if (sub === undefined || wantedSub === undefined || wantedMain !== '*' && wantedMain !== main) {
@@ -51,7 +50,7 @@ function is(contentType, hasBody, ...wanted) {
   return false;
 }
 
-// The ranges of a header Accept, each with its weight and how much it tells.
+// Returns the ranges of a header Accept, each including its weight and its specificity.
 function ranges(accept) {
   return String(accept === undefined ? '*/*' : accept).split(',').map((range, place) => {
     const [type, ...params] = range.split(';').map((s) => s.trim().toLowerCase());

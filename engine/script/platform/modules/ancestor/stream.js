@@ -1,5 +1,5 @@
-// Content that is there already, to be read as from a stream of Node: it comes
-// in one piece, after the first listener for data, pipe or resume.
+// A readable stream as in Node over content in memory. The whole content is one chunk, which is emitted after the
+// first listener for data, pipe or resume.
 'use strict';
 
 const EventEmitter = require('events');
@@ -31,7 +31,7 @@ module.exports = class Content extends EventEmitter {
     return this;
   }
 
-  // read returns what is left, null when nothing is.
+  // Returns the remaining content, or null at the end.
   read() {
     const rest = this._rest;
     this._rest = null;

@@ -1,6 +1,5 @@
-// core/strings: texts by list and id, in which %name stands for a parameter.
-// A list may hold texts for a language; what it lacks there is looked up in the
-// texts for all languages.
+// core/strings: texts by list and id. %name in a text is a parameter. A list can have texts for a language. If a
+// text is missing there, the text for all languages is used.
 'use strict';
 
 const lists = new Map();
@@ -26,7 +25,7 @@ function find(list, id, lang) {
 
 const given = (params, name) => params !== null && typeof params === 'object' && name in params;
 
-// An id without a text is its own text.
+// If an id has no text, the id is the text.
 function s(list, id, params, lang) {
   const text = find(list, id, lang);
   if (typeof text === 'function') {

@@ -1,5 +1,4 @@
-// modules/rest/backend/util: files and nested objects are saved first, so that
-// data can then be written as it is.
+// modules/rest/backend/util: saves files and nested objects first, so that the data can then be written unchanged.
 'use strict';
 
 const IMAGE = 4, FILE = 5, REFERENCE = 13, COLLECTION = 14, FILE_LIST = 110;

@@ -1,5 +1,5 @@
-// A locale told by what differs from another one: members of own replace those
-// of base, objects are gone through, undefined takes a member away.
+// Derives a locale from another one: members of own replace those of base, objects are merged recursively,
+// undefined removes a member.
 'use strict';
 
 const isTable = (v) => typeof v === 'object' && v !== null && !Array.isArray(v);

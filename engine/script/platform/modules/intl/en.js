@@ -1,4 +1,4 @@
-// How dates, numbers and lists are written in the locale en.
+// The formats of dates, numbers and lists in the locale en.
 module.exports = {
   hours: 'h12',
   periods: ['AM', 'PM'],

@@ -1,4 +1,4 @@
-// How dates, numbers and lists are written in the locale es, where it differs from en.
+// The formats of dates, numbers and lists in the locale es, as far as they differ from en.
 module.exports = require('#intl/derive')(require('#intl/en'), {
   hours: 'h23',
   periods: ['a.\u202fm.', 'p.\u202fm.'],

@@ -1,4 +1,4 @@
-// How dates, numbers and lists are written in the locale fr, where it differs from en.
+// The formats of dates, numbers and lists in the locale fr, as far as they differ from en.
 module.exports = require('#intl/derive')(require('#intl/en'), {
   hours: 'h23',
   months: {
