@@ -27,10 +27,10 @@ func (s *Store) Admit(ctx context.Context, a engine.Admission) error {
 	return s.masked(ctx, err)
 }
 
-// maySave are the permissions of which one is needed to save a record.
+// maySave lists the permissions of a save: the account needs at least one of them.
 const maySave = engine.MayUse | engine.MayWrite
 
-// admission is one call of Admit.
+// admission holds the state of one call of Admit.
 type admission struct {
 	store *Store
 	w     *session
@@ -38,7 +38,7 @@ type admission struct {
 	asked engine.Admission
 }
 
-// record checks a record of the call and the records nested in it.
+// record checks one record of the call and the records nested in it.
 func (ad *admission) record(r *engine.Record) error {
 	if r.Make != nil {
 		return nil
@@ -71,7 +71,7 @@ func (ad *admission) record(r *engine.Record) error {
 	return ad.nested(p, r.Values, stored)
 }
 
-// named checks an item that must exist.
+// named checks a record of an item that must exist, and returns that item.
 func (ad *admission) named(p *plan, id string, key []any) (*engine.Item, error) {
 	if err := ad.store.admitNamed(ad.w, ad.guard, check{p, ad.asked.May}, slices.Clone(key)); err != nil {
 		return nil, err
@@ -89,13 +89,13 @@ func (ad *admission) named(p *plan, id string, key []any) (*engine.Item, error) 
 	return it, nil
 }
 
-// upsert checks a record that updates an item or inserts one. pointed is the key
-// that the reference in the outer item holds, which identifies a record without a
-// key. It returns the stored item, nil if there is none.
+// upsert checks a record that updates an item or inserts one. pointed is the key that the reference
+// of the outer item holds; it identifies a record without a key. It returns the stored item, or nil
+// if there is none.
 func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.Item, error) {
 	e := entry{plan: p, given: slices.Clone(r.Values)}
 	if err := e.locate(r); err != nil {
-		return nil, nil // the write will be refused for what is wrong with the id
+		return nil, nil // the write itself rejects the malformed id
 	}
 	if e.key == nil {
 		e.key = pointed
@@ -121,8 +121,8 @@ func (ad *admission) upsert(p *plan, r *engine.Record, pointed []any) (*engine.I
 	return stored, ad.store.admit(ad.w, ad.guard, check{ad.store.plans[stored.Class], engine.MayWrite}, []any{keyOf(stored)})
 }
 
-// nested checks the records in the values of an item of p. stored is that item as
-// the database has it, nil if it is new.
+// nested checks the records in the values of an item of p. stored is the item in the database, or
+// nil if the item is new.
 func (ad *admission) nested(p *plan, v engine.Values, stored *engine.Item) error {
 	inner := func(property *engine.Property, r *engine.Record, pointed []any) error {
 		ip, err := ad.store.plan(r.Class)
@@ -138,7 +138,7 @@ func (ad *admission) nested(p *plan, v engine.Values, stored *engine.Item) error
 	for i, value := range v {
 		property := p.class.Properties[i]
 		if property.Formula != nil {
-			continue // such values are ignored
+			continue // values of calculated properties are ignored
 		}
 		switch value := value.(type) {
 		case *engine.Record:

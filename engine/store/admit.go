@@ -7,14 +7,14 @@ import (
 	"restsrv/engine"
 )
 
-// check is what the account must be allowed with items of a class.
+// check is a permission that the account needs for items of a class.
 type check struct {
 	plan *plan
 	may  engine.Permission
 }
 
-// given refuses values of what the account may not change. What of the input is
-// passed over, it may send.
+// given denies values of attributes that the account may not change. Values that the write ignores
+// are allowed.
 func (g *guard) given(c *engine.Class, v engine.Values) error {
 	if g == nil {
 		return nil
@@ -28,9 +28,9 @@ func (g *guard) given(c *engine.Class, v engine.Values) error {
 	return nil
 }
 
-// enters refuses a write of an item of a class if the account has none of the
-// permissions on any item, and values that it may not give. MayUse stands for
-// creating the item.
+// enters denies a write of a class if the account has none of the permissions for any item, or if
+// it gives values of attributes that the account may not change. MayUse stands for creating the
+// item.
 func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission) error {
 	if g == nil {
 		return nil
@@ -47,10 +47,10 @@ func (g *guard) enters(c *engine.Class, v engine.Values, of ...engine.Permission
 	return g.given(c, v)
 }
 
-// reclasses refuses to change the class of an item if the account may not create
-// items of the new class, or if that has no attribute for one that the account may not
-// read: the answer would show whether the item has a value of it. read is whether the account
-// may read the item.
+// reclasses denies a change of the class of an item if the account may not create items of the new
+// class. It also denies the change if the new class lacks an attribute that the account may not
+// read, because the answer would disclose whether the item has a value of it. read reports whether
+// the account may read the item.
 func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	if g == nil {
 		return nil
@@ -66,13 +66,14 @@ func (g *guard) reclasses(it *engine.Item, to *engine.Class, read bool) error {
 	return nil
 }
 
-// restricts reports whether the account may point at some items of a class and
-// not at others, or at none: it needs to read or to use what it points at.
+// restricts reports whether the account may refer to only some items of a class, or to no item. To
+// refer to an item, the account must be allowed to read it or to use it.
 func (g *guard) restricts(c *engine.Class) bool {
 	return c != nil && g.rows(engine.MayRead, c) != nil && g.rows(engine.MayUse, c) != nil
 }
 
-// pointing are the references of a plan's class that restricts is about.
+// pointing returns the references of a plan's class to classes that are restricted for the
+// account.
 func (g *guard) pointing(p *plan) []*engine.Property {
 	if g == nil {
 		return nil
@@ -92,29 +93,28 @@ func (g *guard) pointing(p *plan) []*engine.Property {
 	return all
 }
 
-// free reports whether items of a plan's class can be inserted and updated
-// without a look at them.
+// free reports whether items of a plan's class can be inserted and updated without a check of each
+// item.
 func (g *guard) free(p *plan) bool {
 	return g == nil || g.rows(engine.MayUse, p.class) == nil && g.rows(engine.MayWrite, p.class) == nil && len(g.pointing(p)) == 0
 }
 
-// points reports whether an entry gives references that restricts is about.
+// points reports whether an entry gives a value to a reference with a restricted target.
 func (sv *save) points(e *entry) bool {
 	return slices.ContainsFunc(sv.guard.pointing(e.plan), func(p *engine.Property) bool {
 		return e.given[p.Index] != nil && e.given[p.Index] != engine.Absent
 	})
 }
 
-// wish is what the account wants to do with items of a class: one thing of
-// several.
+// wish is a set of alternative permissions for items of a class. The account needs one of them.
 type wish struct {
 	plan *plan
 	of   []engine.Permission
-	lock string // ends the statement: who is about to change the items locks them
+	lock string // ends the statement; set it to lock items that are about to change
 }
 
-// admitted finds which of the items that have the keys the account may do with
-// what it wants.
+// admitted returns the ids, among keys, of the items for which the account has one of the wanted
+// permissions.
 func (s *Store) admitted(w *session, g *guard, want wish, keys []any) (found map[string]bool, err error) {
 	p := want.plan
 	found = make(map[string]bool, len(keys))
@@ -135,14 +135,14 @@ func (s *Store) admitted(w *session, g *guard, want wish, keys []any) (found map
 	return found, nil
 }
 
-// either writes the condition that the account may do one of some things; "" when
-// it may always.
+// either writes the condition under which the account has one of several permissions. It returns ""
+// if the account has one for every item.
 func (b *builder) either(p *plan, of []engine.Permission) string {
 	var conditions []*engine.Filter
 	for _, may := range of {
 		f := b.guard.rows(may, p.class)
 		if f == nil {
-			return "" // before any condition has bound arguments
+			return "" // returned before any condition binds arguments
 		}
 		conditions = append(conditions, f)
 	}
@@ -153,7 +153,8 @@ func (b *builder) either(p *plan, of []engine.Permission) string {
 	return "(" + strings.Join(all, " OR ") + ")"
 }
 
-// admit refuses to change items unless the account may, as they are now.
+// admit denies a change of items unless the account has the permission for all of them in their
+// present state.
 func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 	if g.rows(c.may, c.plan.class) == nil || len(keys) == 0 {
 		return nil
@@ -171,9 +172,8 @@ func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 		if locking.lock == "" {
 			break
 		}
-		// The statement may have waited for a transaction that deleted an item and
-		// created it again. It does not find the new item; the next statement does,
-		// without waiting for others.
+		// The statement may have waited for a transaction that deleted an item and created it
+		// again. It does not find the new item. The next statement finds it and does not wait.
 		if found, err = s.admitted(w, g, wish{plan: c.plan, of: locking.of}, keys); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (s *Store) admit(w *session, g *guard, c check, keys []any) error {
 	return engine.Denied()
 }
 
-// lock ends a SELECT of items with which the transaction is about to do something.
+// lock returns the end of a SELECT that locks items for a write with the permission.
 func (s *Store) lock(may engine.Permission) string {
 	if may&engine.MayDelete != 0 {
 		return s.traits.LockGone
@@ -192,7 +192,7 @@ func (s *Store) lock(may engine.Permission) string {
 	return s.traits.Lock
 }
 
-// admitNamed is admit for an item that the caller has named, which may be missing.
+// admitNamed is like admit, for an item that the caller names and that may not exist.
 func (s *Store) admitNamed(w *session, g *guard, c check, key []any) error {
 	err := s.admit(w, g, c, key)
 	if engine.CodeOf(err) == engine.Forbidden {
@@ -201,8 +201,8 @@ func (s *Store) admitNamed(w *session, g *guard, c check, key []any) error {
 	return err
 }
 
-// admitEntry refuses a record that the account may not write to the stored item,
-// or not insert when there is none.
+// admitEntry denies a record if the account may not write the stored item or, when there is none,
+// may not insert it.
 func (sv *save) admitEntry(e *entry, before *engine.Item) error {
 	switch g := sv.guard; {
 	case g == nil || e.admitted && before != nil:
@@ -217,8 +217,8 @@ func (sv *save) admitEntry(e *entry, before *engine.Item) error {
 	return nil
 }
 
-// admitGroup is admitEntry for those entries of one class that exist; existing
-// are the classes of the items, by id.
+// admitGroup is admitEntry for the entries of one class with stored items. existing maps ids to the
+// classes of the items.
 func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) error {
 	if sv.guard == nil {
 		return nil
@@ -239,8 +239,8 @@ func (sv *save) admitGroup(p *plan, group []entry, existing map[string]string) e
 	return nil
 }
 
-// upsertMet writes upserts of one class of which it matters whether the items
-// exist: first those that do, then the others.
+// upsertMet writes upserts of one class when it matters whether their items exist. It writes the
+// updates first, then the inserts.
 func (sv *save) upsertMet(p *plan, group []entry) error {
 	for chunk := range slices.Chunk(group, min(bulkRows, sv.store.traits.MaxVariables)) {
 		existing, err := sv.existing(p, chunk)
@@ -252,7 +252,7 @@ func (sv *save) upsertMet(p *plan, group []entry) error {
 		}
 		var old, fresh []entry
 		for i, e := range chunk {
-			chunk[i].was = nil // it would stay in memory until the last record is written
+			chunk[i].was = nil // otherwise it stays in memory until the last record is written
 			if existing[keyText(e.key)] != "" {
 				e.admitted = true
 				old = append(old, e)
@@ -271,8 +271,8 @@ func (sv *save) upsertMet(p *plan, group []entry) error {
 	return nil
 }
 
-// owe notes that the account must be allowed what it did with items as they are
-// when the transaction is done.
+// owe records that the account needs the permission for the items in their state at the end of the
+// transaction.
 func (sv *save) owe(may engine.Permission, items ...*engine.Item) {
 	if sv.guard == nil {
 		return
@@ -281,14 +281,14 @@ func (sv *save) owe(may engine.Permission, items ...*engine.Item) {
 		if sv.guard.rows(may, it.Class) != nil {
 			key := keyOf(it)
 			if text, ok := key.(string); ok {
-				key = strings.Clone(text) // it is a part of what was read of the row, all of which would stay in memory
+				key = strings.Clone(text) // key is part of the text read for the row, and would keep all of it in memory
 			}
 			sv.oweKeys(check{sv.store.plans[it.Class], may}, key)
 		}
 	}
 }
 
-// oweAll is owe for inserts or upserts, which update under a guard.
+// oweAll is owe for a group of inserts, or of upserts, which under a guard are updates.
 func (sv *save) oweAll(group []entry) {
 	may := engine.MayUse
 	if group[0].how == upsert {
@@ -306,8 +306,8 @@ func (sv *save) oweKeys(c check, keys ...any) {
 	sv.owed[c] = append(sv.owed[c], keys...)
 }
 
-// settleOwed refuses the whole write when an item has become one that the account
-// may not make of it. An item that is of another class by now is owed as such.
+// settleOwed denies the whole write if the account lacks the permission for an item in its final
+// state. An item that has changed its class since then has an entry for the new class too.
 func (sv *save) settleOwed() error {
 	for c, keys := range sv.owed {
 		f := sv.guard.rows(c.may, c.plan.class)
@@ -336,8 +336,8 @@ func (sv *save) settleOwed() error {
 	return nil
 }
 
-// leaving are those of the members to take out of a collection that the account
-// knows of: of what it may not read it says nothing by leaving it out.
+// leaving returns those of the members to be removed from a collection for which the account has
+// one of the permissions. A caller does not remove members that it cannot read by leaving them out.
 func (sv *save) leaving(p *plan, keys []any, of ...engine.Permission) ([]any, error) {
 	if len(keys) == 0 || sv.guard.rows(engine.MayRead, p.class) == nil {
 		return keys, nil
@@ -346,8 +346,8 @@ func (sv *save) leaving(p *plan, keys []any, of ...engine.Permission) ([]any, er
 	return slices.DeleteFunc(keys, func(key any) bool { return !found[engine.ValueText(key)] }), err
 }
 
-// admitMembers refuses to make items members of a collection, or no longer that,
-// when that changes them and the account may not.
+// admitMembers denies adding items to a collection, or removing them, if that changes the items and
+// the account may not change them.
 func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 	if sv.guard == nil || len(ids) == 0 {
 		return nil
@@ -365,9 +365,9 @@ func (sv *save) admitMembers(p *engine.Property, ids []any) error {
 	return nil
 }
 
-// admitStaying refuses to name members that the account may neither read nor
-// make members: that nothing changes would tell that they are. Using them is to
-// know that they are there, and not at what they point.
+// admitStaying denies naming members that the account may neither read nor write. The answer would
+// otherwise disclose that they are members already. The permission to use an item does not suffice:
+// it does not disclose the item's references.
 func (sv *save) admitStaying(p *engine.Property, ids []any) error {
 	if len(ids) == 0 || sv.guard.rows(engine.MayRead, p.Target) == nil {
 		return nil
@@ -380,7 +380,7 @@ func (sv *save) admitStaying(p *engine.Property, ids []any) error {
 	return err
 }
 
-// noMember is the error for a member that is not there.
+// noMember returns the error for a member that does not exist.
 func (sv *save) noMember(p *engine.Property, id string) error {
 	if sv.guard.restricts(p.Target) {
 		return engine.Denied()

@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// Aggregate is engine.Repository's.
+// Aggregate implements engine.Repository.
 func (s *Store) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
 	p, err := s.plan(a.Class)
 	if err != nil {
@@ -51,8 +51,8 @@ func (r *session) results(ctx context.Context, b *builder, types []engine.Proper
 	})
 }
 
-// aggregation writes the statement. Columns are grouped and ordered by their
-// number: written again, what is bound in them would be another expression.
+// aggregation writes the statement. It groups and orders by the numbers of columns. If it wrote a
+// column again, its bound values would make it a different expression.
 func (b *builder) aggregation(p *plan, a *engine.Aggregation) {
 	b.add("SELECT ")
 	grouped := len(a.Aggregates) > 0
@@ -123,7 +123,7 @@ func (b *builder) aggregate(src *source, g engine.Aggregate) string {
 	case g.Function == engine.CountOf:
 		return "count(" + text + ")"
 	case g.Expr.Type == engine.Boolean:
-		// No order of booleans everywhere: their numbers have one.
+		// Not every database orders booleans, so compare numbers.
 		text = string(g.Function) + "(CASE WHEN " + text + " THEN 1 WHEN NOT " + b.expr(src, g.Expr) + " THEN 0 END)"
 		return "(" + text + " = 1)"
 	}

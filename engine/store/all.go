@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// UpdateAll is engine.Repository's.
+// UpdateAll implements engine.Repository.
 func (s *Store) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
 	n, err := s.updateAll(ctx, q, v)
 	return n, s.masked(ctx, err)
@@ -83,7 +83,8 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 	b := sv.store.guarded(sv.guard)
 	b.may = engine.MayRead | engine.MayWrite
 	sv.setAll(b, p, v)
-	if before != nil { // those and no others, of which it would not be known what they were
+	// Update only these items: the former values of others would be unknown.
+	if before != nil {
 		b.add(" WHERE ")
 		sv.store.in(b, p.table.id.quoted, p.table.id.typ, keysOf(before))
 	} else if err := sv.store.among(b, p, q); err != nil {
@@ -92,9 +93,8 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 	return sv.changeAll(b, p, v, before)
 }
 
-// changeAll runs the statement of an UpdateAll, and keeps the words by which
-// the items are found when they may have changed. before is what these were, as
-// far as that matters.
+// changeAll runs the statement of an UpdateAll and updates the search words if they may have
+// changed. before holds the former items if cached attributes depend on them.
 func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
 	owes := sv.guard.rows(engine.MayWrite, p.class) != nil
@@ -120,8 +120,8 @@ func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine
 	return int64(len(items)), sv.store.keepWords(sv.w, p, items...)
 }
 
-// returned runs a statement that changes rows of p, and returns what they are
-// then or, deleted, what they were.
+// returned runs a statement that changes or deletes rows of p. It returns the items after the
+// change or, if they were deleted, the former items.
 func (s *session) returned(b *builder, p *plan) ([]*engine.Item, error) {
 	b.add(" RETURNING ", p.sql().selected.list)
 	scan := s.scanner(p.sql().selected)
@@ -138,21 +138,22 @@ func (s *session) returned(b *builder, p *plan) ([]*engine.Item, error) {
 	return items, err
 }
 
-// among writes the condition that an item is one of those that q finds. They
-// are locked there: one that another transaction changes at the same time must
-// be found as that leaves it. All statements lock items in the order of their keys.
+// among writes the condition that an item is one of those that q finds. The condition locks the
+// items, so that an item changed by a concurrent transaction is checked in its new state. All
+// statements lock items in the order of their keys.
 func (s *Store) among(b *builder, p *plan, q *engine.Query) error {
 	b.add(" WHERE ", seqColumn, " IN (")
 	b.find(p, p.table.quoted+"."+seqColumn, q)
 	if lock := s.lock(b.may); lock != "" {
-		b.add(" ORDER BY ", p.table.quoted, ".", p.table.id.quoted, lock, " OF ", p.table.quoted) // what is joined to them may be null
+		// An outer join may produce nulls, which cannot be locked.
+		b.add(" ORDER BY ", p.table.quoted, ".", p.table.id.quoted, lock, " OF ", p.table.quoted)
 	}
 	b.add(")")
 	return b.finish(s.traits)
 }
 
-// unpaged refuses a query for a part of what it finds: which part that is
-// could change before the write.
+// unpaged rejects a query for one page of the result: the items of the page could change before the
+// write.
 func unpaged(q *engine.Query) error {
 	if q.Offset > 0 || q.Count >= 0 || q.After != nil {
 		return engine.Errorf(engine.Invalid, "query", "a change of all objects that a filter finds takes neither offset nor count")
@@ -160,7 +161,7 @@ func unpaged(q *engine.Query) error {
 	return nil
 }
 
-// onlyPlain refuses what cannot be given to many items at once.
+// onlyPlain rejects values that cannot be given to many items at once.
 func (p *plan) onlyPlain(v engine.Values) error {
 	refuse := func(property *engine.Property, reason, why string) error {
 		e := engine.Errorf(engine.Invalid, reason, "attribute %s of class %s cannot be changed for many objects at once: it %s",
@@ -194,7 +195,7 @@ func (p *plan) onlyPlain(v engine.Values) error {
 	return nil
 }
 
-// DeleteAll is engine.Repository's.
+// DeleteAll implements engine.Repository.
 func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	p, err := s.plan(q.Class)
 	if err != nil {
@@ -233,7 +234,8 @@ func (s *Store) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	return n, err
 }
 
-// deleteAll runs a statement that deletes items, and does what follows.
+// deleteAll runs a statement that deletes items, and then deletes or updates the data that depends
+// on them.
 func (s *Store) deleteAll(ctx context.Context, w *session, p *plan, b *builder) (int64, error) {
 	items, err := w.returned(b, p)
 	if err != nil {
@@ -245,8 +247,8 @@ func (s *Store) deleteAll(ctx context.Context, w *session, p *plan, b *builder) 
 	return int64(len(items)), s.gone(ctx, w, p, items)
 }
 
-// remembered reports whether other tables know of the items: of their
-// links, files or stages.
+// remembered reports whether links, files or stages of the table's items are stored in other
+// tables.
 func (t *table) remembered() bool {
 	for _, p := range t.pointers {
 		if p.other != "" {
@@ -256,8 +258,7 @@ func (t *table) remembered() bool {
 	return t.filed || t.staged
 }
 
-// setAll writes the head of an UPDATE that gives several rows the values that
-// are not Absent.
+// setAll writes the head of an UPDATE that sets the values that are not Absent for several rows.
 func (sv *save) setAll(b *builder, p *plan, v engine.Values) {
 	b.add("UPDATE ", p.table.quoted, " SET ")
 	for _, property := range p.stored {

@@ -9,13 +9,13 @@ import (
 	"restsrv/engine"
 )
 
-// idleTrust is how long an idle connection is believed to stand. After that a
-// write opens a transaction even if one statement would do: if it then turns
-// out that the connection is gone, nothing has been done yet.
+// idleTrust is how long an idle connection is assumed to be usable. After that time a write opens a
+// transaction even if one statement would do. If the connection turns out to be broken, the write
+// has not begun and can be retried.
 const idleTrust = time.Second
 
-// alone runs j as a transaction of its own, again when another transaction was
-// in its way or the connection was gone before anything was committed.
+// alone runs j in a transaction of its own. It retries if another transaction was in the way, or if
+// the connection broke before the commit.
 func (w *writer) alone(s *session, j *job) error {
 	for attempt := 1; ; attempt++ {
 		err, redo := w.transact(s, j)
@@ -39,20 +39,20 @@ func (w *writer) alone(s *session, j *job) error {
 	}
 }
 
-// trusts reports whether the connection of a writer is believed to stand: it was
-// used a moment ago, and none was found gone since.
+// trusts reports whether the writer's connection is assumed to be usable: it was used within
+// idleTrust, and no connection was found broken since.
 func (s *Store) trusts(w *session) bool {
 	return time.Since(w.used) < idleTrust && w.used.UnixNano() > s.lost.Load()
 }
 
-// lose gives up a connection that is gone. The others may be, too.
+// lose closes a broken connection and records the time, because other connections may be broken
+// too.
 func (s *Store) lose(r *session) {
 	s.lost.Store(time.Now().UnixNano())
 	r.disconnect()
 }
 
-// transact runs j once. redo means that nothing of it is in the database for
-// certain.
+// transact runs j once. redo reports that the attempt certainly changed no data.
 func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 	if j.single && s.conn != nil && w.store.trusts(s) {
 		err := w.watched(s, j)
@@ -70,7 +70,7 @@ func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 	}
 	if err := w.inTransaction(s, j); err != nil {
 		if s.end(tx.Rollback) != nil {
-			s.disconnect() // which ends the transaction too
+			s.disconnect() // this ends the transaction too
 		}
 		return err, true
 	}
@@ -84,25 +84,25 @@ func (w *writer) transact(s *session, j *job) (err error, redo bool) {
 	return w.unknown(err), w.store.kind(err) == Lost
 }
 
-// begin opens a transaction. It is the driver's own, which knows when the
-// database has given it up and a commit would do nothing; sql.Tx would do, but
-// statements of the connection cannot run in it: when one of them loses the
-// connection, closing that waits for the end of the sql.Tx.
+// begin opens a transaction of the driver, which can see that the database has given up the
+// transaction and that a commit would do nothing. It does not use sql.Tx, because statements of the
+// connection cannot run in it: if such a statement loses the connection, closing the connection
+// waits for the end of the sql.Tx.
 func (s *session) begin() (tx driver.Tx, err error) {
 	err = s.conn.Raw(func(driverConn any) error {
 		beginner, ok := driverConn.(driver.ConnBeginTx)
 		if !ok {
 			return errors.New("the driver cannot begin a transaction")
 		}
-		// Not the context of a job: what a commit meets when that ends would
-		// leave the outcome unknown.
+		// Do not use the context of a job: if it ended during the commit, the outcome would be
+		// unknown.
 		tx, err = beginner.BeginTx(context.Background(), driver.TxOptions{})
 		return err
 	})
 	return tx, err
 }
 
-// end commits or rolls back.
+// end commits or rolls back a transaction.
 func (s *session) end(how func() error) error {
 	if s.conn == nil {
 		return driver.ErrBadConn
@@ -110,11 +110,11 @@ func (s *session) end(how func() error) error {
 	return s.conn.Raw(func(any) error { return how() })
 }
 
-// errUnsettled is in the chain of the errors of unknown.
+// errUnsettled is in the error chain if the outcome of a commit is unknown.
 var errUnsettled = errors.New("the transaction may have been committed")
 
-// unknown returns the error for a commit that failed because the connection or the
-// disk did, so that it may still count. Other errors are returned as they are.
+// unknown returns the error for a commit that failed because of the connection or the disk, and
+// that may have succeeded nevertheless. It returns other errors unchanged.
 func (w *writer) unknown(err error) error {
 	if w.store.kind(err) != Away || engine.CodeOf(err) == engine.Timeout {
 		return err

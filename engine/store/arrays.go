@@ -7,16 +7,16 @@ import (
 	"restsrv/engine"
 )
 
-// arrayRows is the most rows of one statement that takes its rows as arrays.
+// arrayRows is the maximum number of rows of one statement that takes its rows as arrays.
 const arrayRows = 1000
 
-// arrays reports whether rows are bound as one array for each column.
+// arrays reports whether the rows of a statement are bound as one array for each column.
 func (s *Store) arrays() bool {
 	typ, _ := s.db.Dialect.Array(engine.String, nil)
 	return typ != ""
 }
 
-// rowTypes are the types of what rowArgs appends.
+// rowTypes returns the types of the values that rowArgs appends.
 func (p *plan) rowTypes() []engine.PropertyType {
 	types := []engine.PropertyType{engine.String, engine.Int, engine.String}
 	for _, property := range p.stored {
@@ -28,8 +28,8 @@ func (p *plan) rowTypes() []engine.PropertyType {
 	return types
 }
 
-// unnest writes rows as a table made of one array for each column. values has
-// the rows one after the other; none are bound when it is empty.
+// unnest writes rows as a table made of one array for each column. values holds the rows one after
+// the other. If it is empty, the arrays are empty.
 func (b *builder) unnest(d Dialect, types []engine.PropertyType, values []any) {
 	column := make([]any, 0, len(values)/len(types))
 	b.add("unnest(")
@@ -46,7 +46,7 @@ func (b *builder) unnest(d Dialect, types []engine.PropertyType, values []any) {
 	b.add(")")
 }
 
-// insertArrays is insertText for rows bound as arrays.
+// insertArrays is insertText for rows that are bound as arrays.
 func (p *plan) insertArrays(tr Traits, d Dialect, tail string) string {
 	b := newBuilder(tr)
 	b.add("INSERT INTO ", p.table.quoted, " (", p.rowColumns(), ") SELECT ", quoteText(p.class.FullName), ", * FROM ")
@@ -55,7 +55,7 @@ func (p *plan) insertArrays(tr Traits, d Dialect, tail string) string {
 	return b.text()
 }
 
-// rowColumns are the columns of a row as insertText writes it.
+// rowColumns returns the columns of a row in the order of insertText.
 func (p *plan) rowColumns() string {
 	names := []string{classColumn, versionColumn, revColumn, creatorColumn}
 	for _, property := range p.stored {
@@ -67,14 +67,14 @@ func (p *plan) rowColumns() string {
 	return strings.Join(names, ", ")
 }
 
-// asArrays turns the values of rows into one array for each column.
+// asArrays converts the values of rows to one array for each column.
 func (s *Store) asArrays(p *plan, values []any) []any {
 	b := newBuilder(s.traits)
 	b.unnest(s.db.Dialect, p.rowTypes(), values)
 	return b.args
 }
 
-// copyRows inserts entries that are surely new by COPY.
+// copyRows inserts entries by COPY. The entries must be new.
 func (sv *save) copyRows(p *plan, group []entry) error {
 	w := sv.w
 	if w.conn == nil {
@@ -98,12 +98,12 @@ func (sv *save) copyRows(p *plan, group []entry) error {
 		}
 	}
 	sv.args = args
-	_, err = st.ExecContext(w.ctx) // ends the copy, and tells what went wrong
+	_, err = st.ExecContext(w.ctx) // ends the copy and returns its error
 	return err
 }
 
-// orNull keeps empty system columns out of rows: reading them would cost more
-// than a null.
+// orNull returns nil for an empty system column, because reading an empty text costs more than
+// reading a null.
 func orNull(s string) any {
 	if s == "" {
 		return nil
@@ -111,7 +111,7 @@ func orNull(s string) any {
 	return s
 }
 
-// rowVariables is how many placeholders a row of insertText has.
+// rowVariables returns the number of placeholders in a row of insertText.
 func (p *plan) rowVariables() int {
 	n := 3 + len(p.stored)
 	if p.table.composite() {

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// ownerValue returns what the members of a collection of an item refer to it by.
+// ownerValue returns the value by which the members of a collection refer to its owner.
 func ownerValue(owner pending, p *engine.Property) any {
 	if p.Binding != nil {
 		return owner.item.Values[owner.item.Class.Property(p.Binding.Name).Index]
@@ -15,14 +15,13 @@ func ownerValue(owner pending, p *engine.Property) any {
 	return keyOf(owner.item)
 }
 
-// relateBack changes who points at the owner: that is where such a collection
-// is kept.
+// relateBack changes a collection that is stored as references from its members to the owner.
 func (sv *save) relateBack(m memberChange) error {
 	p := m.property
 	value := ownerValue(sv.owner, p)
 	if value == nil {
 		if len(m.add) == 0 {
-			return nil // nothing can point here
+			return nil // no item can refer to the owner
 		}
 		e := engine.Errorf(engine.Invalid, "required", "attribute %s must have a value before %s can have members", engine.Quote(p.Binding.Name), engine.Quote(p.Name))
 		e.Class, e.Attribute = sv.owner.entry.plan.class.FullName, p.Binding.Name
@@ -34,7 +33,7 @@ func (sv *save) relateBack(m memberChange) error {
 	if err != nil {
 		return err
 	}
-	// Members leave before others join: the reference may be unique.
+	// Remove members before adding others, because the reference may be unique.
 	left, err := sv.clearBack(p, value, pointing, known, remove, m.replace)
 	if err != nil {
 		return err
@@ -52,7 +51,7 @@ func (sv *save) relateBack(m memberChange) error {
 		return err
 	}
 	t := sv.tableOf(p.Target)
-	if len(ids) < len(m.add) { // a record among the members may be one that an id names
+	if len(ids) < len(m.add) { // a record among the members may also be named by an id
 		now, err := sv.pointing(p, ownerValue(sv.owner, p), ids, false)
 		if err != nil {
 			return err
@@ -93,8 +92,8 @@ func (sv *save) relateBack(m memberChange) error {
 	return sv.tellMembers(sv.owner.item, p, &membership{joined, left})
 }
 
-// knownKeys are the keys of members as far as they are known before these are
-// written, those of them that were given as ids, and those of who leaves.
+// knownKeys returns the keys of the members as far as they are known before the members are
+// written, the keys that were given as ids, and the keys of the members to be removed.
 func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 	target := m.property.Target
 	t := sv.tableOf(target)
@@ -119,8 +118,8 @@ func (sv *save) knownKeys(m memberChange) (known, ids, remove []any) {
 	return known, ids, remove
 }
 
-// pointing tells of items of p's target class whether they point at value:
-// of those asked for, and, if all is set, of all that do.
+// pointing returns whether items of p's target class refer to value, by id. It covers the items in
+// asked and, if all is true, every item that refers to value.
 func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (map[string]bool, error) {
 	target := sv.store.plans[p.Target]
 	back := target.table.column(p.Back)
@@ -150,8 +149,7 @@ func (sv *save) pointing(p *engine.Property, value any, asked []any, all bool) (
 	return found, nil
 }
 
-// clearBack makes items that are members no longer point nowhere, and returns
-// their keys.
+// clearBack clears the reference of items that are not members any more, and returns their keys.
 func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]bool, members, remove []any, replace bool) (gone []any, err error) {
 	leaving := map[string]bool{}
 	for _, key := range remove {
@@ -184,9 +182,9 @@ func (sv *save) clearBack(p *engine.Property, value any, pointing map[string]boo
 	return gone, sv.setBack(p, value, nil, gone)
 }
 
-// setBack makes items point at value, all of which pointed at from before if that is
-// not nil. If one of them does not any more, or is gone, another transaction was
-// faster, and the write must be made again.
+// setBack makes items refer to value. If from is not nil, all of them must still refer to from. If
+// one of them does not, or is deleted, a concurrent transaction has changed it and setBack returns
+// an error that repeats the write.
 func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 	target := sv.store.plans[p.Target]
 	v := engine.NewValues(p.Target)
@@ -234,8 +232,8 @@ func (sv *save) setBack(p *engine.Property, from, value any, ids []any) error {
 	return nil
 }
 
-// setKeyBack is setBack for a reference that is a part of the key of the items: they get another
-// key, and what refers to them follows.
+// setKeyBack is setBack for a reference that is part of the key of the items. The items get another
+// key, and references to them are updated.
 func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 	target := sv.store.plans[p.Target]
 	for _, key := range ids {
@@ -252,7 +250,7 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 			return within(p.Name, err)
 		}
 		if engine.ValueText(now) == engine.ValueText(key) {
-			return again{dangling(p, engine.ValueText(key))} // another transaction was faster
+			return again{dangling(p, engine.ValueText(key))} // a concurrent transaction has changed it
 		}
 		sv.touch(p.Target.Root(), now)
 		if _, err := sv.note(target, []any{now}, &sv.written); err != nil {
@@ -262,8 +260,8 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 	return nil
 }
 
-// note reads the items that have the keys when it matters what they are, and
-// adds them to others when something is cached of them or depends on them.
+// note reads the items with the keys if the class is journaled or has cached attributes. It also
+// adds them to items if cached attributes depend on them.
 func (sv *save) note(p *plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
 	if !p.caching.any && !p.duties.journaled {
 		return nil, nil

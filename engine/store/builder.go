@@ -7,28 +7,28 @@ import (
 	"restsrv/engine"
 )
 
-// builder writes one statement and collects what is bound to it.
+// builder writes one statement and collects its arguments.
 type builder struct {
 	sql      []byte
 	args     []any
 	numbered bool
-	mark     byte // of a placeholder with a number
+	mark     byte // of a numbered placeholder
 	label    string
 	fullText FullText
 	rowTail  string // Traits.RowNumber
 
-	// For statements with filters (see Store.builder).
+	// These fields are for statements with filters (see Store.builder).
 	dialect Dialect
 	plans   map[*engine.Class]*plan
 	links   linkNames
 	stages  *engine.Class // Config.StageClass
 	now     engine.Instant
-	aliases int   // given out
-	sources int   // tables read, besides the first
-	atom    *atom // the condition that is being written
+	aliases int   // number of aliases given out
+	sources int   // number of tables read besides the first
+	atom    *atom // the condition being written
 	guard   *guard
-	may     engine.Permission // what the guard is asked for the items of a query
-	err     error             // the first that made the statement impossible
+	may     engine.Permission // the permission that the guard checks for the items of a query
+	err     error             // the first error; the statement must not run
 }
 
 func newBuilder(tr Traits) *builder {
@@ -45,13 +45,13 @@ func (b *builder) add(parts ...string) {
 	}
 }
 
-// bind writes a placeholder for the value.
+// bind writes a placeholder for the value and adds the value to the arguments.
 func (b *builder) bind(v any) {
 	b.args = append(b.args, encode(v))
 	b.sql = b.appendPlaceholder(b.sql)
 }
 
-// appendPlaceholder adds that of the value that was bound last.
+// appendPlaceholder appends the placeholder of the last argument.
 func (b *builder) appendPlaceholder(sql []byte) []byte {
 	if !b.numbered {
 		return append(sql, '?')
@@ -59,7 +59,7 @@ func (b *builder) appendPlaceholder(sql []byte) []byte {
 	return strconv.AppendInt(append(sql, b.mark), int64(len(b.args)), 10)
 }
 
-// placeholder is bind for an expression that a dialect writes.
+// placeholder is bind for an expression that is written by a dialect.
 func (b *builder) placeholder(v any) string {
 	b.args = append(b.args, encode(v))
 	return string(b.appendPlaceholder(nil))
@@ -67,9 +67,8 @@ func (b *builder) placeholder(v any) string {
 
 func (b *builder) text() string { return string(b.sql) }
 
-// capture returns what write would have written. Its values stay bound: what
-// it wrote must follow what was written before, unless placeholders have
-// numbers.
+// capture returns the text that write produces, and does not add it to the statement. The arguments
+// stay bound. So the text must follow the text written before, unless placeholders are numbered.
 func (b *builder) capture(write func()) string {
 	at := len(b.sql)
 	write()
@@ -78,13 +77,13 @@ func (b *builder) capture(write func()) string {
 	return text
 }
 
-// insert puts text before what was written from at on; it binds nothing, unless
-// placeholders have numbers.
+// insert puts text at position at of the statement. The text must not contain placeholders unless
+// they are numbered.
 func (b *builder) insert(at int, text string) {
 	b.sql = slices.Insert(b.sql, at, []byte(text)...)
 }
 
-// encode turns a value into one that every driver takes.
+// encode converts a value to a type that every driver accepts.
 func encode(v any) any {
 	switch v := v.(type) {
 	case engine.Decimal:
@@ -97,17 +96,17 @@ func encode(v any) any {
 	return v
 }
 
-// converted reports whether values of the type come from a database in
-// another Go type than engine.Values has.
+// converted reports whether the database returns values of the type as another Go type than the one
+// in engine.Values.
 func converted(t engine.PropertyType) bool {
 	switch t {
 	case engine.Real, engine.DecimalNum, engine.DateTime, engine.Boolean:
-		return true // SQLite returns a whole real of a row just written as an int
+		return true // SQLite returns a whole real of a row that was just written as an int
 	}
 	return t.JSON()
 }
 
-// decode turns a database value of a converted type into the Go value.
+// decode converts a database value of a converted type to its Go value.
 func decode(t engine.PropertyType, v any) any {
 	switch v := v.(type) {
 	case int64:

@@ -9,12 +9,12 @@ import (
 	"restsrv/engine"
 )
 
-// bulkRows is the most rows of one statement. Groups are cut into powers of
-// two, so that few statements serve all sizes.
+// bulkRows is the maximum number of rows of one statement. Groups are divided into powers of two,
+// so that few different statements are needed.
 const bulkRows = 512
 
-// run writes the entries in order, those that can share a statement together.
-// It may run again when the transaction failed, and uses nothing up.
+// run writes the entries in order. Entries that can share a statement are written together. run may
+// be called again if the transaction failed, so it does not modify entries.
 func (sv *save) run(w *session, entries []entry) error {
 	if err := sv.start(w); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (sv *save) run(w *session, entries []entry) error {
 			return ended(err)
 		}
 		n := sv.groupLength(entries)
-		sv.enter(entries[0].index) // the group follows no key that earlier records changed
+		sv.enter(entries[0].index) // so the group does not follow key changes of earlier records
 		var err error
 		switch group := entries[:n]; {
 		case group[0].alone:
@@ -55,8 +55,8 @@ func (sv *save) run(w *session, entries []entry) error {
 	return sv.finish()
 }
 
-// lockAll locks the items of the entries that are there, in one order: two
-// saves that have met, each waiting for the other, do not do so again.
+// lockAll locks the stored items of the entries in the order of tables. A repeated write calls it
+// so that two saves that waited for each other do not do so again.
 func (sv *save) lockAll(entries []entry) error {
 	keys := map[*table][]any{}
 	for i := range entries {
@@ -67,8 +67,8 @@ func (sv *save) lockAll(entries []entry) error {
 	return sv.lockItems(keys, sv.store.traits.Lock)
 }
 
-// lockItems locks the items that have these keys, in one order. lock ends the
-// statements; "" locks nothing.
+// lockItems locks the items with these keys, in the order of tables and keys. lock ends the
+// statements. If lock is "", lockItems does nothing.
 func (sv *save) lockItems(keys map[*table][]any, lock string) error {
 	for _, t := range sv.store.tables {
 		if len(keys[t]) == 0 || lock == "" {
@@ -85,7 +85,7 @@ func (sv *save) lockItems(keys map[*table][]any, lock string) error {
 	return nil
 }
 
-// begin makes sv ready to write in a transaction.
+// begin resets sv for a new transaction.
 func (sv *save) begin(w *session) {
 	sv.attempts++
 	sv.w, sv.later, sv.expected, sv.written, sv.former, sv.owed, sv.records = w, nil, nil, nil, nil, nil, nil
@@ -95,8 +95,8 @@ func (sv *save) begin(w *session) {
 	sv.awaited, sv.awaiting, sv.holding, sv.arrived = nil, nil, nil, nil
 }
 
-// start makes sv ready to write in a transaction, like begin. If sv writes grants, it
-// waits for deletions.
+// start resets sv for a new transaction. If sv writes grants, it also waits for concurrent
+// deletions.
 func (sv *save) start(w *session) error {
 	sv.begin(w)
 	if !sv.grants {
@@ -105,7 +105,7 @@ func (sv *save) start(w *session) error {
 	return sv.store.excludeDeletions(w)
 }
 
-// one writes an entry by itself.
+// one writes a single entry.
 func (sv *save) one(e *entry) error {
 	sv.enter(e.index)
 	it, err := sv.write(e)
@@ -116,8 +116,9 @@ func (sv *save) one(e *entry) error {
 	return nil
 }
 
-// groupLength is how many of the first entries go together. Two entries with
-// one key do not: the later must see the earlier. Nor does what follows an entry that closes a group.
+// groupLength returns how many of the first entries form a group. Two entries with the same key do
+// not share a group, because the later one must see the result of the earlier one. An entry that
+// closes a group is its last.
 func (sv *save) groupLength(entries []entry) int {
 	first := &entries[0]
 	if first.alone {
@@ -216,7 +217,7 @@ func (sv *save) insertAll(group []entry) error {
 	return nil
 }
 
-// afterAll does what follows the write of the rows.
+// afterAll does the remaining work for entries after their rows are written.
 func (sv *save) afterAll(p *plan, group []entry) error {
 	if p.shares && group[0].how != insert {
 		for i := range group {
@@ -239,12 +240,12 @@ func (sv *save) afterAll(p *plan, group []entry) error {
 	return nil
 }
 
-// blame finds the record that a failed statement failed for: the statement
-// left nothing behind, so its rows are tried one by one. All of it is undone
-// in the end, unless what made it fail is gone.
+// blame finds the record that caused the failure of a statement. The failed statement has no
+// effect, so blame tries its rows one by one. If a row fails again, the whole transaction is rolled
+// back. If none fails, the cause is gone and the write goes on.
 func (sv *save) blame(p *plan, group []entry, err error) error {
 	if kind := sv.store.kind(err); kind != Other && kind != TooLong || sv.w.ctx.Err() != nil {
-		return err // no record's fault
+		return err // the error is not caused by a record
 	}
 	if sv.store.traits.Savepoint && len(group) > 1 {
 		if failure := sv.w.exec("ROLLBACK TO SAVEPOINT rows"); failure != nil {
@@ -276,12 +277,12 @@ func (sv *save) blame(p *plan, group []entry, err error) error {
 	return err
 }
 
-// chunk writes entries by one statement.
+// chunk writes entries with one statement.
 func (sv *save) chunk(p *plan, group []entry) error {
 	first, arrays := &group[0], sv.store.arrays()
 	rowTexts := len(group)
 	if arrays {
-		rowTexts = 1 // whatever their number
+		rowTexts = 1 // the text does not depend on the number of rows
 	}
 	sql := p.sql()
 	returned := first.returned(sql)
@@ -339,8 +340,9 @@ func (sv *save) chunk(p *plan, group []entry) error {
 	return sv.allWritten(p, group, n, rows.Err())
 }
 
-// allWritten refuses an upsert that has left out rows: those whose key joins to the id of an item
-// with another key. It names the record if there is one alone: blame tries one at a time.
+// allWritten returns an error if an upsert has skipped rows. A row is skipped if its key joins to
+// the id of an item with another key. The error names the record if the group has only one, as it
+// has when blame calls chunk.
 func (sv *save) allWritten(p *plan, group []entry, n int, err error) error {
 	if err != nil || n == len(group) {
 		return err
@@ -348,8 +350,9 @@ func (sv *save) allWritten(p *plan, group []entry, n int, err error) error {
 	return p.otherKey(group[0].full)
 }
 
-// returned is what must be read of the rows that entries like this one become;
-// nil for nothing: to read rows of 10,000 that are updated costs SQLite a fifth of the save.
+// returned returns the columns that the statement must return for entries like this one, or nil if
+// it need not return any. Reading back the rows of 10,000 updates would take SQLite a fifth of the
+// time of the save.
 func (e *entry) returned(sql *texts) *result {
 	switch {
 	case e.how == insert:
@@ -362,7 +365,7 @@ func (e *entry) returned(sql *texts) *result {
 	return sql.stamps
 }
 
-// newItems makes the items that the entries become when they are inserted.
+// newItems creates the items for entries that are inserted.
 func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
 	sv.w.worked += len(group)
 	items, list := make([]engine.Item, len(group)), make([]*engine.Item, len(group))
@@ -374,8 +377,8 @@ func (sv *save) newItems(p *plan, group []entry) []*engine.Item {
 	return list
 }
 
-// loadUpserted brings an item up to what its row has become. Rows come back
-// in order, usually; the revision tells.
+// loadUpserted updates an item from row i of the result. The rows are usually in the order of the
+// entries. The revision identifies the item.
 func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
 	rev, _ := sv.w.raw[atRev].(int64)
 	for j := range group {
@@ -384,7 +387,7 @@ func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
 			continue
 		}
 		if whole {
-			it.Values = nil // what was given is needed if this runs again
+			it.Values = nil // keep the given values: they are needed if the transaction is repeated
 			p.load(it, sv.w.raw)
 			return
 		}
@@ -393,8 +396,8 @@ func (sv *save) loadUpserted(p *plan, group []entry, i int, whole bool) {
 	}
 }
 
-// upsertTail is what makes an insert of rows update those that exist, and
-// return what is wanted of each.
+// upsertTail returns the end of an INSERT that updates rows that exist, and returns the wanted
+// columns.
 func (p *plan) upsertTail(tr Traits, rows int, mask string, returned *result) string {
 	b := newBuilder(tr)
 	b.args = make([]any, rows*p.rowVariables())
@@ -405,7 +408,7 @@ func (p *plan) upsertTail(tr Traits, rows int, mask string, returned *result) st
 			b.add(", ", col.quoted, " = excluded.", col.quoted)
 		}
 	}
-	for i, col := range p.keyColumns() { // the id may be that of another key
+	for i, col := range p.keyColumns() { // another key may have the same id
 		b.add([]string{" WHERE ", " AND "}[min(i, 1)], p.table.quoted, ".", col.quoted, " = excluded.", col.quoted)
 	}
 	if returned != nil {

@@ -7,30 +7,30 @@ import (
 	"restsrv/engine"
 )
 
-// caching is what a write of an item of a class makes anew: its own cached
+// caching lists what must be recomputed after a write of an item of a class: its own cached
 // attributes, and those of the items at the end of paths from it.
 type caching struct {
 	cached       []*engine.Property
 	dependencies []dependency
-	watched      bool // items of the class, or of one below it, have dependencies
-	any          bool // they have those, or cached attributes
+	watched      bool // the class, or one below it, has dependencies
+	any          bool // the class, or one below it, has dependencies or cached attributes
 }
 
-// dependency is a path of references or collections.
+// dependency is a path of references or collections to items with cached attributes.
 type dependency struct {
 	load *engine.Load
 	path []string
 }
 
-// caches reports whether a write of an item of the class has to call recache.
+// caches reports whether a write of an item of the class must call recache.
 func (p *plan) caches() bool { return len(p.caching.cached) > 0 || p.notifies() }
 
-// notifies reports whether cached attributes of other items depend on items of
-// the class, so that a write must know what an item was before.
+// notifies reports whether cached attributes of other items depend on items of the class. If so, a
+// write must know the former state of an item.
 func (p *plan) notifies() bool { return len(p.caching.dependencies) > 0 }
 
-// layOutCaching finds out what writes make anew. A path that leads nowhere is
-// passed over: whoever reads class files has said so.
+// layOutCaching finds out what must be recomputed after writes. It ignores a path that does not
+// exist: the reader of the class files has reported it.
 func (s *Store) layOutCaching() {
 	s.rowsRead = engine.RowsRead(s.cfg.Classes)
 	for c, p := range s.plans {
@@ -59,7 +59,7 @@ func (s *Store) layOutCaching() {
 	}
 }
 
-// chain says to load a path; nil when there is no such path.
+// chain returns the Load for a path, or nil if the path does not exist.
 func chain(c *engine.Class, names []string) *engine.Load {
 	if len(names) == 0 || c == nil {
 		return nil
@@ -79,10 +79,10 @@ func chain(c *engine.Class, names []string) *engine.Load {
 	return load
 }
 
-// Recalculate computes and stores the cached attributes of all items of a class
-// and of those below it, and of what depends on them: after an Import, which
-// stores what it is given, or when a formula has changed. Each of the
-// transactions that it takes leaves whole items behind.
+// Recalculate computes and stores the cached attributes of all items of a class and of the classes
+// below it, and everything that depends on them. Use it after an Import, which stores values
+// unchanged, and when a formula has changed. It takes several transactions. After each of them the
+// items are consistent.
 func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 	p, err := s.plan(c)
 	if err != nil || !p.caching.any {
@@ -104,8 +104,7 @@ func (s *Store) Recalculate(ctx context.Context, c *engine.Class) error {
 	return nil
 }
 
-// recalculate is Recalculate for the items with the keys; it returns how many
-// there are.
+// recalculate is Recalculate for the items with the keys. It returns the number of items.
 func (s *Store) recalculate(w *session, p *plan, keys []any) (int, error) {
 	items, err := s.locked(w, p.table, keys)
 	if err != nil {
@@ -119,7 +118,7 @@ func (s *Store) recalculate(w *session, p *plan, keys []any) (int, error) {
 	return len(items), r.spread(append(changed, items...))
 }
 
-// Recache is engine.Recacher's.
+// Recache implements engine.Recacher.
 func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
 	p, err := s.plan(c)
 	if err != nil {
@@ -138,7 +137,7 @@ func (s *Store) Recache(ctx context.Context, c *engine.Class, id string) error {
 	})
 }
 
-// keys lists the keys of all items of a plan's class.
+// keys returns the keys of all items of a plan's class.
 func (s *Store) keys(ctx context.Context, p *plan) (keys []any, err error) {
 	l, err := s.listing(p, nil, &engine.Query{Class: p.class, Count: -1})
 	if err != nil {

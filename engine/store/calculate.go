@@ -10,16 +10,15 @@ import (
 	"restsrv/engine"
 )
 
-// computes reports whether something of an item of the class is computed when
-// it is read.
+// computes reports whether reading an item of the class requires a computation.
 func computes(c *engine.Class) bool {
 	return c.Label != nil || slices.ContainsFunc(c.Properties, func(p *engine.Property) bool {
 		return p.Formula != nil && !p.Cached || conditional(p.Selection)
 	})
 }
 
-// looksUp reports whether items of the class, when they are read, take statements
-// besides that of their rows.
+// looksUp reports whether reading items of the class requires statements besides the one that reads
+// their rows.
 func (s *Store) looksUp(c *engine.Class) bool {
 	formulas := []engine.Formula{c.Label}
 	for _, p := range c.Properties {
@@ -47,8 +46,8 @@ func conditional(s *engine.Selection) bool {
 	return s != nil && slices.ContainsFunc(s.Rows, func(r engine.SelectionRow) bool { return r.Condition != nil })
 }
 
-// calculate computes what is computed of the items and of all that is loaded
-// with them, each once, after what it was loaded with it.
+// calculate computes the calculated attributes of the items and of all items loaded with them. Each
+// item is computed once, after the items that were loaded with it.
 func (s *Store) calculate(ctx context.Context, items []*engine.Item, data *lookups) error {
 	if !s.computing && (data.r.guard == nil || len(s.rowsRead) == 0) {
 		return nil
@@ -97,9 +96,8 @@ func (c *calculation) item(it *engine.Item) error {
 	return it.Compute(c.ctx, c.data)
 }
 
-// whenRead turns the error of a formula that was computed for a reader into a
-// failure of ours: what was asked for is not at fault, and cannot be mended by
-// asking differently.
+// whenRead converts the error of a formula that was computed for a reader to an internal error. The
+// request is valid, and the caller cannot avoid the error by changing it.
 func whenRead(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid {
@@ -110,33 +108,33 @@ func whenRead(err error) error {
 	return failure
 }
 
-// lookups is engine.FormulaData over a connection. What formulas find are rows:
-// nothing of them is computed but what they have stored.
+// lookups implements engine.FormulaData over a connection. The items that formulas find have stored
+// values only, except for withheld attributes, which are computed again.
 type lookups struct {
 	store   *Store
 	r       *session
-	writing bool // inside a transaction: what is found may change, and counters may count
+	writing bool // inside a transaction: the data may change, and counters may be increased
 	now     engine.Instant
-	kept    *results // nil while nothing may be kept
-	depth   int      // how many lookups this one is within
+	kept    *results // nil if results may not be kept
+	depth   int      // the number of enclosing lookups
 }
 
-// results keeps the results of lookups for the formulas of further items. They
-// differ by the depth of nested lookups, up to which withheld values are computed.
+// results keeps the results of lookups for the formulas of further items. Results differ by the
+// depth of nested lookups, because withheld values are computed up to a maximum depth.
 type results struct {
 	found  map[lookupKey][]*engine.Item
 	counts map[string]int64
-	again  map[againKey]engine.Values // of the withheld attributes, in their order
-	size   int                        // items and numbers in all of these
+	again  map[againKey]engine.Values // the withheld attributes, in their order
+	size   int                        // number of items and numbers in all of these
 }
 
-// lookupKey identifies a statement with its values.
+// lookupKey identifies a statement and its arguments.
 type lookupKey struct {
 	depth int
 	name  string
 }
 
-// againKey identifies an item whose withheld attributes were computed.
+// againKey identifies an item with withheld attributes that were computed again.
 type againKey struct {
 	depth int
 	class *engine.Class
@@ -147,10 +145,10 @@ func newResults() *results {
 	return &results{found: map[lookupKey][]*engine.Item{}, counts: map[string]int64{}, again: map[againKey]engine.Values{}}
 }
 
-// maxKept is how many items found are kept for the next item's formula.
+// maxKept is the maximum number of items kept for the formulas of further items.
 const maxKept = 10_000
 
-// room reports whether n more items may be kept, and counts them.
+// room reports whether n more items may be kept. If so, it counts them.
 func (r *results) room(n int) bool {
 	if r == nil || r.size+n > maxKept {
 		return false
@@ -159,14 +157,13 @@ func (r *results) room(n int) bool {
 	return true
 }
 
-// reading is what formulas look up for a reader. What one item's formula has
-// found serves the next: a formula that does not depend on its item costs one
-// statement for a whole list.
+// reading returns the lookups of formulas for a reader. The result of a lookup is kept for further
+// items, so a formula that does not depend on its item costs one statement for a whole list.
 func (s *Store) reading(r *session) *lookups {
 	return &lookups{store: s, r: r, now: engine.InstantOf(s.cfg.Now()), kept: newResults()}
 }
 
-// writing is what formulas look up inside a transaction.
+// writing returns the lookups of formulas inside a transaction.
 func (s *Store) writing(w *session) *lookups {
 	return &lookups{store: s, r: w, writing: true, now: engine.InstantOf(s.cfg.Now())}
 }
@@ -205,8 +202,8 @@ func (l *lookups) Find(ctx context.Context, q *engine.Query) ([]*engine.Item, er
 	return items, nil
 }
 
-// refused turns the refusal of a lookup by what the reader may not know into a
-// lookup that finds nothing: the reader did not ask for it.
+// refused returns nil if a lookup failed because it uses attributes that are hidden from the
+// reader. The lookup then finds no items, because the reader did not ask for it.
 func (l *lookups) refused(err error) error {
 	var e *engine.Error
 	if l.r.guard != nil && errors.As(err, &e) && (e.Reason == unknownReason || e.Reason == withheldReason) {
@@ -215,8 +212,8 @@ func (l *lookups) refused(err error) error {
 	return err
 }
 
-// statementName identifies a statement, its values, and what is loaded with the
-// items; "" if what is loaded has conditions.
+// statementName identifies a statement, its arguments, and the relations loaded with the items. It
+// returns "" if a relation is loaded with conditions.
 func statementName(text string, args []any, q *engine.Query) string {
 	var b strings.Builder
 	b.WriteString(text)
@@ -229,7 +226,7 @@ func statementName(text string, args []any, q *engine.Query) string {
 	return b.String()
 }
 
-// writeLoads reports whether the loads have no conditions.
+// writeLoads appends the loads to b. It returns false if one of them has conditions.
 func writeLoads(b *strings.Builder, loads []*engine.Load) bool {
 	for _, l := range loads {
 		fmt.Fprintf(b, "\x00%p(", l.Property)
@@ -273,13 +270,13 @@ func (l *lookups) Next(_ context.Context, counter string) (int64, error) {
 	return nextNumber(l.r, counter)
 }
 
-// namedCounter keeps the counters of formulas apart from those of properties,
-// whose names have a class in front.
+// namedCounter returns the name under which the counter of a formula is stored. It cannot collide
+// with the counter of a property, because that name begins with a class.
 func namedCounter(name string) string { return "#" + name }
 
 func (l *lookups) Class(name string) (*engine.Class, error) {
 	for _, c := range l.store.cfg.Classes {
-		if c.FullName == name && !strings.HasPrefix(name, "#") { // accounts and their like are out of reach
+		if c.FullName == name && !strings.HasPrefix(name, "#") { // formulas cannot read system classes such as accounts
 			return c, nil
 		}
 	}

@@ -6,15 +6,15 @@ import (
 	"restsrv/engine"
 )
 
-// pending is an item whose collections are to be changed.
+// pending is an item with collections that must be changed.
 type pending struct {
 	entry *entry
 	item  *engine.Item
 }
 
-// finish does what waited until all records were written: collections, which
-// may write records again, the checks of references, cached attributes, and what
-// the account may have made of it all.
+// finish does the work that must wait until all records are written: collections, which may write
+// further records, the checks of references, cached attributes, and the permissions for the final
+// state of the items.
 func (sv *save) finish() error {
 	if err := sv.relateAll(); err != nil {
 		return err
@@ -45,11 +45,10 @@ func (sv *save) finish() error {
 	return sv.refresh()
 }
 
-// lockLinks has transactions take turns with the links that entries change, before the
-// first of them is read. Members keep their keys, and the links of an owner whose
-// members are replaced stay as they are: other transactions cannot change them from
-// the other side. Without that, a write that replaces the members of several owners
-// would meet some of the links that another transaction adds, and not the others.
+// lockLinks locks the items whose links the entries change, before the first link is read. Members
+// keep their keys. If all members of an owner are replaced, the lock stops other transactions from
+// changing its links from the other side. Without the lock, a write that replaces the members of
+// several owners could see only some of the links that a concurrent transaction adds.
 func (sv *save) lockLinks(entries []entry) error {
 	if sv.store.traits.LockKey == "" {
 		return nil
@@ -73,8 +72,8 @@ func (sv *save) lockLinks(entries []entry) error {
 	return sv.lockItems(members, sv.store.traits.LockKey)
 }
 
-// linksOfEntry collects the keys of items whose links an entry changes in collections
-// that have another side: owners of which it replaces the members, and named members.
+// linksOfEntry collects the keys of items whose links an entry changes in mirrored collections: the
+// owners whose members it replaces, and the members that it names.
 func (sv *save) linksOfEntry(e *entry, owners, members map[*table][]any) {
 	if e.deep == nil {
 		return
@@ -111,7 +110,7 @@ func (sv *save) linksOfEntry(e *entry, owners, members map[*table][]any) {
 	}
 }
 
-// relateAll writes the collections of the records whose rows were written, record by record.
+// relateAll writes the collections of records after their rows are written, record by record.
 func (sv *save) relateAll() error {
 	if err := sv.receive(); err != nil {
 		return err
@@ -135,8 +134,8 @@ func (sv *save) relateAll() error {
 	return nil
 }
 
-// relateRecord writes the collections of one record of the call, then those of what is nested in
-// them.
+// relateRecord writes the collections of one record of the call, then those of the records nested
+// in them.
 func (sv *save) relateRecord() error {
 	for len(sv.later) > 0 {
 		sv.owner = sv.later[0]
@@ -154,7 +153,7 @@ func (sv *save) relateRecord() error {
 	return nil
 }
 
-// blamed says which record of a Save an error is about.
+// blamed adds the index of the record to an error of a Save.
 func (sv *save) blamed(e *entry, err error) error {
 	if sv.bulk {
 		return atRecord(e.index, err)
@@ -203,8 +202,8 @@ func (sv *save) relate(m memberChange) error {
 	return sv.tellMembers(owner, m.property, change)
 }
 
-// members returns the keys of what is added to a collection; records are
-// written first, with values that fill sets.
+// members returns the keys of the members that are added to a collection. It first writes members
+// that are records, with values that fill sets.
 func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *engine.Class)) ([]any, error) {
 	keys, since := make([]any, 0, len(m.add)), make([]int, 0, len(m.add))
 	before := sv.moves.count
@@ -250,9 +249,8 @@ func (sv *save) members(e *entry, m memberChange, fill func(v engine.Values, c *
 	return keys, nil
 }
 
-// keepPrefix makes the links of an owner the beginning of what they are to be
-// and returns the rest, which is to be added: members that stay in their order
-// are not touched.
+// keepPrefix removes the links of an owner that do not begin the new list of members, and returns
+// the members that must be added. Members that keep their order are not touched.
 func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []any, change *membership) ([]any, error) {
 	members = distinct(members)
 	typ := sv.store.plans[p.Target].table.id.typ
@@ -282,11 +280,11 @@ func (sv *save) keepPrefix(l *links, owner any, p *engine.Property, members []an
 	return members, err
 }
 
-// errRelinked is the error for links that another transaction has changed since they
-// were read: their items may have got other keys.
+// errRelinked is the error for links that a concurrent transaction has changed since they were
+// read: their items may have new keys.
 var errRelinked = &engine.Error{Code: engine.Unavailable, Reason: "busy", RetryAfter: retryBusy, Message: "other writes were in the way of this one"}
 
-// distinct leaves out what is there already.
+// distinct returns members without repeated values.
 func distinct(members []any) []any {
 	seen := make(map[string]bool, len(members))
 	return slices.DeleteFunc(slices.Clone(members), func(v any) bool {
@@ -297,7 +295,7 @@ func distinct(members []any) []any {
 	})
 }
 
-// unlink removes members, and returns how many there were.
+// unlink removes members and returns how many were removed.
 func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, change *membership) (n int64, err error) {
 	typ := sv.store.plans[p.Target].table.id.typ
 	for chunk := range slices.Chunk(members, bulkRows) {
@@ -315,7 +313,7 @@ func (sv *save) unlink(l *links, owner any, p *engine.Property, members []any, c
 	return n, nil
 }
 
-// link adds members, in order; what is a member already stays where it is.
+// link adds members in order. Items that are members already keep their place.
 func (sv *save) link(l *links, owner any, p *engine.Property, members []any, change *membership) error {
 	if err := linksFit(p, owner, members); err != nil {
 		return err
@@ -327,7 +325,7 @@ func (sv *save) link(l *links, owner any, p *engine.Property, members []any, cha
 	return sv.linkPairs(l, p, pairs, change)
 }
 
-// linkPairs adds pairs of owner and member of a collection.
+// linkPairs adds pairs of owner and member to a collection.
 func (sv *save) linkPairs(l *links, p *engine.Property, pairs [][2]any, change *membership) error {
 	for len(pairs) > 0 {
 		n := powerOfTwo(min(len(pairs), bulkRows))

@@ -8,8 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// createAll creates the tables of new classes, with their indexes, search indexes
-// and extras.
+// createAll creates the tables of new classes with their indexes, search indexes and extras.
 func (u *upgrader) createAll(tables []*table) error {
 	var ddl []string
 	for _, t := range tables {
@@ -26,7 +25,7 @@ func (u *upgrader) createAll(tables []*table) error {
 		return err
 	}
 	for _, t := range tables {
-		if err := u.extras(t); err != nil { // those that an earlier table had
+		if err := u.extras(t); err != nil { // creates the extras that another table had before
 			return err
 		}
 	}
@@ -82,7 +81,7 @@ func (u *upgrader) recreate(t *table) error {
 	return u.createAll([]*table{t})
 }
 
-// drop drops a table that has no rows, and all that goes with it.
+// drop drops a table that has no rows, and everything that belongs to it.
 func (u *upgrader) drop(name string) error {
 	if err := u.dropExtras(name, true); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (u *upgrader) drop(name string) error {
 		return err
 	}
 	u.memory.forget(name)
-	if err := u.writeMemory(); err != nil { // before it is deleted
+	if err := u.writeMemory(); err != nil { // before the rows are deleted
 		return err
 	}
 	return u.exec("DELETE FROM ", memoryTable, ` WHERE "root" = `, quoteText(name),
@@ -117,7 +116,7 @@ func indexDDL(tr Traits, i Index) string {
 	return ddl + ")"
 }
 
-// index makes the index that col wants in place of the one it had.
+// index creates the index that col should have. had is the kind of index that the column has.
 func (u *upgrader) index(t *table, col *column, had string) error {
 	wants := col.indexes()
 	if had == wants {
@@ -143,8 +142,7 @@ func (u *upgrader) index(t *table, col *column, had string) error {
 	return nil
 }
 
-// indexOf returns the statement that creates the index of a column, "" if the
-// column needs none.
+// indexOf returns the statement that creates the index of a column, or "" if the column needs none.
 func (u *upgrader) indexOf(t *table, col *column) string {
 	switch col.indexes() {
 	case "index":
@@ -164,7 +162,7 @@ func (u *upgrader) dropIndexes(t *table, col *column) error {
 	return nil
 }
 
-// columns brings the columns of a known table up to its classes.
+// columns adapts the columns of an existing table to its classes.
 func (u *upgrader) columns(t *table) error {
 	for _, c := range t.classes {
 		if err := u.removed(t, c); err != nil {
@@ -192,8 +190,8 @@ func (u *upgrader) columns(t *table) error {
 	return u.searchable(t)
 }
 
-// removed refuses that a property disappears, or gets another column, while objects
-// have a value for it. Without values its column stays and is forgotten.
+// removed reports a problem if a property is removed or stored in another column while objects have
+// a value for it. If no object has a value, the old column stays in the table and is forgotten.
 func (u *upgrader) removed(t *table, c *engine.Class) error {
 	for name, old := range u.memory.classes[c.FullName] {
 		if name == "" || old.Gone || old.Root != t.name {
@@ -222,13 +220,13 @@ func (u *upgrader) removed(t *table, c *engine.Class) error {
 	return nil
 }
 
-// changed adds the problem that objects have values of a property of another type.
+// changed adds the problem that objects have values for a property that has changed its type.
 func (u *upgrader) changed(class, property, kind string, now *column, objects int64) {
 	u.problems.add("class %s: property %s was %s and would become %s, but %d objects have a value for it: give the new property another name, or export the objects and import them after the change, or clear the values first",
 		class, engine.Quote(property), kind, now.typ, objects)
 }
 
-// column brings one column up to its property.
+// column adapts one column to its property.
 func (u *upgrader) column(t *table, col *column) error {
 	kind, indexes, there := u.memory.column(t.name, col.name)
 	if left, known := u.memory.classes[leftMark][t.name+" "+col.name]; known && left.Kind != col.typ.String() {
@@ -259,7 +257,7 @@ func (u *upgrader) column(t *table, col *column) error {
 	if err := u.dropIndexes(t, col); err != nil {
 		return err
 	}
-	if err := u.dropExtras(t.name, false); err != nil { // they may be on the column; extras makes them again
+	if err := u.dropExtras(t.name, false); err != nil { // an index may use the column; extras creates it again
 		return err
 	}
 	if err := u.exec("ALTER TABLE ", t.quoted, " DROP COLUMN ", col.quoted); err != nil {
@@ -271,9 +269,8 @@ func (u *upgrader) column(t *table, col *column) error {
 	return u.index(t, col, "")
 }
 
-// property remembers a property, gives existing objects of its class the value
-// that a new one must have, and looks at those they have for what it demands of
-// them from now on.
+// property remembers a property. It gives existing objects of the class the value that a new
+// property requires, and checks the existing values against new requirements.
 func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error {
 	old, known := u.memory.classes[c.FullName][p.Name]
 	now := newKept(t, c, p)
@@ -297,13 +294,13 @@ func (u *upgrader) property(t *table, c *engine.Class, p *engine.Property) error
 	return nil
 }
 
-// without is a FROM of the objects of a class that have no value of a property.
+// without returns the FROM text for the objects of a class that have no value for a property.
 func (u *upgrader) without(t *table, c *engine.Class, p *engine.Property) string {
 	return t.quoted + " WHERE " + classColumn + " = " + quoteText(c.FullName) + " AND " + t.column(p).quoted + " IS NULL"
 }
 
-// lacking warns of objects that lack what they must have from now on. They stay
-// as they are until they are saved without it.
+// lacking logs a warning if objects have no value for a property that now requires one. The
+// objects stay unchanged; the requirement applies to later saves.
 func (u *upgrader) lacking(t *table, c *engine.Class, p *engine.Property) error {
 	n, err := u.count(u.without(t, c, p))
 	if n > 0 {
@@ -312,8 +309,8 @@ func (u *upgrader) lacking(t *table, c *engine.Class, p *engine.Property) error 
 	return err
 }
 
-// raise lets the counter of a property that was not numbered before pass the
-// numbers that are there.
+// raise sets the counter of a property that has become autoassigned to at least its highest stored
+// number.
 func (u *upgrader) raise(t *table, p *engine.Property) error {
 	var highest sql.NullInt64
 	if err := u.conn.GetContext(u.ctx, &highest, "SELECT max("+t.column(p).quoted+") FROM "+t.quoted+" WHERE "+t.column(p).quoted+" <= "+strconv.FormatInt(farthest, 10)); err != nil || highest.Int64 <= 0 {

@@ -34,7 +34,7 @@ func (c *conflict) ofKey() bool {
 // Unwrap returns the error of the database.
 func (c *conflict) Unwrap() error { return c.error }
 
-// errSettled rolls back a write that was only made to see whether it is permitted.
+// errSettled rolls back a write that was repeated only to check whether it is permitted.
 var errSettled = &engine.Error{Code: engine.Internal, Reason: "internal", Message: "the write was only made to see whether it is permitted"}
 
 // settle returns the error for a write that failed with err. It returns the error

@@ -6,23 +6,23 @@ import (
 	"restsrv/engine"
 )
 
-// counterTable holds numbers that only grow: those of autoassigned ints, and
-// the named ones of formulas.
+// counterTable stores numbers that only grow: the counters of autoassigned ints, and the named
+// counters of formulas.
 const counterTable = `"##counter"`
 
 const counterDDL = `CREATE TABLE IF NOT EXISTS ` + counterTable + ` ("name" TEXT NOT NULL PRIMARY KEY, "value" BIGINT NOT NULL)`
 
-// lastNumber is the end of all counters. Databases would fail, or count on with
+// lastNumber is the last value of every counter. Beyond it, databases would fail or continue with
 // reals.
 const lastNumber = math.MaxInt64
 
-// storedNumber is the value of a counter as a whole number: earlier versions let
-// SQLite count past lastNumber, with reals.
+// storedNumber is the SQL expression for the value of a counter as a whole number. Earlier versions
+// let SQLite count past lastNumber, as a real.
 const storedNumber = `CASE WHEN "value" > 9223372036854775807 THEN 9223372036854775807 ELSE "value" END`
 
-// nextNumbers takes the next n numbers of a counter and returns the first of
-// them; ok is false when it has so many no more. Other transactions wait for this
-// one to end.
+// nextNumbers takes the next n numbers of a counter and returns the first of them. ok is false if
+// the counter has fewer than n numbers left. Other transactions that use the counter wait until
+// this one ends.
 func nextNumbers(w *session, name string, n int64) (first int64, ok bool, err error) {
 	b := newBuilder(w.dialect.Traits())
 	b.add("INSERT INTO ", counterTable, ` ("name", "value") VALUES (`)
@@ -45,7 +45,7 @@ func nextNumber(w *session, name string) (int64, error) {
 	return n, err
 }
 
-// setCounter gives a counter a value, also a lower one than it has.
+// setCounter sets the value of a counter, even if it is lower than the present one.
 func setCounter(w *session, name string, last int64) error {
 	b := newBuilder(w.dialect.Traits())
 	b.add("INSERT INTO ", counterTable, ` ("name", "value") VALUES (`)
@@ -57,7 +57,7 @@ func setCounter(w *session, name string, last int64) error {
 	return err
 }
 
-// raiseCounter makes sure that a counter has passed a number.
+// raiseCounter sets the value of a counter to at least the given number.
 func raiseCounter(w *session, name string, atLeast int64) error {
 	_, err := w.execute(raising(w.dialect.Traits(), name, atLeast))
 	return err

@@ -7,16 +7,16 @@ import (
 	"restsrv/engine"
 )
 
-// expectation is a reference that was written: what it points at is looked
-// for when the transaction is done, since a later record may bring it.
+// expectation is a reference that was written. Its target is checked at the end of the transaction,
+// because a later record may create it.
 type expectation struct {
 	entry    *entry
 	property *engine.Property
 	value    any
-	guarded  bool // the account must be allowed to point there
+	guarded  bool // the account needs permission to refer to the target
 }
 
-// expectAll notes the references that values give.
+// expectAll records the references in v for a check at the end of the transaction.
 func (sv *save) expectAll(e *entry, v engine.Values) {
 	for _, p := range e.plan.duties.references {
 		value := v[p.Index]
@@ -27,10 +27,9 @@ func (sv *save) expectAll(e *entry, v engine.Values) {
 	}
 }
 
-// expect notes that a property is to point at an item, if there is anything to
-// be looked at. If the account may not know some of the items, a reference that
-// does not change is not looked at: strict handling would disclose whether it
-// dangles.
+// expect records a reference for a check at the end of the transaction, if a check is needed. If
+// some items are hidden from the account, a reference that does not change is not checked: strict
+// handling would disclose whether it dangles.
 func (sv *save) expect(e *entry, p *engine.Property, value any) {
 	guarded := sv.guard.restricts(p.Target)
 	if guarded && !sv.guard.unusable(p) && e.holds(p, value) {
@@ -41,8 +40,9 @@ func (sv *save) expect(e *entry, p *engine.Property, value any) {
 	}
 }
 
-// expectKept notes a reference that an item keeps as one of another class, whose attribute
-// may allow other classes. It may dangle, whatever the handling: the record does not give it.
+// expectKept records a reference that an item keeps when its class changes, because the attribute
+// of the new class may allow other classes. The reference may dangle even in strict handling,
+// because the record does not give it.
 func (sv *save) expectKept(e *entry, p *engine.Property, value any) {
 	if p.Type == engine.Reference && value != nil && len(p.Subclasses) > 0 {
 		lenient := *e
@@ -51,8 +51,7 @@ func (sv *save) expectKept(e *entry, p *engine.Property, value any) {
 	}
 }
 
-// holds reports whether the stored item has the value already, as the account
-// may know.
+// holds reports whether the stored item already has the value, and the account may know that.
 func (e *entry) holds(p *engine.Property, value any) bool {
 	if e.was == nil || e.unread || p.Type != engine.Reference {
 		return false
@@ -61,11 +60,10 @@ func (e *entry) holds(p *engine.Property, value any) bool {
 	return at != nil && e.was.Values[at.Index] != nil && engine.ValueText(e.was.Values[at.Index]) == engine.ValueText(value)
 }
 
-// checkReferences refuses references to what is not there, in strict handling,
-// and to what is there and of a class that the attribute does not allow. It
-// takes one statement for each table, whatever the number of references. The
-// statement locks the items: until the transaction ends, no other transaction
-// deletes them or changes their keys.
+// checkReferences checks the recorded references. In strict handling the target must exist. If it
+// exists, the attribute must allow its class. Each table takes one statement, however many
+// references there are. The statement locks the targets: until the transaction ends, no other
+// transaction can delete them or change their keys.
 func (sv *save) checkReferences() error {
 	if len(sv.expected) == 0 {
 		return nil
@@ -102,8 +100,8 @@ func (sv *save) checkReferences() error {
 	return nil
 }
 
-// checkPointed refuses references to what the account may neither read nor use.
-// What is not there is refused like that.
+// checkPointed denies references to items that the account may neither read nor use. It denies
+// references to missing items with the same error.
 func (sv *save) checkPointed() error {
 	wanted := map[*plan][]any{}
 	for _, x := range sv.expected {
@@ -111,7 +109,7 @@ func (sv *save) checkPointed() error {
 			wanted[p] = append(wanted[p], x.value)
 		}
 	}
-	for p, values := range wanted { // in any order: the items are locked
+	for p, values := range wanted { // the order does not matter: the items are locked already
 		values = distinct(values)
 		found, err := sv.store.admitted(sv.w, sv.guard, wish{plan: p, of: []engine.Permission{engine.MayRead, engine.MayUse}}, values)
 		if err != nil {
@@ -124,7 +122,8 @@ func (sv *save) checkPointed() error {
 	return nil
 }
 
-// check judges what was found: the name of a class, "" for nothing.
+// check checks a reference. class is the name of the class that was found, or "" if there is no
+// item.
 func (x *expectation) check(t *table, id, class string) error {
 	p, strict := x.property, x.entry.handling == engine.Strict
 	for _, c := range t.classes {
@@ -149,8 +148,8 @@ func (x *expectation) check(t *table, id, class string) error {
 	return e
 }
 
-// lockTargets is classesOf for items that must keep their keys until the
-// transaction ends. Transactions lock items of a table in the order of their keys.
+// lockTargets is classesOf for items that must keep their keys until the transaction ends. All
+// transactions lock items of a table in the order of their keys.
 func (sv *save) lockTargets(t *table, keys []any) (map[string]string, error) {
 	lock := sv.store.traits.LockKey
 	if lock == "" {
@@ -164,9 +163,9 @@ func (sv *save) lockTargets(t *table, keys []any) (map[string]string, error) {
 		if err != nil || len(found) == len(keys) {
 			return all, err
 		}
-		// The statement may have waited for a transaction that deleted an item, or
-		// gave it another key, and gave its key to another item. The statement does
-		// not find that one; the next one does, without waiting for others.
+		// The statement may have waited for a transaction that deleted an item, or changed its key,
+		// and gave the old key to another item. The statement does not find that item. The next one
+		// finds it and does not wait.
 		missing := slices.DeleteFunc(keys, func(key any) bool { return found[engine.ValueText(key)] != "" })
 		if found, err = sv.classesOf(t, missing, ""); err != nil || len(found) == 0 {
 			return all, err
@@ -176,13 +175,12 @@ func (sv *save) lockTargets(t *table, keys []any) (map[string]string, error) {
 	return all, nil
 }
 
-// classesOf returns the class names of the items that have these keys, by id. lock
-// ends the statement.
+// classesOf returns the class names of the items with these keys, by id. lock ends the statement.
 func (sv *save) classesOf(t *table, keys []any, lock string) (map[string]string, error) {
 	found := make(map[string]string, len(keys))
 	most := bulkRows
 	if lock != "" {
-		most = len(keys) // one statement, for one order
+		most = len(keys) // a single statement, so that items are locked in order
 	}
 	for chunk := range slices.Chunk(keys, max(most, 1)) {
 		b := newBuilder(sv.store.traits)
@@ -199,7 +197,7 @@ func (sv *save) classesOf(t *table, keys []any, lock string) (map[string]string,
 	return found, nil
 }
 
-// dangling is the error for an id in an attribute that no object has.
+// dangling returns the error for an attribute that names an object which does not exist.
 func dangling(p *engine.Property, id string) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "dangling", "attribute %s names object %s of class %s, which does not exist",
 		engine.Quote(p.Name), engine.Quote(id), p.Target.FullName)

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// Delete is engine.Repository's.
+// Delete implements engine.Repository.
 func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
 	p, err := s.plan(c)
 	if err != nil {
@@ -65,15 +65,15 @@ func (s *Store) Delete(ctx context.Context, c *engine.Class, id string, m *engin
 		}
 		return s.gone(ctx, w, p, before)
 	}
-	if err = do(ctx, p.table, work); err == nil && undone { // there is no such item, or a grant on it
+	if err = do(ctx, p.table, work); err == nil && undone { // the item does not exist, or has a grant
 		single = false
 		err = s.writer.doTo(ctx, p.table, work)
 	}
 	return g.veiled(p.class, err)
 }
 
-// gone does what follows when items were deleted in the transaction of w, of
-// which something depends on what they were.
+// gone does the work after items were deleted in the transaction of w: it journals the deletion and
+// recomputes cached attributes of other items.
 func (s *Store) gone(ctx context.Context, w *session, p *plan, items []*engine.Item) error {
 	if p.duties.journaled {
 		if err := s.tellGone(ctx, w, items); err != nil {
@@ -86,8 +86,8 @@ func (s *Store) gone(ctx context.Context, w *session, p *plan, items []*engine.I
 	return s.recache(w, nil, items)
 }
 
-// watched is the item with a key when cached attributes of others depend on
-// it, or a journal is kept: what it is before it is changed.
+// watched returns the item with a key before it is changed, if cached attributes of other items
+// depend on it or if the class is journaled.
 func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) {
 	if !p.caching.watched && !p.duties.journaled {
 		return nil, nil
@@ -100,7 +100,7 @@ func (s *Store) watched(w *session, p *plan, key []any) ([]*engine.Item, error) 
 	return []*engine.Item{it}, nil
 }
 
-// matches refuses a write that names other revisions than the stored one.
+// matches rejects a write if m does not allow the stored revision.
 func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 	key, _ := p.class.KeyValues(id)
 	stored := &engine.Item{}
@@ -116,8 +116,8 @@ func (s *Store) matches(w *session, p *plan, id string, m *engine.Match) error {
 	return nil
 }
 
-// forget deletes what belonged to deleted items: links on both sides, their
-// stages, grants on them, and what is known of their files. References to them stay as they are.
+// forget deletes the data of deleted items: links on both sides, stages, grants on the items, and
+// the rows of their files. References to the items stay unchanged.
 func (s *Store) forget(ctx context.Context, w *session, t *table, keys []any) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		for _, p := range t.pointers {

@@ -1,25 +1,22 @@
-// Package store is engine.Repository over SQL. It owns every statement: the
-// tables made from classes, the plan of a query, the transactions and the one
-// queue through which writes go. What differs between databases is a Dialect,
-// in a package below this one. It asks engine.Guard for every item, but
-// does not know who may do what (engine/access), and no HTTP.
+// Package store implements engine.Repository with SQL. It contains all statements: the tables made
+// from classes, the plan of a query, the transactions, and the single queue of all writes. A
+// Dialect describes the differences between databases; the dialects are packages below this one.
+// The package asks engine.Guard about every item, but it does not know the rules of access (package
+// engine/access) or HTTP.
 //
-// Reading order: store.go (opening), plan.go, texts.go and duties.go (classes as tables,
-// and what goes with writing them), schema.go, memory.go, columns.go and extra.go (tables
-// made and changed), query.go, filter.go, join.go and expr.go (reading as SQL),
-// reader.go, scan.go, statement.go, read.go and load.go (reading), tablelocks.go (locks of
-// other sessions), writer.go, queue.go,
-// alone.go and transaction.go (the queue), write.go, save.go and bulk.go (writing), nested.go, record.go,
-// collection.go and backref.go (what a record brings with it), all.go and parts.go (many at
-// once), journal.go (what is told of it),
-// guard.go, veil.go and admit.go (what an account sees and is told, and may write),
-// calculate.go and recache.go (what formulas compute), dump.go and import.go
-// (what leaves the database as it is, and comes back).
+// Reading order: store.go (opening), plan.go, texts.go and duties.go (classes as tables, and the
+// work of a write besides its rows), schema.go, memory.go, columns.go and extra.go (creating and
+// changing tables), query.go, filter.go, join.go and expr.go (queries as SQL), reader.go, scan.go,
+// statement.go, read.go and load.go (reading), tablelocks.go (locks of other sessions), writer.go,
+// queue.go, alone.go and transaction.go (the queue), write.go, save.go and bulk.go (writing),
+// nested.go, record.go, collection.go and backref.go (nested records and collections), all.go and
+// parts.go (writes of many items), journal.go (the journal of changes), guard.go, veil.go and
+// admit.go (permissions for reading, error messages and writing), calculate.go and recache.go
+// (formulas), dump.go and import.go (export and import).
 //
-// Accounts share the database fairly. Readings begin in a quick lane and go on in
-// a scan lane when they turn out to be long (scan.go), so that reading by key,
-// sign-in and permissions never wait for a scan. The queue of writes serves the
-// account that has used the least time of the writers (queue.go).
+// Accounts share the database fairly. Readings begin in a quick lane. Long ones go on in a scan
+// lane (scan.go), so reading by key, sign-in and permission checks never wait for a scan. The queue
+// of writes serves the account that has used the least write time (queue.go).
 package store
 
 import (
@@ -33,151 +30,151 @@ import (
 	"restsrv/engine"
 )
 
-// Dialect is what a database must say of itself. Its methods are pure and may
-// be called from any goroutine.
+// Dialect describes a database to the store. Its methods are pure and may be called from any
+// goroutine.
 type Dialect interface {
-	// Traits returns what holds for the database as a whole.
+	// Traits returns the properties of the database as a whole.
 	Traits() Traits
 
-	// ColumnType is the type of a column for values of t, its ordering
-	// included: text by bytes, decimals by number.
+	// ColumnType returns the type of a column for values of t, with its ordering: texts are ordered
+	// by bytes, decimals by number.
 	ColumnType(t engine.PropertyType) string
 
-	// IndexOn is what an index of a column of that type is made on: all that
-	// follows the table's name in CREATE INDEX. It serves equality and, unless
-	// values may be too long for it, order.
+	// IndexOn returns the text after the name of the table in CREATE INDEX, for an index of a
+	// column of type t. The index supports equality and, unless values may be too long for it,
+	// order.
 	IndexOn(column string, t engine.PropertyType) string
 
-	// Match is a condition, never null, that is true when the text in column
-	// matches the RE2 expression, anywhere in it. bind returns a placeholder.
+	// Match returns a condition that is true if the text in column matches the RE2 expression
+	// anywhere. The condition is never null. bind returns a placeholder.
 	Match(column, pattern string, bind func(any) string) string
 
-	// In is a condition that is true when the value in column, which has the
-	// type, is one of list, and null when column is. It binds long lists as one
-	// value, so that one statement serves any length.
+	// In returns a condition that is true if the value in column, of type t, is in list, and null
+	// if the column is null. It binds long lists as one value, so that one statement serves lists
+	// of any length.
 	In(column string, t engine.PropertyType, list []any, bind func(any) string) string
 
-	// Array returns a list of values of one type as a single value to bind, and
-	// the type to cast it to; an empty type where there are no arrays and rows
-	// are bound value by value. List holds what encode returns.
+	// Array returns a list of values of one type as a single value to bind, and the type to which
+	// it should be cast. The type is empty if the database has no arrays; rows are then bound value
+	// by value. list contains values that encode returned.
 	Array(t engine.PropertyType, list []any) (typ string, value any)
 
-	// Function writes the call of a function of expressions.
+	// Function returns the call of a function of expressions.
 	Function(f Function, args ...string) string
 
-	// Duplicate reports whether err says that a write broke one of the unique
-	// indexes, and which.
+	// Duplicate reports whether err means that a write violated one of the unique indexes, and
+	// returns that index.
 	Duplicate(err error, unique []Index) (broken Index, ok bool)
 
-	// Classify says what kind of failure err is.
+	// Classify returns the kind of failure of err.
 	Classify(err error) Failure
 
-	// Interrupt makes what ends the statement that runs on a new connection of
-	// the driver. It may ask the database, until ctx ends.
+	// Interrupt returns the means to end the statement that runs on a new connection of the driver.
+	// It may query the database until ctx ends.
 	Interrupt(ctx context.Context, driverConn any) (Interrupt, error)
 }
 
 // Interrupt ends the statement that runs on a connection.
 type Interrupt struct {
-	End    func() // from any goroutine; nil when statements heed their context by themselves
-	Spends bool   // after End the connection must be given up: it may still be ending
-	Close  func() // when the connection is given up; nil for nothing to do
-	Number int64  // by which Traits.LockWaits knows the connection; 0 for none
+	End    func() // may be called from any goroutine; nil if statements end with their context
+	Spends bool   // after End the connection must be closed, because End may still be in progress
+	Close  func() // called when the connection is closed; nil if there is no work to do
+	Number int64  // identifies the connection in Traits.LockWaits; 0 if it has no number
 
-	// Tick makes the database call tick whenever a statement of the connection has
-	// taken a number of steps, in the goroutine that runs the statement. The
-	// statement ends if tick returns false. Nil if the database cannot do that.
+	// Tick makes the database call tick each time a statement of the connection has taken a number
+	// of steps, in the goroutine that runs the statement. If tick returns false, the statement
+	// ends. Tick is nil if the database does not support it.
 	Tick func(steps int, tick func() bool)
 }
 
-// Traits are the properties of a database that need no arguments.
+// Traits are the constant properties of a database.
 type Traits struct {
-	Sequence     string // column definition, after its name, of the growing row number
-	Numbered     bool   // placeholders are $1, $2 and not ?
-	MaxVariables int    // placeholders in one statement
-	Begin        string // opens a transaction that will write
-	Snapshot     string // opens a transaction that only reads: its statements see what the first of them sees
-	Writers      int    // connections that write at the same time
-	Batch        int    // transactions that one commit may carry; with 1 each is alone and heeds its context
-	Flushes      bool   // with a Batch above 1: each commit waits for the disk, so large batches are worth waiting for
-	Copy         int    // rows of one class, surely new, from which COPY pays; 0 where there is no COPY
-	MaxName      int    // bytes of the name of a table, column or index; 0 for any
-	Lock         string // ends a SELECT of rows that the transaction is about to change; others may still refer to them (see LockKey)
-	LockGone     string // ends a SELECT of rows that the transaction is about to delete or to give another key
-	TimeLimit    string // begins a statement that ends with milliseconds: the database ends later statements of the connection after that; "" where it cannot
-	Savepoint    bool   // a failed statement takes the transaction with it, unless a savepoint was set
+	Sequence     string // column definition of the growing row number, without its name
+	Numbered     bool   // placeholders are $1, $2 instead of ?
+	MaxVariables int    // maximum number of placeholders in one statement
+	Begin        string // begins a transaction that will write
+	Snapshot     string // begins a read-only transaction: all its statements see the state that its first statement sees
+	Writers      int    // number of concurrent connections that write
+	Batch        int    // maximum number of transactions in one commit; if it is 1, each has its own commit and ends with its context
+	Flushes      bool   // if Batch is above 1: each commit waits for the disk, so it pays to wait for a large batch
+	Copy         int    // number of new rows of one class from which COPY is faster; 0 if there is no COPY
+	MaxName      int    // maximum number of bytes in the name of a table, column or index; 0 for no limit
+	Lock         string // ends a SELECT of rows that the transaction will change; other transactions may still refer to them (see LockKey)
+	LockGone     string // ends a SELECT of rows that the transaction will delete or give another key
+	TimeLimit    string // begins a statement that ends with a number of milliseconds: later statements of the connection are ended after that time; "" if not supported
+	Savepoint    bool   // a failed statement aborts the transaction, unless a savepoint was set
 	Label        string // alias that makes a result column cheap to describe, or ""
-	Pack         string // joins what PackText makes of text columns into one column (see result), or ""
-	PackText     string // a column as an argument of Pack
-	RowNumber    string // follows the placeholder of a row number in a row value, for an index to serve the comparison
+	Pack         string // joins text columns, each as PackText, into one column (see result), or ""
+	PackText     string // format of a column as an argument of Pack
+	RowNumber    string // follows the placeholder of a row number in a row value, so that an index can serve the comparison
 	FullText     FullText
 
-	// EnterTable and ExcludeTable make transactions take turns with a table, whose
-	// name is their %s. A transaction that enters waits for one that excludes others,
-	// and the other way round; those that enter do not wait for each other. So do
-	// statements that write to the table or lock rows of it: they enter it before
-	// they take their snapshot. Both are empty if there is one writer. LockKey ends
-	// a SELECT that locks rows against deletion and other keys.
+	// EnterTable and ExcludeTable make transactions take turns with a table; %s stands for its
+	// name. A transaction that enters the table waits for transactions that exclude others, and the
+	// reverse. Transactions that enter do not wait for each other. Statements that write to the
+	// table or lock its rows must take turns too: they enter the table before they take their
+	// snapshot. Both are empty if there is only one writer. LockKey ends a SELECT that locks rows
+	// against deletion and changes of keys.
 	EnterTable   string
-	ExcludeTable []string // it fails as Locked if it cannot soon
+	ExcludeTable []string // fails as Locked if it has to wait too long
 	LockKey      string
 
-	// LockWaits is a query for those of a list of connections that wait for a lock on
-	// a table: their numbers (Interrupt.Number) and the name of the table. EndWaits ends
-	// the statements of a list of connections, and has done so when it returns. LockedTables
-	// is one for the locks that other sessions hold on tables, as far as writes wait
-	// for them: the name of the table and what tells the lock from others. Patient
-	// lets later statements of a transaction wait for locks without a limit. All are
-	// empty where requests do not wait for locks of other sessions.
+	// LockWaits is a query that returns, for a list of connections, those that wait for a lock on a
+	// table: their numbers (Interrupt.Number) and the name of the table. EndWaits ends the
+	// statements of a list of connections; when it returns, they have ended. LockedTables is a
+	// query for the locks of other sessions on tables for which writes must wait: the name of the
+	// table and a text that identifies the lock. Patient lets later statements of a transaction
+	// wait for locks without a limit. All are empty if requests do not wait for locks of other
+	// sessions.
 	LockWaits, EndWaits, LockedTables, Patient string
 
-	// Hurry limits for how long later statements of a transaction wait for a lock,
-	// so that others do not wait behind them for long; "" where that cannot be.
+	// Hurry limits how long later statements of a transaction wait for a lock, so that other
+	// transactions do not wait long behind them. It is "" if the database does not support it.
 	Hurry string
 
-	// Create runs statements that only create tables, indexes and triggers.
-	// exec runs a statement in the transaction that they belong to.
+	// Create runs statements that only create tables, indexes and triggers. exec runs a statement
+	// in the same transaction.
 	Create func(ctx context.Context, statements []string, exec func(ctx context.Context, sql string) error) error
 }
 
-// FullText is how a database finds words. They are made of letters and digits
-// in lower case; searchColumn holds those of an item, separated by blanks.
+// FullText describes how a database finds words. Words consist of letters and digits in lower case.
+// searchColumn holds the words of an item, separated by blanks.
 type FullText struct {
-	// Schema makes what finds words of the items of a table: formats of the
-	// table (%[1]s), the name to use (%[2]s) and the beginning of names for
-	// triggers, to which a letter and a quote must be added (%[3]s).
+	// Schema lists the statements that create the search index of a table. They are formats of the
+	// table (%[1]s), the name to use (%[2]s) and the beginning of the names of triggers, to which a
+	// letter and a quote must be added (%[3]s).
 	Schema []string
-	// Condition is a format of the table's alias (%[1]s), the name used
-	// (%[2]s) and the placeholder of a query (%[3]s).
+	// Condition is a format of the alias of the table (%[1]s), the name of the search index (%[2]s)
+	// and the placeholder of a query (%[3]s).
 	Condition string
-	Word      string // format of a word that begins with %s, within a query
+	Word      string // format of a word within a query; it finds words that begin with %s
 	And       string // joins words that must all be found
 }
 
-// Index is a unique index: of a key or of one property.
+// Index is a unique index of a key, of a property, or of several properties.
 type Index struct {
 	Name    string
 	Table   string
-	Columns []string // their names
+	Columns []string // names of the columns
 }
 
 // Failure is the kind of a database error.
 type Failure int
 
-// The failures.
+// The kinds of database errors.
 const (
-	Other       Failure = iota // a mistake of ours
-	Away                       // the database cannot be reached, is locked or read-only
-	Full                       // its disk is full: nothing of what failed is there
-	Interrupted                // the statement was ended by its context
-	Lost                       // another transaction was in the way: doing it all again may help
+	Other       Failure = iota // an error of the store or of its statements
+	Away                       // the database is unreachable, locked or read-only
+	Full                       // the disk is full; the failed write has no effect
+	Interrupted                // the context ended the statement
+	Lost                       // a concurrent transaction was in the way; the work may succeed when repeated
 	Locked                     // another transaction holds a lock for longer than a statement waits
-	Stale                      // the statement was refused because of what the connection remembers: a new one may do
+	Stale                      // the connection has outdated cached data; the work may succeed on a new connection
 	TooLong                    // a value does not fit an index or a row
 )
 
-// name is what a thing is called in the database: its name, or when that is
-// too long its beginning and a hash, which no other thing has.
+// name returns the name of a thing in the database. If name is too long, the result is its
+// beginning with a hash, which is unique.
 func (tr Traits) name(name string) string {
 	if tr.MaxName == 0 || len(name) <= tr.MaxName {
 		return name
@@ -193,18 +190,18 @@ func (tr Traits) name(name string) string {
 
 func (tr Traits) quote(name string) string { return quoteName(tr.name(name)) }
 
-// Database is an open database, ready to be made a Store of. A dialect's Open
+// Database is an open database from which a Store can be made. The Open function of a dialect
 // returns it.
 type Database struct {
 	Dialect Dialect
 	Write   *sqlx.DB // opens at most Traits.Writers connections
 	Read    *sqlx.DB
 	Readers int          // sessions of the quick lane (see readers)
-	Release func() error // gives up what Open took besides the connections; may be nil
+	Release func() error // releases resources of Open other than the connections; may be nil
 
-	// Scans is how many long readings run at the same time, and ScansPerKey how
-	// many of these one account may have; if Scans is 0, long readings are treated
-	// as others. Parked is how many may be suspended, if the database can do that.
-	// Read opens at most Readers + Scans + Parked connections.
+	// Scans is the maximum number of concurrent long readings, and ScansPerKey the maximum for one
+	// account. If Scans is 0, long readings are treated like others. Parked is the maximum number
+	// of suspended readings, if the database can suspend them. Read opens at most Readers + Scans +
+	// Parked connections.
 	Scans, ScansPerKey, Parked int
 }

@@ -6,11 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// A property is divided if a class below declares it with a type of another storage, so
-// that the values are in several columns (see naming.go). Each item is written by its
-// own class: a value that a record of another class of the tree gives is cast.
+// A property is divided if a class below declares it with a type of different storage, so that its
+// values are in several columns (see naming.go). Each item is written as an item of its own class.
+// A value from a record of another class of the tree is cast to the type of that class.
 
-// differ reports whether values of properties of one name have different storage.
+// differ reports whether properties of the same name have different storage.
 func differ(p, q *engine.Property) bool { return p.ValueType().Storage() != q.ValueType().Storage() }
 
 // findDivided finds the divided properties of the class of p.
@@ -30,7 +30,7 @@ func (p *plan) findDivided() {
 	}
 }
 
-// divides reports whether values for an item of the class of p set divided properties.
+// divides reports whether v sets divided properties of the class of p.
 func (p *plan) divides(v engine.Values) bool {
 	return p.stampsDivided || slices.ContainsFunc(p.divided, func(i int) bool { return v[i] != engine.Absent })
 }
@@ -41,7 +41,7 @@ func (e *entry) divided() bool {
 	}))
 }
 
-// ownClass returns an entry and its values as those of the class of the stored item.
+// ownClass converts an entry and its values to the class of the stored item.
 func (sv *save) ownClass(e *entry, v engine.Values, before *engine.Item) (*entry, engine.Values, error) {
 	if before == nil || before.Class == e.plan.class || !e.plan.holds(before.Class) || !e.divided() {
 		return e, v, nil
@@ -68,8 +68,8 @@ func (e *entry) members() []memberChange {
 	return e.deep.members
 }
 
-// recastAll returns values of a class as those of a class below it. Errors are those of
-// a write of the latter.
+// recastAll converts values of a class to values of a class below it. Its errors are those of a
+// write of the class below.
 func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Values, error) {
 	cast := engine.NewValues(to)
 	for i, value := range v {
@@ -93,8 +93,8 @@ func (sv *save) recastAll(from, to *engine.Class, v engine.Values) (engine.Value
 	return cast, to.Check(cast)
 }
 
-// recast returns a value of p as one of q, a property of the same name. ok is false if
-// it cannot be one.
+// recast converts a value of p to a value of q, a property with the same name. ok is false if that
+// is impossible.
 func recast(p, q *engine.Property, value any) (own any, ok bool) {
 	switch {
 	case value == nil || !differ(p, q):
@@ -106,14 +106,14 @@ func recast(p, q *engine.Property, value any) (own any, ok bool) {
 	return own, err == nil
 }
 
-// readable reports whether values of a property are stored and have a text that others
-// can be cast from.
+// readable reports whether values of a property are stored and have a text from which other values
+// can be cast.
 func readable(p *engine.Property) bool {
 	return p.Stored() && p.Type != engine.Password && (p.Type.Scalar() || p.Type == engine.Reference)
 }
 
-// misfit returns the error for a value of p that is none of q, the property of the same
-// name of the class of the item.
+// misfit returns the error for a value of p that cannot be cast to q, the property with the same
+// name in the class of the item.
 func misfit(p, q *engine.Property, c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "type", "attribute %s is %s in class %s, which is the class of the object, and the value cannot be one",
 		engine.Quote(p.Name), q.Type, c.FullName)
@@ -121,8 +121,8 @@ func misfit(p, q *engine.Property, c *engine.Class) *engine.Error {
 	return e
 }
 
-// updateDivided is updateAll for values that classes below the class of q keep in other
-// columns: it updates the items of each class by themselves.
+// updateDivided is updateAll for values that classes below the class of q store in other columns.
+// It updates the items of each class separately.
 func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	for _, c := range append([]*engine.Class{p.class}, p.class.Descendants...) {
 		of := *q
@@ -154,8 +154,8 @@ func (sv *save) updateDivided(p *plan, q *engine.Query, v engine.Values) (n int6
 	return n, nil
 }
 
-// refuseDivided refuses members of a collection whose class keeps the reference to the
-// owner elsewhere, as something else.
+// refuseDivided rejects members of a collection if their class stores the reference to the owner in
+// another column.
 func (sv *save) refuseDivided(p *engine.Property, keys []any) error {
 	target := sv.store.plans[p.Target]
 	var others []string

@@ -7,11 +7,11 @@ import (
 	"restsrv/engine"
 )
 
-// Dump calls visit for items of a class that has no ancestor, and of all classes
-// below it, as they are stored: passwords as hashes, nothing loaded, nothing
-// computed. They are at most count of those behind an insertion number, 0 for
-// the beginning; last is the number of the last one, 0 when there was none. The
-// item is valid during the call only. It is not for clients.
+// Dump calls visit for items of a root class and of all classes below it, as they are stored:
+// passwords are hashes, relations are not loaded and formulas are not computed. It visits at most
+// count items, in the order of their insertion numbers, beginning after the number after (0 for the
+// start). last is the number of the last item, or 0 if there was none. The item is valid only
+// during the call of visit. Do not use Dump for requests of clients.
 func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (last int64, err error) {
 	p, err := s.plan(root)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s *Store) Dump(ctx context.Context, root *engine.Class, after int64, count
 	return last, err
 }
 
-// Linked are the collections that are kept in tables of links, one for each
-// table: of a pair that mirrors each other one side.
+// Linked returns the collections that are stored in tables of links, one for each table. Of two
+// collections that mirror each other it returns one.
 func (s *Store) Linked() []*engine.Property {
 	var all []*engine.Property
 	seen := map[string]bool{}
@@ -54,8 +54,8 @@ func (s *Store) Linked() []*engine.Property {
 	return all
 }
 
-// DumpLinks calls visit with the ids of owner and member of links of a collection
-// of Linked, by insertion numbers as in Dump.
+// DumpLinks calls visit with the ids of owner and member for the links of a collection that Linked
+// returned. It uses insertion numbers like Dump.
 func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, count int, visit func(owner, member string) error) (last int64, err error) {
 	l := s.linkNames.of(p)
 	from, to := s.linkTypes(p)
@@ -71,7 +71,7 @@ func (s *Store) DumpLinks(ctx context.Context, p *engine.Property, after int64, 
 	return last, err
 }
 
-// linkTypes are the types of the ids on both sides of a collection.
+// linkTypes returns the types of the ids on both sides of a collection.
 func (s *Store) linkTypes(p *engine.Property) (owner, member engine.PropertyType) {
 	member = s.plans[p.Target].table.id.typ
 	c, err := s.classOf(p)
@@ -81,8 +81,7 @@ func (s *Store) linkTypes(p *engine.Property) (owner, member engine.PropertyType
 	return s.plans[c].table.id.typ, member
 }
 
-// Counters returns the numbers that were assigned last, by the name of their
-// counter.
+// Counters returns the last assigned numbers by the names of their counters.
 func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 	b := newBuilder(s.traits)
 	b.add(`SELECT "name", `, storedNumber, ` FROM `, counterTable)
@@ -96,8 +95,8 @@ func (s *Store) Counters(ctx context.Context) (map[string]int64, error) {
 	return all, err
 }
 
-// dump reads the rows of a statement into the slots of a result and, behind
-// them, into more.
+// dump reads the rows of a statement. The columns go to the slots of the result, and the columns
+// after them to more.
 func (s *Store) dump(ctx context.Context, b *builder, res *result, more []any, visit func(r *session) error) error {
 	return s.read(ctx, func(r *session) error {
 		scan := r.scanner(res, more...)

@@ -7,40 +7,40 @@ import (
 	"restsrv/engine"
 )
 
-// duties are what a write of items of a class takes besides their rows, found
-// out once. A class without any is written as fast as its rows.
+// duties lists the work of a write of items of a class besides their rows. It is determined once.
+// Items of a class without any are written as fast as their rows.
 type duties struct {
-	references  []*engine.Property // stored ones, whose values are keys
-	restricted  bool               // some of them point at some classes only
-	collections []*engine.Property // and references through another class's attribute
-	derived     []*engine.Property // calculated attributes: input of them is passed over
+	references  []*engine.Property // stored references; their values are keys
+	restricted  bool               // some references allow only some classes
+	collections []*engine.Property // includes references through an attribute of another class
+	derived     []*engine.Property // calculated attributes: their input is ignored
 	files       []*engine.Property
 	numbers     []*engine.Property // autoassigned ints
-	watched     bool               // cached attributes of other items depend on it
-	late        bool               // defaults take the transaction
-	computed    bool               // formulas compute some of them
-	creation    *engine.Property   // trackers, nil for none
+	watched     bool               // cached attributes of other items depend on the class
+	late        bool               // some defaults need the transaction
+	computed    bool               // some defaults are formulas
+	creation    *engine.Property   // trackers; nil if the class has none
 	change      *engine.Property
 	creator     *engine.Property
 	editor      *engine.Property
 	readonly    bool
-	words       bool // words of items of the table are kept
-	journaled   bool // a journal of items of the class, or of one below it, is kept
+	words       bool // search words of the table's items are stored
+	journaled   bool // the class, or one below it, has a journal
 }
 
-// pointer is a column whose values are ids of items of a table: a reference,
-// or one side of a table of links.
+// pointer is a column whose values are ids of items of a table: a reference, or one side of a table
+// of links.
 type pointer struct {
 	table   string // quoted
 	column  string // quoted
 	other   string // the other side of a table of links; "" for a reference
 	unique  string // name of the unique index of a table of links
-	classes string // condition on the class of a row; "" when none is needed
-	plan    *plan  // of the root class of the table of a reference
-	key     bool   // the reference is part of its own class's key
+	classes string // condition on the class of a row; "" if not needed
+	plan    *plan  // plan of the root class of the table of a reference
+	key     bool   // the reference is part of the key of its class
 
-	// Of a table of links: who has the items in a collection, and in which; nil
-	// when it is not known there.
+	// For a table of links: the table whose items have the collection, and the collection.
+	// collection is nil if that side does not declare one.
 	holders    *table
 	collection *engine.Property
 }
@@ -52,7 +52,7 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 	}
 	for _, p := range c.Properties {
 		switch {
-		case p.Kept(): // only an import gives values
+		case p.Kept(): // only an import sets values
 		case p.Formula != nil:
 			d.derived = append(d.derived, p)
 		case p.Type == engine.Collection || p.Back != nil:
@@ -74,11 +74,11 @@ func newDuties(c *engine.Class, bound map[string]bool) duties {
 	return d
 }
 
-// declared names a property by its declaration: classes below have copies.
+// declared identifies the declaration of a property; classes below have copies of it.
 func declared(p *engine.Property) string { return p.Definition + "#" + p.Name }
 
-// plain reports whether the row of an item is all that there is to write, and
-// all of it is known before the transaction.
+// plain reports whether a write consists only of the row of an item, if all values are known
+// before the transaction.
 func (d *duties) plain() bool {
 	return len(d.references) == 0 && len(d.collections) == 0 && len(d.derived) == 0 && len(d.files) == 0 &&
 		!d.watched && !d.late && !d.stamped() && !d.words && !d.journaled
@@ -89,7 +89,7 @@ func (d *duties) stamped() bool {
 	return d.creation != nil || d.change != nil || d.creator != nil || d.editor != nil
 }
 
-// layOutDuties finds out what goes with writing, when all tables are known.
+// layOutDuties determines the duties of all classes. Call it when all tables are known.
 func (s *Store) layOutDuties() {
 	bound := map[string]bool{} // references that hold another attribute than the key
 	for c := range s.plans {
@@ -115,7 +115,7 @@ func (s *Store) layOutDuties() {
 	}
 }
 
-// layOutPointers tells the tables that items of c point at, and those on both
+// layOutPointers adds pointers to the tables to which items of c refer, and to the tables on both
 // sides of its collections.
 func (s *Store) layOutPointers(t *table, c *engine.Class, bound map[string]bool) {
 	for _, p := range c.Properties {
@@ -137,15 +137,15 @@ func (s *Store) layOutPointers(t *table, c *engine.Class, bound map[string]bool)
 	}
 }
 
-// point adds a pointer unless it is there.
+// point adds a pointer unless the table has it already.
 func (t *table) point(p pointer) {
 	if !slices.ContainsFunc(t.pointers, func(q pointer) bool { return q.table == p.table && q.column == p.column }) {
 		t.pointers = append(t.pointers, p)
 	}
 }
 
-// sharing is the condition that picks the rows of t whose column of p points
-// at target: "" for all of them.
+// sharing returns the condition for the rows of t whose column of p refers to target, or "" if all
+// rows do.
 func (s *Store) sharing(t *table, p *engine.Property, target *table) string {
 	var names []string
 	for _, c := range t.classes {

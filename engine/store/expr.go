@@ -6,52 +6,52 @@ import (
 	"restsrv/engine"
 )
 
-// Function is what a dialect must be able to write for expressions. Every
-// function of null is null unless its comment says otherwise, no value of an
-// argument is an error, and all databases give the same results. A decimal is
-// whatever ColumnType keeps decimals as. The arguments are written in order.
+// Function is a function of expressions that every dialect must write. Unless its comment says
+// otherwise, a function of null is null. No argument value causes an error, and all databases give
+// the same results. Decimals are in the form in which ColumnType stores them. The arguments are
+// written in order.
 type Function string
 
-// The functions, with their arguments.
+// The functions with their arguments.
 const (
-	TextValue    Function = "text value"    // placeholder: a text of its own, not compared with a column
-	DecimalValue Function = "decimal value" // placeholder, so too the next three
+	TextValue    Function = "text value"    // placeholder: a text that is not compared with a column
+	DecimalValue Function = "decimal value" // placeholder, as are the next three
 	IntValue     Function = "int value"
 	RealValue    Function = "real value"
 	BooleanValue Function = "boolean value"
 
 	DecimalOfInt  Function = "decimal of int"
-	DecimalOfReal Function = "decimal of real" // the number that its JSON shows
-	TextOfDecimal Function = "text of decimal" // canonical
-	Ordered       Function = "ordered"         // a computed decimal, so that it compares as a number
-	Bytewise      Function = "bytewise"        // a computed text, so that it compares by its bytes, whatever is in it
+	DecimalOfReal Function = "decimal of real" // the number in its JSON form
+	TextOfDecimal Function = "text of decimal" // canonical form
+	Ordered       Function = "ordered"         // a computed decimal, converted so that it compares as a number
+	Bytewise      Function = "bytewise"        // a computed text, converted so that it compares by its bytes
 
-	Add   Function = "add" // two decimals, so too the next four; exact
+	Add   Function = "add" // two decimals, as are the next four; exact
 	Sub   Function = "sub"
 	Mul   Function = "mul"
-	Div   Function = "div" // as engine.Decimal.Div; null for a divisor 0
-	Mod   Function = "mod" // as engine.Decimal.Mod
+	Div   Function = "div" // like engine.Decimal.Div; null if the divisor is 0
+	Mod   Function = "mod" // like engine.Decimal.Mod
 	Abs   Function = "abs"
 	Floor Function = "floor"
-	Round Function = "round" // decimal, placeholder of digits
-	Sum   Function = "sum"   // of the decimals of many rows; null of none
+	Round Function = "round" // decimal, placeholder for the number of digits
+	Sum   Function = "sum"   // the sum of decimals over many rows; null if there are no rows
 
-	Concat      Function = "concat" // any number of texts; null is ""
-	Substr      Function = "substr" // text, placeholders of a start from 0, negative from the end, and of a length, negative for all
-	Upper       Function = "upper"  // full Unicode mapping, of no particular language
+	Concat      Function = "concat" // any number of texts; null counts as ""
+	Substr      Function = "substr" // text, placeholder for the start (from 0; from the end if negative) and for the length (all if negative)
+	Upper       Function = "upper"  // full Unicode mapping, independent of language
 	Lower       Function = "lower"
 	Length      Function = "length"       // in characters
-	Includes    Function = "includes"     // two texts: a condition, that the upper case of the first has that of the second in it
-	IncludesAny Function = "includes any" // a text, then texts: a condition, that one of these includes the first one
+	Includes    Function = "includes"     // two texts: the condition that the upper case of the first contains the upper case of the second
+	IncludesAny Function = "includes any" // a text, then further texts: the condition that one of the further texts includes the first
 
 	SetSize Function = "set size" // JSON array
-	SetHas  Function = "set has"  // JSON array, placeholder of a JSON array: a condition, that they have an element in common
+	SetHas  Function = "set has"  // JSON array, placeholder for a JSON array: the condition that they have a common element
 
-	DateAdd Function = "date add" // instant, decimal of milliseconds; the sum cut to a whole one, null outside the years 0 to 9999
-	Format  Function = "format"   // date part (engine.DatePart) of an instant as text: instant, the part, its width; see formatted
+	DateAdd Function = "date add" // instant, decimal of milliseconds; the sum is truncated to a whole number, and null outside the years 0 to 9999
+	Format  Function = "format"   // a date part (engine.DatePart) of an instant as text: instant, the part, its width; see formatted
 )
 
-// expr writes an expression and returns its text; what it binds is bound.
+// expr returns the text of an expression and binds its values.
 func (b *builder) expr(src *source, e *engine.Expr) string {
 	switch e.Op {
 	case engine.OpPath:
@@ -115,7 +115,7 @@ func (b *builder) call(e *engine.Expr, args []string) string {
 	return text
 }
 
-// value writes a constant that tells its type by itself.
+// value writes a constant with its type.
 func (b *builder) value(t engine.PropertyType, v any) string {
 	ph := b.placeholder(v)
 	switch {
@@ -160,15 +160,15 @@ func (b *builder) textOf(src *source, e *engine.Expr) string {
 	return b.dialect.Function(TextOfDecimal, b.expr(src, e))
 }
 
-// isoPieces are the format of dates in JSON.
+// isoPieces is the format of dates in JSON.
 var isoPieces = []engine.FormatPiece{
 	{Part: engine.Year, Width: 4}, {Literal: "-"}, {Part: engine.Month, Width: 2}, {Literal: "-"}, {Part: engine.Day, Width: 2},
 	{Literal: "T"}, {Part: engine.Hour, Width: 2}, {Literal: ":"}, {Part: engine.Minute, Width: 2}, {Literal: ":"},
 	{Part: engine.Second, Width: 2}, {Literal: "."}, {Part: engine.Millisecond, Width: 3}, {Literal: "Z"},
 }
 
-// formatted writes a date as text. The date is computed once, in a table of
-// one row, however many of its parts the format has.
+// formatted writes a date as text. It computes the date once, in a table of one row, however many
+// parts the format has.
 func (b *builder) formatted(src *source, date *engine.Expr, pieces []engine.FormatPiece) string {
 	alias := b.alias()
 	at := alias + "." + quoteName("at")
@@ -187,7 +187,7 @@ func (b *builder) formatted(src *source, date *engine.Expr, pieces []engine.Form
 	return "(SELECT CASE WHEN " + at + " IS NOT NULL THEN " + text + " END FROM (SELECT " + b.expr(src, date) + " AS " + quoteName("at") + ") AS " + alias + ")"
 }
 
-// comparableExpr is expr, made to compare in the order of its type.
+// comparableExpr is expr with a result that compares in the order of its type.
 func (b *builder) comparableExpr(src *source, e *engine.Expr) string {
 	text := b.expr(src, e)
 	switch {

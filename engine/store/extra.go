@@ -8,43 +8,42 @@ import (
 	"restsrv/engine"
 )
 
-// extra is a table or an index that belongs to a table, besides its columns
-// and their own indexes. It is made when it is not remembered, and made anew
-// when its form has changed.
+// extra is a table or an index that belongs to a table, other than its columns and their own
+// indexes. It is created if it is not remembered, and created again if its form has changed.
 type extra struct {
 	name   string
-	form   string // changes when it must be made anew
-	rows   bool   // a table, whose rows must not be lost
-	twice  string // of a unique index: what finds values that are there more than once
+	form   string // if it changes, the extra is created again
+	rows   bool   // the extra is a table; its rows must not be lost
+	twice  string // of a unique index: a query for duplicate values
 	create []string
 	drop   string
 }
 
-// links is the table of an n:m collection, seen from one of its ends: which
-// items belong to which owner, in the order in which they were added.
+// links is the table of an n:m collection, seen from one of its sides. It stores the members of
+// each owner in the order in which they were added.
 type links struct {
 	name   string
 	quoted string
-	owner  string // quoted column of the id of the item that has the collection
-	item   string // of the id of its member
+	owner  string // quoted column with the id of the owner
+	item   string // quoted column with the id of the member
 }
 
-// short makes names of extras that every database takes.
+// short makes names of extras that are valid in every database.
 var short = Traits{MaxName: 63}
 
-// Columns of a table of links.
+// The columns of a table of links.
 const (
 	ownerColumn = `"#owner"`
 	itemColumn  = `"#item"`
 )
 
-// linked reports whether p is kept in a table of links.
+// linked reports whether p is stored in a table of links.
 func linked(p *engine.Property) bool {
 	return p.Type == engine.Collection && p.Back == nil && p.Target != nil
 }
 
-// of returns the table of an n:m collection. A pair that mirrors each other shares the
-// table of the one whose name sorts first.
+// of returns the table of an n:m collection. Two collections that mirror each other share the table
+// of the one whose name sorts first.
 func (n linkNames) of(p *engine.Property) *links {
 	name, mirrored := plainLinks(p)
 	l := &links{name: name, owner: ownerColumn, item: itemColumn}
@@ -58,8 +57,8 @@ func (n linkNames) of(p *engine.Property) *links {
 	return l
 }
 
-// plainLinks returns the plain name of the table of an n:m collection, and whether that
-// is the name of its mirror.
+// plainLinks returns the plain name of the table of an n:m collection, and whether it is the name
+// of its mirror.
 func plainLinks(p *engine.Property) (name string, mirrored bool) {
 	name = declared(p)
 	if m := p.Mirror; m != nil && declared(m) < name {
@@ -68,8 +67,8 @@ func plainLinks(p *engine.Property) (name string, mirrored bool) {
 	return name, false
 }
 
-// layOutLinks gives tables their links and composite indexes, and an index to
-// the references that collections look back through.
+// layOutLinks adds tables of links and composite indexes to the tables, and an index to each
+// reference that a collection uses.
 func (s *Store) layOutLinks(byRoot map[*engine.Class]*table, m *memory) {
 	plain := map[string]bool{}
 	for c := range s.plans {
@@ -126,12 +125,12 @@ func (s *Store) linkTable(l *links, owner, item engine.PropertyType) extra {
 	}
 }
 
-// unique returns the index by which a member is in a collection once.
+// unique returns the index that makes a member appear only once in a collection.
 func (l *links) unique() Index {
 	return Index{short.name(l.name + "#key"), l.name, []string{"#owner", "#item"}}
 }
 
-// classIndex finds the items of one class of a tree.
+// classIndex returns an index for the items of one class of a tree.
 func (t *table) classIndex() extra {
 	name := t.name + "#class"
 	return extra{
@@ -147,8 +146,8 @@ type composite struct {
 	unique  bool
 }
 
-// compositeIndexes returns the composite indexes of a class, as far as its attributes
-// are stored: for each class below it, too, which may keep some of them elsewhere.
+// compositeIndexes returns the composite indexes of a class whose attributes are all stored. It
+// includes one for each class below that stores some attributes in other columns.
 func (t *table) compositeIndexes(c *engine.Class) (all []composite) {
 	for _, index := range c.Indexes {
 		for _, d := range append([]*engine.Class{c}, c.Descendants...) {
@@ -185,16 +184,14 @@ func (t *table) compositeIndex(index composite) (e extra) {
 	return e
 }
 
-// extraMark stands for the class in the memory of extras: no class has this
-// name.
+// extraMark takes the place of the class in the memory of extras. No class has this name.
 const extraMark = "##extra"
 
 // extraRows marks an extra that is a table.
 const extraRows = "rows"
 
-// extras makes what a table has besides its columns, and drops what it has no
-// longer. The links of a collection must be gone before it is, unless its class
-// is gone with it.
+// extras creates the missing extras of a table and drops those that it no longer has. A collection
+// cannot be removed while it has links, unless its class is removed too.
 func (u *upgrader) extras(t *table) error {
 	wanted := map[string]bool{}
 	for _, e := range t.extras {
@@ -227,8 +224,8 @@ func (u *upgrader) extras(t *table) error {
 	return nil
 }
 
-// hiddenLinks refuses that objects of a class have members in a collection of an
-// ancestor which the class declares again as something else.
+// hiddenLinks reports a problem if objects of a class have members in an inherited collection that
+// the class declares again as another type.
 func (u *upgrader) hiddenLinks(t *table, c *engine.Class) error {
 	if c.Ancestor == nil {
 		return nil
@@ -311,7 +308,7 @@ func (u *upgrader) extra(t *table, e extra) error {
 	return nil
 }
 
-// kept describes an extra of a table.
+// kept returns the memory of an extra.
 func (e extra) kept(t *table) kept {
 	k := kept{Class: extraMark, Property: e.name, Root: t.name, Kind: e.form}
 	if e.rows {
@@ -320,8 +317,7 @@ func (e extra) kept(t *table) kept {
 	return k
 }
 
-// dropExtras drops the indexes that go with a table or, with rows, also the
-// tables.
+// dropExtras drops the indexes that belong to a table. If rows is true, it drops the tables too.
 func (u *upgrader) dropExtras(root string, rows bool) error {
 	for _, name := range u.memory.extras[root] {
 		old, known := u.memory.classes[extraMark][name]

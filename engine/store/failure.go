@@ -12,19 +12,17 @@ import (
 	"restsrv/engine"
 )
 
-// When a client may hope that a database which is away is back, and one that
-// is busy is not.
+// The Retry-After of a database that is unavailable, and of one that is busy.
 const (
 	retryAfter = 2 * time.Second
 	retryBusy  = time.Second
 )
 
-// maxAttempts is how often work is done before its failure is believed, when
-// doing it again may help.
+// maxAttempts is how often work is repeated if repeating may help, before its error is returned.
 const maxAttempts = 16
 
-// pause waits before another attempt, longer each time and never the same for
-// two who were in each other's way. It reports whether ctx allows it.
+// pause waits before another attempt. The time grows with attempt and is random, so that two
+// transactions in each other's way do not meet again. It returns false if ctx ends.
 func pause(ctx context.Context, attempt int) bool {
 	most := time.Millisecond << min(attempt, 7)
 	wait := time.NewTimer(most/4 + rand.N(most))
@@ -37,13 +35,14 @@ func pause(ctx context.Context, attempt int) bool {
 	}
 }
 
-// again marks an error of work that may succeed when it is done again.
+// again marks an error of work that may succeed when it is repeated.
 type again struct{ error }
 
-// Unwrap returns the error itself.
+// Unwrap returns the marked error.
 func (a again) Unwrap() error { return a.error }
 
-// likewise returns e, which says more about err, with the mark of err.
+// likewise returns e, which describes err in more detail. If err is marked with again, so is the
+// result.
 func likewise(err error, e *engine.Error) error {
 	var mark again
 	if errors.As(err, &mark) {
@@ -52,7 +51,7 @@ func likewise(err error, e *engine.Error) error {
 	return e
 }
 
-// kind says what kind of failure err is.
+// kind returns the kind of failure of err.
 func (s *Store) kind(err error) Failure {
 	var mark again
 	switch {
@@ -66,15 +65,15 @@ func (s *Store) kind(err error) Failure {
 	return s.db.Dialect.Classify(err)
 }
 
-// failed turns an error of the database, met on session r, into an
-// *engine.Error. A session whose connection is gone makes a new one.
+// failed converts an error of the database on session r to an *engine.Error. If the connection of
+// the session is broken, the session will open a new one.
 func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	if err == nil {
 		return nil
 	}
 	kind := s.kind(err)
 	if r.conn != nil && r.interrupt.Spends && (kind == Stale || kind == Interrupted || !r.sound()) {
-		r.disconnect() // what was cancelled may still be cancelling
+		r.disconnect() // the statement may still be ending
 	}
 	var known *engine.Error
 	if errors.As(err, &known) {
@@ -82,7 +81,7 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	}
 	away := kind == Away || kind == Full || kind == Stale
 	cause := ctx.Err()
-	left := errors.Is(cause, context.Canceled) && errors.Is(err, context.Canceled) // also while a connection was being opened
+	left := errors.Is(cause, context.Canceled) && errors.Is(err, context.Canceled) // also true if the connection was still being opened
 	if cause != nil && (!away || left) {
 		return ended(cause)
 	}
@@ -105,13 +104,13 @@ func (s *Store) failed(ctx context.Context, r *session, err error) error {
 	return engine.Wrap(err, "the database refused a statement")
 }
 
-// ended is the error of work that its context ended.
+// ended returns the error for work that was ended by its context.
 func ended(cause error) error {
 	return &engine.Error{Code: engine.Timeout, Reason: "timeout", Message: "the time for this request is over", Err: cause}
 }
 
-// refused is the error of a write that failed: that of a duplicate, if it is
-// one.
+// refused returns the error of a failed write: the error for a duplicate if a unique index was
+// violated, else err.
 func (s *Store) refused(p *plan, err error, value func(property string) any) error {
 	if d := s.duplicate(p, err, value); d != nil {
 		return d
@@ -119,8 +118,8 @@ func (s *Store) refused(p *plan, err error, value func(property string) any) err
 	return err
 }
 
-// duplicate returns the error for a broken unique index, nil when err is
-// another one. value returns what the write gave a property.
+// duplicate returns the error for a violated unique index, or nil if err is another error. value
+// returns the value that the write gave to a property.
 func (s *Store) duplicate(p *plan, err error, value func(property string) any) *engine.Error {
 	index, ok := s.db.Dialect.Duplicate(err, p.table.unique)
 	if !ok {
@@ -138,7 +137,7 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 				e.Message = "class " + p.class.FullName + " already has an object with the id " + engine.Quote(engine.ValueText(met.values[0]))
 			}
 		}
-		if property == nil { // the id of several properties, or one of a class below
+		if property == nil { // the id of several properties, or a property of a class below
 			return e
 		}
 		v := value(property.Name)
@@ -159,7 +158,7 @@ func (s *Store) duplicate(p *plan, err error, value func(property string) any) *
 	return e
 }
 
-// propertyIn returns the property that a column of that name holds, nil if there is none.
+// propertyIn returns the property stored in the column with that name, or nil.
 func (p *plan) propertyIn(column string) *engine.Property {
 	for _, property := range p.stored {
 		if p.table.column(property).name == column {
@@ -169,10 +168,10 @@ func (p *plan) propertyIn(column string) *engine.Property {
 	return nil
 }
 
-// errSameID is the cause of the error for two keys that join to one id.
+// errSameID is the cause of the error for two different keys that join to the same id.
 var errSameID = errors.New("the object with that id has another key")
 
-// otherKey returns the error for values whose key joins to the id of an item that has another key.
+// otherKey returns the error for values whose key joins to the id of an item with another key.
 func (p *plan) otherKey(v engine.Values) *engine.Error {
 	c := p.class
 	id := c.ID(v)
@@ -183,8 +182,8 @@ func (p *plan) otherKey(v engine.Values) *engine.Error {
 	return e
 }
 
-// hasKey reports whether the stored parts of a key, in its order, are those given. A key of which
-// a part is not given is not compared.
+// hasKey reports whether the stored parts of a key, in the order of the key, equal the given ones.
+// If a part is not given, it returns true.
 func (p *plan) hasKey(given engine.Values, stored func(part int) any) bool {
 	if p.class.ID(given) == "" {
 		return true
@@ -197,8 +196,8 @@ func (p *plan) hasKey(given engine.Values, stored func(part int) any) bool {
 	return true
 }
 
-// idOf returns the id of an item with several key properties, as the value of an
-// index; nil if a part of it is not known.
+// idOf returns the id of an item with several key properties, as the value of an index. It returns
+// nil if a part of the id is not known.
 func (p *plan) idOf(value func(property string) any) []any {
 	v := engine.NewValues(p.class)
 	for _, key := range p.class.KeyProperties() {

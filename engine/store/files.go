@@ -6,15 +6,14 @@ import (
 	"restsrv/engine"
 )
 
-// held is what an attribute of an item holds from now on.
+// held lists the files that an attribute of an item holds after a write.
 type held struct {
 	item      *engine.Item
 	attribute string
 	files     []engine.StoredFile
 }
 
-// file brings the rows of FileClass up to the file attributes that a write
-// gave.
+// file updates the rows of FileClass for the file attributes that a write gave.
 func (sv *save) file(p *plan, given engine.Values, it *engine.Item) error {
 	if !p.table.filed {
 		return nil
@@ -32,8 +31,8 @@ func heldBy(it *engine.Item, attribute string) held {
 	return held{it, attribute, engine.FilesIn(it.Values[it.Class.Property(attribute).Index])}
 }
 
-// refile brings all rows of an item up to it, also those of attributes that
-// its class no longer has.
+// refile updates all file rows of an item. It also deletes the rows of attributes that its class no
+// longer has.
 func (sv *save) refile(it *engine.Item) error {
 	t := sv.store.plans[it.Class].table
 	if !t.filed {
@@ -49,7 +48,7 @@ func (sv *save) refile(it *engine.Item) error {
 	return sv.mirror(t, all)
 }
 
-// mirror makes the rows of attributes of items in one table what these hold.
+// mirror updates the file rows of attributes of items in one table.
 func (sv *save) mirror(t *table, all []held) error {
 	byAttribute := map[string][]held{}
 	for _, h := range all {
@@ -63,7 +62,7 @@ func (sv *save) mirror(t *table, all []held) error {
 	return sv.keepFiles(all)
 }
 
-// keepFiles makes rows of what attributes hold.
+// keepFiles inserts the rows of the files that attributes hold.
 func (sv *save) keepFiles(all []held) error {
 	var rows []*engine.Item
 	for _, h := range all {
@@ -74,8 +73,8 @@ func (sv *save) keepFiles(all []held) error {
 	return sv.insertFiles(rows)
 }
 
-// dropFiles deletes the rows of files that an attribute, or with "" any, of the
-// items no longer holds.
+// dropFiles deletes the rows of files that an attribute of the items no longer holds. If attribute
+// is "", it covers all attributes.
 func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	type place struct{ id, attribute string }
 	keep := map[place]bool{}
@@ -117,22 +116,21 @@ func (sv *save) dropFiles(t *table, attribute string, list []held) error {
 	return nil
 }
 
-// deleteFiles runs a statement that deletes rows of files, and remembers which
-// contents they named.
+// deleteFiles runs a statement that deletes rows of files. It collects the hashes of their contents
+// for Config.Unheld.
 func (s *session) deleteFiles(b *builder) error {
 	b.add(` RETURNING "hash"`)
 	return s.visitRows(b, 1, func(row []any) { s.unheld = append(s.unheld, text(row[0])) })
 }
 
-// reportEnded reports the changes of grants and the lost files of the transactions
-// of w that have ended, before their callers are answered.
+// reportEnded reports changed grants and removed files of the transactions of w that have ended.
+// Call it before their callers get an answer.
 func (s *Store) reportEnded(w *session) {
 	s.reportRegranted(w)
 	s.reportUnheld(w)
 }
 
-// reportUnheld reports the files that items have lost in the transactions of s
-// that have ended.
+// reportUnheld reports the files that items have lost in the ended transactions of w.
 func (s *Store) reportUnheld(w *session) {
 	if len(w.unheld) > 0 && s.cfg.Unheld != nil {
 		s.cfg.Unheld(w.unheld)
@@ -140,7 +138,7 @@ func (s *Store) reportUnheld(w *session) {
 	w.unheld = nil
 }
 
-// fileRow is the row of a file that an attribute of an item holds.
+// fileRow returns the row of a file that an attribute of an item holds.
 func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 	c := sv.store.cfg.FileClass
 	v := make(engine.Values, len(c.Properties))
@@ -156,9 +154,8 @@ func (sv *save) fileRow(h held, f engine.StoredFile) *engine.Item {
 	return &engine.Item{Class: c, ID: f.ID, Revision: uint64(revision()), Values: v}
 }
 
-// insertFiles inserts rows or brings those that are there up to date. A file
-// that another item, or another attribute, holds stays with that: to name a
-// file is not to own it.
+// insertFiles inserts rows, or updates existing ones. A row of a file that another item or another
+// attribute holds stays unchanged, because naming a file does not make the item its owner.
 func (sv *save) insertFiles(rows []*engine.Item) error {
 	p := sv.store.plans[sv.store.cfg.FileClass]
 	tail := " ON CONFLICT (" + p.table.id.quoted + ") DO UPDATE SET " + revColumn + " = excluded." + revColumn
@@ -170,7 +167,7 @@ func (sv *save) insertFiles(rows []*engine.Item) error {
 		n := powerOfTwo(min(len(rows), bulkRows))
 		seen := map[string]bool{}
 		for _, row := range rows[:n] {
-			if seen[row.ID] { // one statement cannot do a row twice
+			if seen[row.ID] { // one statement cannot write a row twice
 				n = len(seen)
 				break
 			}
@@ -189,7 +186,7 @@ func (sv *save) insertFiles(rows []*engine.Item) error {
 	return nil
 }
 
-// followFiles moves the rows of an item's files when its key changes.
+// followFiles updates the rows of an item's files when its key changes.
 func (sv *save) followFiles(t *table, from, to any) error {
 	if !t.filed {
 		return nil

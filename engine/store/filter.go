@@ -4,19 +4,19 @@ import (
 	"restsrv/engine"
 )
 
-// filter writes f, or its opposite when negated. A condition of SQL may be
-// null, which counts as false: so the opposite of one is that it IS NOT TRUE.
+// filter writes f, or its opposite if negated is true. A condition in SQL may be null, which counts
+// as false. So the opposite of a condition is that it IS NOT TRUE.
 func (b *builder) filter(src *source, f *engine.Filter, negated bool) {
 	switch f.Op {
 	case engine.OpAnd:
 		b.all(src, f.Args, negated, false)
 	case engine.OpOr:
 		b.all(src, f.Args, negated, true)
-	case engine.OpNot: // none of Args
+	case engine.OpNot: // true if all of Args are false
 		b.all(src, f.Args, !negated, true)
 	case engine.OpConst:
 		constant(b, f.Value != negated)
-	case engine.OpOwner: // nobody has filled in the owner: it finds nothing
+	case engine.OpOwner: // the owner is unknown, so the filter finds no item
 		constant(b, false)
 	case engine.OpSearch:
 		b.addNegated(negated, b.capture(func() { b.search(src, f.Pattern) }))
@@ -47,13 +47,12 @@ func constant(b *builder, value bool) {
 	b.add("1 = 0")
 }
 
-// all writes args joined by AND, or by OR when any is enough; negated turns
-// both the word and each of them. The tree is balanced: databases limit its
-// depth.
+// all writes args joined by AND, or by OR if any is true. negated exchanges the two and negates
+// each argument. The result is a balanced tree, because databases limit the depth.
 func (b *builder) all(src *source, args []*engine.Filter, negated, any bool) {
 	switch n := len(args); n {
 	case 0:
-		constant(b, any == negated) // all of none holds, any of none does not
+		constant(b, any == negated) // an empty AND is true, an empty OR is false
 	case 1:
 		b.filter(src, args[0], negated)
 	default:
@@ -72,8 +71,8 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-// condition writes a condition without arguments that are conditions, except
-// on members.
+// condition writes a condition that does not consist of other conditions, except for conditions on
+// members.
 func (b *builder) condition(src *source, f *engine.Filter) {
 	switch f.Op {
 	case engine.OpEmpty:
@@ -146,7 +145,7 @@ func (b *builder) compare(src *source, f *engine.Filter) {
 	switch constant := f.Right.Op == engine.OpValue; {
 	case constant && f.Right.Value == nil && f.Op == engine.OpEq:
 		b.add(left, " IS NULL")
-	case constant && f.Right.Value == nil: // an order with null never holds
+	case constant && f.Right.Value == nil: // comparing with null is always false
 		b.add("1 = 0")
 	case constant && f.Left.Op != engine.OpValue && f.Left.Op != engine.OpNow:
 		b.add(left, symbol(f.Op))

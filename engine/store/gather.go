@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// The most that a batch waits for more writes: for the next one, and in all.
+// The maximum times that a batch waits for more writes: for the next write, and in total.
 const (
 	gatherPause = time.Millisecond
 	gatherTime  = 5 * time.Millisecond
 )
 
-// crowd makes the batches of a queue large where a commit is a flush to the
-// disk. Without it half of the clients would write while the commit of the other
-// half flushes, and take turns so for ever. Who was answered by a commit is
-// likely to come again at once: so a batch waits until as many writes are there
-// as the last one had, unless none comes for a while. A lone client waits for
-// nobody.
+// crowd makes the batches of a queue large if a commit flushes to the disk. Without it, half of the
+// clients would write while the commit of the other half flushes, and the halves would take turns
+// forever. A client that got the answer of a commit is likely to send its next write at once. So a
+// batch waits until it has as many writes as the last one, or until no further write arrives for
+// gatherPause. A lone client does not wait.
 type crowd struct {
-	expected int          // writes of the last batch
-	wanted   atomic.Int32 // how long the queue must be for the batch to go on; 0 when nobody waits for it
+	expected int          // number of writes in the last batch
+	wanted   atomic.Int32 // length of the queue at which the batch goes on; 0 when no batch waits
 	enough   chan struct{}
 	timer    *time.Timer
 }
@@ -30,15 +29,15 @@ func newCrowd() crowd {
 	return crowd{enough: make(chan struct{}), timer: t}
 }
 
-// came is told how long the queue is with one more write. It wakes the batch
-// once, when it has what it waits for.
+// came reports the length of the queue after another write has joined. It wakes the batch once,
+// when the queue is long enough.
 func (c *crowd) came(length int) {
 	if n := c.wanted.Load(); n > 0 && length >= int(n) && c.wanted.CompareAndSwap(n, 0) {
 		c.enough <- struct{}{}
 	}
 }
 
-// gather waits for a batch that has one write so far.
+// gather waits for further writes on behalf of a batch that has one write.
 func (c *crowd) gather(jobs *queue) {
 	seen := jobs.len()
 	if seen+1 >= c.expected {
@@ -61,6 +60,6 @@ func (c *crowd) gather(jobs *queue) {
 		break
 	}
 	if c.wanted.Swap(0) == 0 {
-		<-c.enough // it was found to be enough meanwhile
+		<-c.enough // came has found the queue long enough in the meantime
 	}
 }

@@ -9,14 +9,13 @@ import (
 	"restsrv/engine"
 )
 
-// Grants on single items are rows of Config.PermissionClass, whose resource names
-// the item by one of the classes of its table and by its id (engine.ItemResource).
+// Grants on single items are rows of Config.PermissionClass. The resource of such a row names the
+// item by one of the classes of its table and by its id (engine.ItemResource).
 //
-// They end with the item and follow its key. If several transactions write at the same
-// time, a transaction that deletes items or changes keys enters the table of grants,
-// and a transaction that writes grants excludes the others from it (Traits). So each
-// grant is written either before a deletion, which finds it, or after it. Deletions
-// do not wait for each other.
+// A grant is deleted with its item and follows the item's key. If several transactions write at the
+// same time, a transaction that deletes items or changes keys enters the table of grants, and a
+// transaction that writes grants excludes the others from it (see Traits). So each grant is written
+// either before a deletion, which finds it, or after it. Deletions do not wait for each other.
 
 // itemResources returns the resources by which grants may name an item.
 func (s *Store) itemResources(t *table, key any) []any {
@@ -35,9 +34,9 @@ func itemResource(c *engine.Class, id string) string {
 	return engine.ItemResource + c.FullName + "@" + id
 }
 
-// meansOther reports whether the resource of an item of a class without namespace
-// names an item of another class: note@a@b is the item b of note@a, if there is
-// such a class, and not the item a@b of note.
+// meansOther reports whether the resource of an item of a class without namespace names an item of
+// another class: note@a@b is the item b of note@a if there is such a class, and not the item a@b of
+// note.
 func (s *Store) meansOther(c *engine.Class, id string) bool {
 	namespace, _, found := strings.Cut(id, "@")
 	if !found {
@@ -54,8 +53,8 @@ func (s *Store) meansOther(c *engine.Class, id string) bool {
 // permissions returns the quoted name of the table of grants.
 func (s *Store) permissions() string { return s.plans[s.cfg.PermissionClass].table.quoted }
 
-// enterGrants waits for transactions that write grants. Others wait for the end of
-// this one before they write some.
+// enterGrants waits for transactions that write grants. Until this transaction ends, others that
+// write grants wait for it.
 func (s *Store) enterGrants(w *session) error {
 	if s.traits.EnterTable == "" {
 		return nil
@@ -63,9 +62,9 @@ func (s *Store) enterGrants(w *session) error {
 	return w.exec(fmt.Sprintf(s.traits.EnterTable, s.permissions()))
 }
 
-// excludeDeletions waits for transactions that have deleted items or changed keys.
-// Others wait for the end of this one before they do. It gives up soon, and the
-// writer tries again: while it waits, new deletions wait behind it.
+// excludeDeletions waits for transactions that have deleted items or changed keys. Until this
+// transaction ends, others that do so wait for it. It soon returns an error that repeats the write,
+// because new deletions wait behind it.
 func (s *Store) excludeDeletions(w *session) error {
 	for _, statement := range s.traits.ExcludeTable {
 		if strings.Contains(statement, "%s") {
@@ -81,9 +80,9 @@ func (s *Store) excludeDeletions(w *session) error {
 	return nil
 }
 
-// singly reports whether one statement may delete an item that has no grants. The
-// statement locks the grants that it finds. In a transaction of several calls it must
-// not: two transactions with such locks could wait for each other.
+// singly reports whether one statement may delete an item that has no grants. The statement locks
+// the grants that it finds. It must not be used in a transaction of several calls, because two
+// transactions with such locks could wait for each other.
 func (s *Store) singly(ctx context.Context, p *plan) bool {
 	return !p.table.granted || s.traits.LockKey == "" || s.transactionOf(ctx) == nil
 }
@@ -104,8 +103,8 @@ func (s *Store) ungranted(b *builder, t *table, key any) {
 	b.add(s.traits.LockKey, ")")
 }
 
-// grantsItems reports whether any grant names a single item of a table. Until the
-// transaction ends, no other transaction can write one.
+// grantsItems reports whether any grant names a single item of a table. Until the transaction ends,
+// no other transaction can write such a grant.
 func (s *Store) grantsItems(w *session, t *table) (bool, error) {
 	if !t.granted {
 		return false, nil
@@ -128,8 +127,8 @@ func (s *Store) grantsItems(w *session, t *table) (bool, error) {
 	return false, nil
 }
 
-// forgetGrants deletes the grants on deleted items, which must not apply to later
-// items with the same ids.
+// forgetGrants deletes the grants on deleted items. They must not apply to later items with the
+// same ids.
 func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 	if !t.granted || len(keys) == 0 {
 		return nil
@@ -160,8 +159,8 @@ func (s *Store) forgetGrants(w *session, t *table, keys []any) error {
 	return s.changePolicy(w)
 }
 
-// followGrants moves the grants on an item when its key changes. Grants that
-// already name the new key stay, as they do when an item is created with it.
+// followGrants moves the grants on an item when its key changes. Grants that already name the new
+// key stay, as they do when an item is created with it.
 func (sv *save) followGrants(t *table, from, to any) error {
 	if !t.granted {
 		return nil
@@ -246,7 +245,7 @@ func (s *Store) changePolicy(w *session) error {
 	return nil
 }
 
-// reportRegranted reports that transactions of w that have ended changed grants.
+// reportRegranted calls Config.Regranted if transactions of w that have ended changed grants.
 func (s *Store) reportRegranted(w *session) {
 	if w.regranted && s.cfg.Regranted != nil {
 		s.cfg.Regranted()

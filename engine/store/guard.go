@@ -7,12 +7,12 @@ import (
 	"restsrv/engine"
 )
 
-// guard asks what the account of one call may do. nil allows everything: such
-// is what the server does of its own.
+// guard checks the permissions of the account of one call. A nil guard allows everything; the
+// server uses it for its own work.
 type guard struct {
 	asked    engine.Guard
 	rowsRead map[*engine.Property][]*engine.Class // Store.rowsRead
-	hidden   map[*engine.Class][]*engine.Property // nil before it is asked for, as pointers
+	hidden   map[*engine.Class][]*engine.Property // nil until first used, as pointers
 	withheld map[*engine.Class][]*engine.Property
 	pointers map[*plan][]*engine.Property
 }
@@ -24,8 +24,8 @@ func (s *Store) guardOf(ctx context.Context) *guard {
 	return nil
 }
 
-// rows is the condition on items of a class under which the account may do
-// that; nil for all items.
+// rows returns the condition under which the account has the permission for items of a class, or
+// nil if it has it for all items.
 func (g *guard) rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	if g == nil {
 		return nil
@@ -37,8 +37,7 @@ func (g *guard) rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	return f
 }
 
-// allows reports whether the account may do all of that with all items of a
-// class.
+// allows reports whether the account has all of the permissions for all items of a class.
 func (g *guard) allows(may engine.Permission, c *engine.Class) bool {
 	for _, one := range permissions {
 		if may.Has(one) && g.rows(one, c) != nil {
@@ -48,22 +47,23 @@ func (g *guard) allows(may engine.Permission, c *engine.Class) bool {
 	return true
 }
 
-// never reports whether the account may do that with no item of the class.
+// never reports whether the account has the permission for no item of the class.
 func (g *guard) never(may engine.Permission, c *engine.Class) bool {
 	f := g.rows(may, c)
 	return f != nil && f.Op == engine.OpConst
 }
 
-// creates reports whether the account may create items of exactly class c, as far
-// as that is known before the item is written.
+// creates reports whether the account may create items of exactly the class c, as far as it is
+// known before the item is written.
 func (g *guard) creates(c *engine.Class) bool { return g == nil || g.asked.Creates(c) }
 
-// hides reports whether the account may not do that with a property.
+// hides reports whether a property is hidden from the account: it does not have the permission for
+// the property.
 func (g *guard) hides(may engine.Permission, p *engine.Property) bool {
 	return g != nil && p != engine.ClassName && p != engine.ItemID && g.asked.Hides(may, p)
 }
 
-// unread are the properties of a class that the account may not read.
+// unread returns the properties of a class that the account may not read.
 func (g *guard) unread(c *engine.Class) []*engine.Property {
 	all, known := g.hidden[c]
 	if !known {
@@ -80,8 +80,7 @@ func (g *guard) unread(c *engine.Class) []*engine.Property {
 	return all
 }
 
-// blank takes out of an item what the account may not read, before anything is
-// computed of it.
+// blank removes hidden values and links from an item. Call it before formulas are computed.
 func (g *guard) blank(it *engine.Item) {
 	if g == nil {
 		return
@@ -94,7 +93,7 @@ func (g *guard) blank(it *engine.Item) {
 	}
 }
 
-// blankAll blanks an item and all that is loaded with it.
+// blankAll removes hidden values from an item and from all items loaded with it.
 func (g *guard) blankAll(it *engine.Item) {
 	if g == nil || it == nil {
 		return
@@ -108,8 +107,8 @@ func (g *guard) blankAll(it *engine.Item) {
 	}
 }
 
-// known refuses a path that mentions what the account may not read. Every path
-// of a filter, an order, a position and an aggregation comes here to be written.
+// known returns an error if a path contains a hidden or withheld attribute. It is called for every
+// path of a filter, an order, a position or an aggregation before the path is written.
 func (g *guard) known(c *engine.Class, path []*engine.Property) error {
 	if g == nil {
 		return nil
@@ -126,7 +125,7 @@ func (g *guard) known(c *engine.Class, path []*engine.Property) error {
 	return nil
 }
 
-// loads refuses to load what the account may not read.
+// loads returns an error if one of the loads names a hidden attribute.
 func (g *guard) loads(c *engine.Class, all []*engine.Load) error {
 	if g == nil {
 		return nil
@@ -142,7 +141,7 @@ func (g *guard) loads(c *engine.Class, all []*engine.Load) error {
 	return nil
 }
 
-// mentions reports whether a condition names what the account may not read.
+// mentions reports whether a condition contains a hidden or withheld attribute.
 func (g *guard) mentions(f *engine.Filter) bool {
 	if g == nil || f == nil {
 		return false
@@ -177,8 +176,8 @@ func (g *guard) mentionedIn(e *engine.Expr) bool {
 	return false
 }
 
-// conditions are those on the members of a collection. Where they depend on what
-// the account may not read, so does who is a member.
+// conditions returns the condition on the members of a collection. If it depends on hidden
+// attributes, the collection has no members for the account.
 func (g *guard) conditions(p *engine.Property) *engine.Filter {
 	if g.mentions(p.Conditions) || g.withholds(p) {
 		return engine.Never()
@@ -186,8 +185,8 @@ func (g *guard) conditions(p *engine.Property) *engine.Filter {
 	return p.Conditions
 }
 
-// sorting is the order of the members of a collection, as far as the account may
-// know by what.
+// sorting returns the order of the members of a collection. It leaves out sorts by hidden
+// or withheld attributes.
 func (g *guard) sorting(p *engine.Property) []engine.Sort {
 	if g == nil {
 		return p.Sorting
@@ -201,9 +200,9 @@ func (g *guard) sorting(p *engine.Property) []engine.Sort {
 	return known
 }
 
-// guarded makes a builder for statements that show an account no more than it
-// may read. Conditions on what is joined stand before others in the text and
-// are written later: so placeholders have numbers.
+// guarded returns a builder for statements that show an account only the items that it may read.
+// Placeholders have numbers, because conditions on joined tables come first in the text but are
+// written later.
 func (s *Store) guarded(g *guard) *builder {
 	b := s.builder()
 	if g != nil {
@@ -212,11 +211,11 @@ func (s *Store) guarded(g *guard) *builder {
 	return b
 }
 
-// permissions are those that depend on the row.
+// permissions lists the permissions that depend on the row.
 var permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete}
 
-// allowed writes the conditions on rows of src under which the account may do
-// all of that, with joins to src; "" for none.
+// allowed returns the condition on rows of src under which the account has all of the permissions,
+// or "" if there is none. It may add joins to src.
 func (b *builder) allowed(src *source, may engine.Permission) string {
 	var all []string
 	for _, one := range permissions {
@@ -230,8 +229,7 @@ func (b *builder) allowed(src *source, may engine.Permission) string {
 	return strings.Join(all, " AND ")
 }
 
-// readable is allowed for a row of src that is read, where nothing can be
-// joined to src.
+// readable is like allowed, for reading a row of src when src cannot get further joins.
 func (b *builder) readable(src *source) string {
 	if f := b.guard.rows(engine.MayRead, src.plan.class); f != nil {
 		return b.alone(src, f)
@@ -239,8 +237,8 @@ func (b *builder) readable(src *source) string {
 	return ""
 }
 
-// unguarded writes a condition that the guard has made. It counts what the
-// account may not read, by joins of its own.
+// unguarded returns a condition of the guard. The condition may use hidden items, so it has its own
+// joins.
 func (b *builder) unguarded(src *source, f *engine.Filter) string {
 	g, atom := b.guard, b.atom
 	b.guard, b.atom = nil, nil
@@ -250,10 +248,9 @@ func (b *builder) unguarded(src *source, f *engine.Filter) string {
 	return "(" + text + ")"
 }
 
-// alone is unguarded where nothing can be joined to src: what the condition
-// joins is joined to a row of nothing. The row is found by other conditions: where
-// these too are on the id, PostgreSQL would rather try all ids of a long list, or
-// read the whole table, if it could.
+// alone is like unguarded, for a src that cannot get further joins: the condition has its joins in
+// a subquery. It must not be used to find the row. If it could be, PostgreSQL would try all ids of
+// a long list or read the whole table, when other conditions are on the id too.
 func (b *builder) alone(src *source, f *engine.Filter) string {
 	apart := &source{plan: src.plan, alias: src.alias, from: &from{}}
 	text := b.unguarded(apart, f)
@@ -263,8 +260,8 @@ func (b *builder) alone(src *source, f *engine.Filter) string {
 	return text + " IS TRUE"
 }
 
-// single is the statement that reads an item by its key, if the account may do
-// that with it.
+// single returns the statement that reads an item by its key if the account has the permission for
+// it.
 func (s *Store) single(p *plan, g *guard, may engine.Permission, key []any) (text string, args []any, err error) {
 	f := g.rows(may, p.class)
 	if f == nil {
@@ -277,7 +274,8 @@ func (s *Store) single(p *plan, g *guard, may engine.Permission, key []any) (tex
 	return b.text(), b.args, b.finish(s.traits)
 }
 
-// top is the table of a plan as a statement reads it that names it alone.
+// top returns the table of a plan as the source of a statement that reads only this table, without
+// an alias.
 func (b *builder) top(p *plan) *source {
 	return &source{plan: p, alias: p.table.quoted, from: &from{}}
 }

@@ -7,13 +7,12 @@ import (
 	"restsrv/engine"
 )
 
-// Import stores items as they are given, all or none: class, version, creator,
-// editor and values, passwords as hashes; Absent is null. Nothing is made up
-// and nothing that must have a value is missed. An item whose id is there takes
-// its place, whatever class it had. A value of a collection that is kept in a
-// table of links may be *engine.Links, with ids alone. Counters pass the numbers
-// that are given. It is not for clients. Errors: Invalid with reason duplicate
-// when a unique value is taken, and for an item without a key.
+// Import stores items exactly as they are given, all or none: class, version, creator, editor and
+// values; passwords are hashes. Absent becomes null. It does not apply defaults or check required
+// values. If an item with the same id exists, of any class of the tree, it is replaced. A value of
+// a collection that is stored in a table of links may be *engine.Links with ids. Counters are
+// raised to the given numbers. Do not use Import for requests of clients. It returns Invalid for an
+// item without a key and, with reason duplicate, if a unique value exists already.
 func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	im := &importing{save: s.newWrite(ctx, nil, 0), items: make([]*engine.Item, len(items))}
 	for i, it := range items {
@@ -53,13 +52,13 @@ func (s *Store) Import(ctx context.Context, items []*engine.Item) error {
 	})
 }
 
-// importing is one call of Import.
+// importing holds the state of one call of Import.
 type importing struct {
 	*save
 	items []*engine.Item
 }
 
-// groupLength is how many of the first items are of one class and differ.
+// groupLength returns how many of the first items have the same class and different ids.
 func (im *importing) groupLength(items []*engine.Item) int {
 	seen := map[string]bool{}
 	for n, it := range items {
@@ -106,7 +105,8 @@ func (im *importing) write(p *plan, items []*engine.Item) error {
 	return im.files(p, items)
 }
 
-// there tells which ids the table of a plan has. An item whose key has other parts is refused.
+// there returns the ids of items that exist in the table of a plan. It returns an error if an
+// existing item has the same id but another key.
 func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, error) {
 	keys := keysOf(items)
 	found := map[string]bool{}
@@ -138,7 +138,7 @@ func (im *importing) there(p *plan, items []*engine.Item) (map[string]bool, erro
 	return found, err
 }
 
-// insert writes new items, as many as go into one statement.
+// insert writes new items, with as many as possible in one statement.
 func (im *importing) insert(p *plan, items []*engine.Item) error {
 	most := max(1, (im.store.traits.MaxVariables-1)/p.rowVariables())
 	for len(items) > 0 {
@@ -165,7 +165,7 @@ func (im *importing) insert(p *plan, items []*engine.Item) error {
 	return nil
 }
 
-// edited sets who changed new items last: inserts know creators alone.
+// edited sets the editor of new items, because inserts only set the creator.
 func (im *importing) edited(p *plan, items []*engine.Item) error {
 	byEditor := map[string][]any{}
 	for _, it := range items {
@@ -186,7 +186,7 @@ func (im *importing) edited(p *plan, items []*engine.Item) error {
 	return nil
 }
 
-// links writes the collections that items have as values.
+// links writes the collections among the values of the items.
 func (im *importing) links(p *plan, items []*engine.Item) error {
 	for _, property := range p.class.Properties {
 		if !linked(property) || im.store.plans[property.Target] == nil {
@@ -222,15 +222,15 @@ func (im *importing) links(p *plan, items []*engine.Item) error {
 	return nil
 }
 
-// files makes the rows of files of the items what these hold. Rows that are there
-// stay as they are: they may have been imported themselves.
+// files updates the file rows of the items. Existing rows of files that the items hold stay
+// unchanged, because they may have been imported too.
 func (im *importing) files(p *plan, items []*engine.Item) error {
 	if !p.table.filed {
 		return nil
 	}
 	var all []held
 	for _, it := range items {
-		all = append(all, held{item: it}) // also of attributes that its class does not have
+		all = append(all, held{item: it}) // covers attributes that the class no longer has
 		for _, property := range p.duties.files {
 			all = append(all, heldBy(it, property.Name))
 		}
@@ -258,8 +258,8 @@ func (im *importing) clear(l *links, typ engine.PropertyType, owners []any) erro
 	return err
 }
 
-// ImportLinks adds links of a collection of Linked, as ids of owner and member,
-// in order; those that are there stay where they are.
+// ImportLinks adds links to a collection that Linked returned, as ids of owner and member, in
+// order. Existing links stay where they are.
 func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]string) error {
 	owner, err := s.classOf(p)
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *Store) ImportLinks(ctx context.Context, p *engine.Property, pairs [][2]
 	})
 }
 
-// ImportCounters raises counters to the numbers that were assigned last.
+// ImportCounters raises counters to the given last numbers.
 func (s *Store) ImportCounters(ctx context.Context, counters map[string]int64) error {
 	return s.writer.do(ctx, func(w *session) error {
 		for name, value := range counters {
@@ -293,7 +293,7 @@ func (s *Store) ImportCounters(ctx context.Context, counters map[string]int64) e
 	})
 }
 
-// classOf is the class that declares a property.
+// classOf returns the class that declares a property.
 func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 	for _, t := range s.tables {
 		for _, c := range t.classes {
@@ -305,8 +305,8 @@ func (s *Store) classOf(p *engine.Property) (*engine.Class, error) {
 	return nil, engine.NoClass(p.Definition)
 }
 
-// Generate makes the values that the server supplies, as a write that begins now
-// does: what takes its transaction is not among them.
+// Generate returns the generator of the values that the server supplies to a write that begins now.
+// Values that need the transaction are not included.
 func (s *Store) Generate(ctx context.Context) engine.Generate {
 	return s.newWrite(ctx, nil, 0).generate()
 }

@@ -7,19 +7,18 @@ import (
 	"restsrv/engine"
 )
 
-// maxSources is how many tables one statement may read. SQLite joins 64 at
-// most.
+// maxSources is the maximum number of tables that one statement reads. SQLite can join 64.
 const maxSources = 40
 
-// source is one table that a statement reads, under an alias.
+// source is a table that a statement reads, under an alias.
 type source struct {
 	plan   *plan
 	alias  string // quoted
 	from   *from
-	joined map[*engine.Property]*source // what its references lead to
+	joined map[*engine.Property]*source // the targets of its references
 }
 
-// from is an element of a FROM: a table and what is joined to it.
+// from is an element of a FROM: a table and the tables joined to it.
 type from struct {
 	table string
 	joins strings.Builder
@@ -27,13 +26,13 @@ type from struct {
 
 func (f *from) text() string { return f.table + f.joins.String() }
 
-// alias is a name that no table has.
+// alias returns a name that no table has.
 func (b *builder) alias() string {
 	b.aliases++
 	return `"#` + strconv.Itoa(b.aliases) + `"`
 }
 
-// source starts an element of a FROM with the items of a plan.
+// source returns a new element of a FROM with the items of a plan.
 func (b *builder) source(p *plan) *source {
 	alias := b.alias()
 	b.countSource()
@@ -52,7 +51,7 @@ func (b *builder) fail(err error) {
 	}
 }
 
-// target is the plan of what a reference or a collection leads to.
+// target returns the plan of the target class of a reference or a collection.
 func (b *builder) target(p *engine.Property) *plan {
 	if t := b.plans[p.Target]; t != nil {
 		return t
@@ -61,7 +60,7 @@ func (b *builder) target(p *engine.Property) *plan {
 	return nil
 }
 
-// ofClass is the condition that a row of src is of its class, "" when all are.
+// ofClass returns the condition that a row of src is of the class, or "" if all rows are.
 func (s *source) ofClass() string {
 	if s.plan.condition() == "" {
 		return ""
@@ -79,10 +78,10 @@ func (s *source) column(p *engine.Property) string {
 	return s.alias + "." + s.plan.table.column(p).quoted
 }
 
-// id is the column by which references and links point at the row.
+// id returns the column to which references and links refer.
 func (s *source) id() string { return s.alias + "." + s.plan.table.id.quoted }
 
-// bound is the column of the owner that the back reference of p holds.
+// bound returns the column of the owner that the back reference of p stores.
 func (s *source) bound(p *engine.Property) string {
 	if p.Binding != nil {
 		return s.column(p.Binding)
@@ -90,9 +89,8 @@ func (s *source) bound(p *engine.Property) string {
 	return s.id()
 }
 
-// join returns the table that a reference of src leads to: there is one row
-// for each of src, null where the reference is null, or leads nowhere or to what
-// may not be read.
+// join returns the target table of a reference of src. There is one row for each row of src. It is
+// null if the reference is null or dangling, or if the account may not read the target.
 func (b *builder) join(src *source, p *engine.Property) *source {
 	if j := src.joined[p]; j != nil {
 		return j
@@ -133,11 +131,11 @@ func and(condition string) string {
 	return " AND " + condition
 }
 
-// memberSource is a FROM of the members of a collection, and the condition that
-// they are those of one owner.
+// memberSource is a FROM of the members of a collection, with the condition that they belong to one
+// owner.
 type memberSource struct {
 	member    *source
-	link      string // element of the FROM before the member's, or ""
+	link      string // element of the FROM before the member table, or ""
 	condition string
 }
 
@@ -159,8 +157,8 @@ func (b *builder) membersOf(owner *source, p *engine.Property) (m memberSource) 
 	return m
 }
 
-// walk follows the steps of a path and returns where they lead. Members of
-// collections belong to the condition that is being written.
+// walk follows the steps of a path and returns its last source. Members of collections become part
+// of the condition that is being written.
 func (b *builder) walk(src *source, steps []*engine.Property) *source {
 	for _, p := range steps {
 		if b.err != nil {
@@ -204,8 +202,8 @@ func (b *builder) path(src *source, path []*engine.Property) string {
 	return src.column(last)
 }
 
-// some writes that a collection has a member, which passes inner if there is
-// one.
+// some returns the condition that a collection has a member. If inner is not nil, the member must
+// satisfy it.
 func (b *builder) some(src *source, path []*engine.Property, inner *engine.Filter) string {
 	m := b.collection(src, path)
 	if b.err != nil {
@@ -238,8 +236,7 @@ func (b *builder) collection(src *source, path []*engine.Property) memberSource 
 	return b.membersOf(owner, path[len(path)-1])
 }
 
-// atom is a condition while it is written: which members of collections it
-// speaks of.
+// atom is a condition that is being written, with the members of collections that it uses.
 type atom struct {
 	members    map[memberOf]*source
 	elements   []element
@@ -266,8 +263,8 @@ func (a *atom) add(of memberOf, m memberSource) {
 	a.members[of] = m.member
 }
 
-// quantified writes a condition that holds when write's holds for any members
-// of the collections in it.
+// quantified writes a condition that is true if the condition of write is true for any members of
+// its collections.
 func (b *builder) quantified(negated bool, write func()) {
 	outer := b.atom
 	b.atom = &atom{}
@@ -285,8 +282,7 @@ func (b *builder) quantified(negated bool, write func()) {
 	b.add(" WHERE ", strings.Join(a.conditions, " AND "), " AND ", text, ")")
 }
 
-// addNegated writes a condition or, negated, that it does not hold; null does
-// not hold.
+// addNegated writes a condition, or its opposite if negated is true. Null counts as false.
 func (b *builder) addNegated(negated bool, text string) {
 	switch {
 	case !negated:

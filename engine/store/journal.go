@@ -9,11 +9,10 @@ import (
 	"restsrv/engine"
 )
 
-// journalRows is how many records of a journal are kept in memory before they
-// are stored.
+// journalRows is the number of journal records that are collected in memory before they are stored.
 const journalRows = bulkRows
 
-// layOutJournal finds out which writes must know what items were before.
+// layOutJournal determines which writes need the former state of items for the journal.
 func (s *Store) layOutJournal() {
 	for c, p := range s.plans {
 		classes := append([]*engine.Class{c}, c.Descendants...)
@@ -21,9 +20,9 @@ func (s *Store) layOutJournal() {
 	}
 }
 
-// tell has the journal know what an item was before the write, nil for a new
-// one, and what it is now, nil for one that is gone. It is called for every
-// item written of a class that keeps a journal, or of one above or beside it.
+// tell journals the write of an item. was is the former item, nil if the item is new; is is the
+// present item, nil if it was deleted. Call it for every written item of a journaled class, or of a
+// class above or beside one.
 func (sv *save) tell(was, is *engine.Item) error {
 	if is != nil && is.Class.Journaling || was != nil && was.Class.Journaling {
 		return sv.journal(engine.Change{Was: was, Is: is})
@@ -45,8 +44,7 @@ func (sv *save) tellAll(was, is []*engine.Item) error {
 	return nil
 }
 
-// tellGone has the journal know of items that were deleted in the transaction
-// of w.
+// tellGone journals the deletion of items in the transaction of w.
 func (s *Store) tellGone(ctx context.Context, w *session, items []*engine.Item) error {
 	sv := s.newWrite(ctx, nil, 0)
 	sv.begin(w)
@@ -63,7 +61,8 @@ func (sv *save) journal(c engine.Change) error {
 	if j == nil || !engine.Journaled(sv.ctx) {
 		return nil
 	}
-	c.At = engine.InstantOf(sv.store.cfg.Now()) // the item is locked: what was written to it before has an earlier time, by this clock
+	// The item is locked, so earlier writes to it have an earlier time by this clock.
+	c.At = engine.InstantOf(sv.store.cfg.Now())
 	v := j.Record(sv.ctx, c)
 	if v == nil {
 		return nil
@@ -74,7 +73,7 @@ func (sv *save) journal(c engine.Change) error {
 	return sv.keepRecords()
 }
 
-// keepRecords stores the records that wait for it.
+// keepRecords stores the collected journal records.
 func (sv *save) keepRecords() error {
 	if len(sv.records) == 0 {
 		return nil
@@ -92,8 +91,8 @@ func (sv *save) keepRecords() error {
 	return own.insertAll(entries)
 }
 
-// membership collects who joins a collection and who leaves it; nil where nobody
-// wants to know.
+// membership collects the members that join a collection and those that leave it. It is nil if the
+// change is not journaled.
 type membership struct {
 	joined, left []any // keys
 }
@@ -112,8 +111,8 @@ func (m *membership) leaving() *[]any {
 	return &m.left
 }
 
-// watchMembers is the membership of a collection that is about to change, nil
-// when no journal is kept on either side of it.
+// watchMembers returns a membership for a collection that is about to change, or nil if neither
+// side of it is journaled.
 func (sv *save) watchMembers(owner *engine.Item, p *engine.Property) *membership {
 	if owner.Class.Journaling || p.Mirror != nil && sv.store.plans[p.Target].duties.journaled {
 		return &membership{}
@@ -121,8 +120,7 @@ func (sv *save) watchMembers(owner *engine.Item, p *engine.Property) *membership
 	return nil
 }
 
-// tellMembers has the journal know how a collection has changed, on its side
-// and on that of its mirror.
+// tellMembers journals the change of a collection, for its own side and for its mirror.
 func (sv *save) tellMembers(owner *engine.Item, p *engine.Property, m *membership) error {
 	if m == nil {
 		return nil
@@ -147,7 +145,7 @@ func (sv *save) tellMembers(owner *engine.Item, p *engine.Property, m *membershi
 	return nil
 }
 
-// tellMirror has the journal know of a change as the members see it.
+// tellMirror journals the change of a collection for the members.
 func (sv *save) tellMirror(c engine.Change, keys []any) error {
 	p := c.Collection
 	if p.Mirror == nil || !sv.store.plans[p.Target].duties.journaled {
@@ -176,7 +174,7 @@ func (sv *save) tellMirror(c engine.Change, keys []any) error {
 	return nil
 }
 
-// tellUnseen is tellMirror for members that a later record has created.
+// tellUnseen is tellMirror for members that were created later in the transaction.
 func (sv *save) tellUnseen() error {
 	unseen := sv.unseen
 	for _, c := range unseen {
@@ -191,7 +189,7 @@ func (sv *save) tellUnseen() error {
 	return nil
 }
 
-// journaling finds the classes of items of which a journal is kept, by id.
+// journaling returns the classes of those of the items that are journaled, by id.
 func (sv *save) journaling(t *table, keys []any) (map[string]*engine.Class, error) {
 	names, err := sv.classesOf(t, keys, "")
 	if err != nil {
@@ -206,7 +204,7 @@ func (sv *save) journaling(t *table, keys []any) (map[string]*engine.Class, erro
 	return found, nil
 }
 
-// journaling returns the class of that name if a journal is kept of it, else nil.
+// journaling returns the class with that name if it is journaled, else nil.
 func (t *table) journaling(name string) *engine.Class {
 	for _, c := range t.classes {
 		if c.FullName == name && c.Journaling {
@@ -216,8 +214,8 @@ func (t *table) journaling(name string) *engine.Class {
 	return nil
 }
 
-// unlink runs a statement that deletes links of items of t, which p finds, since
-// these were deleted. The journal knows of the collections that they were in.
+// unlink runs a statement that deletes links to items of t because the items were deleted. p is the
+// column with the links. It journals the change for the collections that contained the items.
 func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p pointer) error {
 	kept := func(c *engine.Class) bool { return c.Journaling }
 	if s.cfg.Journal == nil || p.collection == nil || !slices.ContainsFunc(p.holders.classes, kept) {
@@ -225,7 +223,7 @@ func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p 
 		return err
 	}
 	var holders []any
-	members := map[string][]string{} // by the id of who has the collection
+	members := map[string][]string{} // by the id of the item that has the collection
 	b.add(" RETURNING ", p.other, ", ", p.column)
 	err := w.visitRows(b, 2, func(row []any) {
 		key := read(p.holders.id.typ, row[0])
@@ -254,9 +252,8 @@ func (s *Store) unlink(ctx context.Context, w *session, b *builder, t *table, p 
 	return sv.keepRecords()
 }
 
-// membersOf runs a statement on a table of links, and collects the members that
-// it returns, in the order of their links, if keys is not nil. It returns how many
-// these are.
+// membersOf runs a statement on a table of links and returns the number of links. If keys is not
+// nil, it appends the members, in the order of their links.
 func (sv *save) membersOf(b *builder, l *links, p *engine.Property, keys *[]any) (n int64, err error) {
 	if keys == nil {
 		return sv.w.execute(b)

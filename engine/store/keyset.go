@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// located returns the query with the position that its landmarks tell. A landmark
-// that the account may not read counts as gone.
+// located returns the query with the position of its first usable landmark. A landmark that the
+// account may not read counts as deleted.
 func (s *Store) located(ctx context.Context, p *plan, g *guard, q *engine.Query) (*engine.Query, error) {
 	if q.After == nil || len(q.After.Landmarks) == 0 {
 		return q, nil
@@ -31,7 +31,7 @@ func (s *Store) located(ctx context.Context, p *plan, g *guard, q *engine.Query)
 	return nil, engine.Errorf(engine.Invalid, "cursor", "the objects where the page ended have all been changed or deleted, and what the list is sorted by is too long to be a part of the cursor: begin again without it")
 }
 
-// positions returns where in the list of q its landmarks are now, by their
+// positions returns the present positions of the landmarks in the list of q, by their sequence
 // numbers.
 func (s *Store) positions(ctx context.Context, p *plan, g *guard, q *engine.Query) (map[int64]engine.Position, error) {
 	b := s.guarded(g)
@@ -71,9 +71,8 @@ func (s *Store) positions(ctx context.Context, p *plan, g *guard, q *engine.Quer
 	return there, err
 }
 
-// after writes that an item comes behind a position: term by term, it is
-// either behind in this one, or equal in it and behind in the rest. Null is
-// the least value.
+// after writes the condition that an item comes after a position. In each term the item is either
+// after the position, or it is equal and the remaining terms decide. Null is the lowest value.
 func (b *builder) after(src *source, sorts []engine.Sort, at *engine.Position) {
 	if len(sorts) == 0 {
 		b.add(src.alias, ".", seqColumn, " > ")
@@ -100,15 +99,14 @@ func (b *builder) after(src *source, sorts []engine.Sort, at *engine.Position) {
 		b.add(" AND ")
 		rest()
 		b.add("))")
-	case len(sorts) == 1: // an index of the column leads to the very row
+	case len(sorts) == 1: // an index of the column finds the exact row
 		b.add("(", column, ", ", src.alias, ".", seqColumn, ") > (")
 		b.bind(value)
 		b.add(", ")
 		b.bind(at.Sequence)
 		b.add(b.rowTail, ")")
 	default:
-		// The first condition follows from the others; it tells where in an
-		// index to begin.
+		// The first condition follows from the others. It is the start of an index scan.
 		b.add("(", column, " >= ")
 		b.bind(value)
 		b.add(" AND (", column, " > ")

@@ -7,13 +7,12 @@ import (
 	"restsrv/engine"
 )
 
-// maxIndexed is the most bytes of text in an entry of an index, which
-// PostgreSQL limits. It holds everywhere, so that what one database takes the
-// others take too.
+// maxIndexed is the maximum number of bytes of text in an index entry. The limit comes from
+// PostgreSQL. It applies to every database, so that all accept the same data.
 const maxIndexed = 2600
 
-// Bytes of an entry of an index of PostgreSQL: all that it may have, and what it
-// has besides its values, with the padding before and behind them.
+// Sizes in bytes of an index entry in PostgreSQL: the maximum, and the overhead besides the values,
+// with the padding before and after them.
 const (
 	entrySize   = 2704
 	entryHead   = 16 + 7
@@ -22,10 +21,10 @@ const (
 	fixedText   = 25 // of a fixed value in an id, with a separator
 )
 
-// bound is an index whose entries are limited.
+// bound is an index with a size limit for its entries.
 type bound struct {
-	columns []*column // those that take room, as far as they vary in length
-	most    int       // bytes of all of them together
+	columns []*column // the columns of variable length
+	most    int       // maximum number of bytes of all of them together
 	key     bool
 }
 
@@ -34,8 +33,8 @@ func (col *column) varies() bool {
 	return col.typ.Textual() || col.typ.JSON() || col.typ == engine.DecimalNum
 }
 
-// bounded reports whether texts of col go into an index of its own that limits
-// them. Texts of more than one line have none, unless they must be unique.
+// bounded reports whether col has an index that limits its texts. A text of several lines has an
+// index only if it is unique.
 func (col *column) bounded() bool {
 	if !col.typ.Textual() && !col.typ.JSON() {
 		return false
@@ -44,7 +43,7 @@ func (col *column) bounded() bool {
 	return col.unique || col.indexed && short
 }
 
-// layOutBounds finds the indexes that limit texts, when all are known.
+// layOutBounds determines the indexes that limit texts. Call it when all indexes are known.
 func (s *Store) layOutBounds() {
 	for _, t := range s.tables {
 		t.bounds = append(t.bounds[:0], t.keyBound())
@@ -67,8 +66,8 @@ func (s *Store) layOutBounds() {
 	}
 }
 
-// keyBound is the bound of the key: of the id, if that is made of several
-// properties.
+// keyBound returns the bound of the key. If the key has several properties, it is the bound of the
+// id.
 func (t *table) keyBound() bound {
 	b := bound{most: entrySize - entryHead - varyingHead, key: true}
 	for _, col := range t.columns {
@@ -85,8 +84,8 @@ func (t *table) keyBound() bound {
 	return b
 }
 
-// compositeBound is the bound of an index over several properties; not ok when
-// none of them varies.
+// compositeBound returns the bound of an index over several properties. ok is false if all of them
+// have a fixed length.
 func (t *table) compositeBound(index composite) (b bound, ok bool) {
 	b.most = entrySize - entryHead
 	for _, col := range index.columns {
@@ -102,10 +101,10 @@ func (t *table) compositeBound(index composite) (b bound, ok bool) {
 	return b, len(b.columns) > 0
 }
 
-// limit is a bound as a class has it.
+// limit is a bound as it applies to a class.
 type limit struct {
 	bound
-	at []int // of its properties that are columns of the bound
+	at []int // indexes of its properties that are columns of the bound
 }
 
 func (p *plan) layOutBounds() {
@@ -124,8 +123,8 @@ func (p *plan) layOutBounds() {
 	}
 }
 
-// fits refuses texts that are too long for the indexes they would go into. Those
-// that share an entry count together, as far as they are given.
+// fits returns an error if texts are too long for their indexes. Given values that share an index
+// entry count together.
 func (p *plan) fits(v engine.Values) error {
 	for i := range p.limits {
 		l := &p.limits[i]
@@ -139,8 +138,8 @@ func (p *plan) fits(v engine.Values) error {
 	return nil
 }
 
-// fitsWith is fits for an item as it is after a write of some values, which may
-// share entries with others that it had before.
+// fitsWith is fits for an item after a write of some values, which may share index entries with
+// values that the item had before.
 func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
 	own := s.plans[it.Class]
 	if own == nil || !own.shares {
@@ -164,27 +163,27 @@ func (s *Store) fitsWith(p *plan, given engine.Values, it *engine.Item) error {
 	return nil
 }
 
-// shared reports whether a property of v shares an entry of an index.
+// shared reports whether a property with a value in v shares an index entry with another property.
 func (p *plan) shared(v engine.Values) bool {
 	return slices.ContainsFunc(p.stored, func(property *engine.Property) bool {
 		return v[property.Index] != engine.Absent && p.sharesColumn(p.table.column(property).quoted)
 	})
 }
 
-// shares reports whether fitsWith must look at the item after an update.
+// shares reports whether fitsWith must check the item after an update.
 func (e *entry) shares() bool {
 	return e.how != insert && e.plan.table.shares && (e.plan.duties.stamped() || e.plan.shared(e.given))
 }
 
-// sharesColumn reports whether values of a column, whose name is quoted, share
-// entries of an index with others in items of the table.
+// sharesColumn reports whether a column shares index entries with other columns of the table.
+// quoted is its quoted name.
 func (p *plan) sharesColumn(quoted string) bool {
 	return slices.ContainsFunc(p.table.bounds, func(b bound) bool {
 		return len(b.columns) > 1 && slices.ContainsFunc(b.columns, func(col *column) bool { return col.quoted == quoted })
 	})
 }
 
-// room is how many bytes a value of a type that varies takes in the index.
+// room returns the number of bytes that a value of variable length takes in the index.
 func (l *limit) room(v any) int {
 	switch v := v.(type) {
 	case string:
@@ -192,7 +191,7 @@ func (l *limit) room(v any) int {
 	case engine.JSONText:
 		return len(v)
 	case engine.Decimal:
-		if l.key { // in an id it is text
+		if l.key { // an id contains it as text
 			return len(v)
 		}
 		return len(v)/2 + 8 // four digits take two bytes
@@ -216,8 +215,8 @@ func (p *plan) tooLong(l *limit, at, size int) *engine.Error {
 	return e
 }
 
-// linksFit refuses links of a collection, nil if that is not known, whose ids are
-// together too long for their index.
+// linksFit returns an error if the ids of owner and member are too long for the index of links. p
+// is the collection, or nil if it is not known.
 func linksFit(p *engine.Property, owner any, members []any) error {
 	size := len(engine.ValueText(owner))
 	for _, m := range members {

@@ -8,22 +8,22 @@ import (
 	"restsrv/engine"
 )
 
-// implicitDepth is how many references deep the needs of classes are followed:
-// display strings may name each other in a circle.
+// implicitDepth is the maximum depth to which the references that classes need are followed.
+// Without a limit, labels that refer to each other would never end.
 const implicitDepth = 3
 
-// defaultMaxLoaded is Config.MaxLoaded's: the number of items says nothing of
-// that of their members.
+// defaultMaxLoaded is the default of Config.MaxLoaded. The limit is needed because a few items may
+// have very many members.
 const defaultMaxLoaded = 256 << 20
 
-// What a row that is loaded takes besides its texts, and what each item that
-// points at it takes for that.
+// The estimated bytes of a loaded row besides its texts, and of each link from an item to it.
 const (
 	loadedRow  = 256
 	loadedLink = 16
 )
 
-// charge counts a loaded row and its owners against what may be loaded.
+// charge subtracts the size of a loaded row and its links from what the reading may still load. It
+// returns an error if the limit is exceeded.
 func (r *session) charge(it *engine.Item, owners int) error {
 	if r.loadable == nil {
 		return nil
@@ -43,13 +43,13 @@ func (r *session) charge(it *engine.Item, owners int) error {
 	return nil
 }
 
-// needs reports whether items of the class need more than their row.
+// needs reports whether items of the class need more data than their rows.
 func needs(c *engine.Class) bool {
 	return len(c.Needs()) > 0 || computes(c)
 }
 
-// enrich loads what the classes of the items need, and what load names, with
-// one statement for each path.
+// enrich loads the relations that the classes of the items need and those of load, with one
+// statement for each path.
 func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine.Load) error {
 	if len(items) == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (s *Store) enrich(ctx context.Context, items []*engine.Item, load []*engine
 	})
 }
 
-// enrichRead is enrichOn for a reader, who may ask for less.
+// enrichRead is enrichOn for a reader. It limits the size of the loaded data.
 func (s *Store) enrichRead(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load) error {
 	loadable := s.cfg.MaxLoaded
 	r.loadable = &loadable
@@ -76,7 +76,7 @@ func (s *Store) enrichOn(ctx context.Context, r *session, items []*engine.Item, 
 	return whenRead(s.calculate(ctx, items, s.reading(r)))
 }
 
-// loadAll follows load and, to a depth, what the classes of the items need.
+// loadAll loads the relations of load and, down to depth, those that the classes of the items need.
 func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, load []*engine.Load, depth int) error {
 	r.guard.withhold(items)
 	var merged []*engine.Load
@@ -96,7 +96,7 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 	}
 	for _, l := range merged {
 		if r.guard.hides(engine.MayRead, l.Property) {
-			continue // it is needed to compute: what is not there is null
+			continue // only needed for a computation, where it counts as null
 		}
 		loaded, err := s.loadOne(ctx, r, items, l)
 		if err != nil || len(loaded) == 0 {
@@ -107,7 +107,7 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 		}
 		below := depth - 1
 		if l.Shown {
-			below = implicitDepth // it is answered in full, wherever it is
+			below = implicitDepth // shown items are complete at any depth
 		}
 		if err := s.loadAll(ctx, r, loaded, l.Next, below); err != nil {
 			return err
@@ -116,8 +116,8 @@ func (s *Store) loadAll(ctx context.Context, r *session, items []*engine.Item, l
 	return nil
 }
 
-// mergeLoad adds a load to others; those of one property become one, so that
-// they are one statement.
+// mergeLoad adds a load to others. Loads of the same property are merged, so that they take one
+// statement.
 func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 	for i, l := range loads {
 		if sameProperty(l.Property, add.Property) && l.Filter == add.Filter {
@@ -134,22 +134,21 @@ func mergeLoad(loads []*engine.Load, add *engine.Load) []*engine.Load {
 	return append(loads, add)
 }
 
-// sameProperty reports whether two classes of one tree have the property from
-// the same declaration.
+// sameProperty reports whether two classes of a tree have the property from the same declaration.
 func sameProperty(a, b *engine.Property) bool {
 	return a == b || a.Name == b.Name && a.Definition == b.Definition && a.Target == b.Target && (a.Back == nil) == (b.Back == nil)
 }
 
-// owners are the items with a property to load, by the value that leads to
-// what is loaded: the text of an id.
+// owners are the items with a property to load. They are indexed by the text of the value that
+// identifies the loaded items.
 type owners struct {
 	property *engine.Property
 	byValue  map[string][]*engine.Item
 	values   []any
-	filter   *engine.Filter // on what is loaded for them, besides that of the load
+	filter   *engine.Filter // an additional condition on the items loaded for these owners
 }
 
-// collect finds the items that have the property, and a value for it.
+// collect returns the items that have the property and a value for it.
 func collect(items []*engine.Item, l *engine.Load) *owners {
 	o := newOwners(l.Property)
 	for _, it := range items {
@@ -182,8 +181,8 @@ func (o *owners) add(value any, it *engine.Item) {
 	o.byValue[key] = append(o.byValue[key], it)
 }
 
-// leading is the value of an item that leads to what p loads: the reference
-// itself, else what references to the item hold.
+// leading returns the value of an item that identifies the items that p loads: the reference
+// itself, or the value that references to the item store.
 func leading(it *engine.Item, p *engine.Property) any {
 	switch {
 	case p.Type == engine.Reference && p.Back == nil:
@@ -198,7 +197,7 @@ func leading(it *engine.Item, p *engine.Property) any {
 	return value[0]
 }
 
-// attach gives a loaded item to its owners and returns how many these are.
+// attach links a loaded item to its owners and returns their number.
 func (o *owners) attach(value any, loaded *engine.Item) int {
 	all := o.byValue[engine.ValueText(value)]
 	for _, it := range all {
@@ -206,15 +205,14 @@ func (o *owners) attach(value any, loaded *engine.Item) int {
 		switch {
 		case o.property.Type == engine.Collection:
 			link.Items = append(link.Items, loaded)
-		case link.Item == nil: // of several that point back, the first counts
+		case link.Item == nil: // if several items refer to the owner, use the first
 			link.Item = loaded
 		}
 	}
 	return len(all)
 }
 
-// loadOne loads one property of the items, by one statement, and returns what
-// it loaded.
+// loadOne loads one property of the items with one statement and returns the loaded items.
 func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l *engine.Load) ([]*engine.Item, error) {
 	o := collect(items, l)
 	if len(o.values) == 0 {
@@ -226,8 +224,8 @@ func (s *Store) loadOne(ctx context.Context, r *session, items []*engine.Item, l
 	return s.loadMembers(ctx, r, []*owners{o}, l)
 }
 
-// loadMembers loads a property of owners, no two of which have the same value that
-// leads to what is loaded unless they are in the same group, by one statement.
+// loadMembers loads a property of groups of owners with one statement. Two owners may have the same
+// leading value only if they are in the same group.
 func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l *engine.Load) ([]*engine.Item, error) {
 	p, err := s.plan(l.Property.Target)
 	if err != nil {
@@ -256,12 +254,12 @@ func (s *Store) loadMembers(ctx context.Context, r *session, groups []*owners, l
 	return loaded, err
 }
 
-// maxOwned is how many groups of owners with conditions of their own one statement
-// serves: each row that it reads is compared with all of them.
+// maxOwned is the maximum number of groups of owners with their own conditions in one statement.
+// The statement compares each row with all of them.
 const maxOwned = 64
 
-// loadOwned loads a collection whose members depend on values of their owners: owners
-// with the same values are one group.
+// loadOwned loads a collection whose conditions depend on values of the owner. Owners with the same
+// values form a group.
 func (s *Store) loadOwned(ctx context.Context, r *session, all *owners, l *engine.Load) (loaded []*engine.Item, err error) {
 	names := all.filter.OwnerProperties()
 	var groups []*owners
@@ -302,7 +300,7 @@ func (s *Store) loadOwned(ctx context.Context, r *session, all *owners, l *engin
 	return loaded, nil
 }
 
-// meets reports whether a value of the owners is taken, and takes them all if none is.
+// meets reports whether a value of the owners is in taken. If none is, it adds all of them.
 func (o *owners) meets(taken map[string]bool) bool {
 	for key := range o.byValue {
 		if taken[key] {
@@ -315,16 +313,16 @@ func (o *owners) meets(taken map[string]bool) bool {
 	return false
 }
 
-// selection is SQL, what it binds, and what it returns.
+// selection is the text of a statement with its arguments and result.
 type selection struct {
 	text   string
 	args   []any
 	result *result
-	owner  *engine.PropertyType // type of one more column, nil for none
+	owner  *engine.PropertyType // type of an additional column with the owner; nil if there is none
 }
 
-// memberStatement is the statement that loads a property of the owners, each group of
-// which may have conditions of its own.
+// memberStatement returns the statement that loads a property of the owners. Each group of owners
+// may have its own conditions.
 func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.Load) (selection, error) {
 	b := s.guarded(g)
 	o, property := groups[0], l.Property
@@ -377,8 +375,8 @@ func (s *Store) memberStatement(p *plan, g *guard, groups []*owners, l *engine.L
 	return st, b.finish(s.traits)
 }
 
-// owned writes the condition that a row belongs to one of the owners. by is the
-// column that leads to them.
+// owned writes the condition that a row belongs to one of the owners. by is the column that refers
+// to them.
 func (b *builder) owned(src *source, o *owners, by string, typ engine.PropertyType) {
 	list := make([]any, len(o.values))
 	for i, v := range o.values {
@@ -391,8 +389,8 @@ func (b *builder) owned(src *source, o *owners, by string, typ engine.PropertyTy
 	}
 }
 
-// members runs a statement and hands out each item, which the callee may keep,
-// and its owner column.
+// members runs a statement and calls visit with each item and its owner column. visit may keep the
+// item.
 func (r *session) members(ctx context.Context, p *plan, st selection, visit func(it *engine.Item, owner any) error) error {
 	var owner any
 	var more []any

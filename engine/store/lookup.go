@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// lookup finds out which of the group exist, updates these and inserts the
-// others, in order.
+// lookup finds out which items of the group exist. It updates these and inserts the others, in
+// order.
 func (sv *save) lookup(group []entry) error {
 	p := group[0].plan
 	step := min(bulkRows, sv.store.traits.MaxVariables)
@@ -29,9 +29,9 @@ func (sv *save) lookup(group []entry) error {
 	return nil
 }
 
-// divide updates the entries that exist and inserts the others.
+// divide updates the entries with existing items and inserts the others.
 func (sv *save) divide(group []entry, existing map[string]string) error {
-	from := 0 // of a run of new entries
+	from := 0 // start of a run of new entries
 	for i := range group {
 		e := &group[i]
 		class := existing[keyText(e.key)]
@@ -50,14 +50,13 @@ func (sv *save) divide(group []entry, existing map[string]string) error {
 		if err := write(e); err != nil {
 			return err
 		}
-		e.was = nil // it would stay in memory until the last record is written
+		e.was = nil // otherwise it stays in memory until the last record is written
 		from = i + 1
 	}
 	return sv.insertAll(group[from:])
 }
 
-// completeAll makes entries what is inserted, as far as that waited for the
-// transaction.
+// completeAll completes the values of entries for an insert, as far as they need the transaction.
 func (sv *save) completeAll(p *plan, group []entry) error {
 	var rows []engine.Values
 	for i := range group {
@@ -80,8 +79,8 @@ func (sv *save) completeAll(p *plan, group []entry) error {
 	return nil
 }
 
-// existing returns the ids of the group that the database has, and the classes
-// of these items. An item whose key has other parts than the record is refused.
+// existing returns the classes of those items of the group that exist, by id. It returns an error
+// if an existing item has the same id but another key.
 func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	b := newBuilder(sv.store.traits)
 	id := p.table.id
@@ -124,7 +123,8 @@ func (sv *save) existing(p *plan, group []entry) (map[string]string, error) {
 	return found, err
 }
 
-// keyColumns are the columns of the parts of the key, in its order; nil if the key is one property.
+// keyColumns returns the columns of the parts of the key, in order, or nil if the key has one
+// property.
 func (p *plan) keyColumns() []*column {
 	if !p.table.composite() {
 		return nil
@@ -136,5 +136,5 @@ func (p *plan) keyColumns() []*column {
 	return columns
 }
 
-// powerOfTwo is the largest one that is not above n, which is positive.
+// powerOfTwo returns the largest power of two that is not above n. n must be positive.
 func powerOfTwo(n int) int { return 1 << (bits.Len(uint(n)) - 1) }
