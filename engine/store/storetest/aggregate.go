@@ -15,7 +15,7 @@ var aggregateTests = []test{
 	{"refused aggregations", aggregateRefused},
 }
 
-// rowsOf runs an aggregation of JSON and returns its rows as JSON.
+// rowsOf runs an aggregation given as JSON and returns its rows as JSON.
 func rowsOf(t *testing.T, r engine.Repository, c *engine.Class, aggregation string) []string {
 	t.Helper()
 	a, err := engine.ParseAggregation(c, decoded(t, aggregation), now)

@@ -18,7 +18,7 @@ var archiveTests = []test{
 	{"words to be found by", archiveWords},
 }
 
-// archive is a repository that can be copied.
+// archive is a repository that supports export and import.
 type archive interface {
 	engine.Repository
 	Dump(ctx context.Context, root *engine.Class, after int64, count int, visit func(*engine.Item) error) (int64, error)
@@ -30,8 +30,8 @@ type archive interface {
 	ImportCounters(ctx context.Context, counters map[string]int64) error
 }
 
-// shop is a class of everything, one below it, and a pair of collections that
-// mirror each other.
+// shop has a class with all types of properties, a class below it, and two collections that mirror
+// each other.
 type shop struct {
 	archive
 	item, book, shelf *engine.Class
@@ -59,7 +59,7 @@ func openShop(t *testing.T, open Open) *shop {
 	return s
 }
 
-// object makes an item as Import takes it; what is not given is null.
+// object returns an item for Import. Values that are not given are null.
 func object(c *engine.Class, creator, editor string, pairs ...any) *engine.Item {
 	return &engine.Item{Class: c, Version: "7", Creator: creator, Editor: editor, Values: values(c, pairs...)}
 }
@@ -113,7 +113,7 @@ func archiveItems(t *testing.T, open Open) {
 func archivePages(t *testing.T, open Open) {
 	s := openShop(t, open)
 	var items []*engine.Item
-	for n := range 1100 { // more than one statement
+	for n := range 1100 { // more items than one statement takes
 		c := []*engine.Class{s.item, s.book}[n%2]
 		items = append(items, object(c, "", []string{"", "ann@local"}[n%3%2], "no", int64(n+1), "name", "x"))
 	}

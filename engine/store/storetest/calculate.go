@@ -30,7 +30,7 @@ var calculateTests = []test{
 	{"numbers of named counters", namedCounters},
 }
 
-// compiled is a formula in its text form.
+// compiled compiles a formula from its text.
 func compiled(c *engine.Class, source any) engine.Formula {
 	f, err := formula.Compile(c, source)
 	if err != nil {
@@ -39,8 +39,7 @@ func compiled(c *engine.Class, source any) engine.Formula {
 	return f
 }
 
-// calculates gives properties of a class their formulas, by name and formula
-// in turn.
+// calculates sets the formulas of properties of a class. pairs are names and formulas in turn.
 func calculates(c *engine.Class, pairs ...string) {
 	for i := 0; i < len(pairs); i += 2 {
 		c.Property(pairs[i]).Formula = compiled(c, pairs[i+1])
@@ -49,7 +48,7 @@ func calculates(c *engine.Class, pairs ...string) {
 
 func cached(p *engine.Property) { p.Cached = true }
 
-// lands are countries, their cities and the districts of these, which count
+// lands has countries, their cities and the districts of the cities. Cached attributes count
 // upwards.
 type lands struct {
 	engine.Repository
@@ -153,7 +152,7 @@ func failingFormula(t *testing.T, open Open) {
 	r := open(t, []*engine.Class{c})
 	create(t, r, c, "id", int64(1))
 	same(t, "number", get(t, r, c, "1").Get("n"), int64(0))
-	create(t, r, c, "id", int64(2), "name", "x") // the write stands: what is computed for its reader is no part of it
+	create(t, r, c, "id", int64(2), "name", "x") // the write succeeds: it does not include values that are computed for a reader
 	_, err := r.Get(t.Context(), c, "2")
 	e := fails(t, err, engine.Internal, "")
 	same(t, "attribute", e.Attribute, "n")
@@ -227,7 +226,7 @@ func cachedAgain(t *testing.T, open Open) {
 	counts("dangling", 0, 0)
 }
 
-// cachedByMembers changes references through the collection that shows them.
+// cachedByMembers changes references through the collection of their members.
 func cachedByMembers(t *testing.T, open Open) {
 	l := openLands(t, open)
 	l.newDistrict(t, 1, 1)
@@ -342,7 +341,7 @@ func cachedForAll(t *testing.T, open Open) {
 	same(t, "further away", get(t, l, l.country, "1").Get("districts"), int64(4))
 }
 
-// cachedTogether shows that no transaction counts past another.
+// cachedTogether checks that concurrent transactions all count in a cached attribute.
 func cachedTogether(t *testing.T, open Open) {
 	l := openLands(t, open)
 	const n = 120
@@ -354,8 +353,8 @@ func cachedTogether(t *testing.T, open Open) {
 		[]any{int64(n / 2), int64(n / 2), int64(n)})
 }
 
-// cachedBesideAll creates a district while all districts are moved to another city,
-// which waits for the transaction that creates it.
+// cachedBesideAll creates a district while another write moves all districts to another city. The
+// other write should wait for the transaction that creates the district.
 func cachedBesideAll(t *testing.T, open Open) {
 	l := openLands(t, open)
 	create(t, l, l.city, "id", int64(3), "country", int64(1))
@@ -373,7 +372,7 @@ func cachedBesideAll(t *testing.T, open Open) {
 			_, err := l.UpdateAll(t.Context(), all(l.district), values(l.district, "city", int64(2)))
 			moved <- err
 		}()
-		time.Sleep(200 * time.Millisecond) // longer than it takes to reach the lock; if it does not, the test holds nothing
+		time.Sleep(200 * time.Millisecond) // enough time to reach the lock; otherwise the test passes without checking it
 		return nil
 	})
 	if err := errors.Join(err, <-moved); err != nil {
@@ -388,7 +387,7 @@ func cachedBesideAll(t *testing.T, open Open) {
 	}
 }
 
-// recalculated is for what was stored without being calculated.
+// recalculated recalculates items that were stored without calculation.
 func recalculated(t *testing.T, open Open) {
 	l := openLands(t, open)
 	st, ok := l.Repository.(interface {

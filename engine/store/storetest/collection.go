@@ -23,14 +23,14 @@ var collectionTests = []test{
 	{"keys of other types", typedLinks},
 }
 
-// club is people in groups, which are mirrored, tags that are not, and tasks
-// that belong to a person.
+// club has people in groups, a pair of mirrored collections, people with tags, a collection without
+// mirror, and tasks that refer to a person.
 type club struct {
 	engine.Repository
 	person, group, tag, task *engine.Class
 }
 
-// nm makes an n:m collection.
+// nm returns a new n:m collection.
 func nm(name string, of *engine.Class) *engine.Property {
 	p := Prop(name, engine.Collection)
 	p.Target = of
@@ -56,7 +56,7 @@ func eject(ids ...string) *engine.Links            { return &engine.Links{Remove
 func replaced(members ...any) *engine.Links        { return &engine.Links{Replace: true, Add: members} }
 func change(in []any, out ...string) *engine.Links { return &engine.Links{Add: in, Remove: out} }
 
-// members loads a collection of an item.
+// members returns the ids of the members of a collection.
 func members(t *testing.T, r engine.Repository, c *engine.Class, id, collection string) []string {
 	t.Helper()
 	it, err := r.Get(t.Context(), c, id, load(c, collection))
@@ -77,7 +77,7 @@ func linking(t *testing.T, open Open) {
 	}
 	it := create(t, c, c.person, "id", "ann", "tags", put("3", "1", "3"))
 	same(t, "not a value", it.Get("tags"), nil)
-	tags("3", "1") // in the order of adding, and once each
+	tags("3", "1") // in the order of adding, without repetition
 	update(t, c, c.person, "ann", "tags", put("1", "2"))
 	tags("3", "1", "2")
 	update(t, c, c.person, "ann", "tags", eject("1", "5"))
@@ -86,7 +86,7 @@ func linking(t *testing.T, open Open) {
 	tags("2", "1", "5")
 	update(t, c, c.person, "ann", "tags", replaced("2", "4", "1", "4"))
 	tags("2", "4", "1")
-	update(t, c, c.person, "ann", "name", "Ann", "tags", nil) // as it is answered when not loaded
+	update(t, c, c.person, "ann", "name", "Ann", "tags", nil) // null is the answer for a collection that is not loaded
 	tags("2", "4", "1")
 	create(t, c, c.person, "id", "bob", "tags", replaced("1"))
 	update(t, c, c.person, "ann", "tags", replaced())
@@ -124,7 +124,7 @@ func memberRecords(t *testing.T, open Open) {
 	same(t, "saved", []any{get(t, c, c.tag, "1").Get("name"), get(t, c, c.tag, "2").Get("name")}, []any{"new", "two"})
 	_, err := c.Update(t.Context(), c.person, "ann", values(c.person, "tags", put("1", sub(c.tag, "name", "no key"))), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "required").Attribute, "tags[1].code")
-	// A member brings members.
+	// A new member may add members too.
 	create(t, c, c.group, "id", "g", "people", put(sub(c.person, "id", "bob", "tags", put("2"), "tasks", put(sub(c.task, "id", "do")))))
 	same(t, "of a member", []any{members(t, c, c.person, "bob", "tags"), members(t, c, c.person, "bob", "tasks")}, []any{[]string{"2"}, []string{"do"}})
 }
@@ -144,7 +144,7 @@ func backCollection(t *testing.T, open Open) {
 	if it.Revision == taken.Revision {
 		t.Error("the member's revision did not change")
 	}
-	update(t, c, c.person, "bob", "tasks", eject("free")) // not his
+	update(t, c, c.person, "bob", "tasks", eject("free")) // bob does not have this task
 	same(t, "still ann's", get(t, c, c.task, "free").Get("who"), "ann")
 	update(t, c, c.person, "ann", "tasks", eject("free"))
 	same(t, "free again", get(t, c, c.task, "free").Get("who"), nil)
@@ -169,7 +169,7 @@ func requiredBack(t *testing.T, open Open) {
 		e := fails(t, err, engine.Invalid, "required")
 		same(t, "error", []string{e.Attribute, e.Class}, []string{"lines", line.FullName})
 	}
-	update(t, r, order, "p", "lines", put("l1")) // from one to another is no loss
+	update(t, r, order, "p", "lines", put("l1")) // moving a member to another owner does not leave the reference empty
 	update(t, r, order, "o", "lines", replaced("l2"))
 	same(t, "lines", []any{members(t, r, order, "o", "lines"), members(t, r, order, "p", "lines")}, []any{[]string{"l2"}, []string{"l1"}})
 }
@@ -223,7 +223,7 @@ func bindingBack(t *testing.T, open Open) {
 	same(t, "shops", members(t, r, house, "h", "shops"), []string{"s2"})
 	_, err := r.Create(t.Context(), house, values(house, "id", "i", "shops", put("s1")), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "required").Attribute, "street")
-	update(t, r, house, "h", "id", "Main") // a key that is not what the shops hold
+	update(t, r, house, "h", "id", "Main") // a key to which the shops do not refer
 	update(t, r, house, "Main", "id", "other")
 	same(t, "not a key", get(t, r, shop, "s2").Get("street"), "Main")
 }
@@ -237,13 +237,13 @@ func missingMembers(t *testing.T, open Open) {
 	_, err := c.Update(t.Context(), c.person, "ann", values(c.person, "tags", put("1", "9")), engine.WriteOptions{Handling: engine.Strict})
 	e := fails(t, err, engine.Invalid, "dangling")
 	same(t, "error", []string{e.Attribute, e.ID}, []string{"tags", "9"})
-	// A back reference cannot be kept for what does not exist.
+	// A back reference to a missing member cannot be stored.
 	_, err = c.Update(t.Context(), c.person, "ann", values(c.person, "tasks", put("none")), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "dangling").Attribute, "tasks")
 	same(t, "tags", members(t, c, c.person, "ann", "tags"), []string{"1"})
 }
 
-// memberForward names members that later records of the same save bring.
+// memberForward names members that later records of the same save create.
 func memberForward(t *testing.T, open Open) {
 	c := openClub(t, open)
 	records := []engine.Record{
@@ -294,7 +294,7 @@ func deletedLinks(t *testing.T, open Open) {
 	}
 	same(t, "a reference dangles", get(t, c, c.task, "t").Get("who"), "ann")
 	create(t, c, c.tag, "code", int64(1))
-	create(t, c, c.person, "id", "ann") // another one: nothing of the first is hers
+	create(t, c, c.person, "id", "ann") // a new item with the same id gets none of the former links
 	same(t, "links", []any{members(t, c, c.person, "ann", "tags"), members(t, c, c.group, "g", "people")}, []any{[]string{}, []string{}})
 }
 
@@ -323,7 +323,7 @@ func manyMembers(t *testing.T, open Open) {
 	same(t, "removed and added", members(t, c, c.person, "ann", "tags")[n/2:], []string{"0"})
 }
 
-// typedLinks links items whose ids are not text, and of composite keys.
+// typedLinks links items with ids that are not text, and items with composite keys.
 func typedLinks(t *testing.T, open Open) {
 	day := NewClass("day", Prop("at", engine.DateTime), Prop("name", engine.String))
 	place := &engine.Class{Name: "place", Namespace: "test", Key: []string{"row", "seat"}, Properties: []*engine.Property{

@@ -27,8 +27,8 @@ var concurrencyTests = []test{
 	{"a query ends at whatever moment its context ends", cancelledQueries},
 }
 
-// refusedWrites changes one item from many sides: who is refused because of its
-// revision finds another one at once.
+// refusedWrites changes one item from several goroutines. If a write is rejected because of its
+// revision, a reading right after it should return another revision.
 func refusedWrites(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	ctx := t.Context()
@@ -59,7 +59,7 @@ func refusedWrites(t *testing.T, open Open) {
 	})
 }
 
-// together runs n goroutines and reports their errors.
+// together runs f in n goroutines and reports their errors.
 func together(t *testing.T, n int, f func(i int) error) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -179,7 +179,8 @@ func failingNeighbours(t *testing.T, open Open) {
 	}
 }
 
-// lostUpdates counts up under If-Match: each success must be seen by the next.
+// lostUpdates increments a number under If-Match. Each successful write should be visible to the
+// next.
 func lostUpdates(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	ctx := t.Context()
@@ -204,7 +205,7 @@ func lostUpdates(t *testing.T, open Open) {
 	same(t, "rank", get(t, r, c, "1").Get("rank"), int64(80))
 }
 
-// slowNotes is how many items a slowQuery looks at.
+// slowNotes is the number of items that a slowQuery reads.
 const slowNotes = 20000
 
 // slowQuery returns a query that takes minutes and finds one item.
@@ -225,7 +226,7 @@ func slowQuery(t *testing.T, r engine.Repository, c *engine.Class) *engine.Query
 	return q
 }
 
-// longQuery ends the context of two queries that run.
+// longQuery ends the context of two running queries.
 func longQuery(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	q := slowQuery(t, r, c)
@@ -234,8 +235,8 @@ func longQuery(t *testing.T, open Open) {
 	over := make(chan error, 2)
 	first := make(chan struct{})
 	go func() {
-		// The first item comes at once where it is read in order, later where
-		// all is sorted first; the second never.
+		// The first item comes at once if the list is read in order, and later if it must be
+		// sorted. The second item never comes.
 		over <- r.List(ctx, q, func(*engine.Item) error {
 			close(first)
 			return nil
@@ -261,8 +262,8 @@ func longQuery(t *testing.T, open Open) {
 	same(t, "after it", count(t, r, c), int64(slowNotes))
 }
 
-// cancelledQueries ends the contexts of queries at random moments: before, while and
-// after the database receives the statement.
+// cancelledQueries ends the contexts of queries at random moments: before, while and after the
+// database receives the statement.
 func cancelledQueries(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	q := slowQuery(t, r, c)
@@ -291,7 +292,7 @@ func membersTogether(t *testing.T, open Open) {
 		create(t, c, c.person, "id", fmt.Sprint("p", i))
 	}
 	together(t, 8, func(i int) error {
-		for j := range 8 { // from either side
+		for j := range 8 { // from both sides
 			person := fmt.Sprint("p", (i+j)%8)
 			if _, err := c.Update(t.Context(), c.group, "g", values(c.group, "people", put(person)), engine.WriteOptions{}); err != nil {
 				return err
@@ -307,8 +308,8 @@ func membersTogether(t *testing.T, open Open) {
 	same(t, "each once", found, []string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"})
 }
 
-// crossedSaves writes the same items in opposite orders, with nested records,
-// numbers and collections: whatever has to be done again is done once.
+// crossedSaves writes the same items in opposite orders, with nested records, numbers and
+// collections. Each part of a repeated save should take effect once.
 func crossedSaves(t *testing.T, open Open) {
 	line := NewClass("line", Prop("n", engine.Int, autoassigned), Prop("text", engine.String))
 	note := NewClass("note", Prop("id", engine.Int, autoassigned), Prop("text", engine.String))
@@ -341,8 +342,8 @@ func crossedSaves(t *testing.T, open Open) {
 	same(t, "different texts", len(texts), 96)
 }
 
-// changesOfAll has many change all objects of one state to another at the same
-// time, as those do who take work from a list: each object is taken once.
+// changesOfAll lets many workers move all objects of one state to another at the same time, as
+// workers do when they take jobs from a list. Each object should be taken once.
 func changesOfAll(t *testing.T, open Open) {
 	town := NewClass("town", Prop("id", engine.String))
 	job := NewClass("job", Prop("id", engine.String), Prop("state", engine.String), Ref("town", town))

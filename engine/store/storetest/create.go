@@ -42,7 +42,7 @@ func duplicates(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "1", "code", "x")
 	create(t, r, c, "id", "2")
-	create(t, r, c, "id", "3") // many may have no code
+	create(t, r, c, "id", "3") // several objects may have no code
 	for attribute, v := range map[string]engine.Values{
 		"id":   values(c, "id", "1", "code", "y"),
 		"code": values(c, "id", "4", "code", "x"),

@@ -14,13 +14,13 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Journaled makes every repository of a suite keep a journal of all its classes.
-// When a test ends, what the journal tells must be what is stored: each record
-// goes on where those before it have ended.
+// Journaled makes every repository of a suite journal all its classes. At the end of a test the
+// journal should agree with the stored items: each record should continue from the state of the records
+// before it.
 func Journaled(open Open) Open {
 	return func(t *testing.T, classes []*engine.Class) engine.Repository {
 		if Journal(classes) != nil {
-			return open(t, classes) // the test looks at it itself
+			return open(t, classes) // the test checks the journal itself
 		}
 		for _, c := range classes {
 			c.Journaling = !strings.HasPrefix(c.Name, "#")
@@ -34,21 +34,21 @@ func Journaled(open Open) Open {
 	}
 }
 
-// untold are tests of items of which no journal is kept because they are imported,
-// and of items that cannot be listed.
+// untold lists tests with items that are not journaled because they are imported, and with items
+// that cannot be listed.
 var untold = []string{"in_an_import", "calculated_anew", "a_formula_that_fails"}
 
-// state is what an item has, as JSON by name; its class under "_class".
+// state holds the values of an item as JSON by name. Its class is under "_class".
 type state map[string]string
 
-// history is what a journal tells: items, by root class and id.
+// history is the state of all items according to a journal, by root class and id.
 type history struct {
 	classes map[string]*engine.Class
 	items   map[[2]string]state
-	members map[[2]string]map[collection][]string // of collections that are kept as links
+	members map[[2]string]map[collection][]string // of collections that are stored as links
 }
 
-// agrees compares what the journal tells with what is stored.
+// agrees compares the state according to the journal with the stored items.
 func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
 	told := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
 	for _, c := range classes {
@@ -81,8 +81,8 @@ func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
 
 func classOf(c *engine.Class) string { return string(engine.AppendString(nil, c.FullName)) }
 
-// stateOf reads the base or the data of a record; null is "". Trackers of changes
-// are left out: these alone are no change.
+// stateOf decodes the base or the data of a record. Null is "". It leaves out trackers of changes:
+// if only these differ, the item has not changed.
 func stateOf(t *testing.T, c *engine.Class, json any) state {
 	t.Helper()
 	has := state{}
@@ -103,7 +103,7 @@ func stateOf(t *testing.T, c *engine.Class, json any) state {
 	return has
 }
 
-// follow does what a record tells.
+// follow applies a record to the state.
 func (h history) follow(t *testing.T, record *engine.Item) error {
 	c := h.classes[record.Text("className")]
 	base, data := stateOf(t, c, record.Get("base")), stateOf(t, c, record.Get("data"))
@@ -137,7 +137,8 @@ func (h history) follow(t *testing.T, record *engine.Item) error {
 	return nil
 }
 
-// change makes what has the values of base have those of data.
+// change replaces the values of base in s by those of data. It returns an error if s does not have
+// the values of base.
 func (s state) change(base, data state) error {
 	for name, was := range base {
 		if s[name] != was {
@@ -159,8 +160,9 @@ func (s state) change(base, data state) error {
 	return nil
 }
 
-// idBefore is the id of an item before its key changed as base and data tell. The parts of a key may
-// hold the separator: the part that has not changed is what the others leave of the id.
+// idBefore returns the id that an item had before base and data changed its key. The parts of a key
+// may contain the separator. So the part that has not changed is found by removing the others from
+// the id.
 func idBefore(c *engine.Class, id string, base, data state) string {
 	value := func(s state, name string) string {
 		v, _ := wire.Decode([]byte(s[name]))

@@ -11,14 +11,14 @@ import (
 	"restsrv/engine/wire"
 )
 
-// collection is one of whatever class of a tree, and the root class of its members.
+// collection identifies a collection in any class of a tree, with the root class of its members.
 type collection struct{ name, root string }
 
 func collectionOf(p *engine.Property) collection {
 	return collection{p.Name, p.Target.Root().FullName}
 }
 
-// link does what a record of members tells.
+// link applies a record of added or removed members.
 func (h history) link(t *testing.T, record *engine.Item, at [2]string, c *engine.Class) error {
 	data, err := wire.Decode([]byte(engine.ValueText(record.Get("data"))))
 	if err != nil {
@@ -27,7 +27,7 @@ func (h history) link(t *testing.T, record *engine.Item, at [2]string, c *engine
 	for _, f := range data.(engine.Fields) {
 		p := c.Property(f.Name)
 		if p.Back != nil {
-			continue // what points here tells it, too
+			continue // the references of the members have records of their own
 		}
 		if h.members[at] == nil {
 			h.members[at] = map[collection][]string{}
@@ -51,8 +51,7 @@ func (h history) link(t *testing.T, record *engine.Item, at [2]string, c *engine
 	return nil
 }
 
-// rename has members follow an item to another key, or go with it when that is
-// none.
+// rename gives an item a new key in all collections. If the new key is empty, it removes the item.
 func (h history) rename(from, to [2]string) {
 	if from == to {
 		return
@@ -75,8 +74,7 @@ func (h history) rename(from, to [2]string) {
 	}
 }
 
-// agree compares the members that are told with those that are stored, as far as
-// they are there.
+// agree compares the members according to the journal with the stored members that exist.
 func (h history) agree(t *testing.T, d *diary) {
 	t.Helper()
 	for at, has := range h.items {

@@ -20,7 +20,7 @@ var entryTests = []test{
 	{"keys of several types", keyEntries},
 }
 
-// entries is a class whose texts share indexes.
+// entries returns a class with several texts in an index.
 func entries() *engine.Class {
 	c := NewClass("entry", Prop("id", engine.String), Prop("a", engine.String), Prop("b", engine.Text), Prop("c", engine.URL), Prop("n", engine.Int),
 		Prop("d", engine.DecimalNum), Prop("e", engine.String), Prop("when", engine.DateTime))
@@ -65,8 +65,8 @@ func sharedEntries(t *testing.T, open Open) {
 	same(t, "objects", ids(t, r, all(c)), []string{"1", "4"})
 }
 
-// randomEntries writes texts of random lengths in all ways: they are taken if
-// their bytes are not too many, whatever the database packs.
+// randomEntries writes texts of random lengths in all ways. They should be accepted up to the limit
+// in bytes, even if the database compresses them.
 func randomEntries(t *testing.T, open Open) {
 	random := rand.New(rand.NewPCG(13, 13))
 	c := entries()
@@ -78,7 +78,7 @@ func randomEntries(t *testing.T, open Open) {
 			return nil
 		case 1:
 			s := letter[random.IntN(4)]
-			return strings.Repeat(s, n/len(s)) // which is packed
+			return strings.Repeat(s, n/len(s)) // a text that compresses well
 		default:
 			return noise(n)
 		}
@@ -145,7 +145,7 @@ func duplicate(held map[string]map[string]any, id string, after map[string]any) 
 	return false
 }
 
-// lateEntries: texts that no client gives in the write count too.
+// lateEntries checks that texts which the client does not give in the write count too.
 func lateEntries(t *testing.T, open Open) {
 	target := NewClass("target", Prop("id", engine.String))
 	c := NewClass("late", Prop("id", engine.String), Prop("s", engine.String, byDefault("default")), Ref("ref", target))
@@ -173,7 +173,7 @@ func lateEntries(t *testing.T, open Open) {
 	same(t, "followed", get(t, r, c, "2").Get("ref"), any(noise(600)))
 }
 
-// linkEntries: the ids on both sides of a link are in one index.
+// linkEntries checks the limit for the ids on both sides of a link, which share an index.
 func linkEntries(t *testing.T, open Open) {
 	tag := NewClass("tag", Prop("id", engine.String))
 	c := NewClass("tagged", Prop("id", engine.String))
@@ -198,8 +198,8 @@ func linkEntries(t *testing.T, open Open) {
 	update(t, r, c, long, "id", noise(1299))
 }
 
-// otherEntries: values of types that have no short form are stored, however long
-// they are, also where the class says that they are indexed.
+// otherEntries checks that values of types without a length limit are stored at any length, even if
+// the class declares an index for them.
 func otherEntries(t *testing.T, open Open) {
 	c := NewClass("other", Prop("id", engine.String), Prop("custom", engine.Custom, indexed), Prop("geo", engine.Geo, indexed), Prop("d", engine.DecimalNum, indexed))
 	r := open(t, []*engine.Class{c})
@@ -208,8 +208,8 @@ func otherEntries(t *testing.T, open Open) {
 	same(t, "stored", get(t, r, c, "1").Values, it.Values)
 }
 
-// fullEntries fills indexes of all widths: what the bound lets through goes into
-// an index of PostgreSQL.
+// fullEntries fills indexes over different numbers of columns. PostgreSQL should accept all entries
+// within the limit.
 func fullEntries(t *testing.T, open Open) {
 	random := rand.New(rand.NewPCG(13, 32))
 	var classes []*engine.Class
@@ -277,8 +277,7 @@ func fullEntries(t *testing.T, open Open) {
 	}
 }
 
-// keyEntries: an id that is made of several properties is bounded with all of its
-// parts, whatever their types.
+// keyEntries checks that the limit of an id with several properties includes all of its parts.
 func keyEntries(t *testing.T, open Open) {
 	c := &engine.Class{Name: "keys", Namespace: "test", Key: []string{"d", "s", "n"}, Properties: []*engine.Property{
 		Prop("d", engine.DecimalNum), Prop("s", engine.String), Prop("n", engine.Int), Prop("title", engine.String)}}

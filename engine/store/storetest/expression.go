@@ -17,7 +17,8 @@ var expressionTests = []test{
 	{"refused", expressionRefused},
 }
 
-// sampleClass has an item with a value for every property, "full", and one with none, "none".
+// openSample returns a class with the item "full", which has a value for every property, and the
+// item "none", which has no values.
 func openSample(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	c := NewClass("sample", Prop("id", engine.String), Prop("name", engine.String), Prop("n", engine.Int), Prop("big", engine.Int),
 		Prop("real", engine.Real), Prop("pay", engine.DecimalNum), Prop("at", engine.DateTime), Prop("ok", engine.Boolean),
@@ -49,7 +50,7 @@ func value(t *testing.T, r engine.Repository, c *engine.Class, id, expr string) 
 	return text
 }
 
-// expressionCases are expressions and their values for the full item.
+// expressionCases lists expressions and their values for the full item.
 var expressionCases = [][2]string{
 	{`"$name"`, `"Grüße, Ÿ 😀!"`}, {`"$n"`, `-7`}, {`"$pay"`, `1234567890123456789.123456789`}, {`"$at"`, `"2024-02-29T13:04:05.678Z"`},
 	{`"$ok"`, `true`}, {`"$real"`, `0.1`}, {`5`, `5`}, {`"five"`, `"five"`}, {`true`, `true`}, {`null`, `null`}, {`{"literal":["$n"]}`, `"$n"`},
@@ -92,7 +93,7 @@ func expressionValues(t *testing.T, open Open) {
 	}
 }
 
-// expressionNulls: a function of null is null, unless it is about null.
+// expressionNulls checks that a function of null is null, unless the function handles null.
 func expressionNulls(t *testing.T, open Open) {
 	r, c := openSample(t, open)
 	for expr, want := range map[string]string{
@@ -110,7 +111,7 @@ func expressionNulls(t *testing.T, open Open) {
 	}
 }
 
-// letters are where databases and programs disagree about case.
+// letters are characters for which databases and programs differ in case conversion.
 const letters = "aZ äÖ ß ŉ ǆ Ǆ ǅ ff ﬃ ı İ i I ς σ Σ ΑΣ ΑΣΑ ᾳ ᾼ ϐ ſ K Å ЁЖ ёж ҐЄІ Ա ա ნ Ა ẞ Ω ῼ Ⅷ ⓐ 𐐀 𐐨 ꭰ Ꭰ"
 
 func expressionLetters(t *testing.T, open Open) {
@@ -142,7 +143,7 @@ func expressionLetters(t *testing.T, open Open) {
 	}
 }
 
-// expressionReals: a real counts as its shortest decimal.
+// expressionReals checks that a real is converted to its shortest decimal.
 func expressionReals(t *testing.T, open Open) {
 	c := NewClass("number", Prop("id", engine.String), Prop("r", engine.Real), Prop("n", engine.Int))
 	r := open(t, []*engine.Class{c})
@@ -173,7 +174,7 @@ func expressionConditions(t *testing.T, open Open) {
 		`{"like":[{"concat":["$n","|","$name"]},"^-7.g"]}`: "full", `{"empty":[{"substr":["$name",0,0]}]}`: "full none",
 		`{"eq":[{"gt":["$n",0]},false]}`: "full none", `{"eq":["$ok",{"lt":["$n",0]}]}`: "full", `{"eq":[{"size":["$name"]},11]}`: "full", `{"$not":{"n":-7}}`: "none",
 		`{"eq":["n",7]}`: "", `{"ne":["n",7]}`: "full none", `{"in":["a",["a","b"]]}`: "full none", `{"in":["$name","x","y"]}`: "", `{"like":["x","y"]}`: "",
-		// A number inside an operand does not change how its text compares.
+		// A number in an operand does not change the comparison of its text.
 		`{"gte":["$_class",{"if":[{"ne":["$n",{"add":[100,0]}]},"ß","$name"]}]}`: "",
 		`[{"property":"at","operation":8,"value":["$$today"]}]`:                  "full", `[{"property":"at","operation":5,"nestedConditions":[{"operation":9,"value":["$$now",1,"h"]}]}]`: "full",
 		`[{"property":"name","operation":2},{"property":"n","operation":2}]`: "none", `[{"property":"n","operation":9,"value":[1,"-7"]}]`: "full", `[]`: "full none",

@@ -16,7 +16,7 @@ var fileTests = []test{
 	{"in an import", fileImport},
 }
 
-// album is a class of everything that holds files, and one below it.
+// album has a class with files of all kinds, and a class below it.
 type album struct {
 	engine.Repository
 	file, photo, print *engine.Class
@@ -49,7 +49,7 @@ func files(ids ...string) engine.JSONText {
 	return engine.JSONText("[" + list + "]")
 }
 
-// held lists the rows of files as id: class item attribute.
+// held returns the rows of files as id: class item attribute.
 func (a *album) held(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -91,7 +91,7 @@ func fileItems(t *testing.T, open Open) {
 	create(t, a, a.print, "id", int64(1), "image", file("a"), "scan", file("s"))
 	create(t, a, a.photo, "id", int64(2), "image", file("b"))
 	same(t, "made", a.held(t), map[string]string{"a": "print@test 1 image", "s": "print@test 1 scan", "b": "photo@test 2 image"})
-	update(t, a, a.photo, "1", "id", int64(7)) // through the ancestor
+	update(t, a, a.photo, "1", "id", int64(7)) // through the class above
 	same(t, "another key", a.held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "photo@test 2 image"})
 	save(t, a, record(a.photo, "7"), record(a.print, "2"))
 	same(t, "another class", a.held(t), map[string]string{"a": "print@test 7 image", "s": "print@test 7 scan", "b": "print@test 2 image"})
@@ -105,7 +105,7 @@ func fileItems(t *testing.T, open Open) {
 	same(t, "all deleted", a.held(t), map[string]string{})
 }
 
-// fileMany deletes more items than one statement takes: no rows of files stay.
+// fileMany deletes more items than one statement takes. No rows of files should remain.
 func fileMany(t *testing.T, open Open) {
 	a := openAlbum(t, open)
 	var records []engine.Record
@@ -120,7 +120,7 @@ func fileMany(t *testing.T, open Open) {
 	same(t, "left", len(a.held(t)), 0)
 }
 
-// fileOwners names a file of one item in another: that does not take it away.
+// fileOwners names a file of one item in another item. The first item should keep the file.
 func fileOwners(t *testing.T, open Open) {
 	a := openAlbum(t, open)
 	create(t, a, a.photo, "id", int64(1), "image", file("a"), "more", files("b", "b"))
@@ -133,7 +133,7 @@ func fileOwners(t *testing.T, open Open) {
 
 func fileSave(t *testing.T, open Open) {
 	a := openAlbum(t, open)
-	for range 2 { // inserted, then updated
+	for range 2 { // first inserted, then updated
 		save(t, a, record(a.photo, "1", "image", file("a")), record(a.photo, "2", "image", file("b"), "more", files("c")), record(a.print, "3", "scan", file("s")))
 		same(t, "saved", a.held(t), map[string]string{"a": "photo@test 1 image", "b": "photo@test 2 image", "c": "photo@test 2 more", "s": "print@test 3 scan"})
 	}

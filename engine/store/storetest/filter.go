@@ -14,8 +14,7 @@ var filterTests = []test{
 	{"large filters", largeFilters},
 }
 
-// people has a null and an empty text among its rows: 0 ann, 1 bob, 2 (null),
-// 3 "", 4 Bob.
+// people contains null and an empty text: 0 ann, 1 bob, 2 (null), 3 "", 4 Bob.
 func people(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	c := NewClass("person", Prop("id", engine.String), Prop("name", engine.String), Prop("nick", engine.String),
 		Prop("age", engine.Int), Prop("size", engine.Real), Prop("born", engine.DateTime), Prop("ok", engine.Boolean), Prop("pay", engine.DecimalNum))
@@ -36,7 +35,7 @@ func people(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	return r, c
 }
 
-// finds checks a filter and its opposite, by List and by Count.
+// finds checks a filter and its opposite with List and Count.
 func finds(t *testing.T, r engine.Repository, c *engine.Class, f *engine.Filter, want ...string) {
 	t.Helper()
 	rest := []string{}

@@ -36,8 +36,7 @@ func openGranting(t *testing.T, open Open, classes ...*engine.Class) *granting {
 	return g
 }
 
-// grant stores grants: subject, resource and permission of each, with spaces
-// between them.
+// grant stores grants, each written as subject, resource and permission with spaces in between.
 func (g *granting) grant(grants ...string) {
 	g.t.Helper()
 	for _, one := range grants {
@@ -46,8 +45,8 @@ func (g *granting) grant(grants ...string) {
 	}
 }
 
-// want compares the stored grants after a change. The policy must have another
-// revision if the change concerned grants.
+// want compares the stored grants after a change. If concerned is true, the policy should have a new
+// revision.
 func (g *granting) want(what string, concerned bool, change func() error, grants ...string) {
 	g.t.Helper()
 	before := get(g.t, g, g.policy, "policy").Revision

@@ -26,7 +26,7 @@ var guardTests = []test{
 	{"views of classes", guardViews},
 }
 
-// rules are an engine.Guard for tests: what they do not speak of is allowed.
+// rules implements engine.Guard for tests. It allows everything that no rule limits.
 type rules struct {
 	rows   map[rule]*engine.Filter
 	hidden map[string]engine.Permission
@@ -55,7 +55,7 @@ func (r *rules) Hides(may engine.Permission, p *engine.Property) bool {
 	return r.hidden[p.Definition+"."+p.Name].Has(may)
 }
 
-// only limits what may be done with items of a class to those that pass.
+// only limits permissions on items of a class to the items that pass f.
 func (r *rules) only(f *engine.Filter, c *engine.Class, may ...engine.Permission) *rules {
 	if r.rows == nil {
 		r.rows = map[rule]*engine.Filter{}
@@ -66,7 +66,7 @@ func (r *rules) only(f *engine.Filter, c *engine.Class, may ...engine.Permission
 	return r
 }
 
-// hide keeps a property from being read, or written.
+// hide hides properties for reading or writing.
 func (r *rules) hide(may engine.Permission, c *engine.Class, names ...string) *rules {
 	if r.hidden == nil {
 		r.hidden = map[string]engine.Permission{}
@@ -77,7 +77,7 @@ func (r *rules) hide(may engine.Permission, c *engine.Class, names ...string) *r
 	return r
 }
 
-// guarded is a repository as it is used under a guard.
+// guarded is a repository with a guard.
 type guarded struct {
 	engine.Repository
 	guard engine.Guard
@@ -131,8 +131,8 @@ func (g guarded) Save(ctx context.Context, records []engine.Record) ([]*engine.I
 	return g.Repository.Save(g.ctx(ctx), records)
 }
 
-// office is matters (and lawsuits, which are such) of a department, with pages
-// that belong to one matter and labels that many share.
+// office has matters and lawsuits, a class below, which belong to a department. A page belongs to
+// one matter; many matters share labels.
 type office struct {
 	engine.Repository
 	dept, matter, lawsuit, page, label *engine.Class
@@ -168,10 +168,9 @@ func (o *office) classes() []*engine.Class {
 	return []*engine.Class{o.dept, o.label, o.matter, o.lawsuit, o.page}
 }
 
-// openOffice has the matters 0 (ann, in d1), 1 (bob, in d1), 2 (ann, in d2),
-// 3 (bob, in no department) and the lawsuits 4 (ann, in d2) and 5 (bob, in d1),
-// each with the pages Na of ann's and Nb of bob's, but for 3, which has bob's
-// alone, and the labels x and y.
+// openOffice creates the matters 0 (ann, in d1), 1 (bob, in d1), 2 (ann, in d2), 3 (bob, without
+// department) and the lawsuits 4 (ann, in d2) and 5 (bob, in d1). Each matter N has the pages Na of
+// ann and Nb of bob, but 3 has only the one of bob. Each has the labels x and y.
 func openOffice(t *testing.T, open Open) *office {
 	o := newOffice()
 	o.Repository = open(t, o.classes())
@@ -201,8 +200,7 @@ func openOffice(t *testing.T, open Open) *office {
 	return o
 }
 
-// guardRules are conditions on matters, each made in another way, and the
-// matters that pass.
+// guardRules lists different kinds of conditions on matters with the matters that pass.
 var guardRules = []struct {
 	name, want string
 	rule       func(t *testing.T, o *office) *engine.Filter
@@ -230,8 +228,7 @@ func onMatters(filter string) func(t *testing.T, o *office) *engine.Filter {
 	return func(t *testing.T, o *office) *engine.Filter { return parsed(t, o.matter, filter) }
 }
 
-// eachRule runs a test under each of guardRules. may reports whether a matter
-// may be read.
+// eachRule runs a test under each of guardRules. may reports whether a matter may be read.
 func eachRule(t *testing.T, open Open, run func(t *testing.T, o *office, r guarded, may func(id string) bool)) {
 	o := openOffice(t, open)
 	for _, g := range guardRules {
@@ -242,7 +239,7 @@ func eachRule(t *testing.T, open Open, run func(t *testing.T, o *office, r guard
 	}
 }
 
-// among keeps the ids that may be read, in their order.
+// among returns the ids that may be read, in their order.
 func among(ids string, may func(string) bool) []string {
 	return slices.DeleteFunc(split(ids), func(id string) bool { return !may(id) })
 }

@@ -15,8 +15,8 @@ var guardFormulaTests = []test{
 	{"cached attributes of an item that cannot be computed", guardCachedOwn},
 }
 
-// guardDefaults creates items whose defaults read other items: hidden items are
-// missing, and hidden attributes are null, wherever the item is created.
+// guardDefaults creates items with defaults that read other items. Hidden items should count as
+// missing and hidden attributes as null, however the item is created.
 func guardDefaults(t *testing.T, open Open) {
 	person := NewClass("person", Prop("id", engine.String), Prop("name", engine.String), Prop("salary", engine.Int), Prop("owner", engine.String), Prop("rank", engine.Int))
 	note := NewClass("note", Prop("id", engine.String), Ref("who", person), Prop("name", engine.String), Prop("salary", engine.String), Prop("total", engine.Int),
@@ -62,8 +62,8 @@ func guardDefaults(t *testing.T, open Open) {
 	}
 }
 
-// team is people in teams. The cached attributes of a team are computed from its
-// people, or from all.
+// team has people in teams. The cached attributes of a team are computed from its people or from
+// all people.
 type team struct {
 	engine.Repository
 	team, person, desk *engine.Class
@@ -88,17 +88,17 @@ func openTeams(t *testing.T, open Open) *team {
 	for _, p := range []string{"Ann", "Bob", "Max"} {
 		create(t, w, w.person, "id", p[:1], "name", p, "owner", p, "team", "t")
 	}
-	update(t, w, w.team, "t", "title", "Team") // computes what counts all people
+	update(t, w, w.team, "t", "title", "Team") // computes the attributes that depend on all people
 	create(t, w, w.desk, "id", "d", "team", "t")
 	return w
 }
 
-// ofAnn returns the repository of an account that may read Ann only.
+// ofAnn returns the repository of an account that may only read Ann.
 func (w *team) ofAnn(t *testing.T) guarded {
 	return under(w, new(rules).only(parsed(t, w.person, `{"owner":"Ann"}`), w.person, engine.MayRead))
 }
 
-// told returns the values of a team that an account gets.
+// told returns the values of a team in an answer.
 func told(it *engine.Item) []any {
 	return []any{it.Get("names"), it.Get("size"), it.Get("people"), it.Get("plain"), it.Get("live"), it.Get("lead"), it.String()}
 }
@@ -140,7 +140,7 @@ func guardCached(t *testing.T, open Open) {
 	same(t, "created", told(create(t, r, w.team, "id", "new", "title", "New"))[:3], []any{"", int64(0), int64(1)})
 }
 
-// guardCachedConditions uses cached attributes wherever a query reads stored values.
+// guardCachedConditions uses cached attributes in every part of a query that reads stored values.
 func guardCachedConditions(t *testing.T, open Open) {
 	w := openTeams(t, open)
 	r := w.ofAnn(t)
@@ -182,8 +182,8 @@ func tryList(t *testing.T, r engine.Repository, q *engine.Query) error {
 	return r.List(t.Context(), q, func(*engine.Item) error { return nil })
 }
 
-// guardCachedChain reads cached attributes that are computed from other cached
-// attributes, two classes away.
+// guardCachedChain reads cached attributes that are computed from other cached attributes, two
+// classes away.
 func guardCachedChain(t *testing.T, open Open) {
 	l := openLands(t, open)
 	for id := range int64(3) {
@@ -201,8 +201,8 @@ func guardCachedChain(t *testing.T, open Open) {
 	fails(t, tryList(t, r, filter), engine.Invalid, "calculated")
 }
 
-// guardCachedErrors writes items whose cached attributes cannot be stored because
-// of items that the account may not read: the error does not show these.
+// guardCachedErrors writes items with cached attributes that cannot be stored because of hidden
+// items. The error should not disclose these items.
 func guardCachedErrors(t *testing.T, open Open) {
 	person := NewClass("person", Prop("id", engine.String), Prop("name", engine.String))
 	card := NewClass("card", Prop("id", engine.String), Ref("who", person), Prop("text", engine.String, cached, unique))
@@ -220,8 +220,8 @@ func guardCachedErrors(t *testing.T, open Open) {
 	denied(t, "in a save", trySave(t, r, record(card, "2", "who", "2")))
 }
 
-// guardCachedOwn writes items whose own cached attributes cannot be computed: the
-// error names item and attribute also to an account that may not read the class.
+// guardCachedOwn writes items with cached attributes of their own that cannot be computed. The
+// error should name item and attribute even if the account may not read the class.
 func guardCachedOwn(t *testing.T, open Open) {
 	card := NewClass("card", Prop("id", engine.String), Prop("pattern", engine.String), Prop("fits", engine.Boolean, cached))
 	calculates(card, "fits", `like($id, $pattern)`)

@@ -31,7 +31,7 @@ func guardNested(t *testing.T, open Open) {
 	same(t, "matters", ids(t, o, all(o.matter)), []string{"0", "1", "2", "3", "4", "5", "new"})
 }
 
-// guardPointing points references at what may not be read, and at nothing.
+// guardPointing sets references to hidden items and to missing items.
 func guardPointing(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	own := parsed(t, o.matter, `{"owner":"ann"}`)
@@ -57,7 +57,7 @@ func guardPointing(t *testing.T, open Open) {
 			same(t, "unchanged", get(t, o, o.page, "0a").Get("matter"), "0")
 			allowed(t, "one's own", tryUpdate(t, r, o.page, "0a", "matter", "2"))
 			allowed(t, "nothing", tryUpdate(t, r, o.page, "2a", "matter", nil))
-			// What points there already may be sent back as it is.
+			// A reference that is stored already may be sent back unchanged.
 			allowed(t, "as it is", tryUpdate(t, r, o.page, "1a", "text", "x", "matter", "1"))
 			allowed(t, "saved as it is", trySave(t, r, record(o.page, "1a", "text", "y", "matter", "1"), record(o.page, "3b", "text", "y", "matter", "3")))
 			update(t, o, o.page, "0a", "matter", "0")
@@ -84,7 +84,7 @@ func guardLinks(t *testing.T, open Open) {
 		t.Helper()
 		same(t, "labels", members(t, o, o.matter, "3", "labels"), append([]string{}, want...))
 	}
-	labels("x", "y") // what one does not know one does not take out
+	labels("x", "y") // an account does not remove members that are hidden from it
 	allowed(t, "add", tryUpdate(t, r, o.matter, "3", "labels", put("z")))
 	labels("x", "y", "z")
 	allowed(t, "take out", tryUpdate(t, r, o.matter, "3", "labels", eject("x")))
@@ -100,7 +100,7 @@ func guardLinks(t *testing.T, open Open) {
 	labels("y")
 }
 
-// guardBack changes members that are so because they point here.
+// guardBack changes the members of a collection that is stored as references to its owner.
 func guardBack(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	pages := func(id string, want ...string) {
@@ -120,7 +120,7 @@ func guardBack(t *testing.T, open Open) {
 	blind := under(o, new(rules).only(own, o.page, engine.MayRead, engine.MayWrite, engine.MayUse))
 	denied(t, "unseen", tryUpdate(t, blind, o.matter, "0", "pages", put("1b")))
 	denied(t, "missing", tryUpdate(t, blind, o.matter, "0", "pages", put("none")))
-	// That it is a member already is not told either, by no other answer.
+	// Other answers should not disclose either that a hidden item is a member already.
 	denied(t, "unseen, where it is", tryUpdate(t, blind, o.matter, "0", "pages", put("0b")))
 	denied(t, "unseen, sent back", tryUpdate(t, blind, o.matter, "0", "pages", replaced("0a", "0b")))
 	denied(t, "unseen, the one already", tryUpdate(t, blind, o.matter, "3", "cover", "3b"))
@@ -129,11 +129,11 @@ func guardBack(t *testing.T, open Open) {
 	pages("0", "0a", "0b")
 	allowed(t, "unseen ones are not known to leave", tryUpdate(t, blind, o.matter, "0", "pages", eject("0b")))
 	pages("0", "0a", "0b")
-	// Who uses all is told which there are, and not where they belong.
+	// The permission to use all items discloses that they exist, but not where they belong.
 	using := under(o, new(rules).only(own, o.page, engine.MayRead, engine.MayWrite))
 	denied(t, "unseen, to use", tryUpdate(t, using, o.matter, "0", "pages", put("1b")))
 	denied(t, "unseen, to use, a member already", tryUpdate(t, using, o.matter, "0", "pages", put("0b")))
-	// A member must be one's own afterwards too.
+	// The account must still be allowed to change the member after the write.
 	placed := under(o, new(rules).only(parsed(t, o.page, `{"matter.owner":"ann"}`), o.page, engine.MayWrite))
 	denied(t, "from where it may not be changed", tryUpdate(t, placed, o.matter, "2", "pages", put("1a")))
 	denied(t, "to where it may not be", tryUpdate(t, placed, o.matter, "1", "pages", put("2a")))

@@ -18,8 +18,8 @@ var guardOracleTests = []test{
 	{"unique values of hidden items beside a new key", guardTakenRenamed},
 }
 
-// guardComputedDefault points at what may not be read, where a default is made
-// of that: whatever the default breaks, it is the refusal of what is not there.
+// guardComputedDefault refers to a hidden item from which a default is computed. If the default
+// violates a rule, the answer should be the same as for a missing item.
 func guardComputedDefault(t *testing.T, open Open) {
 	town := NewClass("town", Prop("id", engine.String), Prop("name", engine.String), Prop("owner", engine.String))
 	house := NewClass("house", Prop("id", engine.String), Ref("town", town), Prop("place", engine.String, required), Prop("code", engine.String, unique))
@@ -42,18 +42,19 @@ func guardComputedDefault(t *testing.T, open Open) {
 	same(t, "what is wrong where nothing is hidden", e.Attribute, "code")
 	e = fails(t, trySave(t, r, record(house, "3", "town", nil)), engine.Invalid, "required")
 	same(t, "what is wrong where nothing is pointed at", e.Attribute, "place")
-	// What is stored is not computed again: its own values are wrong, whatever it points at.
+	// Stored values are not computed again. The error is about the item's own values, for any
+	// target.
 	create(t, o, house, "id", "4", "town", "hidden", "place", "there", "code", "free")
 	for _, target := range []string{"hidden", "empty", "none"} {
 		e = fails(t, trySave(t, r, record(house, "4", "town", target, "code", "in Rome")), engine.Invalid, "duplicate")
 		same(t, "what is wrong with a change at "+target, e.Attribute, "code")
 	}
-	// A record of the same save may bring what another points at.
+	// A record of the same save may create the target.
 	allowed(t, "at what comes with it", trySave(t, r, record(house, "3", "place", "here", "code", "x", "town", "new"), record(town, "new", "owner", "ann")))
 }
 
-// guardUnreadPointing sends back what an item points at, for guesses: who may
-// not read it does not learn that one was right.
+// guardUnreadPointing guesses the references of items that the account may not read. The answer
+// should not disclose that a guess is right.
 func guardUnreadPointing(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	for _, read := range []*engine.Filter{engine.Never(), parsed(t, o.page, `{"owner":"bob"}`)} {
@@ -68,8 +69,8 @@ func guardUnreadPointing(t *testing.T, open Open) {
 	}
 }
 
-// guardReclass makes items such of a class below by saving them as that: it makes an item of that
-// class. A record of a class above only changes the item.
+// guardReclass saves items as items of a class below, which needs the permission to create items of
+// that class. A record of a class above only changes the item.
 func guardReclass(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	use := under(o, new(rules).only(engine.Never(), o.lawsuit, engine.MayUse))
@@ -84,7 +85,7 @@ func guardReclass(t *testing.T, open Open) {
 }
 
 // guardReclassUnread changes items to a class that lacks an attribute which the account may not
-// read: the answer does not show whether the item has a value of it.
+// read. The answer should not disclose whether the item has a value for it.
 func guardReclassUnread(t *testing.T, open Open) {
 	thing := NewClass("thing", Prop("id", engine.String))
 	car, house := Extend(thing, "car", Prop("wheels", engine.Int)), Extend(thing, "house", Prop("floors", engine.Int))
@@ -103,9 +104,9 @@ func guardReclassUnread(t *testing.T, open Open) {
 	}
 }
 
-// guardReadonly sends values of a read-only attribute that the account may write
-// and not read, in strict handling: the answer is the same for right and wrong
-// guesses, and for items that have none.
+// guardReadonly sends values for a read-only attribute that the account may write but not read, in
+// strict handling. The answer should be the same for right and wrong guesses, and for items without a
+// value.
 func guardReadonly(t *testing.T, open Open) {
 	c := NewClass("note", Prop("id", engine.String), Prop("pin", engine.Int, func(p *engine.Property) { p.Readonly = true }), Prop("text", engine.String), Prop("owner", engine.String))
 	holder := NewClass("holder", Prop("id", engine.String), Ref("note", c), nm("notes", c))
@@ -142,8 +143,8 @@ func guardReadonly(t *testing.T, open Open) {
 	same(t, "stored", get(t, o, c, "1").Get("text"), nil)
 }
 
-// guardTakenIDs gives items ids that hidden items have, and ids that no item has:
-// an account that may not make the change gets the same refusal for both.
+// guardTakenIDs gives items the ids of hidden items, and ids that are free. If the account may not
+// make the change, both should get the same error.
 func guardTakenIDs(t *testing.T, open Open) {
 	c := NewClass("note", Prop("id", engine.String), Prop("owner", engine.String), Prop("text", engine.String))
 	pair := NewClass("pair", Prop("a", engine.String), Prop("b", engine.String), Prop("owner", engine.String))
@@ -180,7 +181,7 @@ func guardTakenIDs(t *testing.T, open Open) {
 		denied(t, "a part of a key to "+id, tryUpdate(t, r, pair, "own_x", "a", id))
 	}
 	same(t, "items", ids(t, o, all(c)), []string{"own", "hidden"})
-	// An account that may make the change is told that the id is taken.
+	// If the account may make the change, the error reports that the id is taken.
 	free := under(o, new(rules).only(parsed(t, c, `{"owner":"ann"}`), c, engine.MayRead, engine.MayWrite, engine.MayUse))
 	fails(t, tryUpdate(t, free, c, "own", "id", "hidden"), engine.Invalid, "duplicate")
 	denied(t, "not made for another", tryCreate(t, free, c, "id", "hidden", "owner", "bob"))
@@ -214,7 +215,7 @@ func guardTakenValues(t *testing.T, open Open) {
 	same(t, "code", get(t, o, c, "hidden").Get("code"), "taken")
 }
 
-// guardTakenSeveral breaks more than one index at once.
+// guardTakenSeveral violates several unique indexes at once.
 func guardTakenSeveral(t *testing.T, open Open) {
 	c := NewClass("note", Prop("id", engine.String), Prop("owner", engine.String), Prop("x", engine.Int, unique), Prop("y", engine.Int, unique))
 	Link(c)
@@ -239,9 +240,9 @@ func guardTakenSeveral(t *testing.T, open Open) {
 	same(t, "items", len(ids(t, o, all(c))), 6)
 }
 
-// guardTakenRenamed gives an item the unique value of a hidden item in an update that
-// also changes its key, by a nested record: the update that is repeated without the
-// hidden item is the same one.
+// guardTakenRenamed gives an item the unique value of a hidden item in an update that also changes
+// its key, by a nested record. When the update is repeated without the hidden item, it should be the
+// same update.
 func guardTakenRenamed(t *testing.T, open Open) {
 	c := NewClass("note", Prop("id", engine.String), Prop("owner", engine.String), Prop("code", engine.String, unique))
 	add(c, Ref("twin", c))

@@ -48,7 +48,7 @@ func guardRows(t *testing.T, open Open) {
 	})
 }
 
-// guardPaths leads from pages and departments to matters.
+// guardPaths follows paths from pages and departments to matters.
 func guardPaths(t *testing.T, open Open) {
 	eachRule(t, open, func(t *testing.T, o *office, r guarded, may func(string) bool) {
 		list := func(c *engine.Class, filter string) []string {
@@ -98,7 +98,7 @@ func guardPaths(t *testing.T, open Open) {
 	})
 }
 
-// pagesOf are the pages of matters.
+// pagesOf returns the pages of matters.
 func pagesOf(matters []string) []string {
 	found := []string{}
 	for _, id := range matters {
@@ -136,14 +136,13 @@ func guardLoads(t *testing.T, open Open) {
 			}
 			same(t, dept+" first", first, strings.Join(found[:min(len(found), 1)], ""))
 		}
-		// Of members that many share, those of labels.
+		// Labels are members that many matters share.
 		labels := under(o, new(rules).only(parsed(t, o.label, `{"owner":"ann"}`), o.label, engine.MayRead))
 		same(t, "linked members", members(t, labels, o.matter, "0", "labels"), []string{"x"})
 	})
 }
 
-// guardComputed reads what is not asked for: display strings and calculated
-// attributes.
+// guardComputed reads labels and calculated attributes that depend on hidden data.
 func guardComputed(t *testing.T, open Open) {
 	eachRule(t, open, func(t *testing.T, o *office, r guarded, may func(string) bool) {
 		err := r.List(t.Context(), all(o.page), func(it *engine.Item) error {
@@ -171,8 +170,7 @@ func guardComputed(t *testing.T, open Open) {
 	})
 }
 
-// refused checks that an attribute of matters is as unknown as one that is not
-// there.
+// refused checks that the error for an attribute of matters is the error for an unknown attribute.
 func refused(t *testing.T, o *office, what, name string, err error) {
 	t.Helper()
 	_, want := engine.ParseSortList(o.matter, "nothing")
@@ -180,12 +178,12 @@ func refused(t *testing.T, o *office, what, name string, err error) {
 	same(t, what, []string{e.Message, e.Class, e.Attribute}, []string{strings.Replace(want.Error(), "nothing", name, 1), o.matter.FullName, name})
 }
 
-// hidesMost is a guard that hides some attributes of matters.
+// hidesMost returns a repository with a guard that hides some attributes of matters.
 func hidesMost(o *office) guarded {
 	return under(o, new(rules).hide(engine.MayRead, o.matter, "secret", "pages", "cover", "next", "labels"))
 }
 
-// guardUnknown mentions attributes that may not be read, in every way.
+// guardUnknown uses hidden attributes in all parts of a filter.
 func guardUnknown(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := hidesMost(o)
@@ -217,7 +215,7 @@ func guardUnknown(t *testing.T, open Open) {
 	same(t, "still there", ids(t, r, &engine.Query{Class: o.matter, Filter: parsed(t, o.matter, `{"owner":"ann"}`), Count: -1}), split("024"))
 }
 
-// guardUnknownElsewhere is guardUnknown for what is no filter.
+// guardUnknownElsewhere is guardUnknown for other uses than filters.
 func guardUnknownElsewhere(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := hidesMost(o)
@@ -279,14 +277,14 @@ func guardSearch(t *testing.T, open Open) {
 	texts, text, _ := openTexts(t, open)
 	r = under(texts, new(rules).hide(engine.MayRead, text, "title"))
 	findsText(t, r, text, map[string]string{"fox": "24", "FOX trot": "2", "42": "0", "quick": "", "чаю": "1"})
-	// Without words that are kept, any text of the item is looked through.
+	// Without stored words, the search covers the whole text of the item.
 	same(t, "contained", ids(t, o, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{"0a", "1a", "2a", "4a", "5a"})
 	pages := under(o, new(rules).hide(engine.MayRead, o.page, "owner"))
 	same(t, "not contained", ids(t, pages, &engine.Query{Class: o.page, Search: "ann", Count: -1}), []string{})
 	same(t, "contained in another", len(ids(t, pages, &engine.Query{Class: o.page, Search: "PAG", Count: -1})), 11)
 }
 
-// guardBlank computes of items what may not be read of them: nothing.
+// guardBlank checks that computed attributes do not use hidden values.
 func guardBlank(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	same(t, "shown", get(t, o, o.dept, "d1").Get("all"), "hush0?")
@@ -308,7 +306,7 @@ func guardBlank(t *testing.T, open Open) {
 	same(t, "first attribute of a class without references", get(t, r, card, "secret").Get("text"), "/Ann")
 }
 
-// guardLookups computes of items that no path leads to.
+// guardLookups computes attributes from items that are found without a path.
 func guardLookups(t *testing.T, open Open) {
 	l := openLands(t, open)
 	for id := range int64(3) {
@@ -331,8 +329,7 @@ func guardLookups(t *testing.T, open Open) {
 	same(t, "counted for all", get(t, l, l.city, "1").Get("count"), int64(4))
 }
 
-// guardOrdered loads a collection whose members and their order depend on an
-// attribute.
+// guardOrdered loads a collection with conditions and an order that depend on an attribute.
 func guardOrdered(t *testing.T, open Open) {
 	w := newWorld()
 	staff := w.person.Property("staff")
@@ -352,7 +349,7 @@ func guardOrdered(t *testing.T, open Open) {
 	same(t, "as added", members(t, r, w.town, "t1", "people"), []string{"Ann", "Bob", "Cid", "Dan"})
 }
 
-// guardMissing asks for what may not be read and for what is not there.
+// guardMissing reads hidden items and missing items.
 func guardMissing(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := under(o, new(rules).only(parsed(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayRead))
@@ -370,8 +367,8 @@ func guardMissing(t *testing.T, open Open) {
 	}
 }
 
-// guardCreated reads and changes items while they are being created. The answer is
-// NotFound until an item exists, and success afterwards; it is never a refusal.
+// guardCreated reads and changes items while they are being created. The answer is NotFound until
+// an item exists, and success afterwards; it is never Forbidden.
 func guardCreated(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := under(o, new(rules).only(parsed(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite))
@@ -399,7 +396,7 @@ func guardCreated(t *testing.T, open Open) {
 	}
 }
 
-// guardViews hands views in where classes are expected.
+// guardViews passes views where classes are expected.
 func guardViews(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	hides := new(rules).hide(engine.MayRead|engine.MayWrite, o.matter, "secret")

@@ -29,7 +29,7 @@ var guardWriteTests = []test{
 	{"nested records that are admitted before a write", guardAdmitNested},
 }
 
-// denied checks that an error says no more than that.
+// denied checks that an error is plain engine.Denied, without details.
 func denied(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil {
@@ -96,7 +96,7 @@ func guardCreate(t *testing.T, open Open) {
 	}
 }
 
-// many are records, the last of which has another owner.
+// many returns n records. The last one has another owner.
 func many(c *engine.Class, n int, owner, last string) (records []engine.Record) {
 	for i := range n {
 		if i == n-1 {
@@ -111,7 +111,7 @@ func guardUpdate(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name  string
 		rules func(t *testing.T, o *office) *rules
-		blind bool // not all may be read
+		blind bool // the account may read only some items
 	}{
 		{"all may be read", func(t *testing.T, o *office) *rules {
 			return new(rules).only(parsed(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayWrite)
@@ -162,7 +162,7 @@ func guardUpdate(t *testing.T, open Open) {
 	}
 }
 
-// guardAfter changes items that may be changed into such that may not.
+// guardAfter changes items so that the account may not change them any more.
 func guardAfter(t *testing.T, open Open) {
 	for _, c := range []struct {
 		name, rule string
@@ -198,14 +198,14 @@ func guardAfter(t *testing.T, open Open) {
 	denied(t, "another class", trySave(t, class, record(o.lawsuit, "0", "n", int64(1))))
 	denied(t, "from another class", trySave(t, class, record(o.matter, "4", "n", int64(1))))
 	same(t, "class", get(t, o, o.matter, "0").Class, o.matter)
-	// An item under another key by the end of the save is the same item.
+	// An item that has another key at the end of the save is still the same item.
 	r := under(o, new(rules).only(parsed(t, o.matter, `{"owner":"ann"}`), o.matter, engine.MayWrite))
 	denied(t, "given away, then renamed", trySave(t, r, record(o.matter, "0", "owner", "bob"), record(o.matter, "0", "id", "zero")))
 	allowed(t, "renamed", trySave(t, r, record(o.matter, "0", "n", int64(3)), record(o.matter, "0", "id", "zero")))
 	same(t, "renamed", get(t, o, o.matter, "zero").Get("owner"), "ann")
 }
 
-// guardRenamed gives an item away whose key is a reference, which then follows
+// guardRenamed changes the owner of an item with a reference as its key. The reference then follows
 // another item.
 func guardRenamed(t *testing.T, open Open) {
 	thing := NewClass("thing", Prop("id", engine.String))
@@ -252,7 +252,7 @@ func guardDelete(t *testing.T, open Open) {
 
 func guardSave(t *testing.T, open Open) {
 	o := openOffice(t, open)
-	// What exists takes the right to change it, what does not that to create it.
+	// An existing item requires the permission to change it, a new one the permission to create it.
 	r := under(o, new(rules).only(engine.Never(), o.label, engine.MayUse).only(parsed(t, o.label, `{"owner":"ann"}`), o.label, engine.MayWrite))
 	allowed(t, "a change", trySave(t, r, record(o.label, "x", "owner", "ann")))
 	denied(t, "a change of another", trySave(t, r, record(o.label, "x", "owner", "ann"), record(o.label, "y", "owner", "ann")))
@@ -319,12 +319,12 @@ func guardGiven(t *testing.T, open Open) {
 	denied(t, "a member less", tryUpdate(t, members, o.matter, "0", "pages", eject("0a")))
 	denied(t, "other members", tryUpdate(t, members, o.matter, "0", "pages", replaced()))
 	allowed(t, "the same members", tryUpdate(t, members, o.matter, "0", "n", int64(5), "pages", replaced("0a", "0b")))
-	// What of the input is passed over, or says nothing, may be there.
+	// Input that is ignored or has no effect is allowed.
 	allowed(t, "others", tryUpdate(t, r, o.matter, "0", "title", "Other", "labels", nil, "sheets", int64(9)))
 	same(t, "as before", get(t, o, o.matter, "0").Get("secret"), "hush0")
 }
 
-// guardErrors breaks rules that an account does not know of.
+// guardErrors violates rules on hidden data.
 func guardErrors(t *testing.T, open Open) {
 	c := note()
 	o := open(t, []*engine.Class{c})
@@ -339,8 +339,7 @@ func guardErrors(t *testing.T, open Open) {
 	same(t, "left", ids(t, o, all(c)), []string{"1", "other"})
 }
 
-// guardDependent breaks the rules of items that follow a change, and that the
-// account does not know of.
+// guardDependent violates rules of hidden items that depend on a change.
 func guardDependent(t *testing.T, open Open) {
 	parent := NewClass("parent", Prop("id", engine.String), Prop("name", engine.String))
 	child := NewClass("child", Prop("id", engine.String), Ref("parent", parent), Prop("code", engine.String, cached, unique))
@@ -362,13 +361,14 @@ func guardDependent(t *testing.T, open Open) {
 	same(t, "stored", get(t, o, child, "child1").Get("code"), "of n3")
 }
 
-// nonUnique is a code that another note has.
+// nonUnique creates another note and returns its code.
 func nonUnique(t *testing.T, r engine.Repository, c *engine.Class) string {
 	create(t, r, c, "id", "other", "code", "other")
 	return "other"
 }
 
-// guardOwn is what is done for an account without counting as its doing.
+// guardOwn checks work of the server during a write of an account, which does not need permissions
+// of the account.
 func guardOwn(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	r := under(o, new(rules).only(engine.Never(), o.matter, engine.MayRead, engine.MayWrite).only(engine.Never(), o.label, engine.MayUse))
@@ -387,8 +387,7 @@ func guardOwn(t *testing.T, open Open) {
 	allowed(t, "without the guard", err)
 }
 
-// guardAdmit checks which writes Admit refuses and with which errors, and that it
-// changes nothing.
+// guardAdmit checks which writes Admit denies and with which errors, and that it changes no data.
 func guardAdmit(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	c := o.matter
@@ -418,9 +417,9 @@ func guardAdmit(t *testing.T, open Open) {
 	same(t, "nothing is changed", ids(t, o, all(c)), before)
 }
 
-// guardAdmitNested compares what Admit says of a write with nested records with
-// what the write itself says. The account may change the department d1 and the
-// label x, and may create neither departments nor labels.
+// guardAdmitNested compares the answers of Admit and of the write itself for writes with nested
+// records. The account may change the department d1 and the label x. It may not create departments
+// or labels.
 func guardAdmitNested(t *testing.T, open Open) {
 	o := openOffice(t, open)
 	limits := new(rules).only(engine.Never(), o.dept, engine.MayUse).only(parsed(t, o.dept, `{"chief":"ann"}`), o.dept, engine.MayWrite).
@@ -437,7 +436,7 @@ func guardAdmitNested(t *testing.T, open Open) {
 		name    string
 		allowed bool
 		class   *engine.Class
-		id      string // of an item that is stored; "" for a new item
+		id      string // of a stored item; "" for a new item
 		given   func() []any
 	}{
 		{"a department of the account", true, o.matter, "0", func() []any { return []any{"dept", dept("id", "d1")} }},

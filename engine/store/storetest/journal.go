@@ -32,8 +32,8 @@ var journalTests = []test{
 	{"many at the same time", journalCrowd},
 }
 
-// Journal is what an implementation is told to keep a journal with: that whose
-// class is among the classes, nil for none.
+// Journal returns the journal that an implementation must use, or nil if its class is not among the
+// classes.
 func Journal(classes []*engine.Class) engine.Journal {
 	for _, c := range classes {
 		if c.FullName == "#change" {
@@ -43,15 +43,14 @@ func Journal(classes []*engine.Class) engine.Journal {
 	return nil
 }
 
-// diary is a repository that keeps a journal.
+// diary is a repository with a journal.
 type diary struct {
 	engine.Repository
 	changes *engine.Class
-	read    int // records that told has returned
+	read    int // number of records that told has returned
 }
 
-// keeps opens a repository of the classes in which those that are named keep a
-// journal.
+// keeps opens a repository with a journal of the given classes.
 func keeps(t *testing.T, open Open, classes []*engine.Class, journaled ...*engine.Class) *diary {
 	for _, c := range journaled {
 		c.Journaling = true
@@ -61,8 +60,8 @@ func keeps(t *testing.T, open Open, classes []*engine.Class, journaled ...*engin
 	return d
 }
 
-// told returns the records since the last call: type, class, id and what is not
-// null of base and data.
+// told returns the records since the last call: type, class, id, and base and data if they are not
+// null.
 func (d *diary) told(t *testing.T) []string {
 	t.Helper()
 	all := []string{}
@@ -96,7 +95,7 @@ func (d *diary) tells(t *testing.T, what string, want ...string) {
 	same(t, what, d.told(t), append([]string{}, want...))
 }
 
-// tellsAll is tells for records of any order.
+// tellsAll is tells for records in any order.
 func (d *diary) tellsAll(t *testing.T, what string, want ...string) {
 	t.Helper()
 	told := d.told(t)
@@ -162,7 +161,7 @@ func journalNothing(t *testing.T, open Open) {
 	create(t, d, c, "id", "1", "name", "x", "made", long, "changed", long)
 	d.told(t)
 	update(t, d, c, "1")
-	update(t, d, c, "1", "name", "x") // but when it was changed
+	update(t, d, c, "1", "name", "x") // only the tracker of changes differs
 	save(t, d, record(c, "1", "name", "x"), record(c, "1", "name", "x"))
 	if _, err := d.UpdateAll(as(t, "ann@local"), all(c), values(c, "name", "x")); err != nil {
 		t.Fatal(err)
@@ -174,7 +173,7 @@ func journalNothing(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	d.tells(t, "nothing")
-	time.Sleep(2 * time.Millisecond) // the time of a change is to the millisecond
+	time.Sleep(2 * time.Millisecond) // the time of a change has milliseconds
 	update(t, d, c, "1", "name", "y")
 	if told := d.told(t); len(told) != 1 || !strings.Contains(told[0], `{"name":"x","changed":"`) || !strings.Contains(told[0], `{"name":"y","changed":"`) {
 		t.Errorf("with something else the time of the change is told, too: %q", told)

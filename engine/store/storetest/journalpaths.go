@@ -15,7 +15,7 @@ import (
 
 func journalSave(t *testing.T, open Open) {
 	d, c := journalNotes(t, open)
-	// Whole records can be inserted or updated by one statement; others not.
+	// One statement can insert or update whole records. Other records need several.
 	whole := func(id, title string) engine.Record {
 		return record(c, id, "id", id, "title", title, "body", nil, "rank", int64(1), "code", nil)
 	}
@@ -130,7 +130,7 @@ func journalAll(t *testing.T, open Open) {
 	same(t, "left", ids(t, d, all(c)), []string{"c", "d"})
 	var many []engine.Record
 	var changed, gone []string
-	for i := range 3 * 512 { // more than are changed by one statement
+	for i := range 3 * 512 { // more items than one statement changes
 		id := fmt.Sprint("n", i)
 		many = append(many, record(c, id, "id", id, "rank", int64(i+10)))
 		changed = append(changed, fmt.Sprintf(`UPDATE note %s {"rank":%d} {"rank":9}`, id, i+10))
@@ -138,7 +138,7 @@ func journalAll(t *testing.T, open Open) {
 	}
 	save(t, d, many...)
 	d.told(t)
-	// What is changed does not fall out of what is still to be found.
+	// A change of items should not exclude them from the remaining parts of the same UpdateAll.
 	if n, err := d.UpdateAll(t.Context(), where(c, engine.OpGt, "rank", int64(9)), values(c, "rank", int64(9))); err != nil || n != int64(len(many)) {
 		t.Fatal(n, err)
 	}
@@ -162,7 +162,7 @@ func journalKey(t *testing.T, open Open) {
 	d.tellsAll(t, "what points at it follows", `UPDATE person ann {"town":"t"} {"town":"s"}`, `UPDATE town s {"id":"t","name":null} {"id":"s","name":"Oslo"}`)
 }
 
-// journalKeys changes a key that is a part of other keys.
+// journalKeys changes a key that is part of other keys.
 func journalKeys(t *testing.T, open Open) {
 	house := NewClass("house", Prop("no", engine.Int))
 	flat := NewClass("flat", Ref("house", house), Prop("no", engine.Int, required), Prop("name", engine.String))
@@ -255,8 +255,8 @@ func journalImports(t *testing.T, open Open) {
 	}
 }
 
-// journalCrowd counts up from many sides: each record goes on where another has
-// ended, and none is missing.
+// journalCrowd counts up from several goroutines. Each journal record should continue from the one
+// before it, and none may be missing.
 func journalCrowd(t *testing.T, open Open) {
 	d, c := journalNotes(t, open)
 	create(t, d, c, "id", "n", "rank", int64(0))

@@ -19,7 +19,7 @@ var keysetTests = []test{
 	{"cursors", cursors},
 }
 
-// openOrders has items whose sort values repeat and are null.
+// openOrders creates items with repeated and null sort values.
 func openOrders(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	city := NewClass("city", Prop("id", engine.String), Prop("name", engine.String))
 	c := NewClass("order", Prop("id", engine.String), Prop("title", engine.String), Prop("rank", engine.Int), Prop("pay", engine.DecimalNum),
@@ -39,8 +39,8 @@ func openOrders(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 
 var orders = []string{"", "title", "pay", "real", "ok", "rank", "city.name", "-title", "rank,-title", "-rank,pay", "-pay,-title,rank", "at", "-at,ok", "ok,-real", "real,title", "city.name,-title", "-city.name", "_id", "-title,_class"}
 
-// cursorOf makes the cursor for the end of a page that has been read with one
-// item more, as services do.
+// cursorOf returns the cursor for the end of a page. As in services, read holds one item more than
+// the page.
 func cursorOf(q *engine.Query, read []engine.Position, size int) string {
 	var next *engine.Position
 	if len(read) > size {
@@ -50,8 +50,7 @@ func cursorOf(q *engine.Query, read []engine.Position, size int) string {
 	return engine.CursorKey("key").Encode(q, read[max(0, len(read)-engine.CursorItems):], next)
 }
 
-// readPage returns the ids of a page and the cursor for the next one, "" when
-// there is none.
+// readPage returns the ids of a page and the cursor for the next one, or "" if it is the last.
 func readPage(t *testing.T, r engine.Repository, q engine.Query, cursor string, size int) (found []string, next string, err error) {
 	t.Helper()
 	if cursor != "" {
@@ -75,7 +74,7 @@ func readPage(t *testing.T, r engine.Repository, q engine.Query, cursor string, 
 	return found[:size], next, nil
 }
 
-// paged lists by cursors, so many items at a time.
+// paged lists items by cursors, with size items in a page.
 func paged(t *testing.T, r engine.Repository, q engine.Query, size int) (all []string) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -107,7 +106,7 @@ func keysetPages(t *testing.T, open Open) {
 	}
 }
 
-// keysetStable: what is inserted or deleted meanwhile moves no page.
+// keysetStable checks that items which are inserted or deleted between pages do not move the pages.
 func keysetStable(t *testing.T, open Open) {
 	r, c := openOrders(t, open)
 	sorted, _ := engine.ParseSortList(c, "title")
@@ -201,7 +200,7 @@ func cursors(t *testing.T, open Open) {
 	}
 }
 
-// longTexts are texts of which many have a long beginning in common.
+// longTexts returns random texts. Many of them have a long common beginning.
 func longTexts(random *rand.Rand) any {
 	switch random.IntN(12) {
 	case 0:
@@ -215,7 +214,7 @@ func longTexts(random *rand.Rand) any {
 	return text + strings.Repeat("x", random.IntN(3)) + fmt.Sprint(random.IntN(5)) + strings.Repeat("y", random.IntN(2)*2000)
 }
 
-// openLong has items that are sorted by long texts of all kinds of columns.
+// openLong creates items to be sorted by long texts in all kinds of columns.
 func openLong(t *testing.T, open Open, random *rand.Rand, items int) (engine.Repository, *engine.Class) {
 	city := NewClass("city", Prop("id", engine.String), Prop("name", engine.Text))
 	c := NewClass("long", Prop("id", engine.String), Prop("text", engine.Text), Prop("name", engine.String), Prop("html", engine.HTML, indexed),
@@ -238,7 +237,7 @@ func openLong(t *testing.T, open Open, random *rand.Rand, items int) (engine.Rep
 
 var longOrders = []string{"text", "-text", "html", "-name", "short", "-short", "rank,-text", "-rank,name", "text,-html,name", "-city.name,rank", "city.name,-text"}
 
-// keysetLong: cursors stay short whatever the list is sorted by.
+// keysetLong checks that cursors stay short for every order.
 func keysetLong(t *testing.T, open Open) {
 	r, c := openLong(t, open, rand.New(rand.NewPCG(7, 1)), 60)
 	for _, order := range longOrders {
@@ -256,8 +255,8 @@ func keysetLong(t *testing.T, open Open) {
 	}
 }
 
-// keysetLongStable: items that stay as they are come once and in their order,
-// whatever becomes of those around the ends of pages.
+// keysetLongStable checks that unchanged items appear once and in order, even if items at the ends
+// of pages change.
 func keysetLongStable(t *testing.T, open Open) {
 	for seed := range uint64(6) {
 		random := rand.New(rand.NewPCG(7, seed))
@@ -279,7 +278,7 @@ func keysetLongStable(t *testing.T, open Open) {
 			if cursor = next; cursor == "" {
 				break
 			}
-			// Items of the page go, and others; the next one stays.
+			// Delete items of the page and others, but not the next one.
 			after, _, err := readPage(t, r, q, cursor, 1)
 			if err != nil {
 				t.Fatal(err)
@@ -308,8 +307,8 @@ func keysetLongStable(t *testing.T, open Open) {
 	}
 }
 
-// keysetLandmarks: a position lasts as long as one of the items around it is as
-// it was, and may be read.
+// keysetLandmarks checks that a position remains valid while one of the items around it is
+// unchanged and readable.
 func keysetLandmarks(t *testing.T, open Open) {
 	c := NewClass("doc", Prop("id", engine.Int), Prop("text", engine.Text), Prop("owner", engine.String))
 	r := open(t, []*engine.Class{c})
@@ -354,7 +353,7 @@ func keysetLandmarks(t *testing.T, open Open) {
 	continues("the one before is changed", r, "9", "10", "11")
 	update(t, r, c, "4", "text", nil)
 	_, _, err = readPage(t, mine, q, cursor, 3)
-	fails(t, err, engine.Invalid, "cursor") // what is left of them is hidden
+	fails(t, err, engine.Invalid, "cursor") // the unchanged items are hidden
 	continues("but not from all", r, "9", "10", "11")
 	update(t, r, c, "5", "text", "other")
 	_, _, err = readPage(t, r, q, cursor, 3)

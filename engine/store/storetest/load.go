@@ -17,34 +17,34 @@ var loadTests = []test{
 	{"conditions with values of owners", loadOwners},
 }
 
-// world is towns in regions, and people who live in towns and have a boss.
+// world has regions with towns, and people with a town and a boss.
 type world struct {
 	engine.Repository
 	region, town, person *engine.Class
 }
 
-// Ref makes a reference to a class.
+// Ref returns a new reference to a class.
 func Ref(name string, target *engine.Class, change ...func(*engine.Property)) *engine.Property {
 	p := Prop(name, engine.Reference, change...)
 	p.Target = target
 	return p
 }
 
-// Link links classes that know each other: what engine/meta does at the end.
+// Link links classes that refer to each other, as engine/meta does after it has read all classes.
 func Link(classes ...*engine.Class) {
 	for _, c := range classes {
 		c.Link()
 	}
 }
 
-// back makes a property the other side of a reference.
+// back returns a property that is the other side of a reference.
 func back(typ engine.PropertyType, name string, of *engine.Class, reference string) *engine.Property {
 	p := Prop(name, typ)
 	p.Target, p.Back = of, of.Property(reference)
 	return p
 }
 
-// add gives a class properties that need the class to be there first.
+// add adds properties to an existing class. Use it for properties that refer to the class itself.
 func add(c *engine.Class, properties ...*engine.Property) {
 	for _, p := range properties {
 		p.OrderNumber, p.Definition = len(c.Properties), c.FullName
@@ -82,7 +82,7 @@ func openWorld(t *testing.T, open Open) *world {
 	return w
 }
 
-// load says to load a path of a class into the answer.
+// load returns the Load for a path of a class. Its items are part of the answer.
 func load(c *engine.Class, names ...string) *engine.Load {
 	p := c.Property(names[0])
 	l := &engine.Load{Property: p, Shown: true}
@@ -92,7 +92,7 @@ func load(c *engine.Class, names ...string) *engine.Load {
 	return l
 }
 
-// listed lists items of a class with what is loaded.
+// listed lists items with their loaded relations, by id.
 func listed(t *testing.T, r engine.Repository, q *engine.Query) map[string]*engine.Item {
 	t.Helper()
 	found := map[string]*engine.Item{}

@@ -11,15 +11,15 @@ import (
 	"restsrv/engine"
 )
 
-// boxes have things in three kinds of collections, with conditions that compare
+// boxes have things in three kinds of collections. The conditions of the collections compare
 // attributes of the things with those of their box.
 type boxes struct {
 	engine.Repository
 	box, thing *engine.Class
 }
 
-// ownedConditions are lists of conditions as class files have them, and what they
-// mean.
+// ownedConditions lists conditions in the form of class files, each with a function of the same
+// meaning.
 var ownedConditions = []struct {
 	list  string
 	holds func(box, thing *engine.Item) bool
@@ -52,15 +52,15 @@ var ownedConditions = []struct {
 	{`[{"property":"kind","operation":0,"value":["$nosuch"]}]`, func(_, thing *engine.Item) bool { return thing.Get("kind") == nil }},
 }
 
-// above reports whether a thing weighs more than its box says, and something more.
+// above reports whether a thing weighs more than the low of its box plus more.
 func above(thing, box *engine.Item, more int64) bool {
 	weight, given := thing.Get("weight").(int64)
 	low, also := box.Get("low").(int64)
 	return given && also && weight > low+more
 }
 
-// boxCollections are the collections of a box: one of links, one of references to the
-// id of the box, and one of references to another attribute.
+// boxCollections are the collections of a box: one with links, one with references to the id of the
+// box, and one with references to another attribute.
 var boxCollections = []string{"linked", "back", "bound"}
 
 func openBoxes(t *testing.T, open Open) *boxes {
@@ -78,7 +78,7 @@ func openBoxes(t *testing.T, open Open) *boxes {
 	return b
 }
 
-// limit gives all collections conditions.
+// limit sets the conditions of all collections.
 func (b *boxes) limit(t *testing.T, conditions string) {
 	t.Helper()
 	for _, name := range boxCollections {
@@ -89,7 +89,7 @@ func (b *boxes) limit(t *testing.T, conditions string) {
 	}
 }
 
-// fill creates random boxes and things. Codes are shared by boxes of different kinds.
+// fill creates random boxes and things. Boxes of different kinds share codes.
 func (b *boxes) fill(t *testing.T, r *rand.Rand, n int) {
 	t.Helper()
 	kind := func() any { return []any{nil, "a", "b", "$kind", ""}[r.IntN(5)] }
@@ -114,8 +114,8 @@ func (b *boxes) fill(t *testing.T, r *rand.Rand, n int) {
 	}
 }
 
-// loadOwners loads members by conditions with values of their owners, for one owner and
-// for many at once.
+// loadOwners loads members by conditions with values of their owners, for one owner and for many at
+// once.
 func loadOwners(t *testing.T, open Open) {
 	const n = 90
 	b := openBoxes(t, open)
@@ -149,8 +149,7 @@ func loadOwners(t *testing.T, open Open) {
 	}
 }
 
-// guardOwners loads members for an account that may not read what their conditions
-// take from the owner.
+// guardOwners loads members by conditions with owner attributes that are hidden from the account.
 func guardOwners(t *testing.T, open Open) {
 	b := openBoxes(t, open)
 	b.limit(t, `[{"property":"kind","operation":0,"value":["$kind"]}]`)

@@ -71,7 +71,7 @@ func momentTotals(t *testing.T, open Open) {
 	}
 }
 
-// during runs writers until readers end.
+// during runs writers until the readers end.
 func during(t *testing.T, writers int, write func(ctx context.Context, i, step int) error, read func(i int) error) {
 	t.Helper()
 	ctx, end := context.WithCancel(t.Context())
@@ -95,8 +95,8 @@ func during(t *testing.T, writers int, write func(ctx context.Context, i, step i
 	}
 }
 
-// skipWhole skips a test if all readings are parts of transactions, each statement
-// of which may see what others have committed meanwhile.
+// skipWhole skips a test if all readings are parts of transactions. There, each statement may see
+// the commits of other transactions since the previous one.
 func skipWhole(t *testing.T, r engine.Repository) {
 	t.Helper()
 	if _, ok := r.(Whole); ok {
@@ -104,7 +104,7 @@ func skipWhole(t *testing.T, r engine.Repository) {
 	}
 }
 
-// momentCrowd lists items that come and go.
+// momentCrowd lists items while others are created and deleted.
 func momentCrowd(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	skipWhole(t, r)
@@ -138,7 +138,7 @@ func momentCrowd(t *testing.T, open Open) {
 	})
 }
 
-// momentLoads loads two references of each item, whose sum never changes.
+// momentLoads loads two references of each item. The sum of their targets is constant.
 func momentLoads(t *testing.T, open Open) {
 	left := NewClass("left", Prop("id", engine.String), Prop("n", engine.Int))
 	right := NewClass("right", Prop("id", engine.String), Prop("n", engine.Int))
@@ -183,7 +183,7 @@ func momentLoads(t *testing.T, open Open) {
 	})
 }
 
-// openSnapshots has a repository with snapshots, and some notes.
+// openSnapshots opens a repository with snapshots and some notes.
 func openSnapshots(t *testing.T, open Open) (archive, engine.Snapshotter, *engine.Class) {
 	t.Helper()
 	r, c := openNotes(t, open)
@@ -260,7 +260,7 @@ func snapshotWrites(t *testing.T, open Open) {
 	}
 }
 
-// snapshotFails ends more snapshots badly than there are connections.
+// snapshotFails ends more snapshots with an error than there are connections.
 func snapshotFails(t *testing.T, open Open) {
 	r, s, c := openSnapshots(t, open)
 	var late context.Context

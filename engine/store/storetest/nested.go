@@ -18,7 +18,7 @@ var nestedTests = []test{
 	{"readonly in a save", readonlySave},
 }
 
-// sub is a record in the place of a reference or of a member.
+// sub returns a nested record for a reference or a member.
 func sub(c *engine.Class, pairs ...any) *engine.Record {
 	return &engine.Record{Class: c, Values: values(c, pairs...)}
 }
@@ -32,7 +32,7 @@ func update(t *testing.T, r engine.Repository, c *engine.Class, id string, pairs
 	return it
 }
 
-// newNames has towns whose names are required and whose ids are made.
+// newNames has towns with required names and generated ids.
 func newNames(t *testing.T, open Open) *world {
 	w := &world{}
 	w.region = NewClass("region", Prop("code", engine.Int), Prop("name", engine.String))
@@ -49,7 +49,7 @@ func nestedReference(t *testing.T, open Open) {
 	made := ann.Get("town").(string)
 	same(t, "made", get(t, w, w.town, made).Get("name"), "Bergen")
 	same(t, "stored", get(t, w, w.person, "ann"), ann)
-	// A full key, or an id, finds what is there.
+	// A complete key, or an id, identifies an existing item.
 	create(t, w, w.person, "id", "bob", "town", sub(w.town, "id", made, "name", "Oslo"))
 	byID := sub(w.town, "region", int64(5))
 	byID.ID = made
@@ -80,7 +80,7 @@ func nestedFollow(t *testing.T, open Open) {
 	same(t, "followed", update(t, w, w.person, "ann", "town", follow("name", "Oslo")).Get("town"), "t1")
 	it := get(t, w, w.town, "t1")
 	same(t, "updated", []any{it.Get("name"), it.Get("region")}, []any{"Oslo", int64(1)})
-	for _, id := range []string{"bob", "cid"} { // null, dangling
+	for _, id := range []string{"bob", "cid"} { // a null and a dangling reference
 		made := update(t, w, w.person, id, "town", follow("name", "of "+id)).Get("town").(string)
 		same(t, "new", get(t, w, w.town, made).Get("name"), "of "+id)
 	}
@@ -115,7 +115,7 @@ func nestedErrors(t *testing.T, open Open) {
 	_, err = w.Create(t.Context(), w.person, nokey, engine.WriteOptions{})
 	e = fails(t, err, engine.Invalid, "required")
 	same(t, "deeper", []string{e.Attribute, e.Message}, []string{"town.region.code", `in "town.region": attribute "code" of class region@test must have a value`})
-	// What the nested record made is undone when the outer one fails.
+	// If the outer record fails, the changes of the nested record are undone.
 	_, err = w.Create(t.Context(), w.person, values(w.person, "code", "x", "town", sub(w.town, "name", "n")), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "code")
 	same(t, "nothing left", []int64{count(t, w, w.person), count(t, w, w.town), count(t, w, w.region)}, []int64{1, 0, 0})
@@ -144,7 +144,7 @@ func danglingReferences(t *testing.T, open Open) {
 	for i := range 700 {
 		rec := record(w.person, "", "town", "t1")
 		if rec.Handling = engine.Strict; i == 600 {
-			rec = record(w.person, "", "town", "gone") // lenient
+			rec = record(w.person, "", "town", "gone") // in lenient handling
 		}
 		records = append(records, rec)
 	}
@@ -182,14 +182,14 @@ func allowedClasses(t *testing.T, open Open) {
 	create(t, f, f.bus, "id", "b", "seats", int64(9))
 	it := create(t, f, owner, "id", "1", "any", sub(f.house, "id", "h2"), "car", sub(f.bus, "id", "b2"), "some", "b")
 	same(t, "values", it.Values, engine.Values{"1", "h2", "b2", "b"})
-	create(t, f, owner, "id", "2", "some", "nobody") // nothing there that could be of a wrong class
+	create(t, f, owner, "id", "2", "some", "nobody") // no item exists, so there is no wrong class
 	for attribute, v := range map[string]any{"car": sub(f.house, "id", "x"), "any": sub(owner, "id", "x"), "some": "h"} {
 		_, err := f.Create(t.Context(), owner, values(owner, "id", "3", attribute, v), engine.WriteOptions{})
 		same(t, "attribute", fails(t, err, engine.Invalid, "subclass").Attribute, attribute)
 	}
 	_, err := f.Create(t.Context(), owner, values(owner, "id", "3", "car", "h"), engine.WriteOptions{Handling: engine.Strict})
 	fails(t, err, engine.Invalid, "dangling") // no car has that id
-	// A nested record of an ancestor finds the item and leaves its class alone.
+	// A nested record of a class above updates the item and does not change its class.
 	update(t, f, owner, "1", "any", sub(f.thing, "id", "b", "name", "renamed"))
 	kept := get(t, f, f.bus, "b")
 	same(t, "kept", []any{kept.Get("name"), kept.Get("seats")}, []any{"renamed", int64(9)})

@@ -21,7 +21,7 @@ var numberTests = []test{
 	{"composite unique indexes", compositeUnique},
 }
 
-// numbered has a key that is counted, and another number beside it.
+// numbered has an autoassigned key and another autoassigned number.
 func numbered() *engine.Class {
 	return NewClass("numbered", Prop("id", engine.Int, autoassigned), Prop("n", engine.Int, autoassigned, required), Prop("name", engine.String))
 }
@@ -97,10 +97,11 @@ func assignedSave(t *testing.T, open Open) {
 	same(t, "index", fails(t, err, engine.Invalid, "required").Index, 1)
 }
 
-// farthest is the greatest number that moves a counter when it is given.
+// farthest is the greatest given number that moves a counter.
 const farthest = 1 << 52
 
-// greatestGiven: the greatest number, on whatever way it is given, ends nothing.
+// greatestGiven checks that numbers can still be assigned after the greatest number was given, in
+// any way.
 func greatestGiven(t *testing.T, open Open) {
 	c := numbered()
 	r := open(t, []*engine.Class{c})
@@ -118,8 +119,7 @@ func greatestGiven(t *testing.T, open Open) {
 	same(t, "after an update of all", []any{items[0].Values, items[1].Values}, []any{engine.Values{int64(5), int64(5), nil}, engine.Values{int64(6), int64(6), nil}})
 }
 
-// farthestGiven: behind the farthest number that moves a counter it passes those
-// that are there.
+// farthestGiven checks that a counter beyond farthest skips numbers that exist.
 func farthestGiven(t *testing.T, open Open) {
 	c := NewClass("far", Prop("id", engine.Int, autoassigned), Prop("n", engine.Int, autoassigned))
 	r := open(t, []*engine.Class{c})
@@ -140,8 +140,8 @@ func farthestGiven(t *testing.T, open Open) {
 	same(t, "objects", count(t, r, c), int64(7+1+1+1+3+2000))
 }
 
-// counterEnded: earlier versions let clients take a counter to its end. It begins
-// again, and sequences say that they are used up.
+// counterEnded checks a counter that has reached its end, because earlier versions let clients take
+// it there. The counter should begin again, and sequences should report that they are used up.
 func counterEnded(t *testing.T, open Open) {
 	c := numbered()
 	r := open(t, []*engine.Class{c}).(interface {
@@ -171,8 +171,8 @@ func counterEnded(t *testing.T, open Open) {
 	same(t, "numbers", []any{last, err}, []any{map[string]int64{"s": math.MaxInt64}, nil})
 }
 
-// randomGiven: whatever numbers clients give, an object without one can be
-// created, and no number is assigned twice.
+// randomGiven checks that an object without a number can be created after any given numbers, and
+// that no number is assigned twice.
 func randomGiven(t *testing.T, open Open) {
 	random := rand.New(rand.NewPCG(6, 13))
 	for range 2 {

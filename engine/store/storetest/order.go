@@ -30,7 +30,7 @@ var orderTests = []test{
 	{"random batches", randomBatches},
 }
 
-// shire is regions with towns, which know each other. All towns may be capitals of a region.
+// shire has regions and towns that refer to each other. Any town may be the capital of a region.
 type shire struct {
 	engine.Repository
 	region, town *engine.Class
@@ -54,8 +54,8 @@ func openShire(t *testing.T, open Open) *shire {
 	return s
 }
 
-// recordAfterCollection saves a record that names a region after one whose collection names the
-// town, and the other way round: the later record counts.
+// recordAfterCollection saves a record that names a region after one with a collection that names
+// the town, and the reverse. The later record should win.
 func recordAfterCollection(t *testing.T, open Open) {
 	s := openShire(t, open)
 	region := func() any { return get(t, s, s.town, "t7").Get("region") }
@@ -79,7 +79,7 @@ func recordAfterCollection(t *testing.T, open Open) {
 	stands(t, s, items)
 }
 
-// recordAfterNested saves a record after one that holds the same object.
+// recordAfterNested saves a record after another one in which the same object is nested.
 func recordAfterNested(t *testing.T, open Open) {
 	s := openShire(t, open)
 	items := save(t, s, record(s.region, "r3", "towns", put(sub(s.town, "id", "t7", "name", "inner", "rank", int64(1)))), record(s.town, "t7", "name", "outer"))
@@ -92,7 +92,7 @@ func recordAfterNested(t *testing.T, open Open) {
 	same(t, "a member with an object in its own reference", get(t, s, s.town, "t7").Get("region"), "r3")
 	same(t, "that object", get(t, s, s.region, "r5").Get("name"), "inner")
 	stands(t, s, items)
-	// A nested record may change the item that holds it.
+	// A nested record may change the item of the outer record.
 	it := update(t, s, s.town, "t1", "name", "x", "region", sub(s.region, "id", "r1", "towns", replaced("t2")))
 	same(t, "stored", get(t, s, s.town, "t1").Get("region"), nil)
 	stands(t, s, []*engine.Item{it})
@@ -118,8 +118,8 @@ func memberCreatedLater(t *testing.T, open Open) {
 	same(t, "never created", []any{e.Index, e.Attribute, e.ID}, []any{1, "towns", "none"})
 }
 
-// answersStored compares what writes return with what is stored, where a later part of the write
-// changes the object.
+// answersStored compares the items that writes return with the stored ones, when a later part of
+// the write changes the object.
 func answersStored(t *testing.T, open Open) {
 	s := openShire(t, open)
 	items := save(t, s, record(s.town, "t1", "name", "a"), record(s.region, "r0"), record(s.town, "t1", "name", "b"), record(s.region, "r1", "towns", put("t1")))
@@ -188,8 +188,8 @@ func engineRecord(c *engine.Class, id string, pairs ...any) *engine.Record {
 	return &r
 }
 
-// oldKeyInSave names an item by its old key in a record after the one that changes it: as in
-// separate saves, there is no such item any more.
+// oldKeyInSave names an item by its old key in a record after the one that changes it. As in
+// separate saves, the item should count as missing.
 func oldKeyInSave(t *testing.T, open Open) {
 	s := openShire(t, open)
 	for _, strict := range []engine.Record{record(s.town, "t2", "friends", put("t1")), record(s.town, "t2", "twin", "t1"), record(s.town, "t5", "twin", "t1")} {
@@ -205,7 +205,7 @@ func oldKeyInSave(t *testing.T, open Open) {
 	same(t, "named before", []any{items[0].Get("twin"), members(t, s, s.town, "t2", "friends")}, []any{"t9", []string{"t9"}})
 }
 
-// backKeyPart puts items into collections by references that are parts of their keys.
+// backKeyPart adds items to collections by references that are part of their keys.
 func backKeyPart(t *testing.T, open Open) {
 	order := NewClass("order", Prop("id", engine.String))
 	line := &engine.Class{Name: "line", Namespace: "test", Key: []string{"order", "n"}, Properties: []*engine.Property{
@@ -226,14 +226,14 @@ func backKeyPart(t *testing.T, open Open) {
 	same(t, "followed", []any{get(t, r, mark, "m").Get("line"), members(t, r, mark, "m", "more")}, []any{"b_1", []string{"b_1", "a_2"}})
 	_, err := r.Update(t.Context(), order, "b", values(order, "lines", replaced()), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "required")
-	// A part of the key changes with the order; the line in the body is the same one.
+	// A part of the key changes with the order; the line in the request is still the same line.
 	it := update(t, r, order, "b", "id", "c", "lines", replaced("b_1", sub(line, "n", int64(5))))
 	same(t, "order", it.ID, "c")
 	same(t, "lines", members(t, r, order, "c", "lines"), []string{"c_1", "c_5"})
 }
 
-// joinedKeys writes items whose keys join to one id, on every path: only one of them is stored,
-// and no write goes into another.
+// joinedKeys writes items with keys that join to the same id, in every way. Only one of them may be
+// stored, and no write may change the other.
 func joinedKeys(t *testing.T, open Open) {
 	pair := &engine.Class{Name: "pair", Namespace: "test", Key: []string{"a", "b"}, Properties: []*engine.Property{
 		{Name: "a", Type: engine.String}, {Name: "b", Type: engine.String, OrderNumber: 1}, {Name: "text", Type: engine.String, Nullable: true, OrderNumber: 2}}}
@@ -272,7 +272,7 @@ func joinedKeys(t *testing.T, open Open) {
 	create(t, r, pair, "a", "q", "b", "r")
 	_, err = r.Update(t.Context(), pair, "q_r", values(pair, "a", "x", "b", "y_z"), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
-	// The id names the object that is stored, whose parts may change.
+	// The id names the stored object. The parts of its key may change.
 	create(t, r, holder, "id", "h", "pair", "x_y_z", "pairs", put("x_y_z"))
 	items := save(t, r, record(pair, "x_y_z", "text", "by id"), record(pair, "", "a", "x_y", "b", "z", "text", "by key"))
 	stands(t, r, items)
@@ -281,8 +281,8 @@ func joinedKeys(t *testing.T, open Open) {
 	same(t, "still pointed at", []any{get(t, r, holder, "h").Get("pair"), members(t, r, holder, "h", "pairs")}, []any{"x_y_z", []string{"x_y_z"}})
 }
 
-// recordAbove saves records that name a class above that of the object: it keeps its class and
-// what only that has.
+// recordAbove saves records of a class above the class of the object. The object should keep its
+// class and the values that only its class has.
 func recordAbove(t *testing.T, open Open) {
 	f := openFamily(t, open)
 	version := record(f.thing, "b", "name", "big")
@@ -295,8 +295,8 @@ func recordAbove(t *testing.T, open Open) {
 	same(t, "house", []any{items[4].Class, items[4].ID, items[4].Get("floors")}, []any{f.house, "h2", int64(2)})
 }
 
-// recordBeside saves records that name another class of the tree. An object becomes one of a class
-// below its own, and keeps what it has; it becomes one of a class beside it when it loses nothing.
+// recordBeside saves records of another class of the tree. An object changes to a class below its
+// own and keeps its values. It changes to a class beside it only if no value is lost.
 func recordBeside(t *testing.T, open Open) {
 	thing, tag := NewClass("thing", Prop("id", engine.String), Prop("name", engine.String)), NewClass("tag", Prop("id", engine.String))
 	car := Extend(thing, "car", Prop("wheels", engine.Int), nm("tags", tag))
@@ -322,8 +322,8 @@ func recordBeside(t *testing.T, open Open) {
 	same(t, "with nothing to lose", items[1].Values, values(house, "id", "c", "name", "car", "floors", int64(3)))
 }
 
-// keptReferences makes an object one of another class, by a strict record that does not give its
-// references. They may dangle, but must be of classes that the new class allows.
+// keptReferences changes the class of an object by a strict record that does not give its
+// references. They may dangle, but the new class should allow the classes of their targets.
 func keptReferences(t *testing.T, open Open) {
 	spot := NewClass("spot", Prop("id", engine.String))
 	park := Extend(spot, "park")
@@ -355,7 +355,7 @@ func keptReferences(t *testing.T, open Open) {
 	same(t, "names", []string{e.ID, e.Attribute}, []string{"s", "at"})
 }
 
-// batchWriter makes random batches of records.
+// batchWriter creates random batches of records.
 type batchWriter struct {
 	*rand.Rand
 	node, leaf, twig, region, town, seat, spot, ticket *engine.Class
@@ -394,7 +394,7 @@ func (w *batchWriter) classes() []*engine.Class {
 
 func (w *batchWriter) one(options ...string) string { return options[w.IntN(len(options))] }
 
-// id is one that an item of a class may have.
+// id returns a possible id of an item of a class.
 func (w *batchWriter) id(c *engine.Class) string {
 	switch c.Root() {
 	case w.node:
@@ -411,14 +411,14 @@ func (w *batchWriter) id(c *engine.Class) string {
 	return strconv.Itoa(1 + w.IntN(6))
 }
 
-// number ends an id: mostly of an item that was there from the beginning.
+// number returns the end of an id, mostly of an item that exists from the beginning.
 func (w *batchWriter) number(n int) string {
 	return strconv.Itoa(w.IntN(n)) + w.one("", "", "", "", "", "a", "b")
 }
 
 func (w *batchWriter) part() string { return w.one("a", "b", "a_b", "b_a") }
 
-// values fills some properties of a class, with nested records up to a depth.
+// values sets some properties of a class, with nested records down to depth.
 func (w *batchWriter) values(c *engine.Class, depth int) engine.Values {
 	v := engine.NewValues(c)
 	for _, p := range c.Properties {
@@ -443,7 +443,7 @@ func (w *batchWriter) values(c *engine.Class, depth int) engine.Values {
 	return v
 }
 
-// anotherKey gives values another key, which is often free.
+// anotherKey sets another key in values. The key is often free.
 func (w *batchWriter) anotherKey(c *engine.Class, v engine.Values) {
 	w.setKey(c, v)
 	if key := c.KeyProperties(); len(key) == 1 && key[0].Type == engine.String && w.IntN(4) > 0 {
@@ -493,7 +493,7 @@ func (w *batchWriter) links(p *engine.Property, depth int) *engine.Links {
 	return l
 }
 
-// fill creates items that the batches name.
+// fill creates the items that the batches name.
 func (w *batchWriter) fill(t *testing.T, r engine.Repository) {
 	for i := range 4 {
 		n := strconv.Itoa(i)
@@ -506,7 +506,7 @@ func (w *batchWriter) fill(t *testing.T, r engine.Repository) {
 	}
 }
 
-// batch makes the records of one save.
+// batch returns the records of one save.
 func (w *batchWriter) batch() []engine.Record {
 	records := make([]engine.Record, 2+w.IntN(5))
 	for i := range records {
@@ -529,7 +529,7 @@ func (w *batchWriter) batch() []engine.Record {
 	return records
 }
 
-// contents prints all items with their members, in the order of lists.
+// contents returns all items with their members as text, in the order of lists.
 func (w *batchWriter) contents(t *testing.T, r engine.Repository) string {
 	t.Helper()
 	var b strings.Builder
@@ -560,10 +560,10 @@ func (w *batchWriter) contents(t *testing.T, r engine.Repository) string {
 
 var errTakenBack = errors.New("taken back")
 
-// randomBatches saves random batches in one database at once, and in another one record by record
-// in a transaction: the same must be stored, and the items returned must be what is stored. A batch may
-// only differ by members that a later record creates. RESTSRV_RANDOM says for how long,
-// RESTSRV_SEED with which seed first.
+// randomBatches saves random batches in one database at once and in another one record by record,
+// in a transaction. Both databases should have the same contents, and the returned items should equal
+// the stored ones. The only allowed difference: members that a later record creates. RESTSRV_RANDOM
+// is the duration of the test, RESTSRV_SEED the first seed.
 func randomBatches(t *testing.T, open Open) {
 	w := newBatchWriter()
 	together, apart := open(t, w.classes()), open(t, w.classes())
@@ -589,7 +589,7 @@ func randomBatches(t *testing.T, open Open) {
 	}
 }
 
-// step is one batch of randomBatches. It reports whether it was saved.
+// step runs one batch of randomBatches. It reports whether the batch was saved.
 func (w *batchWriter) step(t *testing.T, seed uint64, together, apart engine.Repository) bool {
 	t.Helper()
 	records := func() []engine.Record {
@@ -616,7 +616,7 @@ func (w *batchWriter) step(t *testing.T, seed uint64, together, apart engine.Rep
 	var e *engine.Error
 	switch {
 	case one != nil && all == nil && errors.As(one, &e) && e.Reason == "dangling":
-		return false // it waits for a later record in a batch
+		return false // in a batch, the member waits for a later record
 	case (one == nil) != (all == nil):
 		t.Errorf("seed %d: one by one: %v, together: %v\n%sin\n%s", seed, apartErr, togetherErr, describeRecords(records()), before)
 		return false
@@ -635,7 +635,7 @@ func (w *batchWriter) step(t *testing.T, seed uint64, together, apart engine.Rep
 	return true
 }
 
-// known makes values that are not given null.
+// known replaces absent values by null.
 func known(v engine.Values) engine.Values {
 	v = slices.Clone(v)
 	for i := range v {
@@ -646,7 +646,7 @@ func known(v engine.Values) engine.Values {
 	return v
 }
 
-// describeRecords prints records for failures.
+// describeRecords returns records as text for failure messages.
 func describeRecords(records []engine.Record) string {
 	var b strings.Builder
 	for i := range records {

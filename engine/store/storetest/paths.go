@@ -16,9 +16,9 @@ var pathTests = []test{
 	{"conditions of a load", loadedByPath},
 }
 
-// society is people (0 ann, 1 bob, 2 cid, 3 dan, 4 eve, who is an employee)
-// with their boss and staff, their towns and the regions of those. Cid's town
-// and the region of eve's are not there; dan has no town.
+// society has people (0 ann, 1 bob, 2 cid, 3 dan, 4 eve, an employee) with their boss and staff,
+// their towns and the regions of the towns. The town of cid and the region of eve's town do not
+// exist. dan has no town.
 type society struct {
 	engine.Repository
 	region, town, person, employee *engine.Class
@@ -48,7 +48,7 @@ func openSociety(t *testing.T, open Open) *society {
 	return s
 }
 
-// pathCases are filters on people and whom they find.
+// pathCases lists filters on people with the people that they find.
 var pathCases = []struct{ filter, want string }{
 	{`{"eq":["$town.name","Oslo"]}`, "0"},
 	{`{"ne":["$town.name","Oslo"]}`, "1234"},
@@ -121,7 +121,7 @@ func paths(t *testing.T, open Open) {
 	same(t, "counted exactly", []any{n, err}, []any{int64(2), nil})
 }
 
-// split makes ids of letters.
+// split returns one id for each letter.
 func split(letters string) []string {
 	all := []string{}
 	for _, r := range letters {
@@ -130,8 +130,8 @@ func split(letters string) []string {
 	return all
 }
 
-// backReferences follows a reference that is kept on the other side: the first
-// in the order of insertion counts, of the right class alone.
+// backReferences follows a reference that is stored on the other side. It leads to the item of the
+// right class that was inserted first.
 func backReferences(t *testing.T, open Open) {
 	s := openSociety(t, open)
 	for filter, want := range map[string]string{
@@ -198,8 +198,7 @@ func sortingByPath(t *testing.T, open Open) {
 	}
 }
 
-// compositePaths leads to items whose key is two properties, by the text of
-// their id.
+// compositePaths follows references to items with keys of two properties, by the text of the id.
 func compositePaths(t *testing.T, open Open) {
 	place := NewClass("place", Prop("row", engine.Int), Prop("seat", engine.String), Prop("price", engine.Int))
 	place.Key = []string{"row", "seat"}
@@ -232,8 +231,7 @@ func compositePaths(t *testing.T, open Open) {
 	same(t, "by guest", ids(t, r, q), []string{"1_a"})
 }
 
-// loadedByPath loads what passes a condition that leads through references
-// itself, in an order that does.
+// loadedByPath loads items by a condition and an order that follow references.
 func loadedByPath(t *testing.T, open Open) {
 	s := openSociety(t, open)
 	staff := s.person.Property("staff")

@@ -25,11 +25,11 @@ var raceTests = []test{
 	{"an item that is always there", alwaysThere},
 }
 
-// Races checks that two writes at the same time have the outcome of one after the
-// other: both answers, and all that is stored then, links to missing items included.
-// The expected outcomes are those of the same repository in both orders. open
-// returns the repository of each write; both are of one database. The variable
-// RESTSRV_RACES is the number of races of each pair.
+// Races checks that two concurrent writes have the outcome of one after the other. The outcome
+// consists of both answers and the stored data, including links to missing items. The expected
+// outcomes come from the same repository in both orders. open returns one repository for each
+// write; both use the same database. The variable RESTSRV_RACES is the number of races for each
+// pair of writes.
 func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]engine.Repository) {
 	w := newRaces()
 	w.repos = open(t, []*engine.Class{w.town, w.person, w.group})
@@ -57,7 +57,8 @@ func Races(t *testing.T, open func(t *testing.T, classes []*engine.Class) [2]eng
 	}
 }
 
-// races is the world of Races. The items of a race have ids that begin with its name.
+// races holds the classes and repositories of Races. The ids of the items of a race begin with its
+// number.
 type races struct {
 	repos               [2]engine.Repository
 	random              *rand.Rand
@@ -78,16 +79,16 @@ func newRaces() *races {
 	return w
 }
 
-// raceWrite is one of the writes that race. refers and ends tell of writes that
-// refer to items and of those after which an id is no longer that of the same item.
+// raceWrite is one of the racing writes. refers is true if it refers to items. ends is true if an
+// id does not identify the same item after the write.
 type raceWrite struct {
 	name         string
 	refers, ends bool
 	do           func(ctx context.Context, r engine.Repository, id func(string) string) (*engine.Item, error)
 }
 
-// writes returns all writes that race. Before a race there are the towns t and v, the
-// persons p and q, of whom q lives in t, and the group g, in which q is.
+// writes returns all racing writes. Before a race there are the towns t and v, the persons p and q,
+// and the group g. q lives in t and is a member of g.
 func (w *races) writes() []raceWrite {
 	type ids = func(string) string
 	strict := engine.WriteOptions{Handling: engine.Strict}
@@ -169,10 +170,10 @@ func (w *races) writes() []raceWrite {
 	}
 }
 
-// race runs a pair of writes at the same time, so many times.
+// race runs a pair of writes concurrently, several times.
 func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	t.Helper()
-	expected := map[string]string{} // outcomes, and their orders
+	expected := map[string]string{} // outcomes with their orders
 	wrong, example := 0, ""
 	for range rounds {
 		outcome := w.outcome(t, func(id func(string) string) (answers [2]string) {
@@ -203,8 +204,8 @@ func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 	}
 }
 
-// inOrder returns the outcome of writes one after the other. One that is not in the
-// order was refused because others were in its way.
+// inOrder returns the outcome of writes one after the other. A write that is not in order gets the
+// answer that other writes were in its way.
 func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
 	return w.outcome(t, func(id func(string) string) [2]string {
 		answers := [2]string{raceBusy, raceBusy}
@@ -218,7 +219,7 @@ func (w *races) inOrder(t *testing.T, a, b raceWrite, order string) string {
 
 const raceBusy = "busy"
 
-// answer makes a write and names its answer.
+// answer makes a write and returns its answer as text.
 func (w *races) answer(t *testing.T, i int, write raceWrite, id func(string) string) string {
 	it, err := write.do(t.Context(), w.repos[i], id)
 	var known *engine.Error
@@ -236,8 +237,7 @@ func (w *races) answer(t *testing.T, i int, write raceWrite, id func(string) str
 	return err.Error()
 }
 
-// outcome makes the items of a race, runs it, and describes its answers and what is
-// stored then.
+// outcome creates the items of a race, runs it, and describes its answers and the stored data.
 func (w *races) outcome(t *testing.T, run func(id func(string) string) [2]string) string {
 	t.Helper()
 	w.count++
@@ -249,8 +249,7 @@ func (w *races) outcome(t *testing.T, run func(id func(string) string) [2]string
 	return strings.ReplaceAll(strings.Join(answers[:], "; ")+" |"+w.stored(t, id), prefix, "")
 }
 
-// stored describes the items of a race. Then it creates those that are missing,
-// which shows the links to them.
+// stored describes the items of a race. It then creates the missing items to reveal links to them.
 func (w *races) stored(t *testing.T, id func(string) string) string {
 	t.Helper()
 	var b strings.Builder
@@ -292,8 +291,8 @@ func (w *races) stored(t *testing.T, id func(string) string) string {
 	return b.String()
 }
 
-// alwaysThere has a transaction give the id of an item to a new one again and again,
-// and others write that id: they never find none.
+// alwaysThere lets a transaction repeatedly give the id of an item to a new one while others write
+// the item with that id. These writes should always find an item.
 func alwaysThere(t *testing.T, open Open) {
 	w := newRaces()
 	r := open(t, []*engine.Class{w.town, w.person, w.group})

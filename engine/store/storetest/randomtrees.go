@@ -13,9 +13,9 @@ import (
 	"restsrv/engine"
 )
 
-// randomTrees compares trees whose classes declare attributes again, with types and
-// letter case chosen at random, with a model that keeps a map for each object.
-// TREES is the number of trees.
+// randomTrees compares a repository with a model that has a map for each object. The classes of its
+// random trees declare attributes again with other types and letter case. TREES is the number of
+// trees.
 func randomTrees(t *testing.T, open Open) {
 	rounds, err := strconv.Atoi(os.Getenv("TREES"))
 	if err != nil {
@@ -34,7 +34,7 @@ func randomTrees(t *testing.T, open Open) {
 	}
 }
 
-// grove is a random tree of classes, and the model of its objects.
+// grove is a random tree of classes with the model of its objects.
 type grove struct {
 	*testing.T
 	*rand.Rand
@@ -44,7 +44,7 @@ type grove struct {
 	created int
 }
 
-// leaf is what the model knows of an item.
+// leaf is the model of an item.
 type leaf struct {
 	class    *engine.Class
 	values   map[string]any
@@ -69,7 +69,7 @@ func (g *grove) grow() {
 	}
 }
 
-// pick returns a class that is c or above it.
+// above returns a random class that is c or above it.
 func (g *grove) above(c *engine.Class) *engine.Class {
 	for c.Ancestor != nil && g.IntN(3) > 0 {
 		c = c.Ancestor
@@ -93,7 +93,7 @@ func (g *grove) value(p *engine.Property) any {
 	return []string{"1", "true", "words", "2.5"}[n]
 }
 
-// given are random values of attributes of a class.
+// given returns random values for attributes of a class.
 func (g *grove) given(c *engine.Class) engine.Values {
 	v := engine.NewValues(c)
 	for i, p := range c.Properties {
@@ -104,8 +104,8 @@ func (g *grove) given(c *engine.Class) engine.Values {
 	return v
 }
 
-// asOwn returns what the object has after values of a class are written to it, false
-// if one of them is no value of its own class.
+// asOwn returns the values of the object after v is written to it through the class c. It returns
+// false if a value does not fit the object's own class.
 func (o *leaf) asOwn(c *engine.Class, v engine.Values) (map[string]any, bool) {
 	after := map[string]any{}
 	for name, value := range o.values {
@@ -124,7 +124,7 @@ func (o *leaf) asOwn(c *engine.Class, v engine.Values) (map[string]any, bool) {
 	return after, true
 }
 
-// castAgain returns a value as one of another type.
+// castAgain casts a value to another type.
 func castAgain(v any, from, to engine.PropertyType) (any, bool) {
 	if v == nil || kindOf(from) == kindOf(to) {
 		return v, true
@@ -170,7 +170,7 @@ func (g *grove) step() {
 	}
 }
 
-// write saves an object, new or not, through its own class or one above.
+// write saves a new or an existing object, through its own class or one above.
 func (g *grove) write(fresh bool) {
 	c := g.classes[g.IntN(len(g.classes))]
 	id := fmt.Sprint("o", g.created)
@@ -213,7 +213,7 @@ func (g *grove) any() string {
 	return all[g.IntN(len(all))]
 }
 
-// ids are those of the objects that pass, in the order in which they were created.
+// ids returns the ids of the objects that pass, in the order of their creation.
 func (g *grove) ids(pass func(*leaf) bool) []string {
 	found := []string{}
 	for id, o := range g.objects {
@@ -277,8 +277,8 @@ func below(c, ancestor *engine.Class) bool {
 	return c == ancestor || slices.Contains(ancestor.Descendants, c)
 }
 
-// seen is the value of an attribute of an object as a class sees it that the object
-// is of: null if the own class of the object stores it in another way.
+// seen returns the value of an attribute as it appears in a class above the object's own. It is
+// null if the object's own class stores the attribute in another column.
 func (o *leaf) seen(p *engine.Property) any {
 	if kindOf(o.class.Property(p.Name).Type) != kindOf(p.Type) {
 		return nil
@@ -286,7 +286,7 @@ func (o *leaf) seen(p *engine.Property) any {
 	return o.values[p.Name]
 }
 
-// query compares what a filter and an order find.
+// query compares the results of a filter and an order.
 func (g *grove) query() {
 	c := g.classes[g.IntN(len(g.classes))]
 	if len(c.Properties) == 1 {
@@ -312,7 +312,7 @@ func (g *grove) query() {
 	}
 }
 
-// order compares values of one type; null is first.
+// order compares values of one type. Null is first.
 func order(a, b any) int {
 	switch {
 	case a == nil || b == nil:

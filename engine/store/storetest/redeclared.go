@@ -24,9 +24,8 @@ var redeclaredTests = []test{
 	{"random trees", randomTrees},
 }
 
-// zoo is a tree whose classes declare x with different types: thing has a string,
-// count below it an int, list below count a string again, and flag beside them a
-// boolean.
+// zoo is a tree of classes that declare x with different types: a string in thing, an int in count
+// below it, a string again in list below count, and a boolean in flag beside them.
 type zoo struct {
 	engine.Repository
 	thing, plain, number, text, flag *engine.Class
@@ -217,7 +216,7 @@ func redeclaredUnique(t *testing.T, open Open) {
 	_, err := z.Create(t.Context(), z.number, values(z.number, "id", "e", "x", int64(1)), engine.WriteOptions{})
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "x")
 	_, err = z.Create(t.Context(), z.text, values(z.text, "id", "e", "x", "1"), engine.WriteOptions{})
-	fails(t, err, engine.Invalid, "duplicate") // one column with thing
+	fails(t, err, engine.Invalid, "duplicate") // shares the column with thing
 	_, err = z.Create(t.Context(), z.flag, values(z.flag, "id", "e", "x", true, "z", int64(1)), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "duplicate")
 	_, err = z.Update(t.Context(), z.thing, "b", values(z.thing, "x", "1"), engine.WriteOptions{})
@@ -226,8 +225,7 @@ func redeclaredUnique(t *testing.T, open Open) {
 	}
 }
 
-// crew is people who refer to a ship, and passengers below them whose ship is text or
-// a number.
+// crew has people that refer to a ship. In the passenger classes below, ship is a text or a number.
 type crew struct {
 	engine.Repository
 	ship, person, guest, number *engine.Class
@@ -284,7 +282,7 @@ func redeclaredReferences(t *testing.T, open Open) {
 	same(t, "people", linkIDs(t, c, c.ship, "1", "people"), []string{"p"})
 }
 
-// linkIDs loads a collection of an item.
+// linkIDs returns the ids of the members of a collection.
 func linkIDs(t *testing.T, r engine.Repository, c *engine.Class, id, collection string) (found []string) {
 	t.Helper()
 	key, _ := c.KeyValues(id)

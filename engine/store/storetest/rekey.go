@@ -45,8 +45,8 @@ func linksFollow(t *testing.T, open Open) {
 		[]any{[]string{"5"}, []string{"t"}, []string{"eve"}})
 }
 
-// treeFollow has classes of one table whose attributes of one name point at
-// different classes.
+// treeFollow has classes in one table with attributes of the same name that refer to different
+// classes.
 func treeFollow(t *testing.T, open Open) {
 	a, b := NewClass("a", Prop("id", engine.String)), NewClass("b", Prop("id", engine.String))
 	base := NewClass("base", Prop("id", engine.String))
@@ -69,8 +69,8 @@ func selfFollow(t *testing.T, open Open) {
 	same(t, "staff", members(t, w, w.person, "eve", "staff"), []string{"eve", "bob", "cid"})
 }
 
-// keysFollow has a line whose key is an order and a number, a note whose key
-// is a line, and what points at notes.
+// keysFollow has a line with an order and a number as its key, a note with a line as its key, and
+// references to notes.
 func keysFollow(t *testing.T, open Open) {
 	order := NewClass("order", Prop("id", engine.Int))
 	line := &engine.Class{Name: "line", Namespace: "test", Key: []string{"order", "n"}, Properties: []*engine.Property{
@@ -118,13 +118,13 @@ func compositeParts(t *testing.T, open Open) {
 	_, err = r.Update(t.Context(), place, "2_a_b", values(place, "seat", ""), engine.WriteOptions{})
 	fails(t, err, engine.Invalid, "required")
 	items := save(t, r,
-		record(place, "2_a_b", "seat", "d"),                         // a part, by id
-		record(place, "", "row", int64(2), "seat", "d", "who", "y"), // by parts
+		record(place, "2_a_b", "seat", "d"),                         // a part of the key, by id
+		record(place, "", "row", int64(2), "seat", "d", "who", "y"), // by the parts of the key
 		record(place, "1_c", "row", int64(5), "seat", "c"))
 	same(t, "saved", []any{items[0].ID, items[1].ID, items[2].ID}, []any{"2_d", "2_d", "5_c"})
 	same(t, "by parts", get(t, r, place, "2_d").Get("who"), "y")
 	same(t, "followed", get(t, r, ticket, "t").Get("place"), "2_d")
-	// Two keys may have one id, and only one of them can be stored.
+	// Two keys may join to the same id. Only one of them can be stored.
 	create(t, r, place, "row", int64(7), "seat", "1_2")
 	if err := r.Delete(t.Context(), place, "7_1_2", &engine.Match{Revisions: []uint64{1}}); engine.CodeOf(err) != engine.Unmatched {
 		t.Errorf("got %v, want unmatched", err)

@@ -32,7 +32,7 @@ func save(t *testing.T, r engine.Repository, records ...engine.Record) []*engine
 	return items
 }
 
-// stands checks that saved items are what is stored.
+// stands checks that saved items equal the stored ones.
 func stands(t *testing.T, r engine.Repository, items []*engine.Item) {
 	t.Helper()
 	for _, it := range items {
@@ -84,7 +84,8 @@ func saveAccounts(t *testing.T, open Open) {
 	}
 }
 
-// saveBrief saves what need not come back whole: all that is stored is the same.
+// saveBrief saves records with Brief, which need not be returned whole. The stored items should be
+// the same.
 func saveBrief(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	for _, account := range []string{"ann@local", "bob@local"} {
@@ -142,7 +143,7 @@ func saveTwice(t *testing.T, open Open) {
 		record(c, "", "id", "1", "body", "c"),
 		record(c, "1", "id", "2"),
 		record(c, "1", "title", "fresh"))
-	// All items are returned as they are in the end.
+	// All returned items have their final state.
 	for i, it := range items[:4] {
 		same(t, fmt.Sprint("record ", i), it.Values, engine.Values{"2", "b", "c", int64(2), nil})
 	}
@@ -156,7 +157,7 @@ func saveRequired(t *testing.T, open Open) {
 	r := open(t, []*engine.Class{c})
 	create(t, r, c, "id", "1", "name", "n")
 	create(t, r, c, "id", "2", "name", "m", "state", "old")
-	// An update need not give what an insert must.
+	// An update need not give values that an insert requires.
 	items := save(t, r, record(c, "1", "rest", "x"), record(c, "2", "rest", "y"), record(c, "3", "name", "new one"))
 	stands(t, r, items)
 	same(t, "states", []any{items[0].Get("state"), items[1].Get("state"), items[2].Get("state")}, []any{"new", "old", "new"})
@@ -205,7 +206,7 @@ func saveAtomic(t *testing.T, open Open) {
 	}
 }
 
-// saveBlame puts the one bad record at different places of a batch.
+// saveBlame puts the one invalid record at different places of a batch.
 func saveBlame(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "taken", "code", "taken")
@@ -231,7 +232,7 @@ func saveBlame(t *testing.T, open Open) {
 func saveMany(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	for _, n := range []int{1, 2, 3, 1000, 2500} {
-		for range 2 { // inserted, then updated
+		for range 2 { // first inserted, then updated
 			var records []engine.Record
 			for i := range n {
 				records = append(records, record(c, fmt.Sprint(n, "-", i), "title", "t", "body", "b", "rank", int64(i), "code", nil))

@@ -109,8 +109,8 @@ func searchCondition(t *testing.T, open Open) {
 	}
 }
 
-// searchLong: a database limits words and all words of an item; what is over
-// is not found, and never an error.
+// searchLong checks the limits of a database for words and for all words of an item. Text over the
+// limit is not found, but never causes an error.
 func searchLong(t *testing.T, open Open) {
 	r, c, _ := openTexts(t, open)
 	long := strings.Repeat("я", 5000)

@@ -14,7 +14,7 @@ var stageTests = []test{
 	{"a condition, whatever the key", stageOfKeys},
 }
 
-// newStages makes the class of stages.
+// newStages returns the class of stages.
 func newStages(t *testing.T) *engine.Class {
 	c := &engine.Class{Name: "#stage", Key: []string{"id"}, Properties: []*engine.Property{
 		Prop("id", engine.String, required), Prop("class", engine.String), Prop("item", engine.String), Prop("workflow", engine.String), Prop("stage", engine.String)}}
@@ -30,7 +30,7 @@ func reach(t *testing.T, r engine.Repository, stages, c *engine.Class, id, stage
 	create(t, r, stages, "id", c.Root().FullName+"\t"+id+"\tw", "class", c.FullName, "item", id, "workflow", "w", "stage", stage)
 }
 
-// stagesOf lists the ids of the stages that are kept.
+// stagesOf returns the ids of the stored stages.
 func stagesOf(t *testing.T, r engine.Repository, stages *engine.Class) []string {
 	t.Helper()
 	found := ids(t, r, all(stages))
@@ -42,7 +42,7 @@ func stageItems(t *testing.T, open Open) {
 	stages := newStages(t)
 	doc, other := NewClass("doc", Prop("id", engine.Int), Prop("title", engine.String)), NewClass("other", Prop("id", engine.Int))
 	memo := Extend(doc, "memo")
-	memo.Staged = true // the workflow is of this one alone: the table is the same
+	memo.Staged = true // only this class has the workflow, but the table is the same
 	r := open(t, []*engine.Class{stages, doc, memo, other})
 	for id := range int64(5) {
 		create(t, r, memo, "id", id)
@@ -83,7 +83,7 @@ func stageKeys(t *testing.T, open Open) {
 	create(t, r, master, "id", "m")
 	create(t, r, detail, "master", "m", "no", int64(1))
 	reach(t, r, stages, detail, "m_1", "new")
-	reach(t, r, stages, detail, "x_1", "old") // of an item that went before classes had workflows
+	reach(t, r, stages, detail, "x_1", "old") // a stage of an item that was deleted before its class had a workflow
 	update(t, r, master, "m", "id", "x")
 	same(t, "followed", stagesOf(t, r, stages), []string{"detail@test\tx_1\tw"})
 	same(t, "its own", get(t, r, stages, "detail@test\tx_1\tw").Get("stage"), "new")
@@ -130,8 +130,7 @@ func stageCondition(t *testing.T, open Open) {
 	same(t, "as a value", told, []any{int64(0), int64(1), int64(0), int64(0), int64(1)})
 }
 
-// stageOfKeys finds stages by the ids of items, which are made of keys of many
-// types.
+// stageOfKeys finds stages by the ids of items with keys of many types.
 func stageOfKeys(t *testing.T, open Open) {
 	moment, _ := engine.ParseInstant("2020-02-03T04:05:06.007Z")
 	for _, key := range []struct {

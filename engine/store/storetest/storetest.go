@@ -1,6 +1,6 @@
-// Package storetest is the conformance suite of engine.Repository: what every
-// implementation must do, written against the interface alone. Implementations
-// run it from their own tests. It is not for what only one database does.
+// Package storetest is the conformance suite of engine.Repository. It uses only the interface and
+// checks the behaviour that every implementation must have. Implementations run it from their own
+// tests. Tests for a single database belong to its own package.
 package storetest
 
 import (
@@ -15,18 +15,18 @@ import (
 	"restsrv/engine/wire"
 )
 
-// Open opens a new, empty repository of the classes, which stores passwords
-// with HashPassword, and closes it when the test ends.
+// Open opens a new, empty repository of the classes and closes it when the test ends. The
+// repository must hash passwords with HashPassword.
 type Open func(t *testing.T, classes []*engine.Class) engine.Repository
 
-// HashPassword is the hash of the suite: readable, so that tests can tell a
-// hash from the plain text.
+// HashPassword is the hash function of the suite. The hash is readable, so that tests can tell it
+// from the plain text.
 func HashPassword(_ context.Context, plain string) (string, error) {
 	return "hash of " + plain, nil
 }
 
-// FileClass is what an implementation is told to keep rows of files in: the class
-// #file, nil when it is not among the classes.
+// FileClass returns the class #file, in which an implementation must store the rows of files, or
+// nil if it is not among the classes.
 func FileClass(classes []*engine.Class) *engine.Class {
 	for _, c := range classes {
 		if c.FullName == "#file" {
@@ -36,7 +36,8 @@ func FileClass(classes []*engine.Class) *engine.Class {
 	return nil
 }
 
-// StageClass is so too what stages are kept in: the class #stage.
+// StageClass returns the class #stage, in which an implementation must store stages, or nil if it
+// is not among the classes.
 func StageClass(classes []*engine.Class) *engine.Class {
 	for _, c := range classes {
 		if c.FullName == "#stage" {
@@ -46,7 +47,7 @@ func StageClass(classes []*engine.Class) *engine.Class {
 	return nil
 }
 
-// Class returns the class of that name, nil when it is not among the classes.
+// Class returns the class with that name, or nil if it is not among the classes.
 func Class(classes []*engine.Class, name string) *engine.Class {
 	for _, c := range classes {
 		if c.FullName == name {
@@ -56,7 +57,7 @@ func Class(classes []*engine.Class, name string) *engine.Class {
 	return nil
 }
 
-// Run runs the suite, or only the groups of tests that are named.
+// Run runs the suite. If only is given, it runs only these groups of tests.
 func Run(t *testing.T, open Open, only ...string) {
 	groups := []struct {
 		name  string
@@ -113,8 +114,8 @@ type test struct {
 	run  func(t *testing.T, open Open)
 }
 
-// NewClass makes a class whose key is its first property. Properties are
-// nullable unless they are the key or say otherwise.
+// NewClass returns a class with its first property as the key. Other properties are nullable unless
+// they are declared otherwise.
 func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	c := &engine.Class{Name: name, Namespace: "test", Caption: name, Version: "1", Key: []string{properties[0].Name}, Properties: properties}
 	properties[0].Nullable = false
@@ -127,8 +128,8 @@ func NewClass(name string, properties ...*engine.Property) *engine.Class {
 	return c
 }
 
-// Extend makes a class below another, which it joins to all of its ancestors. A property
-// with the name of an inherited one takes its place.
+// Extend returns a class below another and adds it to the descendants of all its ancestors. A
+// property with the name of an inherited one replaces it.
 func Extend(ancestor *engine.Class, name string, properties ...*engine.Property) *engine.Class {
 	var all []*engine.Property
 	for _, p := range ancestor.Properties {
@@ -154,7 +155,7 @@ func Extend(ancestor *engine.Class, name string, properties ...*engine.Property)
 	return c
 }
 
-// Prop makes a nullable property; change, if given, alters it.
+// Prop returns a nullable property. The change functions, if any, modify it.
 func Prop(name string, typ engine.PropertyType, change ...func(*engine.Property)) *engine.Property {
 	p := &engine.Property{Name: name, Caption: name, Type: typ, Nullable: true}
 	for _, f := range change {
@@ -173,7 +174,7 @@ func byDefault(v any) func(*engine.Property) {
 	return func(p *engine.Property) { p.Default = v }
 }
 
-// note is the class of most tests.
+// note returns the class that most tests use.
 func note() *engine.Class {
 	return NewClass("note",
 		Prop("id", engine.GUID, autoassigned),
@@ -189,7 +190,7 @@ func openNotes(t *testing.T, open Open) (engine.Repository, *engine.Class) {
 	return open(t, []*engine.Class{c}), c
 }
 
-// values makes input from names and values in turn.
+// values returns input values. pairs are names and values in turn.
 func values(c *engine.Class, pairs ...any) engine.Values {
 	v := engine.NewValues(c)
 	for i := 0; i < len(pairs); i += 2 {
@@ -220,7 +221,7 @@ func get(t *testing.T, r engine.Repository, c *engine.Class, id string) *engine.
 	return it
 }
 
-// ids lists the ids that a query finds.
+// ids returns the ids that a query finds.
 func ids(t *testing.T, r engine.Repository, q *engine.Query) []string {
 	t.Helper()
 	found := []string{}
@@ -245,12 +246,12 @@ func count(t *testing.T, r engine.Repository, c *engine.Class) int64 {
 	return n
 }
 
-// Compare compares a property with a value of its type.
+// Compare returns a filter that compares a property with a value of its type.
 func Compare(op engine.Op, p *engine.Property, value any) *engine.Filter {
 	return &engine.Filter{Op: op, Left: engine.Attribute(p), Right: engine.Constant(p.ValueType(), value)}
 }
 
-// parsed reads a filter of JSON.
+// parsed parses a filter from JSON.
 func parsed(t *testing.T, c *engine.Class, filter string) *engine.Filter {
 	t.Helper()
 	f, err := engine.ParseFilter(c, decoded(t, filter), now)
@@ -279,8 +280,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-// fails checks the code and, unless it is "", the reason of an error, which
-// it returns.
+// fails checks the code of an error and, unless it is "", the reason. It returns the error.
 func fails(t *testing.T, err error, code engine.Code, reason string) *engine.Error {
 	t.Helper()
 	var e *engine.Error
@@ -293,7 +293,7 @@ func fails(t *testing.T, err error, code engine.Code, reason string) *engine.Err
 	return e
 }
 
-// as acts for an account.
+// as returns the context of a request by an account.
 func as(t *testing.T, id string) context.Context {
 	return engine.WithAccount(t.Context(), &engine.Account{ID: id})
 }

@@ -19,7 +19,7 @@ func tracked() *engine.Class {
 	return c
 }
 
-const long = engine.Instant(1_000_000_000_000) // ago
+const long = engine.Instant(1_000_000_000_000) // a time in the past
 
 func trackedTimes(t *testing.T, open Open) {
 	c := tracked()
@@ -60,7 +60,7 @@ func trackedAccounts(t *testing.T, open Open) {
 	}
 	same(t, "updated", who(it), []any{"ann@local", "bob@local", "", ""})
 	same(t, "stored", get(t, r, c, "1").Values, it.Values)
-	// The server itself, as in an import, writes what it is given.
+	// The server itself stores the given trackers, as in an import.
 	same(t, "given", who(create(t, r, c, "id", "2", "by", "eve@local")), []any{"eve@local", nil, "", ""})
 }
 

@@ -26,7 +26,7 @@ var transactionTests = []test{
 	{"nothing is left of those that ended badly", transactionLeaks},
 }
 
-// within does work in a transaction.
+// within calls work in a transaction.
 func within(ctx context.Context, r engine.Repository, work func(ctx context.Context) error) error {
 	if w, ok := r.(Whole); ok {
 		r = w.Repository
@@ -34,7 +34,7 @@ func within(ctx context.Context, r engine.Repository, work func(ctx context.Cont
 	return r.(engine.Transactor).Transaction(ctx, work)
 }
 
-// makes creates an item with the context of a transaction.
+// makes creates an item in the transaction of ctx.
 func makes(ctx context.Context, r engine.Repository, c *engine.Class, pairs ...any) error {
 	_, err := r.Create(ctx, c, values(c, pairs...), engine.WriteOptions{})
 	return err
@@ -112,7 +112,7 @@ func transactionEnds(t *testing.T, open Open) {
 				return err
 			}
 			cancel()
-			<-left // it heeds nothing, and holds nobody up
+			<-left // ignores the end of its context, but must not block others
 			return makes(ctx, r, c, "id", "late")
 		})
 	}()

@@ -11,8 +11,8 @@ import (
 	"restsrv/engine"
 )
 
-// transactionConflict has two take the same items in another order: one may be
-// told to try again, and then nothing of it is there.
+// transactionConflict lets two transactions change the same items in different orders. One may get
+// an error that asks to retry; then none of its changes may be stored.
 func transactionConflict(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "a", "rank", int64(0))
@@ -44,7 +44,7 @@ func transactionConflict(t *testing.T, open Open) {
 				mu.Unlock()
 			case engine.CodeOf(err) != engine.Unavailable:
 				return err
-			default: // who comes back at once may take what the other waits for
+			default: // an immediate retry may take the item for which the other transaction waits
 				time.Sleep(time.Duration(i+1) * 10 * time.Millisecond)
 			}
 		}
@@ -56,7 +56,8 @@ func transactionConflict(t *testing.T, open Open) {
 	}
 }
 
-// transactionUpdates shows that what was read may be written back.
+// transactionUpdates checks that a value which was read in a transaction can be changed and written
+// back.
 func transactionUpdates(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "a", "rank", int64(0))
@@ -122,7 +123,7 @@ func transactionCrowd(t *testing.T, open Open) {
 	same(t, "different numbers", int64(len(seen)), n/2+3*whole)
 }
 
-// transactionLeaks ends more transactions badly than there are connections.
+// transactionLeaks ends more transactions with an error than there are connections.
 func transactionLeaks(t *testing.T, open Open) {
 	r, c := openNotes(t, open)
 	create(t, r, c, "id", "a", "rank", int64(0))
@@ -142,7 +143,7 @@ func transactionLeaks(t *testing.T, open Open) {
 		})
 		cancel()
 	}
-	update(t, r, c, "a", "rank", int64(5)) // nobody holds it
+	update(t, r, c, "a", "rank", int64(5)) // no transaction holds a lock on it
 	err := within(t.Context(), r, func(ctx context.Context) error { return makes(ctx, r, c, "id", "b") })
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ type family struct {
 	thing, car, bus, house *engine.Class
 }
 
-// openFamily has thing <- car <- bus and thing <- house.
+// openFamily creates the classes thing <- car <- bus and thing <- house.
 func openFamily(t *testing.T, open Open) *family {
 	f := &family{}
 	f.thing = NewClass("thing", Prop("id", engine.String), Prop("name", engine.String))
@@ -86,7 +86,7 @@ func treeWriting(t *testing.T, open Open) {
 	same(t, "things", ids(t, f, all(f.thing)), []string{"t", "c", "h"})
 }
 
-// treeSaving saves items under their own class and under others of the tree.
+// treeSaving saves items under their own class and under other classes of the tree.
 func treeSaving(t *testing.T, open Open) {
 	f := openFamily(t, open)
 	items := save(t, f,
@@ -106,8 +106,8 @@ func treeSaving(t *testing.T, open Open) {
 	same(t, "cars", ids(t, f, all(f.car)), []string{"t", "c", "b2"})
 }
 
-// treeSavingWhole saves records that give every property, of classes with and
-// without descendants, new ones and ones that are there.
+// treeSavingWhole saves records with all properties, new and existing, of classes with and without
+// descendants.
 func treeSavingWhole(t *testing.T, open Open) {
 	f := openFamily(t, open)
 	car := func(id, name string, wheels int64) engine.Record {

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// typedReferences stores references to keys of every type, and one to a key of
-// two properties. What they point at need not be there.
+// typedReferences stores references to keys of every type, and one to a key of two properties. The
+// targets need not exist.
 func typedReferences(t *testing.T, open Open) {
 	for typ, list := range sortedValues {
 		if typ == engine.Boolean || !typ.Scalar() {
@@ -50,7 +50,7 @@ func typedReferences(t *testing.T, open Open) {
 	same(t, "ref", get(t, r, c, "1").Get("ref"), "3_a_b")
 }
 
-// jsonOfEveryType reads what Cast made of input, as clients see it.
+// jsonOfEveryType reads values that Cast has converted, in the form that clients get.
 func jsonOfEveryType(t *testing.T, open Open) {
 	target := NewClass("target", Prop("key", engine.Int))
 	c := NewClass("all", Prop("id", engine.Int),
@@ -92,8 +92,7 @@ func jsonOfEveryType(t *testing.T, open Open) {
 	}
 }
 
-// changedValues updates and saves values of every type, to each other and to
-// null.
+// changedValues updates and saves values of every type, to other values and to null.
 func changedValues(t *testing.T, open Open) {
 	for typ, list := range sortedValues {
 		t.Run(typ.String(), func(t *testing.T) {

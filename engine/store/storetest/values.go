@@ -56,7 +56,7 @@ func decimals(texts ...string) []any {
 	return list
 }
 
-// jsonTexts are values of a type that is kept as JSON, sorted by their bytes.
+// jsonTexts returns values of a type that is stored as JSON, sorted by bytes.
 func jsonTexts(texts ...string) []any {
 	var list []any
 	for _, s := range texts {
@@ -65,7 +65,7 @@ func jsonTexts(texts ...string) []any {
 	return list
 }
 
-// roundTrip stores each value, reads it by Get and by List, and sorts by it.
+// roundTrip stores each value, reads it with Get and List, and sorts by it.
 func roundTrip(t *testing.T, open Open) {
 	for typ, list := range sortedValues {
 		t.Run(typ.String(), func(t *testing.T) {
@@ -73,7 +73,7 @@ func roundTrip(t *testing.T, open Open) {
 			r := open(t, []*engine.Class{c})
 			want := []string{"0"} // null comes first
 			create(t, r, c, "id", int64(0))
-			for i := range list { // stored in reverse, so that sorting has work to do
+			for i := range list { // stored in reverse, so that the list must be sorted
 				at := len(list) - 1 - i
 				it := create(t, r, c, "id", int64(at+1), "v", list[at])
 				same(t, "created", it.Values[1], list[at])
@@ -139,7 +139,7 @@ func typedKeys(t *testing.T, open Open) {
 			r := open(t, []*engine.Class{c})
 			for i, v := range list {
 				if text, ok := v.(string); ok && (text == "" || len(text) > maxIndexed) {
-					continue // no key
+					continue // not valid as a key
 				}
 				it := create(t, r, c, "key", v, "n", int64(i))
 				same(t, "n", get(t, r, c, it.ID).Get("n"), int64(i))
@@ -180,10 +180,10 @@ func oddNames(t *testing.T, open Open) {
 	same(t, "attribute", fails(t, err, engine.Invalid, "duplicate").Attribute, "\u00fc, \u00e4")
 }
 
-// maxIndexed is the most bytes of text in a key or an index.
+// maxIndexed is the maximum number of bytes of text in a key or an index.
 const maxIndexed = 2600
 
-// noise is text that does not become shorter by packing it.
+// noise returns text that cannot be compressed.
 func noise(bytes int) string {
 	random := rand.New(rand.NewPCG(1, uint64(bytes)))
 	var b strings.Builder
@@ -193,8 +193,8 @@ func noise(bytes int) string {
 	return b.String()
 }
 
-// indexedTexts stores the longest texts that keys and indexes take, refuses
-// longer ones, and finds texts of any length where there may be many lines.
+// indexedTexts stores the longest texts that keys and indexes accept. It checks that longer ones
+// are rejected, and that texts of any length are found if they may have several lines.
 func indexedTexts(t *testing.T, open Open) {
 	c := &engine.Class{Name: "indexed", Namespace: "test", Key: []string{"k1", "k2"}, Properties: []*engine.Property{
 		Prop("k1", engine.String), Prop("k2", engine.String), Prop("s", engine.String, indexed), Prop("u", engine.Text, unique),
@@ -225,8 +225,8 @@ func indexedTexts(t *testing.T, open Open) {
 	same(t, "rows", count(t, r, c), int64(2))
 }
 
-// longNames has classes and properties whose names are longer than a database
-// may take, in letters of two bytes each, and alike at their beginning.
+// longNames has classes and properties with names that are longer than a database accepts. Their
+// letters have two bytes each, and they begin alike.
 func longNames(t *testing.T, open Open) {
 	long := strings.Repeat("имя", 30)
 	var classes []*engine.Class
@@ -247,7 +247,7 @@ func longNames(t *testing.T, open Open) {
 	}
 }
 
-// oddTexts could confuse what joins texts to read them at once.
+// oddTexts are texts that could break the code that joins texts to read them at once.
 var oddTexts = []any{nil, "", "v", "vv", "\x01", "\x01v\x01", "0", "\u0080", "\\0", "x'00'", strings.Repeat("v", 1<<20), nil, strings.Repeat("\u00e4", 1<<19), " "}
 
 // textNeighbours stores each odd text between every two others.
@@ -264,7 +264,7 @@ func textNeighbours(t *testing.T, open Open) {
 			records = append(records, engine.Record{Class: c, ID: id, Values: append(engine.Values(nil), want[id]...)})
 		}
 	}
-	for range 2 { // inserted, then updated
+	for range 2 { // first inserted, then updated
 		for _, it := range save(t, r, records...) {
 			if !reflect.DeepEqual(it.Values, want[it.ID]) {
 				t.Errorf("saved %s is not what was given", it.ID)

@@ -6,11 +6,11 @@ import (
 	"restsrv/engine"
 )
 
-// Whole is a Repository of which each call is a transaction by itself, so that
-// the suite shows that they are the same in one.
+// Whole is a Repository that runs each call in its own transaction. Use it to check that the suite
+// has the same results in transactions.
 type Whole struct{ engine.Repository }
 
-// Get is Repository's, in a transaction. So are the others.
+// Get calls Repository.Get in a transaction.
 func (w Whole) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (it *engine.Item, err error) {
 	err = w.within(ctx, func(ctx context.Context) (err error) {
 		it, err = w.Repository.Get(ctx, c, id, load...)
@@ -19,12 +19,12 @@ func (w Whole) Get(ctx context.Context, c *engine.Class, id string, load ...*eng
 	return it, err
 }
 
-// List is in a transaction.
+// List calls Repository.List in a transaction.
 func (w Whole) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	return w.within(ctx, func(ctx context.Context) error { return w.Repository.List(ctx, q, visit) })
 }
 
-// Count is in a transaction.
+// Count calls Repository.Count in a transaction.
 func (w Whole) Count(ctx context.Context, q *engine.Query) (n int64, err error) {
 	err = w.within(ctx, func(ctx context.Context) (err error) {
 		n, err = w.Repository.Count(ctx, q)
@@ -33,12 +33,12 @@ func (w Whole) Count(ctx context.Context, q *engine.Query) (n int64, err error) 
 	return n, err
 }
 
-// Aggregate is in a transaction.
+// Aggregate calls Repository.Aggregate in a transaction.
 func (w Whole) Aggregate(ctx context.Context, a *engine.Aggregation, visit func([]any) error) error {
 	return w.within(ctx, func(ctx context.Context) error { return w.Repository.Aggregate(ctx, a, visit) })
 }
 
-// Create is in a transaction.
+// Create calls Repository.Create in a transaction.
 func (w Whole) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (it *engine.Item, err error) {
 	err = w.within(ctx, func(ctx context.Context) (err error) {
 		it, err = w.Repository.Create(ctx, c, v, o)
@@ -47,7 +47,7 @@ func (w Whole) Create(ctx context.Context, c *engine.Class, v engine.Values, o e
 	return it, err
 }
 
-// Update is in a transaction.
+// Update calls Repository.Update in a transaction.
 func (w Whole) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (it *engine.Item, err error) {
 	err = w.within(ctx, func(ctx context.Context) (err error) {
 		it, err = w.Repository.Update(ctx, c, id, v, o)
@@ -56,12 +56,12 @@ func (w Whole) Update(ctx context.Context, c *engine.Class, id string, v engine.
 	return it, err
 }
 
-// Delete is in a transaction.
+// Delete calls Repository.Delete in a transaction.
 func (w Whole) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
 	return w.within(ctx, func(ctx context.Context) error { return w.Repository.Delete(ctx, c, id, m) })
 }
 
-// UpdateAll is in a transaction.
+// UpdateAll calls Repository.UpdateAll in a transaction.
 func (w Whole) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (n int64, err error) {
 	err = w.within(ctx, func(ctx context.Context) (err error) {
 		n, err = w.Repository.UpdateAll(ctx, q, v)
@@ -70,7 +70,7 @@ func (w Whole) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) 
 	return n, err
 }
 
-// DeleteAll is in a transaction.
+// DeleteAll calls Repository.DeleteAll in a transaction.
 func (w Whole) DeleteAll(ctx context.Context, q *engine.Query) (n int64, err error) {
 	err = w.within(ctx, func(ctx context.Context) (err error) {
 		n, err = w.Repository.DeleteAll(ctx, q)
@@ -79,7 +79,7 @@ func (w Whole) DeleteAll(ctx context.Context, q *engine.Query) (n int64, err err
 	return n, err
 }
 
-// Save is in a transaction.
+// Save calls Repository.Save in a transaction.
 func (w Whole) Save(ctx context.Context, records []engine.Record) (items []*engine.Item, err error) {
 	err = w.within(ctx, func(ctx context.Context) (err error) {
 		items, err = w.Repository.Save(ctx, records)
@@ -92,7 +92,7 @@ func (w Whole) within(ctx context.Context, work func(ctx context.Context) error)
 	return within(ctx, w, work)
 }
 
-// Admit calls Admit in a transaction.
+// Admit calls engine.Admit in a transaction.
 func (w Whole) Admit(ctx context.Context, a engine.Admission) error {
 	return w.within(ctx, func(ctx context.Context) error { return engine.Admit(ctx, w.Repository, a) })
 }
