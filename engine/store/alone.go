@@ -119,7 +119,7 @@ func (w *writer) unknown(err error) error {
 	if w.store.kind(err) != Away || engine.CodeOf(err) == engine.Timeout {
 		return err
 	}
-	w.store.cfg.Log.Error("the database went away during a write, which may have been done", "error", err)
+	w.store.cfg.Log.Error("lost the connection to the database during a write; the write may have succeeded", "error", err)
 	return &engine.Error{Code: engine.Unavailable, Reason: "database", RetryAfter: retryAfter,
 		Message: "the database went away while it saved; whether it did is not known", Err: errors.Join(errUnsettled, err)}
 }

@@ -16,10 +16,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// place is one database, to be opened again and again.
+// place is a database that a test can open several times.
 type place struct {
 	open func() (*store.Database, error)
-	lock string // opens a transaction in which nobody else can write notes
+	lock string // begins a transaction that keeps all others from writing notes
 }
 
 // onBoth runs a test on a new database of each kind.
@@ -44,13 +44,13 @@ func postgresPlace(t testing.TB) place {
 	}
 }
 
-// openAt opens a store for the rest of the test.
+// openAt opens a store and closes it when the test ends.
 func openAt(t testing.TB, p place, classes ...*engine.Class) *store.Store {
 	t.Helper()
 	st := mustOpen(t, p, classes...)
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
-			t.Errorf("close: %v", err)
+			t.Errorf("got error %v on Close, want none", err)
 		}
 	})
 	return st

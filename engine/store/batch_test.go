@@ -18,7 +18,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// batch is a store of SQLite whose next writes share one commit.
+// batch is a store on SQLite. The next writes of the test share one commit.
 type batch struct {
 	*testing.T
 	st      *store.Store
@@ -32,12 +32,12 @@ type batch struct {
 func newBatch(t *testing.T) *batch {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	b := &batch{T: t, st: openAt(t, sqlitePlace(t), c), class: c}
-	b.st.BatchWithin(time.Hour) // else a slow machine may cut the batch
+	b.st.BatchWithin(time.Hour) // otherwise a slow machine may end the batch too early
 	b.hold()
 	return b
 }
 
-// hold begins a batch whose first write takes until end is called.
+// hold begins a batch. Its first write runs until end is called.
 func (b *batch) hold() {
 	b.release, b.first, b.waiting = make(chan struct{}), make(chan error, 1), 0
 	running := make(chan struct{})
@@ -51,8 +51,8 @@ func (b *batch) hold() {
 	<-running
 }
 
-// join adds a write to the batch, behind those that were added before. Its
-// outcome is there after end.
+// join adds a write to the batch, after those that were added before. Its outcome is known after
+// end.
 func (b *batch) join(write func() error) *error {
 	outcome := new(error)
 	b.writes.Go(func() { *outcome = write() })
@@ -63,7 +63,7 @@ func (b *batch) join(write func() error) *error {
 	return outcome
 }
 
-// create joins a write of one statement, and do one of any.
+// create joins a write of one statement, and do joins any write.
 func (b *batch) create(id string) *error {
 	return b.join(func() error {
 		_, err := b.st.Create(b.Context(), b.class, engine.Values{id, nil}, engine.WriteOptions{})
@@ -75,7 +75,7 @@ func (b *batch) do(work func(w *store.Session) error) *error {
 	return b.join(func() error { return b.st.Do(b.Context(), false, work) })
 }
 
-// end has the batch run, and returns how its first write ended.
+// end lets the batch run and returns the outcome of its first write.
 func (b *batch) end() error {
 	close(b.release)
 	err := <-b.first
@@ -83,7 +83,7 @@ func (b *batch) end() error {
 	return err
 }
 
-// has checks what is stored.
+// has checks the stored items.
 func (b *batch) has(want ...string) {
 	b.Helper()
 	got := []string{}
@@ -100,8 +100,8 @@ func insertNote(id string) string {
 	return `INSERT INTO "note@test" ("#class", "#rev", "id") VALUES ('note@test', 1, '` + id + `')`
 }
 
-// TestBatchPanics: of a write that panics after it has written nothing stays,
-// of its neighbours all.
+// TestBatchPanics checks a write in a batch that panics after it has written. It must leave no
+// data, and the other writes must be stored.
 func TestBatchPanics(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
@@ -113,17 +113,16 @@ func TestBatchPanics(t *testing.T) {
 	})
 	c := b.create("c")
 	if err := errors.Join(b.end(), *a, *c); err != nil {
-		t.Errorf("the neighbours of a panic: %v", err)
+		t.Errorf("got %v for the other writes of the batch, want no error", err)
 	}
 	if engine.CodeOf(*panicked) != engine.Internal {
-		t.Errorf("the panic was answered %v", *panicked)
+		t.Errorf("got %v for the write that panics, want code Internal", *panicked)
 	}
 	b.has("first", "a", "c")
 }
 
-// TestBatchCancelled: a request that ends while its write waits has written
-// nothing, one that ends while its write runs is told what became of it, and
-// neither costs the neighbours anything.
+// TestBatchCancelled ends the context of requests. If the write still waits, it must not be done.
+// If it runs, the request must get its outcome. The other writes of the batch must succeed.
 func TestBatchCancelled(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
@@ -142,16 +141,16 @@ func TestBatchCancelled(t *testing.T) {
 	d := b.create("d")
 	cancel()
 	if err := errors.Join(b.end(), *a, *runs, *d); err != nil {
-		t.Errorf("the neighbours: %v", err)
+		t.Errorf("got %v for the other writes of the batch, want no error", err)
 	}
 	if engine.CodeOf(*waits) != engine.Timeout {
-		t.Errorf("the cancelled one was answered %v", *waits)
+		t.Errorf("got %v for the cancelled write, want code Timeout", *waits)
 	}
 	b.has("first", "a", "c", "d")
 }
 
-// TestBatchCommitFails: when the commit fails, all are told so, those that were
-// refused because of their neighbours, too, and nothing is stored.
+// TestBatchCommitFails checks that all writes of a batch fail if the commit fails, even those that
+// were rejected because of other writes of the batch, and that no data is stored.
 func TestBatchCommitFails(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
@@ -160,7 +159,7 @@ func TestBatchCommitFails(t *testing.T) {
 	first := b.end()
 	for _, err := range []error{first, *a, *twice} {
 		if engine.CodeOf(err) != engine.Internal {
-			t.Errorf("a write whose commit failed was answered %v", err)
+			t.Errorf("got %v for a write after a failed commit, want code Internal", err)
 		}
 	}
 	err := b.st.Transaction(t.Context(), func(ctx context.Context) error {
@@ -168,7 +167,7 @@ func TestBatchCommitFails(t *testing.T) {
 		return errors.Join(err, b.st.Do(ctx, false, failCommit))
 	})
 	if engine.CodeOf(err) != engine.Internal {
-		t.Errorf("a transaction whose commit failed was answered %v", err)
+		t.Errorf("got %v for a transaction after a failed commit, want code Internal", err)
 	}
 	b.has()
 	if _, err := b.st.Create(t.Context(), b.class, engine.Values{"later", nil}, engine.WriteOptions{}); err != nil {
@@ -177,7 +176,7 @@ func TestBatchCommitFails(t *testing.T) {
 	b.has("later")
 }
 
-// failCommit has the next commit of the connection fail.
+// failCommit makes the next commit of the connection fail.
 func failCommit(w *store.Session) error {
 	return w.Raw(func(driverConn any) error {
 		driverConn.(sqlite.HookRegisterer).RegisterCommitHook(func() int32 { return 1 })
@@ -185,17 +184,17 @@ func failCommit(w *store.Session) error {
 	})
 }
 
-// TestBatchFull: when the disk is full, all that share a commit are told that the
-// database is away, nothing of them is stored, and the next are served.
+// TestBatchFull checks a full disk: all writes of the batch must report that the database is
+// unavailable, and none may be stored. The next writes must succeed.
 func TestBatchFull(t *testing.T) {
 	b := newBatch(t)
 	a := b.create("a")
-	limit := b.do(func(w *store.Session) error { return w.Exec("PRAGMA max_page_count = 1") }) // never less than there are
+	limit := b.do(func(w *store.Session) error { return w.Exec("PRAGMA max_page_count = 1") }) // SQLite does not go below the present number of pages
 	large := b.do(func(w *store.Session) error { return w.Exec(insertNote(strings.Repeat("large", 10000))) })
 	first := b.end()
 	for i, err := range []error{first, *a, *limit, *large} {
 		if engine.CodeOf(err) != engine.Unavailable {
-			t.Errorf("write %d was answered %v", i, err)
+			t.Errorf("got %[2]v for write %[1]d, want code Unavailable", i, err)
 		}
 	}
 	b.has()
@@ -205,9 +204,8 @@ func TestBatchFull(t *testing.T) {
 	b.has("later")
 }
 
-// TestUpgradeCancelled ends the context of a change of the tables while it runs,
-// as a server does that is stopped while it reloads: the writes that share its
-// commit do not suffer.
+// TestUpgradeCancelled ends the context of a change of the tables while it runs, as happens when a
+// server stops during a reload. The writes in the same commit must succeed.
 func TestUpgradeCancelled(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	b := &batch{T: t, st: openAt(t, sqlitePlace(t), c), class: c}
@@ -229,7 +227,7 @@ func TestUpgradeCancelled(t *testing.T) {
 	z := b.create("z")
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if err := errors.Join(b.end(), *a, *z); err != nil {
-		t.Errorf("the neighbours of a change of the tables: %v", err)
+		t.Errorf("got %v for the writes beside a change of the tables, want no error", err)
 	}
 	for _, id := range []string{"first", "a", "z"} {
 		if _, err := b.st.Get(t.Context(), c, id); err != nil {
@@ -238,8 +236,8 @@ func TestUpgradeCancelled(t *testing.T) {
 	}
 }
 
-// TestLostInTransaction: a connection that is lost in a transaction whose
-// request ends at the same time costs that transaction, and nothing else.
+// TestLostInTransaction loses a connection in a transaction while the context of the request ends.
+// Only that transaction may fail.
 func TestLostInTransaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note()
@@ -253,21 +251,21 @@ func TestLostInTransaction(t *testing.T) {
 				w.Lose()
 				cancel()
 				time.Sleep(20 * time.Millisecond)
-				return w.Exec(insertNote("b")) // not by itself on another connection
+				return w.Exec(insertNote("b")) // must not run by itself on another connection
 			})
 		})
 		if err == nil {
-			t.Error("a lost transaction was called done")
+			t.Error("got no error for a lost transaction, want one")
 		}
 		if n, err := st.Count(t.Context(), &engine.Query{Class: c}); n != 0 || err != nil {
-			t.Errorf("%d objects of a lost transaction, %v", n, err)
+			t.Errorf("got %d objects of a lost transaction (error %v), want 0", n, err)
 		}
 		create(t, st, c, engine.Named("id", "later"))
 	})
 }
 
-// TestHastyNeighbours has requests end at any moment beside others that have
-// time: what ends the statement of one never hits that of another.
+// TestHastyNeighbours ends requests at any moment while others run. Ending the statement of one
+// request must never affect another.
 func TestHastyNeighbours(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note(prop("x", engine.Int))
@@ -297,7 +295,7 @@ func TestHastyNeighbours(t *testing.T) {
 				for n := i; over.Err() == nil; n += 17 {
 					if i < 3 {
 						if err := work(t.Context(), fmt.Sprint(i, "-", n), n); err != nil {
-							t.Errorf("who has time was answered %v", err)
+							t.Errorf("got %v for a request without a deadline, want no error", err)
 							return
 						}
 						continue
@@ -312,13 +310,13 @@ func TestHastyNeighbours(t *testing.T) {
 		}
 		wg.Wait()
 		if ended.Load() == 0 {
-			t.Error("nobody was hasty: the test shows nothing")
+			t.Error("no request reached its deadline, so the test has not checked anything")
 		}
 	})
 }
 
-// TestCloseUnderLoad closes a store to which many write and read: each write is
-// done or refused, and nobody waits for ever.
+// TestCloseUnderLoad closes a store during many writes and readings. Each write must succeed or
+// fail, and none may wait forever.
 func TestCloseUnderLoad(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		for round := range 5 {
@@ -342,7 +340,7 @@ func TestCloseUnderLoad(t *testing.T) {
 							return
 						}
 						if err != nil {
-							t.Errorf("while it closes: %v", err)
+							t.Errorf("got %v while the store closes, want no error or code Unavailable", err)
 							return
 						}
 					}

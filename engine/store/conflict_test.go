@@ -7,9 +7,9 @@ import (
 	"restsrv/engine"
 )
 
-// TestDuplicateOfKey: a write whose item was not found, and then has the key of
-// another one, is always made again, because the next attempt finds that item. If
-// another attribute is taken, the duplicate counts after some attempts.
+// TestDuplicateOfKey checks a write that did not find its item, and then conflicts with the key of
+// another one. It must always be repeated, because the next attempt finds that item. If the value
+// of another attribute exists already, the duplicate is reported after some attempts.
 func TestDuplicateOfKey(t *testing.T) {
 	for _, id := range []string{"id", idColumn} {
 		p := &plan{table: &table{id: &column{name: id}}}

@@ -7,8 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// ListSQL is the statement, and what it binds, with which a database of the
-// dialect answers q.
+// ListSQL returns the statement with its arguments that a store with the dialect uses for q.
 func ListSQL(d Dialect, q *engine.Query, classes ...*engine.Class) (text string, args []any, err error) {
 	return GuardedSQL(d, nil, q, classes...)
 }
@@ -46,13 +45,13 @@ func planned(d Dialect, classes []*engine.Class) (*Store, error) {
 func (s *Store) Write(ctx context.Context, statements ...string) error {
 	return s.writer.do(ctx, func(w *session) error {
 		for _, text := range statements {
-			_ = w.exec(text) // a mistake: what follows must not be taken for saved
+			_ = w.exec(text) // simulates a bug: ignore the error; the statements after it must not count as saved
 		}
 		return nil
 	})
 }
 
-// Do is one write, of a single statement or of any.
+// Do runs a write: of a single statement if single is true, else of any statements.
 func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error) error {
 	do := s.writer.doTo
 	if single {
@@ -61,10 +60,10 @@ func (s *Store) Do(ctx context.Context, single bool, work func(w *Session) error
 	return do(ctx, nil, func(w *session) error { return work(&Session{s, w}) })
 }
 
-// Waiting is how many writes wait.
+// Waiting returns the number of waiting writes.
 func (s *Store) Waiting() int { return s.writer.jobs.len() }
 
-// Session is what a write works with.
+// Session is the session of a write.
 type Session struct {
 	store *Store
 	*session
@@ -73,14 +72,14 @@ type Session struct {
 // Exec runs a statement.
 func (w *Session) Exec(text string) error { return w.exec(text) }
 
-// Raw hands out the connection of the driver.
+// Raw calls use with the connection of the driver.
 func (w *Session) Raw(use func(driverConn any) error) error { return w.conn.Raw(use) }
 
-// Lose gives the connection up, as one that was found gone.
+// Lose closes the connection as a broken one.
 func (w *Session) Lose() { w.store.lose(w.session) }
 
-// ListStatement, CountStatement and GetStatement are what List, Count and Get
-// run for the guard of ctx.
+// ListStatement, CountStatement and GetStatement return the statements of List, Count and Get for
+// the guard of ctx.
 func (s *Store) ListStatement(ctx context.Context, q *engine.Query) (string, []any, error) {
 	l, err := s.listing(s.plans[q.Class], s.guardOf(ctx), q)
 	return l.text, l.args, err
@@ -102,27 +101,28 @@ func (s *Store) Scanning() (running, waiting int) {
 	return int(held), waiting
 }
 
-// ScansWaiting is Scanning for what waits, of one account and of all.
+// ScansWaiting returns how many long readings of one account wait for a place, and how many of all
+// accounts.
 func (s *Store) ScansWaiting(key string) (own, all int) { return s.readers.scans.places.Waiting(key) }
 
-// BatchWithin sets the time after which a batch takes no more writes. It must be
-// called before the first write.
+// BatchWithin sets the time after which a batch accepts no more writes. It must be called before
+// the first write.
 func (s *Store) BatchWithin(d time.Duration) { s.writer.most = d }
 
-// Stay sets how long an account counts as present after its last request. It must
-// be called before the first request.
+// Stay sets how long an account counts as present after its last request. It must be called before
+// the first request.
 func (s *Store) Stay(d time.Duration) { s.readers.others.stay = d }
 
-// Rests returns how often work has rested for the sake of other accounts.
+// Rests returns how often work has paused in favour of other accounts.
 func (s *Store) Rests() int64 { return s.readers.others.rests.Load() }
 
-// Moves are changes of keys of items of one table.
+// Moves is a list of changes of keys in one table.
 type Moves struct{ all moves }
 
-// Add notes that an item gets another key.
+// Add records that an item gets another key.
 func (m *Moves) Add(from, to string) { m.all.add(nil, from, to) }
 
-// Key returns what became of a key by the changes from a number on.
+// Key returns the key after all changes from number on.
 func (m *Moves) Key(number int, key string) string { return m.all.key(number, nil, key).(string) }
 
 // InOneStatement reports whether an Update is one statement, without a transaction.
@@ -134,7 +134,7 @@ func (s *Store) InOneStatement(ctx context.Context, c *engine.Class, id string, 
 // TableOf returns the name of the table of a class.
 func (s *Store) TableOf(c *engine.Class) string { return s.plans[c].table.name }
 
-// ColumnOf returns the name of the column of a property, "" if it has none.
+// ColumnOf returns the name of the column of a property, or "" if it has none.
 func (s *Store) ColumnOf(c *engine.Class, property string) string {
 	if col := s.plans[c].table.columnOf(c, property); col != nil {
 		return col.name

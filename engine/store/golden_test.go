@@ -19,8 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the SQL into the golden files")
 
-// TestQuerySQL reads testdata/query/*.txt: a filter, a line of sort if there
-// is one, and for each database the SQL and its arguments.
+// TestQuerySQL reads testdata/query/*.txt. A file has a filter, an optional line with the sort, and
+// the SQL with its arguments for each database.
 func TestQuerySQL(t *testing.T) {
 	files, err := filepath.Glob("testdata/query/*.txt")
 	if err != nil || len(files) == 0 {
@@ -72,7 +72,7 @@ func render(t *testing.T, input, name string, d store.Dialect) string {
 	return fmt.Sprintf("-- %s\n%s\n%#v\n", name, text, args)
 }
 
-// readers is an engine.Guard of conditions on what may be read.
+// readers is an engine.Guard with conditions for reading.
 type readers map[*engine.Class]*engine.Filter
 
 func (r readers) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
@@ -86,7 +86,8 @@ func (r readers) Creates(*engine.Class) bool { return false }
 
 func (r readers) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == "nick" }
 
-// goldenGuard takes lines "may CLASS {..}" out, conditions on what may be read.
+// goldenGuard removes the lines "may CLASS {..}" and returns their conditions as a guard for
+// reading.
 func goldenGuard(t *testing.T, classes []*engine.Class, lines []string) (others []string, g engine.Guard) {
 	t.Helper()
 	rows := &readers{}
@@ -111,8 +112,8 @@ func goldenGuard(t *testing.T, classes []*engine.Class, lines []string) (others 
 	return others, g
 }
 
-// goldenQuery reads a filter, then lines "sort {..}", "search ..", "after [..]"
-// (values of the sort, then the sequence).
+// goldenQuery parses a filter and the lines "sort {..}", "search .." and "after [..]" (values of
+// the sort, then the sequence).
 func goldenQuery(t *testing.T, c *engine.Class, lines []string) *engine.Query {
 	t.Helper()
 	q := &engine.Query{Class: c, Count: 5, Offset: 10}
@@ -159,8 +160,8 @@ func decoded(t *testing.T, json string) any {
 	return v
 }
 
-// goldenClasses are notes with a town (in a region), lines that point at them,
-// labels in a table of links, and letters below them.
+// goldenClasses returns notes with a town (in a region), lines that refer to notes, labels in a
+// table of links, and letters as a class below notes.
 func goldenClasses(t *testing.T) []*engine.Class {
 	t.Helper()
 	prop := storetest.Prop

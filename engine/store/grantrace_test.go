@@ -16,11 +16,10 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestConcurrentGrants checks that grants and the objects that they name change as
-// if requests were served one after the other: clients of two servers grant, delete,
-// create and rename at random, and there must be an order of their requests that
-// explains all answers and the final rows. A request that ended before another one
-// began comes first in it.
+// TestConcurrentGrants checks that grants and their objects change as if requests were served one
+// after the other. The clients of two servers grant, delete, create and rename at random. There
+// must be an order of their requests that explains all answers and the final rows. If a request
+// ended before another one began, it must come first in the order.
 func TestConcurrentGrants(t *testing.T) {
 	const rounds = 120
 	for _, variant := range []string{"one row each", "with links"} {
@@ -56,7 +55,7 @@ const (
 	racePermissions = "rw"
 )
 
-// raceState is the objects that exist and the grants, as sets of bits.
+// raceState is the set of existing objects and the set of grants, as bits.
 type raceState struct {
 	objects uint8
 	grants  uint16
@@ -93,7 +92,7 @@ type request struct {
 	id, to       int
 	subject      int
 	permissions  []int
-	delay, pause int // microseconds, before it and within its transaction
+	delay, pause int // in microseconds: before the request, and within its transaction
 	answer       string
 	begin, end   time.Time
 }
@@ -169,8 +168,8 @@ func (r *request) serve(s raceState) (string, raceState) {
 	return "ok", s
 }
 
-// explains reports whether serving the requests one after the other, in some order
-// that agrees with their times, gives their answers and leads from one state to another.
+// explains reports whether some order of the requests explains their answers and leads from one
+// state to another. The order must agree with the times of the requests.
 func explains(left []*request, from, to raceState) bool {
 	if len(left) == 0 {
 		return from == to
@@ -192,7 +191,7 @@ func explains(left []*request, from, to raceState) bool {
 	return false
 }
 
-// race is two servers on one database.
+// race has two servers on one database.
 type race struct {
 	t       *testing.T
 	random  *rand.Rand
@@ -228,7 +227,7 @@ func openRace(t *testing.T, p place, links bool, random *rand.Rand) *race {
 	return w
 }
 
-// prepare makes some objects and removes some grants before a round.
+// prepare creates some objects and removes some grants before a round.
 func (w *race) prepare() raceState {
 	s := w.servers[0]
 	now := w.state()
@@ -255,7 +254,7 @@ func (w *race) equal(c *engine.Class, property string, value any) *engine.Filter
 func raceResource(id int) string { return "i:::doc@test@" + raceIDs[id:id+1] }
 
 // plan returns the requests of three clients. Most concern one object, so that they
-// meet.
+// conflict.
 func (w *race) plan() [][]*request {
 	any := func(kinds ...string) string { return kinds[w.random.IntN(len(kinds))] }
 	common := w.random.IntN(len(raceIDs))
@@ -272,7 +271,7 @@ func (w *race) plan() [][]*request {
 	}
 	var kinds []string
 	switch n := w.random.IntN(40); {
-	case n < 16: // a deletion that waits for the object while something is granted on it
+	case n < 16: // a deletion waits for the object while a grant on it is written
 		hold, end := ask(0, "hold"), ask(1, any("delete", "delete", "delete all", "rename"))
 		grants := []*request{ask(2, "grant"), ask(2, any("get", "grants", "grant")), ask(2, any("get", "grants", "delete"))}
 		hold.delay, grants[1].delay, grants[2].delay = 0, 0, 0
@@ -282,7 +281,7 @@ func (w *race) plan() [][]*request {
 		return [][]*request{{hold}, {end}, grants}
 	case n < 22: // without creates and renames: a statement does not see rows that are newer than it
 		kinds = []string{"grant", "grant", "grants", "get", "hold", "delete", "delete all"}
-	case n == 22: // rarely: PostgreSQL needs a second to see that this and a deletion wait for each other
+	case n == 22: // rarely: PostgreSQL needs a second to detect the deadlock of this and a deletion
 		kinds = []string{"grant", "get", "delete", "update and grant"}
 	default:
 		kinds = []string{"grant", "grant", "grants", "get", "hold", "hold", "delete", "delete", "create", "rename", "rename"}
@@ -296,7 +295,7 @@ func (w *race) plan() [][]*request {
 	return clients
 }
 
-// play has the clients send their requests at the same time.
+// play lets the clients send their requests at the same time.
 func (w *race) play(clients [][]*request) (all []*request) {
 	var wg sync.WaitGroup
 	for i, requests := range clients {
@@ -318,7 +317,7 @@ func (w *race) play(clients [][]*request) (all []*request) {
 	return all
 }
 
-// answer names the outcome of a request.
+// answer returns the outcome of a request as text.
 func (w *race) answer(answer string, err error) string {
 	var known *engine.Error
 	switch {
@@ -431,7 +430,7 @@ func TestGrantsWaitForDeletions(t *testing.T) {
 			return err
 		}
 		go func() { granted <- other.grant(ctx, &request{id: 1, permissions: []int{0}}) }()
-		for range 10 { // they wait for an attempt of the grant at most
+		for range 10 { // each waits at most for one attempt of the grant
 			if err := other.Delete(ctx, other.doc, "c", nil); err != nil {
 				return err
 			}
@@ -442,7 +441,7 @@ func TestGrantsWaitForDeletions(t *testing.T) {
 		}
 		select {
 		case err := <-granted:
-			t.Errorf("the grant did not wait: %v", err)
+			t.Errorf("the grant did not wait for the deletion: %v", err)
 			granted <- err
 		default:
 		}

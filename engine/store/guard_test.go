@@ -14,7 +14,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// statementLog keeps the statements that a store tells its log of.
+// statementLog collects the statements that a store logs.
 type statementLog struct {
 	mu  sync.Mutex
 	all []string
@@ -36,7 +36,7 @@ func (l *statementLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// of are the statements that run takes.
+// of returns the statements that run executes.
 func (l *statementLog) of(run func()) []string {
 	l.mu.Lock()
 	l.all = nil
@@ -47,8 +47,8 @@ func (l *statementLog) of(run func()) []string {
 	return slices.Clone(l.all)
 }
 
-// owners is an engine.Guard: what one owns one may do everything with, of all
-// classes that have owners; and some attributes are not known.
+// owners is an engine.Guard. In classes with an owner, an account may do everything with its own
+// items and nothing with others. Some attributes are hidden.
 type owners struct {
 	limits map[*engine.Class]*engine.Filter
 }
@@ -57,7 +57,7 @@ func (o *owners) Rows(_ engine.Permission, c *engine.Class) *engine.Filter { ret
 func (o *owners) Creates(*engine.Class) bool                               { return true }
 func (o *owners) Hides(_ engine.Permission, p *engine.Property) bool       { return p.Name == "secret" }
 
-// shop is orders of customers, with lines and marks.
+// shop has orders of customers, with lines and marks.
 type shop struct {
 	*store.Store
 	log                         *statementLog
@@ -85,7 +85,7 @@ func openShop(t *testing.T, p place) *shop {
 	return s
 }
 
-// openLogged opens a store that tells its statements.
+// openLogged opens a store that logs its statements.
 func openLogged(t *testing.T, p place, log *statementLog, classes ...*engine.Class) *store.Store {
 	t.Helper()
 	db, err := p.open()
@@ -108,8 +108,8 @@ func row(c *engine.Class, pairs ...any) engine.Values {
 	return v
 }
 
-// work does everything once, with n records where there may be many, and
-// removes what it made.
+// work calls every method once, with n records if the method takes several, and deletes the records
+// that it created.
 func (s *shop) work(t *testing.T, ctx context.Context, n int) {
 	check := func(err error) {
 		t.Helper()
@@ -131,7 +131,7 @@ func (s *shop) work(t *testing.T, ctx context.Context, n int) {
 	save(s.mark, none)
 	customer := func(i int) []any { return []any{"customer", fmt.Sprint(i)} }
 	save(s.order, customer)
-	save(s.order, func(i int) []any { return append(customer(i), "n", int64(i)) }) // they are there now
+	save(s.order, func(i int) []any { return append(customer(i), "n", int64(i)) }) // now they exist
 	save(s.line, func(i int) []any { return []any{"order", fmt.Sprint(i)} })
 	_, err := s.Update(ctx, s.order, "0", row(s.order, "customer", "1", "marks", &engine.Links{Add: []any{"0", "1"}}, "lines", &engine.Links{Replace: true, Add: []any{"0", "1"}}), engine.WriteOptions{})
 	check(err)
@@ -152,15 +152,15 @@ func (s *shop) work(t *testing.T, ctx context.Context, n int) {
 	}
 }
 
-// TestGuardStatements counts what a guard costs: nothing for who may do all with
-// the items of a class, and as many statements for many items as for few.
+// TestGuardStatements counts the statements that a guard adds: none if the account may do
+// everything with all items of a class, and no more for many items than for few.
 func TestGuardStatements(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		s := openShop(t, p)
 		free := s.log.of(func() { s.work(t, t.Context(), 4) })
 		wide := s.log.of(func() { s.work(t, engine.WithGuard(t.Context(), &owners{}), 4) })
 		if len(free) != len(wide) {
-			t.Errorf("%d statements without a guard, %d for all items", len(free), len(wide))
+			t.Errorf("got %[2]d statements with a guard that allows all items, want %[1]d as without a guard", len(free), len(wide))
 		}
 		for i, text := range free {
 			other := wide[min(i, len(wide)-1)]
@@ -186,13 +186,13 @@ func TestGuardStatements(t *testing.T) {
 		}
 		few, many := extra(4), extra(400)
 		if few < 1 || many > few {
-			t.Errorf("a guard adds %d statements for few items and %d for many", few, many)
+			t.Errorf("a guard adds %d statements for few items and %d for many, want the same number", few, many)
 		}
 	})
 }
 
-// TestGuardedSeed begins a database while an account is at work: what the server
-// begins with is its own.
+// TestGuardedSeed creates a database during the request of an account. The initial items must not
+// depend on the permissions of the account.
 func TestGuardedSeed(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String))
@@ -203,7 +203,7 @@ func TestGuardedSeed(t *testing.T) {
 			t.Fatal(done, err)
 		}
 		if _, err := st.Get(ctx, c, "1"); engine.CodeOf(err) != engine.Forbidden {
-			t.Errorf("the account reads: %v", err)
+			t.Errorf("got %v for a hidden item, want code Forbidden", err)
 		}
 		if _, err := st.Get(t.Context(), c, "1"); err != nil {
 			t.Error(err)

@@ -10,14 +10,13 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// archive is many documents, few of which anybody owns, of departments.
+// archive has many documents of departments. Few of the documents have an owner.
 type archive struct {
 	*store.Store
 	dept, doc *engine.Class
 }
 
-// archived is the number of documents; each owner has 10 of them, and so has
-// each department.
+// archived is the number of documents. Each owner and each department has 10 of them.
 const archived = 8000
 
 func openArchive(t *testing.T, p place) *archive {
@@ -47,7 +46,7 @@ func openArchive(t *testing.T, p place) *archive {
 	return a
 }
 
-// guards are those under which a few documents may be read.
+// guards returns guards that allow reading a few documents.
 func (a *archive) guards(t *testing.T) map[string]engine.Guard {
 	condition := func(name, value string) *engine.Filter {
 		f, err := engine.ParseFilter(a.doc, engine.Fields{{Name: name, Value: value}}, networkTime)
@@ -73,8 +72,8 @@ func (a *archive) guards(t *testing.T) map[string]engine.Guard {
 	}
 }
 
-// TestGuardPlans holds that a guard does not make the database read a whole
-// table where few of its rows may be read, nor where few are asked for.
+// TestGuardPlans checks that a guard does not make the database read a whole table if the account
+// may read few of its rows, or if the query asks for few.
 func TestGuardPlans(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		a := openArchive(t, p)
@@ -92,7 +91,7 @@ func TestGuardPlans(t *testing.T) {
 		}
 		for name, g := range a.guards(t) {
 			ctx := engine.WithGuard(t.Context(), g)
-			whole := name == "all" || strings.HasPrefix(name, "1000") && db.Dialect.Traits().Lock != "" // PostgreSQL counts: the items are many of the 8000
+			whole := name == "all" || strings.HasPrefix(name, "1000") && db.Dialect.Traits().Lock != "" // the planner of PostgreSQL sees that 1000 of 8000 items are many
 			for what, statement := range map[string]func() (string, []any, error){
 				"get": func() (string, []any, error) { return a.GetStatement(ctx, a.doc, "77") },
 				"filter": func() (string, []any, error) {
@@ -110,14 +109,14 @@ func TestGuardPlans(t *testing.T) {
 				}
 				if steps := explain(t, db, text, args); strings.Contains(steps, `SCAN doc@test`+"\n") || strings.Contains(steps, "SCAN doc@test USING COVERING") ||
 					strings.Contains(steps, `Seq Scan on "doc@test"`) || strings.Contains(steps, `using "doc@test_pkey"`) {
-					t.Errorf("%s, for %s: the table is read from its beginning:\n%s\n%s", what, name, text, steps)
+					t.Errorf("%s, for %s: got a scan of the whole table, want a search by an index:\n%s\n%s", what, name, text, steps)
 				}
 			}
 		}
 	})
 }
 
-// explain returns the steps of a statement.
+// explain returns the steps of the plan of a statement.
 func explain(t *testing.T, db *store.Database, text string, args []any) string {
 	t.Helper()
 	how := "EXPLAIN QUERY PLAN "
@@ -145,7 +144,7 @@ func explain(t *testing.T, db *store.Database, text string, args []any) string {
 		fmt.Fprintln(&steps, raw[len(raw)-1])
 	}
 	if err := rows.Err(); err != nil || steps.Len() == 0 {
-		t.Fatal("no steps", err)
+		t.Fatal("got no steps of the plan: ", err)
 	}
 	return steps.String()
 }

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// rights is an engine.Guard of one condition per permission, on all classes, that
-// hides properties by name.
+// rights is an engine.Guard with one condition for each permission, on all classes. It hides
+// properties by name.
 type rights struct {
 	rows   map[engine.Permission]*engine.Filter
 	hidden string
@@ -21,8 +21,7 @@ func (r rights) Creates(*engine.Class) bool { return !r.rows[engine.MayUse].Neve
 
 func (r rights) Hides(_ engine.Permission, p *engine.Property) bool { return p.Name == r.hidden }
 
-// TestConditionThatAlwaysHolds checks guards whose condition is the constant true
-// instead of nil.
+// TestConditionThatAlwaysHolds checks guards with the constant true as a condition instead of nil.
 func TestConditionThatAlwaysHolds(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("text", engine.String))
@@ -40,7 +39,7 @@ func TestConditionThatAlwaysHolds(t *testing.T) {
 			t.Errorf("get: %v, %v, want text b", it, err)
 		}
 		if _, err := s.Get(ctx, c, "none"); engine.CodeOf(err) != engine.NotFound {
-			t.Errorf("get what is missing: %v, want NotFound", err)
+			t.Errorf("get of a missing item: %v, want NotFound", err)
 		}
 		if err := s.Delete(ctx, c, "1", nil); err != nil {
 			t.Errorf("delete: %v", err)
@@ -85,7 +84,7 @@ func TestErrorsAboutHiddenAttributes(t *testing.T) {
 		ctx := engine.WithGuard(t.Context(), rights{hidden: "secret"})
 		_, err := s.Create(t.Context(), c, row(c, "id", "1", "secret", "a"), engine.WriteOptions{})
 		if e := (*engine.Error)(nil); !errors.As(err, &e) || e.Code != engine.Invalid || e.Attribute != "text" {
-			t.Errorf("of the server: got %v, want an error about text", err)
+			t.Errorf("got %v for the server, want an error about the attribute text", err)
 		}
 		_, err = s.Create(t.Context(), c, row(c, "id", "1", "secret", "a", "text", "b"), engine.WriteOptions{})
 		if err != nil {
@@ -93,17 +92,17 @@ func TestErrorsAboutHiddenAttributes(t *testing.T) {
 		}
 		_, err = s.Update(ctx, c, "1", row(c, "text", nil), engine.WriteOptions{})
 		if e := (*engine.Error)(nil); !errors.As(err, &e) || e.Code != engine.Invalid || e.Attribute != "text" {
-			t.Errorf("an attribute that may be read: got %v, want an error about it", err)
+			t.Errorf("got %v for a readable attribute, want an error about it", err)
 		}
 		_, err = s.Create(ctx, c, row(c, "id", "2", "text", "b"), engine.WriteOptions{})
 		if e := (*engine.Error)(nil); !errors.As(err, &e) || e.Code != engine.Forbidden || e.Attribute != "" {
-			t.Errorf("an attribute that may not be read: got %v, want a refusal that does not name it", err)
+			t.Errorf("got %v for a hidden attribute, want an error that does not name it", err)
 		}
 	})
 }
 
-// TestNewItemsThatAreRenamed checks that an item which is made and renamed in one
-// save must be one that the account may make as it is in the end.
+// TestNewItemsThatAreRenamed checks the permission to create an item that is created and renamed in
+// the same save. It depends on the final state of the item.
 func TestNewItemsThatAreRenamed(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("owner", engine.String))
@@ -125,7 +124,7 @@ func TestNewItemsThatAreRenamed(t *testing.T) {
 			}
 			it, err := s.Get(t.Context(), c, x.id+" renamed")
 			if (err == nil) != (x.want == 0) {
-				t.Errorf("for %s: afterwards there is %v (%v)", x.owner, it, err)
+				t.Errorf("for %s: got the item %v (error %v) after the save", x.owner, it, err)
 			}
 		}
 	})

@@ -17,10 +17,10 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestJournalOrder writes a few objects by many clients, with clocks that go
-// forward and back as those of several servers would, on PostgreSQL by two of
-// them. The list has the records of each object in the order of its writes, and
-// those of a write behind all that were answered before it began.
+// TestJournalOrder writes a few objects by many clients. Their clocks go forward and back like
+// those of several servers; on PostgreSQL there are two stores. The list of the journal must have
+// the records of each object in the order of its writes. The records of a write must come after
+// those of all writes that were answered before it began.
 func TestJournalOrder(t *testing.T) { onBoth(t, journalOrder) }
 
 func journalOrder(t *testing.T, p place) {
@@ -58,11 +58,11 @@ func journalOrder(t *testing.T, p place) {
 			t.Fatal(err)
 		}
 	}
-	// A write has the rank that counts how many were begun before it; answered
-	// is how many of these had been answered then.
+	// The rank of a write is the number of writes that began before it. answered is the number of
+	// writes that had been answered when it began.
 	var mu sync.Mutex
 	begun, answered, done := int64(0), map[int64]int64{}, map[int64]bool{}
-	finished := int64(0) // all up to it are answered
+	finished := int64(0) // all writes up to this number are answered
 	var all sync.WaitGroup
 	for i := range clients {
 		all.Go(func() {
@@ -91,7 +91,7 @@ func journalOrder(t *testing.T, p place) {
 			return nil
 		}
 		if r.Base != at[r.ID] {
-			t.Errorf("record %d, of %s: it was %s before, and the record before has %s", listed, r.ID, r.Base, at[r.ID])
+			t.Errorf("record %d, of %s: got the former state %s, want %s as in the record before", listed, r.ID, r.Base, at[r.ID])
 		}
 		at[r.ID] = r.Data
 		var rank int64
@@ -108,14 +108,14 @@ func journalOrder(t *testing.T, p place) {
 	for rank := int64(1); rank <= clients*writes; rank++ {
 		for earlier := int64(1); earlier <= answered[rank]; earlier++ {
 			if position[earlier] > position[rank] {
-				t.Errorf("write %d is listed as %d, behind write %d, which began later and is listed as %d", earlier, position[earlier], rank, position[rank])
+				t.Errorf("write %d is at position %d, after write %d, which began later and is at position %d", earlier, position[earlier], rank, position[rank])
 			}
 		}
 	}
 }
 
-// TestFewAreSought: SQLite finds few items by the index of the filter, although
-// a scan of the table would have all of them in their order.
+// TestFewAreSought checks that SQLite finds few items by the index of the filter, although a scan
+// of the table would return all items in order.
 func TestFewAreSought(t *testing.T) {
 	p, c := sqlitePlace(t), journal.Class()
 	openAt(t, p, c)
@@ -141,8 +141,8 @@ func TestFewAreSought(t *testing.T) {
 	}
 }
 
-// TestJournalOfRecreated deletes an item while a transaction deletes it and creates
-// another with its id. The journal has both deletions.
+// TestJournalOfRecreated deletes an item while a transaction deletes it and creates another with
+// the same id. The journal must contain both deletions.
 func TestJournalOfRecreated(t *testing.T) { onBoth(t, journalOfRecreated) }
 
 func journalOfRecreated(t *testing.T, p place) {

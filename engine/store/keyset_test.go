@@ -9,10 +9,9 @@ import (
 	"restsrv/engine/store"
 )
 
-// TestKeysetSeeks asks the databases how they find a page in the middle of a
-// list that is sorted by an indexed attribute: by the index, at the very row.
-// Where only the value leads there, a page costs as much as there are equal
-// values before it.
+// TestKeysetSeeks checks how the databases find a page in the middle of a list that is sorted by an
+// indexed attribute. They must use the index to find the exact row. If they used it only for the
+// value, a page would cost as much as the number of equal values before it.
 func TestKeysetSeeks(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note(prop("x", engine.String, indexed))
@@ -60,7 +59,7 @@ func TestKeysetSeeks(t *testing.T) {
 		}
 		got := strings.Join(plan, "\n")
 		if !strings.Contains(got, want) || strings.Contains(got, "TEMP B-TREE") {
-			t.Errorf("the plan is\n%s\nexpected %s", got, want)
+			t.Errorf("got the plan\n%s\nwant %s", got, want)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// openLimited opens a store with limits of its own for the rest of the test.
+// openLimited opens a store with its own limits and closes it when the test ends.
 func openLimited(t *testing.T, p place, cfg store.Config) *store.Store {
 	t.Helper()
 	db, err := p.open()
@@ -27,8 +27,8 @@ func openLimited(t *testing.T, p place, cfg store.Config) *store.Store {
 	return st
 }
 
-// TestReadTime holds that a query that takes too long ends, and that its
-// connection serves the next one.
+// TestReadTime checks that a query which takes too long ends, and that its connection can be used
+// for the next query.
 func TestReadTime(t *testing.T) { onBoth(t, readTime) }
 
 func readTime(t *testing.T, p place) {
@@ -48,10 +48,10 @@ func readTime(t *testing.T, p place) {
 	started := time.Now()
 	_, err := st.Count(t.Context(), &engine.Query{Class: c, Filter: slow})
 	if engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
-		t.Errorf("after %v: %v", time.Since(started), err)
+		t.Errorf("got %[2]v after %[1]v, want code Timeout within 10 seconds", time.Since(started), err)
 	}
-	// One text, on which one expression would take minutes on SQLite, which
-	// cannot interrupt it.
+	// A single text, for which one expression would take minutes on SQLite. SQLite cannot interrupt
+	// it.
 	if _, err := st.Update(t.Context(), c, "0", engine.Values{engine.Absent, strings.Repeat("a", 3<<20)}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -59,15 +59,15 @@ func readTime(t *testing.T, p place) {
 	started = time.Now()
 	_, err = st.Count(t.Context(), &engine.Query{Class: c, Filter: slow})
 	if err != nil && engine.CodeOf(err) != engine.Timeout || time.Since(started) > 10*time.Second {
-		t.Errorf("one text: after %v: %v", time.Since(started), err)
+		t.Errorf("got %[2]v for one long text after %[1]v, want code Timeout or no error within 10 seconds", time.Since(started), err)
 	}
 	if n, err := st.Count(t.Context(), &engine.Query{Class: c}); n != 20 || err != nil {
-		t.Errorf("the next query: %d, %v", n, err)
+		t.Errorf("got count %d, error %v of the next query, want 20", n, err)
 	}
 }
 
-// TestMaxLoaded holds that a reading loads only so much with its items: items
-// who know each other are few, and what they load doubles with each level.
+// TestMaxLoaded checks the limit for the data that a reading loads with its items. A few items that
+// refer to each other suffice: the loaded data doubles with each level.
 func TestMaxLoaded(t *testing.T) { onBoth(t, maxLoaded) }
 
 func maxLoaded(t *testing.T, p place) {
@@ -91,22 +91,22 @@ func maxLoaded(t *testing.T, p place) {
 	query := &engine.Query{Class: c, Count: 50, Load: []*engine.Load{path}}
 	visit := func(*engine.Item) error { return nil }
 	if err := st.List(t.Context(), query, visit); err != nil {
-		t.Errorf("one level: %v", err)
+		t.Errorf("got %v for one level, want no error", err)
 	}
 	for range 10 {
 		path = &engine.Load{Property: hub, Shown: true, Next: []*engine.Load{{Property: spokes, Shown: true, Next: []*engine.Load{path}}}}
 	}
 	query.Load = []*engine.Load{path}
 	if err := st.List(t.Context(), query, visit); engine.CodeOf(err) != engine.Invalid {
-		t.Errorf("twenty levels: %v", err)
+		t.Errorf("got %v for twenty levels, want code Invalid", err)
 	}
 	if _, err := st.Get(t.Context(), c, "0", path); engine.CodeOf(err) != engine.Invalid {
-		t.Errorf("twenty levels of one: %v", err)
+		t.Errorf("got %v for twenty levels of one item, want code Invalid", err)
 	}
 }
 
-// TestUpdatesBesideSharedIndexes: an update of an item with an index over several
-// texts is one statement, unless it gives one of these.
+// TestUpdatesBesideSharedIndexes checks that an update of an item with an index over several texts
+// is one statement, unless it sets one of these texts.
 func TestUpdatesBesideSharedIndexes(t *testing.T) { onBoth(t, updatesBesideSharedIndexes) }
 
 func updatesBesideSharedIndexes(t *testing.T, p place) {

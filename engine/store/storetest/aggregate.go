@@ -90,7 +90,7 @@ func aggregateRefused(t *testing.T, open Open) {
 	} {
 		_, err := engine.ParseAggregation(s.person, decoded(t, aggregation), now)
 		if engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%s: got %v, want a refusal", aggregation, err)
+			t.Errorf("%s: got %v, want code Invalid", aggregation, err)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func backCollection(t *testing.T, open Open) {
 	it := get(t, c, c.task, "taken")
 	same(t, "kept", it.Get("name"), "t")
 	if it.Revision == taken.Revision {
-		t.Error("the member's revision did not change")
+		t.Error("got the same revision of the member, want a new one")
 	}
 	update(t, c, c.person, "bob", "tasks", eject("free")) // bob does not have this task
 	same(t, "still ann's", get(t, c, c.task, "free").Get("who"), "ann")

@@ -51,7 +51,7 @@ func refusedWrites(t *testing.T, open Open) {
 					return err
 				}
 				if now, err := r.Get(ctx, c, "n"); err != nil || now.Revision == it.Revision {
-					return fmt.Errorf("refused, and the revision is %d still: %v", it.Revision, err)
+					return fmt.Errorf("the write was rejected, but the item still has revision %d: %v", it.Revision, err)
 				}
 			}
 		}
@@ -154,7 +154,7 @@ func failingNeighbours(t *testing.T, open Open) {
 			if (i+j)%3 == 0 {
 				_, err := r.Save(ctx, []engine.Record{record(c, fmt.Sprint("half ", i, "-", j)), record(c, "", "title", "x", "id", "taken"), record(c, "other", "id", "taken")})
 				if engine.CodeOf(err) != engine.Invalid {
-					return fmt.Errorf("a duplicate was answered with %v", err)
+					return fmt.Errorf("got %v for a duplicate, want code Invalid", err)
 				}
 				continue
 			}

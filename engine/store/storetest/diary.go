@@ -91,7 +91,7 @@ func stateOf(t *testing.T, c *engine.Class, json any) state {
 	}
 	fields, ok := decoded(t, engine.ValueText(json)).(engine.Fields)
 	if !ok {
-		t.Fatalf("%v is no object", json)
+		t.Fatalf("%v is not a JSON object", json)
 	}
 	for _, f := range fields {
 		if has[f.Name] = ""; f.Value != nil {
@@ -114,14 +114,14 @@ func (h history) follow(t *testing.T, record *engine.Item) error {
 		return h.link(t, record, at, c)
 	case journal.Create:
 		if there {
-			return fmt.Errorf("it is there")
+			return fmt.Errorf("the item exists already")
 		}
 		data["_class"] = classOf(c)
 		h.items[at] = data
 	case journal.Update:
 		before := [2]string{at[0], idBefore(c, at[1], base, data)}
 		if has, there = h.items[before]; !there {
-			return fmt.Errorf("there is no %s", before[1])
+			return fmt.Errorf("the item %s does not exist", before[1])
 		}
 		delete(h.items, before)
 		h.items[at] = has
@@ -151,7 +151,7 @@ func (s state) change(base, data state) error {
 	}
 	for name, now := range data {
 		if _, told := base[name]; !told {
-			return fmt.Errorf("what %s was is not told", name)
+			return fmt.Errorf("the base has no value for %s", name)
 		}
 		if now != "" {
 			s[name] = now

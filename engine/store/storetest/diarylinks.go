@@ -38,11 +38,11 @@ func (h history) link(t *testing.T, record *engine.Item, at [2]string, c *engine
 			i := slices.Index(h.members[at][of], id)
 			switch put := record.Get("type") == journal.Put; {
 			case put && i >= 0:
-				return fmt.Errorf("%s is a member", id)
+				return fmt.Errorf("%s is a member already", id)
 			case put:
 				h.members[at][of] = append(h.members[at][of], id)
 			case i < 0:
-				return fmt.Errorf("%s is no member", id)
+				return fmt.Errorf("%s is not a member", id)
 			default:
 				h.members[at][of] = slices.Delete(h.members[at][of], i, i+1)
 			}
@@ -93,7 +93,7 @@ func (h history) agree(t *testing.T, d *diary) {
 			slices.Sort(stored)
 			slices.Sort(told)
 			if !slices.Equal(stored, told) {
-				t.Errorf("the journal tells of %s %s: %s %q; stored are %q", c.FullName, at[1], p.Name, told, stored)
+				t.Errorf("%s %s: the journal has the %s %q, want the stored ones %q", c.FullName, at[1], p.Name, told, stored)
 			}
 		}
 	}

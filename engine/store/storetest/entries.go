@@ -50,7 +50,7 @@ func sharedEntries(t *testing.T, open Open) {
 	tooLarge(t, "update of the other", err, "c")
 	_, err = r.Save(ctx, []engine.Record{record(c, "3"), record(c, "1", "c", half+"x")})
 	if e := fails(t, err, engine.Invalid, "size"); e.Index != 1 {
-		t.Errorf("save: blames record %d, want 1", e.Index)
+		t.Errorf("save: got an error about record %d, want 1", e.Index)
 	}
 	_, err = r.UpdateAll(ctx, all(c), values(c, "c", half+"x"))
 	fails(t, err, engine.Invalid, "size")

@@ -195,7 +195,7 @@ func expressionRefused(t *testing.T, open Open) {
 	} {
 		_, err := engine.ParseFilter(c, decoded(t, filter), now)
 		if engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%s: got %v, want a refusal", filter, err)
+			t.Errorf("%s: got %v, want code Invalid", filter, err)
 		}
 	}
 }

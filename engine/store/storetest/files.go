@@ -70,7 +70,7 @@ func fileRows(t *testing.T, open Open) {
 	same(t, "row", row.Values, values(a.file, "id", "a", "hash", "hash of a", "name", "a.txt", "mimeType", "text/plain", "size", int64(1),
 		"created", row.Get("created"), "class", "photo@test", "item", "1", "attribute", "image"))
 	if row.Get("created") == nil {
-		t.Error("the row does not say when it was made")
+		t.Error("the row has no time of creation")
 	}
 	same(t, "held", a.held(t), map[string]string{"a": "photo@test 1 image", "b": "photo@test 1 more", "c": "photo@test 1 more"})
 	update(t, a, a.photo, "1", "name", "x")

@@ -128,7 +128,7 @@ func journalRecord(t *testing.T, open Open) {
 	for _, it := range records {
 		same(t, "who", []string{it.Text("author"), it.Text("authorName"), it.Text("authorIp"), it.Text("classVersion")}, []string{"ann@local", "Ann", "192.0.2.7", "1"})
 		if at := it.When("timestamp"); at.Before(start) || at.After(time.Now()) {
-			t.Errorf("a record of %s, written since %s", at, start)
+			t.Errorf("got the time %s of a record, want a time after %s", at, start)
 		}
 	}
 	create(t, d, c, "id", "2")
@@ -176,7 +176,7 @@ func journalNothing(t *testing.T, open Open) {
 	time.Sleep(2 * time.Millisecond) // the time of a change has milliseconds
 	update(t, d, c, "1", "name", "y")
 	if told := d.told(t); len(told) != 1 || !strings.Contains(told[0], `{"name":"x","changed":"`) || !strings.Contains(told[0], `{"name":"y","changed":"`) {
-		t.Errorf("with something else the time of the change is told, too: %q", told)
+		t.Errorf("got %q, want the time of the change with the changed name", told)
 	}
 }
 

@@ -159,12 +159,12 @@ func cursors(t *testing.T, open Open) {
 		t.Fatal(err)
 	}
 	if _, err := key.Decode(q, cursor); err != nil {
-		t.Errorf("its own list: %v", err)
+		t.Errorf("got %v for the list of the cursor, want no error", err)
 	}
 	later := *q
 	later.Count, later.Offset = 100, 7
 	if _, err := key.Decode(&later, cursor); err != nil {
-		t.Errorf("another page: %v", err)
+		t.Errorf("got %v for another page, want no error", err)
 	}
 	others := map[string]*engine.Query{
 		"another order": query("-pay,-at", `{"gt":["$pay",0]}`, ""), "another filter": query("-pay,at", `{"gt":["$pay",1]}`, ""),
@@ -173,29 +173,29 @@ func cursors(t *testing.T, open Open) {
 	}
 	for name, other := range others {
 		if _, err := key.Decode(other, cursor); engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%s: got %v", name, err)
+			t.Errorf("%s: got %v, want code Invalid", name, err)
 		}
 	}
 	if _, err := engine.CursorKey("other key").Decode(q, cursor); engine.CodeOf(err) != engine.Invalid {
-		t.Errorf("another key: got %v", err)
+		t.Errorf("another key: got %v, want code Invalid", err)
 	}
 	for i := range cursor {
 		changed := []byte(cursor)
 		changed[i] = map[bool]byte{true: 'B', false: 'A'}[changed[i] == 'A']
 		if _, err := key.Decode(q, string(changed)); engine.CodeOf(err) != engine.Invalid {
-			t.Fatalf("changed at %d: got %v", i, err)
+			t.Fatalf("changed at %d: got %v, want code Invalid", i, err)
 		}
 	}
 	for _, bad := range []string{"", "x", cursor + "A", cursor + "\n", cursor[:9] + "\r\n" + cursor[9:], cursor[:len(cursor)-1], cursor + "=", strings.Repeat("A", 100_000)} {
 		if _, err := key.Decode(q, bad); engine.CodeOf(err) != engine.Invalid {
-			t.Errorf("%.20q: got %v", bad, err)
+			t.Errorf("%.20q: got %v, want code Invalid", bad, err)
 		}
 	}
 	plain := query("", "{}", "")
 	plain.Sort = nil
 	for _, n := range []int64{1, 1 << 40} {
 		if at, err := key.Decode(plain, key.Encode(plain, []engine.Position{{Sequence: n}}, nil)); err != nil || at.Sequence != n || len(at.Values) != 0 {
-			t.Errorf("a list that nothing sorts, at %d: got %+v, %v", n, at, err)
+			t.Errorf("list without sort, position %d: got %+v, %v", n, at, err)
 		}
 	}
 }

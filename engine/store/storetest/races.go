@@ -200,7 +200,7 @@ func (w *races) race(t *testing.T, a, b raceWrite, rounds int) {
 		}
 	}
 	if wrong > 0 {
-		t.Errorf("%q and %q at the same time: %d of %d outcomes are those of no order\nfor example: %s\nexpected one of: %v", a.name, b.name, wrong, rounds, example, expected)
+		t.Errorf("%q and %q at the same time: %d of %d outcomes do not match any order\nfor example: %s\nwant one of: %v", a.name, b.name, wrong, rounds, example, expected)
 	}
 }
 

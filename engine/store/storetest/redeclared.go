@@ -221,7 +221,7 @@ func redeclaredUnique(t *testing.T, open Open) {
 	fails(t, err, engine.Invalid, "duplicate")
 	_, err = z.Update(t.Context(), z.thing, "b", values(z.thing, "x", "1"), engine.WriteOptions{})
 	if err != nil {
-		t.Errorf("b keeps its value: %v", err)
+		t.Errorf("got %v for the unchanged value of b, want no error", err)
 	}
 }
 

@@ -26,7 +26,7 @@ func trackedTimes(t *testing.T, open Open) {
 	r := open(t, []*engine.Class{c})
 	made := create(t, r, c, "id", "1")
 	if made.Get("made") == nil || made.Get("made") != made.Get("changed") {
-		t.Errorf("created at %v, changed at %v", made.Get("made"), made.Get("changed"))
+		t.Errorf("created at %v, changed at %v, want the same time", made.Get("made"), made.Get("changed"))
 	}
 	same(t, "given", create(t, r, c, "id", "2", "made", long, "changed", long).Values[2:4], engine.Values{long, long})
 	it := update(t, r, c, "2", "name", "x", "changed", long)
@@ -75,7 +75,7 @@ func trackedSave(t *testing.T, open Open) {
 	stands(t, r, items)
 	same(t, "old", []any{items[1].Get("made"), items[1].Get("by"), items[1].Get("editor")}, []any{long, "eve@local", "ann@local"})
 	if items[1].Get("changed") == long {
-		t.Error("the time of the last change stayed")
+		t.Error("the time of the last change did not change")
 	}
 	for _, it := range []*engine.Item{items[0], items[2]} {
 		same(t, "new", []any{it.Get("by"), it.Get("editor"), it.Get("made") != nil, it.Get("made") == it.Get("changed")}, []any{"ann@local", nil, true, true})

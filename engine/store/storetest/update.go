@@ -109,7 +109,7 @@ func readonlyChange(t *testing.T, open Open) {
 	same(t, "attribute", fails(t, err, engine.Invalid, "readonly").Attribute, "since")
 	same(t, "untouched", get(t, r, c, "1").Get("note"), nil)
 	if _, err = r.Update(t.Context(), c, "1", values(c, "since", int64(5), "pay", engine.Decimal("1.5"), "note", "x"), strict); err != nil {
-		t.Errorf("the stored value is no change: %v", err)
+		t.Errorf("got %v for a value that is stored already, want no error", err)
 	}
 	_, err = r.Update(t.Context(), c, "2", values(c, "since", int64(6)), strict)
 	fails(t, err, engine.NotFound, "")

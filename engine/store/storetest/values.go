@@ -267,7 +267,7 @@ func textNeighbours(t *testing.T, open Open) {
 	for range 2 { // first inserted, then updated
 		for _, it := range save(t, r, records...) {
 			if !reflect.DeepEqual(it.Values, want[it.ID]) {
-				t.Errorf("saved %s is not what was given", it.ID)
+				t.Errorf("save of %s returned other values than the given ones", it.ID)
 			}
 		}
 	}
@@ -275,7 +275,7 @@ func textNeighbours(t *testing.T, open Open) {
 	err := r.List(t.Context(), all(c), func(it *engine.Item) error {
 		listed++
 		if !reflect.DeepEqual(it.Values, want[it.ID]) {
-			t.Errorf("listed %s is not what was given", it.ID)
+			t.Errorf("list returned other values of %s than the given ones", it.ID)
 		}
 		return nil
 	})
@@ -285,7 +285,7 @@ func textNeighbours(t *testing.T, open Open) {
 	same(t, "listed", listed, len(want))
 	for id, v := range want {
 		if !reflect.DeepEqual(get(t, r, c, id).Values, v) {
-			t.Errorf("got %s is not what was given", id)
+			t.Errorf("get returned other values of %s than the given ones", id)
 		}
 		it, err := r.Update(t.Context(), c, id, values(c, "n", int64(-1)), engine.WriteOptions{})
 		if err != nil {
@@ -293,7 +293,7 @@ func textNeighbours(t *testing.T, open Open) {
 		}
 		v[c.Property("n").Index] = int64(-1)
 		if !reflect.DeepEqual(it.Values, v) {
-			t.Errorf("updated %s is not what was given", id)
+			t.Errorf("update of %s returned other values than the given ones", id)
 		}
 	}
 }
