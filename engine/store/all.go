@@ -94,7 +94,7 @@ func (sv *save) updateAll(p *plan, q *engine.Query, v engine.Values) (n int64, e
 }
 
 // changeAll runs the statement of an UpdateAll and updates the search words if they may have
-// changed. before holds the former items if cached attributes depend on them.
+// changed. before holds the former items if cached attributes must be recomputed.
 func (sv *save) changeAll(b *builder, p *plan, v engine.Values, before []*engine.Item) (int64, error) {
 	words := slices.ContainsFunc(p.stored, func(property *engine.Property) bool { return property.Search && v[property.Index] != engine.Absent })
 	owes := sv.guard.rows(engine.MayWrite, p.class) != nil

@@ -260,8 +260,8 @@ func (sv *save) setKeyBack(p *engine.Property, value any, ids []any) error {
 	return nil
 }
 
-// note reads the items with the keys if the class is journaled or has cached attributes. It also
-// adds them to items if cached attributes depend on them.
+// note reads the items with the keys if the class is journaled or has cached attributes. In the
+// latter case it also adds them to items.
 func (sv *save) note(p *plan, keys []any, items *[]*engine.Item) ([]*engine.Item, error) {
 	if !p.caching.any && !p.duties.journaled {
 		return nil, nil

@@ -112,9 +112,9 @@ type Traits struct {
 	// EnterTable and ExcludeTable make transactions take turns with a table; %s stands for its
 	// name. A transaction that enters the table waits for transactions that exclude others, and the
 	// reverse. Transactions that enter do not wait for each other. Statements that write to the
-	// table or lock its rows must take turns too: they enter the table before they take their
-	// snapshot. Both are empty if there is only one writer. LockKey ends a SELECT that locks rows
-	// against deletion and changes of keys.
+	// table or lock its rows enter it by themselves, before they take their snapshot. Both are
+	// empty if there is only one writer. LockKey ends a SELECT that locks rows against deletion and
+	// changes of keys.
 	EnterTable   string
 	ExcludeTable []string // fails as Locked if it has to wait too long
 	LockKey      string
