@@ -264,9 +264,9 @@ func TestLostInTransaction(t *testing.T) {
 	})
 }
 
-// TestHastyNeighbours ends requests at any moment while others run. Ending the statement of one
+// TestRequestsThatEndEarly ends requests at any moment while others run. Ending the statement of one
 // request must never affect another.
-func TestHastyNeighbours(t *testing.T) {
+func TestRequestsThatEndEarly(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		c := note(prop("x", engine.Int))
 		st := openAt(t, p, c)

@@ -114,9 +114,9 @@ func journalOrder(t *testing.T, p place) {
 	}
 }
 
-// TestFewAreSought checks that SQLite finds few items by the index of the filter, although a scan
+// TestFilterUsesIndex checks that SQLite finds few items by the index of the filter, although a scan
 // of the table would return all items in order.
-func TestFewAreSought(t *testing.T) {
+func TestFilterUsesIndex(t *testing.T) {
 	p, c := sqlitePlace(t), journal.Class()
 	openAt(t, p, c)
 	db, err := p.open()

@@ -27,16 +27,16 @@ func Journaled(open Open) Open {
 		}
 		d := &diary{changes: journal.Class()}
 		d.Repository = open(t, append(classes, d.changes))
-		if !slices.Contains(untold, path.Base(t.Name())) {
+		if !slices.Contains(unjournaledTests, path.Base(t.Name())) {
 			t.Cleanup(func() { d.agrees(t, classes) })
 		}
 		return d.Repository
 	}
 }
 
-// untold lists tests with items that are not journaled because they are imported, and with items
+// unjournaledTests lists tests with items that are not journaled because they are imported, and with items
 // that cannot be listed.
-var untold = []string{"in_an_import", "calculated_anew", "a_formula_that_fails"}
+var unjournaledTests = []string{"in_an_import", "calculated_anew", "a_formula_that_fails"}
 
 // state holds the values of an item as JSON by name. Its class is under "_class".
 type state map[string]string
@@ -50,12 +50,12 @@ type history struct {
 
 // agrees compares the state according to the journal with the stored items.
 func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
-	told := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
+	recorded := history{map[string]*engine.Class{}, map[[2]string]state{}, map[[2]string]map[collection][]string{}}
 	for _, c := range classes {
-		told.classes[c.FullName] = c
+		recorded.classes[c.FullName] = c
 	}
 	for _, it := range d.records(t) {
-		if err := told.follow(t, it); err != nil {
+		if err := recorded.follow(t, it); err != nil {
 			t.Errorf("the record %s %s %s %v %v: %v", it.Text("type"), it.Text("className"), it.Text("id"), it.Get("base"), it.Get("data"), err)
 		}
 	}
@@ -75,8 +75,8 @@ func (d *diary) agrees(t *testing.T, classes []*engine.Class) {
 			t.Fatal(err)
 		}
 	}
-	same(t, "what the journal tells", told.items, stored)
-	told.agree(t, d)
+	same(t, "items according to the journal", recorded.items, stored)
+	recorded.agree(t, d)
 }
 
 func classOf(c *engine.Class) string { return string(engine.AppendString(nil, c.FullName)) }
@@ -144,13 +144,13 @@ func (s state) change(base, data state) error {
 		if s[name] != was {
 			return fmt.Errorf("%s was %s", name, s[name])
 		}
-		now, told := data[name]
-		if delete(s, name); !told || now == was {
+		now, recorded := data[name]
+		if delete(s, name); !recorded || now == was {
 			return fmt.Errorf("%s does not change", name)
 		}
 	}
 	for name, now := range data {
-		if _, told := base[name]; !told {
+		if _, recorded := base[name]; !recorded {
 			return fmt.Errorf("the base has no value for %s", name)
 		}
 		if now != "" {

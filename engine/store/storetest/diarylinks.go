@@ -89,11 +89,11 @@ func (h history) agree(t *testing.T, d *diary) {
 				t.Fatal(err)
 			}
 			stored := memberIDs(linkOf(it, p.Name).Items)
-			told := slices.DeleteFunc(slices.Clone(h.members[at][collectionOf(p)]), func(id string) bool { return h.items[[2]string{p.Target.Root().FullName, id}] == nil })
+			recorded := slices.DeleteFunc(slices.Clone(h.members[at][collectionOf(p)]), func(id string) bool { return h.items[[2]string{p.Target.Root().FullName, id}] == nil })
 			slices.Sort(stored)
-			slices.Sort(told)
-			if !slices.Equal(stored, told) {
-				t.Errorf("%s %s: the journal has the %s %q, want the stored ones %q", c.FullName, at[1], p.Name, told, stored)
+			slices.Sort(recorded)
+			if !slices.Equal(stored, recorded) {
+				t.Errorf("%s %s: the journal has the %s %q, want the stored ones %q", c.FullName, at[1], p.Name, recorded, stored)
 			}
 		}
 	}

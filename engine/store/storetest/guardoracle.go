@@ -208,7 +208,7 @@ func guardTakenValues(t *testing.T, open Open) {
 		denied(t, "all with "+code, err)
 	}
 	e := fails(t, tryUpdate(t, r, c, "own", "code", "taken"), engine.Invalid, "duplicate")
-	same(t, "what is told", e.Attribute, "code")
+	same(t, "attribute of the error", e.Attribute, "code")
 	fails(t, tryUpdate(t, r, c, "own", "owner", "bob", "code", "2"), engine.Invalid, "duplicate")
 	fails(t, trySave(t, r, record(c, "x", "owner", "ann", "code", "new"), record(c, "y", "owner", "ann", "code", "new")), engine.Invalid, "duplicate")
 	same(t, "items", ids(t, o, all(c)), []string{"own", "other", "hidden"})
@@ -257,7 +257,7 @@ func guardTakenRenamed(t *testing.T, open Open) {
 		return inner
 	}
 	e := fails(t, tryUpdate(t, r, c, "own", "code", "taken", "twin", renamed()), engine.Invalid, "duplicate")
-	same(t, "what is told", e.Attribute, "code")
+	same(t, "attribute of the error", e.Attribute, "code")
 	allowed(t, "a code that is free", tryUpdate(t, r, c, "own", "code", "free", "twin", renamed()))
 	same(t, "code", get(t, o, c, "new").Get("code"), "free")
 }
