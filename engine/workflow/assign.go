@@ -11,28 +11,27 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// assignment is a value that a transition gives a property of the item, or of the
-// object that references of the item lead to: plain, a variable, or what a formula
-// computes of the item.
+// assignment is a value that a transition assigns to a property of the item, or of an object that the item references.
+// The value is a constant, a variable, or a formula over the item.
 type assignment struct {
-	path     []*engine.Property // the references, none for the item
+	path     []*engine.Property // the references to follow; empty for the item itself
 	property *engine.Property
 	plain    any // as written
 	variable string
 	formula  engine.Formula
 }
 
-// legacy is the text form of a formula, and dotted the path of a part of a struct.
+// legacy matches a formula in text form. dotted converts the path of a part of a struct to its property name.
 var (
 	legacy = regexp.MustCompile(`^\s*[A-Za-z]\w*\(.*\)\s*$`)
 	dotted = strings.NewReplacer(".", "$")
 )
 
-// variables are those of an account and of the time.
+// variables are the names of account and time variables.
 var variables = []string{"$$uid", "$$name", "$$now"}
 
-// target returns the class of the object that the assignment changes, as the class
-// of the workflow declares it; nil for the item itself.
+// target returns the class of the object that the assignment changes, as the class of the workflow declares it. It is
+// nil for the item itself.
 func (a *assignment) target() *engine.Class {
 	if len(a.path) == 0 {
 		return nil
@@ -40,8 +39,8 @@ func (a *assignment) target() *engine.Class {
 	return a.path[len(a.path)-1].Target
 }
 
-// targetOf finds the property that the key of an assignment names, with the
-// references that lead to it; nil if there is none.
+// targetOf finds the property that the key of an assignment names, and the references that lead to it. p is nil if
+// there is no such property.
 func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.Property) {
 	for {
 		if p := c.Property(key); p != nil {
@@ -63,14 +62,14 @@ func targetOf(c *engine.Class, key string) (path []*engine.Property, p *engine.P
 	}
 }
 
-// longer moves the first part of rest to name.
+// longer moves the first part of rest to the end of name.
 func longer(name, rest string) (string, string, bool) {
 	part, rest, ok := strings.Cut(rest, ".")
 	return name + "." + part, rest, ok
 }
 
-// assignment is nil for one that cannot be made; ok is false if the transition cannot
-// be made without it.
+// assignment reads an assignment. It returns nil if the assignment is not valid; ok is then false if the transition
+// cannot be used without it.
 func (r reader) assignment() (a *assignment, ok bool) {
 	key := r.Text("key")
 	path, p := targetOf(r.class, key)
@@ -88,7 +87,7 @@ func (r reader) assignment() (a *assignment, ok bool) {
 	return r.assigned(a), false
 }
 
-// assigned reads the value of an assignment; nil for a value that it cannot have.
+// assigned checks and compiles the value of an assignment. It returns nil if the property cannot have this value.
 func (r reader) assigned(a *assignment) *assignment {
 	p := a.property
 	text, isText := a.plain.(string)
@@ -124,7 +123,7 @@ func (r reader) assigned(a *assignment) *assignment {
 	return a
 }
 
-// keepsObjects reports whether plain values of the type may be objects.
+// keepsObjects reports whether constants of the type may be objects.
 func keepsObjects(t engine.PropertyType) bool {
 	switch t {
 	case engine.Custom, engine.Period, engine.Geo, engine.Schedule:
@@ -133,8 +132,8 @@ func keepsObjects(t engine.PropertyType) bool {
 	return false
 }
 
-// bind makes the input of a plain value. It is made anew for each write, which
-// may keep and change it.
+// bind converts a constant to an input value. It must be called for each write, because the write may keep and change
+// the value.
 func (a *assignment) bind(c *engine.Class) (any, error) {
 	v, _, err := c.Bind(engine.Fields{{Name: a.property.Name, Value: a.plain}}, engine.Lenient)
 	if err != nil {
@@ -143,8 +142,8 @@ func (a *assignment) bind(c *engine.Class) (any, error) {
 	return v[a.property.Index], nil
 }
 
-// value is the input that the assignment makes of an item for an object of class c. It
-// may be for a property that the account does not know of.
+// value returns the input value for an object of class c, computed from item it. The property may be hidden from the
+// account.
 func (a *assignment) value(ctx context.Context, c *engine.Class, it *engine.Item, data engine.FormulaData) (any, error) {
 	var v any
 	switch {

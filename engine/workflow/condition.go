@@ -10,14 +10,13 @@ import (
 
 // condition is a condition on items. The zero condition always holds.
 type condition struct {
-	filter *engine.Filter // without variables of an account; nil for always
+	filter *engine.Filter // of a condition without account variables; nil means always
 	class  *engine.Class
-	said   any  // with variables of an account, as written; nil for a condition without any
+	said   any  // as written, if it has account variables; otherwise nil
 	broken bool // it cannot be evaluated
 }
 
-// filterFor returns the filter for an account; ok is false if the condition cannot
-// be evaluated for it.
+// filterFor returns the filter for an account. ok is false if the condition cannot be evaluated for it.
 func (c condition) filterFor(a *engine.Account) (f *engine.Filter, ok bool) {
 	if c.said == nil {
 		return c.filter, !c.broken
@@ -29,8 +28,8 @@ func (c condition) filterFor(a *engine.Account) (f *engine.Filter, ok bool) {
 	return f, err == nil
 }
 
-// gives returns the filter of a condition on which something is given to the
-// account. A condition that cannot be evaluated never holds.
+// gives returns the filter of a condition that gives something to the account. If the condition cannot be evaluated, it
+// never holds.
 func (c condition) gives(a *engine.Account) *engine.Filter {
 	f, ok := c.filterFor(a)
 	if !ok {
@@ -39,15 +38,14 @@ func (c condition) gives(a *engine.Account) *engine.Filter {
 	return f
 }
 
-// keeps returns the filter of a condition on which something is kept from the
-// account, nil for always. A condition that cannot be evaluated always holds.
+// keeps returns the filter of a condition that restricts the account; nil means always. If the condition cannot be
+// evaluated, it always holds.
 func (c condition) keeps(a *engine.Account) *engine.Filter {
 	f, _ := c.filterFor(a)
 	return f
 }
 
-// condition reads a condition on the item. The mistake is the rule for one that
-// cannot be evaluated.
+// condition reads a condition on the item. If it cannot be evaluated, the mistake is reported under the rule.
 func (r reader) condition(field string, rule *mistake.Rule) condition {
 	said := r.Value(field)
 	f, err := engine.ParseOwnFilter(r.class, said)
@@ -55,7 +53,7 @@ func (r reader) condition(field string, rule *mistake.Rule) condition {
 		return condition{filter: f}
 	}
 	var names []string
-	for _, sample := range []any{nil, "x"} { // some operations take null and some take text
+	for _, sample := range []any{nil, "x"} { // some operations accept null and some accept text
 		_, other := engine.ParseAccountFilter(r.class, said, func(name string) (any, bool) {
 			names = append(names, name)
 			return sample, true
@@ -72,7 +70,7 @@ func (r reader) condition(field string, rule *mistake.Rule) condition {
 	return condition{broken: true}
 }
 
-// use notes variables of accounts that conditions name.
+// use records account variables that conditions use.
 func (d *Definitions) use(names []string) {
 	for _, name := range names {
 		if name != "uid" && name != "id" && !slices.Contains(d.variables, name) {

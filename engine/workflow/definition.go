@@ -10,35 +10,34 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Definitions are the workflows of an application, ready to be used.
+// Definitions holds the compiled workflows of an application.
 type Definitions struct {
 	find      func(string) (*engine.Class, error)
-	of        map[*engine.Class][]*flow // of exactly that class: its own, then inherited ones
-	variables []string                  // of accounts, that conditions name, without their ids
+	of        map[*engine.Class][]*flow // by exact class: its own workflows, then inherited ones
+	variables []string                  // account variables that conditions use, except the ids
 }
 
-// flow is one workflow.
 type flow struct {
 	class       *engine.Class
 	name        string // name@namespace
 	caption     string
-	start       *state // that of items which were never moved; nil for none
+	start       *state // the state of items that were never moved; nil if the workflow has no start state
 	states      []*state
 	transitions []*transition
 }
 
-// state is one that items may be in.
+// state is one state of a workflow.
 type state struct {
 	name, caption string
-	when          condition // for which items
-	period        *period   // how long they may be there; nil for ever
+	when          condition // an item is in the state only if this holds
+	period        *period   // how long an item may stay; nil means no limit
 	items         []permission
 	properties    []propertyPermission
-	keepsAll      bool // no account may change any property here: what properties says cannot be understood
+	keepsAll      bool // no account may change any property here, because propertyPermissions is not valid
 	selections    []selection
 }
 
-// permission is what a state gives to whom.
+// permission is a permission that a state gives to a role.
 type permission struct {
 	role role
 	may  engine.Permission
@@ -51,12 +50,12 @@ type propertyPermission struct {
 
 // selection is a list of values that a state offers for a property.
 type selection struct {
-	role     *role // to whom; nil for everybody
+	role     *role // the role that gets the list; nil means every account
 	property string
 	said     engine.Fields
 }
 
-// role is whom something is for: a role or an account, or those that an
+// role stands for a group of accounts: those with a role or an id of this name or, if attribute is set, those that this
 // attribute of the item names.
 type role struct {
 	class     *engine.Class
@@ -69,16 +68,16 @@ type transition struct {
 	name, caption string
 	from, to      *state
 	when          condition
-	roles         []role // who may go it; none for everybody who may change the item
+	roles         []role // accounts that may use it; if empty, every account that may change the item
 	assignments   []*assignment
-	shown         engine.Fields // what clients are told of it
+	shown         engine.Fields // the description that clients receive
 }
 
-// is is the condition on items under which somebody who is the subjects is meant.
+// is returns the condition on items under which an account with these subjects has the role.
 func (r role) is(subjects []string) *engine.Filter {
 	switch {
 	case r.attribute:
-		f, _ := engine.Naming(r.class, r.name, subjects) // that it can be told was found out when it was read
+		f, _ := engine.Naming(r.class, r.name, subjects) // the error was checked when the role was read
 		return f
 	case slices.Contains(subjects, r.name):
 		return nil
@@ -86,7 +85,7 @@ func (r role) is(subjects []string) *engine.Filter {
 	return engine.Never()
 }
 
-// anyOf is the condition under which one of the roles means somebody.
+// anyOf returns the condition under which an account with these subjects has at least one of the roles.
 func anyOf(roles []role, subjects []string) *engine.Filter {
 	all := make([]*engine.Filter, len(roles))
 	for i, r := range roles {
@@ -95,11 +94,12 @@ func anyOf(roles []role, subjects []string) *engine.Filter {
 	return engine.Either(all...)
 }
 
-// Load compiles workflows. It reports what they name and what is not there, and takes
-// that for what gives nothing and keeps everything: a workflow whose class is missing
-// is left out, a condition that cannot be evaluated never holds for what it gives and
-// always for what it keeps. The classes that have workflows are Staged from now on,
-// and must not be used before.
+// Load compiles workflows and reports mistakes as faults. A mistake never gives permission:
+//
+//   - A workflow is left out if its class does not exist.
+//   - A condition that cannot be evaluated never holds where it gives something, and always holds where it restricts.
+//
+// Load sets Staged in all classes that have workflows, so it must run before these classes are used.
 func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, engine.Faults) {
 	d := &Definitions{find: meta.Class, of: map[*engine.Class][]*flow{}}
 	var faults engine.Faults
@@ -121,7 +121,7 @@ func Load(meta engine.MetaRepository, all []*engine.Workflow) (*Definitions, eng
 	return d, faults
 }
 
-// Of lists the classes whose items move in workflows.
+// Of returns the classes whose items move in workflows, sorted by full name.
 func (d *Definitions) Of() (all []*engine.Class) {
 	for c := range d.of {
 		all = append(all, c)
@@ -137,8 +137,8 @@ func classNames(meta engine.MetaRepository) (names []string) {
 	return names
 }
 
-// inherited are the workflows of a class and of its ancestors; of those of one
-// name the nearest counts.
+// inherited returns the workflows of a class and of its ancestors. If several have the same name, the one of the
+// nearest class counts.
 func inherited(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	for ; c != nil; c = c.Ancestor {
 		for _, f := range own[c] {
@@ -150,7 +150,7 @@ func inherited(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	return all
 }
 
-// named is the workflow of that name of a class, nil when there is none.
+// named returns the workflow of a class with this name, with or without namespace. It returns nil if there is none.
 func (d *Definitions) named(c *engine.Class, name string) *flow {
 	if !strings.Contains(name, "@") {
 		name = engine.FullName(name, c.Namespace)

@@ -9,16 +9,15 @@ import (
 	"restsrv/engine"
 )
 
-// maxAttempts is how often a move is begun that others were in the way of, and
-// retryPause the least that it waits in between, twice that the most: who comes
-// back at once meets the same others.
+// maxAttempts limits how often a move is tried when concurrent transactions are in its way. Between attempts it waits a
+// random time from retryPause up to twice retryPause, since immediate retries would meet the same transactions again.
 const (
 	maxAttempts = 5
 	retryPause  = 10 * time.Millisecond
 )
 
-// Move is engine.Workflows'. Of moves of one item at once the later ones see what
-// those before them did: reading the item in the transaction has them wait.
+// Move implements engine.Workflows. Concurrent moves of one item are serialized: reading the item in the transaction
+// waits for earlier moves, so that each sees their changes.
 func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now string, err error) {
 	for attempt := 1; ; attempt++ {
 		err := engine.InTransaction(ctx, r, func(ctx context.Context) error {
@@ -33,7 +32,7 @@ func (s *Set) Move(ctx context.Context, r engine.Repository, m engine.Move) (now
 	}
 }
 
-// pause reports whether ctx allows it.
+// pause waits before a retry. It returns false if ctx ends first.
 func pause(ctx context.Context) bool {
 	select {
 	case <-time.After(retryPause + rand.N(retryPause)):
@@ -46,10 +45,10 @@ func pause(ctx context.Context) bool {
 // moving is one move of an item.
 type moving struct {
 	set  *Set
-	data engine.Repository // that of whoever asks
+	data engine.Repository // the repository of the caller's account
 	item *engine.Item
 	flow *flow
-	way  *transition // nil for a move wherever the item is
+	way  *transition // nil if the item is put into the state from wherever it is
 	to   *state
 }
 
@@ -78,7 +77,7 @@ func (s *Set) move(ctx context.Context, r engine.Repository, m engine.Move) (now
 	return g.item.ID, err
 }
 
-// refused is the error for a move that is refused.
+// refused returns the error for a move that is refused.
 func refused(reason, why string, params ...engine.Field) error {
 	e := engine.Errorf(engine.Invalid, reason, "%s", why)
 	e.Params = params
@@ -89,7 +88,7 @@ func refused(reason, why string, params ...engine.Field) error {
 	return e
 }
 
-// refuse is the error for a move of a workflow that there is.
+// refuse returns the error for a refused move in an existing workflow.
 func (g *moving) refuse(reason, why string, params ...engine.Field) error {
 	all := []engine.Field{engine.Named("workflow", g.flow.caption)}
 	if len(params) > 0 {
@@ -105,7 +104,7 @@ func (g *moving) info() engine.Field {
 	return engine.Named("info", g.item.Class.FullName+"@"+g.item.ID)
 }
 
-// push has the item be in a state, wherever it is now. That takes write.
+// push puts the item into a state regardless of its present state. The account needs write permission.
 func (g *moving) push(ctx context.Context) error {
 	if err := g.write(ctx, g.data, engine.NewValues(g.item.Class.Base())); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (g *moving) push(ctx context.Context) error {
 	return g.set.put(ctx, g.item, g.flow, to)
 }
 
-// fits refuses the state whose conditions do not hold.
+// fits returns an error if the conditions of the target state do not hold.
 func (g *moving) fits(ctx context.Context) error {
 	holds, err := g.set.hold(ctx, g.item, []*engine.Filter{g.to.when.gives(engine.AccountFrom(ctx))})
 	if err == nil && !holds[0] {
@@ -129,8 +128,8 @@ func (g *moving) fits(ctx context.Context) error {
 	return err
 }
 
-// pass has the item go the transition. Roles open it to whom they mean, whatever
-// else these may do; one without roles takes write.
+// pass moves the item along the transition. If the transition has roles, they admit an account regardless of its other
+// permissions. If it has none, the account needs write permission.
 func (g *moving) pass(ctx context.Context) error {
 	all, err := g.set.reached(ctx, g.item, []*flow{g.flow})
 	if err != nil {
@@ -173,17 +172,15 @@ func (g *moving) pass(ctx context.Context) error {
 	return g.set.put(ctx, g.item, g.flow, g.to)
 }
 
-// writes reports whether the token of the account of ctx, if it has a scope,
-// leaves it to write.
+// writes reports whether the token of the account of ctx permits writing. A token without a scope does.
 func writes(ctx context.Context) bool {
 	a := engine.AccountFrom(ctx)
 	return a == nil || a.Scope == nil || a.Limit.Has(engine.MayWrite)
 }
 
-// assign computes the values that the transition assigns to the item, and to the
-// objects that references of it lead to. Later assignments use the values of earlier
-// ones. In a transition without roles they read only what the account may read; in
-// one with roles they read everything.
+// assign computes the values that the transition assigns to the item and to objects that it references. Later
+// assignments use the values of earlier ones. If the transition has no roles, the assignments read only what the
+// account may read; if it has roles, they read everything.
 func (g *moving) assign(ctx context.Context) (_ engine.Values, others []*other, err error) {
 	c := g.item.Class.Base()
 	values := engine.NewValues(c)
@@ -220,8 +217,7 @@ func (g *moving) assign(ctx context.Context) (_ engine.Values, others []*other, 
 	return values, others, nil
 }
 
-// write changes the item, which may get another key by it. An account that may
-// not change it is refused.
+// write changes the item, which may change its key. It returns an error if the account may not write.
 func (g *moving) write(ctx context.Context, data engine.Repository, v engine.Values) error {
 	if !writes(ctx) {
 		return g.refuse(engine.NotAllowed, "the account may not do this")
@@ -243,8 +239,7 @@ func (g *moving) write(ctx context.Context, data engine.Repository, v engine.Val
 	return nil
 }
 
-// failed says of an error of the assignments, which the client may mend, that it
-// is one of the move.
+// failed turns an error of the assignments that the client can correct into an error of the move.
 func (g *moving) failed(err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {
@@ -264,8 +259,8 @@ func (g *moving) failed(err error) error {
 	return told
 }
 
-// lookups implements engine.FormulaData on a repository: the store, read as the
-// server, or the repository of the account.
+// lookups implements engine.FormulaData on a repository: either the store, read as the server, or the repository of the
+// account.
 type lookups struct {
 	set   *Set
 	now   engine.Instant
@@ -273,8 +268,8 @@ type lookups struct {
 	ctx   func(context.Context) context.Context
 }
 
-// item reads the item for which a formula is computed, without attributes and links
-// that the account may not read.
+// item reads the item for which a formula is computed. Attributes and links that are hidden from the account are left
+// out.
 func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*engine.Load) (*engine.Item, error) {
 	ctx = l.ctx(ctx)
 	view, err := engine.ViewOf(ctx, l.store, c)
@@ -290,7 +285,7 @@ func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*
 	return own, nil
 }
 
-// known returns the loads of the properties that a view has.
+// known returns the loads whose properties are in a view.
 func known(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
 		if view.Lacks(l.Property) {
@@ -303,8 +298,8 @@ func known(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	return all
 }
 
-// found returns nil for the error of a lookup that the account may not make: the
-// lookup finds nothing.
+// found returns nil if err says that the lookup uses an attribute that is hidden from the account; the result is then
+// empty. It returns other errors unchanged.
 func found(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code == engine.Invalid && (e.Reason == "unknown-attribute" || e.Reason == "calculated") {
@@ -313,7 +308,7 @@ func found(err error) error {
 	return err
 }
 
-// Find is engine.FormulaData's.
+// Find implements engine.FormulaData.
 func (l lookups) Find(ctx context.Context, q *engine.Query) (all []*engine.Item, err error) {
 	ctx = l.ctx(ctx)
 	view, err := engine.ViewOf(ctx, l.store, q.Class)
@@ -329,19 +324,19 @@ func (l lookups) Find(ctx context.Context, q *engine.Query) (all []*engine.Item,
 	return all, found(err)
 }
 
-// Count is engine.FormulaData's.
+// Count implements engine.FormulaData.
 func (l lookups) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	n, err := l.store.Count(l.ctx(ctx), q)
 	return n, found(err)
 }
 
-// Next is engine.FormulaData's.
+// Next implements engine.FormulaData.
 func (l lookups) Next(ctx context.Context, counter string) (int64, error) {
 	return l.set.Sequences.NextNumber(ctx, counter)
 }
 
-// Class is engine.FormulaData's.
+// Class implements engine.FormulaData.
 func (l lookups) Class(name string) (*engine.Class, error) { return l.set.Definitions.find(name) }
 
-// Now is engine.FormulaData's.
+// Now implements engine.FormulaData.
 func (l lookups) Now() engine.Instant { return l.now }

@@ -7,17 +7,16 @@ import (
 	"restsrv/engine"
 )
 
-// other is an object besides the item that a transition changes: the one that
-// references of the item lead to.
+// other is an object other than the item that a transition changes. References of the item lead to it.
 type other struct {
-	path   []*engine.Property // the references
+	path   []*engine.Property // the references to follow
 	class  *engine.Class
-	id     string // "" for an object that is created, because the reference is null
+	id     string // "" if the object must be created because the reference is null
 	values engine.Values
 }
 
-// other returns the object that the assignment changes. It is found among those of
-// earlier assignments, or added to them. Values are those assigned to the item so far.
+// other returns the object that the assignment changes. It uses the object of an earlier assignment with the same path,
+// or adds a new one to all. values are the values assigned to the item so far.
 func (g *moving) other(ctx context.Context, all *[]*other, a *assignment, values engine.Values) (*other, error) {
 	same := func(o *other) bool {
 		return slices.EqualFunc(o.path, a.path, func(p, q *engine.Property) bool { return p.Name == q.Name })
@@ -33,7 +32,7 @@ func (g *moving) other(ctx context.Context, all *[]*other, a *assignment, values
 	return o, nil
 }
 
-// referenced finds the object that references lead to from the item.
+// referenced finds the object at the end of a path of references that starts at the item.
 func (g *moving) referenced(ctx context.Context, path []*engine.Property, values engine.Values) (*other, error) {
 	notThere := g.refuse(engine.NotTransferred, "the object that the transition changes is not there")
 	c := g.item.Class.Base()
@@ -77,8 +76,7 @@ func (g *moving) referenced(ctx context.Context, path []*engine.Property, values
 	return &other{path: path, class: c, id: at.ID, values: engine.NewValues(c)}, nil
 }
 
-// loadsAlong returns what must be loaded with an item for references to lead on
-// from it.
+// loadsAlong returns the loads that are required to follow the path from an item.
 func loadsAlong(path []*engine.Property) []*engine.Load {
 	if len(path) == 0 {
 		return nil
@@ -86,9 +84,8 @@ func loadsAlong(path []*engine.Property) []*engine.Load {
 	return []*engine.Load{{Property: path[0], Next: loadsAlong(path[1:])}}
 }
 
-// writeOthers changes the objects besides the item. It does so as the account may,
-// also in a transition that its roles open: they are about the item. The values of
-// the item get references to objects that are created.
+// writeOthers changes the objects other than the item. It always uses the permissions of the account, because the roles
+// of a transition apply only to the item. When it creates an object, it sets the reference to it in values.
 func (g *moving) writeOthers(ctx context.Context, values engine.Values, others []*other) error {
 	for _, o := range others {
 		var it *engine.Item
@@ -98,7 +95,7 @@ func (g *moving) writeOthers(ctx context.Context, values engine.Values, others [
 		} else {
 			_, err = g.data.Update(ctx, o.class, o.id, o.values, engine.WriteOptions{})
 		}
-		if engine.CodeOf(err) == engine.NotFound { // the account may not read it
+		if engine.CodeOf(err) == engine.NotFound { // the account may not read the object
 			return g.refuse(engine.NotAllowed, "the account may not do this")
 		}
 		if err != nil {

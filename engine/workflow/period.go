@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// period is a time by the calendar, in UTC.
+// period is a calendar duration, applied in UTC.
 type period struct {
 	years, months, days int
 	rest                time.Duration
@@ -17,8 +17,8 @@ var (
 	periodPart = regexp.MustCompile(`(\d+)\s*([yMwdhmsгМндчмс])`)
 )
 
-// parsePeriod reads numbers with y, M (months), w, d, h, m (minutes) or s behind
-// each, or the letters of the ancestor's Russian files.
+// parsePeriod parses numbers followed by a unit: y, M (months), w, d, h, m (minutes) or s, or the corresponding letters
+// of Russian IONDV files.
 func parsePeriod(text string) (*period, bool) {
 	if !periodText.MatchString(text) {
 		return nil, false
@@ -46,8 +46,7 @@ func parsePeriod(text string) (*period, bool) {
 	return &p, true
 }
 
-// after is the time that far behind another. The last day of a month stands for
-// days that the month does not have.
+// after returns the time that is one period after t. If the month has no such day, the last day of the month is used.
 func (p *period) after(t time.Time) time.Time {
 	t = t.UTC()
 	first := time.Date(t.Year()+p.years, t.Month()+time.Month(p.months), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)

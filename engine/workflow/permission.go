@@ -2,12 +2,12 @@ package workflow
 
 import "restsrv/engine"
 
-// Any reports whether there is a workflow at all.
+// Any reports whether there are workflows.
 func (d *Definitions) Any() bool { return d != nil && len(d.of) > 0 }
 
-// Rows is access.Stages': the condition on items of exactly class c that are in a
-// state which gives the account the permission. What a state gives for creating
-// items counts for nobody: there is no item yet.
+// Rows implements access.Stages. It returns the condition on items of exactly class c that are in a state which gives
+// the account the permission. A permission to create items has no effect in a state, because the item does not exist
+// yet.
 func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter {
 	if may == engine.MayUse {
 		return nil
@@ -33,12 +33,12 @@ func (d *Definitions) Rows(may engine.Permission, c *engine.Class, a *engine.Acc
 	return orAlways(engine.Either(all...))
 }
 
-// Variables is access.Stages'.
+// Variables implements access.Stages.
 func (d *Definitions) Variables() []string { return d.variables }
 
-// Keeps is access.Stages': a state that names a property lets nobody change it but
-// whom it names there with write. A state whose condition cannot be evaluated does so
-// for all items that are in it.
+// Keeps implements access.Stages. If a state names a property, only the roles that it names there with write permission
+// may change the property. If the condition of the state cannot be evaluated, the restriction applies to all items in
+// that state.
 func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter {
 	subjects := a.Names()
 	var all []*engine.Filter
@@ -79,7 +79,7 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 	return orAlways(engine.Either(all...))
 }
 
-// orAlways is a condition for who takes nil for none.
+// orAlways replaces nil by a constant true condition, for callers to whom nil means that there is no condition.
 func orAlways(f *engine.Filter) *engine.Filter {
 	if f == nil {
 		return &engine.Filter{Op: engine.OpConst, Value: true}
@@ -87,8 +87,7 @@ func orAlways(f *engine.Filter) *engine.Filter {
 	return f
 }
 
-// in is the condition that an item is in a state: stored, or, of the first state,
-// in no other.
+// in returns the condition that an item is in a state. For the start state, this means that no other state is stored.
 func (f *flow) in(s *state) *engine.Filter {
 	if s != f.start {
 		return &engine.Filter{Op: engine.OpReached, Pattern: f.name, List: []any{s.name}}

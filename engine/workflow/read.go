@@ -8,17 +8,16 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// reader reads a part of the file of one workflow.
+// reader reads a part of one workflow file.
 type reader struct {
 	jsonfile.Object
 	class *engine.Class
 	defs  *Definitions
 
-	stateless bool // the workflow has no list of states: a missing state follows from that
+	stateless bool // the workflow has no list of states, so missing states are not reported again
 }
 
-// each reads the elements of an array of objects. The rule is that for elements that
-// are no objects.
+// each calls read for the elements of an array of objects. Elements that are not objects are reported under the rule.
 func (r reader) each(name string, rule *mistake.Rule, read func(reader)) {
 	for i, v := range r.List(name) {
 		at := jsonfile.Element(r.At(name), i)
@@ -37,7 +36,7 @@ func (r reader) listed(name string) {
 	}
 }
 
-// entryName returns the name of a state or a transition, "" if it has none.
+// entryName returns the name of a state or transition. If there is none, it reports the rule and returns "".
 func (r reader) entryName(rule *mistake.Rule) string {
 	name, ok := r.Value("name").(string)
 	if !ok || name == "" {
@@ -82,8 +81,8 @@ func (r reader) captionOr(name string) string {
 	return name
 }
 
-// named is the state that a field names; ok is false when there is none of that
-// name.
+// named returns the state that a field names. It returns nil and true if the field is empty. If there is no such state,
+// it reports the mistake and ok is false.
 func (r reader) named(f *flow, field string) (s *state, ok bool) {
 	name := r.Text(field)
 	if name == "" {
@@ -99,7 +98,7 @@ func (r reader) named(f *flow, field string) (s *state, ok bool) {
 	return s, s != nil
 }
 
-// state is nil for one without a name.
+// state reads a state. It returns nil if the state has no name.
 func (r reader) state() *state {
 	s := &state{name: r.entryName(mistake.StateEntry)}
 	if s.name == "" {
@@ -115,7 +114,7 @@ func (r reader) state() *state {
 	r.each("itemPermissions", mistake.NotObject, func(r reader) { s.items = r.permission(s.items) })
 	r.kept(s)
 	r.each("selectionProviders", mistake.NotObject, func(r reader) {
-		if r.Value("property") == nil { // as the ancestor's studio writes one for nothing
+		if r.Value("property") == nil { // IONDV Studio writes such an entry for an empty row
 			return
 		}
 		if p := r.property("property"); p != nil {
@@ -130,8 +129,8 @@ func (r reader) state() *state {
 	return s
 }
 
-// kept reads propertyPermissions: the properties that the state keeps from accounts. If
-// it cannot be understood, the state keeps all.
+// kept reads propertyPermissions, the properties whose change the state restricts. If an entry is not valid, the state
+// restricts all properties.
 func (r reader) kept(s *state) {
 	const name = "propertyPermissions"
 	all := func(path string, v any, expected string) {
@@ -177,7 +176,8 @@ func (r reader) permission(all []permission) []permission {
 	return append(all, permission{r.role(name), engine.Permission(may)})
 }
 
-// role is what a name stands for: an attribute before a role or an account.
+// role returns the role of a name. If the class has an attribute of that name that can name accounts, the attribute
+// takes precedence over a role or an account.
 func (r reader) role(name string) role {
 	_, err := engine.NamesOneOf(r.class, name, nil)
 	return role{r.class, name, err == nil}
@@ -206,7 +206,7 @@ func (r reader) attributes() (names []string) {
 	return names
 }
 
-// transition is nil for one that no account can make.
+// transition reads a transition. It returns nil if a mistake makes the transition unusable for every account.
 func (r reader) transition(f *flow) *transition {
 	t := &transition{name: r.entryName(mistake.TransitionEntry)}
 	if t.name == "" {
@@ -257,7 +257,7 @@ func (r reader) transition(f *flow) *transition {
 	return t
 }
 
-// message is what an error says, without its cause.
+// message returns the text of an error without its cause.
 func message(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {

@@ -9,29 +9,29 @@ import (
 	"restsrv/engine"
 )
 
-// Config is what a Set works with.
+// Config configures a Set.
 type Config struct {
 	Definitions *Definitions
-	Store       engine.Repository // where items and stages are kept; it has transactions
-	Data        engine.Repository // the same for writes of items, telling whoever hears of these
-	Sequences   engine.Sequences  // of formulas
-	// Entering hears, in the transaction, that an item is about to be in a state,
-	// and may give it values, or refuse it; nil for nobody.
+	Store       engine.Repository // holds items and stages; it must support transactions
+	Data        engine.Repository // the same repository for writes of items, with event listeners
+	Sequences   engine.Sequences  // for formulas
+	// Entering, if not nil, is called in the transaction before an item enters a state. It may add values to v, or
+	// return an error to refuse the move.
 	Entering func(ctx context.Context, c *engine.Class, id, workflow, state string, v engine.Values) error
-	Stages   *engine.Class    // what Class returned, one of those that Store keeps
-	Now      func() time.Time // nil means time.Now
-	Log      *slog.Logger     // nil means none
+	Stages   *engine.Class    // the result of Class; Store must have been opened with it
+	Now      func() time.Time // if nil, time.Now is used
+	Log      *slog.Logger     // if nil, log records are discarded
 }
 
-// Set moves items in the workflows of an application. It knows their stages on
-// the server's account, and answers and does what that of the context may.
+// Set moves items in the workflows of an application. It reads and writes stages as the server, and applies the
+// permissions of the account of the context to its answers and moves.
 type Set struct {
 	Config
 }
 
 var _ engine.Workflows = (*Set)(nil)
 
-// New makes one.
+// New returns a Set with the given configuration.
 func New(c Config) *Set {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -42,7 +42,7 @@ func New(c Config) *Set {
 	return &Set{c}
 }
 
-// Has is engine.Workflows'.
+// Has implements engine.Workflows.
 func (s *Set) Has(workflow, state string) bool {
 	for _, flows := range s.Definitions.of {
 		for _, f := range flows {
@@ -54,14 +54,14 @@ func (s *Set) Has(workflow, state string) bool {
 	return false
 }
 
-// reached is the stage of an item in one workflow.
+// reached is the state of an item in one workflow.
 type reached struct {
 	flow  *flow
-	state *state    // nil when the item is in none
-	since time.Time // zero for an item that was never moved there
+	state *state    // nil if the item is in no state
+	since time.Time // zero if the item was never moved
 }
 
-// reached finds where an item is in workflows. It is one statement.
+// reached reads the states of an item in workflows with one statement.
 func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]reached, error) {
 	ids := make([]any, len(flows))
 	for i, f := range flows {
@@ -80,7 +80,7 @@ func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]re
 	for i, f := range flows {
 		all[i] = reached{flow: f, state: f.start}
 		if stored, ok := found[ids[i]]; ok {
-			// One that the workflow has no more is as if none were stored.
+			// If the workflow no longer has the stored state, it is ignored.
 			if known := f.state(stored.state.name); known != nil {
 				all[i].state, all[i].since = known, stored.since
 			}
@@ -89,7 +89,7 @@ func (s *Set) reached(ctx context.Context, it *engine.Item, flows []*flow) ([]re
 	return all, nil
 }
 
-// put stores that an item is in a state from now on; nil for what is not stored.
+// put stores that an item is in a state from now on. If to is nil, it deletes the stored stage.
 func (s *Set) put(ctx context.Context, it *engine.Item, f *flow, to *state) error {
 	ctx = engine.AsServer(ctx)
 	stage := Stage(s.Stages, it.Class.Base(), it.ID, f.name, "")
@@ -106,12 +106,11 @@ func (s *Set) put(ctx context.Context, it *engine.Item, f *flow, to *state) erro
 	return err
 }
 
-// maxAsked is how many conditions one statement asks: what they join counts
-// together there.
+// maxAsked limits the conditions of one statement, since their joins add up.
 const maxAsked = 8
 
-// hold finds out which conditions hold for an item; nil ones do. What can be told
-// without looking takes no statement.
+// hold evaluates conditions for an item. A nil condition holds. If all conditions are constant, no statement is
+// executed.
 func (s *Set) hold(ctx context.Context, it *engine.Item, conditions []*engine.Filter) ([]bool, error) {
 	holds := make([]bool, len(conditions))
 	var asked []int

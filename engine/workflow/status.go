@@ -8,19 +8,19 @@ import (
 	"restsrv/engine"
 )
 
-// questions are conditions on one item, which are asked together, and the answers.
+// questions is a batch of conditions on one item, and the answers once they are evaluated.
 type questions struct {
 	conditions []*engine.Filter
 	holds      []bool
 }
 
-// ask adds the condition that all of these hold, and returns its number.
+// ask adds the condition that all of the filters hold, and returns its index.
 func (q *questions) ask(all ...*engine.Filter) int {
 	q.conditions = append(q.conditions, engine.Both(all...))
 	return len(q.conditions) - 1
 }
 
-// whoAsks are the subjects that the account of ctx is.
+// whoAsks returns the subjects of the account of ctx.
 func whoAsks(ctx context.Context) []string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.Names()
@@ -28,8 +28,8 @@ func whoAsks(ctx context.Context) []string {
 	return nil
 }
 
-// limit is what counts for the account of ctx of what a state gives: what its
-// token leaves, and never use, which is no permission on an item.
+// limit returns the permissions of a state that can count for the account of ctx. If its token has a scope, the scope
+// limits them. MayUse never counts, because it is not a permission on an item.
 func limit(ctx context.Context) engine.Permission {
 	may := engine.MayRead | engine.MayWrite | engine.MayDelete
 	if a := engine.AccountFrom(ctx); a != nil && a.Scope != nil {
@@ -38,8 +38,8 @@ func limit(ctx context.Context) engine.Permission {
 	return may
 }
 
-// Status is engine.Workflows'. It takes two statements besides the reading of the
-// item, however many workflows there are, as long as their conditions are few.
+// Status implements engine.Workflows. Besides reading the item it takes two statements, independent of the number of
+// workflows, unless there are more than maxAsked conditions.
 func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, id string) (engine.Fields, error) {
 	it, err := r.Get(ctx, c, id)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 			permissions |= given(at.state.items, asked[i].items, q)
 			for n, of := range at.state.properties {
 				if it.Class.Property(of.property.Name) == nil {
-					continue // it is hidden
+					continue // hidden from the account
 				}
 				properties = addPermission(properties, of.property.Name, given(of.given, asked[i].properties[n], q))
 			}
@@ -77,12 +77,11 @@ func (s *Set) Status(ctx context.Context, r engine.Repository, c *engine.Class, 
 		engine.Named("propertyPermissions", properties), engine.Named("selectionProviders", selections)}, nil
 }
 
-// maxInquiries is how often Status begins again because the item is moved meanwhile.
+// maxInquiries limits how often Status starts again because the item was moved in the meantime.
 const maxInquiries = 10
 
-// inquire finds out where an item is in workflows, and asks what the account of ctx
-// may do there. The answers are of a moment at which the item is there: if it was
-// moved in between, inquire begins again.
+// inquire determines the states of an item and evaluates what the account of ctx may do in them. All answers refer to a
+// moment when the item was in these states: if it was moved in between, inquire starts again, up to maxInquiries times.
 func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item, flows []*flow) (all []reached, asked []asking, q *questions, err error) {
 	for attempt := 1; ; attempt++ {
 		if all, err = s.reached(ctx, it, flows); err != nil {
@@ -104,19 +103,19 @@ func (s *Set) inquire(ctx context.Context, r engine.Repository, it *engine.Item,
 	}
 }
 
-// asking are the numbers of the questions about a state.
+// asking holds the indexes of the questions about one state.
 type asking struct {
 	at          reached
-	there       int // that the item is still in the state
+	there       int // the item is still in the state
 	state       int
-	transitions []int // those of the workflow that begin there, in their order
+	transitions []int // transitions of the workflow that begin in the state, in their order
 	items       []int
 	properties  [][]int
 	selections  []int
 }
 
-// ask asks what the account of ctx may do in the state, with items of c in
-// repository r.
+// ask adds the questions about what the account of ctx may do with items of c in the state. r is the repository of the
+// account.
 func (at reached) ask(ctx context.Context, r engine.Repository, c *engine.Class, q *questions) (a asking, err error) {
 	a.at = at
 	if at.state == nil {
@@ -155,15 +154,14 @@ func (at reached) ask(ctx context.Context, r engine.Repository, c *engine.Class,
 	return a, nil
 }
 
-// changer is a repository in which not everybody may change everything: that of
-// engine/access.
+// changer is a repository that restricts changes, as that of engine/access does.
 type changer interface {
 	Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error)
 }
 
-// open is the condition on items under which the account of ctx may go the
-// transition in repository r: its roles, or, when it has none, that it may make
-// the change that the transition makes.
+// open returns the condition on items under which the account of ctx may use the transition in repository r. The
+// account always needs permission to change the referenced objects that the transition assigns. For the item, the roles
+// of the transition decide; if it has none, the account needs permission for the changes that the transition makes.
 func (t *transition) open(ctx context.Context, r engine.Repository, c *engine.Class, subjects []string) (*engine.Filter, error) {
 	guarded, ok := r.(changer)
 	switch {
@@ -178,7 +176,7 @@ func (t *transition) open(ctx context.Context, r engine.Repository, c *engine.Cl
 			names = append(names, a.property.Name)
 			continue
 		}
-		// Which object the references lead to is not looked at before the move.
+		// The permission on the referenced object itself is checked only when the item is moved.
 		other, err := guarded.Changes(ctx, a.target(), []string{a.property.Name})
 		if err != nil || other.Never() {
 			return engine.Never(), err
@@ -190,8 +188,7 @@ func (t *transition) open(ctx context.Context, r engine.Repository, c *engine.Cl
 	return guarded.Changes(ctx, c, names)
 }
 
-// allowed is the condition on items under which the roles let somebody go the
-// transition.
+// allowed returns the condition on items under which the roles of the transition admit an account with these subjects.
 func (t *transition) allowed(subjects []string) *engine.Filter {
 	if len(t.roles) == 0 {
 		return nil
@@ -199,7 +196,7 @@ func (t *transition) allowed(subjects []string) *engine.Filter {
 	return anyOf(t.roles, subjects)
 }
 
-// next are the transitions that can be gone.
+// next returns the transitions that are possible now.
 func (a asking) next(q *questions) engine.Fields {
 	next := engine.Fields{}
 	n := 0
@@ -215,7 +212,7 @@ func (a asking) next(q *questions) engine.Fields {
 	return next
 }
 
-// given is what is given to whoever asks.
+// given returns the union of the permissions whose condition holds.
 func given(all []permission, asked []int, q *questions) (may engine.Permission) {
 	for i, p := range all {
 		if q.holds[asked[i]] {
@@ -238,7 +235,7 @@ func addPermission(all engine.Fields, name string, may engine.Permission) engine
 	return append(all, engine.Named(name, may))
 }
 
-// fields are what clients are told of a stage.
+// fields returns the description of a stage that clients receive.
 func (at reached) fields(now time.Time, next engine.Fields) engine.Fields {
 	f := engine.Fields{engine.Named("stage", at.state.name)}
 	if !at.since.IsZero() {
