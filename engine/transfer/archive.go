@@ -15,11 +15,11 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// The bounds of a zip file. Each file in it has the bound of a data file, maxLine.
+// Limits of a zip file. In addition, each file in it is limited to maxLine bytes, as data files are.
 const (
-	maxContentsList = 64 << 20 // bytes of the list of its files, which is read into memory
-	unpackedBase    = 64 << 20 // bytes that every zip file may unpack to
-	unpackedRatio   = 200      // and how many times its own size more
+	maxContentsList = 64 << 20 // bytes of the directory of the zip file, which is read into memory
+	unpackedBase    = 64 << 20 // unpacked bytes that every zip file may have
+	unpackedRatio   = 200      // additional unpacked bytes per byte of the zip file
 )
 
 // archive is an open zip file.
@@ -46,7 +46,7 @@ func openArchive(folder fs.FS, name string) (*archive, error) {
 	bounded := &boundedReader{at, maxContentsList}
 	r, err := zip.NewReader(bounded, info.Size())
 	if err != nil {
-		_ = file.Close() // it was only read
+		_ = file.Close() // close errors do not matter after reading
 		if errors.Is(err, errBound) {
 			return nil, fmt.Errorf("the list of the files in it is longer than %d bytes", maxContentsList)
 		}
@@ -58,7 +58,7 @@ func openArchive(folder fs.FS, name string) (*archive, error) {
 
 var errBound = errors.New("the bound is reached")
 
-// boundedReader reads at most so many bytes.
+// boundedReader returns errBound when more than left bytes are read.
 type boundedReader struct {
 	from io.ReaderAt
 	left int64
@@ -98,7 +98,7 @@ func (a *archive) read(f *zip.File) ([]byte, error) {
 	return text, nil
 }
 
-// archived is what a file in an archive is.
+// archived is the kind of a file in an archive.
 type archived int
 
 const (
@@ -109,8 +109,8 @@ const (
 	archivedOther
 )
 
-// kindOf says what a file in an archive is, by its name. Some programs separate
-// folders with backslashes; macOS adds files of its own below __MACOSX.
+// kindOf determines the kind of a file in an archive from its name. Some programs separate folders with backslashes;
+// macOS adds files of its own below __MACOSX.
 func kindOf(name string) archived {
 	name = strings.ReplaceAll(name, `\`, "/")
 	folder := strings.HasSuffix(name, "/")
@@ -130,8 +130,8 @@ func kindOf(name string) archived {
 	return archivedOther
 }
 
-// count returns how many files with objects or sequences a zip file has; 1 if it
-// cannot be read.
+// count returns the number of files with objects or sequences in a zip file. It returns 1 if the zip file cannot be
+// read.
 func (d *directory) count(name string) (n int64) {
 	a, err := openArchive(d.folder, name)
 	if err != nil {
@@ -146,8 +146,7 @@ func (d *directory) count(name string) (n int64) {
 	return n
 }
 
-// archive yields the objects of a zip file, then its sequences. Only one of its files
-// is in memory at a time.
+// archive yields the objects of a zip file, then its sequences. Only one of its files is in memory at a time.
 func (d *directory) archive(name string, yield func(Object) bool) bool {
 	a, err := openArchive(d.folder, name)
 	if err != nil {
@@ -179,7 +178,7 @@ func (d *directory) inArchive(a *archive, f *zip.File, kind archived, where stri
 	return d.file(where, strings.ReplaceAll(f.Name, `\`, "/"), text, err, yield)
 }
 
-// shown is a name from an archive for people.
+// shown returns a name from an archive in printable form.
 func shown(name string) string {
 	name = strings.ToValidUTF8(name, "\ufffd")
 	if strings.ContainsFunc(name, unicode.IsControl) {

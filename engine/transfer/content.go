@@ -13,15 +13,14 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// fileKind marks a file in an object that IONDV has exported:
+// fileKind marks a file in an object that was exported by IONDV:
 //
 //	{"_type": "$$FILE$$", "name": "a.txt", "options": {"mimetype": "text/plain"}, "buffer": "<base64>"}
 //	{"_type": "$$FILE$$", "name": "a.txt", "path": "files/a.txt"}
 const fileKind = "$$FILE$$"
 
-// prepare returns the fields of an object as requests have them: files of the exported
-// form as uploads, empty passwords as null. prefix begins the names of properties in a
-// structure, at is the path to the fields.
+// prepare converts the fields of an object to the form of a request: exported files become uploads, and empty passwords
+// become null. prefix is the name prefix of properties in a structure; at is the path to the fields.
 func (r *reader) prepare(c *engine.Class, in engine.Fields, prefix, at string) (engine.Fields, error) {
 	out := make(engine.Fields, 0, len(in))
 	for _, f := range in {
@@ -37,7 +36,7 @@ func (r *reader) prepare(c *engine.Class, in engine.Fields, prefix, at string) (
 	return out, nil
 }
 
-// prepareValue prepares the value of one field, of property p, nil if there is none.
+// prepareValue converts the value of one field. p is its property, or nil if there is none.
 func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Field, prefix, path string) (value any, keep bool, err error) {
 	fields, object := f.Value.(engine.Fields)
 	list, array := f.Value.([]any)
@@ -81,8 +80,8 @@ func (r *reader) prepareValue(c *engine.Class, p *engine.Property, f engine.Fiel
 	return f.Value, true, nil
 }
 
-// file returns a file of the exported form as a request has it, and other objects as
-// they are. keep is false if its path is not that of a file in the data folder.
+// file converts an exported file to the form of a request. Other objects are returned unchanged. keep is false if the
+// path does not name a file in the data folder.
 func (r *reader) file(in engine.Fields, path string) (value any, keep bool, err error) {
 	if kind, _ := in.Get("_type"); kind != fileKind {
 		return in, true, nil
@@ -102,7 +101,7 @@ func (r *reader) file(in engine.Fields, path string) (value any, keep bool, err 
 	}
 	from, ok := in.Get("path")
 	if !ok {
-		return engine.Fields{{Name: "name", Value: name}}, true, nil // it has no content, which its cast reports
+		return engine.Fields{{Name: "name", Value: name}}, true, nil // the cast reports the missing content
 	}
 	content, err := r.content(from)
 	if err != nil {
@@ -139,7 +138,7 @@ func (r *reader) content(from any) (*content, error) {
 	return &content{folder: r.source.Contents, name: name}, nil
 }
 
-// content reads a file that it opens at the first Read and closes at the end.
+// content reads a file. It opens the file at the first Read and closes it at the end.
 type content struct {
 	folder fs.FS
 	name   string
@@ -160,7 +159,7 @@ func (c *content) Read(p []byte) (n int, err error) {
 	}
 	n, err = c.file.Read(p)
 	if err != nil {
-		_ = c.file.Close() // it was only read
+		_ = c.file.Close() // close errors do not matter after reading
 		c.name = ""
 	}
 	return n, err

@@ -18,14 +18,13 @@ import (
 	"restsrv/engine/wire"
 )
 
-// sequencesFile has the last numbers of sequences, {"name": 12}.
+// sequencesFile holds the last numbers of sequences, as in {"name": 12}.
 const sequencesFile = "sequences.data"
 
-// Directory reads a data folder of IONDV: a file for each object, named
-// class@namespace@id.json, its parts escaped like those of a URL. Two parts are class
-// and id, one part is the class of an object that has its key itself; both are of the
-// given namespace. After these files it reads sequences.data, which has the last
-// numbers of sequences, and zip files with such files. Other files are named.
+// Directory reads an IONDV data folder. It has one file per object, named class@namespace@id.json, with each part
+// escaped as in a URL. A name of two parts means class and id; a name of one part is the class of an object that
+// contains its key. Both use the given namespace. After these files, Directory reads the last numbers of sequences in
+// sequences.data, and then zip files that contain such files. Other files are reported.
 func Directory(folder fs.FS, namespace string) (Source, error) {
 	d := &directory{folder: folder, namespace: namespace}
 	err := fs.WalkDir(folder, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -45,10 +44,10 @@ func Directory(folder fs.FS, namespace string) (Source, error) {
 type directory struct {
 	folder                               fs.FS
 	namespace                            string
-	objects, sequences, archives, others []string // names of files
+	objects, sequences, archives, others []string // file names
 }
 
-// add sorts a file.
+// add adds a file to the list of its kind.
 func (d *directory) add(name string) {
 	list := &d.others
 	switch extension := path.Ext(name); {
@@ -86,7 +85,7 @@ func (d *directory) each(yield func(Object) bool) {
 	}
 }
 
-// file yields what a file has. where is its place for people, err why it has no text.
+// file yields the content of a file. where is its place in reports; err, if not nil, says why text could not be read.
 func (d *directory) file(where, name string, text []byte, err error, yield func(Object) bool) bool {
 	if path.Base(name) == sequencesFile {
 		return readSequences(where, text, err, yield)
@@ -143,7 +142,7 @@ func readRegular(folder fs.FS, name string) ([]byte, error) {
 
 var errUnreadable = errors.New("the file cannot be read")
 
-// regular describes a file that may be opened: a pipe would block.
+// regular returns the description of a regular file. Other files must not be opened; opening a pipe would block.
 func regular(folder fs.FS, name string) (fs.FileInfo, error) {
 	info, err := fs.Stat(folder, name)
 	switch {
@@ -157,8 +156,7 @@ func regular(folder fs.FS, name string) (fs.FileInfo, error) {
 	return info, nil
 }
 
-// readSequences yields the numbers of sequences.data, and an error for each entry that
-// is no number.
+// readSequences yields the numbers of sequences.data, and an error for each entry that is not a valid number.
 func readSequences(where string, text []byte, err error, yield func(Object) bool) bool {
 	var fields engine.Fields
 	if err == nil {
@@ -185,7 +183,7 @@ func readSequences(where string, text []byte, err error, yield func(Object) bool
 	return yield(Object{Where: where, Size: 1, Numbers: numbers})
 }
 
-// wholeNumber reads a number that a sequence can have, also as text.
+// wholeNumber converts a number that a sequence can have. The number may also be given as text.
 func wholeNumber(v any) (int64, bool) {
 	text, ok := v.(string)
 	if n, is := v.(json.Number); is {

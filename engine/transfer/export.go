@@ -12,32 +12,31 @@ import (
 	"restsrv/engine"
 )
 
-// pageSize is how many items are read at once.
+// pageSize is the number of items or links that are read at once.
 const pageSize = 1000
 
-// pieceSize is how many bytes of a content are in one line.
+// pieceSize is the number of content bytes in one line.
 const pieceSize = 1 << 20
 
-// ExportConfig is what an export needs.
+// ExportConfig configures an export.
 type ExportConfig struct {
 	Data    Dumper
-	Classes []*engine.Class // of the server and of the application, in the order in which they are written
-	// Files is the class of the rows that name contents, Content has these;
-	// without them contents are left out. No content of a row may be removed before
-	// the export ends.
+	Classes []*engine.Class // of the server and the application, in the order in which they are written
+	// Files is the class of the file rows, and Content holds the contents that these rows name. If either is nil,
+	// contents are not exported. The caller must not remove the content of a row before the export ends.
 	Files   *engine.Class
 	Content Content
-	// Lost is called for each content that Content does not have, with its hash and
-	// the id of a file that has it. Nil is allowed.
+	// Lost, if not nil, is called for each content that is missing in Content, with its hash and the id of a file that
+	// uses it.
 	Lost func(hash, file string)
-	// Read is called when nothing more is read from Data. Nil is allowed.
+	// Read, if not nil, is called when the export has finished reading from Data.
 	Read func()
-	// Begin is called with the number of items and returns what is called with the
-	// number of items written since the last call; nil if it need not be known.
+	// Begin, if not nil, is called with the total number of items. It returns a function that is called with the number
+	// of items written since the last call.
 	Begin func(total int64) (progress func(done int64))
 }
 
-// Roots are the classes without ancestors, in their order.
+// Roots returns the classes without ancestors, in their order.
 func Roots(classes []*engine.Class) (roots []*engine.Class) {
 	for _, c := range classes {
 		if c.Ancestor == nil {
@@ -47,7 +46,7 @@ func Roots(classes []*engine.Class) (roots []*engine.Class) {
 	return roots
 }
 
-// Total is how many items of the classes there are.
+// Total returns the number of items of the classes.
 func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int64, err error) {
 	for _, c := range Roots(classes) {
 		n, err := data.Count(ctx, &engine.Query{Class: c, Count: -1})
@@ -59,10 +58,9 @@ func Total(ctx context.Context, data Dumper, classes []*engine.Class) (total int
 	return total, nil
 }
 
-// Export writes everything as NDJSON that Import restores: items, links, counters
-// and the contents of files, as they are at the moment at which it begins, whatever
-// is written meanwhile. The same content is always the same text. It holds a page
-// of items in memory, whatever there is. items counts by class.
+// Export writes items, links, counters and the contents of files as NDJSON that Import restores. All data comes from
+// one snapshot, which is not affected by concurrent writes. The same data always gives the same text. Memory use is
+// limited to one page of items. items is the number of exported items by class.
 func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[string]int, err error) {
 	e := &exporter{ExportConfig: cfg, out: bufio.NewWriterSize(out, 1<<16), items: map[string]int{}}
 	e.line([]byte(header))
@@ -77,7 +75,7 @@ func Export(ctx context.Context, cfg ExportConfig, out io.Writer) (items map[str
 	if e.Read != nil {
 		e.Read()
 	}
-	if err == nil { // contents do not change, so they need no snapshot
+	if err == nil { // contents never change, so they need no snapshot
 		err = e.allContents(ctx)
 	}
 	if err != nil {
@@ -94,10 +92,10 @@ type exporter struct {
 	items    map[string]int
 	total    int
 	progress func(done int64)
-	contents map[string]string // the id of a file for each hash
+	contents map[string]string // hash to the id of a file that uses it
 }
 
-// begin counts what will be written, if that must be known.
+// begin counts the items to export if the caller uses progress.
 func (e *exporter) begin(ctx context.Context) error {
 	e.progress = func(int64) {}
 	if e.Begin == nil {
@@ -110,7 +108,7 @@ func (e *exporter) begin(ctx context.Context) error {
 	return err
 }
 
-// line writes a line; a failure to write shows at the end.
+// line writes a line. A write error is reported by a later call of written or Flush.
 func (e *exporter) line(text []byte) {
 	_, _ = e.out.Write(text)
 	_ = e.out.WriteByte('\n')
@@ -119,7 +117,7 @@ func (e *exporter) line(text []byte) {
 func (e *exporter) value(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // lines are structs of text and numbers
+		panic(err) // cannot happen: lines are structs of text and numbers
 	}
 	e.line(text)
 }
@@ -144,13 +142,13 @@ func (e *exporter) allItems(ctx context.Context) error {
 	return nil
 }
 
-// written is the failure to write, if there was one.
+// written returns the error of an earlier write, if any.
 func (e *exporter) written() error {
 	_, err := e.out.Write(nil)
 	return err
 }
 
-// eachItem visits the items of a class and below it, page by page.
+// eachItem visits the items of a class and its descendants, page by page.
 func eachItem(ctx context.Context, data Dumper, c *engine.Class, visit func(*engine.Item) error) error {
 	for after := int64(0); ; {
 		last, err := data.Dump(ctx, c, after, pageSize, visit)
@@ -161,8 +159,7 @@ func eachItem(ctx context.Context, data Dumper, c *engine.Class, visit func(*eng
 	}
 }
 
-// collections are those of the archive that are kept as links, in the order of
-// their names.
+// collections returns the collections of the archive that are stored as links, sorted by name.
 func collections(data Dumper) []*engine.Property {
 	linked := data.Linked()
 	slices.SortFunc(linked, func(a, b *engine.Property) int {
@@ -222,7 +219,7 @@ func (e *exporter) allCounters(ctx context.Context) error {
 	return nil
 }
 
-// allFiles notes the contents that rows of files name.
+// allFiles collects the hashes that file rows name.
 func (e *exporter) allFiles(ctx context.Context) error {
 	if e.Content == nil || e.Files == nil {
 		return nil
@@ -236,8 +233,7 @@ func (e *exporter) allFiles(ctx context.Context) error {
 	})
 }
 
-// allContents writes every content that a row of files names, once. A content
-// that is lost is left out.
+// allContents writes every content that a file row names once. A missing content is skipped.
 func (e *exporter) allContents(ctx context.Context) error {
 	for _, hash := range slices.Sorted(maps.Keys(e.contents)) {
 		if err := e.content(ctx, hash); err != nil {

@@ -9,47 +9,41 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// batchSize is how many objects are saved by one transaction.
+// batchSize is the number of objects that one transaction saves.
 const batchSize = 500
 
-// maxRetried bounds the objects that are tried again at the end.
+// maxRetried limits the objects that are tried again at the end.
 const maxRetried = 10_000
 
-// Config is what an import needs.
+// Config configures an import.
 type Config struct {
 	Data Archive
 	Meta engine.MetaRepository
-	// System are the classes of the server's own items, which exports hold
-	// beside those of the application. Sources that are not Exact cannot name
-	// them.
+	// System are the classes of the server's own items, which exports contain besides those of the application. Sources
+	// that are not Exact cannot name them.
 	System []*engine.Class
-	// Strict refuses objects with a value that does not fit, or null where a value is
-	// required. Otherwise they are taken, without the values that do not fit.
+	// Strict refuses an object if a value does not fit, or if a required value is null. Otherwise the object is
+	// imported without the values that do not fit.
 	Strict bool
-	// Stage makes the item that says which stage of a workflow an object has reached.
-	// It returns nil if the class has no such workflow or the workflow no such stage.
-	// Without Stage there are none.
+	// Stage creates the stage item of an object in a workflow. It returns nil if the class has no such workflow, or if
+	// the workflow has no such stage. If Stage is nil, stages are not imported.
 	Stage func(c *engine.Class, id, workflow, stage string) *engine.Item
-	// Accept stores the files that values bring, as Files.Accept does; nil
-	// refuses them.
+	// Accept stores the files that values contain, as Files.Accept does. If it is nil, objects with files are refused.
 	Accept func(ctx context.Context, c *engine.Class, id string, v engine.Values) error
-	// Hash turns a password into what is stored, Matches tells whether it is
-	// the one that was stored.
+	// Hash hashes a password for storage. Matches reports whether a password matches the stored hash.
 	Hash    func(ctx context.Context, plain string) (string, error)
 	Matches func(ctx context.Context, hash, plain string) (bool, error)
-	// Generate makes the values that the server supplies: GUID and Now.
+	// Generate supplies the generated values: GUID and Now.
 	Generate engine.Generate
-	// Content stores what Export wrote of the content of a file; nil passes
-	// over it.
+	// Content stores contents of files that Export wrote. If it is nil, each content is refused.
 	Content Content
-	// Progress is told how far the import came, in units of Source.Total.
+	// Progress is called with the size of each processed object, in units of Source.Total.
 	Progress func(done int64)
 }
 
-// Import saves the objects of a source. Objects may refer to others that come
-// later. Those that are there are changed where they differ. What cannot be
-// saved is in the report and keeps nothing else from being saved; the error is
-// that of a database that is away, or of ctx. No journal is kept of it.
+// Import saves the objects of a source. An object may refer to objects that come later. If an object is already stored,
+// only differing values are changed. An object that cannot be saved is added to the report and does not stop the
+// import. Import returns an error if the database is unavailable or if ctx ends. It writes no journal.
 func Import(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	ctx = engine.Unjournaled(ctx)
 	if s.Exact {
@@ -79,12 +73,12 @@ type importer struct {
 	named   map[string]bool // files whose contents objects have named
 	batch   []*object
 	inBatch map[string]bool
-	again   []*object // refused, perhaps because of what comes later
-	last    bool      // nothing comes later
+	again   []*object // refused objects that may succeed after later objects
+	last    bool      // no later objects follow
 }
 
-// take binds an object and saves the batch when it is full. Two objects with
-// one id do not share a batch: the second must see the first.
+// take binds an object and saves the batch when it is full. Two objects with the same id must not be in one batch,
+// since the second must see the first.
 func (im *importer) take(ctx context.Context, in Object) error {
 	defer im.progress(in.Size)
 	if in.Numbers != nil {
@@ -119,8 +113,7 @@ func (im *importer) progress(size int64) {
 	}
 }
 
-// flush saves the batch: what is new and complete as it is, the rest as the
-// acceptor does.
+// flush saves the batch. New and complete objects are written directly; other objects are saved as the acceptor does.
 func (im *importer) flush(ctx context.Context) error {
 	batch := im.batch
 	im.batch = nil
@@ -168,7 +161,7 @@ func (im *importer) taken(o *object) {
 	im.report.Refused = append(im.report.Refused, o.left...)
 }
 
-// together saves objects at once or, when that fails, one by one.
+// together writes objects in one call. If that fails, it writes them one by one.
 func (im *importer) together(objects []*object, write func([]*object) error) error {
 	if len(objects) == 0 {
 		return nil
@@ -196,7 +189,7 @@ func (im *importer) together(objects []*object, write func([]*object) error) err
 	return nil
 }
 
-// retry tries again what was refused: it may have waited for a later object.
+// retry saves refused objects again, because they may have required a later object.
 func (im *importer) retry(ctx context.Context) error {
 	im.last = true
 	for _, o := range im.again {
@@ -208,7 +201,7 @@ func (im *importer) retry(ctx context.Context) error {
 	return nil
 }
 
-// reasonOf words an error for people who import: its cause is not for them.
+// reasonOf returns the text of an error for reports, without its cause.
 func reasonOf(err error) string {
 	var e *engine.Error
 	if errors.As(err, &e) {
@@ -217,7 +210,7 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// fatal reports whether an error is not about the object.
+// fatal reports whether an error must stop the import, because it is not caused by the object.
 func fatal(err error) bool {
 	if err == nil {
 		return false

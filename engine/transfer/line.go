@@ -7,25 +7,22 @@ import (
 	"restsrv/engine/wire"
 )
 
-// The lines of an export. The first is header, the last an ending; between them
-// are items, in the order of insertion, then links, counters and, if asked for,
-// contents of files:
+// An export consists of lines. The first is the header, the last is an ending. Between them are the items in the order
+// of insertion, then links, counters and, if requested, the contents of files:
 //
 //	{"_class":"note@sample","_classVer":"1","_id":"n1","_creator":"ann@local","_editor":"bob@local","id":"n1","title":"Tea"}
 //	{"_links":"shelf@sample.books","_id":"s1","members":["b1","b2"]}
 //	{"_counter":"note@sample#no","value":12}
 //	{"_content":"<SHA-256, hex>","size":5,"data":"<base64>"}
 //
-// An item has the values that are not null; a reference is the key of what it
-// points at, a password its hash. Links have the order in which they were made,
-// so that one owner may come more than once. A content comes in pieces, of which
-// the last one has the size of the whole.
+// An item has the values that are not null. The value of a reference is the key of its object; the value of a password
+// is its hash. Links are in the order of insertion, so one owner may occur more than once. A content is split into
+// pieces; the last piece has the size of the whole content.
 const header = headerStart + `,"_version":1}`
 
 const headerStart = `{"_restsrv":"export"`
 
-// ending is the last line: without it, or with fewer items before it, an export
-// is cut off.
+// ending is the last line. If it is missing, or if there are fewer items than it says, the export is incomplete.
 type ending struct {
 	Kind  string `json:"_restsrv"`
 	Items int    `json:"items"`
@@ -33,7 +30,7 @@ type ending struct {
 
 const endingKind = "end"
 
-// linksLine are links of one owner.
+// linksLine holds links of one owner.
 type linksLine struct {
 	Collection string   `json:"_links"` // class@namespace.collection
 	Owner      string   `json:"_id"`
@@ -48,11 +45,11 @@ type counterLine struct {
 // contentLine is a piece of the content of a file.
 type contentLine struct {
 	Hash string `json:"_content"`
-	Size *int64 `json:"size,omitempty"` // of the whole, in the last piece
+	Size *int64 `json:"size,omitempty"` // size of the whole content, only in the last piece
 	Data []byte `json:"data"`
 }
 
-// appendItem appends the line of an item, without its end.
+// appendItem appends the line of an item, without the line break.
 func appendItem(b []byte, it *engine.Item) []byte {
 	text := func(name, value string) {
 		if value != "" {
@@ -73,17 +70,16 @@ func appendItem(b []byte, it *engine.Item) []byte {
 	return append(b, '}')
 }
 
-// line is a line of an export, decoded as far as what it is.
+// line is a line of an export whose members are not yet decoded.
 type line map[string]json.RawMessage
 
 func (l line) text(name string) string {
 	var s string
-	_ = json.Unmarshal(l[name], &s) // anything else is no text
+	_ = json.Unmarshal(l[name], &s) // other types count as no text
 	return s
 }
 
-// readItem makes the item of a line; unknown are the names that its class does
-// not have.
+// readItem returns the item of a line. unknown lists the attributes that the class does not have.
 func readItem(l line, c *engine.Class) (it *engine.Item, unknown []string, err error) {
 	it = &engine.Item{Class: c, Version: l.text("_classVer"), Creator: l.text("_creator"), Editor: l.text("_editor"), Values: make(engine.Values, len(c.Properties))}
 	for name, raw := range l {
@@ -108,7 +104,7 @@ func readItem(l line, c *engine.Class) (it *engine.Item, unknown []string, err e
 	}
 	for _, p := range c.Properties {
 		if p.Type == engine.Collection && p.Back == nil && p.Target != nil {
-			it.Values[p.Index] = &engine.Links{Replace: true} // their members have lines of their own
+			it.Values[p.Index] = &engine.Links{Replace: true} // the members have lines of their own
 		}
 	}
 	return it, unknown, nil

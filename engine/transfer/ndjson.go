@@ -11,12 +11,11 @@ import (
 	"restsrv/engine"
 )
 
-// maxLine is the longest line of NDJSON.
+// maxLine is the maximum length of a line, and of a file in a data folder, in bytes.
 const maxLine = 64 << 20
 
-// NDJSON reads one object a line. size is that of the whole text, for the
-// progress, negative when nobody knows; name is what the objects are said to
-// come from.
+// NDJSON reads one object per line. size is the length of the whole text in bytes, used for progress; it is negative if
+// unknown. name is used as the file name in reports.
 func NDJSON(r io.Reader, name string, size int64) Source {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	first, _ := lines.Peek(len(header) + 1)
@@ -54,8 +53,8 @@ func NDJSON(r io.Reader, name string, size int64) Source {
 
 var errLong = fmt.Errorf("the line is longer than %d bytes", maxLine)
 
-// readLine appends a line to room. Of one that is too long it keeps nothing
-// and reads on to its end, so that the next line is found.
+// readLine appends a line to room. If the line is too long, it is discarded up to its end, so that reading can continue
+// with the next line.
 func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
 	long := false
 	for {
@@ -74,7 +73,7 @@ func readLine(r *bufio.Reader, room []byte) ([]byte, error) {
 	}
 }
 
-// fill reads an object that names its class and its id itself.
+// fill reads an object that contains its class and id.
 func (o *Object) fill(text []byte) {
 	if o.Fields, o.Err = decodeObject(text); o.Err != nil {
 		return
@@ -85,7 +84,7 @@ func (o *Object) fill(text []byte) {
 	o.ID = fieldText(o.Fields, "_id")
 }
 
-// fieldText is a field that holds text or a number, "" for anything else.
+// fieldText returns the value of a field that is text or a number, and "" for other types.
 func fieldText(f engine.Fields, name string) string {
 	v, _ := f.Get(name)
 	switch v := v.(type) {

@@ -14,25 +14,25 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// object is an object of a source, ready to be saved.
+// object is an object of a source, prepared for saving.
 type object struct {
 	where           string
 	class           *engine.Class
-	id              string // "" when the server makes it up
+	id              string // "" if the server generates it
 	version         string
 	creator, editor string
-	given           engine.Values // Absent for what the source does not say
+	given           engine.Values // values of the source; Absent if the source has no value
 	stages          []*engine.Item
-	left            []Refusal // values that it is taken without
+	left            []Refusal // values that are not imported
 
-	stored    *engine.Item  // what the database has under the id, nil for nothing
-	unchanged bool          // which is all that is given
-	full      engine.Values // given, completed for a new item
-	exact     bool          // full is all that is to be stored
+	stored    *engine.Item  // the object in the database with this id, or nil
+	unchanged bool          // stored has all values of given
+	full      engine.Values // given with defaults and generated values, for a new object
+	exact     bool          // full can be stored directly
 }
 
-// bind reads an object as values of its class. A strict import refuses an object with
-// a value that does not fit; another one leaves the value out.
+// bind converts an object to values of its class. If a value does not fit, a strict import refuses the object; other
+// imports leave the value out.
 func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 	if in.Err != nil {
 		return nil, in.Err
@@ -69,10 +69,10 @@ func (im *importer) bind(ctx context.Context, in Object) (*object, error) {
 type reader struct {
 	*importer
 	object *object
-	text   []byte // of its file, nil if it is a line
+	text   []byte // of the file, or nil if the object is a line
 }
 
-// leave leaves a value out of the object. It returns the error if the import is strict.
+// leave leaves a value out of the object. If the import is strict, it returns the error instead.
 func (r *reader) leave(rule *mistake.Rule, attribute string, err error) error {
 	if r.Strict {
 		return ruled{err, rule}
@@ -87,7 +87,7 @@ func (r *reader) leave(rule *mistake.Rule, attribute string, err error) error {
 	return nil
 }
 
-// misfit takes the error of a cast apart: attribute A takes EXPECTED, found FOUND: WHY.
+// misfit splits the text of a cast error: "attribute A takes EXPECTED, found FOUND: WHY".
 func misfit(err error) (found, expected string, ok bool) {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Reason != "type" {
@@ -108,8 +108,8 @@ func misfit(err error) (found, expected string, ok bool) {
 	return found, expected, ok
 }
 
-// placeOf returns where an attribute stands in the text of its object. A part of a
-// structure stands in the object of the structure or by itself.
+// placeOf returns the place of an attribute in the text of its object. A part of a structure may be written inside the
+// object of the structure or under its full name.
 func placeOf(text []byte, c *engine.Class, attribute string) jsonfile.Place {
 	path, within := attribute, strings.ReplaceAll(attribute, "$", ".")
 	if c.Property(attribute) != nil {
@@ -148,7 +148,7 @@ func (r *reader) values(in engine.Fields) error {
 	}
 	for _, p := range o.class.Properties {
 		if p.Back != nil || p.Formula != nil && !p.Cached {
-			o.given[p.Index] = engine.Absent // other values say it
+			o.given[p.Index] = engine.Absent // the value follows from other values
 		}
 		if v, is := in.Get(p.Name); is && p.Kept() && err == nil {
 			err = r.keep(p, v)
@@ -163,7 +163,7 @@ func (r *reader) values(in engine.Fields) error {
 	return err
 }
 
-// keep takes the value of a calculated attribute that cannot be calculated.
+// keep sets the value of a calculated attribute that cannot be calculated.
 func (r *reader) keep(p *engine.Property, v any) error {
 	value, err := p.Cast(v)
 	if e := (*engine.Error)(nil); errors.As(err, &e) {
@@ -177,8 +177,8 @@ func (r *reader) keep(p *engine.Property, v any) error {
 	return nil
 }
 
-// identify fills the key with the id of the object. A key among its values counts more
-// than the id.
+// identify sets the key from the id of the object, and the id from the key. If the values contain the key, it takes
+// precedence over the id.
 func (o *object) identify() error {
 	missing := func(p *engine.Property) bool { return o.given[p.Index] == engine.Absent || o.given[p.Index] == nil }
 	if o.id != "" {
@@ -192,7 +192,7 @@ func (o *object) identify() error {
 	for _, p := range o.class.KeyProperties() {
 		if missing(p) {
 			if o.id == "" {
-				return nil // the server may make it up
+				return nil // the server may generate it
 			}
 			return ruled{fmt.Errorf("no object of class %s can have the id %s", o.class.FullName, engine.Quote(o.id)), mistake.ObjectKey}
 		}
@@ -203,8 +203,8 @@ func (o *object) identify() error {
 	return nil
 }
 
-// files stores what uploads bring. A file that is named and not there is named all the
-// same: its content may come later.
+// files stores uploaded files. A file that is named but does not exist is still recorded, because its content may come
+// later.
 func (im *importer) files(ctx context.Context, o *object) error {
 	if !given(o.given) {
 		return nil
@@ -215,8 +215,7 @@ func (im *importer) files(ctx context.Context, o *object) error {
 	return im.Accept(ctx, o.class, o.id, o.given)
 }
 
-// given reports whether values or the records in them bring files. Lists without files
-// count, too.
+// given reports whether values, or the records in them, contain files. Empty file lists count too.
 func given(values engine.Values) bool {
 	found := false
 	record := func(v any) {
@@ -245,7 +244,7 @@ func given(values engine.Values) bool {
 	return found
 }
 
-// stages reads the stages of the object in its workflows, {"workflow": {"stage": ...}}.
+// stages reads the stages of the object in its workflows, as in {"workflow": {"stage": ...}}.
 func (r *reader) stages(in engine.Fields) error {
 	const name = "___workflowStatus"
 	v, ok := in.Get(name)
@@ -281,7 +280,7 @@ func (r *reader) stages(in engine.Fields) error {
 	return nil
 }
 
-// compare finds what the database has under the ids of a batch.
+// compare reads the stored objects with the ids of a batch.
 func (im *importer) compare(ctx context.Context, batch []*object) error {
 	byRoot := map[*engine.Class]map[string]*object{}
 	for _, o := range batch {
@@ -313,7 +312,7 @@ func (im *importer) compare(ctx context.Context, batch []*object) error {
 	return nil
 }
 
-// queryFor finds items by their ids.
+// queryFor returns a query for items by their ids.
 func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, error) {
 	p := engine.ItemID
 	if key := root.KeyProperties(); len(key) == 1 {
@@ -328,7 +327,7 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 		for i, v := range o.given {
 			if _, ok := v.(*engine.Links); ok {
 				member := *o.class.Properties[i]
-				member.Conditions, member.Sorting = nil, nil // all that there are, as they were added
+				member.Conditions, member.Sorting = nil, nil // load all members in the order in which they were added
 				loads[member.Definition+"#"+member.Name] = &engine.Load{Property: &member}
 			}
 		}
@@ -344,10 +343,10 @@ func queryFor(root *engine.Class, objects map[string]*object) (*engine.Query, er
 	return q, nil
 }
 
-// same reports whether the stored item is all that is given. A password that is
-// the stored one is not given any more.
+// same reports whether the stored item has all given values. If a given password or file is the stored one, it is
+// removed from the given values.
 func (im *importer) same(ctx context.Context, o *object) (bool, error) {
-	// An object of a class below keeps its class and its version.
+	// An object of a descendant class keeps its class and its version.
 	same := o.stored.Class == o.class && o.stored.Version == o.version || slices.Contains(o.class.Descendants, o.stored.Class)
 	for i, v := range o.given {
 		p := o.class.Properties[i]
@@ -385,8 +384,8 @@ func (im *importer) same(ctx context.Context, o *object) (bool, error) {
 	return same, nil
 }
 
-// sameFiles reports whether two values of a file attribute have the same contents,
-// names and types. Each import gives files other ids.
+// sameFiles reports whether two values of a file attribute have the same contents, names and types. The ids are not
+// compared, because each import assigns new ones.
 func sameFiles(v, stored any) bool {
 	if v == stored {
 		return true

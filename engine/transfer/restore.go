@@ -10,15 +10,15 @@ import (
 	"restsrv/engine"
 )
 
-// Content keeps the contents of files.
+// Content stores the contents of files.
 type Content interface {
 	// Put stores a content and returns its hash.
 	Put(ctx context.Context, content io.Reader) (hash string, err error)
-	// Open returns a content. Errors: NotFound.
+	// Open returns a content. It returns NotFound if there is none.
 	Open(ctx context.Context, hash string) (io.ReadCloser, error)
 }
 
-// restore takes the lines of an export.
+// restore imports the lines of an export.
 func restore(ctx context.Context, cfg Config, s Source) (*Report, error) {
 	r := &restorer{Config: cfg, report: newReport(), linked: map[string]*engine.Property{}}
 	for _, p := range cfg.Data.Linked() {
@@ -60,13 +60,13 @@ type restorer struct {
 	linked map[string]*engine.Property
 
 	items  []*engine.Item
-	where  []string // of items
+	where  []string // place of each item
 	links  []link   // of one collection
 	upload *upload
-	seen   int // items since the beginning, or the ending before
+	seen   int // items since the beginning or the previous ending
 }
 
-// link is a link to be made, of collection p.
+// link is a link to add to collection p.
 type link struct {
 	p             *engine.Property
 	owner, member string
@@ -79,10 +79,10 @@ func (r *restorer) refused(where string, err error) {
 	}
 }
 
-// take takes a line; end is set for the last one.
+// take processes a line. end is true for the last line.
 func (r *restorer) take(ctx context.Context, o Object) (end bool, err error) {
 	if o.Err != nil {
-		r.seen++ // it may have been one, and is told of already
+		r.seen++ // the line may have been an item; its error is already in the report
 		r.report.refuse(o.Where, o.Err)
 		return false, nil
 	}
@@ -114,8 +114,8 @@ func (r *restorer) take(ctx context.Context, o Object) (end bool, err error) {
 	return false, err
 }
 
-// ending compares how many items came with how many were written: lines may
-// have got lost on the way, or an export was edited.
+// ending compares the number of items read with the number written. They differ if lines were lost or if the export was
+// edited.
 func (r *restorer) ending(o Object) error {
 	var end ending
 	if json.Unmarshal(o.Line, &end) != nil || end.Items != r.seen {
@@ -153,7 +153,7 @@ func (r *restorer) item(ctx context.Context, l line, where string) error {
 	return r.flush(ctx)
 }
 
-// flush stores what waits: the items at once or, when that fails, one by one.
+// flush stores the waiting items and links in one call each. If a call fails, they are stored one by one.
 func (r *restorer) flush(ctx context.Context) error {
 	if err := r.flushItems(ctx); err != nil {
 		return err
@@ -242,7 +242,7 @@ func (r *restorer) counter(ctx context.Context, o Object) error {
 	return r.Data.ImportCounters(ctx, map[string]int64{l.Counter: l.Value})
 }
 
-// content takes a piece of a content.
+// content processes a piece of a content.
 func (r *restorer) content(ctx context.Context, o Object) error {
 	var l contentLine
 	if json.Unmarshal(o.Line, &l) != nil {
@@ -266,7 +266,7 @@ func (r *restorer) content(ctx context.Context, o Object) error {
 	return err
 }
 
-// upload is a content that comes in pieces.
+// upload is a content that is received in pieces.
 type upload struct {
 	hash, where string
 	size        int64
@@ -282,7 +282,7 @@ func startUpload(ctx context.Context, content Content, hash, where string) *uplo
 		if err == nil && got != hash {
 			err = fmt.Errorf("the content %s came as %s", hash, got)
 		}
-		_ = r.CloseWithError(io.ErrClosedPipe) // whoever still writes learns of the end
+		_ = r.CloseWithError(io.ErrClosedPipe) // later writes to the pipe fail
 		u.done <- err
 	}()
 	return u
@@ -302,11 +302,11 @@ func (u *upload) finish(size int64) error {
 		<-u.done
 		return fmt.Errorf("the content %s has %d bytes, found %d", u.hash, size, u.size)
 	}
-	_ = u.pipe.Close() // never fails
+	_ = u.pipe.Close() // never returns an error
 	return <-u.done
 }
 
-// abort gives up a content whose end did not come.
+// abort discards a content whose last piece is missing.
 func (u *upload) abort() error {
 	_ = u.pipe.CloseWithError(io.ErrUnexpectedEOF)
 	<-u.done

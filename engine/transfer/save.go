@@ -7,9 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// complete finds out how an object is to be saved. A new one gets defaults and
-// generated values; that something which must have a value has none is no
-// mistake of an object that comes with its key, as in the ancestor.
+// complete decides how an object is saved. A new object gets defaults and generated values. As in IONDV, an object that
+// contains its key may lack a required value.
 func (im *importer) complete(ctx context.Context, o *object) error {
 	if o.class.Abstract {
 		return engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", o.class.FullName)
@@ -33,7 +32,7 @@ func (im *importer) complete(ctx context.Context, o *object) error {
 			full[p.Index] = hash
 		}
 		if p.Formula != nil && p.Cached {
-			return nil // its value takes a save
+			return nil // only a save can compute its value
 		}
 	}
 	o.class.Stamp(full, im.Generate, true)
@@ -43,14 +42,14 @@ func (im *importer) complete(ctx context.Context, o *object) error {
 	for i, v := range full {
 		p := o.class.Properties[i]
 		if nested(v) || v == engine.Absent && p.Stored() || p.Type == engine.Password && v != nil && o.given[i] == engine.Absent {
-			return nil // what is lacking takes the transaction
+			return nil // only a save can supply the missing value
 		}
 	}
 	o.full, o.exact = full, true
 	return nil
 }
 
-// nested reports whether a value brings records of its own.
+// nested reports whether a value contains records.
 func nested(v any) bool {
 	if l, ok := v.(*engine.Links); ok {
 		return slices.ContainsFunc(l.Add, nested)
@@ -59,14 +58,13 @@ func nested(v any) bool {
 	return ok
 }
 
-// lacking reports whether an error says that something which must have a value
-// has none.
+// lacking reports whether err says that a required value is missing.
 func lacking(err error) bool {
 	e, ok := err.(*engine.Error)
 	return ok && e.Reason == "required"
 }
 
-// store writes new objects as they are.
+// store writes new objects without further processing.
 func (im *importer) store(ctx context.Context, objects []*object) error {
 	var items []*engine.Item
 	for _, o := range objects {
@@ -76,8 +74,7 @@ func (im *importer) store(ctx context.Context, objects []*object) error {
 	return im.Data.Import(ctx, items)
 }
 
-// save writes objects of one creator as the acceptor does: who created them is
-// taken for who acts.
+// save writes objects of one creator as the acceptor does. The creator is used as the account that writes.
 func (im *importer) save(ctx context.Context, objects []*object) error {
 	var stages []*engine.Item
 	records := make([]engine.Record, len(objects))
@@ -98,8 +95,7 @@ func (im *importer) save(ctx context.Context, objects []*object) error {
 	return err
 }
 
-// incomplete stores an object that lacks a value it must have. What a save would have
-// computed stays as it is.
+// incomplete stores an object without a required value. Values that a save would compute are left unchanged.
 func (im *importer) incomplete(ctx context.Context, o *object) error {
 	it := &engine.Item{Class: o.class, Version: o.version, Creator: o.creator, Editor: o.editor, Values: slices.Clone(o.given)}
 	if o.stored == nil {

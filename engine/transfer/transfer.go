@@ -1,15 +1,12 @@
-// Package transfer moves objects between an application's files and its
-// database, and between databases: it reads IONDV's data folders and NDJSON,
-// writes NDJSON, and says of every object that was not taken why. It owns the
-// formats. It is not for files and terminals, which belong to who calls it, and
-// not for clients: it stores what it is given without asking for permissions.
+// Package transfer moves objects between files and the database of an application, and between databases. It reads
+// IONDV data folders and NDJSON, writes NDJSON, and reports the reason for each object that was not imported. It
+// defines these formats. Opening files and printing progress is left to the caller. The package does not check
+// permissions, so it must not be called on behalf of clients.
 //
-// NDJSON is one JSON object a line: _class, _id, _classVer as in records of the
-// acceptor, then the attributes. A file that Export wrote begins with a line
-// that says so; what is in it is restored exactly as it was (see export.go).
-// Objects of other files and of data folders are taken as the ancestor takes
-// them: defaults and generated values are made up, but nothing that must have a
-// value is missed (see import.go).
+// NDJSON has one JSON object per line: _class, _id and _classVer as in records of the acceptor, then the attributes. A
+// file that Export wrote starts with a header line, and its content is restored exactly as it was (see export.go).
+// Objects of other files and of data folders are imported as IONDV does: defaults and generated values are added, but
+// an object may lack a required value (see import.go).
 package transfer
 
 import (
@@ -26,7 +23,7 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Dumper is a repository that is read as it is stored.
+// Dumper is a repository whose items, links and counters can be read as they are stored.
 type Dumper interface {
 	engine.Snapshotter
 	Count(ctx context.Context, q *engine.Query) (int64, error)
@@ -36,8 +33,7 @@ type Dumper interface {
 	Counters(ctx context.Context) (map[string]int64, error)
 }
 
-// Archive is a repository that is read and written as it is stored; package
-// engine/store has it.
+// Archive is a Dumper that can also be written as it is stored. Package engine/store implements it.
 type Archive interface {
 	Dumper
 	Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error)
@@ -48,44 +44,44 @@ type Archive interface {
 	RaiseNumbers(ctx context.Context, last map[string]int64) error
 }
 
-// Object is one object, as its source has it.
+// Object is one object as read from its source.
 type Object struct {
 	Where  string         // file, or file:line
-	At     jsonfile.Place // of Err in the file, if known
-	Size   int64          // how far it brings the source, in units of Source.Total
+	At     jsonfile.Place // place of Err in the file, if known
+	Size   int64          // progress that the object makes, in units of Source.Total
 	Class  string         // full name
 	ID     string
-	Keyed  bool          // ID is "", and the object must have its key among Fields
-	Fields engine.Fields // what the source says of it, system fields too
-	Text   []byte        // the file that Fields were read from, nil for a line; valid until the next one
-	Line   []byte        // the line itself, when the source is Exact; valid until the next one
-	Err    error         // why it cannot be read; the rest is not filled then
-	Rule   *mistake.Rule // for Err, nil for ObjectUnreadable
+	Keyed  bool          // ID is "", and Fields must contain the key
+	Fields engine.Fields // including system fields
+	Text   []byte        // the file that contained Fields, nil for a line; valid until the next object
+	Line   []byte        // the line, if the source is Exact; valid until the next object
+	Err    error         // why the object cannot be read; the other fields are then not set
+	Rule   *mistake.Rule // rule for Err; nil means ObjectUnreadable
 
-	Numbers map[string]int64 // of sequences.data, which is no object: the last number of each sequence
+	Numbers map[string]int64 // last number of each sequence, if this is sequences.data instead of an object
 }
 
-// Source is a number of objects to import.
+// Source is a sequence of objects to import.
 type Source struct {
-	Total   int64 // for a progress bar: files, or bytes; negative if unknown
-	Exact   bool  // written by Export: to be restored as it was
+	Total   int64 // files or bytes, for a progress bar; negative if unknown
+	Exact   bool  // written by Export, so objects are restored as they were
 	Objects iter.Seq[Object]
-	// Contents has the contents of files that objects name by their path; nil has none.
+	// Contents holds the contents of files that objects name by path. It may be nil.
 	Contents fs.FS
 }
 
-// Refusal is something that was not taken: an object, a value of one, or a file.
+// Refusal reports an object, a value of an object, or a file that was not imported.
 type Refusal struct {
 	Where           string // file, or file:line
 	Line, Column    int    // of the value in its file, 0 if unknown
-	Attribute       string // path of the value that is at fault, "" when it is none or another object's
+	Attribute       string // path of the wrong value; "" if no value or a value of another object is wrong
 	Reason          string
-	Found, Expected string        // of a value
-	Rule            *mistake.Rule // what was done instead
-	Taken           bool          // the object was taken, without the value
+	Found, Expected string        // describe the value
+	Rule            *mistake.Rule // names the action taken instead
+	Taken           bool          // the object was imported without the value
 }
 
-// Place is where the refused thing stands: file, file:line, or file:line:column.
+// Place returns the place of the refused thing: file, file:line, or file:line:column.
 func (r Refusal) Place() string {
 	if r.Line == 0 {
 		return r.Where
@@ -93,21 +89,21 @@ func (r Refusal) Place() string {
 	return fmt.Sprintf("%s:%d:%d", r.Where, r.Line, r.Column)
 }
 
-// Report says what an import did.
+// Report is the result of an import.
 type Report struct {
-	Taken     map[string]int // objects by class, whether or not they changed anything
-	Unchanged int            // of them those that were there as they are
+	Taken     map[string]int // number of imported objects by class, including unchanged ones
+	Unchanged int            // imported objects that were already stored with the same values
 	Refused   []Refusal
-	Sequences int               // numbers of sequences.data
-	Ignored   map[string]int    // attributes that their classes do not have, "class.attribute"
-	IgnoredIn map[string]string // the first object that has a value of them
+	Sequences int               // numbers read from sequences.data
+	Ignored   map[string]int    // count of attributes that the class does not have, by "class.attribute"
+	IgnoredIn map[string]string // the first object with a value of such an attribute
 }
 
 func newReport() *Report {
 	return &Report{Taken: map[string]int{}, Ignored: map[string]int{}, IgnoredIn: map[string]string{}}
 }
 
-// Count is how many objects were taken.
+// Count returns the number of imported objects.
 func (r *Report) Count() (n int) {
 	for _, taken := range r.Taken {
 		n += taken
@@ -115,11 +111,10 @@ func (r *Report) Count() (n int) {
 	return n
 }
 
-// IgnoredNames are the names in Ignored, sorted.
+// IgnoredNames returns the names in Ignored, sorted.
 func (r *Report) IgnoredNames() []string { return slices.Sorted(maps.Keys(r.Ignored)) }
 
-// Failed returns how many objects, values and files were not taken. Files that hold no
-// objects do not count.
+// Failed returns the number of objects, values and files that were not imported. Files without objects do not count.
 func (r *Report) Failed() (n int) {
 	for _, f := range r.Refused {
 		if f.Rule != mistake.DataOther {
@@ -129,7 +124,7 @@ func (r *Report) Failed() (n int) {
 	return n
 }
 
-// NotTaken returns how many objects were not taken.
+// NotTaken returns the number of objects that were not imported.
 func (r *Report) NotTaken() (n int) {
 	for _, f := range r.Refused {
 		if !f.Taken && f.Rule != mistake.DataOther {
@@ -139,7 +134,7 @@ func (r *Report) NotTaken() (n int) {
 	return n
 }
 
-// describe fills in what was found and expected, if the error is that of a cast.
+// describe sets the found and the expected value if the error is that of a cast.
 func (r *Refusal) describe(err error) {
 	var e *engine.Error
 	if found, expected, ok := misfit(err); ok && errors.As(err, &e) {
@@ -148,7 +143,7 @@ func (r *Refusal) describe(err error) {
 	}
 }
 
-// unreadable adds what could not be read.
+// unreadable adds an object that could not be read.
 func (r *Report) unreadable(o Object) {
 	f := Refusal{Where: o.Where, Line: o.At.Line, Column: o.At.Column, Reason: reasonOf(o.Err), Rule: o.Rule}
 	if f.Rule == nil {
@@ -167,7 +162,7 @@ func (r *Report) refuse(where string, err error) {
 	r.Refused = append(r.Refused, f)
 }
 
-// ruled is an error of an object for which there is a rule.
+// ruled is an error of an object together with its rule.
 type ruled struct {
 	error
 	rule *mistake.Rule
