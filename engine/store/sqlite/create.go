@@ -5,19 +5,17 @@ import (
 	"errors"
 )
 
-// fewStatements is the number of statements from which on setting rows aside pays.
+// fewStatements is the number of statements from which setting rows aside is worth its cost.
 const fewStatements = 50
 
-// asideEvery is the number of statements after which their rows of sqlite_schema
-// are set aside.
+// asideEvery is the number of statements after which their rows of sqlite_schema are set aside.
 const asideEvery = 100
 
-// SQLite looks through the whole list of tables and indexes, sqlite_schema,
-// after each statement that adds to it: thousands of statements would take time
-// that grows with the square of their number. Therefore the list is kept short
-// while they run. The connection knows the tables by then and does not read the
-// list again before the transaction ends. The rows come back in their order
-// before that, so that no other connection, nor a crash, finds a list without them.
+// SQLite searches the whole list of tables and indexes, sqlite_schema, after each statement that adds to it. The time
+// for thousands of statements would grow with the square of their number. Therefore the rows are set aside in a
+// temporary table while the statements run, which keeps the list short. The connection has the tables in memory and
+// does not read the list again before the transaction ends. The rows are put back in their order before that, so other
+// connections never see a list without them, not even after a crash.
 const (
 	startAside  = "CREATE TEMP TABLE set_aside AS SELECT * FROM main.sqlite_schema WHERE 0"
 	copyAside   = "INSERT INTO temp.set_aside SELECT * FROM main.sqlite_schema ORDER BY rowid"
@@ -28,7 +26,7 @@ const (
 	denyWrites  = "PRAGMA writable_schema = OFF"
 )
 
-// create is store.Traits.Create.
+// create implements store.Traits.Create.
 func create(ctx context.Context, statements []string, exec func(context.Context, string) error) (err error) {
 	run := func(list ...string) error {
 		for _, sql := range list {
@@ -41,7 +39,7 @@ func create(ctx context.Context, statements []string, exec func(context.Context,
 	if len(statements) < fewStatements {
 		return run(statements...)
 	}
-	// A rollback brings back the list, but not the setting.
+	// A rollback restores the list, but not the setting.
 	defer func() { err = errors.Join(err, exec(context.WithoutCancel(ctx), denyWrites)) }()
 	if err := run(startAside, allowWrites); err != nil {
 		return err

@@ -1,6 +1,6 @@
-// Package sqlite is the SQLite dialect of engine/store: how to open a database
-// file and what is particular to it. It owns the driver. It is not for SQL
-// that another database would understand too.
+// Package sqlite is the SQLite dialect of engine/store. It opens database files and contains the SQL that is specific
+// to SQLite. It is the only package that uses the driver. SQL that works in other databases too belongs to
+// engine/store.
 package sqlite
 
 import (
@@ -15,14 +15,13 @@ import (
 	"restsrv/engine/store"
 )
 
-// dialect says how SQLite differs; flushes tells whether a commit waits for the
-// disk (synchronous=FULL).
+// dialect implements store.Dialect. flushes is set if a commit waits for the disk (synchronous=FULL).
 type dialect struct{ flushes bool }
 
-// Dialect returns how SQLite differs from other databases.
+// Dialect returns the dialect of SQLite.
 func Dialect() store.Dialect { return dialect{} }
 
-// Traits is store.Dialect's.
+// Traits implements store.Dialect.
 func (d dialect) Traits() store.Traits {
 	return store.Traits{
 		Sequence:     "INTEGER PRIMARY KEY",
@@ -32,24 +31,22 @@ func (d dialect) Traits() store.Traits {
 		Writers:      1,
 		Batch:        64,
 		Flushes:      d.flushes,
-		// The driver asks for name and declared type of each result column
-		// and copies both, for every query. An expression has no declared
-		// type, and a name of one character costs nothing.
+		// For every query, the driver asks for the name and the declared type of each result column and copies both. An
+		// expression has no declared type, and a name of one character costs no allocation.
 		Label: `+%s AS "#"`,
-		// Each column costs three calls into the database, and each of them
-		// locks its connection.
+		// Each column costs three calls into the database, and each call locks its connection.
 		Pack:     `concat(%s)`,
 		PackText: `'v' || %s, CAST(x'00' AS TEXT)`,
-		// The row number ends every index, but has no collation of its own, and
-		// without one SQLite looks up the columns before it alone.
+		// The row number ends every index, but it has no collation of its own. If the comparison has none either,
+		// SQLite uses only the columns before it.
 		RowNumber: " COLLATE BINARY",
 		FullText:  fullText,
 		Create:    create,
 	}
 }
 
-// ColumnType is store.Dialect's. No type may be called DATE, DATETIME or
-// TIMESTAMP: the driver would make times of it.
+// ColumnType implements store.Dialect. No type may be called DATE, DATETIME or TIMESTAMP, because the driver would
+// convert its values to time.Time.
 func (dialect) ColumnType(t engine.PropertyType) string {
 	switch t {
 	case engine.Int:
@@ -66,20 +63,20 @@ func (dialect) ColumnType(t engine.PropertyType) string {
 	return "TEXT"
 }
 
-// IndexOn is store.Dialect's. Every index ends with the row number.
+// IndexOn implements store.Dialect. In SQLite, every index ends with the row number.
 func (dialect) IndexOn(column string, _ engine.PropertyType) string { return "(" + column + ")" }
 
-// Match is store.Dialect's.
+// Match implements store.Dialect.
 func (dialect) Match(column, pattern string, bind func(any) string) string {
 	return matchFunction + "(" + column + ", " + bind(pattern) + ")"
 }
 
-// shortList is the longest list whose values are bound one by one.
+// shortList is the maximum length of a list whose values are bound one by one.
 const shortList = 8
 
-// In is store.Dialect's. A short list is padded to a power of two, so that
-// lists of all lengths make few statements; a long one travels as JSON, except
-// for reals, which SQLite does not always read to the last digit.
+// In implements store.Dialect. A short list is padded to a power of two, so that lists of all lengths need few
+// different statements. A long list is passed as JSON, except for reals, because SQLite does not always read their last
+// digit correctly.
 func (dialect) In(column string, t engine.PropertyType, list []any, bind func(any) string) string {
 	if len(list) > shortList && t != engine.Real {
 		return column + " IN (SELECT value FROM json_each(" + bind(jsonArray(list)) + "))"
@@ -106,10 +103,10 @@ func jsonArray(list []any) string {
 	return string(append(b, ']'))
 }
 
-// Array is store.Dialect's: SQLite has none.
+// Array implements store.Dialect. SQLite has no arrays.
 func (dialect) Array(engine.PropertyType, []any) (typ string, value any) { return "", nil }
 
-// Duplicate is store.Dialect's. The message names the columns, not the index.
+// Duplicate implements store.Dialect. The error message of SQLite names the columns, not the index.
 func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 	var e *sqlite.Error
 	if !errors.As(err, &e) || e.Code() != sqlite3.SQLITE_CONSTRAINT_UNIQUE {
@@ -122,7 +119,7 @@ func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 			names[i] = index.Table + "." + c
 		}
 		list := strings.Join(names, ", ")
-		// A name can begin with another one: the longest is meant.
+		// A name can begin with another name, so the longest match is used.
 		if strings.Contains(e.Error(), ": "+list+" (") && len(index.Columns) >= len(best.Columns) {
 			best = index
 		}
@@ -130,7 +127,7 @@ func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 	return best, best.Name != ""
 }
 
-// Classify is store.Dialect's.
+// Classify implements store.Dialect.
 func (dialect) Classify(err error) store.Failure {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
@@ -148,7 +145,7 @@ func (dialect) Classify(err error) store.Failure {
 	return store.Other
 }
 
-// away are the failures that the client can neither cause nor mend.
+// away lists the error codes of failures that a client can neither cause nor correct.
 var away = []int{
 	sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
 	sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL,

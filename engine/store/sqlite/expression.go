@@ -16,8 +16,8 @@ import (
 	"restsrv/engine/store"
 )
 
-// fullText keeps words in a table of FTS5, which triggers bring up to the
-// column. Of words separated by blanks, the tokenizer "ascii" changes nothing.
+// fullText keeps words in an FTS5 table that triggers update from the column. The tokenizer "ascii" does not change
+// words that are separated by blanks.
 var fullText = store.FullText{
 	Schema: []string{
 		`DROP TABLE IF EXISTS %[2]s`,
@@ -32,11 +32,11 @@ var fullText = store.FullText{
 	And:       " AND ",
 }
 
-// prefix begins the names of our functions, so that none of SQLite's is taken.
+// prefix starts the names of our SQL functions, so that they do not collide with functions of SQLite.
 const prefix = "restsrv_"
 
-// Function is store.Dialect's: what SQLite does not do exactly, or only for
-// ASCII, is done in Go. Decimals are canonical text.
+// Function implements store.Dialect. Operations that SQLite does not do exactly, or only for ASCII, are Go functions.
+// Decimals are canonical text.
 func (dialect) Function(f store.Function, args ...string) string {
 	switch f {
 	case store.TextValue, store.DecimalValue, store.IntValue, store.RealValue, store.BooleanValue:
@@ -47,7 +47,7 @@ func (dialect) Function(f store.Function, args ...string) string {
 		return "CAST(" + args[0] + " AS TEXT)"
 	case store.Ordered:
 		return "(" + args[0] + " COLLATE " + decimalCollation + ")"
-	case store.Bytewise: // a collation deep in an operand would count for all of it
+	case store.Bytewise: // a collation deep in an operand would apply to the whole operand
 		return "(" + args[0] + " COLLATE BINARY)"
 	case store.Concat:
 		return "concat(" + strings.Join(args, ", ") + ")"
@@ -62,14 +62,14 @@ func (dialect) Function(f store.Function, args ...string) string {
 	return prefix + strings.ReplaceAll(string(f), " ", "_") + "(" + strings.Join(args, ", ") + ")"
 }
 
-// function is a Go function of values that are not null.
+// function is a Go function whose arguments are not null. If an argument is null, the result is null.
 type function struct {
 	name string
 	args int32
 	call func(args []driver.Value) driver.Value
 }
 
-// registerExpressions gives a driver the functions of Function.
+// registerExpressions registers the functions that Function uses.
 func registerExpressions(d *sqlite.Driver) error {
 	for _, f := range append(numberFunctions, otherFunctions...) {
 		call := func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
@@ -111,7 +111,7 @@ func one(f func(engine.Decimal) engine.Decimal) func([]driver.Value) driver.Valu
 	return func(args []driver.Value) driver.Value { return string(f(decimal(args[0]))) }
 }
 
-// partial is two for a function that has no value for some divisors.
+// partial is like two, for a function without a result for some divisors.
 func partial(f func(a, b engine.Decimal) (engine.Decimal, bool)) func([]driver.Value) driver.Value {
 	return func(args []driver.Value) driver.Value {
 		if d, ok := f(decimal(args[0]), decimal(args[1])); ok {
@@ -126,7 +126,7 @@ var numberFunctions = []function{
 		if f, ok := args[0].(float64); ok {
 			return string(engine.RealDecimal(f))
 		}
-		return string(decimal(args[0])) // a whole number, which SQLite may keep as one
+		return string(decimal(args[0])) // a whole number, which SQLite may store as an integer
 	}},
 	{"add", 2, two(engine.Decimal.Add)},
 	{"sub", 2, two(engine.Decimal.Sub)},
@@ -169,7 +169,7 @@ func texts(args []driver.Value) (a, b string) {
 	return a, b
 }
 
-// upper and lower make a caser for each call: one cannot be shared.
+// upper returns s in upper case. It creates a caser for each call if s is not ASCII, because a caser cannot be shared.
 func upper(s string) string {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
@@ -237,8 +237,8 @@ func substr(args []driver.Value) driver.Value {
 	return string(runes[start:min(start+length, n)])
 }
 
-// elements are the elements of a JSON array, numbers as canonical decimals, so
-// that equal ones are equal.
+// elements returns the elements of a JSON array. Numbers become canonical decimals, so that equal numbers compare
+// equal.
 func elements(text string) []any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -253,20 +253,20 @@ func elements(text string) []any {
 				list[i] = n
 			}
 		case []any, map[string]any:
-			b, _ := json.Marshal(e) // what was decoded can be encoded
+			b, _ := json.Marshal(e) // decoded values can always be encoded
 			list[i] = string(b)
 		}
 	}
 	return list
 }
 
-// sum adds decimals up.
+// sum implements the aggregate function that adds decimals.
 type sum struct {
 	total engine.Decimal
 	any   bool
 }
 
-// Step is sqlite.AggregateFunction's.
+// Step implements sqlite.AggregateFunction.
 func (s *sum) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	if args[0] != nil {
 		if !s.any {
@@ -277,7 +277,7 @@ func (s *sum) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	return nil
 }
 
-// WindowInverse is sqlite.AggregateFunction's.
+// WindowInverse implements sqlite.AggregateFunction.
 func (s *sum) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
 	if args[0] != nil {
 		s.total = s.total.Sub(decimal(args[0]))
@@ -285,7 +285,7 @@ func (s *sum) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) erro
 	return nil
 }
 
-// WindowValue is sqlite.AggregateFunction's.
+// WindowValue implements sqlite.AggregateFunction.
 func (s *sum) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 	if !s.any {
 		return nil, nil
@@ -293,5 +293,5 @@ func (s *sum) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 	return string(s.total), nil
 }
 
-// Final is sqlite.AggregateFunction's.
+// Final implements sqlite.AggregateFunction.
 func (s *sum) Final(*sqlite.FunctionContext) {}

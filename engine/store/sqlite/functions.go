@@ -20,7 +20,7 @@ const (
 	matchFunction    = "restsrv_match"
 )
 
-// connector opens connections that know our collation and our function.
+// connector opens connections of a driver that has our collation and functions.
 type connector struct {
 	driver *sqlite.Driver
 	dsn    string
@@ -28,14 +28,13 @@ type connector struct {
 
 var _ driver.Connector = connector{}
 
-// Connect is driver.Connector's.
+// Connect implements driver.Connector.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 
-// Driver is driver.Connector's.
+// Driver implements driver.Connector.
 func (c connector) Driver() driver.Driver { return c.driver }
 
-// newDriver makes the one driver of the process: what is registered with a
-// driver lives as long as the program.
+// newDriver returns the driver of the process. There is only one, because registrations with a driver are never freed.
 var newDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	d := &sqlite.Driver{}
 	if err := d.RegisterCollationUtf8(decimalCollation, compareDecimals); err != nil {
@@ -48,9 +47,8 @@ var newDriver = sync.OnceValues(func() (*sqlite.Driver, error) {
 	return d, registerExpressions(d)
 })
 
-// compareDecimals orders decimals in canonical text by number. What is usual,
-// the same number of digits before the point and the same sign, needs no
-// arithmetic.
+// compareDecimals compares decimals in canonical text by their value. The usual case, the same sign and the same number
+// of digits before the point, needs no arithmetic.
 func compareDecimals(a, b string) int {
 	if a == b {
 		return 0
@@ -65,8 +63,8 @@ func compareDecimals(a, b string) int {
 	x, y := strings.TrimPrefix(a, "-"), strings.TrimPrefix(b, "-")
 	order := compareLengths(x, y)
 	if order == 0 {
-		// Same whole digits count: without trailing zeros the order of the
-		// text is that of the number, and a prefix is the smaller one.
+		// If the whole parts have equal length and there are no trailing zeros, the order of the text is the order of
+		// the numbers, and a prefix is the smaller number.
 		order = strings.Compare(x, y)
 	}
 	if negative {
@@ -75,7 +73,7 @@ func compareDecimals(a, b string) int {
 	return order
 }
 
-// compareLengths compares how many digits stand before the point.
+// compareLengths compares the number of digits before the point.
 func compareLengths(x, y string) int {
 	return wholeDigits(x) - wholeDigits(y)
 }
@@ -87,10 +85,10 @@ func wholeDigits(s string) int {
 	return len(s)
 }
 
-// maxPatterns bounds the compiled expressions kept.
+// maxPatterns limits the cache of compiled expressions.
 const maxPatterns = 256
 
-// matcher answers restsrv_match(text, pattern).
+// matcher implements the SQL function restsrv_match(text, pattern).
 type matcher struct {
 	mu       sync.RWMutex
 	compiled map[string]*regexp.Regexp
@@ -124,16 +122,15 @@ func (m *matcher) call(_ *sqlite.FunctionContext, args []driver.Value) (driver.V
 	return int64(0), nil
 }
 
-// A statement cannot be interrupted within a function, so that matching one
-// text ends by itself: an expression takes a time in proportion to its size
-// and to the text's, which is minutes when both are as large as they may be.
+// A statement cannot be interrupted inside a function, so the time to match one text is limited. Matching takes time
+// proportional to the size of the expression and of the text, which is minutes if both have their maximum size.
 const (
-	hastyText    = 64 << 10 // bytes, up to which it is a matter of milliseconds
+	hastyText    = 64 << 10 // bytes; matching a text up to this size takes milliseconds
 	matchTime    = 2 * time.Second
 	matchTooSlow = "restsrv: matching a regular expression takes too long"
 )
 
-// hasty is a text that ends when the time is up.
+// hasty is a text reader that ends when its time is over.
 type hasty struct {
 	*strings.Reader
 	until time.Time
@@ -141,7 +138,7 @@ type hasty struct {
 	late  bool
 }
 
-// ReadRune is io.RuneReader's.
+// ReadRune implements io.RuneReader.
 func (h *hasty) ReadRune() (r rune, size int, err error) {
 	if h.read++; h.read%1024 == 0 && time.Now().After(h.until) {
 		h.late = true

@@ -11,11 +11,10 @@ import (
 	"modernc.org/sqlite"
 )
 
-// needle is a text that is searched for, with its upper case.
+// needle is a search text with its upper case form.
 type needle struct{ text, upper string }
 
-// lastNeedle is the text searched for last. A statement searches for one text in
-// many rows.
+// lastNeedle caches the last search text, because a statement searches many rows for one text.
 var lastNeedle atomic.Pointer[needle]
 
 func needleOf(text string) *needle {
@@ -27,9 +26,8 @@ func needleOf(text string) *needle {
 	return n
 }
 
-// simpleUpper has the upper case of the characters below its length, which are
-// those of the Latin, Greek and Cyrillic alphabets, and -1 where that is not one
-// character.
+// simpleUpper returns a table of the upper case of the characters of the Latin, Greek and Cyrillic alphabets. The value
+// is -1 if the upper case has more than one character.
 var simpleUpper = sync.OnceValue(func() *[0x530]rune {
 	var table [0x530]rune
 	for r := range table {
@@ -41,15 +39,14 @@ var simpleUpper = sync.OnceValue(func() *[0x530]rune {
 	return &table
 })
 
-// buffers hold the upper case of long texts.
+// buffers are reused for the upper case of long texts.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// in reports whether the upper case of s contains that of n. It does not allocate
-// for texts of usual characters.
+// in reports whether the upper case of s contains that of n. It does not allocate if simpleUpper covers all characters.
 func (n *needle) in(s string) bool {
 	var short [512]byte
 	b := short[:0]
-	if len(s) > len(short)/2 { // the upper case of two bytes may have three
+	if len(s) > len(short)/2 { // the upper case of two bytes may have three bytes
 		pooled := buffers.Get().(*[]byte)
 		defer func() {
 			*pooled = b[:0]
@@ -64,8 +61,7 @@ func (n *needle) in(s string) bool {
 	return bytes.Contains(b, []byte(n.upper))
 }
 
-// appendUpper appends the upper case of s. It returns false if simpleUpper lacks a
-// character of s.
+// appendUpper appends the upper case of s. It returns false if simpleUpper lacks a character of s.
 func appendUpper(b []byte, s string) ([]byte, bool) {
 	table := simpleUpper()
 	for i := 0; i < len(s); {
@@ -88,9 +84,8 @@ func appendUpper(b []byte, s string) ([]byte, bool) {
 	return b, true
 }
 
-// includesAny implements an SQL function: whether one of the texts after the first
-// argument includes the first one, in any letter case. As with OR, the result is
-// null if none does and one of them is null.
+// includesAny implements an SQL function that reports whether one of the texts after the first argument contains the
+// first argument, ignoring case. As with OR, the result is null if no text contains it and one of them is null.
 func includesAny(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
 	part, ok := args[0].(string)
 	if !ok {

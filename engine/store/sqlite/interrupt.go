@@ -13,10 +13,9 @@ import (
 	"restsrv/engine/store"
 )
 
-// Interrupt is store.Dialect's. The driver watches the context only until the
-// first row is there, and pays a goroutine for it; SQLite itself can be told
-// at any time, from any thread, while the connection is open. The driver does
-// not hand out what that takes, so it is read from the connection; without it
+// Interrupt implements store.Dialect. The driver watches the context only until the first row is available, and starts
+// a goroutine for it. SQLite itself can be interrupted at any time from any thread while the connection is open. The
+// driver does not export the required handle, so it is read from the connection by reflection. If that fails,
 // statements run with their context and without ticks.
 func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, error) {
 	unknown := store.Interrupt{Spends: true}
@@ -44,34 +43,30 @@ func (dialect) Interrupt(_ context.Context, driverConn any) (store.Interrupt, er
 	return i, nil
 }
 
-// unlock has SQLite work without the mutex of a connection, as it does when the
-// connection is opened with SQLITE_OPEN_NOMUTEX, which the driver does not offer.
-// SQLite would lock it several times for each row and each value. Only one
-// goroutine at a time uses a connection: database/sql and the driver's own
-// memory require that too. The exception is sqlite3_interrupt, which does not
-// need the mutex.
+// unlock makes SQLite work without the mutex of a connection, as if it had been opened with SQLITE_OPEN_NOMUTEX, which
+// the driver does not offer. SQLite would lock the mutex several times for each row and each value. It is not needed,
+// because only one goroutine at a time uses a connection: database/sql and the memory of the driver require that too.
+// The exception is sqlite3_interrupt, which does not use the mutex.
 func unlock(db uintptr) {
 	(*sqlite3.Tsqlite3)(pointer(db)).Fmutex = 0
 }
 
-// pointer is the address of memory that SQLite allocated outside of Go's heap.
+// pointer converts the address of memory that SQLite allocated outside of Go's heap.
 func pointer(address uintptr) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }
 
-// tickers has the tick function of each open connection by a number, which
-// SQLite passes to progress: it cannot hold a Go pointer.
+// tickers maps a number to the tick function of each open connection. SQLite passes the number to progress, because it
+// cannot hold a Go pointer.
 var (
 	tickers    sync.Map
 	lastTicker atomic.Int64
 )
 
-// progressFunction is progress as the pointer to a C function, in the way of the
-// driver (cFuncPointer).
+// progressFunction is progress as a pointer to a C function, made in the same way as the driver does (cFuncPointer).
 var progressFunction = *(*uintptr)(unsafe.Pointer(&struct {
 	call func(*libc.TLS, uintptr) int32
 }{progress}))
 
-// progress is a progress handler of SQLite, which ends the statement when it
-// returns a number other than 0.
+// progress is the progress handler for SQLite. SQLite ends the statement if it returns a number other than 0.
 func progress(_ *libc.TLS, id uintptr) int32 {
 	if tick, ok := tickers.Load(id); ok && !tick.(func() bool)() {
 		return 1

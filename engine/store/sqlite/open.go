@@ -23,8 +23,7 @@ import (
 	"restsrv/engine/store"
 )
 
-// The ways in which a file cannot be a database. Open's errors are one of
-// these, with the path, where they apply.
+// Errors of Open when a file cannot be used as a database. They are wrapped with the path.
 var (
 	ErrNoDirectory = errors.New("the directory of the database does not exist")
 	ErrReadOnly    = errors.New("the database or its directory cannot be written")
@@ -33,35 +32,32 @@ var (
 	ErrLocked      = errors.New("another program has locked the database")
 )
 
-// Config says which database to open, and how.
+// Config describes the database to open.
 type Config struct {
-	Path        string       // file, made if missing
-	Synchronous string       // "full" (default: survives a power cut) or "normal" (may lose the last commits)
-	Scans       int          // long readings that run at the same time; 0 means half of GOMAXPROCS
-	Server      bool         // keeps other servers off the file; a command may work beside one
-	Log         *slog.Logger // nil means none
+	Path        string       // the database file; created if it does not exist
+	Synchronous string       // "full" (default: survives a power failure) or "normal" (may lose the last commits)
+	Scans       int          // long reads that may run at the same time; 0 means half of GOMAXPROCS
+	Server      bool         // refuse other servers on the file; commands can still use it
+	Log         *slog.Logger // nil discards log records
 
-	// Wait is how long a statement waits for other processes; 0 means 5 s. SQLite
-	// serves those that wait in no order, so a command beside a server that writes all
-	// the time should wait for longer.
+	// Wait is how long a statement waits for other processes; 0 means 5 s. SQLite serves waiting processes in no fixed
+	// order, so a command should wait longer when it runs beside a server that writes constantly.
 	Wait time.Duration
 }
 
-// Settings of every connection. SQLite must not take a misspelt column for a
-// text (_dqs).
+// Settings of every connection. _dqs=0 prevents SQLite from reading a misspelt column name as a text.
 const settings = "?_dqs=0&_pragma=busy_timeout(%d)&_pragma=journal_mode(WAL)" +
 	"&_pragma=journal_size_limit(67108864)&_pragma=temp_store(MEMORY)"
 
-// The page caches of a connection, in KiB. There are two readers for each
-// processor, and what one reads is often in the cache of another only: much more
-// for each would be memory that is used several times over.
+// Page cache sizes of a connection, in KiB. There are two readers for each processor, and a page that one reader needs
+// is often cached by another reader only. Larger caches would hold the same pages several times.
 const (
 	writerCache = "&_pragma=cache_size(-8192)"
 	readerCache = "&_pragma=cache_size(-6144)"
 )
 
-// Open opens or makes the database of one file. Who holds it open keeps
-// path-wal, path-shm and, for a server, path-server beside it.
+// Open opens the database of one file, or creates it. While it is open, the files path-wal, path-shm and, for a server,
+// path-server exist beside it.
 func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	synchronous := strings.ToLower(cfg.Synchronous)
 	switch synchronous {
@@ -88,7 +84,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	wait := cmp.Or(cfg.Wait, 5*time.Second)
 	name := dsn(path) + fmt.Sprintf(settings, wait.Milliseconds()) + "&_pragma=synchronous(" + synchronous + ")"
 	scans := cfg.Scans
-	if scans == 0 { // they run in this process: half of its processors is for others
+	if scans == 0 { // scans run in this process, so half of the processors is left for other requests
 		scans = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	db := &store.Database{
@@ -114,16 +110,16 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	return db, nil
 }
 
-// A server looks at the size of its log every logEvery, and warns from largeLog on.
-// The log is that large only if a reading keeps SQLite from beginning it anew:
-// normally it has a few megabytes, and at most the journal_size_limit for long.
+// A server checks the size of its write-ahead log every logEvery, and warns when it reaches largeLog. The log becomes
+// that large only if a long read prevents SQLite from restarting it. Normally it has a few megabytes, and it stays
+// below journal_size_limit most of the time.
 const (
 	logEvery = time.Minute
 	largeLog = 256 << 20
 )
 
-// watchLog warns when the log of a database is large and has doubled since the last
-// warning, until stop is called.
+// watchLog warns when the write-ahead log is large and has doubled since the last warning. It runs until stop is
+// called.
 func watchLog(path string, every time.Duration, log *slog.Logger) (stop func()) {
 	ended := make(chan struct{})
 	var running sync.WaitGroup
@@ -150,8 +146,8 @@ func watchLog(path string, every time.Duration, log *slog.Logger) (stop func()) 
 	return sync.OnceFunc(func() { close(ended); running.Wait() })
 }
 
-// warnReadable tells of a database that everybody on the machine may read. Its
-// mode stays: who made it so may need it.
+// warnReadable warns if every user of the machine may read the database. It does not change the mode of the file,
+// because another program may depend on it.
 func warnReadable(path string, log *slog.Logger) {
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o007 != 0 {
 		log.Warn("every user of this machine may read the database, and the password hashes in it: chmod 600 ends that",
@@ -159,11 +155,9 @@ func warnReadable(path string, log *slog.Logger) {
 	}
 }
 
-// tryWriting finds out now what would otherwise fail the first request. It
-// writes and takes it back: of a file that cannot be written SQLite makes even
-// BEGIN IMMEDIATE a transaction that reads. What it writes is a number in the
-// header that nobody uses: of a table, the connection would have to read all
-// tables again.
+// tryWriting checks that the database can be written, so that Open fails instead of the first request. It writes and
+// rolls back: if the file is read-only, SQLite turns even BEGIN IMMEDIATE into a read transaction. The value that it
+// writes is an unused number in the header. Writing to a table would make the connection read all tables again.
 func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	conn, err := db.Connx(ctx)
 	if err != nil {
@@ -175,7 +169,7 @@ func tryWriting(ctx context.Context, db *sqlx.DB) error {
 	}
 	_, err = conn.ExecContext(ctx, "PRAGMA user_version = 1")
 	_, rollback := conn.ExecContext(ctx, "ROLLBACK")
-	if err != nil { // which may have rolled back already
+	if err != nil { // the error may have caused a rollback already
 		return err
 	}
 	return rollback
@@ -196,15 +190,14 @@ func dsn(path string) string {
 	return "file:" + (&url.URL{Path: p}).EscapedPath()
 }
 
-// prepareFile makes the file if it is missing, for its owner only, and returns
-// its absolute path.
+// prepareFile creates the file if it does not exist, readable by its owner only, and returns its absolute path.
 func prepareFile(name string) (string, error) {
 	path, err := filepath.Abs(name)
 	if err != nil {
 		return "", err
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // one database has one lock, whatever it is called
+		path = real // all names of a database must use the same lock
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return "", fmt.Errorf("%w: %s: make it first, or name another path", ErrNoDirectory, filepath.Dir(path))
@@ -216,9 +209,8 @@ func prepareFile(name string) (string, error) {
 	return path, err
 }
 
-// touch makes a file that is not there, and tells whether it did. One that is
-// there is not opened: closing it would end the locks that this process may
-// have on it.
+// touch creates a file if it does not exist, and reports whether it did. An existing file is not opened, because
+// closing it would release the locks that this process may hold on it.
 func touch(path string) (made bool, err error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	switch {
@@ -230,10 +222,9 @@ func touch(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// holdServer takes the lock that says a server uses the file. The lock is
-// SQLite's own, on an empty database beside it, so that it works wherever
-// SQLite does and ends with the process, however that ends. giveUp releases it
-// and leaves no file that was not there before.
+// holdServer takes the lock that marks the file as used by a server. It is a lock of SQLite on an empty database beside
+// the file, so it works wherever SQLite does and ends with the process, even after a crash. giveUp releases the lock
+// and removes the lock file if holdServer created it.
 func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, giveUp func() error, err error) {
 	lock := path + "-server"
 	made, err := touch(lock)
@@ -243,7 +234,7 @@ func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, gi
 	db := open(d, dsn(lock)+"?_pragma=busy_timeout(0)", 1)
 	if _, err = db.ExecContext(ctx, "BEGIN EXCLUSIVE"); err == nil {
 		giveUp = func() error {
-			if made { // while it is locked: whoever comes now makes another
+			if made { // removed while locked: a process that starts now creates another file
 				_ = os.Remove(lock)
 			}
 			return db.Close()
@@ -258,7 +249,7 @@ func holdServer(ctx context.Context, d *sqlite.Driver, path string) (release, gi
 	return nil, nil, explain(path, err)
 }
 
-// explain turns a failure to open into one of the errors above.
+// explain turns an error of opening into one of the errors above.
 func explain(path string, err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
