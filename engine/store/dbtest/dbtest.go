@@ -1,6 +1,5 @@
-// Package dbtest opens databases of both kinds for tests, and has the clock that
-// they turn. A package that uses Both calls pgtest.Run in its TestMain. It is
-// not for the product.
+// Package dbtest opens databases of both kinds for tests, and has a clock that tests control. If a package uses Both,
+// its TestMain should call pgtest.Run. The package must not be used outside of tests.
 package dbtest
 
 import (
@@ -16,7 +15,7 @@ import (
 	"restsrv/engine/store/sqlite"
 )
 
-// DB is one database that is opened as often as a test wants, as processes do.
+// DB is a database that a test can open several times, as several processes would.
 type DB struct {
 	connect func(t testing.TB) (*store.Database, error)
 }
@@ -32,23 +31,23 @@ func Both(t *testing.T, run func(t *testing.T, db DB)) {
 	})
 }
 
-// File is the SQLite database in a file.
+// File returns the SQLite database in a file.
 func File(path string) DB {
 	return DB{func(t testing.TB) (*store.Database, error) {
 		return sqlite.Open(t.Context(), sqlite.Config{Path: path, Synchronous: "normal"})
 	}}
 }
 
-// New is a new SQLite database.
+// New returns a new SQLite database.
 func New(t testing.TB) DB { return File(filepath.Join(t.TempDir(), "test.db")) }
 
-// Open opens a store of the classes, which is closed when the test ends.
+// Open opens a store with the classes. It is closed when the test ends.
 func (db DB) Open(t testing.TB, classes ...*engine.Class) *store.Store {
 	t.Helper()
 	return db.OpenWith(t, store.Config{Classes: classes})
 }
 
-// OpenWith is Open for a test that has more to say.
+// OpenWith is like Open, with a complete configuration.
 func (db DB) OpenWith(t testing.TB, c store.Config) *store.Store {
 	t.Helper()
 	d, err := db.connect(t)
@@ -67,23 +66,23 @@ func (db DB) OpenWith(t testing.TB, c store.Config) *store.Store {
 	return s
 }
 
-// Clock is a time that moves when told.
+// Clock is a clock that moves only when Advance is called. It can be used concurrently.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock is a clock that stands at noon of 1 May 2024, UTC.
+// NewClock returns a clock that stands at noon of 1 May 2024, UTC.
 func NewClock() *Clock { return &Clock{now: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)} }
 
-// Now is the time that the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock.
+// Advance moves the clock forward.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -14,15 +14,14 @@ import (
 	"github.com/lib/pq"
 )
 
-// defaultPort is the port of a host that is named without one beside hosts
-// with one.
+// defaultPort is the port of a host without a port, if another host has one.
 const defaultPort = "5432"
 
-// errForm is the error for an address that is not a URI of PostgreSQL. Errors
-// of the libraries may quote the address, so they are not passed on.
+// errForm is the error for an address that is not a PostgreSQL URI. Errors of the libraries are not passed on, because
+// they may quote the address.
 var errForm = fmt.Errorf("%w: it is postgres://user:password@host:port/database, several hosts with commas between them, IPv6 addresses in brackets, and with %%XX for what is special in a password", ErrAddress)
 
-// parse reads an address in libpq's form, which may have several hosts:
+// parse reads an address in the form of libpq, which may have several hosts:
 // postgres://user:password@host:port,[::1]:port,host/database?parameter=value
 func parse(address string) (pq.Config, error) {
 	u, q, err := withHostParameters(address)
@@ -33,7 +32,7 @@ func parse(address string) (pq.Config, error) {
 	if err != nil {
 		return pq.Config{}, fmt.Errorf("%w: %s", ErrAddress, reason(err))
 	}
-	if hosts := q.Get("host"); hosts != "" { // the driver tries the hosts of PGHOST, too, when these are several
+	if hosts := q.Get("host"); hosts != "" { // if there are several hosts, the driver would try the hosts of PGHOST too
 		cfg.Multi = cfg.Multi[max(0, len(cfg.Multi)-strings.Count(hosts, ",")):]
 	}
 	encrypt(&cfg, q)
@@ -47,15 +46,14 @@ func parse(address string) (pq.Config, error) {
 		cfg.Runtime = map[string]string{}
 	}
 	if _, given := cfg.Runtime["max_parallel_workers_per_gather"]; !given {
-		cfg.Runtime["max_parallel_workers_per_gather"] = "0" // a long reading must not take several processors
+		cfg.Runtime["max_parallel_workers_per_gather"] = "0" // a long read must not use several processors
 	}
-	cfg.Runtime["extra_float_digits"] = "3" // reals come back as they went in
+	cfg.Runtime["extra_float_digits"] = "3" // reals are read back exactly as they were written
 	return cfg, nil
 }
 
-// withHostParameters returns the address with its hosts and ports as the
-// parameters host and port, which the driver understands also when they are
-// several. As in libpq, parameters that are given so already win.
+// withHostParameters moves the hosts and ports of the address to the parameters host and port, since the driver accepts
+// several hosts only there. As in libpq, existing parameters take precedence.
 func withHostParameters(address string) (*url.URL, url.Values, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme != "postgres" && scheme != "postgresql" {
@@ -85,13 +83,13 @@ func withHostParameters(address string) (*url.URL, url.Values, error) {
 		q.Set("port", ports)
 	}
 	if u.RawQuery = q.Encode(); u.Path == "" {
-		u.Path = "/" // otherwise the driver would not take it for a URL
+		u.Path = "/" // otherwise the driver would not recognize a URL
 	}
 	return u, q, nil
 }
 
-// splitHosts returns the hosts and the ports of host:port,host:port as lists
-// with commas; ports is "" if there is none.
+// splitHosts returns the hosts and the ports of host:port,host:port as comma-separated lists. ports is "" if no host
+// has a port.
 func splitHosts(text string) (hosts, ports string, err error) {
 	parts := strings.Split(text, ",")
 	var names, numbers []string
@@ -118,8 +116,7 @@ func splitHosts(text string) (hosts, ports string, err error) {
 
 var errHost = errors.New("not host:port")
 
-// splitHost reads one host, which may be an IPv6 address in brackets or the
-// folder of a socket, and its port.
+// splitHost splits one host and its port. The host may be an IPv6 address in brackets or the folder of a socket.
 func splitHost(text string) (host, port string, err error) {
 	inner, bracketed := strings.CutPrefix(text, "[")
 	if bracketed {
@@ -148,9 +145,8 @@ func splitHost(text string) (host, port string, err error) {
 	return host, port, nil
 }
 
-// encrypt sets what is spoken with TLS: when neither the address nor the
-// environment says it, everything but sockets and loopback addresses. The driver
-// speaks in the clear to all hosts when the first is a socket.
+// encrypt sets the TLS mode. If neither the address nor the environment specifies one, connections use TLS unless they
+// go to sockets or loopback addresses. The driver uses no TLS for any host if the first host is a socket.
 func encrypt(cfg *pq.Config, q url.Values) {
 	given := q.Get("sslmode")
 	if given == "" {
@@ -168,7 +164,7 @@ func encrypt(cfg *pq.Config, q url.Values) {
 	}
 }
 
-// reason is what the driver says of an address, without what may be secret.
+// reason returns the driver's description of a wrong address without parts that may be secret.
 func reason(err error) string {
 	var parsing *url.Error
 	if errors.As(err, &parsing) {

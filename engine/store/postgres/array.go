@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// array writes values as the text of a one-dimensional array. They are what a
-// driver takes: nil, text, int64, float64 or bool.
+// array formats values as the text of a one-dimensional array. The values must have types that a driver accepts: nil,
+// string, int64, float64 or bool.
 func array(list []any) string {
 	size := 2
 	for _, v := range list {

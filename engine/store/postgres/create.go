@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// createTogether is the number of statements that go to the server at once.
+// createTogether is the number of statements that are sent to the server at once.
 const createTogether = 100
 
-// create is store.Traits.Create.
+// create implements store.Traits.Create.
 func create(ctx context.Context, statements []string, exec func(context.Context, string) error) error {
 	for part := range slices.Chunk(statements, createTogether) {
 		if err := exec(ctx, strings.Join(part, ";\n")); err != nil {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// netDialer opens connections that notice when the other side has vanished.
+// netDialer opens connections that fail when the other side no longer answers.
 type netDialer struct{ net.Dialer }
 
 func dialer() *netDialer {
@@ -16,12 +16,12 @@ func dialer() *netDialer {
 	}}
 }
 
-// Dial is pq.Dialer's.
+// Dial implements pq.Dialer.
 func (d *netDialer) Dial(network, address string) (net.Conn, error) {
 	return d.Dialer.Dial(network, address)
 }
 
-// DialTimeout is pq.Dialer's.
+// DialTimeout implements pq.Dialer.
 func (d *netDialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

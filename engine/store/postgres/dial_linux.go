@@ -5,15 +5,14 @@ import (
 	"syscall"
 )
 
-const tcpUserTimeout = 0x12 // TCP_USER_TIMEOUT of linux/tcp.h, milliseconds
+const tcpUserTimeout = 0x12 // TCP_USER_TIMEOUT of linux/tcp.h, in milliseconds
 
-// giveUpAfterSilence bounds the wait for what was sent to be acknowledged;
-// keep-alives do not run meanwhile.
+// giveUpAfterSilence limits the time until sent data is acknowledged. Keep-alives are not sent during that time.
 func giveUpAfterSilence(network, _ string, c syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return nil
 	}
-	// A kernel that does not know it waits longer: no reason to fail.
+	// If the kernel does not support the option, connections only wait longer, so the error is ignored.
 	return c.Control(func(fd uintptr) {
 		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(silence.Milliseconds()))
 	})

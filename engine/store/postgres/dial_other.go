@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// giveUpAfterSilence leaves it to the system how long it waits.
+// giveUpAfterSilence does not change the timeouts of the operating system.
 func giveUpAfterSilence(string, string, syscall.RawConn) error { return nil }

@@ -1,8 +1,9 @@
-// Package postgres is the PostgreSQL dialect of engine/store: how to reach a
-// database and what is particular to it. It owns the driver. It keeps to what
-// databases that speak PostgreSQL's language share: no LISTEN, no advisory
-// locks; only changes of grants lock a table, and pg_locks is asked only when
-// requests wait. It is not for SQL that another database would understand too.
+// Package postgres is the PostgreSQL dialect of engine/store. It connects to databases and contains the SQL that is
+// specific to PostgreSQL. It is the only package that uses the driver. SQL that works in other databases too belongs to
+// engine/store.
+//
+// The package uses only features that databases compatible with PostgreSQL share: no LISTEN and no advisory locks. Only
+// changes of grants lock a table, and pg_locks is read only when requests wait.
 package postgres
 
 import (
@@ -21,16 +22,16 @@ import (
 	"restsrv/engine/store"
 )
 
-// dialect says how PostgreSQL differs.
+// dialect implements store.Dialect.
 type dialect struct {
-	writers   int  // connections that write
+	writers   int  // number of connections that write
 	deadlocks bool // connections may set deadlock_timeout
 }
 
-// Dialect returns how PostgreSQL differs from other databases.
+// Dialect returns the dialect of PostgreSQL.
 func Dialect() store.Dialect { return dialect{writers: writersOf(defaultPool)} }
 
-// Traits is store.Dialect's.
+// Traits implements store.Dialect.
 func (d dialect) Traits() store.Traits {
 	return store.Traits{
 		Sequence:     "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
@@ -59,7 +60,7 @@ func (d dialect) Traits() store.Traits {
 	}
 }
 
-// A lock may be waited for on an index, too: its table is meant.
+// If a statement waits for a lock on an index, the query returns the table of the index.
 const lockWaits = `SELECT l.pid, c.relname FROM pg_catalog.pg_locks AS l
 	LEFT JOIN pg_catalog.pg_index AS i ON i.indexrelid = l.relation
 	JOIN pg_catalog.pg_class AS c ON c.oid = coalesce(i.indrelid, l.relation)
@@ -73,9 +74,8 @@ const lockedTables = `SELECT c.relname, l.pid || ' ' || l.virtualtransaction FRO
 
 const hurry = "SET LOCAL lock_timeout = '300ms'"
 
-// ColumnType is store.Dialect's. Text is ordered by its bytes, as SQLite does:
-// the order is then the same everywhere, and never changes with a library of
-// the operating system under an index.
+// ColumnType implements store.Dialect. Text is ordered by its bytes, as in SQLite. The order is then the same
+// everywhere and does not change under an index when a library of the operating system is updated.
 func (dialect) ColumnType(t engine.PropertyType) string {
 	if typ := plainType(t); typ != "text" {
 		return typ
@@ -83,7 +83,7 @@ func (dialect) ColumnType(t engine.PropertyType) string {
 	return `text COLLATE "C"`
 }
 
-// plainType is a column's type without its order.
+// plainType returns the type of a column without its collation.
 func plainType(t engine.PropertyType) string {
 	switch t {
 	case engine.Int, engine.DateTime:
@@ -98,9 +98,8 @@ func plainType(t engine.PropertyType) string {
 	return "text"
 }
 
-// IndexOn is store.Dialect's. Nulls come first, as lists have them, and the
-// row number ends it, as it ends every order. An entry of it has at most 2.7 KB,
-// which texts of more than one line may exceed: those are found by hash.
+// IndexOn implements store.Dialect. Nulls come first, as in lists, and the row number is the last column, as in every
+// order. An index entry has at most 2.7 KB. Texts of several lines may exceed that, so they use a hash index.
 func (dialect) IndexOn(column string, t engine.PropertyType) string {
 	if t == engine.Text || t == engine.HTML {
 		return "USING hash (" + column + ")"
@@ -108,8 +107,8 @@ func (dialect) IndexOn(column string, t engine.PropertyType) string {
 	return "(" + column + ` NULLS FIRST, "#seq")`
 }
 
-// Match is store.Dialect's. What cannot be translated was refused when the
-// filter was read; should it come here, it finds nothing.
+// Match implements store.Dialect. Expressions that cannot be translated are refused when the filter is read. If one
+// occurs here anyway, it matches no row.
 func (dialect) Match(column, pattern string, bind func(any) string) string {
 	translated, err := engine.TranslateRegexp(pattern)
 	if err != nil {
@@ -118,17 +117,17 @@ func (dialect) Match(column, pattern string, bind func(any) string) string {
 	return "COALESCE(" + column + " ~ " + bind(translated) + ", FALSE)"
 }
 
-// In is store.Dialect's.
+// In implements store.Dialect.
 func (dialect) In(column string, _ engine.PropertyType, list []any, bind func(any) string) string {
 	return column + " = ANY(" + bind(array(list)) + ")"
 }
 
-// Array is store.Dialect's.
+// Array implements store.Dialect.
 func (dialect) Array(t engine.PropertyType, list []any) (typ string, value any) {
 	return plainType(t) + "[]", array(list)
 }
 
-// Duplicate is store.Dialect's.
+// Duplicate implements store.Dialect.
 func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 	e := pq.As(err, pqerror.UniqueViolation)
 	if e == nil {
@@ -142,7 +141,7 @@ func (dialect) Duplicate(err error, unique []store.Index) (store.Index, bool) {
 	return store.Index{}, false
 }
 
-// Classify is store.Dialect's.
+// Classify implements store.Dialect.
 func (dialect) Classify(err error) store.Failure {
 	var e *pq.Error
 	if errors.As(err, &e) {
@@ -165,18 +164,18 @@ func classify(e *pq.Error) store.Failure {
 		return store.Interrupted
 	case pqerror.ProgramLimitExceeded:
 		return store.TooLong
-	case pqerror.ReadOnlySQLTransaction, // a standby now
-		pqerror.FeatureNotSupported,     // a plan for a table that another process has changed
-		pqerror.InvalidSQLStatementName: // what was prepared is gone
+	case pqerror.ReadOnlySQLTransaction, // the server is a standby now
+		pqerror.FeatureNotSupported,     // a cached plan for a table that another process has changed
+		pqerror.InvalidSQLStatementName: // the prepared statement no longer exists
 		return store.Stale
 	}
 	switch e.Code.Class() {
 	case "08", // connection exceptions
-		"28", // not let in
-		"3D", // no such database
+		"28", // login refused
+		"3D", // database does not exist
 		"53", // out of disk, memory or connections
-		"57", // shut down, starting up
-		"58": // the disk fails
+		"57", // shutting down or starting up
+		"58": // disk failure
 		return store.Away
 	}
 	if e.Fatal() {
@@ -185,15 +184,14 @@ func classify(e *pq.Error) store.Failure {
 	return store.Other
 }
 
-// cancelAgain is how long after a cancellation the next one is sent. PostgreSQL
-// ignores a cancellation that arrives before the statement does.
+// cancelAgain is the delay before a cancellation is sent a second time. PostgreSQL ignores a cancellation that arrives
+// before its statement.
 const cancelAgain = 500 * time.Millisecond
 
-// Interrupt is store.Dialect's. The driver has the server cancel what runs on a
-// connection when the context of a statement ends that is still open, and has a
-// goroutine wait for that: one for each statement that can end. So two empty
-// statements of each connection stay open, with contexts of their own: their
-// goroutines serve all others, one for each cancellation.
+// Interrupt implements store.Dialect. When the context of an open statement ends, the driver cancels whatever the
+// server executes on the connection; for this it starts one goroutine for each statement with a cancellable context.
+// Therefore each connection keeps two empty statements open, with contexts of their own. Their goroutines serve all
+// other statements, one for each cancellation.
 func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt, error) {
 	conn, ok := driverConn.(driver.QueryerContext)
 	if !ok {
@@ -208,7 +206,7 @@ func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt
 	var open []driver.Rows
 	done := func() {
 		for _, rows := range open {
-			_ = rows.Close() // it only ends the goroutine
+			_ = rows.Close() // Close only ends the goroutine
 		}
 		end()
 		endAgain()
@@ -233,12 +231,11 @@ func (d dialect) Interrupt(ctx context.Context, driverConn any) (store.Interrupt
 	}, Spends: true, Close: done, Number: number}, nil
 }
 
-// deadlockTimeout is how long a statement waits for a lock before PostgreSQL looks
-// whether two wait for each other, if a connection may set it. The default is 1 s.
+// deadlockTimeout is how long a statement waits for a lock before PostgreSQL checks for a deadlock. It is used if the
+// connection may set it. The default of PostgreSQL is 1 s.
 const deadlockTimeout = 100 // ms
 
-// begin makes a new connection ready, and returns the process of the database that
-// serves it.
+// begin prepares a new connection and returns the process id of its backend.
 func (d dialect) begin(ctx context.Context, conn driver.QueryerContext) (int64, error) {
 	text := "SELECT pg_backend_pid()"
 	if d.deadlocks {

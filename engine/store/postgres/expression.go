@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/store"
 )
 
-// fullText finds words in an array of them, as PostgreSQL's own parser would
-// split some otherwise.
+// fullText searches words in an array of words. The text parser of PostgreSQL is not used, because it would split some
+// of them.
 var fullText = store.FullText{
 	Schema: []string{
 		`CREATE INDEX %[2]s ON %[1]s USING gin (array_to_tsvector(string_to_array("#search", ' ')))`,
@@ -18,19 +18,19 @@ var fullText = store.FullText{
 	And:       " & ",
 }
 
-// unicode is the collation by which letters change case. All servers built
-// with ICU have it, and it is that of no particular language.
+// unicode is the collation for changes of letter case. All servers that are built with ICU have it. It is independent
+// of a language.
 const unicode = ` COLLATE "und-x-icu"`
 
 const bytewise = ` COLLATE "C"`
 
-// Instants are milliseconds since 1970; those of the year 0 are the first.
+// Instants are milliseconds since 1970. The first valid instant is in the year 0.
 const (
 	firstInstant = "-62167219200000"
 	lastInstant  = "253402300799999"
 )
 
-// casts are functions that only tell the type of their argument.
+// casts maps functions that only declare the type of their argument to this type.
 var casts = map[store.Function]string{
 	store.TextValue: "text", store.DecimalValue: "numeric", store.IntValue: "bigint", store.RealValue: "double precision",
 	store.BooleanValue: "boolean", store.DecimalOfInt: "numeric",
@@ -38,7 +38,7 @@ var casts = map[store.Function]string{
 
 var infix = map[store.Function]string{store.Add: " + ", store.Sub: " - ", store.Mul: " * "}
 
-// Function is store.Dialect's. Each argument is written once.
+// Function implements store.Dialect. Each argument occurs once in the result.
 func (dialect) Function(f store.Function, args ...string) string {
 	if typ := casts[f]; typ != "" {
 		return "CAST(" + args[0] + " AS " + typ + ")"
@@ -55,7 +55,7 @@ func (dialect) Function(f store.Function, args ...string) string {
 		return args[0]
 	case store.Bytewise:
 		return "(" + args[0] + bytewise + ")"
-	case store.Div: // two digits more than are kept, cut, then rounded
+	case store.Div: // computed with two additional digits, truncated, then rounded
 		return "round(div(" + args[0] + " * 1e22, nullif(" + args[1] + ", 0)) * 1e-22, 20)"
 	case store.Mod:
 		return "mod(" + args[0] + ", nullif(" + args[1] + ", 0))"
@@ -92,9 +92,8 @@ func (dialect) Function(f store.Function, args ...string) string {
 	return part(engine.DatePart(f), args[0])
 }
 
-// includesAny is true if one of the texts includes part in any letter case. A text
-// with as many bytes as characters is ASCII, whose case changes at a fraction of
-// the cost of Unicode.
+// includesAny is true if one of the texts contains part, ignoring case. A text with as many bytes as characters is
+// ASCII, for which changing the case costs a fraction of the cost for Unicode.
 func includesAny(part string, texts []string) string {
 	conditions := make([]string, len(texts))
 	for i, t := range texts {
@@ -104,23 +103,20 @@ func includesAny(part string, texts []string) string {
 	return "(" + strings.Join(conditions, " OR ") + ")"
 }
 
-// substr takes characters from a start counted from 0, or from the end when it
-// is negative; a negative length takes all.
+// substr counts start from 0, or from the end if it is negative. If length is negative, the result extends to the end.
 func substr(text, start, length string) string {
 	return "(SELECT substr(t, f, l) FROM (SELECT t, CASE WHEN s < 0 THEN greatest(char_length(t) + s, 0) ELSE s END + 1 AS f, " +
 		"CASE WHEN l < 0 THEN 10000000 ELSE l END AS l FROM (SELECT " + text + bytewise + " AS t, CAST(" + start + " AS integer) AS s, CAST(" + length + " AS integer) AS l) AS a) AS b)"
 }
 
-// realDecimal is the shortest decimal that reads back as the same real. That
-// of PostgreSQL avoids numbers half way between two reals, which other
-// programs take if the real is even: these are tried first.
+// realDecimal returns the shortest decimal that reads back as the same real. When PostgreSQL formats a real, it avoids
+// numbers half way between two reals; engine.RealDecimal does the same.
 func realDecimal(x string) string {
 	return "CAST(CAST(" + x + " AS text) AS numeric)"
 }
 
-// part is a part of a date in UTC. It reckons in whole days and milliseconds
-// since the beginning of the year 0, and names years 400 later, when the
-// calendar is the same, since PostgreSQL has no year 0.
+// part returns a part of a date in UTC. It computes with whole days and milliseconds since the beginning of the year 0.
+// Years are shifted by 400, after which the calendar repeats, because PostgreSQL has no year 0.
 func part(p engine.DatePart, date string) string {
 	const day = "86400000"
 	since := "(" + date + " - " + firstInstant + ")"

@@ -15,55 +15,50 @@ import (
 	"restsrv/engine/store"
 )
 
-// The ways in which an address does not lead to a database. Open's errors are
-// one of these, where they apply; none holds the password.
+// Errors of Open when an address does not lead to a usable database. They never contain the password.
 var (
 	ErrAddress = errors.New("the address of the database cannot be read")
 	ErrAway    = errors.New("the database cannot be reached")
 	ErrUnfit   = errors.New("the database cannot be used")
 )
 
-// MaxPool is the most connections that Open opens, and defaultPool how many it
-// does when nothing is said.
+// MaxPool is the maximum number of connections. defaultPool is used if the configuration does not set a number.
 const (
 	MaxPool     = 1000
 	minPool     = 2
 	defaultPool = 32
 )
 
-// Times that Open gives the network: to connect, and until what was sent and
-// not acknowledged means that the other side is gone.
+// Network timeouts: for connecting, and for sent data that is not acknowledged before the other side counts as gone.
 const (
 	connectTimeout = 5 * time.Second
 	silence        = 20 * time.Second
 )
 
-// oldest is the oldest version that has all that is used here.
+// oldest is the oldest supported version.
 const oldest = 120000
 
-// grantsParameters is the first version in which users can be allowed to set
-// parameters such as deadlock_timeout.
+// grantsParameters is the first version in which a user can be granted the right to set parameters such as
+// deadlock_timeout.
 const grantsParameters = 150000
 
-// Config says which database to open, and how.
+// Config describes the database to open.
 type Config struct {
-	// URL is postgres://user:password@host:port/database?parameter=value; several
-	// hosts have commas between them. What it leaves out comes from the variables
-	// of PostgreSQL (PGHOST, PGPASSWORD ...). Without sslmode in either, sockets and
-	// loopback addresses are spoken to in the clear, and with TLS when there is any
-	// other host (sslmode=require, which does not check the certificate; verify-full
-	// does).
+	// URL is postgres://user:password@host:port/database?parameter=value. Several hosts are separated by commas.
+	// Missing parts come from the environment variables of PostgreSQL (PGHOST, PGPASSWORD ...). If sslmode is not given
+	// in either, TLS is not used when all hosts are sockets or loopback addresses, and is used when there is any other
+	// host (sslmode=require, which does not check the certificate; verify-full does).
 	URL   string
-	Pool  int // connections, a quarter of them for writing; 0 means 32
-	Scans int // of these, for long readings; 0 means an eighth
-	// LockTime is how long a statement waits for a lock that another transaction
-	// holds; 0 means as long as the server lets it.
+	Pool  int // number of connections, a quarter of them for writing; 0 means 32
+	Scans int // number of these connections for long reads; 0 means an eighth
+	// LockTime is how long a statement waits for a lock of another transaction. If it is 0, the setting of the server
+	// applies.
 	LockTime time.Duration
-	Log      *slog.Logger // nil means none
+	Log      *slog.Logger // nil discards log records
 }
 
-// Open connects to a database, which must exist and be encoded in UTF-8.
-// Several servers may use it at the same time.
+// Open connects to a database, which must exist and use the encoding UTF-8. Several servers may use it at the same
+// time.
 func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	pool := cfg.Pool
 	if pool == 0 {
@@ -85,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	}
 	connector.Dialer(dialer())
 	db := sqlx.NewDb(sql.OpenDB(reaching{connector}), "postgres")
-	db.SetMaxOpenConns(pool + 1) // one asks what the others wait for
+	db.SetMaxOpenConns(pool + 1) // one more to query the locks that the others wait for
 	db.SetMaxIdleConns(pool)
 	deadlocks, err := check(ctx, db)
 	if err != nil {
@@ -102,19 +97,19 @@ func Open(ctx context.Context, cfg Config) (*store.Database, error) {
 	if scans == 0 {
 		scans = pool / 8
 	}
-	scans = min(scans, pool-writers-1) // with a pool of 2 there is one lane
+	scans = min(scans, pool-writers-1) // a pool of 2 has no connection left for scans
 	return &store.Database{
 		Dialect: dialect{writers, deadlocks}, Write: db, Read: db, Readers: pool - writers - scans,
-		Scans: scans, ScansPerKey: max(1, scans/4), // they cannot be suspended, and each keeps a processor of the database busy
+		Scans: scans, ScansPerKey: max(1, scans/4), // scans cannot be suspended, and each keeps a processor of the database busy
 	}, nil
 }
 
-// writersOf returns how many connections of a pool write. More are for short
-// readings, which are most of the requests and wait for each other.
+// writersOf returns the number of connections of a pool that write. Most connections are for short reads, because most
+// requests are reads and would wait for each other.
 func writersOf(pool int) int { return max(1, pool/4) }
 
-// check finds out now what would otherwise fail the first request, and whether
-// connections may set deadlock_timeout.
+// check tests the database, so that Open fails instead of the first request. deadlocks is set if connections may set
+// deadlock_timeout and its value is larger than deadlockTimeout.
 func check(ctx context.Context, db *sqlx.DB) (deadlocks bool, err error) {
 	var version, milliseconds int
 	var encoding, schema, user string

@@ -9,14 +9,14 @@ import (
 	"github.com/lib/pq"
 )
 
-// errNoServer is in errors of connecting that are not the server's: none of the
-// hosts answers, or none is what target_session_attrs wants.
+// errNoServer marks connection errors that did not come from the server: no host answers, or no host satisfies
+// target_session_attrs.
 var errNoServer = errors.New("no server of the database can be used")
 
-// reaching is the driver's Connector. It marks what keeps it from connecting.
+// reaching is the connector of the driver. It marks errors of connecting with errNoServer.
 type reaching struct{ *pq.Connector }
 
-// Connect is driver.Connector's.
+// Connect implements driver.Connector.
 func (r reaching) Connect(ctx context.Context) (driver.Conn, error) {
 	conn, err := r.Connector.Connect(ctx)
 	var e *pq.Error

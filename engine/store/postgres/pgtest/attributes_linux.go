@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// attributes has the system end a child when this process is gone.
+// attributes makes the kernel end the child process when this process ends.
 func attributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as, Pdeathsig: syscall.SIGQUIT}
 }
 
-// killAll kills a process and its children, none of which learns of the death of
-// another, and waits until the children are gone.
+// killAll kills a process and its children, and waits until the children are gone. It leaves them no time to react to
+// each other's death.
 func killAll(p *os.Process) {
-	_ = p.Signal(syscall.SIGSTOP) // from now on it makes no more of them
+	_ = p.Signal(syscall.SIGSTOP) // a stopped process cannot start more children
 	children := childrenOf(p.Pid)
 	for _, pid := range append(children, p.Pid) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -42,13 +42,13 @@ func childrenOf(parent int) (children []int) {
 	return children
 }
 
-// parentOf is the parent of a process and its state; 0 when it is gone.
+// parentOf returns the parent of a process and its state. parent is 0 if the process does not exist.
 func parentOf(pid int) (parent int, state byte) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0
 	}
-	_, rest, _ := bytes.Cut(stat, []byte(") ")) // behind the name of the program
+	_, rest, _ := bytes.Cut(stat, []byte(") ")) // the part after the name of the program
 	_, _ = fmt.Sscanf(string(rest), "%c %d", &state, &parent)
 	return parent, state
 }

@@ -11,6 +11,6 @@ func attributes(as *syscall.Credential) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: as}
 }
 
-// killAll has the server tell its children to end at once, without writing
-// anything: the nearest thing where children cannot be found.
+// killAll makes the server end its children immediately without writing. It is the closest equivalent on systems where
+// the children cannot be listed.
 func killAll(p *os.Process) { _ = p.Signal(syscall.SIGQUIT) }

@@ -1,8 +1,7 @@
-// Package pgtest gives tests a real PostgreSQL: a database of their own in a
-// throw-away cluster that is started from the installed binaries, once for each
-// test binary, or in the server that RESTSRV_TEST_POSTGRES names. Without
-// either, tests are skipped, or fail when RESTSRV_TEST_POSTGRES is "require".
-// It is for tests and the benchmark, and not a part of restsrv.
+// Package pgtest provides PostgreSQL databases for tests. Each test gets a database of its own. The server is the one
+// that RESTSRV_TEST_POSTGRES names or, if it names none, a temporary cluster that is started from the installed
+// binaries once for each test binary. If neither is available, tests are skipped, or fail if RESTSRV_TEST_POSTGRES is
+// "require". The package is used by tests and by the benchmark, and is not a part of restsrv.
 package pgtest
 
 import (
@@ -18,27 +17,27 @@ import (
 	_ "github.com/lib/pq" // the driver
 )
 
-// variable names a server to use, or is "require".
+// variable is the environment variable with the address of the server to use. It may also be "require".
 const variable = "RESTSRV_TEST_POSTGRES"
 
 // shared is the server of the test binary.
 var shared struct {
 	once   sync.Once
-	mu     sync.Mutex // one CREATE or DROP at a time
-	free   []lent     // used before, and empty again
-	server *Server    // nil when RESTSRV_TEST_POSTGRES names one
+	mu     sync.Mutex // serializes CREATE and DROP
+	free   []lent     // used by earlier tests and emptied
+	server *Server    // nil if RESTSRV_TEST_POSTGRES names a server
 	url    string
 	err    error
 }
 
-// lent is a database of tests, one after the other.
+// lent is a database that several tests use one after the other.
 type lent struct {
 	address string
 	drop    func() error
 }
 
-// Run runs the tests of a binary, drops the databases that they used and stops
-// the cluster behind them: it is what TestMain of a package with such tests calls.
+// Run runs the tests of a binary. Afterwards it drops the databases that they used and stops the cluster. TestMain of a
+// package with such tests should call it.
 func Run(m *testing.M) int {
 	code := m.Run()
 	if shared.server != nil {
@@ -53,9 +52,8 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// Database returns the address of an empty database that no other test uses
-// before this one has ended. To empty one takes a tenth of the time that it takes
-// to make one.
+// Database returns the address of an empty database that no other test uses until this test ends. Databases are emptied
+// and used again, which takes a tenth of the time of creating them.
 func Database(t testing.TB) string {
 	t.Helper()
 	d, err := lend(address(t))
@@ -82,15 +80,14 @@ func lend(base string) (d lent, err error) {
 	return d, err
 }
 
-// empty ends the connections to a database, and leaves it as a
-// new one is: restsrv makes nothing outside the schema.
+// empty ends the connections to a database and returns it to its initial state. restsrv creates no objects outside of
+// the schema.
 const empty = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid();
 DROP SCHEMA public CASCADE;
 CREATE SCHEMA public AUTHORIZATION pg_database_owner;
 GRANT USAGE ON SCHEMA public TO PUBLIC`
 
-// giveBack empties the database for the next test, or drops it when it cannot be
-// emptied.
+// giveBack empties the database for the next test. If that fails, it drops the database.
 func (d lent) giveBack() error {
 	if err := run(d.address, empty); err != nil {
 		return d.drop()
@@ -101,8 +98,8 @@ func (d lent) giveBack() error {
 	return nil
 }
 
-// Create makes an empty database in the server of an address and returns its
-// own address, and what drops it.
+// Create creates an empty database in the server at base. It returns the address of the database and a function that
+// drops it.
 func Create(base string) (address string, drop func() error, err error) {
 	name := fmt.Sprintf("restsrv_test_%016x", rand.Uint64())
 	if err := execute(base, "CREATE DATABASE "+name+" TEMPLATE template0 ENCODING 'UTF8'"); err != nil {
@@ -111,9 +108,9 @@ func Create(base string) (address string, drop func() error, err error) {
 	return within(base, name), func() error { return execute(base, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") }, nil
 }
 
-// Use is for who is no test: it returns the address of the server that
-// RESTSRV_TEST_POSTGRES names, else of a cluster that it starts, and what ends
-// that. Settings are the cluster's, name=value.
+// Use is for programs that are not tests. It returns the address of the server that RESTSRV_TEST_POSTGRES names, or of
+// a cluster that it starts, and a function that ends the cluster. Each of the settings is name=value and applies to the
+// cluster.
 func Use(settings ...string) (address string, end func(), err error) {
 	if dsn := os.Getenv(variable); dsn != "" && dsn != "require" {
 		return dsn, func() {}, nil
@@ -125,7 +122,7 @@ func Use(settings ...string) (address string, end func(), err error) {
 	return s.URL, s.Remove, nil
 }
 
-// Execute runs a statement that is no part of a transaction.
+// Execute runs a statement outside of a transaction.
 func Execute(t testing.TB, address, statement string) {
 	t.Helper()
 	if err := execute(address, statement); err != nil {
@@ -133,7 +130,7 @@ func Execute(t testing.TB, address, statement string) {
 	}
 }
 
-// address is the server's, of any database in it.
+// address returns the address of some database of the server.
 func address(t testing.TB) string {
 	t.Helper()
 	shared.once.Do(func() {
@@ -149,7 +146,7 @@ func address(t testing.TB) string {
 	return shared.url
 }
 
-// giveUp skips the test when there is no PostgreSQL, or fails it.
+// giveUp skips the test if PostgreSQL is not available, or fails it if PostgreSQL is required.
 func giveUp(t testing.TB, err error) {
 	t.Helper()
 	switch {
@@ -161,14 +158,14 @@ func giveUp(t testing.TB, err error) {
 	}
 }
 
-// execute runs a statement that cannot be in a transaction.
+// execute runs a statement that cannot be used in a transaction.
 func execute(address, statement string) error {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	return run(address, statement)
 }
 
-// run executes statements, several of them as one transaction.
+// run executes statements. Several statements are one transaction.
 func run(address, statement string) error {
 	db, err := sql.Open("postgres", address)
 	if err != nil {
@@ -179,7 +176,7 @@ func run(address, statement string) error {
 	return err
 }
 
-// within is the address of another database of the same server.
+// within returns the address of another database of the same server.
 func within(address, name string) string {
 	u, err := url.Parse(address)
 	if err != nil {

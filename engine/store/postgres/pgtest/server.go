@@ -18,24 +18,24 @@ import (
 	"time"
 )
 
-// patience bounds the start of a server.
+// patience limits the time for starting a server.
 const patience = 30 * time.Second
 
-// Server is a cluster with a running PostgreSQL, reached by a socket in its
-// folder. It ends with the process, however that ends.
+// Server is a cluster with a running PostgreSQL that listens on a socket in its folder. It ends when this process ends,
+// even after a crash.
 type Server struct {
-	URL string // of the database postgres
+	URL string // of the database named postgres
 
 	dir      string
 	bin      string
 	settings []string
-	as       *syscall.Credential // nil to run as who we are
+	as       *syscall.Credential // nil to run as the current user
 	running  chan struct{}       // closed when the server has ended; nil before the first start
 	process  *os.Process
 }
 
-// NewServer starts a cluster for one test, with fsync on: a killed server loses
-// nothing that it committed. Settings are name=value.
+// NewServer starts a cluster for one test. fsync is on, so a killed server keeps all committed transactions. Each of
+// the settings is name=value.
 func NewServer(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := newServer(settings...)
@@ -66,12 +66,10 @@ func newServer(settings ...string) (*Server, error) {
 	return s, nil
 }
 
-// prefix is how the folders of clusters begin; the number of the process that
-// made them follows.
+// prefix starts the names of cluster folders. The id of the process that created the folder follows.
 const prefix = "restsrv-pg-"
 
-// removeLeftOvers removes the folders of processes that were killed; their
-// servers have ended with them.
+// removeLeftOvers removes the folders of processes that were killed. Their servers have ended with them.
 func removeLeftOvers() {
 	folders, _ := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
 	for _, folder := range folders {
@@ -83,7 +81,7 @@ func removeLeftOvers() {
 	}
 }
 
-// binaries finds the folder of the newest PostgreSQL.
+// binaries returns the folder of the newest PostgreSQL.
 func binaries() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		if path, err = filepath.EvalSymlinks(path); err == nil {
@@ -104,8 +102,7 @@ func binaries() (string, error) {
 	return filepath.Dir(found[len(found)-1]), nil
 }
 
-// becomeUser gives the folder to somebody who is not root, whom PostgreSQL
-// refuses to run as.
+// becomeUser gives the folder to an unprivileged user, because PostgreSQL refuses to run as root.
 func (s *Server) becomeUser() error {
 	if os.Getuid() != 0 {
 		return nil
@@ -130,8 +127,8 @@ func (s *Server) command(name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// initialize makes the cluster. Its own order of texts is that of a language
-// where PostgreSQL can: a column that forgot to ask for another is then found.
+// initialize creates the cluster. If PostgreSQL supports it, the default collation is that of a language, so that tests
+// find columns that lack an explicit collation.
 func (s *Server) initialize() error {
 	data := filepath.Join(s.dir, "data")
 	args := []string{"-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "-N", "--locale=C"}
@@ -146,7 +143,7 @@ func (s *Server) initialize() error {
 	return nil
 }
 
-// Start starts the server and waits until it answers.
+// Start starts the server and waits until it accepts connections.
 func (s *Server) Start() error {
 	args := []string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses=", "-c", "max_connections=400", "-c", "logging_collector=off"}
 	for _, setting := range s.settings {
@@ -162,7 +159,7 @@ func (s *Server) Start() error {
 	started := make(chan error)
 	s.running = make(chan struct{})
 	go func() {
-		// The system ends the server with the thread that started it.
+		// The kernel ends the server when the thread that started it ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -201,11 +198,10 @@ func (s *Server) await() error {
 	}
 }
 
-// Stop ends the server as an administrator does who is in a hurry: connections
-// are closed, what is not committed is undone.
+// Stop ends the server with a fast shutdown: it closes connections and rolls back their transactions.
 func (s *Server) Stop() { s.signal(syscall.SIGINT) }
 
-// Kill ends all processes of the server at once, as a power cut would.
+// Kill ends all processes of the server immediately, as a power failure would.
 func (s *Server) Kill() {
 	if s.process == nil {
 		return
