@@ -8,14 +8,13 @@ import (
 	"restsrv/engine"
 )
 
-// memoryTable remembers the classes as they were stored: a row for each
-// property, and one without property, whose kind is the key, for the class.
+// memoryTable records the classes as they were stored. It has one row for each property, and one row without a property
+// for each class, whose kind is the key.
 const memoryTable = `"##schema"`
 
 const memoryDDL = `CREATE TABLE IF NOT EXISTS ` + memoryTable + ` ("class" TEXT NOT NULL, "property" TEXT NOT NULL, "root" TEXT NOT NULL, "kind" TEXT NOT NULL, "indexes" TEXT NOT NULL, "gone" BOOLEAN NOT NULL, PRIMARY KEY ("class", "property"))`
 
-// A row of memoryTable, with a name that no class has, marks a database that
-// has tables but was not seeded.
+// A row of memoryTable with this name, which no class can have, marks a database that has tables but was not seeded.
 const (
 	freshMark   = "##fresh"
 	forgetFresh = `DELETE FROM ` + memoryTable + ` WHERE "class" = '` + freshMark + `'`
@@ -27,20 +26,19 @@ type kept struct {
 	Class    string `db:"class"`
 	Property string `db:"property"`
 	Root     string `db:"root"`
-	Kind     string `db:"kind"`    // type of the property; key of the class, as a list with commas
-	Indexes  string `db:"indexes"` // the index of the property's column, and marks, as words
-	Gone     bool   `db:"gone"`    // forgotten, but its empty column is still there
+	Kind     string `db:"kind"`    // type of the property; for a class, the key as a comma-separated list
+	Indexes  string `db:"indexes"` // space-separated words: the index of the property's column, and marks
+	Gone     bool   `db:"gone"`    // the property was removed, but its empty column still exists
 }
 
 // Marks of a property in kept.Indexes.
 const (
 	requiredMark = "required"
 	numberedMark = "numbered"
-	columnMark   = "column=" // followed by the name of the column, if that is not the property's
+	columnMark   = "column=" // followed by the name of the column, if it differs from the name of the property
 )
 
-// leftMark stands for the class in the memory of columns that no property of any class
-// has any more: no class has this name.
+// leftMark is used as the class name in rows for columns that no longer belong to a property. No class has this name.
 const leftMark = "##left"
 
 // column returns the name of the property's column.
@@ -65,14 +63,14 @@ func (k kept) property() string {
 	return k.Property
 }
 
-// left returns the row for the property's column when no property has that any more.
+// left returns the row for the property's column when no property uses the column any more.
 func (k kept) left() kept {
 	column := k.column()
 	return kept{Class: leftMark, Property: k.Root + " " + column, Root: k.Root, Kind: k.Kind,
 		Indexes: columnMark + url.QueryEscape(column), Gone: true}
 }
 
-// newKept describes a property of a class, or the class when p is nil.
+// newKept describes a property of a class, or the class itself if p is nil.
 func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 	k := kept{Class: c.FullName, Root: t.name, Kind: strings.Join(c.Key, ",")}
 	if p == nil {
@@ -95,7 +93,7 @@ func newKept(t *table, c *engine.Class, p *engine.Property) kept {
 
 func (k kept) marked(mark string) bool { return slices.Contains(strings.Fields(k.Indexes), mark) }
 
-// index is the index that the column has, as column.indexes says it.
+// index returns the kind of the column's index, as column.indexes does.
 func (k kept) index() string {
 	for _, kind := range []string{"unique", "index"} {
 		if k.marked(kind) {
@@ -105,28 +103,28 @@ func (k kept) index() string {
 	return ""
 }
 
-// indexes says which indexes a column wants, besides the key's.
+// indexes returns the kind of index that a column requires, in addition to the index of the key.
 func (col *column) indexes() string {
 	switch {
 	case col.unique:
 		return "unique"
-	case col.indexed && !col.typ.JSON(): // nothing looks for those by an index, and they may be long
+	case col.indexed && !col.typ.JSON(): // no query uses an index on JSON, and the values may be long
 		return "index"
 	}
 	return ""
 }
 
-// memory is what memoryTable holds.
+// memory is the content of memoryTable.
 type memory struct {
 	classes map[string]map[string]kept // by class and property
 	tables  map[string]*remembered
-	extras  map[string][]string // names of the extras of a table, also of some that are gone
+	extras  map[string][]string // names of the extras of each table, including some that no longer exist
 }
 
-// remembered is what is remembered of a table.
+// remembered describes one table.
 type remembered struct {
-	classes []string        // those whose objects it holds
-	columns map[string]kept // by column; of classes that share one, one that has not forgotten it tells
+	classes []string        // classes of the objects in the table
+	columns map[string]kept // by column name; if several classes share a column, a row that is not gone takes precedence
 }
 
 func newMemory(rows []kept) *memory {
@@ -168,7 +166,7 @@ func (m *memory) class(name string) (kept, bool) {
 	return k, ok
 }
 
-// table is what is remembered of a table, nothing when it is not there.
+// table returns the description of a table. It is empty if the table does not exist.
 func (m *memory) table(name string) remembered {
 	if t := m.tables[name]; t != nil {
 		return *t
@@ -176,8 +174,8 @@ func (m *memory) table(name string) remembered {
 	return remembered{}
 }
 
-// column finds what is remembered of a column: whether it is there, of which
-// type, and with which indexes ("?" when only forgotten properties tell).
+// column returns whether a column exists, its type and its indexes. indexes is "?" if all properties of the column were
+// removed.
 func (m *memory) column(table, name string) (kind, indexes string, there bool) {
 	k, there := m.table(table).columns[name]
 	if k.Gone {
@@ -186,7 +184,7 @@ func (m *memory) column(table, name string) (kind, indexes string, there bool) {
 	return k.Kind, k.index(), there
 }
 
-// forget forgets a table and its classes.
+// forget removes a table and its classes.
 func (m *memory) forget(table string) {
 	delete(m.classes[searchMemory], table)
 	for _, class := range m.table(table).classes {

@@ -9,25 +9,24 @@ import (
 	"restsrv/engine"
 )
 
-// Tables, columns and tables of links are named after classes and attributes. Two of
-// them need another name:
-//   - an attribute that classes of one tree declare with types of different storage has
-//     a column for each storage. One has the plain name, the others are name@class.
-//   - of names that differ in letter case only, which SQLite cannot tell apart, one has
-//     the plain name, the others are name#2, name#3.
+// Tables, columns and link tables are named after classes and attributes. Another name is needed in two cases:
+//   - If classes of one tree declare an attribute with types of different storage, it has a column for each storage.
+//     One has the plain name, the others are name@class.
+//   - If names differ in letter case only, which SQLite does not distinguish, one has the plain name, the others are
+//     name#2, name#3.
 //
-// What is stored keeps its name.
+// Existing tables and columns keep their names.
 
-// named is something that needs a name.
+// named is a thing that needs a name.
 type named struct {
-	stored string // the name in the database, "" if it is not there
+	stored string // name in the database, "" if the thing does not exist there
 	plain  string
-	second string // used instead of plain if another thing has exactly that name
+	second string // used instead of plain if another thing has exactly this name
 }
 
-// giveNames returns the names of things, none of which differ in letter case only.
-// Also those among the names that the database has are not used for new things, unless
-// they are exactly the plain name.
+// giveNames returns the names of things. No two of them differ in letter case only. A new thing does not get a name
+// that equals a name of the database in all but letter case; it may get a name of the database if this is its plain
+// name.
 func giveNames(things []named, database []string) []string {
 	names, taken, used := make([]string, len(things)), map[string]string{}, map[string]bool{}
 	give := func(i int, name string) {
@@ -59,7 +58,7 @@ func giveNames(things []named, database []string) []string {
 	return names
 }
 
-// numbered reports whether a name is the plain one, or that with a number.
+// numbered reports whether name is plain, or plain with a number.
 func numbered(name, plain string) bool {
 	tail, ok := strings.CutPrefix(name, plain)
 	if !ok || tail == "" {
@@ -91,10 +90,10 @@ func columnNames(columns []*column, known remembered) []string {
 	return giveNames(things, slices.Sorted(maps.Keys(known.columns)))
 }
 
-// columnOf returns the name of the column with the values of a property that have the
-// storage of col, "" if there is none.
+// columnOf returns the name of the existing column for the property and the storage of col. It returns "" if there is
+// none.
 func (r remembered) columnOf(col *column) string {
-	for _, name := range slices.Sorted(maps.Keys(r.columns)) { // a plain name is before the others
+	for _, name := range slices.Sorted(maps.Keys(r.columns)) { // plain names sort before the others
 		k := r.columns[name]
 		if kind, _ := engine.TypeByName(k.Kind); k.property() == col.property && kind.Storage() == col.typ.Storage() {
 			return name
@@ -103,7 +102,7 @@ func (r remembered) columnOf(col *column) string {
 	return ""
 }
 
-// linkNames are the names of tables of links, by their plain names.
+// linkNames maps plain names of link tables to their names.
 type linkNames map[string]string
 
 func newLinkNames(plain []string, m *memory) linkNames {

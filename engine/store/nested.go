@@ -9,29 +9,29 @@ import (
 	"restsrv/engine"
 )
 
-// deep is what a record brings besides the values of its own row.
+// deep holds the parts of a record that are not values of its own row.
 type deep struct {
 	records []nested
 	members []memberChange
 }
 
-// nested is a record in the place of a reference: it is saved first.
+// nested is a record given as the value of a reference. It is saved before the outer record.
 type nested struct {
 	property *engine.Property
 	entry    *entry
 	follow   bool
 }
 
-// memberChange is how a collection changes. A reference through another class's
-// attribute is a collection of one.
+// memberChange describes a change of a collection. A reference through an attribute of another class counts as a
+// collection with one member.
 type memberChange struct {
 	property *engine.Property
 	replace  bool
-	add      []any // ids (string) and records (*entry), in the order given
+	add      []any // ids (string) and records (*entry), in the given order
 	remove   []string
 }
 
-// unfold takes what is not a value of the row out of what e gives.
+// unfold moves values that do not belong to the row from e.given to e.deep.
 func (sv *save) unfold(e *entry) error {
 	d := &e.plan.duties
 	for _, p := range d.derived {
@@ -70,9 +70,8 @@ func (e *entry) deeper() *deep {
 	return e.deep
 }
 
-// memberChange reads the input of a collection, or of a reference through
-// another class's attribute. A collection that is null stays as it is: so it
-// is answered when it was not loaded.
+// memberChange reads the input of a collection, or of a reference through an attribute of another class. A null
+// collection is left unchanged, because responses contain null when a collection was not loaded.
 func (sv *save) memberChange(e *entry, p *engine.Property, v any) (m memberChange, changes bool, err error) {
 	m.property = p
 	links, ok := v.(*engine.Links)
@@ -104,7 +103,7 @@ func (sv *save) memberChange(e *entry, p *engine.Property, v any) (m memberChang
 	return m, true, nil
 }
 
-// memberPlace names a member of a collection in errors.
+// memberPlace returns the name of a collection member for error messages.
 func memberPlace(p *engine.Property, i int) string {
 	if p.Type != engine.Collection {
 		return p.Name
@@ -112,7 +111,7 @@ func memberPlace(p *engine.Property, i int) string {
 	return fmt.Sprintf("%s[%d]", p.Name, i)
 }
 
-// inner prepares a record in the place of p's value.
+// inner prepares a record that is given as a value of p.
 func (sv *save) inner(outer *entry, p *engine.Property, r *engine.Record) (*entry, error) {
 	if !p.Allows(r.Class.Base()) {
 		return nil, notAllowed(p, r.Class, r.ID)
@@ -134,10 +133,10 @@ func notAllowed(p *engine.Property, c *engine.Class, id string) *engine.Error {
 	return e
 }
 
-// inMark begins messages about nested records: in "town": ...
+// inMark starts messages about nested records: in "town": ...
 const inMark = `in "`
 
-// within says that an error is about something in an attribute.
+// within adds to an error that it occurred in an attribute.
 func within(name string, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Code != engine.Invalid && e.Code != engine.NotFound {
@@ -147,7 +146,7 @@ func within(name string, err error) error {
 		return err
 	}
 	c := *e
-	c.Code = engine.Invalid // an object in the body that is not there is the body's fault
+	c.Code = engine.Invalid // a missing object that the body names is an error of the body
 	if rest, deeper := strings.CutPrefix(c.Message, inMark); deeper {
 		c.Message = inMark + name + "." + rest
 	} else {
@@ -160,8 +159,7 @@ func within(name string, err error) error {
 	return likewise(err, &c)
 }
 
-// write writes one record with what is nested in its references. Its
-// collections wait until all records are written.
+// write writes one record and the records nested in its references. Its collections are written after all records.
 func (sv *save) write(e *entry) (*engine.Item, error) {
 	sv.redirect(e)
 	before, err := sv.before(e)
@@ -179,7 +177,7 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 		return nil, err
 	}
 	sv.redirect(e)
-	if e.deep != nil && (before == nil && e.how != modify || before != nil && sv.disturbed(before)) { // a record nested in it may be itself
+	if e.deep != nil && (before == nil && e.how != modify || before != nil && sv.disturbed(before)) { // a nested record may be the item itself
 		if before, err = sv.before(e); err != nil {
 			return nil, err
 		}
@@ -208,7 +206,7 @@ func (sv *save) write(e *entry) (*engine.Item, error) {
 	return it, nil
 }
 
-// put updates the stored item, or inserts one when there is none.
+// put updates the stored item, or inserts a new one if before is nil.
 func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.Item, err error) {
 	may := engine.MayUse
 	if before != nil || e.how == modify {
@@ -224,12 +222,11 @@ func (sv *save) put(e *entry, v engine.Values, before *engine.Item) (it *engine.
 	return it, sv.after(e, v, it)
 }
 
-// resolve saves the records in e's references and returns e's values with
-// their keys.
+// resolve saves the records in the references of e. It returns the values of e with the keys of these records.
 func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 	d := &e.plan.duties
 	if e.deep == nil && !d.stamped() && !d.late && sv.moves.count == 0 && (e.how == modify || e.how == insert && e.full != nil) {
-		return e.given, nil // nothing changes it
+		return e.given, nil // the values will not be changed
 	}
 	v := slices.Clone(e.given)
 	if e.deep == nil {
@@ -250,15 +247,14 @@ func (sv *save) resolve(e *entry, before *engine.Item) (engine.Values, error) {
 		}
 		v[n.property.Index] = keyOf(it)
 	}
-	if e.nest != nil && e.nest.place != nil { // what is nested in a member does not take it elsewhere
+	if e.nest != nil && e.nest.place != nil { // applied last, so records nested in a member cannot move it to another owner
 		e.nest.place(v, e.plan.class)
 	}
 	sv.redirectReferences(e.plan, v)
 	return v, nil
 }
 
-// pointedKey returns the key that a reference of a stored item holds, nil if it is
-// null.
+// pointedKey returns the key in a reference of a stored item, or nil if the reference is null.
 func pointedKey(p *engine.Property, it *engine.Item) []any {
 	at := it.Class.Property(p.Name)
 	if at == nil || it.Values[at.Index] == nil || differ(at, p) {
@@ -267,7 +263,7 @@ func pointedKey(p *engine.Property, it *engine.Item) []any {
 	return []any{it.Values[at.Index]}
 }
 
-// keyOf is the value by which an item is referred to.
+// keyOf returns the value by which other items refer to an item.
 func keyOf(it *engine.Item) any {
 	if key := it.Class.KeyProperties(); len(key) == 1 {
 		return it.Values[key[0].Index]
@@ -283,13 +279,13 @@ func keysOf(items []*engine.Item) []any {
 	return keys
 }
 
-// before reads the stored item of a record as far as that decides what to do:
-// nil when there is none that the record could change.
+// before reads the stored item of a record if the item determines how the record is saved. It returns nil if there is
+// no item that the record could change.
 func (sv *save) before(e *entry) (*engine.Item, error) {
 	if e.key == nil || e.how == modify && !sv.inspects(e) {
 		return nil, nil
 	}
-	// By the root class: whatever the class of the item is.
+	// The root class finds the item regardless of its class.
 	p := sv.store.plans[e.plan.table.classes[0]]
 	it := &engine.Item{}
 	found, err := sv.w.one(sv.w.ctx, p.sql().lock, p, it, slices.Clone(e.key))
@@ -311,12 +307,12 @@ func (sv *save) before(e *entry) (*engine.Item, error) {
 	case e.how == modify:
 		return nil, engine.NoItem(e.plan.class, keyText(e.key))
 	case e.nest != nil:
-		return nil, nil // the insert will say that the key is taken
+		return nil, nil // the insert will report that the key is taken
 	}
 	return it, nil
 }
 
-// inspects reports whether an update must look at the stored item first.
+// inspects reports whether an update must read the stored item first.
 func (sv *save) inspects(e *entry) bool {
 	if e.handling == engine.Strict && setsReadonly(e.plan, e.given) || !inStatement(sv.match) || e.plan.caching.watched || e.plan.duties.journaled || e.divided() || sv.points(e) {
 		return true

@@ -6,22 +6,20 @@ import (
 	"restsrv/engine"
 )
 
-// counter is the name of the counter of an autoassigned int. All classes of a
-// table share it: their keys must differ.
+// counter returns the name of the counter of an autoassigned int. All classes of a table share it, because their keys
+// must differ.
 func counter(t *table, p *engine.Property) string { return t.classes[0].FullName + "#" + p.Name }
 
-// numberOne gives a new item its autoassigned ints.
+// numberOne assigns the autoassigned ints of a new item.
 func (sv *save) numberOne(p *plan, v engine.Values) error {
 	return sv.number(p, []engine.Values{v})
 }
 
-// farthest is the greatest number that moves a counter when a client gives it.
-// Greater ones leave it where it is, so that no client takes it to its end, nor
-// past 2^53, from where JavaScript reads numbers from JSON inexactly.
+// farthest is the greatest given number that moves a counter. Greater numbers do not move it, so no client can exhaust
+// the counter or move it beyond 2^53, above which JavaScript reads numbers from JSON inexactly.
 const farthest = 1 << 52
 
-// raise lets counters pass the numbers that are given, so that these are not
-// assigned again.
+// raise moves counters past the given numbers, so that these are not assigned again.
 func (sv *save) raise(p *plan, rows []engine.Values) error {
 	for _, property := range p.duties.numbers {
 		highest := int64(0)
@@ -39,7 +37,7 @@ func (sv *save) raise(p *plan, rows []engine.Values) error {
 	return nil
 }
 
-// number gives new items their autoassigned ints.
+// number assigns the autoassigned ints of new items.
 func (sv *save) number(p *plan, rows []engine.Values) error {
 	if err := sv.raise(p, rows); err != nil {
 		return err
@@ -71,12 +69,11 @@ func (sv *save) number(p *plan, rows []engine.Values) error {
 	return nil
 }
 
-// take takes the next n numbers of a property, and returns the first of them.
-// Up to farthest the counter has passed all numbers that were given; from there on
-// those that must differ are looked for.
+// take reserves the next n numbers of a property and returns the first of them. Up to farthest, the counter is past all
+// given numbers. Beyond farthest, take checks whether the numbers are in use if they must be unique.
 func (sv *save) take(p *plan, property *engine.Property, rows []engine.Values, n int64) (first int64, err error) {
 	name := counter(p.table, property)
-	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // far enough to leave many of them behind at once
+	for reach := n; ; reach = max(n, min(2*reach, 1<<20)) { // doubled, to skip many used numbers with each query
 		first, ok, err := nextNumbers(sv.w, name, n)
 		if err == nil && !ok {
 			if err = sv.restart(p, property, rows); err == nil {
@@ -108,8 +105,8 @@ func (sv *save) take(p *plan, property *engine.Property, rows []engine.Values, n
 	}
 }
 
-// restart lets a counter that is at its end begin again behind the numbers up to
-// farthest: earlier versions let clients take it there.
+// restart handles a counter that has reached its end: it continues after the greatest number that is at most farthest.
+// Earlier versions let clients move counters to the end.
 func (sv *save) restart(p *plan, property *engine.Property, rows []engine.Values) error {
 	_, highest, err := sv.taken(p, property, 1, farthest)
 	if err != nil {
@@ -121,8 +118,7 @@ func (sv *save) restart(p *plan, property *engine.Property, rows []engine.Values
 	return sv.raise(p, rows)
 }
 
-// taken returns the least and the greatest of the numbers between two that items
-// have, 0 if there are none.
+// taken returns the least and the greatest number between from and to that items have. It returns 0 if there are none.
 func (sv *save) taken(p *plan, property *engine.Property, from, to int64) (lowest, highest int64, err error) {
 	column := p.table.column(property).quoted
 	bounded := func(b *builder, what string) {
@@ -134,7 +130,7 @@ func (sv *save) taken(p *plan, property *engine.Property, from, to int64) (lowes
 	}
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT ")
-	bounded(b, "min") // each by itself, which the index answers at once
+	bounded(b, "min") // separate subqueries, since the index answers each of them at once
 	b.add(", ")
 	bounded(b, "max")
 	err = sv.w.visitRows(b, 2, func(row []any) {
@@ -144,8 +140,7 @@ func (sv *save) taken(p *plan, property *engine.Property, from, to int64) (lowes
 	return lowest, highest, err
 }
 
-// differs reports whether items may be refused since another has their value of
-// a property.
+// differs reports whether values of a property must be unique.
 func (t *table) differs(p *engine.Property) bool {
 	col := t.column(p)
 	return col.key || slices.ContainsFunc(t.unique, func(index Index) bool { return slices.Contains(index.Columns, col.name) })

@@ -7,19 +7,18 @@ import (
 	"restsrv/engine"
 )
 
-// The records of a Save take effect in their order, each with its nested records and
-// collections, as if they were saved one after the other. Records of one class still share
-// statements: see closes. Beyond that, a collection may name a member that a later record
-// creates (awaited), and the items are returned as they are stored in the end (refresh).
+// The records of a Save take effect in order, each with its nested records and collections, as if they were saved one
+// after the other. Records of one class still share statements: see closes. In addition, a collection may name a member
+// that a later record creates (awaited), and the items are returned as they are finally stored (refresh).
 
-// moves are changes of keys of items, in order. One record may have hundreds of
-// thousands of them, nested in its collections.
+// moves records changes of item keys, in order. One record may have hundreds of thousands of them, nested in its
+// collections.
 type moves struct {
 	count int
-	from  map[place][]move // of the items that had a key
+	from  map[place][]move // changes of the items that had a key
 }
 
-// move is the change with a number, which counts from 0.
+// move is a change of a key. Changes are numbered from 0.
 type move struct {
 	number int
 	to     any
@@ -34,7 +33,7 @@ func (m *moves) add(t *table, from, to any) {
 	m.count++
 }
 
-// key returns what became of a key by the changes from a number on.
+// key returns the present key of the item that had the given key before the change with the given number.
 func (m *moves) key(number int, t *table, key any) any {
 	for number < m.count {
 		of := m.from[place{t, engine.ValueText(key)}]
@@ -47,11 +46,11 @@ func (m *moves) key(number int, t *table, key any) any {
 	return key
 }
 
-// current returns the key of the item that a key in the record under way means: the one that
-// had the key before the record changed keys. Other keys are returned as they are.
+// current returns the present key of an item that the current record refers to by the key it had before the record
+// changed keys. Other keys are returned unchanged.
 func (sv *save) current(t *table, key any) any { return sv.moves.key(0, t, key) }
 
-// tableOf returns the table of a class, nil if the store has none.
+// tableOf returns the table of a class, or nil if the store has none.
 func (sv *save) tableOf(c *engine.Class) *table {
 	if p := sv.store.plans[c]; p != nil {
 		return p.table
@@ -66,7 +65,7 @@ func (sv *save) enter(index int) {
 	}
 }
 
-// renamed applies a change of a key to what the save remembers of the item.
+// renamed applies a change of a key to all state of the save that refers to the item.
 func (sv *save) renamed(t *table, from, to any) {
 	sv.moves.add(t, from, to)
 	sv.shaken = true
@@ -113,7 +112,7 @@ func (sv *save) renamed(t *table, from, to any) {
 	rename(&sv.owner.item)
 }
 
-// renamedItem is the item under another key. Its values may be input, so they are copied.
+// renamedItem returns the item with another key. The values are copied, because they may be input.
 func renamedItem(it *engine.Item, to any) *engine.Item {
 	c := *it
 	c.ID = engine.ValueText(to)
@@ -124,8 +123,7 @@ func renamedItem(it *engine.Item, to any) *engine.Item {
 	return &c
 }
 
-// redirect makes a nested record that names an item by a key that the record under way has
-// changed one of the item's present key.
+// redirect replaces the key of a nested record by the item's present key, if the current record has changed it.
 func (sv *save) redirect(e *entry) {
 	if e.key == nil || sv.moves.count == 0 {
 		return
@@ -143,7 +141,7 @@ func (sv *save) redirect(e *entry) {
 	}
 }
 
-// redirectReferences is redirect for the references among the values of a record.
+// redirectReferences is like redirect for the references among the values of a record.
 func (sv *save) redirectReferences(p *plan, v engine.Values) {
 	if sv.moves.count == 0 {
 		return
@@ -155,15 +153,14 @@ func (sv *save) redirectReferences(p *plan, v engine.Values) {
 	}
 }
 
-// closes reports whether the collections of an entry must be written before a later record of
-// its class: they may change the item of that record, or what its defaults and permissions are
-// computed from.
+// closes reports whether the collections of an entry must be written before a later record of its class. This is the
+// case if they may change the item of that record, or data that its defaults and permissions depend on.
 func (sv *save) closes(e *entry) bool {
 	return e.deep != nil && len(e.deep.members) > 0 && (e.plan.duties.computed || !sv.guard.free(e.plan) || sv.reaches(e, e.plan.table))
 }
 
-// reaches reports whether the collections or nested records of an entry may change items of a
-// table, or a key that such items refer to.
+// reaches reports whether the collections or nested records of an entry may change items of a table, or a key that such
+// items refer to.
 func (sv *save) reaches(e *entry, t *table) bool {
 	if e.deep == nil {
 		return false
@@ -183,23 +180,24 @@ func (sv *save) reaches(e *entry, t *table) bool {
 	})
 }
 
-// awaited is a member that a collection kept in the references of its members has named before
-// it exists. When a later record creates it, it joins, unless that record gives the reference.
+// awaited is a member that a collection has named before it exists. The collection is stored in references of its
+// members. When a later record creates the member, it is added to the collection, unless that record sets the
+// reference.
 type awaited struct {
 	owner    pending
 	property *engine.Property
 	key      any
-	dropped  bool // a later record has taken it out, or put it into another collection
+	dropped  bool // a later record has removed it or moved it to another collection
 	arrived  bool
 }
 
-// place identifies an item, or a collection, by the table of the item or of the members.
+// place identifies an item by its table and id, or a collection by the table of its members and a name.
 type place struct {
 	table *table
 	id    string
 }
 
-// await remembers a member that does not exist.
+// await records a member that does not exist yet.
 func (sv *save) await(owner pending, p *engine.Property, key any) {
 	at := place{sv.tableOf(p.Target), engine.ValueText(key)}
 	for _, a := range sv.awaiting[at] {
@@ -213,8 +211,7 @@ func (sv *save) await(owner pending, p *engine.Property, key any) {
 	sv.hold(a)
 }
 
-// collectionOf identifies the collection of an owner by the column of its members and the value
-// in that.
+// collectionOf identifies the collection of an owner by the column of its members and the value in that column.
 func (sv *save) collectionOf(p *engine.Property, value any) place {
 	return place{sv.tableOf(p.Target), p.Back.Name + "#" + engine.ValueText(value)}
 }
@@ -224,8 +221,8 @@ func (sv *save) hold(a *awaited) {
 	sv.holding[at] = append(sv.holding[at], a)
 }
 
-// dropAwaited takes members that do not exist yet out of the collection of an owner: all but
-// known when the collection is replaced, else those to be removed.
+// dropAwaited removes members that do not exist yet from the collection of an owner: if the collection is replaced, all
+// except known, otherwise those in remove.
 func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
 	if len(sv.awaited) == 0 {
 		return
@@ -238,7 +235,7 @@ func (sv *save) dropAwaited(value any, m memberChange, known, remove []any) {
 	}
 }
 
-// arrive notes that an awaited member was written.
+// arrive marks the awaited members of collections that the item, which was just written, satisfies.
 func (sv *save) arrive(e *entry, it *engine.Item) {
 	at := place{e.plan.table, it.ID}
 	var others []*awaited
@@ -256,7 +253,7 @@ func (sv *save) arrive(e *entry, it *engine.Item) {
 	sv.awaiting[at] = others
 }
 
-// receive lets the members that have arrived join.
+// receive adds the members that have arrived to their collections.
 func (sv *save) receive() error {
 	for len(sv.arrived) > 0 {
 		first, n := sv.arrived[0], 1
@@ -276,8 +273,7 @@ func (sv *save) receive() error {
 	return nil
 }
 
-// settleAwaited refuses members that no record has created. One may have been there under
-// another key.
+// settleAwaited returns an error for members that no record has created. A member may have existed under another key.
 func (sv *save) settleAwaited() error {
 	for _, a := range sv.awaited {
 		if a.arrived {
@@ -298,13 +294,13 @@ func (sv *save) settleAwaited() error {
 	return sv.receive()
 }
 
-// innerItem is the item of a nested record whose caller wants it.
+// innerItem is the item of a nested record that the caller wants back.
 type innerItem struct {
 	item  *engine.Item
 	saved func(*engine.Item)
 }
 
-// touch notes that items were written apart from a record of the call.
+// touch records items that were written separately from the records of the call.
 func (sv *save) touch(root *engine.Class, keys ...any) {
 	if sv.touched == nil {
 		sv.touched = map[identity]bool{}
@@ -314,12 +310,12 @@ func (sv *save) touch(root *engine.Class, keys ...any) {
 	}
 }
 
-// disturbed reports whether an item may have changed since the record under way began.
+// disturbed reports whether an item may have changed since the current record began.
 func (sv *save) disturbed(it *engine.Item) bool {
 	return sv.moves.count > 0 || sv.touched[identify(it)]
 }
 
-// touchRepeated notes the items that several records of the call have written.
+// touchRepeated marks the items that several records of the call have written.
 func (sv *save) touchRepeated() {
 	seen := make(map[identity]bool, len(sv.items))
 	for _, it := range sv.items {
@@ -334,8 +330,8 @@ func (sv *save) touchRepeated() {
 	}
 }
 
-// rereadWritten reads the items whose cached attributes are to be computed again, if they may
-// have changed since.
+// rereadWritten reads the items again for which cached attributes must be computed, if they may have changed in the
+// meantime.
 func (sv *save) rereadWritten() error {
 	seen := make(map[identity]bool, len(sv.written))
 	once := slices.DeleteFunc(slices.Clone(sv.written), func(it *engine.Item) bool {
@@ -347,7 +343,7 @@ func (sv *save) rereadWritten() error {
 	if len(once) == len(sv.written) && !sv.shaken {
 		return nil
 	}
-	sv.shaken = true // the items to be returned are others than those that recache brings up to date
+	sv.shaken = true // the returned items are no longer the ones that recache updates
 	sv.written = nil
 	for chunk := range slices.Chunk(once, bulkRows) {
 		items, err := sv.store.again(sv.w, chunk)
@@ -359,7 +355,7 @@ func (sv *save) rereadWritten() error {
 	return nil
 }
 
-// refresh makes the items that are returned what is stored.
+// refresh replaces the items to be returned by their stored state if necessary.
 func (sv *save) refresh() error {
 	if sv.groups > 1 {
 		sv.touchRepeated()
@@ -375,7 +371,7 @@ func (sv *save) refresh() error {
 	return nil
 }
 
-// reread is refresh for items that may have changed since they were written.
+// reread reads the returned items that may have changed since they were written.
 func (sv *save) reread() error {
 	var stale []**engine.Item
 	add := func(it **engine.Item) {
@@ -410,7 +406,7 @@ func (sv *save) reread() error {
 	return nil
 }
 
-// readInto reads the items of a table that have the keys, with what a write returns of them.
+// readInto reads the items of a table with the given keys, with the columns that a write returns.
 func (sv *save) readInto(items map[identity]*engine.Item, root *plan, keys []any) error {
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT ", root.sql().selected.list, " FROM ", root.table.quoted, " WHERE ")

@@ -7,10 +7,9 @@ import (
 	"restsrv/engine"
 )
 
-// Files and stages are rows of system classes that belong to items: "class" and
-// "item" name the owner.
+// Files and stages are rows of system classes that belong to items. Their attributes "class" and "item" name the owner.
 
-// ownedBy is the condition for rows that belong to items of the table.
+// ownedBy returns the condition for rows that belong to items of the table.
 func (t *table) ownedBy() string {
 	names := make([]string, len(t.classes))
 	for i, c := range t.classes {
@@ -19,8 +18,7 @@ func (t *table) ownedBy() string {
 	return ` WHERE "class" IN (` + strings.Join(names, ", ") + ")"
 }
 
-// forgetOwned deletes the rows of a system class that belong to items; run
-// executes the statements.
+// forgetOwned deletes the rows of a system class that belong to items. run executes the statements.
 func (s *Store) forgetOwned(system *engine.Class, t *table, keys []any, run func(*builder) error) error {
 	for chunk := range slices.Chunk(keys, bulkRows) {
 		ids := make([]any, len(chunk))

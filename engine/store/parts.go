@@ -7,12 +7,12 @@ import (
 	"restsrv/engine"
 )
 
-// inParts reports whether many items are changed a part at a time: a journal
-// wants to know what each was, and nothing that all of them were.
+// inParts reports whether a change of many items is made in parts. It is if the journal needs each item's previous
+// values and no cached attribute needs the previous values of all items.
 func (p *plan) inParts() bool { return p.duties.journaled && !p.caching.any }
 
-// numbers are those of the items that q finds and with which the account may do
-// that. They are locked.
+// numbers returns the row numbers of the items that q finds and that the account may access with the permission. The
+// rows are locked.
 func (s *Store) numbers(w *session, g *guard, may engine.Permission, p *plan, q *engine.Query) (all []any, err error) {
 	b := s.guarded(g)
 	b.may = may
@@ -25,8 +25,8 @@ func (s *Store) numbers(w *session, g *guard, may engine.Permission, p *plan, q 
 	return all, err
 }
 
-// inEach does something with the items of these numbers, a part at a time, and
-// adds up how many it says it did it with. among writes the condition for a part.
+// inEach calls do for the items with these row numbers, a part at a time, and adds up the results. among writes the
+// condition for a part.
 func (s *Store) inEach(all []any, do func(among func(*builder)) (int64, error)) (n int64, err error) {
 	for part := range slices.Chunk(all, bulkRows) {
 		done, err := do(func(b *builder) {
@@ -41,7 +41,7 @@ func (s *Store) inEach(all []any, do func(among func(*builder)) (int64, error)) 
 	return n, nil
 }
 
-// updateParts is updateAll, a part at a time.
+// updateParts does the work of updateAll, a part at a time.
 func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64, err error) {
 	s := sv.store
 	all, err := s.numbers(sv.w, sv.guard, engine.MayRead|engine.MayWrite, p, q)
@@ -66,7 +66,7 @@ func (sv *save) updateParts(p *plan, q *engine.Query, v engine.Values) (n int64,
 	})
 }
 
-// deleteParts is DeleteAll, a part at a time.
+// deleteParts does the work of DeleteAll, a part at a time.
 func (s *Store) deleteParts(ctx context.Context, w *session, g *guard, p *plan, q *engine.Query) (n int64, err error) {
 	all, err := s.numbers(w, g, engine.MayRead|engine.MayDelete, p, q)
 	if err != nil {

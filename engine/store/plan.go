@@ -17,11 +17,11 @@ const (
 	revColumn     = `"#rev"`
 	creatorColumn = `"#creator"`
 	editorColumn  = `"#editor"`
-	idColumn      = "#id" // of tables whose key is several properties
+	idColumn      = "#id" // of tables with a key of several properties
 )
 
-// The positions of the system columns in what a statement returns; the
-// properties follow. The class is there only for a class with descendants.
+// Positions of the system columns in the result of a statement. The properties follow. The class is present only if the
+// class has descendants.
 const (
 	atRev = iota
 	atVersion
@@ -30,76 +30,75 @@ const (
 	atClass
 )
 
-// column holds one property, of one or more classes of a table. A property that
-// classes of the table declare with types of different storage has several columns.
+// column holds one property, of one or more classes of a table. If classes of the table declare a property with types
+// of different storage, it has several columns.
 type column struct {
 	name     string
 	quoted   string
 	property string
-	class    string // that declares the property, one of several
+	class    string // one of the classes that declare the property
 	typ      engine.PropertyType
 	key      bool
 	indexed  bool
 	unique   bool
 }
 
-// table holds the items of a root class and of all classes below it.
+// table holds the items of a root class and of all its descendants.
 type table struct {
 	name    string
 	quoted  string
 	classes []*engine.Class // the root, then its descendants
 	columns []*column
-	holding map[*engine.Property]*column // the columns of the stored properties of the classes
-	id      *column                      // finds an item: the key, or "#id" when the key is several properties
-	unique  []Index                      // the key's, then those of unique properties
+	holding map[*engine.Property]*column // the column of each stored property of the classes
+	id      *column                      // identifies an item: the key, or "#id" if the key has several properties
+	unique  []Index                      // the index of the key, then those of unique properties
 	extras  []extra
 	bounds  []bound
-	shares  bool        // some of these limit the texts of several columns together
-	foreign atomic.Bool // rows of classes that no longer exist may be there
+	shares  bool        // one of the bounds limits the texts of several columns together
+	foreign atomic.Bool // there may be rows of classes that no longer exist
 
-	pointers []pointer // what holds ids of its items
+	pointers []pointer // columns and tables that hold ids of its items
 	filed    bool      // items may have files
 	staged   bool      // items may have stages
 	granted  bool      // there may be grants on single items
-	grants   bool      // it is of Config.PermissionClass or PolicyClass
+	grants   bool      // the table of Config.PermissionClass or PolicyClass
 }
 
-// shape tells how a row becomes values of a class.
+// shape describes how a row becomes values of a class.
 type shape struct {
 	class *engine.Class
-	at    []int // for each property its position among plan.columns, -1 when rows do not hold it
-	whole bool  // values are the columns as they come
+	at    []int // for each property its index in plan.columns, -1 if rows do not hold it
+	whole bool  // the values are the columns in their order
 }
 
-// plan is how items of one class are read and written.
+// plan describes how items of one class are read and written.
 type plan struct {
 	class         *engine.Class
 	table         *table
-	stored        []*engine.Property // of class, those that rows hold
+	stored        []*engine.Property // the properties of class that rows hold
 	columns       []*column
-	convert       []int             // positions of columns whose database value is not the Go value
+	convert       []int             // indexes of columns that need a conversion between database and Go value
 	shape         *shape            // of class
-	shapes        map[string]*shape // by class name; nil when every row is of class
+	shapes        map[string]*shape // by class name; nil if all rows are of class
 	system        int               // number of system columns before the properties
 	ofClasses     string            // condition on the class of a row; see condition
 	passwords     []*engine.Property
-	computed      bool // something of an item of the class is computed when read
+	computed      bool // attributes of items of the class are computed when they are read
 	caching       caching
-	cachedBelow   bool    // items of the class, or of one below it, have cached attributes computed from other items
-	needy         bool    // items of the class, or of one below it, need more than their row
-	several       bool    // and for that other statements than that of their rows
-	limits        []limit // indexes that limit texts
-	shares        bool    // texts of several properties share an entry of one of them
-	divided       []int   // properties of class with other columns in classes below
-	stampsDivided bool    // some of these are trackers
+	cachedBelow   bool    // items of the class or of a descendant have cached attributes computed from other items
+	needy         bool    // items of the class or of a descendant need more than their row
+	several       bool    // and this takes other statements than that of their rows
+	limits        []limit // indexes that limit the length of texts
+	shares        bool    // texts of several properties share an entry of one of these indexes
+	divided       []int   // indexes of properties that have other columns in descendants
+	stampsDivided bool    // one of these is a tracker
 	duties        duties
 
 	traits *Traits
-	made   atomic.Pointer[texts] // nil until they are asked for
+	made   atomic.Pointer[texts] // nil until first used
 }
 
-// layOut makes tables and plans of the classes, with the names that the database has
-// as far as they are remembered.
+// layOut creates the tables and plans of the classes. Names are those of the database, as recorded in m.
 func (s *Store) layOut(classes []*engine.Class, m *memory) error {
 	s.plans, s.tables = make(map[*engine.Class]*plan), nil
 	byRoot := make(map[*engine.Class]*table)
@@ -121,7 +120,7 @@ func (s *Store) layOut(classes []*engine.Class, m *memory) error {
 	return problem.orNil()
 }
 
-// rootsOf returns the topmost ancestors of classes, in the order of these.
+// rootsOf returns the root classes of classes, in the same order.
 func rootsOf(classes []*engine.Class) (roots []*engine.Class) {
 	seen := map[*engine.Class]bool{}
 	for _, c := range classes {
@@ -133,8 +132,7 @@ func rootsOf(classes []*engine.Class) (roots []*engine.Class) {
 	return roots
 }
 
-// namedBy reports whether tables, columns and links have the names that layOut gives them
-// with this memory.
+// namedBy reports whether layOut with this memory would give the tables, columns and links their present names.
 func (s *Store) namedBy(m *memory) bool {
 	var roots []*engine.Class
 	var names []string
@@ -212,7 +210,7 @@ func (t *table) addColumn(p *engine.Property, columns map[[2]string]*column) {
 		columns[at] = col
 		t.columns = append(t.columns, col)
 	}
-	if typ == engine.Text || typ == engine.HTML { // the longest texts decide on the index
+	if typ == engine.Text || typ == engine.HTML { // the type with the longest texts determines the index
 		col.typ = typ
 	}
 	t.holding[p] = col
@@ -220,11 +218,10 @@ func (t *table) addColumn(p *engine.Property, columns map[[2]string]*column) {
 	col.unique = col.unique || p.Unique
 }
 
-// column returns the column of a property of a class of the table, nil if it is not
-// stored.
+// column returns the column of a property of a class of the table, or nil if the property is not stored.
 func (t *table) column(p *engine.Property) *column { return t.holding[p] }
 
-// columnOf returns the column of a property of a class, by its name; nil if it has none.
+// columnOf returns the column of the property of a class with the given name, or nil if there is none.
 func (t *table) columnOf(c *engine.Class, property string) *column {
 	if p := c.Property(property); p != nil {
 		return t.column(p)
@@ -232,7 +229,7 @@ func (t *table) columnOf(c *engine.Class, property string) *column {
 	return nil
 }
 
-// propertyOf returns the property of a class that a column holds, nil if there is none.
+// propertyOf returns the property of a class that a column holds, or nil if there is none.
 func (t *table) propertyOf(c *engine.Class, col *column) *engine.Property {
 	if p := c.Property(col.property); p != nil && t.column(p) == col {
 		return p

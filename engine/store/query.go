@@ -8,15 +8,14 @@ import (
 	"restsrv/engine"
 )
 
-// builder makes a builder for statements that may speak of any class.
+// builder returns a builder for statements that may use all classes.
 func (s *Store) builder() *builder {
 	b := newBuilder(s.traits)
 	b.dialect, b.plans, b.links, b.stages, b.now = s.db.Dialect, s.plans, s.linkNames, s.cfg.StageClass, engine.InstantOf(s.cfg.Now())
 	return b
 }
 
-// finish refuses what could not be written, or what the database could not
-// bind.
+// finish returns the error of the builder, or an error if the statement has more values than the database accepts.
 func (b *builder) finish(tr Traits) error {
 	switch {
 	case b.err != nil:
@@ -27,8 +26,7 @@ func (b *builder) finish(tr Traits) error {
 	return nil
 }
 
-// from writes a FROM with the table of p; what the rest of the statement joins
-// to it is put in by close.
+// from writes a FROM with the table of p. close inserts the joins that the rest of the statement requires.
 func (b *builder) from(p *plan) (src *source, close func()) {
 	b.add(" FROM ", p.table.quoted)
 	at := len(b.sql)
@@ -36,7 +34,7 @@ func (b *builder) from(p *plan) (src *source, close func()) {
 	return src, func() { b.insert(at, src.from.text()) }
 }
 
-// where writes the condition of a query, if there is any.
+// where writes the condition of a query, if there is one.
 func (b *builder) where(src *source, q *engine.Query) {
 	word := " WHERE "
 	condition := func(write func()) {
@@ -64,8 +62,7 @@ func (b *builder) where(src *source, q *engine.Query) {
 	}
 }
 
-// find writes a statement that selects something of the items of a query,
-// without its order and page.
+// find writes a statement that selects the columns in what from the items of a query, without order and page.
 func (b *builder) find(p *plan, what string, q *engine.Query) {
 	b.add("SELECT ", what)
 	src, done := b.from(p)
@@ -73,8 +70,7 @@ func (b *builder) find(p *plan, what string, q *engine.Query) {
 	done()
 }
 
-// page writes the statement of a list; its last two placeholders are count
-// and offset.
+// page writes the statement of a list. Its last two placeholders are count and offset.
 func (b *builder) page(p *plan, r *result, q *engine.Query) {
 	b.add("SELECT ", r.list)
 	at := len(b.sql)
@@ -85,9 +81,9 @@ func (b *builder) page(p *plan, r *result, q *engine.Query) {
 	b.where(src, q)
 	columns := b.order(src, q.Sort)
 	if q.Few {
-		b.add("+") // SQLite would scan the table, since that is in order
+		b.add("+") // without it, SQLite would scan the table, because the table is in this order
 	}
-	// The casts keep SQLite from planning anew for each value.
+	// The casts prevent SQLite from preparing the statement again for each value.
 	b.add(p.table.quoted, ".", seqColumn, " LIMIT CAST(")
 	count, offset := pageBounds(q)
 	b.bind(count)
@@ -102,7 +98,7 @@ func (b *builder) page(p *plan, r *result, q *engine.Query) {
 
 // total writes a column with the number of items that a query finds on all pages.
 func (b *builder) total(p *plan, q *engine.Query) {
-	sources := b.sources // the limit is that of one SELECT
+	sources := b.sources // the limit of sources applies to each SELECT
 	b.add(totalColumn(b.label, b.capture(func() { b.find(p, "count(*)", unpagedQuery(q)) })))
 	b.sources = sources
 }
@@ -112,7 +108,7 @@ func totalColumn(label, count string) string {
 	return ", " + before + "(" + count + ")" + after
 }
 
-// unpagedQuery returns the query of what q finds on all pages.
+// unpagedQuery returns a query for the items of q on all pages.
 func unpagedQuery(q *engine.Query) *engine.Query {
 	return &engine.Query{Class: q.Class, Filter: q.Filter, Search: q.Search, Exact: q.Exact, Count: -1}
 }
@@ -128,8 +124,7 @@ func positionList(label string, p *plan, columns []string) string {
 	return list.String()
 }
 
-// order writes ORDER BY and the sorts, each with a comma behind it, and
-// returns what it sorts by.
+// order writes ORDER BY and the sort columns, each followed by a comma. It returns the columns.
 func (b *builder) order(src *source, sorts []engine.Sort) (columns []string) {
 	b.add(" ORDER BY ")
 	for _, s := range sorts {
@@ -148,17 +143,17 @@ func pageBounds(q *engine.Query) (count, offset int64) {
 	return count, max(int64(q.Offset), 0)
 }
 
-// whole reports whether q finds every item of its class.
+// whole reports whether q finds all items of its class.
 func (p *plan) whole(q *engine.Query) bool {
 	return q.Filter == nil && q.Search == "" && q.After == nil && !(q.Exact && p.shapes != nil)
 }
 
-// listing is a list, ready to be run.
+// listing is the prepared statement of a list.
 type listing struct {
 	text  string
 	args  []any
-	types []engine.PropertyType // of what the position of an item has; nil when nobody wants it
-	total *int64                // Query.Total, if the statement counts, too: then the last column
+	types []engine.PropertyType // types of the values of an item's position; nil if positions are not needed
+	total *int64                // Query.Total, if the statement also counts; the count is then the last column
 }
 
 func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
@@ -191,7 +186,7 @@ func (s *Store) listing(p *plan, g *guard, q *engine.Query) (listing, error) {
 	return l, b.finish(s.traits)
 }
 
-// setPosition sets the position of an item, from the columns behind its own.
+// setPosition sets the position of an item from the columns after its own.
 func (l listing) setPosition(it *engine.Item, more []any) {
 	if l.types == nil {
 		return

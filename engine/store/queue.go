@@ -10,28 +10,27 @@ import (
 )
 
 const (
-	queueLength = 2048 // writes that may wait, of all accounts
+	queueLength = 2048 // waiting writes of all accounts
 	heavyWrite  = 4 * time.Millisecond
-	heavyRows   = 100 // with statements, of a write that has its own commit
-	// The queue waits this long for the next write of an account that was just
-	// answered, before it turns to a heavy one of an account that has used more.
+	heavyRows   = 100 // rows, with statements, of a write that gets its own commit
+	// Before the queue starts a heavy write of an account that has used more, it waits this long for the next write of
+	// an account that was just answered.
 	comebackTime = 1500 * time.Microsecond
 )
 
-// queue holds the writes that wait, by account or network (share.Key). The key
-// that has used the least time of the writers goes first: start-time fair
-// queueing, as in engine/share, with jobs in place of units. A key that was idle
-// starts level with the key served last.
+// queue holds the waiting writes, by account or network (share.Key). The key that has used the least writer time goes
+// first. This is start-time fair queueing, as in engine/share, with jobs as units. A key that was idle starts at the
+// level of the key served last.
 //
-// A client that waits for its answer before it sends the next write leaves its
-// queue empty for a moment. The heavy writes of another key would go first each
-// time, so the queue waits a moment for such a client (anticipatory scheduling).
+// If a client sends its next write only after the previous one was answered, its line is empty for a moment. Without a
+// countermeasure, heavy writes of other keys would always go first. Therefore the queue waits a moment for such a
+// client (anticipatory scheduling).
 //
-// While other accounts use the database, the heavy writes of a key run one after
-// the other, with rests between them (rest.go).
+// While other accounts use the database, the heavy writes of a key run one after the other with rests between them
+// (rest.go).
 type queue struct {
-	perKey   int // writes of one key that may wait
-	heavies  int // heavy writes of one key that may run at the same time: one writer is left for an account that comes
+	perKey   int // maximum number of waiting writes of one key
+	heavies  int // maximum number of running heavy writes of one key; leaves one writer for other accounts
 	comeback time.Duration
 	others   *others
 
@@ -44,15 +43,15 @@ type queue struct {
 	waiters int
 }
 
-// line is the queue of one key, and what it has used.
+// line is the queue of one key with its usage.
 type line struct {
 	key      string
 	jobs     []*job
 	running  int
 	used     time.Duration
-	cost     time.Duration // of a job, on average
-	answered time.Time     // when its last job ended; zero if the queue no longer waits for the next one
-	rests    time.Time     // when its next heavy job may begin beside other accounts
+	cost     time.Duration // average per job
+	answered time.Time     // when the last job ended; zero if the queue no longer waits for the next one
+	rests    time.Time     // earliest start of the next heavy job while other accounts are present
 }
 
 func newQueue(perKey, writers int, others *others) *queue {
@@ -68,7 +67,7 @@ func queueFull(reason, message string) error {
 	return &engine.Error{Code: engine.Unavailable, Reason: reason, RetryAfter: time.Second, Message: message}
 }
 
-// push adds a job. Errors: Unavailable.
+// push adds a job. It returns Unavailable if the queue is full or closed.
 func (q *queue) push(j *job) (length int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -100,8 +99,7 @@ func (q *queue) push(j *job) (length int, err error) {
 
 func (q *queue) len() int { return int(q.length.Load()) }
 
-// pop waits for a job and takes it. It returns nil when the queue is closed and
-// empty.
+// pop waits for a job and removes it from the queue. It returns nil if the queue is closed and empty.
 func (q *queue) pop() *job {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -124,8 +122,8 @@ func (q *queue) pop() *job {
 	}
 }
 
-// mayRun reports whether a heavy job of a line may begin. If the line has to rest
-// before, it lowers rest to the time that is left.
+// mayRun reports whether a heavy job of a line may start. If the line must rest first, it lowers rest to the remaining
+// time.
 func (q *queue) mayRun(l *line, rest *time.Duration) bool {
 	switch {
 	case l.running >= q.heavies:
@@ -154,10 +152,9 @@ func (q *queue) wait() {
 	q.waiters--
 }
 
-// join takes a job that may share the commit of a batch. only is the key of all
-// jobs of the batch, nil if they have several. A heavy job shares a commit only
-// with jobs of its own key, and with none while other accounts are present. It
-// returns nil if there is no such job.
+// join takes a job that may share the commit of a batch. only is the key of all jobs of the batch, or nil if they have
+// several keys. A heavy job shares a commit only with jobs of its own key, and only if no other account is present.
+// join returns nil if there is no such job.
 func (q *queue) join(only *string) *job {
 	if q.length.Load() == 0 {
 		return nil
@@ -177,7 +174,7 @@ func (q *queue) join(only *string) *job {
 	}
 }
 
-// first returns the line that goes first among those that may, nil if there is none.
+// first returns the line that goes first among those for which may returns true. It returns nil if there is none.
 func (q *queue) first(may func(*line) bool) (best *line) {
 	for _, l := range q.keys {
 		if len(l.jobs) == 0 || !may(l) {
@@ -190,8 +187,8 @@ func (q *queue) first(may func(*line) bool) (best *line) {
 	return best
 }
 
-// comesBack waits a moment for a line that was just answered and has used less
-// than l. It reports false when there is none.
+// comesBack waits a moment for a line that was just answered and has used less than l. It returns false if there is
+// none.
 func (q *queue) comesBack(l *line) bool {
 	if len(q.keys) < 2 {
 		return false
@@ -218,7 +215,7 @@ func (q *queue) wake() {
 	q.ready.Broadcast()
 }
 
-// take removes the first job of a line. It returns nil if its caller has left.
+// take removes the first job of a line. It returns nil if the caller of the job has gone.
 func (q *queue) take(l *line) *job {
 	j := l.jobs[0]
 	l.jobs[0] = nil
@@ -233,7 +230,7 @@ func (q *queue) take(l *line) *job {
 	return j
 }
 
-// charge adds to what a key has used.
+// charge adds to the usage of a key.
 func (q *queue) charge(j *job, used time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -245,7 +242,7 @@ func (q *queue) charge(j *job, used time.Duration) {
 		l.cost += (used - l.cost) / 4
 		if used >= heavyWrite {
 			now, rest := time.Now(), restAfter(used, restWrite)
-			if l.rests.After(now) { // of another one in the same commit
+			if l.rests.After(now) { // from another heavy job in the same commit
 				rest = min(rest+l.rests.Sub(now), restMost)
 			}
 			l.rests = now.Add(rest)
@@ -256,7 +253,7 @@ func (q *queue) charge(j *job, used time.Duration) {
 	}
 }
 
-// ended is called when a job ends, before it is answered.
+// ended must be called when a job ends, before it is answered.
 func (q *queue) ended(j *job) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -264,13 +261,12 @@ func (q *queue) ended(j *job) {
 	l.running--
 	l.answered = time.Now()
 	if q.waiters > 0 && (len(l.jobs) > 0 || q.closed) {
-		q.ready.Broadcast() // the key may have been at its bound
+		q.ready.Broadcast() // the key may have been at its limit
 	}
 	q.forget(l)
 }
 
-// maxIdleKeys is how many keys without jobs are remembered, with what they have
-// used.
+// maxIdleKeys limits the number of keys without jobs for which the usage is kept.
 const maxIdleKeys = 64
 
 func (q *queue) forget(l *line) {
@@ -284,7 +280,7 @@ func (q *queue) forget(l *line) {
 	}
 }
 
-// close lets the writers end when the queue is empty.
+// close marks the queue as closed. The writers end when it is empty.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

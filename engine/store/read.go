@@ -8,7 +8,7 @@ import (
 	"restsrv/engine/share"
 )
 
-// Get is engine.Repository's.
+// Get implements engine.Repository.
 func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
 	p, err := s.plan(c)
 	if err != nil {
@@ -17,13 +17,13 @@ func (s *Store) Get(ctx context.Context, c *engine.Class, id string, load ...*en
 	return s.getFor(ctx, p, id, getting{engine.MayRead, load})
 }
 
-// getting is what a reading of one item is for, and what to load with it.
+// getting describes the purpose of reading one item, and the links to load with it.
 type getting struct {
 	may  engine.Permission
 	load []*engine.Load
 }
 
-// getFor reads an item if the account may do that with it.
+// getFor reads an item if the account has the permission how.may for it.
 func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*engine.Item, error) {
 	if p.class.FullName[0] != '#' {
 		s.readers.others.note(share.Key(ctx))
@@ -43,7 +43,7 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	held := s.held(ctx, p)
 	computes := g.computesFor(p)
 	enriched := len(load) > 0 || p.needy || computes
-	if enriched { // else it is over at once
+	if enriched { // otherwise the read is too short for a time limit
 		var done func()
 		ctx, done = s.timed(ctx)
 		defer done()
@@ -74,10 +74,9 @@ func (s *Store) getFor(ctx context.Context, p *plan, id string, how getting) (*e
 	return it, nil
 }
 
-// absent returns the error for an item that a guarded statement did not find: Denied
-// if the account may read the whole class and may not use this item, otherwise the
-// error for a missing item. An item that the account may use was created after the
-// statement, so it counts as missing.
+// absent returns the error for an item that a guarded statement did not find: Denied if the account may read the whole
+// class but has no permission for this item, otherwise the error for a missing item. If the account has permission for
+// the item now, the item was created after the statement, so it counts as missing.
 func (s *Store) absent(r *session, p *plan, g *guard, may engine.Permission, id string) error {
 	f := g.rows(may, p.class)
 	if f == nil || g.rows(engine.MayRead, p.class) != nil {
@@ -111,14 +110,14 @@ func (r *session) one(ctx context.Context, text string, p *plan, it *engine.Item
 		return false, err
 	}
 	if !r.interrupt.Spends {
-		return r.fetch(context.WithoutCancel(ctx), st, p, it, key) // it is over before a watcher would have started
+		return r.fetch(context.WithoutCancel(ctx), st, p, it, key) // the statement ends before a watcher would have started
 	}
 	ctx, unwatch := r.watch(ctx)
 	defer func() { err = unwatch(err) }()
 	return r.fetch(ctx, st, p, it, key)
 }
 
-// oneHeld is one by a statement that lock ends, "" for none.
+// oneHeld is like one, with a lock clause at the end of the statement. lock is "" if there is none.
 func (r *session) oneHeld(ctx context.Context, text, lock string, p *plan, it *engine.Item, key []any) (found bool, err error) {
 	if lock == "" {
 		return r.one(ctx, text, p, it, key)
@@ -127,8 +126,8 @@ func (r *session) oneHeld(ctx context.Context, text, lock string, p *plan, it *e
 		if found, err = r.one(ctx, text+lock, p, it, key); found || err != nil {
 			break
 		}
-		// The statement may have waited for a transaction that gave the key to another
-		// item. It does not find that; the next one does, without waiting for others.
+		// The statement may have waited for a transaction that gave the key to another item, which the statement does
+		// not find. The next statement finds it without waiting.
 		if found, err = r.one(ctx, text, p, it, key); !found || err != nil {
 			break
 		}
@@ -153,8 +152,7 @@ func (r *session) fetch(ctx context.Context, st *sql.Stmt, p *plan, it *engine.I
 	return true, rows.Close()
 }
 
-// List is engine.Repository's. visit holds a connection: it must not call the
-// repository.
+// List implements engine.Repository. It holds a connection while it calls visit, so visit must not call the repository.
 func (s *Store) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	p, err := s.plan(q.Class)
 	if err != nil {
@@ -209,11 +207,11 @@ type countedList struct {
 	listing listing
 	guard   *guard
 	read    func(r *session) error
-	several bool // it takes several statements
+	several bool // several statements are needed
 }
 
-// listCounted reads a list that counts. The statement of the list does so, unless
-// it returns no row of a later page or has too many values.
+// listCounted reads a list and counts its items. The statement of the list also counts, unless it returns no row of a
+// later page or would have too many values.
 func (s *Store) listCounted(ctx context.Context, p *plan, name uint64, l *countedList) error {
 	total := l.query.Total
 	l.several = l.several || l.listing.total == nil
@@ -242,7 +240,7 @@ func (s *Store) listCounted(ctx context.Context, p *plan, name uint64, l *counte
 	}
 }
 
-// countOn counts what q finds on all pages.
+// countOn counts the items of q on all pages.
 func (s *Store) countOn(ctx context.Context, r *session, p *plan, g *guard, q *engine.Query) (int64, error) {
 	text, args, err := s.countStatement(p, g, unpagedQuery(q), engine.MayRead)
 	if err != nil {
@@ -253,7 +251,7 @@ func (s *Store) countOn(ctx context.Context, r *session, p *plan, g *guard, q *e
 	return n, err
 }
 
-// eachLoaded reads all items before it loads what goes with them.
+// eachLoaded reads all items before it loads their links.
 func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, q *engine.Query, visit func(*engine.Item) error) error {
 	items, err := r.clones(ctx, p, l)
 	if err != nil {
@@ -271,7 +269,7 @@ func (s *Store) eachLoaded(ctx context.Context, r *session, p *plan, l listing, 
 	return nil
 }
 
-// stop carries an error of visit through what handles database errors.
+// stop passes an error of visit through the code that handles database errors.
 type stop struct{ err error }
 
 func (s *stop) Error() string { return s.err.Error() }
@@ -312,7 +310,7 @@ func (r *session) clones(ctx context.Context, p *plan, l listing) (items []*engi
 	return items, err
 }
 
-// Count is engine.Repository's.
+// Count implements engine.Repository.
 func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	p, err := s.plan(q.Class)
 	if err != nil {
@@ -321,7 +319,7 @@ func (s *Store) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	return s.countFor(ctx, p, q, engine.MayRead)
 }
 
-// countFor counts the items that q finds and that the account may do that with.
+// countFor counts the items of q for which the account has the permission.
 func (s *Store) countFor(ctx context.Context, p *plan, q *engine.Query, may engine.Permission) (int64, error) {
 	g := s.guardOf(ctx)
 	q, err := s.located(ctx, p, g, q)
@@ -364,8 +362,7 @@ func (r *session) number(ctx context.Context, text string, args []any) (n int64,
 	return n, err
 }
 
-// load fills it from a row of sql().selected. Its Values are reused when they
-// have room.
+// load sets it from a row of sql().selected. It reuses the Values of it if they have enough capacity.
 func (p *plan) load(it *engine.Item, raw []any) {
 	for _, i := range p.convert {
 		if v := raw[p.system+i]; v != nil {
@@ -381,7 +378,7 @@ func (p *plan) load(it *engine.Item, raw []any) {
 	values := raw[p.system:]
 	sh := p.shape
 	if p.shapes != nil {
-		if known := p.shapes[text(raw[atClass])]; known != nil { // else the class is newer than this Store
+		if known := p.shapes[text(raw[atClass])]; known != nil { // nil if the class is newer than this Store
 			sh = known
 		}
 		it.Class = sh.class

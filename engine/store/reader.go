@@ -10,31 +10,29 @@ import (
 	"restsrv/engine"
 )
 
-// readers lends sessions for reading, in two lanes. The quick lane has a fixed
-// number of sessions: every reading begins there, unless its statement was slow
-// the last time. A reading that turns out to be long leaves the quick lane, which
-// gets another session for it, and goes on in the scan lane (scan.go). So a
-// reading by key waits for other short readings only.
+// readers lends sessions for reading, in two lanes. The quick lane has a fixed number of sessions. Every read starts
+// there, unless its statement was slow the last time. When a read turns out to be long, it leaves the quick lane, which
+// gets another session in exchange, and continues in the scan lane (scan.go). Therefore a read by key waits only for
+// other short reads.
 //
-// A session's statements and scratch space are the borrower's meanwhile. Those
-// that have a connection are lent first: readings that follow each other need
-// one connection only.
+// While a session is lent, its statements and buffers belong to the borrower. Sessions with a connection are lent
+// first, so consecutive reads use only one connection.
 type readers struct {
 	db     *Database
 	trace  func(string)
-	free   chan *session // of the quick lane, with a connection
-	fresh  chan *session // of the quick lane, without
-	size   int           // sessions of the quick lane
-	scans  *scans        // nil when there is one lane
+	free   chan *session // sessions of the quick lane with a connection
+	fresh  chan *session // sessions of the quick lane without a connection
+	size   int           // number of sessions of the quick lane
+	scans  *scans        // nil if there is one lane
 	others others
-	limit  time.Duration // of a statement; 0 for none
-	locks  *tableLocks   // of the writers, too; nil where requests do not wait for locks
+	limit  time.Duration // time limit of a statement; 0 means none
+	locks  *tableLocks   // shared with the writers; nil if requests do not wait for locks
 
 	mu     sync.Mutex
 	closed bool
-	spare  []*session     // of the scan lane, not lent; with a connection
-	lent   int            // sessions of the scan lane that are lent
-	away   sync.WaitGroup // the same, for close
+	spare  []*session     // sessions of the scan lane with a connection that are not lent
+	lent   int            // number of lent sessions of the scan lane
+	away   sync.WaitGroup // counts the same sessions, for close
 }
 
 func newReaders(db *Database, cfg Config, trace func(string)) *readers {
@@ -52,9 +50,8 @@ func newReaders(db *Database, cfg Config, trace func(string)) *readers {
 	return rs
 }
 
-// abandonedAfter is how much longer than Config.ReadTime a statement may run in the
-// database. It is for statements that cannot be ended from here any more, because
-// the process has died or the network is broken.
+// abandonedAfter is how much longer than Config.ReadTime a statement may run in the database. It ends statements that
+// this process can no longer end, because it has died or the network is broken.
 const abandonedAfter = 5 * time.Second
 
 func (rs *readers) newSession() *session {
@@ -63,7 +60,7 @@ func (rs *readers) newSession() *session {
 	return s
 }
 
-// borrow waits for a session of the quick lane; the borrower must give it back.
+// borrow waits for a session of the quick lane. The borrower must return it by giveBack.
 func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, ended(err)
@@ -87,7 +84,7 @@ func (rs *readers) borrow(ctx context.Context) (*session, error) {
 	return r, closedUnless(ok)
 }
 
-// borrowScan returns a session of the scan lane. The caller holds a place there.
+// borrowScan returns a session of the scan lane. The caller must hold a place there.
 func (rs *readers) borrowScan(ctx context.Context) (*session, error) {
 	r := rs.extra()
 	if r == nil {
@@ -98,9 +95,8 @@ func (rs *readers) borrowScan(ctx context.Context) (*session, error) {
 	return r, nil
 }
 
-// extra returns a session for use beside those of the quick lane, nil if the
-// readers are closed. The caller must return it, or a session that it replaces, by
-// giveBack.
+// extra returns a session in addition to those of the quick lane, or nil if the readers are closed. The caller must
+// return it, or a session that it replaces, by giveBack.
 func (rs *readers) extra() *session {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -117,8 +113,8 @@ func (rs *readers) extra() *session {
 	return rs.newSession()
 }
 
-// leave moves a lent session from the quick lane to the scan lane, and puts
-// another one in its place. It reports false when the readers are closed.
+// leave moves a lent session from the quick lane to the scan lane, and replaces it by another session. It returns false
+// if the readers are closed.
 func (rs *readers) leave(r *session) bool {
 	instead := rs.extra()
 	if instead == nil {
@@ -129,7 +125,7 @@ func (rs *readers) leave(r *session) bool {
 	return true
 }
 
-// lend puts a session into the quick lane.
+// lend adds a session to the quick lane.
 func (rs *readers) lend(r *session) {
 	if r.conn == nil {
 		rs.fresh <- r
@@ -138,9 +134,9 @@ func (rs *readers) lend(r *session) {
 	rs.free <- r
 }
 
-// warm connects a reader, which takes SQLite a while, beside what else a start
-// does; wait ends it. Who reads is told of a failure. Where readers take the
-// connections of writers there is one already.
+// warm opens the connection of one reader in the background, which takes some time with SQLite, while the start
+// continues. wait waits until this has ended. Errors are ignored, since later reads report them. If readers and writers
+// share connections, there is one already.
 func (rs *readers) warm(ctx context.Context, db *Database) (wait func()) {
 	r, err := rs.borrow(ctx)
 	if err != nil {
@@ -164,7 +160,7 @@ func closedUnless(ok bool) error {
 }
 
 func (rs *readers) giveBack(r *session) {
-	clear(r.raw) // what it points to belongs to the borrower now
+	clear(r.raw) // the values that it points to belong to the borrower now
 	r.ctx, r.guard = context.Background(), nil
 	if r.begun { // its transaction could not be ended
 		r.disconnect()
@@ -180,7 +176,7 @@ func (rs *readers) giveBack(r *session) {
 	defer rs.mu.Unlock()
 	rs.lent--
 	select {
-	case unconnected := <-rs.fresh: // it takes the place of one that would have to connect
+	case unconnected := <-rs.fresh: // prefer the connected session to one that would have to connect
 		if unconnected != nil && r.conn != nil && !rs.closed {
 			rs.free <- r
 			return
@@ -190,9 +186,9 @@ func (rs *readers) giveBack(r *session) {
 		}
 	default:
 	}
-	// A connection of SQLite holds pages in memory, so only one is kept. Elsewhere the
-	// pool has no more connections than the lanes and the writer need: another
-	// session would wait forever for a connection that is kept here beyond that.
+	// An SQLite connection holds pages in memory, so only one is kept. For other databases, the pool has only as many
+	// connections as the lanes and the writers need. If more were kept here, another session would wait forever for a
+	// connection.
 	if rs.closed || r.conn == nil || len(rs.spare) > 0 && r.interrupt.Tick != nil || len(rs.spare)+rs.lent >= rs.db.Scans {
 		r.disconnect()
 		return
@@ -200,7 +196,7 @@ func (rs *readers) giveBack(r *session) {
 	rs.spare = append(rs.spare, r)
 }
 
-// timed gives a reading the time that it may take.
+// timed returns a context with the time limit of a read.
 func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.cfg.ReadTime <= 0 {
 		return ctx, func() {}
@@ -208,9 +204,8 @@ func (s *Store) timed(ctx context.Context) (context.Context, context.CancelFunc)
 	return context.WithTimeout(ctx, s.cfg.ReadTime)
 }
 
-// read lends work a reader. Work that met a lost connection runs again on a
-// new one, and work that another transaction was in the way of runs again too,
-// unless it has told somebody something by then.
+// read calls work with a reader. If the connection is lost, work runs again on a new one. If another transaction is in
+// the way, work also runs again. Work that has already passed results to its caller is not repeated.
 func (s *Store) read(ctx context.Context, work func(r *session) error) error {
 	return s.readFrom(ctx, nil, work)
 }
@@ -237,9 +232,8 @@ func (s *Store) readFrom(ctx context.Context, t *table, work func(r *session) er
 	})
 }
 
-// atOneMoment returns work of several statements that all see the same state of
-// the data. In a transaction or a Snapshot it is the work itself. A single
-// statement does not need it.
+// atOneMoment returns work in a transaction, so that its statements see the same state of the data. If work already
+// runs in a transaction or a Snapshot, it is called directly. A single statement does not need this function.
 func (s *Store) atOneMoment(work func(r *session) error) func(r *session) error {
 	return func(r *session) error {
 		if r.tied {
@@ -257,7 +251,7 @@ func (s *Store) atOneMoment(work func(r *session) error) func(r *session) error 
 		err = work(r)
 		switch kind := s.kind(err); {
 		case r.conn == nil, kind == Away, kind == Stale, kind == Interrupted && r.interrupt.Spends && r.evictedFrom() == nil:
-			// readOn gives up the connection, or giveBack does.
+			// The connection is given up by readOn or by giveBack.
 		default:
 			r.endMoment()
 		}
@@ -265,7 +259,7 @@ func (s *Store) atOneMoment(work func(r *session) error) func(r *session) error 
 	}
 }
 
-// endMoment ends the transaction of atOneMoment, also if the reading was stopped.
+// endMoment ends the transaction of atOneMoment, even if the read was stopped.
 func (s *session) endMoment() {
 	const commit = "COMMIT"
 	if s.trace != nil {
@@ -281,12 +275,12 @@ func (s *session) endMoment() {
 		err = s.control(end)
 	}
 	if s.begun = false; err != nil {
-		s.disconnect() // which ends the transaction too; what was read counts
+		s.disconnect() // disconnecting also ends the transaction; the data that was read remains valid
 	}
 }
 
-// control runs a statement that begins or ends a transaction of a reader. Where it
-// goes over a network, it ends with the context of the reading.
+// control runs a statement that begins or ends a transaction of a reader. If the database is reached over a network,
+// the statement ends with the context of the read.
 func (s *session) control(st *sql.Stmt) (err error) {
 	ctx := context.Background()
 	if s.interrupt.Spends {
@@ -302,12 +296,12 @@ func (s *session) control(st *sql.Stmt) (err error) {
 type snapshot struct {
 	session *session
 	readers *readers
-	turn    chan struct{} // held by the reading that uses the session; guards over
+	turn    chan struct{} // held by the read that uses the session; also guards over
 	over    bool
 }
 
-// joined returns the transaction or the snapshot that ctx belongs to, nil for
-// none. Both are one of all Stores of the database.
+// joined returns the transaction or the snapshot of ctx, or nil if there is none. All Stores of one database share
+// them.
 func (s *Store) joined(ctx context.Context) (*transaction, *snapshot) {
 	switch in := ctx.Value(transactionKey{}).(type) {
 	case *transaction:
@@ -343,7 +337,7 @@ func (s *Store) Snapshot(ctx context.Context, work func(ctx context.Context) err
 	r.whole.Store(true)
 	defer r.whole.Store(false)
 	return s.readOn(ctx, r, s.atOneMoment(func(r *session) error {
-		r.tell() // work must not run again
+		r.tell() // prevents that work runs again
 		n := &snapshot{session: r, readers: s.readers, turn: make(chan struct{}, 1)}
 		defer n.close()
 		if err := work(context.WithValue(ctx, transactionKey{}, n)); err != nil {
@@ -353,14 +347,14 @@ func (s *Store) Snapshot(ctx context.Context, work func(ctx context.Context) err
 	}))
 }
 
-// close lets a reading that runs finish, and no other begin.
+// close waits for a running read to finish, and makes later reads fail.
 func (n *snapshot) close() {
 	n.turn <- struct{}{}
 	n.over = true
 	<-n.turn
 }
 
-// read is Store.read as a part of the snapshot.
+// read is like Store.read, as a part of the snapshot.
 func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) error) error {
 	if err := ctx.Err(); err != nil {
 		return ended(err)
@@ -378,7 +372,7 @@ func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) err
 	before := r.ctx
 	r.ctx = ctx
 	defer func() {
-		clear(r.raw) // what it points to belongs to the caller now
+		clear(r.raw) // the values that it points to belong to the caller now
 		r.ctx, r.guard, r.loadable = before, nil, nil
 	}()
 	err := work(r)
@@ -394,7 +388,7 @@ func (n *snapshot) read(ctx context.Context, s *Store, work func(r *session) err
 	return s.failed(ctx, r, err)
 }
 
-// readOn is read on a session.
+// readOn is like read, with a given session.
 func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) error) error {
 	for attempt := 1; ; attempt++ {
 		r.told.Store(false)
@@ -413,12 +407,12 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 			return out
 		}
 		if over := r.meter.verdict(); over != nil {
-			s.failed(ctx, r, err) // gives up the connection where that is spent
+			s.failed(ctx, r, err) // gives up the connection if the interrupt has made it unusable
 			return over
 		}
 		kind := s.kind(err)
-		// Without a connection there is nothing to wait for: the next request
-		// finds out whether the database is back.
+		// Without a connection, another attempt is useless. The next request will show whether the database is
+		// available again.
 		renew := r.conn != nil && (kind == Away || kind == Stale)
 		if r.told.Load() || kind != Lost && !renew || attempt == maxAttempts || !pause(ctx, attempt) {
 			return s.failed(ctx, r, err)
@@ -429,7 +423,7 @@ func (s *Store) readOn(ctx context.Context, r *session, work func(r *session) er
 	}
 }
 
-// close waits for all readers to come back.
+// close waits until all readers are returned, and closes them.
 func (rs *readers) close() {
 	rs.mu.Lock()
 	if rs.closed {

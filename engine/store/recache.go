@@ -7,18 +7,17 @@ import (
 	"restsrv/engine"
 )
 
-// maxRounds is how far a change of a cached attribute spreads: from an item to
-// those that depend on it, and from these on as long as something changes.
+// maxRounds limits how far a change of a cached attribute spreads: from an item to its dependents, from these to
+// theirs, and so on while values change.
 const maxRounds = 8
 
-// recacheRows is how many items are computed at a time.
+// recacheRows is the number of items that are computed together.
 const recacheRows = 500
 
-// recache computes and stores the cached attributes of items that were written
-// in the transaction of w, and of those that depend on them. before are items
-// as they were before they were changed or deleted: what depended on them then.
-// The items written have the new values afterwards. Errors: Invalid when a
-// formula does not take what was written, or the result is a duplicate.
+// recache computes and stores the cached attributes of items that were written in the transaction of w, and of their
+// dependents. before holds items as they were before they were changed or deleted, because other items depended on
+// them. Afterwards, the written items have the new values. It returns Invalid if a formula does not accept a written
+// value, or if the result is a duplicate.
 func (s *Store) recache(w *session, written, before []*engine.Item) error {
 	r := s.newRecaching(w)
 	for _, it := range written {
@@ -36,7 +35,7 @@ func (s *Store) newRecaching(w *session) *recaching {
 	return &recaching{store: s, ctx: w.ctx, w: w, data: s.writing(w), written: map[identity]*engine.Item{}}
 }
 
-// spread makes what depends on changed items anew, and what depends on that.
+// spread computes the dependents of changed items, and the dependents of these.
 func (r *recaching) spread(changed []*engine.Item) error {
 	for range maxRounds {
 		next, err := r.dependents(changed)
@@ -67,7 +66,7 @@ type recaching struct {
 	written map[identity]*engine.Item
 }
 
-// identity tells items apart.
+// identity identifies an item.
 type identity struct {
 	root *engine.Class
 	id   string
@@ -75,16 +74,15 @@ type identity struct {
 
 func identify(it *engine.Item) identity { return identity{it.Class.Root(), it.ID} }
 
-// bare is an item without what is loaded with it.
+// bare returns a copy of an item without its loaded links.
 func bare(it *engine.Item) *engine.Item {
 	c := it.Clone()
 	c.Links = nil
 	return c
 }
 
-// compute makes the cached attributes of items anew, and returns the items of
-// which one has changed. fresh items were written just now: the change belongs
-// to that write.
+// compute computes the cached attributes of items, and returns the items that have changed. fresh is set if the items
+// have just been written; the change then belongs to that write.
 func (r *recaching) compute(items []*engine.Item, fresh bool) ([]*engine.Item, error) {
 	var work, changed []*engine.Item
 	for _, it := range items {
@@ -122,7 +120,7 @@ func (r *recaching) compute(items []*engine.Item, fresh bool) ([]*engine.Item, e
 	return changed, nil
 }
 
-// tell gives an item that was written its new values.
+// tell copies the new values to the item of the caller, if it was written.
 func (r *recaching) tell(it *engine.Item) {
 	mine := r.written[identify(it)]
 	if mine == nil || mine.Class != it.Class {
@@ -136,8 +134,8 @@ func (r *recaching) tell(it *engine.Item) {
 	}
 }
 
-// storeCached stores the cached attributes of an item that differ from the old
-// ones. Unless it was written just now it becomes another revision.
+// storeCached stores the cached attributes of an item that differ from the old values. If the item is not fresh, it
+// gets a new revision.
 func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fresh bool) (differs bool, err error) {
 	p := s.plans[it.Class]
 	b := newBuilder(s.traits)
@@ -175,8 +173,7 @@ func (s *Store) storeCached(w *session, it *engine.Item, old engine.Values, fres
 	return true, s.keepWords(w, p, it)
 }
 
-// dependents finds the items at the end of the dependencies of others, each
-// once.
+// dependents returns the items that depend on the given items, each once.
 func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
 	byClass := map[*engine.Class][]*engine.Item{}
 	var classes []*engine.Class
@@ -206,9 +203,8 @@ func (r *recaching) dependents(items []*engine.Item) ([]*engine.Item, error) {
 	return found, nil
 }
 
-// again reads items anew, and keeps others from changing them or what they
-// cache until the transaction ends: what is computed of them counts what other
-// transactions have done before.
+// again reads items with a lock, so that no other transaction changes them or their cached attributes until this
+// transaction ends. Values computed from the result include earlier changes of other transactions.
 func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) {
 	keys := map[*table][]any{}
 	var tables []*table
@@ -230,7 +226,7 @@ func (s *Store) again(w *session, items []*engine.Item) ([]*engine.Item, error) 
 	return found, nil
 }
 
-// locked reads the items that have the keys.
+// locked reads and locks the items with the given keys.
 func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error) {
 	p := s.plans[t.classes[0]]
 	b := newBuilder(s.traits)
@@ -239,13 +235,12 @@ func (s *Store) locked(w *session, t *table, keys []any) ([]*engine.Item, error)
 	if p.condition() != "" {
 		b.add(" AND ", p.condition())
 	}
-	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // locks are taken in one order
+	b.add(" ORDER BY ", t.quoted, ".", t.id.quoted, s.traits.Lock) // a fixed order of locks avoids deadlocks
 	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
 }
 
-// affected are the items that q finds, and that the account may change, before
-// they are changed: what cached
-// attributes depended on. They are locked, as in locked.
+// affected returns the items that q finds and that the account may change, in the state before the change. Cached
+// attributes of other items may depend on them. The rows are locked, as in locked.
 func (s *Store) affected(w *session, g *guard, p *plan, q *engine.Query) ([]*engine.Item, error) {
 	b := s.guarded(g)
 	b.may = engine.MayRead | engine.MayWrite
@@ -257,7 +252,7 @@ func (s *Store) affected(w *session, g *guard, p *plan, q *engine.Query) ([]*eng
 	return w.clones(w.ctx, p, listing{text: b.text(), args: b.args})
 }
 
-// leaves adds the items at the end of a loaded path.
+// leaves appends the items at the end of a loaded path to found.
 func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*engine.Item) []*engine.Item {
 	if len(path) == 0 {
 		if !seen[identify(it)] {
@@ -280,10 +275,9 @@ func leaves(it *engine.Item, path []string, seen map[identity]bool, found []*eng
 	return found
 }
 
-// initial evaluates the default that a formula computes for a new item, of
-// which the values known so far are given; the result is to be cast. The account
-// that writes may read the result, so the formula sees only what the account may
-// read: hidden items are missing, and hidden attributes are null.
+// initial evaluates a default that a formula computes for a new item. v holds the values that are known so far. The
+// caller must cast the result. Since the account that writes may read the result, the formula sees only data that the
+// account may read: hidden items are missing, and hidden attributes are null.
 func (sv *save) initial(c *engine.Class, v engine.Values, p *engine.Property) (any, error) {
 	s, w := sv.store, sv.w
 	w.guard = sv.guard
@@ -310,8 +304,7 @@ func (sv *save) initial(c *engine.Class, v engine.Values, p *engine.Property) (a
 	return result, err
 }
 
-// scalar reports whether a value is one that a row has: not what is nested in
-// the input, nor a value that is not known.
+// scalar reports whether v is a value that a row can hold, as opposed to nested input or an unknown value.
 func scalar(v any) bool {
 	switch v.(type) {
 	case bool, string, int64, float64, engine.Decimal, engine.Instant, engine.JSONText:

@@ -6,9 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// meet refuses entries of one class that the account may not write to the items
-// that exist, and gives them what is stored as far as that matters. existing are
-// the classes of the items, by id.
+// meet checks that the account may write entries of one class to the items that exist, and sets the stored state of
+// entries that need it. existing maps the ids of the items to their classes.
 func (sv *save) meet(p *plan, group []entry, existing map[string]string) error {
 	if err := sv.admitGroup(p, group, existing); err != nil {
 		return err
@@ -26,7 +25,7 @@ func (sv *save) meet(p *plan, group []entry, existing map[string]string) error {
 	return sv.recall(p, group, keys)
 }
 
-// recall gives the entries what is stored of their items.
+// recall sets the stored state of the entries.
 func (sv *save) recall(p *plan, group []entry, keys []any) error {
 	items, err := sv.store.locked(sv.w, p.table, keys)
 	if err != nil {
@@ -48,7 +47,7 @@ func (sv *save) recall(p *plan, group []entry, keys []any) error {
 	return nil
 }
 
-// recalled is recall for an entry whose stored item is known.
+// recalled is like recall, for one entry. before is its stored item, or nil.
 func (sv *save) recalled(e *entry, before *engine.Item) error {
 	e.was = before
 	if before == nil || !sv.points(e) {
@@ -59,7 +58,7 @@ func (sv *save) recalled(e *entry, before *engine.Item) error {
 	return err
 }
 
-// read finds which of some items of one table the account may read.
+// read returns the ids of the given items that the account may read. The items belong to one table.
 func (sv *save) read(items ...*engine.Item) (map[string]bool, error) {
 	all := map[string]bool{}
 	keys := map[*engine.Class][]any{}

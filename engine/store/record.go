@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// insertOne inserts the item that v is completed to.
+// insertOne completes v and inserts it as a new item.
 func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	p := e.plan
 	if e.full == nil {
@@ -38,14 +38,13 @@ func (sv *save) insertOne(e *entry, v engine.Values) (*engine.Item, error) {
 	return it, nil
 }
 
-// duplicateAttempts is how often a write is made before the duplicate of another
-// attribute than the key counts.
+// duplicateAttempts is the number of attempts before a duplicate value of an attribute other than the key is reported.
 const duplicateAttempts = 3
 
-// duplicated returns the error for a duplicate of an item that was looked for and not
-// found. Another transaction may have stored the item meanwhile, so the write is made
-// again. If the duplicate of another unique attribute stays, it is of another item. One
-// of the key is of an item that the next attempt finds, unless that is of a class beside.
+// duplicated returns the error for a duplicate of an item that was searched and not found. Another transaction may have
+// stored the item in the meantime, so the write is repeated. If a duplicate of another unique attribute remains, it
+// belongs to another item. A duplicate key belongs to an item that the next attempt finds, unless its class is in
+// another branch of the class tree.
 func (sv *save) duplicated(err error) error {
 	var met *conflict
 	if sv.attempts < duplicateAttempts || errors.As(err, &met) && met.ofKey() {
@@ -54,8 +53,8 @@ func (sv *save) duplicated(err error) error {
 	return err
 }
 
-// change updates an item. before is nil when nothing of it had to be known:
-// then the statement itself finds out whether it is there.
+// change updates an item. before is nil if the stored item was not needed; the statement itself then detects a missing
+// item.
 func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	match := sv.match
 	if sv.store.traits.Lock != "" && e.renames(v) {
@@ -68,7 +67,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 			return nil, err
 		}
 		if e.nest == nil && e.how != modify && !e.plan.holds(before.Class) {
-			return sv.reclass(e, slices.Clone(v), before) // values that it keeps are not given
+			return sv.reclass(e, slices.Clone(v), before) // the kept values were not given by the caller
 		}
 		match = nil
 	}
@@ -97,7 +96,7 @@ func (sv *save) change(e *entry, v engine.Values, before *engine.Item) (*engine.
 	return nil, engine.NoItem(e.plan.class, e.plan.class.ID(v))
 }
 
-// permitted refuses what may not be done to the stored item.
+// permitted returns an error if the stored item does not match or if a read-only attribute would change.
 func (sv *save) permitted(e *entry, stored *engine.Item) error {
 	c := e.plan.class
 	if !sv.match.Allows(stored.Revision) {
@@ -114,7 +113,7 @@ func (sv *save) permitted(e *entry, stored *engine.Item) error {
 		if !property.Readonly || !property.Stored() || e.given[i] == engine.Absent {
 			continue
 		}
-		// Only an account that may read the stored value may learn that it is equal.
+		// If an account may not read the stored value, the response must not reveal that it is equal.
 		known := read[stored.ID] && !sv.guard.unusable(property)
 		if at := stored.Class.Property(property.Name); !known || at == nil || e.given[i] != stored.Values[at.Index] {
 			err := engine.Errorf(engine.Invalid, "readonly", "attribute %s of class %s is read-only and cannot be changed",
@@ -126,15 +125,14 @@ func (sv *save) permitted(e *entry, stored *engine.Item) error {
 	return nil
 }
 
-// holds reports whether items of a class are items of the plan's class: it is that class or one
-// below it.
+// holds reports whether items of class c are items of the plan's class: c is that class or a descendant.
 func (p *plan) holds(c *engine.Class) bool {
 	return c == p.class || slices.Contains(p.class.Descendants, c)
 }
 
-// reclass makes an item one of a class below its own, or beside it. It keeps the values
-// that both classes have; what the new class must have besides is completed as
-// for a new item. An item that has something for which the new class has no attribute is refused.
+// reclass changes the class of an item to a descendant of its class, or to another class of the tree. The item keeps
+// the values that both classes have. Other values of the new class are completed as for a new item. reclass returns an
+// error if the item has a value for which the new class has no attribute.
 func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine.Item, error) {
 	p := e.plan
 	read, err := sv.read(before)
@@ -156,7 +154,7 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	}
 	for i, property := range p.class.Properties {
 		if at := before.Class.Property(property.Name); at != nil && v[i] == engine.Absent && property.Stored() {
-			v[i], _ = recast(at, property, before.Values[at.Index]) // loses has found no value that is lost
+			v[i], _ = recast(at, property, before.Values[at.Index]) // loses has checked that each value can be converted
 			sv.expectKept(e, property, v[i])
 		}
 	}
@@ -182,8 +180,8 @@ func (sv *save) reclass(e *entry, v engine.Values, before *engine.Item) (*engine
 	return it, sv.refile(it)
 }
 
-// loses returns the first attribute with a value or members that an item would lose as one of
-// another class that gets some values; nil if there is none.
+// loses returns the first attribute whose value or members an item would lose if its class became to and it got the
+// values v. It returns nil if there is none.
 func (sv *save) loses(it *engine.Item, to *engine.Class, v engine.Values) (*engine.Property, error) {
 	for i, p := range it.Class.Properties {
 		switch q := to.Property(p.Name); {
@@ -203,7 +201,7 @@ func (sv *save) loses(it *engine.Item, to *engine.Class, v engine.Values) (*engi
 	return nil, nil
 }
 
-// keeps reports whether a value of p can become one of q, a property of the same name.
+// keeps reports whether a value of p can be converted to q, a property of the same name.
 func keeps(p, q *engine.Property, value any) bool {
 	_, ok := recast(p, q, value)
 	return ok
@@ -220,7 +218,7 @@ func (sv *save) hasLinks(p *engine.Property, key any) (found bool, err error) {
 	return found, err
 }
 
-// overwrite writes all of an item over the row that has the key.
+// overwrite replaces all columns of the row with the key by those of an item.
 func (sv *save) overwrite(key any, it *engine.Item) error {
 	p := sv.store.plans[it.Class]
 	b := newBuilder(sv.store.traits)
@@ -251,8 +249,8 @@ func (sv *save) overwrite(key any, it *engine.Item) error {
 	return nil
 }
 
-// after does what follows the write of a row: collections and checks wait for
-// the end of the transaction.
+// after records the work that follows the write of a row: collections and checks are done at the end of the
+// transaction.
 func (sv *save) after(e *entry, given engine.Values, it *engine.Item) error {
 	d := &e.plan.duties
 	if e.deep != nil && len(e.deep.members) > 0 {

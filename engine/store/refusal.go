@@ -10,11 +10,10 @@ import (
 	"restsrv/engine/share"
 )
 
-// reportEvery is the least time between two log lines.
+// reportEvery is the minimum time between two log records.
 const reportEvery = 10 * time.Second
 
-// refusals logs requests that are refused because a share is used up, in one line
-// for many.
+// refusals logs requests that are refused because a share is used up. One log record covers many requests.
 type refusals struct {
 	log *slog.Logger
 

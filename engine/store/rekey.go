@@ -6,15 +6,13 @@ import (
 	"restsrv/engine"
 )
 
-// rekeyDepth bounds how far a change of key runs on through keys that are
-// references.
+// rekeyDepth limits how far a change of a key continues through keys that are references.
 const rekeyDepth = 16
 
-// lockFollowers locks an item of t that is about to get another key, and the items
-// whose references will follow it. Without that, the change of the key would lock the
-// item first, and wait for a write of such an item while that waits for lockTargets.
-// The lock on the item lets lockTargets pass, and comes first because a write of a
-// collection locks its owner before its members.
+// lockFollowers locks an item of t before its key changes, and the items with references that follow the change.
+// Without these locks a deadlock would be possible: the change would lock the item and wait for a write of a referring
+// item, while that write waits in lockTargets. The lock on the item does not block lockTargets. It is taken first,
+// because a write of a collection also locks its owner before its members.
 func (sv *save) lockFollowers(t *table, key any, depth int) error {
 	if depth == 0 || !slices.ContainsFunc(t.pointers, func(p pointer) bool { return p.other == "" }) {
 		return nil
@@ -42,8 +40,8 @@ func (sv *save) lockFollowers(t *table, key any, depth int) error {
 	return nil
 }
 
-// lockWhere locks the rows of a table whose column has a value, and returns their
-// keys. classes is one more condition.
+// lockWhere locks the rows of a table that have a value in a column, and returns their keys. classes is an additional
+// condition.
 func (sv *save) lockWhere(t *table, column string, value any, classes string) (keys []any, err error) {
 	b := newBuilder(sv.store.traits)
 	b.add("SELECT ", t.id.quoted, " FROM ", t.quoted, " WHERE ", column, " = ")
@@ -53,7 +51,7 @@ func (sv *save) lockWhere(t *table, column string, value any, classes string) (k
 	return keys, err
 }
 
-// renames reports whether the values may give the item of e another key.
+// renames reports whether the values may change the key of the item of e.
 func (e *entry) renames(v engine.Values) bool {
 	if e.how == lookup || e.key == nil {
 		return false
@@ -68,8 +66,8 @@ func (e *entry) renames(v engine.Values) bool {
 	return given > 0 && (given < len(key) || e.plan.class.ID(v) != keyText(e.key))
 }
 
-// moved lets everything that points at an item follow it, when the write of e
-// gave it another key. it is read anew, since it may point at itself.
+// moved updates all references to an item if the write of e has changed its key. It then reads the item again, because
+// it may refer to itself.
 func (sv *save) moved(e *entry, it *engine.Item) error {
 	if e.key == nil || keyText(e.key) == it.ID {
 		return nil
@@ -83,7 +81,7 @@ func (sv *save) moved(e *entry, it *engine.Item) error {
 	return err
 }
 
-// follow moves what points at an item of t from one key to another.
+// follow changes all references to an item of t from one key to another.
 func (sv *save) follow(t *table, from, to any, depth int) error {
 	sv.renamed(t, from, to)
 	for _, pointer := range t.pointers {
@@ -109,8 +107,8 @@ func (sv *save) follow(t *table, from, to any, depth int) error {
 	return sv.followFiles(t, from, to)
 }
 
-// followReference moves references. The items that have them are others to
-// whoever has read them: their revision changes.
+// followReference updates reference attributes. The revision of the referring items changes, because their content
+// does.
 func (sv *save) followReference(t *table, p pointer, from, to any) error {
 	if p.plan.duties.journaled || p.plan.sharesColumn(p.column) {
 		if err := sv.followTold(t, p, from, to); err != nil {
@@ -121,9 +119,8 @@ func (sv *save) followReference(t *table, p pointer, from, to any) error {
 	return err
 }
 
-// followTold is followReference for items of which a journal is kept, or in which
-// the reference shares an index. Of one that points at itself that is told with its
-// key.
+// followTold is followReference for items that have a journal, or in which the reference shares an index. A reference
+// of an item to itself is journaled together with its key.
 func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	b := sv.following(p, from, to)
 	b.add(and(p.plan.condition()))
@@ -149,7 +146,7 @@ func (sv *save) followTold(t *table, p pointer, from, to any) error {
 	return nil
 }
 
-// following is the statement of followReference.
+// following returns the statement of followReference.
 func (sv *save) following(p pointer, from, to any) *builder {
 	b := newBuilder(sv.store.traits)
 	b.add("UPDATE ", p.table, " SET ", p.column, " = ")
@@ -162,14 +159,13 @@ func (sv *save) following(p pointer, from, to any) *builder {
 	return b
 }
 
-// name is that of the property of a reference.
+// name returns the name of the property that holds the reference.
 func (p pointer) name() string {
 	columns := p.plan.table.columns
 	return columns[slices.IndexFunc(columns, func(c *column) bool { return c.quoted == p.column })].property
 }
 
-// followLink moves links. A link that dangled from the new key already is the
-// same one then.
+// followLink updates links. If there was a dangling link to the new key, the two links become one.
 func (sv *save) followLink(p pointer, from, to any) error {
 	b := newBuilder(sv.store.traits)
 	b.add("DELETE FROM ", p.table, " WHERE ", p.column, " = ")
@@ -202,8 +198,7 @@ func (sv *save) followLink(p pointer, from, to any) error {
 	return linksFit(p.collection, to, others)
 }
 
-// followKey moves references that are part of a key: their items get another
-// key themselves.
+// followKey updates references that are part of a key. The key of their items changes too.
 func (sv *save) followKey(p pointer, from, to any, depth int) error {
 	if depth == 0 {
 		return engine.Errorf(engine.Invalid, "key", "the key cannot be changed: too many keys depend on it")
@@ -225,8 +220,7 @@ func (sv *save) followKey(p pointer, from, to any, depth int) error {
 	return nil
 }
 
-// followOne changes a reference that is a part of the key of one item, and returns the key that
-// the item has then.
+// followOne changes a reference that is part of the key of one item, and returns the new key of the item.
 func (sv *save) followOne(p *plan, name string, key, to any, depth int) (any, error) {
 	t := p.table
 	var before []*engine.Item
@@ -251,7 +245,7 @@ func (sv *save) followOne(p *plan, name string, key, to any, depth int) (any, er
 	if err := sv.follow(t, key, now, depth-1); err != nil || len(before) == 0 {
 		return now, err
 	}
-	after, err := sv.store.locked(sv.w, t, []any{now}) // it may point at itself
+	after, err := sv.store.locked(sv.w, t, []any{now}) // read again, because it may refer to itself
 	if err != nil || len(after) == 0 {
 		return now, err
 	}

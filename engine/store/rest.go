@@ -6,54 +6,50 @@ import (
 	"time"
 )
 
-// While other accounts use the database, costly work of an account rests: after
-// working for some time it pauses for restShare times as long. The number of
-// connections and of places in the lanes limits how much runs at once, but not how
-// much of the processors it takes: a single long reading keeps one of them busy.
+// While other accounts use the database, expensive work of an account rests: after each period of work it pauses for
+// restShare times as long. The number of connections and of places in the lanes limits how much work runs at the same
+// time, but not its share of the processors: a single long read can keep one processor busy.
 //
-// These rest: a long reading (scan.go), the place of a costly reading in the quick
-// lane, and the heavy writes of an account (queue.go). Writes rest longer: the time
-// of the writer is about half of what they take of the processors, and on SQLite no
-// other write runs meanwhile.
+// Three kinds of work rest: long reads (scan.go), the places of expensive reads in the quick lane, and heavy writes of
+// an account (queue.go). Writes rest longer. The time of the writer is only about half of the processor time of a
+// write, and with SQLite no other write can run at the same time.
 const (
 	restShare = 3
 	restWrite = 6
-	restEvery = 500 * time.Microsecond // of work of a long reading
+	restEvery = 500 * time.Microsecond // of work of a long read
 	restMost  = 2 * time.Second
-	rowSends  = 2 * time.Microsecond // of work to send a row after the reading
+	rowSends  = 2 * time.Microsecond // of work to send a row after the read
 )
 
-// A reading in the quick lane is costly from these numbers on. SQLite counts steps.
-// Elsewhere the rows and the time decide. The time includes waiting, so it is long
-// enough for a short list on a busy machine.
+// A read in the quick lane is expensive if it exceeds one of these numbers. SQLite counts steps. For other databases,
+// rows and time are measured. The time includes waiting, so the limit allows for a short list on a busy machine.
 const (
 	costlySteps = 6000 // about 0.2 ms
-	stepsPerRow = 25   // that the work with a row costs in this process
+	stepsPerRow = 25   // equivalent of the work for a row in this process
 	costlyRows  = 150
 	costlyTimed = 10 * time.Millisecond
 )
 
-// restAfter returns how long to rest after working for a time.
+// restAfter returns how long to rest after some work.
 func restAfter(work time.Duration, share int) time.Duration {
 	return min(time.Duration(share)*work, restMost)
 }
 
-// others notices whether several accounts use the database at the same time. It
-// is safe for concurrent use; what it reports may be late by a request.
+// others detects whether several accounts use the database at the same time. It is safe for concurrent use. The result
+// may be one request late.
 type others struct {
 	stay  time.Duration // how long an account counts as present after its last request
-	last  atomic.Uint64 // the account of the last request
-	at    atomic.Int64  // when that came, in ns
-	other atomic.Int64  // when the last request of another account came, in ns
+	last  atomic.Uint64 // hash of the account of the last request
+	at    atomic.Int64  // time of that request, in ns
+	other atomic.Int64  // time of the last request of another account, in ns
 	rests atomic.Int64  // number of rests so far
 }
 
-// company is others.stay of a Store.
+// company is the value of others.stay in a Store.
 const company = 100 * time.Millisecond
 
-// note is called with the key of every request, and reports whether other
-// accounts are present. Work of the server itself, which has no key, does not
-// count.
+// note must be called with the key of every request. It reports whether other accounts are present. Work of the server
+// itself has no key and does not count.
 func (o *others) note(key string) bool {
 	if key == "" {
 		return false

@@ -8,28 +8,25 @@ import (
 	"strings"
 )
 
-// result is the list of columns that a statement returns, and how they become
-// the slots of a row.
+// result is the list of columns that a statement returns, and describes how they become the slots of a row.
 //
-// Where a database charges for every column it hands out, as SQLite in this
-// process does, the text columns travel packed in one: each is empty for null,
-// else a mark and the text, and ends with U+0000, which no text here contains.
+// In SQLite, which runs in this process, every returned column costs extra time. Therefore text columns are packed into
+// one column: each value is empty for null, otherwise a mark followed by the text, and ends with U+0000. Stored texts
+// never contain U+0000.
 type result struct {
 	list   string // for SELECT or RETURNING
 	slots  int
-	packed []int // slots of the first column
-	alone  []int // slots that have a column each
+	packed []int // slots in the first column
+	alone  []int // slots with a column of their own
 }
 
-// field is one slot: its column, "" when it is not fetched and stays nil, and
-// whether it holds text.
+// field is one slot. column is "" if the slot is not fetched and stays nil. text is set if it holds text.
 type field struct {
 	column string
 	text   bool
 }
 
-// The packing expression keeps within what SQLite parses: so many texts in
-// all, and in one call of a function.
+// Limits of what SQLite can parse: the packed texts in total, and the arguments of one function call.
 const (
 	maxPacked    = 240
 	maxArguments = 60
@@ -66,8 +63,8 @@ func newResult(tr Traits, fields []field) *result {
 	return r
 }
 
-// scanner returns what reads the current row of a statement into s.raw, and
-// columns after those of r into more.
+// scanner returns a function that reads the current row of a statement. It stores the columns of r in s.raw, and the
+// following columns in more.
 func (s *session) scanner(r *result, more ...any) func(*sql.Rows) error {
 	s.room(r.slots)
 	clear(s.raw)
@@ -102,7 +99,7 @@ func (s *session) unpack(r *result) error {
 			continue
 		}
 		if last, ok := s.raw[slot].(string); !ok || last != text[1:] {
-			s.raw[slot] = text[1:] // the row before often had the same: that saves the allocation
+			s.raw[slot] = text[1:] // the previous row often has the same text; reusing it saves an allocation
 		}
 	}
 	if len(r.packed) > 0 && rest != "" {

@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// Save is engine.Repository's.
+// Save implements engine.Repository.
 func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	if len(records) == 0 {
 		return nil, nil
@@ -37,7 +37,7 @@ func (s *Store) Save(ctx context.Context, records []engine.Record) ([]*engine.It
 	return sv.items, nil
 }
 
-// tableOf returns the table of the first entry, nil if there is none.
+// tableOf returns the table of the first entry, or nil if there is none.
 func tableOf(entries []entry) *table {
 	if len(entries) == 0 {
 		return nil
@@ -45,7 +45,7 @@ func tableOf(entries []entry) *table {
 	return entries[0].plan.table
 }
 
-// conclude saves the record that is made from what was saved before it.
+// conclude saves the record that is computed from the records saved before it.
 func (sv *save) conclude(w *session, last engine.Record) (err error) {
 	if last.Values, err = last.Make(sv.items); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Store) newSave(ctx context.Context, records []engine.Record) (*save, []
 	return sv, entries, nil
 }
 
-// newWrite prepares a write of so many records.
+// newWrite prepares a write of the given number of records.
 func (s *Store) newWrite(ctx context.Context, g *guard, records int) *save {
 	return &save{store: s, ctx: ctx, guard: g, account: account(ctx), now: engine.InstantOf(s.cfg.Now()), items: make([]*engine.Item, records)}
 }
@@ -81,74 +81,74 @@ func (s *Store) newWrite(ctx context.Context, g *guard, records int) *save {
 type save struct {
 	store    *Store
 	w        *session
-	attempts int // transactions begun: all but the last have failed
+	attempts int // transactions begun; all but the last have failed
 	ctx      context.Context
 	guard    *guard
 	account  string
 	now      engine.Instant
-	bulk     bool          // a Save: errors tell the record
+	bulk     bool          // the call is a Save, so errors contain the index of the record
 	grants   bool          // grants or the policy are written
 	match    *engine.Match // of an Update
 	items    []*engine.Item
-	later    []pending // of the record under way
-	waiting  []pending // of records after that, whose rows are written
-	owner    pending   // whose collections are being written
+	later    []pending // collections of the current record
+	waiting  []pending // collections of earlier records; the rows of these records are written
+	owner    pending   // owner of the collections that are being written
 	expected []expectation
-	written  []*engine.Item              // whose cached attributes, or those of others, are to be made anew
-	owed     map[check][]any             // keys of items that the account must have been allowed to make what they are
-	former   []*engine.Item              // what they were before, as far as others depend on it
+	written  []*engine.Item              // items for which cached attributes, their own or those of dependents, must be computed
+	owed     map[check][]any             // keys of items; the account must have permission for their final state
+	former   []*engine.Item              // previous states of items that others depend on
 	records  []engine.Values             // of the journal, not stored yet
-	unseen   []engine.Change             // of mirrored collections, in members that are not there yet
+	unseen   []engine.Change             // changes of mirrored collections in members that do not exist yet
 	defaults map[*engine.Property]string // hashes of default passwords
 
-	record   int                  // the index of the record under way
-	moves    moves                // of its keys
-	groups   int                  // of records written together
+	record   int                  // index of the current record
+	moves    moves                // changes of keys in the current record
+	groups   int                  // number of groups of records that were written together
 	shaken   bool                 // any item may have changed after it was written
-	touched  map[identity]bool    // items that may have
-	asked    []innerItem          // whose callers want to know them
+	touched  map[identity]bool    // items that may have changed after they were written
+	asked    []innerItem          // nested items that callers want back
 	awaited  []*awaited           // in the order in which they were named
-	awaiting map[place][]*awaited // by the member
-	holding  map[place][]*awaited // by the collection
-	arrived  []*awaited           // written and not members yet
-	only     [1]*engine.Item      // items of a call for one record
+	awaiting map[place][]*awaited // by member
+	holding  map[place][]*awaited // by collection
+	arrived  []*awaited           // written, but not yet added to their collections
+	only     [1]*engine.Item      // items, if the call has one record
 	args     []any
-	mask     []byte // room for one
-	last     string // mask of the record before: most have the same
+	mask     []byte // buffer for a mask
+	last     string // mask of the previous record; most records have the same mask
 }
 
-// entry is a record, ready to be written.
+// entry is a record that is prepared for writing.
 type entry struct {
 	plan    *plan
 	index   int
 	version string
-	given   engine.Values // what the record gives; its key too, when known
-	full    engine.Values // given, completed for an insert; nil when it cannot be
-	key     []any         // where to look; nil when the record is surely new
-	sought  bool          // it was looked for there and not found
+	given   engine.Values // values of the record, including its key if known
+	full    engine.Values // given, completed for an insert; nil if that is not possible
+	key     []any         // key of the item to look for; nil if the record is certainly new
+	sought  bool          // the key was looked up and not found
 	how     how
-	mask    string // which properties are given, for upserts
+	mask    string // the properties that are given, for upserts
 
 	handling engine.Handling
-	alone    bool  // is written by itself, not together with others
-	brief    bool  // its item need not have what an update leaves as it is (engine.Record)
-	nest     *nest // nil for a record of the call, not nested in another
-	deep     *deep // nil when there is nothing but the row
+	alone    bool  // must be written separately from other records
+	brief    bool  // the returned item may lack values that the update leaves unchanged (engine.Record)
+	nest     *nest // nil for a record of the call that is not nested in another
+	deep     *deep // nil if the record has only values of its row
 
-	was      *engine.Item // what is stored, as far as it was read
-	admitted bool         // the account may change that
-	unread   bool         // but not read it
-	doubtful bool         // it points at what the account may not, as far as is known yet
+	was      *engine.Item // the stored item, if it was read
+	admitted bool         // the account has permission to change the stored item
+	unread   bool         // the account may not read the stored item
+	doubtful bool         // it may refer to an item that the account may not refer to; not checked yet
 }
 
-// nest is where a record is nested.
+// nest describes where a record is nested.
 type nest struct {
 	path  string                             // to the attribute
-	saved func(*engine.Item)                 // learns of what it became; nil for nobody
-	place func(engine.Values, *engine.Class) // gives a member the reference to its owner; nil if it has none
+	saved func(*engine.Item)                 // called with the stored item; may be nil
+	place func(engine.Values, *engine.Class) // sets the reference of a member to its owner; nil if there is none
 }
 
-// path is where in the record of the call the entry is, "" for that itself.
+// path returns the place of the entry in the record of the call, or "" if it is that record.
 func (e *entry) path() string {
 	if e.nest == nil {
 		return ""
@@ -156,8 +156,8 @@ func (e *entry) path() string {
 	return e.nest.path
 }
 
-// settle tells the entry, and what is nested in it, which record of the call
-// it is of, and where in that.
+// settle sets the index of the record in the call, and the path within that record, for the entry and all nested
+// entries.
 func (e *entry) settle(index int, path string) {
 	if e.index = index; e.nest != nil {
 		e.nest.path = path
@@ -180,20 +180,19 @@ func (e *entry) settle(index int, path string) {
 	}
 }
 
-// how an entry is written.
+// how is the way in which an entry is written.
 type how int
 
 const (
-	insert how = iota // surely new
-	upsert            // complete enough to be inserted or updated by one statement
-	lookup            // whether it exists decides what to do
-	rekey             // found by one key, stored under another
-	modify            // an Update: it must exist
+	insert how = iota // certainly new
+	upsert            // complete enough for one statement that inserts or updates
+	lookup            // inserted or updated, depending on whether it exists
+	rekey             // found by one key, stored with another
+	modify            // an Update: the item must exist
 )
 
-// prepare does what needs no transaction: checks, hashes, generated values. A
-// record nested in another is completed in the transaction: what it is nested
-// in gives it values.
+// prepare does all work that needs no transaction: checks, hashes and generated values. A nested record is completed in
+// the transaction, because the outer record supplies some of its values.
 func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	p, err := sv.store.plan(r.Class)
 	if err != nil {
@@ -242,22 +241,20 @@ func (sv *save) prepare(r *engine.Record, inner bool) (entry, error) {
 	return e, nil
 }
 
-// abstract is the error for an item of a class that has none of its own.
+// abstract returns the error for an item of an abstract class.
 func abstract(c *engine.Class) *engine.Error {
 	e := engine.Errorf(engine.Invalid, "abstract", "class %s is abstract: an object must be of a class below it", c.FullName)
 	e.Class = c.FullName
 	return e
 }
 
-// upsertable reports whether one statement can insert or update an item of the
-// class, whichever it takes.
+// upsertable reports whether one statement can insert or update an item of the class, without knowing which is needed.
 func (p *plan) upsertable() bool {
 	d := &p.duties
 	return p.shapes == nil && p.condition() == "" && !p.caching.watched && !d.late && d.change == nil && d.creator == nil && d.editor == nil
 }
 
-// locate finds out where to look for the record's item, and makes the key
-// that its id stands for a part of what is given.
+// locate determines the key of the record's item. It adds the key to the given values if the record has only an id.
 func (e *entry) locate(r *engine.Record) error {
 	c := r.Class
 	var byID []any
@@ -306,8 +303,7 @@ func (e *entry) keyTouched() bool {
 	return slices.ContainsFunc(e.plan.class.KeyProperties(), func(p *engine.Property) bool { return e.given[p.Index] != engine.Absent })
 }
 
-// tryUpsert makes e an upsert if defaults and generated values make up for
-// what it does not give.
+// tryUpsert makes e an upsert if defaults and generated values can supply the missing values.
 func (sv *save) tryUpsert(e *entry) error {
 	mask, all := sv.mask[:0], true
 	for _, property := range e.plan.stored {
@@ -328,7 +324,7 @@ func (sv *save) tryUpsert(e *entry) error {
 		if err := sv.complete(e.plan, e.full); err != nil {
 			e.full, e.mask = nil, ""
 			if engine.CodeOf(err) == engine.Invalid {
-				return nil // good enough for an update
+				return nil // still sufficient for an update
 			}
 			return err
 		}
@@ -337,7 +333,7 @@ func (sv *save) tryUpsert(e *entry) error {
 	return nil
 }
 
-// complete makes v what is inserted.
+// complete adds all values that an insert requires to v.
 func (sv *save) complete(p *plan, v engine.Values) error {
 	if p.duties.stamped() {
 		p.class.Stamp(v, sv.generate(), true)
@@ -345,7 +341,7 @@ func (sv *save) complete(p *plan, v engine.Values) error {
 	return sv.fill(p, v)
 }
 
-// fill gives v the defaults and generated values that it lacks.
+// fill adds the missing defaults and generated values to v.
 func (sv *save) fill(p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
 		if v[property.Index] != engine.Absent || property.Default == nil {
@@ -364,8 +360,8 @@ func (sv *save) fill(p *plan, v engine.Values) error {
 	return p.class.Complete(v, g)
 }
 
-// passwords hashes what a record gives, and the defaults that it may need:
-// inside the transaction it would be too late.
+// passwords hashes the given passwords and the defaults that may be needed. Hashing is slow, so it must not be done
+// inside the transaction.
 func (sv *save) passwords(p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
 		if v[property.Index] == engine.Absent && property.Default != nil {
@@ -377,7 +373,7 @@ func (sv *save) passwords(p *plan, v engine.Values) error {
 	return sv.store.hash(sv.ctx, p, v)
 }
 
-// defaultPassword hashes a default once per Save.
+// defaultPassword returns the hash of a default password. Each default is hashed once per Save.
 func (sv *save) defaultPassword(p *engine.Property) (string, error) {
 	if h, ok := sv.defaults[p]; ok {
 		return h, nil
@@ -401,10 +397,10 @@ func (sv *save) defaultPassword(p *engine.Property) (string, error) {
 	return h, nil
 }
 
-// keyText is the key as text.
+// keyText returns the key as text.
 func keyText(key []any) string { return engine.ValueText(key[0]) }
 
-// atRecord says which record an error is about.
+// atRecord adds the index of the record to an error.
 func atRecord(i int, err error) error {
 	var e *engine.Error
 	if !errors.As(err, &e) {

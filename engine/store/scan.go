@@ -15,54 +15,49 @@ import (
 	"restsrv/engine/share"
 )
 
-// The budget of a reading in the quick lane. Where the database counts the steps
-// of a statement, as SQLite does, these decide, because they do not depend on how
-// busy the machine is; the time is for steps that are expensive by themselves,
-// such as a regular expression on a long text. Elsewhere the time decides.
+// The budget of a read in the quick lane. If the database counts the steps of a statement, as SQLite does, the steps
+// decide, because they do not depend on the load of the machine; the time limit is then for steps that are expensive by
+// themselves, such as a regular expression on a long text. For other databases, the time decides.
 const (
 	stepsPerTick = 200
 	quickTicks   = 150000 / stepsPerTick // about 5 ms
 	rowsPerStep  = 2                     // rows that SQLite counts in the time of one step
 	quickStepped = 25 * time.Millisecond
 	quickTimed   = 100 * time.Millisecond // a short list on a busy machine takes more than half of it
-	quickTold    = 2 * time.Second        // once the caller has received an item
+	quickTold    = 2 * time.Second        // after the caller has received an item
 )
 
-// A long reading on SQLite runs in a goroutine of this process. It lets other
-// goroutines run often, so that they need not wait until the scheduler interrupts
-// it after 10 ms, and other accounts every slice.
+// With SQLite, a long read runs in a goroutine of this process. It yields often to other goroutines, so that they need
+// not wait until the scheduler preempts it after 10 ms, and to other accounts after every slice.
 const (
 	yieldAfter = 100 * time.Microsecond
 	scanSlice  = 10 * time.Millisecond
 )
 
-// maxKnown is how many statements are remembered as slow.
+// maxKnown limits the number of statements that are remembered as slow.
 const maxKnown = 1024
 
-// scans is the scan lane: the places for long readings, and the statements that
-// were slow before.
+// scans is the scan lane: the places for long reads, and the statements that have been slow before.
 //
-// A place is granted fairly by account or network (engine/share). A reading that
-// exceeds the budget of the quick lane is handled in one of four ways:
+// Places are shared fairly between accounts or networks (engine/share). If a read exceeds the budget of the quick lane,
+// one of these happens:
 //   - If a place is free, it leaves the quick lane and continues.
-//   - Otherwise, if the database can suspend it (SQLite), it leaves the quick lane
-//     and waits for a place in the middle of its statement. It keeps its session,
-//     so only Database.Parked readings may do that, half of them of one account.
-//   - Otherwise, if the caller has received no item yet, it is ended. It waits for
-//     a place without a session and runs again from the start.
-//   - Otherwise it has quickTold in the quick lane before it is refused, because it
-//     cannot run again and is likely to end soon.
+//   - Otherwise, if the database can suspend it (SQLite), it leaves the quick lane and waits for a place in the middle
+//     of its statement. It keeps its session, so only Database.Parked reads may do that, half of them of one account.
+//   - Otherwise, if the caller has not received an item yet, it is ended. It waits for a place without a session and
+//     runs again from the start.
+//   - Otherwise it may use the quick lane for quickTold before it is refused, because it cannot run again and is likely
+//     to end soon.
 //
-// Its statement is remembered, so that the next reading with this statement
-// waits for a place before it begins. A statement that turns out to be short is
-// forgotten.
+// Its statement is then remembered, and the next read with this statement waits for a place before it starts. If a
+// statement turns out to be short, it is forgotten.
 type scans struct {
 	places *share.Pool
-	parked *share.Pool // of readings that are suspended; nil where that is impossible
-	quick  *share.Pool // places of metered readings in the quick lane: readings by key have the rest
-	beside int64       // places of quick that costly readings of one account may hold while others use the database
+	parked *share.Pool // for suspended reads; nil if reads cannot be suspended
+	quick  *share.Pool // places of metered reads in the quick lane; the rest of the lane is for reads by key
+	beside int64       // limit of places in quick for expensive reads of one account while others use the database
 	known  slowStatements
-	costly slowStatements // that end in the quick lane; beside other accounts they rest
+	costly slowStatements // statements that end in the quick lane, but rest while other accounts are present
 	report refusals
 }
 
@@ -84,13 +79,13 @@ func newScans(db *Database, cfg Config) *scans {
 	return sc
 }
 
-// maxReadings is how many readings of one account may wait for the quick lane.
+// maxReadings is the number of reads of one account that may wait for the quick lane.
 const maxReadings = 4096
 
-// errSlow ends a reading that must go on in the scan lane.
+// errSlow ends a read that must continue in the scan lane.
 var errSlow = errors.New("the reading exceeds the budget of the quick lane")
 
-// metered is readFrom for work that may take long. name is that of its statement.
+// metered is readFrom for work that may take long. name identifies its statement.
 func (s *Store) metered(ctx context.Context, t *table, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
 	if sc == nil || t.name[0] == '#' || s.isJoined(ctx) {
@@ -101,7 +96,7 @@ func (s *Store) metered(ctx context.Context, t *table, name uint64, work func(r 
 	})
 }
 
-// meteredPast is metered past locked tables.
+// meteredPast does the work of metered after locked tables were checked.
 func (s *Store) meteredPast(ctx context.Context, pass *passage, name uint64, work func(r *session) error) error {
 	sc := s.readers.scans
 	for slow := sc.known.has(name); ; slow = true {
@@ -119,8 +114,8 @@ func (s *Store) meteredPast(ctx context.Context, pass *passage, name uint64, wor
 	}
 }
 
-// meteredOnce runs work in the scan lane when grant holds a place there, else in
-// the quick lane. again means that it must run in the scan lane.
+// meteredOnce runs work in the scan lane if grant holds a place there, otherwise in the quick lane. again is true if
+// the work must run again in the scan lane.
 func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, grant share.Grant, work func(r *session) error) (again bool, err error) {
 	rs := s.readers
 	var r *session
@@ -144,7 +139,7 @@ func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, gra
 	r.meter.start(ctx, rs, r, name, grant)
 	defer func() {
 		ended, worked := r.meter.end(r), time.Since(r.meter.rested)
-		rs.giveBack(r) // the next reading with the grant may need its connection
+		rs.giveBack(r) // returned first, because the next read with the grant may need the connection
 		if ended.Held() {
 			rs.releaseRested(share.Key(ctx), ended, worked)
 		}
@@ -159,9 +154,8 @@ func (s *Store) meteredOnce(ctx context.Context, pass *passage, name uint64, gra
 	return true, nil
 }
 
-// enter waits for a place of the quick lane. While several accounts use the
-// database, the costly readings of one have at most a part of the places, because
-// readings that run at the same time slow each other down.
+// enter waits for a place in the quick lane. While several accounts use the database, the expensive reads of one
+// account can have only some of the places, because concurrent reads slow each other down.
 func (rs *readers) enter(ctx context.Context, name uint64) (share.Grant, error) {
 	key, most := share.Key(ctx), int64(math.MaxInt64)
 	if rs.others.note(key) && rs.scans.costly.has(name) {
@@ -170,24 +164,24 @@ func (rs *readers) enter(ctx context.Context, name uint64) (share.Grant, error) 
 	return rs.scans.quick.AcquireWithin(ctx, key, 1, most)
 }
 
-// meter watches one metered reading. It belongs to a session.
+// meter measures one metered read. It belongs to a session.
 type meter struct {
 	on      bool
-	stopped atomic.Bool // the reading was ended: no other statement of it may begin
+	stopped atomic.Bool // the read was ended, so no further statement may start
 
 	mu      sync.Mutex // guards the fields below against the timer, which SQLite does not use
 	readers *readers
 	ctx     context.Context
 	name    uint64
-	quick   bool // in the quick lane, where it holds
+	quick   bool // in the quick lane, where it holds place
 	place   share.Grant
 	grant   share.Grant
-	over    error // why the reading was ended
+	over    error // the reason why the read was ended
 	ticks   int
-	rows    int // that the database has returned
+	rows    int // returned by the database
 	began   time.Time
-	slice   time.Time // when the grant was last looked at
-	yielded time.Time // when other goroutines were last let run
+	slice   time.Time // when the grant was last checked
+	yielded time.Time // when the read last yielded to other goroutines
 	rested  time.Time // when the last rest ended
 	timer   *time.Timer
 }
@@ -209,15 +203,15 @@ func (m *meter) start(ctx context.Context, rs *readers, r *session, name uint64,
 	m.timer.Reset(quickTimed)
 }
 
-// end ends the reading and releases its place in the quick lane. The caller must
-// release the returned grant after it has given the session back.
+// end ends the read and releases its place in the quick lane. The caller must release the returned grant after it has
+// returned the session.
 func (m *meter) end(r *session) (ended share.Grant) {
 	if m.timer != nil {
 		m.timer.Stop()
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if r.turn.Load()%turnStates == turnEvicted { // it has waited, not worked
+	if r.turn.Load()%turnStates == turnEvicted { // the time was spent waiting, not working
 		m.began = time.Now()
 		m.rested = m.began
 		m.readers.scans.known.remove(m.name)
@@ -236,7 +230,7 @@ func (m *meter) end(r *session) (ended share.Grant) {
 		if short && m.over == nil {
 			m.readers.scans.known.remove(m.name)
 			if !m.costly() {
-				m.rested = time.Now() // it needs no rest
+				m.rested = time.Now() // a short read needs no rest
 			}
 		}
 	}
@@ -247,8 +241,8 @@ func (m *meter) end(r *session) (ended share.Grant) {
 	return ended
 }
 
-// leaveQuick releases the place in the quick lane. After a costly reading, while
-// other accounts are present, it does so later, so that the account has to rest.
+// leaveQuick releases the place in the quick lane. After an expensive read, if other accounts are present, the place is
+// released after a delay, so that the account rests.
 func (m *meter) leaveQuick(costly bool, rows int) {
 	if !m.quick {
 		return
@@ -265,8 +259,8 @@ func (m *meter) leaveQuick(costly bool, rows int) {
 	m.place.Release()
 }
 
-// releaseRested releases the place of an account that has worked for a time. If
-// other accounts are present and the time is worth a timer, it does so after a rest.
+// releaseRested releases the place of an account that has worked for some time. If other accounts are present and the
+// time is worth a timer, the place is released after a rest.
 func (rs *readers) releaseRested(key string, place share.Grant, worked time.Duration) {
 	if worked < restEvery/10 || !rs.others.present(key) {
 		place.Release()
@@ -276,8 +270,7 @@ func (rs *readers) releaseRested(key string, place share.Grant, worked time.Dura
 	time.AfterFunc(restAfter(worked, restShare), func() { place.Release() })
 }
 
-// costly reports whether a reading that ends in the quick lane has cost much more
-// than a short list.
+// costly reports whether a read that ends in the quick lane was much more expensive than a short list.
 func (m *meter) costly() bool {
 	if m.readers.scans.parked != nil {
 		return m.ticks*stepsPerTick+m.rows*stepsPerRow >= costlySteps
@@ -285,7 +278,7 @@ func (m *meter) costly() bool {
 	return m.rows >= costlyRows || time.Since(m.began) >= costlyTimed
 }
 
-// verdict returns the error with which the reading was ended, nil if it was not.
+// verdict returns the error that ended the read, or nil if it was not ended.
 func (m *meter) verdict() error {
 	if !m.on || !m.stopped.Load() {
 		return nil
@@ -295,9 +288,8 @@ func (m *meter) verdict() error {
 	return m.over
 }
 
-// tick is called by SQLite every stepsPerTick steps of a statement, in the goroutine
-// of the statement. It may block, which suspends the statement, and returns false to
-// end it.
+// tick is called by SQLite every stepsPerTick steps of a statement, in the goroutine of the statement. It may block,
+// which suspends the statement. It returns false to end the statement.
 func (s *session) tick() bool {
 	m := &s.meter
 	if !m.on {
@@ -330,7 +322,7 @@ func (s *session) tick() bool {
 	return m.turn()
 }
 
-// suspend moves a reading to the scan lane. It may wait for a place there.
+// suspend moves a read to the scan lane. It may wait for a place there.
 func (m *meter) suspend(s *session) bool {
 	sc, key := m.readers.scans, share.Key(m.ctx)
 	sc.known.add(m.name)
@@ -356,8 +348,8 @@ func (m *meter) suspend(s *session) bool {
 	return true
 }
 
-// move moves a reading from the quick lane to the scan lane. If the database is
-// being closed, the reading stays without a limit, and move returns false.
+// move moves a read from the quick lane to the scan lane. If the database is being closed, the read continues without a
+// limit, and move returns false.
 func (m *meter) move(s *session, grant share.Grant) bool {
 	moved := m.readers.leave(s)
 	if moved {
@@ -365,13 +357,12 @@ func (m *meter) move(s *session, grant share.Grant) bool {
 	} else {
 		grant.Release()
 	}
-	m.leaveQuick(true, 0) // the rows are those of the goroutine that reads
+	m.leaveQuick(true, 0) // rows is used by the goroutine that reads
 	m.slice = time.Now()
 	return moved
 }
 
-// turn lends the place of a reading to accounts that have used the scan lane
-// less, if the reading can be suspended.
+// turn offers the place of a read to accounts that have used the scan lane less, if the read can be suspended.
 func (m *meter) turn() bool {
 	sc := m.readers.scans
 	key := share.Key(m.ctx)
@@ -391,7 +382,7 @@ func (m *meter) turn() bool {
 	return true
 }
 
-// counted charges a reading with rows that the database counted in one step.
+// counted adds rows that the database counted in one step to the cost of a read.
 func (m *meter) counted(rows int64) {
 	if m.on {
 		m.ticks += int(rows / (rowsPerStep * stepsPerTick))
@@ -404,13 +395,12 @@ func (m *meter) stop(why error) bool {
 	return false
 }
 
-// timeOver is called when a reading that cannot be suspended has used the time
-// of the quick lane.
+// timeOver is called when a read that cannot be suspended has used up the time of the quick lane.
 func (m *meter) timeOver(s *session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.on || !m.quick || time.Since(m.began) < quickTimed {
-		return // of an earlier reading
+		return // the timer belongs to an earlier read
 	}
 	if s.mayWait() && time.Since(m.began) < m.readers.locks.limit {
 		m.timer.Reset(quickTimed)
@@ -431,8 +421,7 @@ func (m *meter) timeOver(s *session) {
 	s.endStep(&over)
 }
 
-// slowStatements remembers which statements were slow. When it is full, it
-// forgets half of them.
+// slowStatements is a set of slow statements. When it is full, half of them are removed.
 type slowStatements struct {
 	seed  maphash.Seed
 	count atomic.Int32
@@ -440,9 +429,8 @@ type slowStatements struct {
 	names map[uint64]struct{}
 }
 
-// name identifies a statement, what is loaded with its items, and the magnitude of
-// the number of rows to read; -1 means all. The text of a statement is the same for
-// a page of 5 items and for one of 1,000.
+// name identifies a statement, the links loaded with its items, and the magnitude of the number of rows to read, where
+// -1 means all. The text of a statement is the same for a page of 5 items and for a page of 1,000.
 func (sc *scans) name(text string, load []*engine.Load, most int) uint64 {
 	if sc == nil {
 		return 0

@@ -14,11 +14,11 @@ import (
 	"restsrv/engine"
 )
 
-// SchemaError lists every change of the classes that the stored data does not
-// allow, and faults of names. Nothing has been changed.
+// SchemaError lists all changes of the classes that the stored data does not permit, and invalid names. The database is
+// unchanged.
 type SchemaError struct{ Problems []string }
 
-// Error lists the problems, one a line.
+// Error lists the problems, one per line.
 func (e *SchemaError) Error() string {
 	return "the classes do not fit the stored data:\n  " + strings.Join(e.Problems, "\n  ")
 }
@@ -34,8 +34,8 @@ func (e *SchemaError) orNil() error {
 	return e
 }
 
-// upgrade brings the tables up to the classes. Without a difference it only
-// reads. Several processes may do so at once: one after the other does.
+// upgrade adapts the tables to the classes. If there is no difference, it only reads. Concurrent upgrades of several
+// processes are serialized.
 func (s *Store) upgrade(ctx context.Context) error {
 	conn, err := s.db.Write.Connx(ctx)
 	if err != nil {
@@ -59,11 +59,11 @@ func (s *Store) upgrade(ctx context.Context) error {
 	}
 }
 
-// upgradeTime is how long an upgrade tries to lock the tables that it changes. Each
-// time it waits for a moment only, because other requests wait behind it.
+// upgradeTime limits how long an upgrade tries to lock the tables that it changes. Each attempt waits only for a
+// moment, because other requests wait behind it.
 const upgradeTime = time.Minute
 
-// tablesInUse is the error of an upgrade that could not lock the tables.
+// tablesInUse returns the error of an upgrade that could not lock the tables.
 func tablesInUse(err error) error {
 	return &engine.Error{Code: engine.Unavailable, Reason: "locked", RetryAfter: retryAfter,
 		Message: "the tables cannot be changed because other sessions of the database use them, such as restsrv export; nothing has changed, try again later", Err: err}
@@ -87,9 +87,8 @@ func (s *Store) upgradeOnce(ctx context.Context, conn *sqlx.Conn) error {
 	return err
 }
 
-// The guard is a row that everyone locks who is about to look at the tables
-// and change them. Databases where a transaction locks the whole database need
-// none.
+// The guard is a row that a process locks before it reads and changes the tables. If a transaction locks the whole
+// database, no guard is needed.
 const (
 	guardTable = `"##guard"`
 	guardDDL   = `CREATE TABLE IF NOT EXISTS ` + guardTable + ` ("id" INTEGER PRIMARY KEY)`
@@ -97,8 +96,8 @@ const (
 	guardLock  = `SELECT "id" FROM ` + guardTable
 )
 
-// makeGuard makes the guard. When several do it at once, all but one may fail,
-// in ways that databases do not agree on, and try again.
+// makeGuard creates the guard. If several processes do so at the same time, all but one may fail with errors that
+// differ between databases, so makeGuard retries.
 func (s *Store) makeGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.traits.Lock == "" {
 		return nil
@@ -118,7 +117,7 @@ func (s *Store) passGuard(ctx context.Context, conn *sqlx.Conn) error {
 	if s.traits.Lock == "" {
 		return nil
 	}
-	if s.traits.Patient != "" { // others may build indexes for minutes
+	if s.traits.Patient != "" { // other processes may build indexes for minutes
 		if _, err := conn.ExecContext(ctx, s.traits.Patient); err != nil {
 			return err
 		}
@@ -166,8 +165,8 @@ func (s *Store) upgradeIn(ctx context.Context, conn *sqlx.Conn) error {
 	return up.problems.orNil()
 }
 
-// all adapts the database to the classes: it changes existing tables, and then
-// creates new ones, which takes CREATE statements only.
+// all adapts the database to the classes. It changes existing tables, then creates new ones, which takes CREATE
+// statements only.
 func (u *upgrader) all() error {
 	var missing []*table
 	for _, t := range u.tables {
@@ -190,8 +189,7 @@ func (u *upgrader) all() error {
 	return u.unseen()
 }
 
-// upgrader is one run of upgrade. Problems are collected; an error of the
-// database ends it.
+// upgrader is one run of upgrade. Problems are collected; an error of the database ends the run.
 type upgrader struct {
 	ctx       context.Context
 	conn      *sqlx.Conn
@@ -217,7 +215,7 @@ func (u *upgrader) count(from string) (n int64, err error) {
 
 // table adapts an existing table to its classes.
 func (u *upgrader) table(t *table) error {
-	rows := int64(-1) // counted when it matters
+	rows := int64(-1) // counted when needed
 	for _, c := range t.classes {
 		change, err := u.class(t, c)
 		if err != nil {
@@ -242,8 +240,8 @@ func (u *upgrader) table(t *table) error {
 	return u.extras(t)
 }
 
-// known reports whether t has a table, and finds the classes that share it and
-// are gone, and those that were stored in another table.
+// known reports whether t exists in the database. It also detects removed classes that share the table, and classes
+// that were stored in another table.
 func (u *upgrader) known(t *table) (bool, error) {
 	names := map[string]bool{}
 	for _, c := range t.classes {
@@ -262,8 +260,7 @@ func (u *upgrader) known(t *table) (bool, error) {
 	return len(classes) > 0, nil
 }
 
-// moved refuses that a class of t leaves its objects behind in the table where
-// it was stored.
+// moved reports a problem if a class of t would leave objects behind in the table where it was stored before.
 func (u *upgrader) moved(t *table, k kept) error {
 	n, err := u.count(u.traits.quote(k.Root) + " WHERE " + classColumn + " = " + quoteText(k.Class))
 	if err != nil {
@@ -277,8 +274,8 @@ func (u *upgrader) moved(t *table, k kept) error {
 	return nil
 }
 
-// abandon drops a table that no class is stored in any more, if it is empty:
-// it would be in the way of a class of its name.
+// abandon drops a table that stores no class any more, if it is empty. Otherwise it would conflict with a class of its
+// name.
 func (u *upgrader) abandon(name string) error {
 	if slices.ContainsFunc(u.tables, func(t *table) bool { return t.name == name }) {
 		return nil
@@ -290,8 +287,8 @@ func (u *upgrader) abandon(name string) error {
 	return u.drop(name)
 }
 
-// unseen warns of objects whose class is gone: a class that was renamed has
-// left them behind. Commands that know no class of the application see none.
+// unseen warns about objects of classes that no longer exist, for example because a class was renamed. It does not warn
+// in commands that load no classes of the application.
 func (u *upgrader) unseen() error {
 	seen, application := map[string]bool{}, false
 	for _, t := range u.tables {
@@ -316,8 +313,8 @@ func (u *upgrader) unseen() error {
 	return nil
 }
 
-// class compares a class as a whole with what is remembered; the text, if
-// any, says what cannot be changed in a table with rows.
+// class compares a class as a whole with the memory. If the text is not empty, it describes a change that is impossible
+// in a table with rows.
 func (u *upgrader) class(t *table, c *engine.Class) (string, error) {
 	old, ok := u.memory.class(c.FullName)
 	if !ok || old.Root != t.name {
@@ -340,7 +337,7 @@ func (u *upgrader) remember(k kept) {
 	u.unwritten[[2]string{k.Class, k.Property}] = k
 }
 
-// writeMemory writes the queued rows of memoryTable, many in a statement.
+// writeMemory writes the queued rows of memoryTable, many rows per statement.
 func (u *upgrader) writeMemory() error {
 	rows := slices.Collect(maps.Values(u.unwritten))
 	u.unwritten = nil

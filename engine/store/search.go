@@ -8,11 +8,10 @@ import (
 	"restsrv/engine"
 )
 
-// searchColumn holds the words by which an item is found, separated by
-// blanks; null when there are none.
+// searchColumn holds the search words of an item, separated by blanks. It is null if there are none.
 const searchColumn = `"#search"`
 
-// searchText is what searchColumn holds for an item.
+// searchText returns the value of searchColumn for an item.
 func searchText(it *engine.Item) any {
 	if words := it.IndexedWords(); len(words) > 0 {
 		return strings.Join(words, " ")
@@ -20,17 +19,17 @@ func searchText(it *engine.Item) any {
 	return nil
 }
 
-// search writes that an item is found by a text: by all of its words, each as
-// the beginning of one, or, in classes whose words are not kept, because a
-// textual property contains the text in any letter case.
+// search writes the condition that an item matches a text. The item matches if each word of the text is the beginning
+// of one of its words. In classes without search words, it matches if a textual property contains the text, ignoring
+// case.
 func (b *builder) search(src *source, text string) {
 	if err := engine.CheckSearch(text); err != nil {
 		b.fail(err)
 		return
 	}
 	if c := src.plan.class; c.Searched() {
-		// The words of an item are kept together: which of them are those of an
-		// attribute that the account may not read, nobody knows.
+		// The words of an item are stored together, without their attributes. If the account may not read all of these
+		// attributes, the words cannot be used.
 		if b.guard.mayMeet(c) {
 			b.searchShown(src, engine.QueryWords(text))
 			return
@@ -52,7 +51,7 @@ func (b *builder) search(src *source, text string) {
 	b.includes(text, any)
 }
 
-// includes appends the condition that one of the columns includes a text.
+// includes appends the condition that one of the columns contains a text.
 func (b *builder) includes(text string, columns []string) {
 	word := "("
 	for some := range slices.Chunk(columns, maxArguments) {
@@ -75,8 +74,7 @@ func (b *builder) searchWords(src *source, words []string) {
 	b.add(fmt.Sprintf(full.Condition, src.alias, quoteName(src.plan.table.searchIndex()), b.placeholder(strings.Join(query, full.And))))
 }
 
-// mayMeet reports whether words of what the account may not read are among those
-// by which items of a class are found.
+// mayMeet reports whether the search words of a class may include words of attributes that are hidden from the account.
 func (g *guard) mayMeet(c *engine.Class) bool {
 	for _, p := range searchedIn(c) {
 		if g.unusable(p) {
@@ -86,8 +84,7 @@ func (g *guard) mayMeet(c *engine.Class) bool {
 	return false
 }
 
-// searchedIn are the properties of a class and of those below it whose words are
-// kept.
+// searchedIn returns the properties with stored words of a class and its descendants.
 func searchedIn(c *engine.Class) (all []*engine.Property) {
 	for _, d := range append([]*engine.Class{c}, c.Descendants...) {
 		for _, p := range d.Properties {
@@ -99,12 +96,11 @@ func searchedIn(c *engine.Class) (all []*engine.Property) {
 	return all
 }
 
-// searchShown is searchWords without the index: each word must be in a value that
-// the account may read.
+// searchShown is like searchWords without the index: each word must occur in a value that the account may read.
 func (b *builder) searchShown(src *source, words []string) {
 	var columns []string
 	all, passed := searchedIn(src.plan.class), map[string]bool{}
-	for _, p := range all { // classes share the columns of a name
+	for _, p := range all { // classes share columns of the same name
 		passed[p.Name] = passed[p.Name] || b.guard.unusable(p)
 	}
 	for _, p := range all {
@@ -123,7 +119,7 @@ func (b *builder) searchShown(src *source, words []string) {
 	}
 }
 
-// asText is the text of a property whose words are kept.
+// asText returns the text of a property with stored words.
 func asText(p *engine.Property) *engine.Expr {
 	e := engine.Attribute(p)
 	switch {
@@ -135,10 +131,10 @@ func asText(p *engine.Property) *engine.Expr {
 	return &engine.Expr{Op: engine.OpText, Type: engine.String, Args: []*engine.Expr{e}}
 }
 
-// searchIndex is the name of what finds the words of a table's items.
+// searchIndex returns the name of the index of search words of a table.
 func (t *table) searchIndex() string { return t.name + "#search" }
 
-// searched reports whether words of some class of the table are kept.
+// searched reports whether a class of the table has search words.
 func (t *table) searched() bool {
 	for _, c := range t.classes {
 		if c.Searched() {
@@ -148,8 +144,7 @@ func (t *table) searched() bool {
 	return false
 }
 
-// keepWords brings the words of items that were written up to their values.
-// It does nothing for tables without.
+// keepWords updates the search words of items that were written. It does nothing if the table has no search words.
 func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 	if !p.table.searched() {
 		return nil
@@ -172,12 +167,10 @@ func (s *Store) keepWords(w *session, p *plan, items ...*engine.Item) error {
 	return nil
 }
 
-// searchMemory marks the rows of memoryTable that tell which properties' words
-// a table keeps.
+// searchMemory marks rows of memoryTable that list the properties with stored words of a table.
 const searchMemory = "##search"
 
-// words returns the row of memoryTable that lists the properties whose words a
-// table has.
+// words returns the row of memoryTable that lists the properties with stored words of a table.
 func (t *table) words() kept {
 	var names []string
 	for _, c := range t.classes {
@@ -190,7 +183,7 @@ func (t *table) words() kept {
 	return kept{Class: searchMemory, Property: t.name, Root: searchMemory, Kind: strings.Join(names, ",")}
 }
 
-// wordsDDL returns the statements that create the index of the words of a table.
+// wordsDDL returns the statements that create the index of search words of a table.
 func (u *upgrader) wordsDDL(t *table) (ddl []string) {
 	for _, text := range u.traits.FullText.Schema {
 		ddl = append(ddl, fmt.Sprintf(text, t.quoted, u.traits.quote(t.searchIndex()), strings.TrimSuffix(u.traits.quote(t.searchIndex()+"#"), `"`)))
@@ -198,15 +191,15 @@ func (u *upgrader) wordsDDL(t *table) (ddl []string) {
 	return ddl
 }
 
-// searchable adds the column and the index of words to an existing table that needs
-// them, and fills them again if other properties than before are searched.
+// searchable adds the column and the index of search words to an existing table if it needs them. If other properties
+// than before are searched, it computes all words again.
 func (u *upgrader) searchable(t *table) error {
 	wanted := t.words()
 	had, there := u.memory.classes[searchMemory][t.name]
 	switch {
 	case !t.searched():
 		if there && had.Kind != "" {
-			had.Kind = "" // the words grow old from now on
+			had.Kind = "" // the words become outdated from now on
 			u.remember(had)
 		}
 		return nil
@@ -232,7 +225,7 @@ func (u *upgrader) searchable(t *table) error {
 	return nil
 }
 
-// fillWords computes the words of all items of one class.
+// fillWords computes the search words of all items of one class.
 func (u *upgrader) fillWords(t *table, c *engine.Class) error {
 	columns, positions := []string{seqColumn}, []*engine.Property{nil}
 	for _, p := range c.Properties {

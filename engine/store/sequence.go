@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// NextNumber implements engine.Sequences: the counters are those of formulas.
+// NextNumber implements engine.Sequences for the counters that formulas use.
 func (s *Store) NextNumber(ctx context.Context, name string) (n int64, err error) {
 	err = s.writer.statement(ctx, nil, func(w *session) error {
 		n, err = nextNumber(w, name)
@@ -28,7 +28,7 @@ func (s *Store) LastNumbers(ctx context.Context, name string) (map[string]int64,
 	var counter string
 	var n int64
 	err := s.dump(ctx, b, &result{}, []any{&counter, &n}, func(*session) error {
-		if name := counter[len(namedCounter("")):]; !strings.Contains(name, "#") { // those of the server's own items have one
+		if name := counter[len(namedCounter("")):]; !strings.Contains(name, "#") { // counters of the server's own items have a #
 			all[name] = n
 		}
 		return nil
@@ -43,8 +43,7 @@ func (s *Store) SetNumber(ctx context.Context, name string, last int64) error {
 	})
 }
 
-// RaiseNumbers makes sure that the counters have passed the given numbers. It never
-// lowers one.
+// RaiseNumbers raises counters to the given numbers. It never lowers a counter.
 func (s *Store) RaiseNumbers(ctx context.Context, last map[string]int64) error {
 	counters := make(map[string]int64, len(last))
 	for name, n := range last {

@@ -16,51 +16,49 @@ import (
 	"restsrv/engine/share"
 )
 
-// Statements kept per connection. Filters come in as many shapes as clients
-// like, so their number is bounded.
+// Limits of the prepared statements per connection. Filters have arbitrary shapes, so the number must be limited.
 const (
 	keptStatements     = 128
 	keptBulkStatements = 24
 )
 
-// session is one connection and the statements prepared on it. It serves one
-// goroutine at a time.
+// session is one connection and the statements prepared on it. It must be used by one goroutine at a time.
 type session struct {
 	db        *sqlx.DB
 	dialect   Dialect
 	conn      *sqlx.Conn // nil until first used
 	kept      statements
 	bulk      statements
-	ending    sync.Mutex      // held while interrupt ends something, or changes
+	ending    sync.Mutex      // held while interrupt is used or changed
 	interrupt Interrupt       // of conn
-	tied      bool            // what runs is a part of what was begun on conn: it must not go on with another
+	tied      bool            // the work is part of a transaction on conn, so it must not continue on another connection
 	begun     bool            // a transaction of atOneMoment is open on conn
-	ctx       context.Context // of the work that it serves
-	used      time.Time       // when a job last ended well on it
-	loadable  *int            // bytes that what is being loaded may still take (Config.MaxLoaded); nil for no limit
-	told      atomic.Bool     // the caller of the current reading has received an item
-	guard     *guard          // of the reading under way; nil in a transaction, where more is read than shown
-	raw       []any           // one row as the driver hands it out
-	dest      []any           // where to scan it: pointers into raw, and to packed
+	ctx       context.Context // of the work that the session serves
+	used      time.Time       // when the last successful job ended
+	loadable  *int            // remaining bytes that the current load may use (Config.MaxLoaded); nil means no limit
+	told      atomic.Bool     // the caller of the current read has received an item
+	guard     *guard          // of the current read; nil in a transaction, which reads more data than it returns
+	raw       []any           // one row, as the driver returns it
+	dest      []any           // targets of Scan: pointers into raw, and to packed
 	packed    string
-	unheld    []string         // hashes of files whose rows were deleted since the last report
+	unheld    []string         // hashes of the files of rows that were deleted since the last report
 	regranted bool             // grants were changed since the last report
-	trace     func(sql string) // told of every statement; nil for nobody
-	meter     meter            // of the reading under way
-	worked    int              // statements and rows of the write under way
+	trace     func(sql string) // called with every statement; may be nil
+	meter     meter            // of the current read
+	worked    int              // statements and rows of the current write
 	scan      bool             // the session is in the scan lane
-	limit     time.Duration    // of a statement, kept by the database itself; 0 for none
+	limit     time.Duration    // time limit of a statement that the database enforces; 0 means none
 
-	// Below: for tableLocks, nil if it does not look at the session.
+	// The following fields are for tableLocks, which is nil if it does not watch the session.
 	locks     *tableLocks
 	writes    bool
 	whole     atomic.Bool   // the turn is a transaction of several calls
 	serving   atomic.Int64  // Interrupt.Number of conn
 	turn      atomic.Uint64 // see turnStates
-	seenTurn  uint64        // by the last look
-	seenTimes int           // that looks have seen the same turn
+	seenTurn  uint64        // turn at the last look
+	seenTimes int           // number of looks that have seen the same turn
 	may       atomic.Pointer[[]tableUse]
-	out       tableUse    // that it was evicted from; guarded by ending
+	out       tableUse    // the table that it was evicted from; guarded by ending
 	place     share.Grant // see keepWaiting; guarded by ending
 }
 
@@ -68,7 +66,7 @@ func newSession(db *sqlx.DB, d Dialect, trace func(sql string)) *session {
 	return &session{db: db, dialect: d, trace: trace, ctx: context.Background()}
 }
 
-// room makes room for a row of n slots.
+// room resizes the buffers for a row of n slots.
 func (s *session) room(n int) {
 	if cap(s.raw) < n {
 		s.raw = make([]any, n)
@@ -76,7 +74,7 @@ func (s *session) room(n int) {
 	s.raw, s.dest = s.raw[:n], s.dest[:0]
 }
 
-// row makes room for a row of n columns and returns where to scan it.
+// row resizes the buffers for a row of n columns, and returns the targets to scan it to.
 func (s *session) row(n int) []any {
 	s.room(n)
 	for i := range s.raw {
@@ -85,13 +83,13 @@ func (s *session) row(n int) []any {
 	return s.dest
 }
 
-// prepare returns the statement of that text, ready to run.
+// prepare returns the prepared statement with the given text.
 func (s *session) prepare(text string) (*sql.Stmt, error) {
 	return s.prepareIn(&s.kept, keptStatements, text, nil)
 }
 
-// prepareIn returns the statement kept under a name. When it is not there its
-// text is made; a nil make says that the name is the text.
+// prepareIn returns the statement that is kept under a name. If there is none, make returns its text; if make is nil,
+// the name is the text.
 func (s *session) prepareIn(kept *statements, limit int, name string, make func() string) (*sql.Stmt, error) {
 	if s.trace != nil {
 		s.trace(name)
@@ -109,7 +107,7 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 	}
 	if s.conn == nil {
 		if s.tied {
-			if err := s.ctx.Err(); err != nil { // the connection was given up with the time of a reading
+			if err := s.ctx.Err(); err != nil { // the connection was given up when the time of a read was over
 				return nil, ended(err)
 			}
 			return nil, driver.ErrBadConn
@@ -118,8 +116,8 @@ func (s *session) prepareIn(kept *statements, limit int, name string, make func(
 			return nil, err
 		}
 	}
-	// Preparing should not be cut short by one request, the next one needs it:
-	// but where another process may hold a lock, it can take long.
+	// The request should not interrupt the preparation, because the next request needs the statement. The exception is
+	// a database in which another process may hold a lock, since preparing may then take long.
 	ctx := s.ctx
 	if !s.interrupt.Spends {
 		ctx = context.Background()
@@ -162,11 +160,11 @@ func (s *session) connect(ctx context.Context) error {
 		s.disconnect()
 		return ended(cause)
 	}
-	return err // a lost connection stays: that tells it from a database that is away
+	return err // a lost connection is kept, to distinguish it from an unavailable database
 }
 
-// interruptBy takes over what ends statements from now on. What was there before
-// is not used any more when it returns.
+// interruptBy sets the functions that end statements from now on. When it returns, the previous ones are no longer in
+// use.
 func (s *session) interruptBy(i Interrupt) {
 	s.ending.Lock()
 	defer s.ending.Unlock()
@@ -183,16 +181,14 @@ func (s *session) disconnect() {
 	s.bulk.drop()
 	s.begun = false
 	if s.conn != nil {
-		// Close alone would hand the connection to the next one who asks, with
-		// whatever transaction is open on it.
+		// Close alone would return the connection to the pool, even if a transaction is open on it.
 		_ = s.conn.Raw(func(any) error { return driver.ErrBadConn })
 		_ = s.conn.Close()
 		s.conn = nil
 	}
 }
 
-// sound reports whether the connection can go on; not every error says that
-// it broke.
+// sound reports whether the connection can still be used. Not every error indicates that it is broken.
 func (s *session) sound() bool {
 	if s.conn == nil {
 		return false
@@ -206,11 +202,10 @@ func (s *session) sound() bool {
 	return err == nil
 }
 
-// watch ends what runs on the connection when ctx ends, until the function it
-// returns is called with the outcome. It returns the context to run statements
-// with, which costs them nothing: one that can end costs a goroutine in
-// database/sql, and in the driver another. What was ended has the error that
-// says so, and is without a connection afterwards where that is spent.
+// watch ends the statement that runs on the connection if ctx ends. The caller must call the returned function with the
+// result of the work. The returned context must be used for statements. It cannot be cancelled, so it costs them
+// nothing: a cancellable context costs a goroutine in database/sql and another in the driver. If a statement was ended,
+// the returned function returns a suitable error, and closes the connection if the interrupt has made it unusable.
 func (s *session) watch(ctx context.Context) (context.Context, func(error) error) {
 	if ctx.Done() == nil || s.interrupt.End == nil {
 		return ctx, func(err error) error { return err }
@@ -234,12 +229,12 @@ func (s *session) watch(ctx context.Context) (context.Context, func(error) error
 	}
 }
 
-// watchSteps is watch for a connection that lasts.
+// watchSteps is watch for a connection that remains usable after an interrupt.
 func (s *session) watchSteps(ctx context.Context) func(error) error {
 	over := false // guarded by s.ending
 	stop := context.AfterFunc(ctx, func() {
 		for s.endStep(&over) {
-			time.Sleep(time.Millisecond) // it has no effect between two steps, hence the loop
+			time.Sleep(time.Millisecond) // an interrupt between two steps has no effect, so it is repeated
 		}
 	})
 	return func(err error) error {
@@ -252,15 +247,15 @@ func (s *session) watchSteps(ctx context.Context) func(error) error {
 	}
 }
 
-// tell notes that the caller of the current reading receives an item.
+// tell records that the caller of the current read has received an item.
 func (s *session) tell() {
 	if !s.told.Load() {
 		s.told.Store(true)
 	}
 }
 
-// endStep ends what runs on the connection, unless the watch is over or the
-// connection is gone.
+// endStep ends the statement that runs on the connection. It returns false if the watch is over or there is no
+// connection.
 func (s *session) endStep(over *bool) bool {
 	s.ending.Lock()
 	defer s.ending.Unlock()
@@ -271,8 +266,8 @@ func (s *session) endStep(over *bool) bool {
 	return true
 }
 
-// statements keeps the statements used last. It is small enough to be searched
-// for the oldest one only when it overflows.
+// statements is a cache of the statements used last. It is so small that a linear search for the oldest one suffices
+// when it is full.
 type statements struct {
 	byName map[string]*statement
 	clock  uint64
@@ -304,7 +299,7 @@ func (k *statements) put(name string, st *sql.Stmt, limit int) {
 				oldest = name
 			}
 		}
-		_ = k.byName[oldest].Close() // it only frees memory
+		_ = k.byName[oldest].Close() // closing only frees memory
 		delete(k.byName, oldest)
 	}
 	k.clock++

@@ -2,9 +2,9 @@ package store
 
 import "restsrv/engine"
 
-// Rows of StageClass say which stages items have reached in workflows. Their id is
-// made of the root class of the item, its id and the name of the workflow, with
-// tabs between them (see engine/workflow.Stage): so a condition finds one by it.
+// Rows of StageClass record which stages items have reached in workflows. The id of a row consists of the root class of
+// the item, the id of the item, and the name of the workflow, separated by tabs (see engine/workflow.Stage). Conditions
+// use it to find the row.
 
 // forgetStages deletes the stages of items.
 func (s *Store) forgetStages(w *session, t *table, keys []any) error {
@@ -17,8 +17,8 @@ func (s *Store) forgetStages(w *session, t *table, keys []any) error {
 	})
 }
 
-// followStages moves the stages of an item when its key changes. Those of another
-// one that had that key before classes had workflows go.
+// followStages updates the stages of an item when its key changes. Stages of another item that had the new key before
+// classes had workflows are deleted.
 func (sv *save) followStages(t *table, from, to any) error {
 	if !t.staged {
 		return nil
@@ -40,9 +40,8 @@ func (sv *save) followStages(t *table, from, to any) error {
 	return err
 }
 
-// reached writes the condition that the item of a row has one of the stages of
-// f.List in the workflow f.Pattern. It is found by its id,
-// which a real that its JSON shows with an exponent does not make.
+// reached writes the condition that the item of a row has one of the stages of f.List in the workflow f.Pattern. The
+// stage is found by its id. This does not work for a key of type real if its JSON form has an exponent.
 func (b *builder) reached(src *source, f *engine.Filter) string {
 	p := b.plans[b.stages]
 	if p == nil {

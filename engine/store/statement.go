@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// execute runs a statement of the writer and returns how many rows it changed.
+// execute runs a statement of the writer and returns the number of changed rows.
 func (s *session) execute(b *builder) (int64, error) {
 	st, err := s.prepare(b.text())
 	if err != nil {
@@ -22,8 +22,8 @@ func (s *session) execute(b *builder) (int64, error) {
 	return n, err
 }
 
-// rows runs a statement and hands out each of its rows. visit must not use the
-// session; an error of it ends the rows and is returned.
+// rows runs a statement and calls visit for each row. visit must not use the session. If it returns an error, rows
+// stops and returns the error.
 func (s *session) rows(ctx context.Context, text string, args []any, visit func(*sql.Rows) error) (err error) {
 	st, err := s.prepare(text)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *session) rows(ctx context.Context, text string, args []any, visit func(
 	return rows.Err()
 }
 
-// visitRows runs a statement that returns so many columns and hands out each row,
-// which is valid during the visit only. visit must not use the session.
+// visitRows runs a statement that returns the given number of columns and calls visit for each row. The row is valid
+// only during the call. visit must not use the session.
 func (s *session) visitRows(b *builder, columns int, visit func(row []any)) error {
 	dest := s.row(columns)
 	return s.rows(s.ctx, b.text(), b.args, func(rows *sql.Rows) error {
@@ -58,8 +58,7 @@ func (s *session) visitRows(b *builder, columns int, visit func(row []any)) erro
 	})
 }
 
-// in writes the condition that a column has one of the values, of which there
-// must be one at least.
+// in writes the condition that a column has one of the values. There must be at least one value.
 func (s *Store) in(b *builder, column string, t engine.PropertyType, values []any) {
 	encoded := make([]any, len(values))
 	for i, v := range values {
@@ -68,14 +67,13 @@ func (s *Store) in(b *builder, column string, t engine.PropertyType, values []an
 	b.add(s.db.Dialect.In(column, t, encoded, b.placeholder))
 }
 
-// read turns what a driver hands out for a column, or for an expression, into a
-// value of its type.
+// read converts the driver's value of a column or an expression to a value of the type.
 func read(t engine.PropertyType, v any) any {
 	if b, ok := v.([]byte); ok {
 		v = string(b)
 	}
 	if s, ok := v.(string); ok && t == engine.DecimalNum {
-		if d, ok := engine.ParseDecimal(s); ok { // a computed one may not be canonical
+		if d, ok := engine.ParseDecimal(s); ok { // a computed decimal may not be canonical
 			return d
 		}
 	}

@@ -14,57 +14,54 @@ import (
 	"restsrv/engine"
 )
 
-// Config says what a Store keeps and how.
+// Config configures a Store.
 type Config struct {
-	// Classes are all classes to store, descendants too. Tables of other
-	// classes are left alone.
+	// Classes are all classes to store, including descendants. Tables of other classes are left unchanged.
 	Classes []*engine.Class
-	// HashPassword turns the plain text of a password into what is stored. It
-	// is called outside of transactions. Without it passwords are refused.
+	// HashPassword hashes a password for storage. It is called outside of transactions. If it is nil, passwords are
+	// refused.
 	HashPassword func(ctx context.Context, plain string) (string, error)
-	// FileClass, one of Classes, says which item holds which file; its rows
-	// follow the file attributes of items. Nil when nobody asks.
+	// FileClass, one of Classes, records which item holds which file. Its rows are updated when file attributes of
+	// items change. Nil if this is not needed.
 	FileClass *engine.Class
-	// Unheld is called after a transaction with the hashes of files whose rows of
-	// FileClass it has deleted; other items may hold the same contents, and the
-	// transaction may have failed. It must not wait. Nil is allowed.
+	// Unheld, if not nil, is called after a transaction with the hashes of files whose rows of FileClass it has
+	// deleted. Other items may hold the same contents, and the transaction may have failed. It must not block.
 	Unheld func(hashes []string)
-	// StageClass, one of Classes, says which stages items of classes that are
-	// Staged have reached; its rows go and move with these. Nil when nobody asks.
+	// StageClass, one of Classes, records the stages that items of Staged classes have reached. Its rows are deleted
+	// and updated together with these items. Nil if this is not needed.
 	StageClass *engine.Class
-	// PermissionClass and PolicyClass, of Classes, are #permission and #policy of
-	// package acl. When an item is deleted or gets another key, the store deletes or
-	// changes the grants on it and updates the item of #policy. Nil for a store
-	// without grants.
+	// PermissionClass and PolicyClass, of Classes, are #permission and #policy of package acl. When an item is deleted
+	// or its key changes, the store deletes or updates the grants on it and updates the item of #policy. Nil for a
+	// store without grants.
 	PermissionClass, PolicyClass *engine.Class
-	// Regranted is called after a transaction that changed grants, also if it
-	// failed, before its caller is answered. It must not wait. Nil is allowed.
+	// Regranted, if not nil, is called after a transaction that changed grants, even if it failed, before its caller
+	// gets the result. It must not block.
 	Regranted func()
-	// Journal keeps what writes of items of classes with Journaling do, in their
-	// transactions; its class is one of Classes. Nil when nobody asks.
+	// Journal records the writes of items of classes with Journaling, in their transactions. Its class is one of
+	// Classes. Nil if no journal is needed.
 	Journal engine.Journal
-	// ReadTime is how long a reading may take, waiting for a connection
-	// included; 0 means for ever. Whoever asks for more holds up all others.
+	// ReadTime limits the duration of a read, including the wait for a connection; 0 means no limit. Longer reads would
+	// block other requests.
 	ReadTime time.Duration
 	Scans    Scans
-	// LockTime is how long a request waits for a table that another session of the
-	// database locks (see tableLocks); 0 means as long as the database lets it.
+	// LockTime is how long a request waits for a table that another session of the database locks (see tableLocks); 0
+	// means as long as the database permits.
 	LockTime time.Duration
-	// WritesWaiting is how many writes of one account may wait; 0 means 1024.
+	// WritesWaiting is the number of writes of one account that may wait; 0 means 1024.
 	WritesWaiting int
-	MaxLoaded     int              // bytes, about, of what a reading loads with its items; 0 means 256 MiB
-	Now           func() time.Time // nil means time.Now
-	NewID         func() string    // nil means UUIDs of version 7
-	Log           *slog.Logger     // nil means none
+	MaxLoaded     int              // approximate bytes that a read may load with its items; 0 means 256 MiB
+	Now           func() time.Time // if nil, time.Now is used
+	NewID         func() string    // if nil, UUIDs of version 7 are used
+	Log           *slog.Logger     // if nil, log records are discarded
 }
 
-// Scans limits the long readings that wait. Database.Scans is how many run.
+// Scans limits the long reads that wait. Database.Scans limits those that run.
 type Scans struct {
-	Waiting, AllWaiting int           // requests of one account, and of all; 0 means 64 and 1024
+	Waiting, AllWaiting int           // requests of one account, and of all accounts; 0 means 64 and 1024
 	MaxWait             time.Duration // 0 means 10 s
 }
 
-// Store is the SQL engine.Repository.
+// Store implements engine.Repository with SQL.
 type Store struct {
 	cfg       Config
 	db        *Database
@@ -74,17 +71,16 @@ type Store struct {
 	linkNames linkNames
 	readers   *readers
 	writer    *writer
-	computing bool                                 // some class has something that is computed when read
+	computing bool                                 // a class has attributes that are computed when they are read
 	rowsRead  map[*engine.Property][]*engine.Class // engine.RowsRead of the classes
-	fresh     bool                                 // no Seed has succeeded yet; changed by Open and Seed alone
-	lost      *atomic.Int64                        // when a connection was last found gone, in ns since 1970
+	fresh     bool                                 // no Seed has succeeded yet; changed only by Open and Seed
+	lost      *atomic.Int64                        // when a lost connection was last detected, in ns since 1970
 }
 
 var _ engine.Repository = (*Store)(nil)
 
-// Open brings the tables of db up to the classes, in one transaction, and
-// starts the writer. It takes db over, also when it fails. The error is a
-// *SchemaError when the classes contradict what is stored.
+// Open adapts the tables of db to the classes, in one transaction, and starts the writer. It takes ownership of db,
+// even if it fails. The error is a *SchemaError if the classes contradict the stored data.
 func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -119,12 +115,11 @@ func Open(ctx context.Context, db *Database, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// Seed saves the records that a new database begins with, once in its life:
-// done tells whether it was now. A database is new from the Open that makes its
-// first table until a Seed succeeds, even if the process ends between them.
-// System classes, whose names begin with #, do not count: the command line may
-// have made their tables first. No journal is kept of them. Call it before the
-// store is shared. Errors: those of Save.
+// Seed saves the initial records of a new database. It does so once in the life of the database; done reports whether
+// this call did it. A database is new from the Open that creates its first table until a Seed succeeds, even if the
+// process ends in between. System classes, whose names begin with #, do not count, because the command line may have
+// created their tables first. The records are not journaled. Seed must be called before the store is shared. It returns
+// the errors of Save.
 func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, err error) {
 	if !s.fresh {
 		return false, nil
@@ -136,7 +131,7 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 	err = s.writer.do(ctx, func(w *session) error {
 		done, err = w.forgetFresh()
 		if err != nil || !done {
-			return err // another process was faster
+			return err // another process has already done it
 		}
 		return sv.run(w, entries)
 	})
@@ -147,8 +142,7 @@ func (s *Store) Seed(ctx context.Context, records []engine.Record) (done bool, e
 	return done, nil
 }
 
-// Fresh reports whether the database is new: no Seed of any process has
-// succeeded yet.
+// Fresh reports whether the database is new: no Seed of any process has succeeded yet.
 func (s *Store) Fresh(ctx context.Context) (fresh bool, err error) {
 	if !s.fresh {
 		return false, nil
@@ -161,8 +155,7 @@ func (s *Store) Fresh(ctx context.Context) (fresh bool, err error) {
 	return fresh, err
 }
 
-// forgetFresh takes the mark of a new database away, and reports whether it
-// was there.
+// forgetFresh removes the mark of a new database, and reports whether there was one.
 func (s *session) forgetFresh() (bool, error) {
 	st, err := s.prepare(forgetFresh)
 	if err != nil {
@@ -176,11 +169,10 @@ func (s *session) forgetFresh() (bool, error) {
 	return n > 0, err
 }
 
-// With returns a Store of other classes in the same database: it shares the
-// connections and the queue of writes, and may be used beside this one once
-// Upgrade has brought the tables up to it. The system classes of this Store
-// must be among its classes. The error is a *SchemaError when the classes
-// contradict each other. Close of any of them closes all.
+// With returns a Store with other classes in the same database. It shares the connections and the queue of writes. It
+// may be used together with this Store after Upgrade has adapted the tables to it. The system classes of this Store
+// must be among its classes. The error is a *SchemaError if the classes contradict each other. Close of any of these
+// Stores closes all of them.
 func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	n := &Store{cfg: s.cfg, db: s.db, traits: s.traits, readers: s.readers, writer: s.writer, lost: s.lost}
 	n.cfg.Classes = classes
@@ -190,17 +182,16 @@ func (s *Store) With(classes []*engine.Class) (*Store, error) {
 	return n, nil
 }
 
-// Upgrade brings the tables up to the classes of a Store that With made, in
-// one transaction, between the writes of all others. After an error nothing has
-// changed; it is a *SchemaError when the classes contradict what is stored, and
-// Unavailable when other sessions of the database use the tables for too long.
+// Upgrade adapts the tables to the classes of a Store that was created by With, in one transaction, between the writes
+// of all other Stores. If it returns an error, the database is unchanged. The error is a *SchemaError if the classes
+// contradict the stored data, and Unavailable if other sessions of the database use the tables for too long.
 func (s *Store) Upgrade(ctx context.Context) error {
 	began := time.Now()
 	for attempt := 1; ; attempt++ {
 		var last error
 		err := s.writer.do(ctx, func(w *session) error {
-			w.stays() // it waits for locks for a moment only, and begins again here
-			// Not ctx: where writes share a transaction, its end would be that of all.
+			w.stays() // it waits for locks only for a moment, and is retried here
+			// ctx must not be used: if writes share a transaction, its end would end all of them.
 			if last = s.passGuard(w.ctx, w.conn); last == nil {
 				last = s.upgradeIn(w.ctx, w.conn)
 			}
@@ -218,8 +209,8 @@ func (s *Store) Upgrade(ctx context.Context) error {
 	}
 }
 
-// Ping tells whether the database is away: the error is Unavailable then. One
-// that is only busy until ctx ends is not.
+// Ping returns Unavailable if the database is not available. If the database is only busy until ctx ends, Ping returns
+// nil.
 func (s *Store) Ping(ctx context.Context) error {
 	err := s.read(ctx, func(r *session) error {
 		_, err := r.number(ctx, "SELECT 1", nil)
@@ -231,8 +222,8 @@ func (s *Store) Ping(ctx context.Context) error {
 	return err
 }
 
-// LockedTables returns the names of tables that other sessions of the database lock,
-// so that writes wait for them. A lock that is held for a moment does not count.
+// LockedTables returns the names of tables for which writes wait because other sessions of the database have locked
+// them. Locks that are held only for a moment are not included.
 func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 	if s.traits.LockedTables == "" {
 		return nil, nil
@@ -264,12 +255,11 @@ func (s *Store) LockedTables(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// momentaryLock is how long a lock may be held without being reported.
+// momentaryLock is how long a lock may be held before it is reported.
 const momentaryLock = 300 * time.Millisecond
 
-// Close waits until the writes that were accepted are done and the queries
-// that run have ended, then closes the database. Later calls of the
-// repository are Unavailable.
+// Close waits for accepted writes and running queries to end, then closes the database. Later calls of the repository
+// return Unavailable.
 func (s *Store) Close() error {
 	s.writer.close()
 	s.readers.close()
@@ -277,8 +267,7 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) closeConnections() error {
-	// The writer's connection closes last: it is the one that folds the log
-	// back into the database.
+	// The writer's connection must be closed last, because closing it merges the write-ahead log into the database.
 	errs := []error{s.db.Read.Close(), s.db.Write.Close()}
 	if s.db.Release != nil {
 		errs = append(errs, s.db.Release())
@@ -286,8 +275,7 @@ func (s *Store) closeConnections() error {
 	return errors.Join(errs...)
 }
 
-// plan returns the plan of a class, which must be one of Config.Classes or a
-// view of one.
+// plan returns the plan of a class, which must be one of Config.Classes or a view of one.
 func (s *Store) plan(c *engine.Class) (*plan, error) {
 	if p := s.plans[c.Base()]; p != nil {
 		return p, nil
@@ -295,8 +283,7 @@ func (s *Store) plan(c *engine.Class) (*plan, error) {
 	return nil, engine.NoClass(c.FullName)
 }
 
-// trace logs every statement, as text without values, when the log wants that
-// much; nil when it does not.
+// trace returns a function that logs the text of every statement without values, or nil if the log level excludes it.
 func (s *Store) trace() func(sql string) {
 	if !s.cfg.Log.Enabled(context.Background(), slog.LevelDebug) {
 		return nil
@@ -304,10 +291,10 @@ func (s *Store) trace() func(sql string) {
 	return func(sql string) { s.cfg.Log.Debug("statement", "sql", sql) }
 }
 
-// revision is a number that no content of an item had before.
+// revision returns a new random revision. No earlier content of an item has the same one.
 func revision() int64 { return rand.Int64N(1<<63-1) + 1 }
 
-// account returns the id of who acts, "" for nobody.
+// account returns the id of the account of ctx, or "" if there is none.
 func account(ctx context.Context) string {
 	if a := engine.AccountFrom(ctx); a != nil {
 		return a.ID

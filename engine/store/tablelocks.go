@@ -14,56 +14,54 @@ import (
 	"restsrv/engine/share"
 )
 
-// Another session of the database, such as an operator's ALTER TABLE, VACUUM FULL or
-// LOCK TABLE, can lock a table for a long time. Requests for other tables must not
-// suffer, so requests that wait for such a lock must not keep the connections.
+// Another session of the database can lock a table for a long time, for example by ALTER TABLE, VACUUM FULL or LOCK
+// TABLE of an operator. This must not affect requests for other tables, so requests that wait for such a lock must not
+// hold connections.
 //
-// A goroutine looks at the sessions every lookEvery. If one has been busy with the
-// same work since the last look, it asks the database which sessions wait for a lock
-// on a table. One reading and one write may go on waiting for each such table, and a
-// few transactions and snapshots of several calls, which cannot be made again. All others are ended
-// there, and wait without a connection until it is their turn, for Config.LockTime at
-// most, or are refused at once if the table has been locked for longer than that. The
-// first request that gets through ends this.
+// A goroutine looks at the sessions every lookEvery. If a session has been busy with the same work since the last look,
+// the goroutine asks the database which sessions wait for a lock on a table. For each such table, one read and one
+// write may continue to wait there, and a few transactions and snapshots of several calls, because these cannot be
+// repeated. All other requests are evicted: their statement is ended, and they wait for their turn without a
+// connection, for at most Config.LockTime. If the table has been locked for longer than that, they are refused
+// immediately. When a request succeeds in using the table, the table counts as unlocked.
 const lookEvery = 50 * time.Millisecond
 
-// askEvery is after how many looks the database is asked again about a session that
-// is busy with the same work still.
+// askEvery is the number of looks after which the database is asked again about a session that is still busy with the
+// same work.
 const askEvery = 10
 
-// maxLockedTables is how many locked tables one reading or write each may wait for.
-// Requests for more are refused.
+// maxLockedTables limits the number of locked tables for which one read and one write each may wait. Requests for more
+// tables are refused.
 const maxLockedTables = 3
 
-// tableLocks knows which tables are locked. It belongs to all Stores of a database.
+// tableLocks records which tables are locked. It is shared by all Stores of a database.
 type tableLocks struct {
 	db    *Database
-	limit time.Duration // that a request may wait
-	whole *share.Pool   // of transactions and snapshots of several calls that wait in the database; nil for none
+	limit time.Duration // maximum wait of a request
+	whole *share.Pool   // of transactions and snapshots of several calls that wait in the database; nil if none may wait
 	log   *slog.Logger
-	some  atomic.Bool // some tables are locked
+	some  atomic.Bool // whether any table is locked
 	stop  context.CancelFunc
 	done  sync.WaitGroup
 
 	mu       sync.Mutex
-	sessions map[*session]bool // those with a connection
+	sessions map[*session]bool // the sessions with a connection
 	waits    map[tableUse]*tableWait
 }
 
-// tableUse is a table and what is done with it: some locks let readings through.
+// tableUse is a table and its kind of use, because some locks do not block reads.
 type tableUse struct {
 	table string // quoted
 	write bool
 }
 
-// tableWait is a use that waits for a lock.
+// tableWait describes a use that waits for a lock.
 type tableWait struct {
 	since, seen time.Time
-	place       *share.Pool // of one: the request that waits in the database
+	place       *share.Pool // has one place, for the request that waits in the database
 }
 
-// newTableLocks begins to look at sessions. It returns nil if the database has no
-// such locks.
+// newTableLocks starts the goroutine that looks at sessions. It returns nil if the database has no such locks.
 func newTableLocks(db *Database, cfg Config) *tableLocks {
 	if db.Dialect.Traits().LockWaits == "" || cfg.LockTime <= 0 {
 		return nil
@@ -94,7 +92,7 @@ func (l *tableLocks) close() {
 	}
 }
 
-// watch has a session looked at, or no longer.
+// watch adds a session to the watched sessions, or removes it.
 func (l *tableLocks) watch(s *session, on bool) {
 	if l == nil {
 		return
@@ -142,13 +140,13 @@ func (l *tableLocks) look(ctx context.Context) {
 	}
 }
 
-// suspect is a session that is busy with a turn for long.
+// suspect is a session that has been busy with one turn for long.
 type suspect struct {
 	session *session
 	turn    uint64
 }
 
-// ask finds out for which tables the suspects wait.
+// ask asks the database for which tables the suspects wait, and evicts those that may not wait.
 func (l *tableLocks) ask(ctx context.Context, suspects map[int64]suspect) error {
 	numbers := make([]any, 0, len(suspects))
 	for n := range suspects {
@@ -181,8 +179,7 @@ func (l *tableLocks) ask(ctx context.Context, suspects map[int64]suspect) error 
 	return err
 }
 
-// mayWait reports whether a session that waits for a lock on a table may go on doing
-// so.
+// mayWait reports whether a session may continue to wait for a lock on a table.
 func (l *tableLocks) mayWait(s suspect, use tableUse) bool {
 	l.mu.Lock()
 	w := l.waits[use]
@@ -215,14 +212,14 @@ func (l *tableLocks) mayWait(s suspect, use tableUse) bool {
 	return ok
 }
 
-// hasPlace reports whether a request may wait in the database to use a table when so
-// many uses wait. A lone writer must not.
+// hasPlace reports whether a request may wait in the database for a table while all uses wait. If there is only one
+// writer, it must not wait.
 func (l *tableLocks) hasPlace(use tableUse, all int) bool {
 	return all <= maxLockedTables && (!use.write || l.db.Dialect.Traits().Writers > 1)
 }
 
-// refused returns the error for a call of a transaction that would wait although
-// enough transactions do, nil if it may go on.
+// refused returns the error for a call of a transaction that would have to wait while enough transactions wait already.
+// It returns nil if the call may continue.
 func (l *tableLocks) refused(t *table, write bool) error {
 	if l == nil || t == nil || !l.some.Load() {
 		return nil
@@ -240,7 +237,7 @@ func (l *tableLocks) refused(t *table, write bool) error {
 	return lockedTable(t.quoted, nil)
 }
 
-// forget is called with l.mu held.
+// forget removes a use that no longer waits. l.mu must be held.
 func (l *tableLocks) forget(use tableUse) {
 	if l.waits[use] == nil {
 		return
@@ -250,15 +247,15 @@ func (l *tableLocks) forget(use tableUse) {
 	l.log.Info("a table is no longer locked", "table", use.table, "writes", use.write)
 }
 
-// passage takes one request past the locked tables that it needs.
+// passage accompanies one request past the locked tables that it needs.
 type passage struct {
 	locks  *tableLocks
-	uses   []tableUse // for which it may wait in the database
+	uses   []tableUse // uses for which the request may wait in the database
 	places []share.Grant
 }
 
-// evicted is the error of work that waited for a lock on a table: it must wait
-// without a connection. Nothing of it was done.
+// evicted is the error of work that waited for a lock on a table and must wait without a connection. The work had no
+// effect.
 type evicted struct{ use tableUse }
 
 // errEvicted ends a transaction that was evicted after its last statement.
@@ -266,8 +263,8 @@ var errEvicted = errors.New("the transaction was ended")
 
 func (e evicted) Error() string { return "the statement waited for a lock on " + e.use.table }
 
-// pass runs a request, which uses a table, nil if that is not known. run is called
-// again after its session was evicted.
+// pass runs a request that uses a table; t is nil if the table is not known. run is called again if its session was
+// evicted.
 func (l *tableLocks) pass(ctx context.Context, t *table, write bool, run func(p *passage) error) error {
 	if l == nil {
 		return run(nil)
@@ -286,8 +283,8 @@ func (l *tableLocks) pass(ctx context.Context, t *table, write bool, run func(p 
 	return l.passSlowly(ctx, out.use, run)
 }
 
-// needed returns the table of a reading of items of p, or one that it loads other
-// items from if requests wait for that.
+// needed returns a table that a read of items of p uses: if requests wait for a table whose items are loaded with them,
+// this table, otherwise that of p.
 func (s *Store) needed(p *plan, load []*engine.Load) *table {
 	l := s.readers.locks
 	if l == nil || !l.some.Load() {
@@ -353,7 +350,7 @@ func (p *passage) enter(ctx context.Context, use tableUse) error {
 			}
 			return err
 		}
-		// The request that held the place before may have waited in vain.
+		// The request that held the place before may have waited without success.
 		if still, _ := l.wait(use); still == w && time.Since(w.since) > l.limit*9/10 {
 			place.Release()
 			return lockedTable(use.table, nil)
@@ -369,8 +366,7 @@ func (l *tableLocks) wait(use tableUse) (w *tableWait, all int) {
 	return l.waits[use], len(l.waits)
 }
 
-// ended is called with the error of the request. If it got through, the tables are
-// not locked any more.
+// ended must be called with the result of the request. If the request was not blocked, its tables are no longer locked.
 func (p *passage) ended(err error) {
 	if code := engine.CodeOf(err); err != nil && (code == engine.Unavailable || code == engine.Timeout) {
 		return
@@ -382,14 +378,14 @@ func (p *passage) ended(err error) {
 	}
 }
 
-// leave gives the places back.
+// leave releases the places.
 func (p *passage) leave() {
 	for i := range p.places {
 		p.places[i].Release()
 	}
 }
 
-// lend lets a session wait for what the request may wait for.
+// lend permits a session to wait for the tables that the request may wait for.
 func (p *passage) lend(s *session) {
 	if p != nil && len(p.uses) > 0 {
 		uses := slices.Clone(p.uses)
@@ -397,8 +393,7 @@ func (p *passage) lend(s *session) {
 	}
 }
 
-// lockedTable is the error for a request that needs a table which another session of
-// the database locks.
+// lockedTable returns the error for a request that needs a table which another session of the database has locked.
 func lockedTable(table string, err error) error {
 	what := "an object or a table"
 	if table != "" {
@@ -408,24 +403,23 @@ func lockedTable(table string, err error) error {
 		Message: fmt.Sprintf("%s is locked in the database, longer than a request waits for it (lockTimeout)", what), Err: err}
 }
 
-// The states of a turn, which is one use of a session: session.turn counts by
-// turnStates.
+// The states of a turn. A turn is one use of a session: session.turn increases by turnStates with each turn.
 const (
 	turnIdle    = iota
 	turnBusy    // it may be evicted
 	turnEvicted // its statement was ended
-	turnStays   // it may not be evicted
+	turnStays   // it must not be evicted
 	turnStates
 )
 
-// beginTurn is called when a session begins to work for a request.
+// beginTurn must be called when a session begins to work for a request.
 func (s *session) beginTurn() {
 	if s.locks != nil {
 		s.turn.Add(turnBusy - turnIdle)
 	}
 }
 
-// endTurn is called when the work has ended.
+// endTurn must be called when the work has ended.
 func (s *session) endTurn() {
 	if s.locks == nil {
 		return
@@ -433,7 +427,7 @@ func (s *session) endTurn() {
 	next := (s.turn.Load()/turnStates + 1) * turnStates
 	state := s.turn.Swap(next) % turnStates
 	if state == turnEvicted || state == turnStays {
-		s.ending.Lock() // the end of its statement, which must not be that of the next one
+		s.ending.Lock() // wait until the eviction is complete, so that it cannot end the next statement
 		s.place.Release()
 		s.ending.Unlock()
 	}
@@ -442,13 +436,13 @@ func (s *session) endTurn() {
 	}
 }
 
-// mayWait reports whether the turn waits for a locked table, or may.
+// mayWait reports whether the turn waits for a locked table, or may do so.
 func (s *session) mayWait() bool {
 	return s.locks != nil && (s.turn.Load()%turnStates == turnStays || s.may.Load() != nil)
 }
 
-// evict notes that the statement of a turn is about to be ended, and reports whether
-// the turn still goes on. Then it holds s.ending until the caller has ended it.
+// evict marks a turn as evicted. If the turn is still running, it returns true and holds s.ending; the caller must then
+// end the statement and unlock s.ending.
 func (s *session) evict(turn uint64, use tableUse) bool {
 	s.ending.Lock()
 	if turn%turnStates == turnBusy && s.turn.CompareAndSwap(turn, turn+turnEvicted-turnBusy) {
@@ -459,7 +453,7 @@ func (s *session) evict(turn uint64, use tableUse) bool {
 	return false
 }
 
-// keepWaiting lets a turn hold the place of the request that waits for a lock.
+// keepWaiting passes the place of the request that waits for a lock to a turn.
 func (s *session) keepWaiting(turn uint64, place share.Grant) {
 	s.ending.Lock()
 	defer s.ending.Unlock()
@@ -470,8 +464,7 @@ func (s *session) keepWaiting(turn uint64, place share.Grant) {
 	place.Release()
 }
 
-// evictedFrom returns the error for work of a turn that was evicted, nil if it was
-// not.
+// evictedFrom returns the error for a turn that was evicted, or nil if it was not.
 func (s *session) evictedFrom() error {
 	if s.turn.Load()%turnStates != turnEvicted {
 		return nil
@@ -481,8 +474,7 @@ func (s *session) evictedFrom() error {
 	return evicted{s.out}
 }
 
-// stays makes sure that the turn is not evicted from now on. It reports false if
-// that has happened.
+// stays prevents that the turn is evicted from now on. It returns false if it was evicted already.
 func (s *session) stays() bool {
 	turn := s.turn.Load()
 	return turn%turnStates != turnBusy && turn%turnStates != turnEvicted || s.turn.CompareAndSwap(turn, turn+turnStays-turnBusy)

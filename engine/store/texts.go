@@ -8,20 +8,19 @@ import (
 	"restsrv/engine"
 )
 
-// texts are what a plan has of SQL that is always the same.
+// texts holds the constant SQL texts of a plan.
 type texts struct {
-	name     string  // for bulk statements that are kept: no other texts have it, not even of a class of the same name
-	foreign  bool    // of the table, when they were made
+	name     string  // unique name for cached bulk statements, even among classes of the same name
+	foreign  bool    // table.foreign at the time when the texts were made
 	selected *result // system columns and properties
 	listed   *result // the same without the revision
-	stamps   *result // revision, creator and editor alone
+	stamps   *result // only revision, creator and editor
 
 	get, lock, list, count, insert, find string // lock is get in a transaction that changes the row
 }
 
-// sql returns the statements of the plan. They are made when they are first asked
-// for: of most classes that is not soon. An upgrade that finds rows of other
-// classes in the table makes them others.
+// sql returns the statements of the plan. They are built when they are first needed, which for most classes is late or
+// never. They are built again if an upgrade finds rows of other classes in the table.
 func (p *plan) sql() *texts {
 	foreign := p.table.foreign.Load()
 	st := p.made.Load()
@@ -32,7 +31,7 @@ func (p *plan) sql() *texts {
 	return st
 }
 
-// textsMade counts texts, over all Stores of the process.
+// textsMade counts the texts of all Stores of the process.
 var textsMade atomic.Int64
 
 func newTexts(p *plan, tr Traits, foreign bool) *texts {
@@ -52,7 +51,7 @@ func newTexts(p *plan, tr Traits, foreign bool) *texts {
 	return st
 }
 
-// results makes the lists of columns that statements return.
+// results sets the lists of columns that statements return.
 func (st *texts) results(p *plan, tr Traits) {
 	fields := []field{{revColumn, false}, {}, {creatorColumn, true}, {editorColumn, true}}
 	st.stamps = newResult(tr, fields)
@@ -66,7 +65,7 @@ func (st *texts) results(p *plan, tr Traits) {
 	st.selected = newResult(tr, fields)
 	fields[atRev].column = ""
 	for i := range fields {
-		if fields[i].column != "" { // other tables may have columns of the name
+		if fields[i].column != "" { // other tables may have columns of the same name
 			fields[i].column = p.table.quoted + "." + fields[i].column
 		}
 	}
@@ -81,8 +80,7 @@ func (p *plan) keyed(tr Traits, head string) string {
 	return b.text()
 }
 
-// whereKey writes the condition that finds one item. The key is one value, as
-// engine.Class.KeyValues has it.
+// whereKey writes the condition that finds one item. The key is one value, as in engine.Class.KeyValues.
 func (p *plan) whereKey(b *builder, key []any) {
 	b.add(" WHERE ", p.table.id.quoted, " = ")
 	b.bind(key[0])
@@ -91,8 +89,7 @@ func (p *plan) whereKey(b *builder, key []any) {
 	}
 }
 
-// condition is the one on the class of a row, "" when none is needed: no row of
-// the table is of another class than those of the plan.
+// condition returns the condition on the class of a row. It is "" if the table has only rows of classes of the plan.
 func (p *plan) condition() string {
 	if p.class.Ancestor != nil || p.table.foreign.Load() {
 		return p.ofClasses
@@ -100,7 +97,7 @@ func (p *plan) condition() string {
 	return ""
 }
 
-// ofClasses is a condition that is true for rows of a class and those below it.
+// ofClasses returns the condition that a row is of a class or one of its descendants.
 func ofClasses(c *engine.Class) string {
 	names := []string{quoteText(c.FullName)}
 	for _, d := range c.Descendants {

@@ -7,7 +7,7 @@ import (
 	"restsrv/engine"
 )
 
-// generate is what an insert of this write completes its values with.
+// generate returns the generated values for inserts of this write.
 func (sv *save) generate() engine.Generate { return sv.store.generate(sv.ctx, sv.now) }
 
 func (s *Store) generate(ctx context.Context, now engine.Instant) engine.Generate {
@@ -18,7 +18,7 @@ func (s *Store) generate(ctx context.Context, now engine.Instant) engine.Generat
 	}
 }
 
-// stampedUpdate is what an update of given values sets, trackers included.
+// stampedUpdate returns the values that an update sets: the given values and the trackers.
 func (sv *save) stampedUpdate(p *plan, given engine.Values) engine.Values {
 	if !p.duties.stamped() {
 		return given
@@ -28,8 +28,8 @@ func (sv *save) stampedUpdate(p *plan, given engine.Values) engine.Values {
 	return v
 }
 
-// creator and editor are what goes into the system columns: nothing where the
-// class has an attribute for it.
+// creator returns the value of the system column for the creator. It is "" if the class has an attribute for the
+// creator.
 func (sv *save) creator(p *plan) string {
 	if p.duties.creator != nil {
 		return ""

@@ -10,28 +10,28 @@ import (
 
 var _ engine.Transactor = (*Store)(nil)
 
-// transaction is several calls that are committed together. It has a session of
-// the writer to itself: what its context reaches reads and writes there.
+// transaction is a sequence of calls that are committed together. It has a session of the writer to itself. Calls with
+// its context read and write on this session.
 type transaction struct {
 	store   *Store
 	session *session
-	begun   chan struct{} // closed once the session is there
-	end     chan error    // how the work ended
+	begun   chan struct{} // closed when the session is available
+	end     chan error    // result of the work
 
-	// turn is held by who uses the session, and guards what follows.
+	// turn is held by the call that uses the session. It guards the following fields.
 	turn   chan struct{}
 	over   bool
-	broken error // why it cannot be committed any more
-	holds  bool  // a call has ended well: the transaction may hold locks
+	broken error // why the transaction can no longer be committed
+	holds  bool  // a call has succeeded, so the transaction may hold locks
 
-	outermost *transaction // it is a part of, or itself
-	rollback  func() error // of the outermost one; nil once it was called
+	outermost *transaction // the transaction that contains this one, or itself
+	rollback  func() error // of the outermost transaction; nil after it was called
 }
 
 type transactionKey struct{}
 
-// transactionOf is the transaction that ctx belongs to, nil for none. It is one
-// of all Stores of the database, whose queue they share.
+// transactionOf returns the transaction of ctx, or nil if there is none. Transactions are shared by all Stores of the
+// database, because these share the queue of writes.
 func (s *Store) transactionOf(ctx context.Context) *transaction {
 	return s.writer.transactionOf(ctx)
 }
@@ -43,7 +43,7 @@ func (w *writer) transactionOf(ctx context.Context) *transaction {
 	return nil
 }
 
-// within is the context of the calls of a transaction.
+// within returns the context for the calls of a transaction.
 func (t *transaction) within(ctx context.Context) context.Context {
 	return context.WithValue(ctx, transactionKey{}, t)
 }
@@ -54,10 +54,10 @@ func (s *Store) newTransaction() *transaction {
 	return t
 }
 
-// errAbandoned ends the transaction of work that panicked.
+// errAbandoned ends the transaction if its work panics.
 var errAbandoned = errors.New("the work of a transaction was abandoned")
 
-// Transaction is engine.Transactor's.
+// Transaction implements engine.Transactor.
 func (s *Store) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
 	if t := s.transactionOf(ctx); t != nil {
 		return t.nested(ctx, work)
@@ -83,8 +83,8 @@ func (s *Store) Transaction(ctx context.Context, work func(ctx context.Context) 
 	return err
 }
 
-// begin waits until a transaction has a session. The channel tells how it ended,
-// when that was asked.
+// begin waits until a transaction has a session. The channel receives the result after the transaction was asked to
+// end.
 func (w *writer) begin(ctx context.Context, t *transaction) (result <-chan error, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, ended(err)
@@ -111,7 +111,7 @@ func (w *writer) begin(ctx context.Context, t *transaction) (result <-chan error
 	}
 }
 
-// own opens a transaction, and waits for its end or that of its context.
+// own opens a transaction, and waits until it or its context ends.
 func (w *writer) own(s *session, j *job) error {
 	t := j.whole
 	commit, rollback, err := w.open(s, j)
@@ -135,7 +135,7 @@ func (w *writer) own(s *session, j *job) error {
 	}
 	if err != nil {
 		if s.conn != nil && t.undo() != nil {
-			s.disconnect() // which ends the transaction too
+			s.disconnect() // disconnecting also ends the transaction
 		}
 		return err
 	}
@@ -147,15 +147,14 @@ func (w *writer) own(s *session, j *job) error {
 	}
 	if err := commit(); err != nil {
 		if s.conn != nil && rollback() != nil {
-			s.disconnect() // the database may have done so already
+			s.disconnect() // the database may have rolled back already
 		}
 		return w.store.failed(context.Background(), s, w.unknown(err))
 	}
 	return nil
 }
 
-// open begins a transaction, on a new connection when the old one turns out to
-// be gone.
+// open begins a transaction. If the connection is lost, it uses a new one.
 func (w *writer) open(s *session, j *job) (commit, rollback func() error, err error) {
 	for attempt := 1; ; attempt++ {
 		commit, rollback, err = w.openOnce(s, j.ctx)
@@ -184,7 +183,7 @@ func (w *writer) openOnce(s *session, ctx context.Context) (commit, rollback fun
 	return func() error { return s.end(tx.Commit) }, func() error { return s.end(tx.Rollback) }, nil
 }
 
-// enter waits for the session; leave must follow.
+// enter waits for the session. After success, the caller must call leave.
 func (t *transaction) enter(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return ended(err)
@@ -207,7 +206,7 @@ func (t *transaction) enter(ctx context.Context) error {
 
 func (t *transaction) leave() { <-t.turn }
 
-// close lets a call that runs finish, and no other begin.
+// close waits for a running call to finish, and makes later calls fail.
 func (t *transaction) close() (broken error) {
 	t.turn <- struct{}{}
 	defer t.leave()
@@ -215,10 +214,9 @@ func (t *transaction) close() (broken error) {
 	return t.broken
 }
 
-// write is a job that is a part of the transaction. It is made again when another
-// transaction was in its way, unless the transaction holds locks that the other one
-// may be waiting for: then it is undone at once, because the calls before this one
-// cannot be made again here.
+// write runs a job as a part of the transaction. If another transaction is in its way, the job is repeated, unless this
+// transaction holds locks that the other one may be waiting for. In that case the transaction is rolled back
+// immediately, because its earlier calls cannot be repeated here.
 func (t *transaction) write(j *job) error {
 	if err := t.enter(j.ctx); err != nil {
 		return err
@@ -232,7 +230,7 @@ func (t *transaction) write(j *job) error {
 	}
 }
 
-// undo rolls the transaction back, if that was not done yet.
+// undo rolls the transaction back, unless that was already done.
 func (t *transaction) undo() error {
 	rollback := t.outermost.rollback
 	if t.outermost.rollback = nil; rollback == nil {
@@ -241,8 +239,7 @@ func (t *transaction) undo() error {
 	return rollback()
 }
 
-// giveWay undoes the transaction because another one is in its way, which then goes
-// on at once.
+// giveWay rolls the transaction back because another one is in its way. The other one can then continue.
 func (t *transaction) giveWay(err error) error {
 	if t.session.conn != nil && t.undo() != nil {
 		t.session.disconnect()
@@ -251,7 +248,7 @@ func (t *transaction) giveWay(err error) error {
 		Message: "another transaction was in the way of this one, which was undone: it may be tried again as a whole", Err: err})
 }
 
-// read is Store.read as a part of the transaction.
+// read is like Store.read, as a part of the transaction.
 func (t *transaction) read(ctx context.Context, work func(r *session) error) error {
 	if err := t.enter(ctx); err != nil {
 		return err
@@ -260,7 +257,7 @@ func (t *transaction) read(ctx context.Context, work func(r *session) error) err
 	s := t.session
 	s.told.Store(false)
 	defer func() {
-		clear(s.raw) // what it points to belongs to the caller now
+		clear(s.raw) // the values that it points to belong to the caller now
 		s.guard, s.loadable = nil, nil
 	}()
 	err, _ := t.part(ctx, t.store.traits.Savepoint, work)
@@ -271,8 +268,8 @@ func (t *transaction) read(ctx context.Context, work func(r *session) error) err
 	return err
 }
 
-// part runs work, behind a savepoint if it must be undone when it fails. repeat
-// means that it may succeed when it is done again.
+// part runs work, after a savepoint if it must be undone when it fails. repeat is true if the work may succeed when it
+// is repeated.
 func (t *transaction) part(ctx context.Context, undo bool, work func(*session) error) (err error, repeat bool) {
 	s := t.session
 	if undo {
@@ -306,7 +303,7 @@ func (t *transaction) part(ctx context.Context, undo bool, work func(*session) e
 	}
 	if err != nil {
 		if failure := s.exec("ROLLBACK TO SAVEPOINT call"); failure != nil {
-			t.spoil(err) // the database gave the whole transaction up
+			t.spoil(err) // the database has given up the whole transaction
 			return err, false
 		}
 	}
@@ -316,7 +313,7 @@ func (t *transaction) part(ctx context.Context, undo bool, work func(*session) e
 	return err, repeat
 }
 
-// spoil makes sure that the transaction is not committed.
+// spoil prevents that the transaction is committed.
 func (t *transaction) spoil(err error) error {
 	if t.broken == nil {
 		t.broken = t.store.failed(context.Background(), t.session, err)
@@ -324,14 +321,13 @@ func (t *transaction) spoil(err error) error {
 	return t.broken
 }
 
-// attempt runs work with the context of its call, which ends its statements: who
-// interrupts a write loses the transaction, and has lost it anyway. A panic fails
-// the call.
+// attempt runs work with the context of its call, which ends its statements. If a write is interrupted, the transaction
+// is lost. A panic fails the call.
 func (t *transaction) attempt(ctx context.Context, work func(*session) error) error {
 	return t.store.writer.inTransaction(t.session, &job{ctx: ctx, work: work})
 }
 
-// nested is a transaction within another.
+// nested runs a transaction inside another.
 func (t *transaction) nested(ctx context.Context, work func(ctx context.Context) error) (err error) {
 	if err := t.enter(ctx); err != nil {
 		return err
@@ -357,7 +353,7 @@ func (t *transaction) nested(ctx context.Context, work func(ctx context.Context)
 	return err
 }
 
-// endPart keeps or undoes what came behind the savepoint of a nested transaction.
+// endPart keeps or undoes the changes since the savepoint of a nested transaction.
 func (t *transaction) endPart(keep bool) error {
 	if t.broken != nil {
 		return t.broken
@@ -374,8 +370,8 @@ func (t *transaction) endPart(keep bool) error {
 	return nil
 }
 
-// held ends a SELECT of rows of p: within a transaction nobody else may change
-// them before it ends, as where there is one writer nobody can.
+// held returns the lock clause for a SELECT of rows of p. In a transaction, it prevents other transactions from
+// changing the rows before it ends. It is "" if the database has only one writer.
 func (s *Store) held(ctx context.Context, p *plan) string {
 	if s.traits.Lock == "" || s.transactionOf(ctx) == nil {
 		return ""

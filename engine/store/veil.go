@@ -9,8 +9,8 @@ import (
 	"restsrv/engine"
 )
 
-// noItem is the error for an item that was named and not found. Who may not
-// read all items of the class is not told whether it is there.
+// noItem returns the error for a named item that was not found. If the account may not read all items of the class, it
+// is Denied, so that it does not reveal whether the item exists.
 func (g *guard) noItem(c *engine.Class, id string) error {
 	if g.rows(engine.MayRead, c) != nil {
 		return engine.Denied()
@@ -18,7 +18,7 @@ func (g *guard) noItem(c *engine.Class, id string) error {
 	return engine.NoItem(c, id)
 }
 
-// veiled makes noItem's error of engine.NoItem's.
+// veiled replaces the error of engine.NoItem by that of noItem.
 func (g *guard) veiled(c *engine.Class, err error) error {
 	if g != nil && engine.CodeOf(err) == engine.NotFound && err != nil && g.rows(engine.MayRead, c) != nil {
 		return likewise(err, engine.Denied())
@@ -29,17 +29,17 @@ func (g *guard) veiled(c *engine.Class, err error) error {
 // unknownReason is the reason of unknownAttribute.
 const unknownReason = "unknown-attribute"
 
-// unknownAttribute is the error for a name that a class does not have: also for
-// one that the account may not know.
+// unknownAttribute returns the error for a name that a class does not have. It is also used for an attribute that is
+// hidden from the account.
 func unknownAttribute(c *engine.Class, p *engine.Property) *engine.Error {
-	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a struct is named by a path
+	name, _, _ := strings.Cut(p.Name, "$") // an attribute of a structure is named by a path
 	e := engine.Errorf(engine.Invalid, unknownReason, "class %s has no attribute %s", c.FullName, engine.Quote(name))
 	e.Class, e.Attribute = c.FullName, name
 	return e
 }
 
-// ownError keeps an error about a calculated attribute from telling of an item
-// that was not written by the account, where it may not read all of the class.
+// ownError replaces an error about a calculated attribute of an item that the account has not written, if the account
+// may not read all items of the class. The error would reveal data of the item.
 func (sv *save) ownError(err error) error {
 	var e *engine.Error
 	if sv.guard == nil || !errors.As(err, &e) || e.Code != engine.Invalid {
@@ -59,9 +59,8 @@ func (sv *save) ownError(err error) error {
 	return err
 }
 
-// doubt finds out, before defaults are computed of it, whether an entry points at
-// what the account may not, or what is not there yet: see silenced. That is no
-// error as long as nothing else is, since a later record may bring it.
+// doubt checks, before defaults are computed, whether an entry refers to items that the account may not refer to or
+// that do not exist yet (see silenced). This alone is not an error, since a later record may create the item.
 func (sv *save) doubt(e *entry, v engine.Values, before *engine.Item) error {
 	e.doubtful = false
 	if sv.guard == nil || !e.plan.duties.late || before != nil && e.plan.holds(before.Class) {
@@ -81,8 +80,8 @@ func (sv *save) doubt(e *entry, v engine.Values, before *engine.Item) error {
 	return nil
 }
 
-// silenced keeps what is computed of what a doubtful entry points at from telling
-// of that by what is wrong with it.
+// silenced replaces an Invalid error of a doubtful entry by Denied, because the error may depend on values of the item
+// that the entry refers to.
 func (e *entry) silenced(err error) error {
 	if e.doubtful && err != nil && engine.CodeOf(err) == engine.Invalid {
 		return engine.Denied()
@@ -90,7 +89,7 @@ func (e *entry) silenced(err error) error {
 	return err
 }
 
-// masked keeps an error from naming what the account may not read.
+// masked replaces an error by Denied if it names an attribute that is hidden from the account.
 func (s *Store) masked(ctx context.Context, err error) error {
 	var e *engine.Error
 	if err == nil || !errors.As(err, &e) || e.Code != engine.Invalid || e.Reason == unknownReason {

@@ -7,15 +7,13 @@ import (
 	"restsrv/engine"
 )
 
-// A cached attribute has one stored value, computed from all items. The value is
-// withheld from an account that may not read all of these: when the account reads
-// the item, the value is computed again from the items that the account may read,
-// as if the attribute were not cached. The account cannot use such an attribute in
-// filters, orders, searches and aggregations, which see stored values only.
-// Accounts that may read whole classes get the stored value at no cost.
+// A cached attribute has one stored value, computed from all items. The value is withheld from an account that may not
+// read all of these: when the account reads the item, the value is computed again from the items that the account may
+// read, as if the attribute were not cached. The account cannot use such an attribute in filters, orders, searches and
+// aggregations, which use stored values only. Accounts that may read whole classes get the stored value at no cost.
 
-// withholds reports whether the stored value of a property is withheld, because it
-// was computed from items that the account may not all read.
+// withholds reports whether the stored value of a property is withheld from the account, because it was computed from
+// items that the account may not all read.
 func (g *guard) withholds(p *engine.Property) bool {
 	if g == nil || len(g.rowsRead) == 0 {
 		return false
@@ -28,7 +26,7 @@ func (g *guard) unusable(p *engine.Property) bool {
 	return g.hides(engine.MayRead, p) || g.withholds(p)
 }
 
-// withheldIn returns the attributes of a class whose stored values are withheld.
+// withheldIn returns the attributes of a class for which the stored value is withheld.
 func (g *guard) withheldIn(c *engine.Class) []*engine.Property {
 	if g == nil || len(g.rowsRead) == 0 {
 		return nil
@@ -48,8 +46,8 @@ func (g *guard) withheldIn(c *engine.Class) []*engine.Property {
 	return all
 }
 
-// computesFor reports whether items of a plan's class, or of one below it, have
-// attributes that are computed again for the account.
+// computesFor reports whether items of a plan's class or of a descendant have attributes that are computed again for
+// the account.
 func (g *guard) computesFor(p *plan) bool {
 	if g == nil || !p.cachedBelow {
 		return false
@@ -72,8 +70,7 @@ func (g *guard) withhold(items []*engine.Item) {
 // withheldReason is the reason of withheldAttribute.
 const withheldReason = "calculated"
 
-// withheldAttribute returns the error for a condition with an attribute whose stored
-// value is withheld.
+// withheldAttribute returns the error for a condition that uses an attribute with a withheld value.
 func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	e := engine.Errorf(engine.Invalid, withheldReason,
 		"attribute %s is calculated from objects that the account may not all read: the account can neither filter nor sort by it", engine.Quote(p.Name))
@@ -81,14 +78,12 @@ func withheldAttribute(c *engine.Class, p *engine.Property) *engine.Error {
 	return e
 }
 
-// maxAgain is the depth of nested lookups up to which withheld attributes of found
-// items are computed.
+// maxAgain is the maximum depth of nested lookups at which withheld attributes of the found items are computed.
 const maxAgain = 3
 
-// computeAgain computes the withheld attributes of items that a formula has found or
-// loaded, which otherwise have what is stored. Those of a lookup within too many
-// others stay null. Nothing is written meanwhile, so that each item is computed
-// once, even in a transaction.
+// computeAgain computes the withheld attributes of items that a formula has found or loaded, and which have the stored
+// values at first. If the lookup is nested more than maxAgain levels deep, they are set to null. Each item is computed
+// only once, even in a transaction, because there are no writes in the meantime.
 func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error {
 	g := l.r.guard
 	if g == nil || len(g.rowsRead) == 0 {
@@ -122,7 +117,7 @@ func (l *lookups) computeAgain(ctx context.Context, items []*engine.Item) error 
 		return err
 	}
 	for i, it := range work {
-		values, ok := l.kept.again[l.againOf(it)] // it may have been found twice
+		values, ok := l.kept.again[l.againOf(it)] // the item may have been found twice
 		if !ok {
 			err := l.store.calculate(ctx, work[i:i+1], l)
 			if err != nil && engine.CodeOf(err) != engine.Invalid {
@@ -153,7 +148,7 @@ func (l *lookups) give(it *engine.Item, values engine.Values) {
 	}
 }
 
-// withLoaded adds items and all that is loaded with them to a set.
+// withLoaded adds items and all items loaded with them to a set.
 func withLoaded(items []*engine.Item, all map[*engine.Item]bool) map[*engine.Item]bool {
 	for _, it := range items {
 		if it == nil || all[it] {

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine"
 )
 
-// Create is engine.Repository's.
+// Create implements engine.Repository.
 func (s *Store) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	it, err := s.create(ctx, c, v, o)
 	return it, s.masked(ctx, err)
@@ -52,7 +52,7 @@ func (s *Store) create(ctx context.Context, c *engine.Class, v engine.Values, o 
 	return sv.alone(e)
 }
 
-// createPlain inserts an item of which nothing but the row is to be written.
+// createPlain inserts an item if only its row must be written.
 func (s *Store) createPlain(ctx context.Context, p *plan, v engine.Values) (*engine.Item, error) {
 	c := p.class
 	if err := c.Complete(v, s.generate(ctx, engine.InstantOf(s.cfg.Now()))); err != nil {
@@ -100,7 +100,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 				return err
 			}
 		}
-		own := *e // write changes it, and the work may run again
+		own := *e // copied, because write changes it and the work may run again
 		if sv.items[0], err = sv.write(&own); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	}
 	err := do(sv.ctx, e.plan.table, work)
 	switch {
-	case err != nil && single: // the account may do this with all items: no conflict can be hidden
+	case err != nil && single: // the account may write all items, so the conflict needs no hiding
 		return nil, err
 	case err != nil:
 		return nil, sv.settle(err, work)
@@ -116,7 +116,7 @@ func (sv *save) alone(e *entry) (*engine.Item, error) {
 	return sv.store.enriched(sv.ctx, sv.items[0]), nil
 }
 
-// single reports whether one statement writes all of e.
+// single reports whether one statement can write all of e.
 func (sv *save) single(e *entry) bool {
 	d := &e.plan.duties
 	if sv.grants || !sv.guard.free(e.plan) || e.deep != nil || e.plan.caching.any || e.plan.table.filed || e.shares() || d.words || d.late || d.restricted || d.journaled || e.handling == engine.Strict && len(d.references) > 0 {
@@ -125,8 +125,8 @@ func (sv *save) single(e *entry) bool {
 	return e.how == insert || !sv.inspects(e) && !e.keyTouched()
 }
 
-// enriched gives items that were written what their classes need. The write
-// stands: that this fails is no failure of it.
+// enriched loads the data that the class of a written item requires. If this fails, the write remains valid, so the
+// error is only logged.
 func (s *Store) enriched(ctx context.Context, it *engine.Item) *engine.Item {
 	if p := s.plans[it.Class]; p.needy || p.cachedBelow {
 		s.enrichAll(ctx, []*engine.Item{it})
@@ -145,9 +145,9 @@ func (s *Store) enrichAll(ctx context.Context, items []*engine.Item) {
 	}
 }
 
-// loadMembers loads the members that the database keeps as links of the saved items
-// of some records, as they are at the end of the transaction. An item that the account
-// may not read gets none. If they are too much to be loaded, no item gets any.
+// loadMembers loads the members that the database stores as links for the saved items of some records, at the end of
+// the transaction. An item that the account may not read gets no members. If there are too many members to load, no
+// item gets any.
 func (sv *save) loadMembers(records []engine.Record) error {
 	byClass := map[*engine.Class][]*engine.Item{}
 	for i, it := range sv.items {
@@ -196,7 +196,7 @@ func (sv *save) loadMembersOf(c *engine.Class, items []*engine.Item) error {
 	return nil
 }
 
-// hash turns the plain passwords in v into what is stored.
+// hash replaces the plain passwords in v by their hashes.
 func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 	for _, property := range p.passwords {
 		plain, ok := v[property.Index].(string)
@@ -221,8 +221,7 @@ func (s *Store) hash(ctx context.Context, p *plan, v engine.Values) error {
 	return nil
 }
 
-// insertText is an INSERT of some rows, whose placeholders rowArgs fills. Tail
-// follows the rows.
+// insertText returns an INSERT of the given number of rows. rowArgs fills its placeholders. tail follows the rows.
 func (p *plan) insertText(tr Traits, rows int, tail string) string {
 	b := newBuilder(tr)
 	b.add("INSERT INTO ", p.table.quoted, " (", p.rowColumns(), ") VALUES ")
@@ -247,7 +246,7 @@ func (p *plan) insertText(tr Traits, rows int, tail string) string {
 	return b.text()
 }
 
-// rowArgs appends what one row of insertText takes.
+// rowArgs appends the arguments for one row of insertText.
 func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 	args = append(args, orNull(it.Version), int64(it.Revision), orNull(it.Creator))
 	for _, property := range p.stored {
@@ -259,13 +258,13 @@ func (p *plan) rowArgs(args []any, it *engine.Item) []any {
 	return args
 }
 
-// Update is engine.Repository's.
+// Update implements engine.Repository.
 func (s *Store) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	it, err := s.update(ctx, &updating{c, id, v, o})
 	return it, s.masked(ctx, err)
 }
 
-// updating is what Update is given.
+// updating holds the arguments of Update.
 type updating struct {
 	class   *engine.Class
 	id      string
@@ -318,7 +317,7 @@ func given(v engine.Values) bool {
 	return false
 }
 
-// untouched answers an update that sets nothing.
+// untouched returns the result of an update that sets no value.
 func (s *Store) untouched(ctx context.Context, p *plan, id string, m *engine.Match) (*engine.Item, error) {
 	it, err := s.getFor(ctx, p, id, getting{may: engine.MayWrite})
 	if err != nil {
@@ -336,8 +335,7 @@ func unmatched(c *engine.Class, id string) *engine.Error {
 	return e
 }
 
-// inStatement reports whether the condition of a write can be a part of its
-// statement.
+// inStatement reports whether the condition of a write can be part of its statement.
 func inStatement(m *engine.Match) bool { return m == nil || m.Any || len(m.Revisions) == 1 }
 
 func setsReadonly(p *plan, v engine.Values) bool {
@@ -349,10 +347,9 @@ func setsReadonly(p *plan, v engine.Values) bool {
 	return false
 }
 
-// missing returns the error of a write that found no item with the key and the
-// revisions: 404 if there is none with the key, else 412. A write for any revision
-// that finds one now must be made again: it has waited for a transaction that
-// deleted the item, and another item has the key since.
+// missing returns the error of a write that found no item with the key and the revisions: NotFound if there is no item
+// with the key, otherwise Unmatched. If the write accepts any revision and there is an item now, the write must be
+// repeated: it has waited for a transaction that deleted the item, and another item has received the key since.
 func (s *Store) missing(w *session, p *plan, id string, m *engine.Match) error {
 	key, _ := p.class.KeyValues(id)
 	found, err := w.exists(p, key)
@@ -378,18 +375,17 @@ func (s *session) exists(p *plan, key []any) (found bool, err error) {
 	return found, err
 }
 
-// change is what updateOne does to one item.
+// change describes the change that updateOne makes to one item.
 type change struct {
 	key     []any
 	values  engine.Values // the properties that are not Absent
-	keepKey bool          // the key among values is the one there already
+	keepKey bool          // the key among values is the present key
 	match   *engine.Match // at most one revision
-	version *string       // set when not nil
+	version *string       // the new version if not nil
 	editor  string
 }
 
-// updateOne changes an item and loads it as it is then; found is false when no
-// item has the key and the revision.
+// updateOne changes an item and loads the result into it. found is false if no item has the key and the revision.
 func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found bool, err error) {
 	b := newBuilder(s.traits)
 	b.add("UPDATE ", p.table.quoted, " SET ")
@@ -441,8 +437,8 @@ func (s *Store) updateOne(w *session, p *plan, it *engine.Item, c change) (found
 	return found, err
 }
 
-// newID is the id of an item of several key properties after a change of some
-// of them; "" when there is no such item.
+// newID returns the id of an item with a key of several properties after some of these change. It is "" if there is no
+// such item.
 func (s *session) newID(p *plan, c change) (string, error) {
 	before := &engine.Item{}
 	found, err := s.one(s.ctx, p.sql().lock, p, before, append([]any(nil), c.key...))
@@ -457,8 +453,8 @@ func (s *session) newID(p *plan, c change) (string, error) {
 	return before.Class.ID(before.Values), nil
 }
 
-// stored is a revision as the database has it; 0, which none has, for numbers
-// that only a stranger can have made up.
+// stored converts a revision to its database form. The result is 0, which no item has, if the number cannot be a
+// revision of this store.
 func stored(revision uint64) int64 {
 	if revision > math.MaxInt64 {
 		return 0

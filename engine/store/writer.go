@@ -13,41 +13,40 @@ import (
 	"restsrv/engine/share"
 )
 
-const batchTime = 5 * time.Millisecond // writer.most of a Store
+const batchTime = 5 * time.Millisecond // value of writer.most in a Store
 
-// writer is the one queue of writes. Each of its goroutines owns a connection.
+// writer is the queue of writes. Each of its goroutines owns a connection.
 //
-// Where transactions share a commit, it commits together what waits at the
-// same time (gather.go): the first job of a batch runs plainly, as do those of a
-// single statement, the others behind a savepoint each, then one commit, then
-// all are answered. A lone job pays for nothing of this. Elsewhere each job is
-// alone in its transaction (alone.go). A transaction of several calls has the
-// goroutine and its connection to itself until it ends (transaction.go).
+// If transactions can share a commit, jobs that wait at the same time are committed together (gather.go). The first job
+// of a batch and jobs of a single statement run directly; the others run after a savepoint each. Then there is one
+// commit, and all jobs get their results. A single job has no additional cost. Otherwise each job has a transaction of
+// its own (alone.go). A transaction of several calls uses the goroutine and its connection exclusively until it ends
+// (transaction.go).
 type writer struct {
 	store  *Store
 	jobs   *queue
 	traits Traits
 	crowd  crowd
-	most   time.Duration // after which a batch takes no more writes
+	most   time.Duration // time after which a batch accepts no more writes
 	report refusals
 	done   sync.WaitGroup
 }
 
-// job is one write: a transaction, or a part of one that can be undone alone.
-// Its work may be run again after it failed, so it must not use up its input.
+// job is one write: a transaction, or a part of one that can be undone separately. Its work may run again after a
+// failure, so it must not modify its input.
 type job struct {
 	ctx    context.Context
 	key    string // of the caller, for its share
 	work   func(w *session) error
-	light  bool         // it is not heavy, however long it took
-	single bool         // one statement writes: that is a transaction by itself
-	whole  *transaction // of several calls, instead of work; nil for a job
-	pass   *passage     // past locked tables; nil for none
+	light  bool         // it does not count as heavy, regardless of its duration
+	single bool         // the work writes by one statement, which is a transaction by itself
+	whole  *transaction // a transaction of several calls, used instead of work; otherwise nil
+	pass   *passage     // past locked tables; nil if there are none
 	state  atomic.Int32
 	result chan error
 }
 
-// The states of a job. Whoever moves it away from queued owns it.
+// The states of a job. The goroutine that changes the state from queued owns the job.
 const (
 	queued int32 = iota
 	started
@@ -67,8 +66,8 @@ func newWriter(s *Store) *writer {
 	return w
 }
 
-// do runs work in a transaction and returns when that is durable. Work must
-// not keep the session. Errors: those of work, Unavailable, Timeout.
+// do runs work in a transaction and returns when the transaction is durable. work must not retain the session. do
+// returns the errors of work, Unavailable, or Timeout.
 func (w *writer) do(ctx context.Context, work func(w *session) error) error {
 	return w.doTo(ctx, nil, work)
 }
@@ -111,7 +110,7 @@ func (w *writer) waitFor(j *job) error {
 	if j.state.CompareAndSwap(queued, abandoned) {
 		return ended(ctx.Err())
 	}
-	return <-j.result // it runs: its outcome is the truth
+	return <-j.result // the job is running, so its result counts
 }
 
 func (w *writer) hand(j *job) error {
@@ -125,7 +124,7 @@ func (w *writer) hand(j *job) error {
 	return nil
 }
 
-// close waits until the queue is empty and done.
+// close waits until the queue is empty and all jobs are done.
 func (w *writer) close() {
 	w.jobs.close()
 	w.done.Wait()
@@ -151,7 +150,7 @@ func (w *writer) answer(j *job, err error) {
 	j.result <- err
 }
 
-// serve runs a job, and what may share its commit.
+// serve runs a job, and jobs that can share its commit.
 func (w *writer) serve(s *session, j *job) {
 	began := time.Now()
 	switch {
@@ -166,7 +165,7 @@ func (w *writer) serve(s *session, j *job) {
 		s.worked = 0
 		err := w.alone(s, j)
 		w.store.reportEnded(s)
-		j.light = s.worked < heavyRows // its time is that of a flush to the disk
+		j.light = s.worked < heavyRows // most of its time is a flush to the disk
 		w.jobs.charge(j, time.Since(began))
 		w.answer(j, err)
 	default:
@@ -174,9 +173,9 @@ func (w *writer) serve(s *session, j *job) {
 	}
 }
 
-// batch runs first and whatever waits behind it, as one commit, up to a job that
-// must be by itself. What is refused is told so after the commit: it may have
-// been for what another job of the batch has written, which nobody sees before.
+// batch runs first and waiting jobs with one commit, up to a job that needs a commit of its own. Jobs that fail get
+// their error after the commit, because the reason may be data that another job of the batch has written, which is not
+// visible before.
 func (w *writer) batch(s *session, first *job) {
 	if w.traits.Flushes {
 		w.crowd.gather(w.jobs)
@@ -219,40 +218,39 @@ func (w *writer) batch(s *session, first *job) {
 	w.crowd.expected = len(batch) + len(refused)
 	if err = s.exec("COMMIT"); err != nil {
 		w.rollback(s)
-		err = w.unknown(w.store.failed(context.Background(), s, err)) // what is in the log may count after a crash
+		err = w.unknown(w.store.failed(context.Background(), s, err)) // data in the write-ahead log may become valid after a crash
 	}
 	w.store.reportEnded(s)
 	w.answerAll(batch, refused, err)
 }
 
-// chargeSince charges a job with the time since another moment, and returns now.
+// chargeSince charges a job with the time since another moment, and returns the present time.
 func (w *writer) chargeSince(j *job, since time.Time) time.Time {
 	now := time.Now()
 	w.jobs.charge(j, now.Sub(since))
 	return now
 }
 
-// refusal is a job of a batch that failed by itself.
+// refusal is a job of a batch that failed independently of the others.
 type refusal struct {
 	*job
 	err error
 }
 
-// answerAll answers the jobs of a batch.
+// answerAll sends the results of the jobs of a batch.
 func (w *writer) answerAll(jobs []*job, refused []refusal, err error) {
 	for _, j := range jobs {
 		w.answer(j, err)
 	}
 	for _, r := range refused {
 		if err != nil {
-			r.err = err // what it was refused for may be gone, too
+			r.err = err // the data that caused the refusal may be gone too
 		}
 		w.answer(r.job, r.err)
 	}
 }
 
-// join runs j in a batch, so that nothing is left of it when it fails. lost
-// means that the transaction is gone with everything in it.
+// join runs j in a batch, and undoes its changes if it fails. lost is true if the whole transaction is lost.
 func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	if j.single {
 		err := w.store.failed(j.ctx, s, w.together(s, j))
@@ -276,8 +274,8 @@ func (w *writer) join(s *session, j *job) (lost bool, err error) {
 	return false, failure
 }
 
-// stands reports whether a transaction is still open: then another one is refused,
-// and not because the database is away.
+// stands reports whether a transaction is still open. Another BEGIN then fails, with an error other than an unavailable
+// database.
 func (w *writer) stands(s *session) bool {
 	if s.conn == nil {
 		return false
@@ -286,16 +284,15 @@ func (w *writer) stands(s *session) bool {
 	return err != nil && w.store.kind(err) == Other
 }
 
-// together is attempt in a batch: the work knows who acts, but its statements do
-// not end with its request, because one that is interrupted ends the
-// transaction of all.
+// together is attempt in a batch. The context of the work contains the account, but does not end with its request,
+// because an interrupted statement would end the transaction of all jobs.
 func (w *writer) together(s *session, j *job) error {
 	s.ctx = context.WithoutCancel(j.ctx)
 	defer func() { s.ctx = context.Background() }()
 	return w.attempt(s, j)
 }
 
-// watched is attempt whose statements end with the context of the job.
+// watched is attempt with statements that end with the context of the job.
 func (w *writer) watched(s *session, j *job) error {
 	inner, unwatch := s.watch(j.ctx)
 	s.ctx = inner
@@ -303,7 +300,7 @@ func (w *writer) watched(s *session, j *job) error {
 	return unwatch(w.attempt(s, j))
 }
 
-// inTransaction is watched in a transaction, which is lost with the connection.
+// inTransaction is watched in a transaction, which is lost if the connection is lost.
 func (w *writer) inTransaction(s *session, j *job) error {
 	err := w.watched(s, j)
 	if err == nil && s.conn == nil {
@@ -312,7 +309,7 @@ func (w *writer) inTransaction(s *session, j *job) error {
 	return err
 }
 
-// attempt runs the work of j. A panic fails the job, not the queue.
+// attempt runs the work of j. A panic fails the job, but not the queue.
 func (w *writer) attempt(s *session, j *job) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -328,10 +325,10 @@ func (w *writer) attempt(s *session, j *job) (err error) {
 	return j.work(s)
 }
 
-// rollback ends the transaction; the database may have done so already.
+// rollback ends the transaction. The database may have ended it already.
 func (w *writer) rollback(s *session) {
 	if s.conn != nil && s.exec("ROLLBACK") != nil {
-		s.disconnect() // closing ends whatever is open
+		s.disconnect() // closing the connection ends any transaction
 	}
 }
 

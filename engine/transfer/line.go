@@ -70,7 +70,7 @@ func appendItem(b []byte, it *engine.Item) []byte {
 	return append(b, '}')
 }
 
-// line is a line of an export whose members are not yet decoded.
+// line is a line of an export before its members are decoded.
 type line map[string]json.RawMessage
 
 func (l line) text(name string) string {

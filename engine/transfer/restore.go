@@ -306,7 +306,7 @@ func (u *upload) finish(size int64) error {
 	return <-u.done
 }
 
-// abort discards a content whose last piece is missing.
+// abort discards a content without its last piece.
 func (u *upload) abort() error {
 	_ = u.pipe.CloseWithError(io.ErrUnexpectedEOF)
 	<-u.done

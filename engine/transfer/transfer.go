@@ -23,7 +23,7 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Dumper is a repository whose items, links and counters can be read as they are stored.
+// Dumper is a repository that can return items, links and counters as they are stored.
 type Dumper interface {
 	engine.Snapshotter
 	Count(ctx context.Context, q *engine.Query) (int64, error)

@@ -137,8 +137,7 @@ func classNames(meta engine.MetaRepository) (names []string) {
 	return names
 }
 
-// inherited returns the workflows of a class and of its ancestors. If several have the same name, the one of the
-// nearest class counts.
+// Of returns the classes that have workflows, sorted by full name.
 func inherited(own map[*engine.Class][]*flow, c *engine.Class) (all []*flow) {
 	for ; c != nil; c = c.Ancestor {
 		for _, f := range own[c] {

@@ -285,7 +285,7 @@ func (l lookups) item(ctx context.Context, c *engine.Class, id string, loads []*
 	return own, nil
 }
 
-// known returns the loads whose properties are in a view.
+// known returns the loads of properties that a view has.
 func known(view *engine.Class, loads []*engine.Load) (all []*engine.Load) {
 	for _, l := range loads {
 		if view.Lacks(l.Property) {

@@ -79,7 +79,8 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 	return orAlways(engine.Either(all...))
 }
 
-// orAlways replaces nil by a constant true condition, for callers to whom nil means that there is no condition.
+// orAlways replaces nil by a constant true condition. Rows and Keeps need it, because nil means to their callers that
+// the states do not matter.
 func orAlways(f *engine.Filter) *engine.Filter {
 	if f == nil {
 		return &engine.Filter{Op: engine.OpConst, Value: true}

@@ -129,8 +129,8 @@ func (r reader) state() *state {
 	return s
 }
 
-// kept reads propertyPermissions, the properties whose change the state restricts. If an entry is not valid, the state
-// restricts all properties.
+// kept reads propertyPermissions, which lists the properties that only some roles may change in the state. If an entry
+// is not valid, the state restricts all properties.
 func (r reader) kept(s *state) {
 	const name = "propertyPermissions"
 	all := func(path string, v any, expected string) {

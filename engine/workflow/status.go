@@ -212,7 +212,7 @@ func (a asking) next(q *questions) engine.Fields {
 	return next
 }
 
-// given returns the union of the permissions whose condition holds.
+// given returns the union of the permissions for which the condition holds.
 func given(all []permission, asked []int, q *questions) (may engine.Permission) {
 	for i, p := range all {
 		if q.holds[asked[i]] {

@@ -71,7 +71,7 @@ func (dialect) Match(column, pattern string, bind func(any) string) string {
 	return matchFunction + "(" + column + ", " + bind(pattern) + ")"
 }
 
-// shortList is the maximum length of a list whose values are bound one by one.
+// shortList is the maximum length of a list with values that are bound one by one.
 const shortList = 8
 
 // In implements store.Dialect. A short list is padded to a power of two, so that lists of all lengths need few

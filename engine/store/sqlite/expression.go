@@ -62,7 +62,7 @@ func (dialect) Function(f store.Function, args ...string) string {
 	return prefix + strings.ReplaceAll(string(f), " ", "_") + "(" + strings.Join(args, ", ") + ")"
 }
 
-// function is a Go function whose arguments are not null. If an argument is null, the result is null.
+// function is a Go function of arguments that are not null. If an argument is null, the result is null.
 type function struct {
 	name string
 	args int32
