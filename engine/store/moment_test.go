@@ -14,9 +14,9 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestEndedReadingsKeepNoSnapshot: readings of several statements that end by
-// themselves, by their context, by their visit, or in the quick lane to run again,
-// leave no transaction open, which would keep the database from cleaning up.
+// TestEndedReadingsKeepNoSnapshot: when a read of several statements ends, normally, by its context, by its visit, or
+// in the quick lane to run again, it leaves no transaction open. An open transaction would prevent the database from
+// cleaning up.
 func TestEndedReadingsKeepNoSnapshot(t *testing.T) { onBoth(t, endedReadingsKeepNoSnapshot) }
 
 func endedReadingsKeepNoSnapshot(t *testing.T, p place) {
@@ -42,7 +42,7 @@ func endedReadingsKeepNoSnapshot(t *testing.T, p place) {
 	read := func(i int, random *rand.Rand) error {
 		total, found := int64(0), 0
 		q := &engine.Query{Class: note, Count: 20, Load: load, Total: &total}
-		if i%3 > 0 { // slow, and another statement each time
+		if i%3 > 0 { // slow, and a different statement each time
 			q.Filter = &engine.Filter{Op: engine.OpAnd, Args: []*engine.Filter{matching(note, fmt.Sprint("note 1", i%10))}}
 			for range random.IntN(4) {
 				q.Filter.Args = append(q.Filter.Args, matching(note, "text"))
@@ -92,7 +92,7 @@ func endedReadingsKeepNoSnapshot(t *testing.T, p place) {
 	}
 }
 
-// keepsSnapshot reports whether another connection keeps a snapshot.
+// keepsSnapshot reports whether another connection holds a snapshot.
 func keepsSnapshot(t *testing.T, db *store.Database) bool {
 	t.Helper()
 	var busy, pages, moved int
@@ -110,9 +110,8 @@ func keepsSnapshot(t *testing.T, db *store.Database) bool {
 	return busy != 0
 }
 
-// TestUpgradeBesideSnapshot: while a snapshot that has read a table is open, as that
-// of an export, an upgrade that changes the table does not stop other requests, and
-// succeeds once the snapshot ends.
+// TestUpgradeBesideSnapshot: while a snapshot that has read a table is open, such as that of an export, an upgrade that
+// changes the table does not block other requests, and succeeds after the snapshot ends.
 func TestUpgradeBesideSnapshot(t *testing.T) { onBoth(t, upgradeBesideSnapshot) }
 
 func upgradeBesideSnapshot(t *testing.T, p place) {

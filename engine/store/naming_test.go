@@ -10,21 +10,21 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// redeclaration is a change of the classes of a database, after which each object has
-// the value of x that it had.
+// redeclaration is a change of the classes of a database after which each object must have the same value of x as
+// before.
 type redeclaration struct {
 	name          string
 	before, after func() []*engine.Class
-	values        map[string]any    // of x, by the class of the object, whose id is the name of its class
+	values        map[string]any    // of x, by the class of the object; its id is the name of its class
 	columns       map[string]string // of x after the change, by class
-	problem       string            // instead of a change
+	problem       string            // expected instead of a change
 }
 
 func class(name string, properties ...*engine.Property) *engine.Class {
 	return storetest.NewClass(name, append([]*engine.Property{prop("id", engine.String)}, properties...)...)
 }
 
-// withCollection makes a root with a collection x of its own objects, and c below it.
+// withCollection returns a root with a collection x of its own objects, and a descendant c.
 func withCollection(below ...*engine.Property) func() []*engine.Class {
 	return func() []*engine.Class {
 		top := &engine.Class{Name: "root", Namespace: "test", Key: []string{"id"}}
@@ -37,7 +37,7 @@ func withCollection(below ...*engine.Property) func() []*engine.Class {
 	}
 }
 
-// classesOf makes a root and classes below it, each with its own x or none.
+// classesOf returns a root and descendants, each with its own x or without x.
 func classesOf(root *engine.Property, below ...any) func() []*engine.Class {
 	return func() []*engine.Class {
 		copied := func(p *engine.Property) []*engine.Property {
@@ -98,8 +98,8 @@ var redeclarations = []redeclaration{
 		values: map[string]any{"root": int64(1)}, columns: map[string]string{"root": "x", "a": "x"}},
 }
 
-// TestRedeclaration changes the classes of a database with objects, once by opening it
-// again, once while it is open.
+// TestRedeclaration changes the classes of a database with objects, once by opening it again, and once while it is
+// open.
 func TestRedeclaration(t *testing.T) {
 	for _, r := range redeclarations {
 		t.Run(r.name, func(t *testing.T) {
@@ -154,7 +154,7 @@ func (r *redeclaration) run(t *testing.T, p place) {
 	}
 }
 
-// TestForgottenColumns takes columns of redeclared attributes away and brings them back.
+// TestForgottenColumns removes columns of redeclared attributes and adds them again.
 func TestForgottenColumns(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		types := []engine.PropertyType{engine.String, engine.Int, engine.Boolean, engine.Text}
@@ -193,8 +193,8 @@ func TestForgottenColumns(t *testing.T) {
 	})
 }
 
-// TestLetterCaseOfStoredNames adds classes and attributes that differ from stored ones
-// in letter case only: what is stored keeps its table and its column.
+// TestLetterCaseOfStoredNames adds classes and attributes that differ from stored ones in letter case only. Existing
+// tables and columns keep their names.
 func TestLetterCaseOfStoredNames(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before := note(prop("Name", engine.Int))
@@ -220,8 +220,8 @@ func TestLetterCaseOfStoredNames(t *testing.T) {
 	})
 }
 
-// TestReloadOfOneServer lets two servers of one database get the same classes, one
-// after the other: both find the columns that the first has made.
+// TestReloadOfOneServer gives two servers of one database the same classes, one after the other. Both use the columns
+// that the first one has created.
 func TestReloadOfOneServer(t *testing.T) {
 	p := postgresPlace(t)
 	before := classesOf(prop("x", engine.Int))

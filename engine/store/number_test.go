@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestCounterPastItsEnd: earlier versions let SQLite count past the greatest int,
-// with reals. Such a counter is exported and begins again.
+// TestCounterPastItsEnd: in earlier versions, SQLite could count past the greatest int, with reals. Such a counter is
+// exported and starts again.
 func TestCounterPastItsEnd(t *testing.T) { onBoth(t, counterPastItsEnd) }
 
 func counterPastItsEnd(t *testing.T, p place) {

@@ -8,8 +8,8 @@ import (
 	"restsrv/engine/store"
 )
 
-// TestChangedKeys changes keys at random and asks what became of each: it is what
-// the changes give one after the other.
+// TestChangedKeys changes keys at random. The present key of each must be the result of all changes one after the
+// other.
 func TestChangedKeys(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -35,8 +35,8 @@ func TestChangedKeys(t *testing.T) {
 	}
 }
 
-// TestManyChangedKeys asks for each of many changed keys, as a collection of as many
-// nested records does. If each took a look at all changes, this would take long.
+// TestManyChangedKeys asks for the present key of many changed keys, as a collection with as many nested records does.
+// It would take long if each lookup searched all changes.
 func TestManyChangedKeys(t *testing.T) {
 	const many = 50_000
 	var moves store.Moves

@@ -15,8 +15,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// network is people who know each other (n:m, seen from both sides), with
-// their boss, staff and home, on one database.
+// network is a database of people who know each other (n:m, from both sides), with their boss, staff and home.
 type network struct {
 	*store.Store
 	person, worker, home *engine.Class
@@ -92,7 +91,7 @@ func (n *network) fill(t testing.TB, p place) {
 			if i%3 == 0 || i == j {
 				continue
 			}
-			// The side whose name sorts first keeps the links of both.
+			// The side with the name that sorts first holds the links of both.
 			_, err := db.Write.ExecContext(t.Context(), fmt.Sprintf(`INSERT INTO "person@test#known" ("#owner", "#item") VALUES ('%d', '%d') ON CONFLICT DO NOTHING`, i, j))
 			if err != nil {
 				t.Fatal(err)
@@ -109,7 +108,7 @@ var cursorKey = engine.CursorKey("a key of the tests")
 
 var networkTime = time.Date(2020, 2, 29, 1, 2, 3, 0, time.UTC)
 
-// query reads what a client may send.
+// query parses a query as a client can send it.
 func (n *network) query(filter any, order, search string) (*engine.Query, error) {
 	q := &engine.Query{Class: n.person, Search: search, Count: -1}
 	var err error
@@ -129,7 +128,7 @@ func (n *network) ids(ctx context.Context, q *engine.Query) ([]string, error) {
 	return found, err
 }
 
-// TestLinkedMembers filters through a table of links, from both of its ends.
+// TestLinkedMembers filters through a table of links, from both ends.
 func TestLinkedMembers(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		n := openNetwork(t, p)
@@ -154,9 +153,8 @@ func TestLinkedMembers(t *testing.T) {
 	})
 }
 
-// FuzzQuery sends what strangers may send, as filter, order, search and
-// cursor, to both databases. What is accepted never fails, finds the same on
-// both, the opposite finds the rest, and a further condition never finds more.
+// FuzzQuery sends arbitrary filters, orders, searches and cursors to both databases. Accepted queries never fail and
+// find the same items on both. The negated filter finds the other items, and an additional condition never finds more.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range fuzzSeeds {
 		for _, order := range []string{"", "-home.name,age", "boss.pay,-first.name,ok"} {
@@ -198,8 +196,7 @@ var fuzzSeeds = []string{
 	`{"empty":[{"ifNull":["$boss.name",{"if":[{"empty":["$knows"]},"x",null]}]}]}`, `{"lt":["$staff.age","$staff.boss.age"]}`, `{"gt":[{"abs":["$pay"]},{"floor":["$pay"]}]}`, `{"eq":["$ok",{"empty":["$staff"]}]}`,
 }
 
-// check runs a query and its variations on one database and returns what it
-// finds.
+// check runs a query and its variations on one database and returns the found items.
 func (n *network) check(t *testing.T, filter any, order, search, cursor string) (found []string, refused bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -248,7 +245,7 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(a, b)
 }
 
-// checkPages lists by cursors, and offers one that nobody made.
+// checkPages lists pages by cursors, and tries an invalid cursor.
 func (n *network) checkPages(ctx context.Context, t *testing.T, q *engine.Query, cursor string, want []string) {
 	t.Helper()
 	if _, err := cursorKey.Decode(q, cursor); engine.CodeOf(err) != engine.Invalid {

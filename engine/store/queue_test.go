@@ -10,7 +10,7 @@ import (
 	"restsrv/engine"
 )
 
-// beside returns what a database has noticed that accounts use at the same time.
+// beside returns the state of a database that the accounts use at the same time.
 func beside(accounts ...string) *others {
 	o := &others{stay: time.Hour}
 	for _, a := range accounts {
@@ -32,8 +32,8 @@ func mustPush(t *testing.T, q *queue, keys ...string) {
 	}
 }
 
-// TestQueueServesByTime: of two accounts with many writes each, the one whose
-// writes are short is served as long as the other one.
+// TestQueueServesByTime: if two accounts have many writes each, the one with short writes gets as much time as the
+// other.
 func TestQueueServesByTime(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	for range 300 {
@@ -55,8 +55,8 @@ func TestQueueServesByTime(t *testing.T) {
 	}
 }
 
-// TestQueueLateComer: a write of an account that comes while many writes of
-// another one wait goes next, and idleness earns no more than that.
+// TestQueueLateComer: while many writes of one account wait, a write of another account goes next. An idle time gives
+// no further advantage.
 func TestQueueLateComer(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	for range 100 {
@@ -106,8 +106,7 @@ func TestQueueBounds(t *testing.T) {
 	}
 }
 
-// TestQueueJoins: a heavy write shares no commit with writes of other accounts,
-// but with those of its own.
+// TestQueueJoins: a heavy write does not share a commit with writes of other accounts, but does with its own.
 func TestQueueJoins(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy")
@@ -134,8 +133,8 @@ func TestQueueJoins(t *testing.T) {
 	}
 }
 
-// TestQueueWaitsForReturn: an account that is answered and writes again at once
-// goes before the heavy write of an account that has used more.
+// TestQueueWaitsForReturn: if an account was answered and writes again at once, it goes before the heavy write of an
+// account that has used more.
 func TestQueueWaitsForReturn(t *testing.T) {
 	q := newQueue(0, 1, beside())
 	mustPush(t, q, "heavy", "heavy", "heavy")
@@ -165,8 +164,8 @@ func TestQueueWaitsForReturn(t *testing.T) {
 	}
 }
 
-// TestQueueRests: a heavy write waits until its account has rested from the last
-// one, if another account uses the database. Short writes of others go meanwhile.
+// TestQueueRests: a heavy write waits until its account has rested from the last one, if another account uses the
+// database. Short writes of other accounts run in the meantime.
 func TestQueueRests(t *testing.T) {
 	q := newQueue(0, 8, beside("other"))
 	mustPush(t, q, "heavy", "heavy")
@@ -205,8 +204,8 @@ func TestQueueLightWrites(t *testing.T) {
 	}
 }
 
-// TestQueueRunsOneHeavyWrite: beside another account the heavy writes of one run
-// one after the other, even where several writers wait.
+// TestQueueRunsOneHeavyWrite: while another account is present, the heavy writes of one account run one after the
+// other, even if several writers are idle.
 func TestQueueRunsOneHeavyWrite(t *testing.T) {
 	q := newQueue(0, 8, beside("other"))
 	mustPush(t, q, "heavy", "heavy", "heavy")
@@ -223,8 +222,7 @@ func TestQueueRunsOneHeavyWrite(t *testing.T) {
 	}
 }
 
-// TestOthers: an account is present beside another one for a while after its last
-// request.
+// TestOthers: an account counts as present for a while after its last request.
 func TestOthers(t *testing.T) {
 	o := beside()
 	if o.note("") || o.present("a") {

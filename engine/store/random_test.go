@@ -15,8 +15,7 @@ import (
 	"restsrv/engine/wire"
 )
 
-// writer makes filters, orders and aggregations that are well formed, from a
-// source of numbers.
+// filterWriter creates well-formed filters, orders and aggregations from a source of random numbers.
 type filterWriter struct{ *rand.Rand }
 
 func (w filterWriter) pick(options ...string) string { return options[w.IntN(len(options))] }
@@ -105,9 +104,7 @@ func (w filterWriter) condition(depth int) string {
 	return w.pick(fmt.Sprintf(`{"eq":[%s,%d]}`, w.property("tags"), w.IntN(4)), fmt.Sprintf(`{"eq":["$ok",%s]}`, w.condition(depth-1)), fmt.Sprintf(`{%q:[%s,null]}`, op, w.property("name", "age", "boss", "any", "tags")))
 }
 
-// TestRandomQueries asks both databases the same: well-formed filters and
-// aggregations, more than any list of cases has. RESTSRV_RANDOM says for how
-// long.
+// TestRandomQueries runs the same random filters and aggregations on both databases. RESTSRV_RANDOM sets the duration.
 func TestRandomQueries(t *testing.T) {
 	patience := 3 * time.Second
 	if d, err := time.ParseDuration(os.Getenv("RESTSRV_RANDOM")); err == nil {
@@ -153,8 +150,7 @@ func decodedText(t *testing.T, text string) any {
 	return v
 }
 
-// rows runs an aggregation and returns its rows as text; "refused" when it is
-// not to be had.
+// rows runs an aggregation and returns its rows as text, or "refused" if it is refused.
 func (n *network) rows(t *testing.T, text string) string {
 	t.Helper()
 	a, err := engine.ParseAggregation(n.person, decodedText(t, text), networkTime)

@@ -7,8 +7,8 @@ import (
 	"restsrv/engine/store"
 )
 
-// TestReadersAreReused: readings that follow each other share one connection;
-// opening others takes a start milliseconds.
+// TestReadersAreReused: consecutive reads use one connection, because opening more would cost a start some
+// milliseconds.
 func TestReadersAreReused(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		var db *store.Database

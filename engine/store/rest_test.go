@@ -9,8 +9,7 @@ import (
 	"restsrv/engine/store"
 )
 
-// TestCostlyReadingsRest: a costly reading rests if another account is present, and
-// does not if there is none.
+// TestCostlyReadingsRest: an expensive read rests if another account is present, and does not rest otherwise.
 func TestCostlyReadingsRest(t *testing.T) {
 	t.Run("sqlite long", func(t *testing.T) { costlyReadingsRest(t, sqlitePlace(t), manyNotes) })
 	t.Run("sqlite list", func(t *testing.T) { costlyReadingsRest(t, sqlitePlace(t), 1000) })
@@ -39,8 +38,7 @@ func costlyReadingsRest(t *testing.T, p place, items int) {
 	}
 }
 
-// TestCostlyWritesRest: a heavy write that follows another one of its account
-// rests if another account is present.
+// TestCostlyWritesRest: a heavy write rests after another heavy write of its account if another account is present.
 func TestCostlyWritesRest(t *testing.T) { onBoth(t, costlyWritesRest) }
 
 func costlyWritesRest(t *testing.T, p place) {

@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// manyNotes is enough for a reading of all to exceed the budget of the quick lane.
+// manyNotes is the number of items with which a read of all exceeds the budget of the quick lane.
 const manyNotes = 30000
 
 // openMany opens a store of manyNotes items.
@@ -48,8 +48,7 @@ func matching(c *engine.Class, pattern string) *engine.Filter {
 	return &engine.Filter{Op: engine.OpLike, Left: engine.Attribute(c.Property("text")), Pattern: pattern}
 }
 
-// holder starts long readings of an account, each of which stops in the middle
-// until release is called.
+// holder starts long reads of an account. Each stops in the middle until release is called.
 type holder struct {
 	release func()
 	done    sync.WaitGroup
@@ -78,9 +77,8 @@ func (h *holder) end() {
 	h.done.Wait()
 }
 
-// occupy starts one long reading of b@local and waits until it runs, then starts n
-// more and waits until some of them wait for a place. It returns the first one. All
-// of them end with the test.
+// occupy starts one long read of b@local and waits until it runs, then starts n more and waits until some of them wait
+// for a place. It returns the first one. All of them end with the test.
 func occupy(t *testing.T, st *store.Store, c *engine.Class, n int) (first *holder) {
 	t.Helper()
 	first = hold(t.Context(), st, c, "b@local", 1)
@@ -102,8 +100,8 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// TestScansLeaveReaders: while long readings of one account hold all that they
-// can get, another account reads by key, lists, counts and writes.
+// TestScansLeaveReaders: while long reads of one account use all available places, another account can read by key,
+// list, count and write.
 func TestScansLeaveReaders(t *testing.T) { onBoth(t, scansLeaveReaders) }
 
 func scansLeaveReaders(t *testing.T, p place) {
@@ -129,8 +127,7 @@ func scansLeaveReaders(t *testing.T, p place) {
 	}
 }
 
-// TestScansOfOthers: the long reading of an account ends although those of
-// another account wait in greater number.
+// TestScansOfOthers: the long read of an account ends although more long reads of another account wait.
 func TestScansOfOthers(t *testing.T) { onBoth(t, scansOfOthers) }
 
 func scansOfOthers(t *testing.T, p place) {
@@ -146,7 +143,7 @@ func scansOfOthers(t *testing.T, p place) {
 		done <- err
 	}()
 	await(t, "the reading of a waits", func() bool { own, _ := st.ScansWaiting("a@local"); return own > 0 || len(done) > 0 })
-	first.release() // the others of b go on waiting for their release
+	first.release() // the other reads of b still wait for their release
 	select {
 	case err := <-done:
 		if err != nil {
@@ -157,9 +154,8 @@ func scansOfOthers(t *testing.T, p place) {
 	}
 }
 
-// TestScansAreRefused: a long reading for which there is no room in the queue is
-// refused with 503 and a time after which to try again, and so is one that waits
-// too long.
+// TestScansAreRefused: a long read is refused with 503 and a retry time if the queue has no place for it, or if it
+// waits too long.
 func TestScansAreRefused(t *testing.T) { onBoth(t, scansAreRefused) }
 
 func scansAreRefused(t *testing.T, p place) {
@@ -197,9 +193,8 @@ func scansAreRefused(t *testing.T, p place) {
 	}
 }
 
-// TestBegunReadingsEnd: a short reading whose caller is slow to take the items is
-// not refused when all places are taken. SQLite does not refuse such readings: it
-// suspends them.
+// TestBegunReadingsEnd: a short read with a slow caller is not refused if all places are taken. SQLite suspends such
+// reads instead of refusing them.
 func TestBegunReadingsEnd(t *testing.T) {
 	st, c := openMany(t, postgresPlace(t), store.Scans{MaxWait: 10 * time.Minute})
 	occupy(t, st, c, 24)
@@ -214,9 +209,8 @@ func TestBegunReadingsEnd(t *testing.T) {
 	}
 }
 
-// TestScansRunAgain: readings that are ended in the quick lane and run again in
-// the scan lane have the result that they would have alone, and their number does
-// not matter.
+// TestScansRunAgain: reads that are ended in the quick lane and repeated in the scan lane return the same result as
+// alone, regardless of their number.
 func TestScansRunAgain(t *testing.T) { onBoth(t, scansRunAgain) }
 
 func scansRunAgain(t *testing.T, p place) {
@@ -224,7 +218,7 @@ func scansRunAgain(t *testing.T, p place) {
 	var group sync.WaitGroup
 	for i := range 40 {
 		group.Go(func() {
-			// The statements differ, so that each is met for the first time.
+			// The statements differ, so each is new.
 			f := &engine.Filter{Op: engine.OpOr}
 			for j := range i%8 + 1 {
 				f.Args = append(f.Args, matching(c, fmt.Sprintf("note %04d", j)))
@@ -239,8 +233,7 @@ func scansRunAgain(t *testing.T, p place) {
 	await(t, "all places are free after the rests", func() bool { running, waiting := st.Scanning(); return running == 0 && waiting == 0 })
 }
 
-// TestScanEndsWithItsContext: a long reading whose client leaves while it waits
-// for a place ends at once, and so does one that runs.
+// TestScanEndsWithItsContext: a long read ends at once if its client leaves, whether it waits for a place or runs.
 func TestScanEndsWithItsContext(t *testing.T) { onBoth(t, scanEndsWithItsContext) }
 
 func scanEndsWithItsContext(t *testing.T, p place) {

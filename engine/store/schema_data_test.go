@@ -21,7 +21,7 @@ func mustCreate(t *testing.T, st *store.Store, c *engine.Class, v ...any) {
 	}
 }
 
-// logged opens a store, closes it, and returns what it logged.
+// logged opens a store, closes it, and returns its log.
 func logged(t *testing.T, p place, classes ...*engine.Class) string {
 	t.Helper()
 	db, err := p.open()
@@ -37,8 +37,7 @@ func logged(t *testing.T, p place, classes ...*engine.Class) string {
 	return log.String()
 }
 
-// TestSchemaWarnings changes classes in ways that lose nothing, and that whoever
-// did so may not have meant.
+// TestSchemaWarnings changes classes in ways that lose no data but may be unintended.
 func TestSchemaWarnings(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before := note(prop("x", engine.Int))
@@ -66,7 +65,7 @@ func TestSchemaWarnings(t *testing.T) {
 	})
 }
 
-// TestNumberedLater makes a property autoassigned that has values.
+// TestNumberedLater makes a property with values autoassigned.
 func TestNumberedLater(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before := storetest.NewClass("note", prop("id", engine.Int))
@@ -110,8 +109,8 @@ func TestCollectionRemoved(t *testing.T) {
 	})
 }
 
-// TestCompositeIndexLater makes an index unique over values that are there
-// twice, and gives a property of it another type.
+// TestCompositeIndexLater makes an index unique although there are duplicate values, and changes the type of one of its
+// properties.
 func TestCompositeIndexLater(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		with := func(typ engine.PropertyType, isUnique bool) *engine.Class {
@@ -145,8 +144,8 @@ func TestCompositeIndexLater(t *testing.T) {
 	})
 }
 
-// TestSearchedAgain takes a property out of the search and back: the words of
-// what was written meanwhile are found.
+// TestSearchedAgain removes a property from the search and adds it again. Words of items written in the meantime are
+// found.
 func TestSearchedAgain(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		searched, not := note(prop("x", engine.String, search)), note(prop("x", engine.String))
@@ -162,15 +161,14 @@ func TestSearchedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		closeStore(t, st)
-		// An empty table is made anew for another key: its words too.
+		// An empty table is created again if the key changes, with its words.
 		closeStore(t, mustOpen(t, p, storetest.NewClass("note", prop("x", engine.String), prop("id", engine.String))))
 		st = openAt(t, p, searched)
 		mustCreate(t, st, searched, "b", "words")
 	})
 }
 
-// TestTreeThereAndBack puts a class without objects below another and takes it
-// out again.
+// TestTreeThereAndBack makes a class without objects a descendant of another class, and reverts this.
 func TestTreeThereAndBack(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		thing := storetest.NewClass("thing", prop("id", engine.String))
@@ -184,15 +182,14 @@ func TestTreeThereAndBack(t *testing.T) {
 	})
 }
 
-// TestLongTexts makes an indexed property one of long texts, which no index
-// limits.
+// TestLongTexts changes the type of an indexed property to long texts, which no index limits.
 func TestLongTexts(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		closeStore(t, mustOpen(t, p, note(prop("x", engine.String, indexed))))
 		after := note(prop("x", engine.Text, indexed))
 		st := openAt(t, p, after)
 		var long strings.Builder
-		random := rand.New(rand.NewPCG(1, 2)) // it must not be compressed
+		random := rand.New(rand.NewPCG(1, 2)) // it must not be compressible
 		for range 20_000 {
 			long.WriteByte(byte(' ' + random.IntN(90)))
 		}

@@ -21,8 +21,7 @@ func note(properties ...*engine.Property) *engine.Class {
 	return storetest.NewClass("note", append([]*engine.Property{prop("id", engine.String)}, properties...)...)
 }
 
-// TestSchemaChange opens a database with one version of a class, stores two
-// items, and opens it with another version.
+// TestSchemaChange opens a database with one version of a class, stores two items, and opens it with another version.
 func TestSchemaChange(t *testing.T) {
 	byDefault := func(v any) func(*engine.Property) { return func(p *engine.Property) { p.Default = v } }
 	for _, test := range []struct {
@@ -104,7 +103,7 @@ func refused(t *testing.T, err error, problems []string) {
 	}
 }
 
-// TestSchemaEmptyTable changes what could not be changed with items there.
+// TestSchemaEmptyTable makes changes that would be impossible if there were items.
 func TestSchemaEmptyTable(t *testing.T) { onBoth(t, schemaEmptyTable) }
 
 func schemaEmptyTable(t *testing.T, p place) {
@@ -121,8 +120,7 @@ func schemaEmptyTable(t *testing.T, p place) {
 	}
 }
 
-// TestForgottenProperty removes a property without values and brings it back
-// with another type and as unique.
+// TestForgottenProperty removes a property without values, and adds it again with another type and as unique.
 func TestForgottenProperty(t *testing.T) { onBoth(t, forgottenProperty) }
 
 func forgottenProperty(t *testing.T, p place) {
@@ -144,8 +142,7 @@ func forgottenProperty(t *testing.T, p place) {
 	}
 }
 
-// TestSomeClasses opens a database with a part of its classes: the others are
-// left alone.
+// TestSomeClasses opens a database with some of its classes. The others are left unchanged.
 func TestSomeClasses(t *testing.T) { onBoth(t, someClasses) }
 
 func someClasses(t *testing.T, p place) {
@@ -167,8 +164,8 @@ func someClasses(t *testing.T, p place) {
 	}
 }
 
-// TestSeed seeds a database that has been opened before, once for a command
-// that knows system classes alone, once by a server that came no further.
+// TestSeed seeds a database that has been opened before, once by a command that knows only system classes, and once by
+// a server that ended before seeding.
 func TestSeed(t *testing.T) { onBoth(t, seed) }
 
 func seed(t *testing.T, p place) {
@@ -245,7 +242,7 @@ func treeChanges(t *testing.T, p place) {
 		}
 	}
 	closeStore(t, st)
-	classes = tree("car") // bus is gone, its items stay and are not seen
+	classes = tree("car") // bus is gone; its items stay but cannot be read
 	st = mustOpen(t, p, classes...)
 	var found []string
 	err := st.List(t.Context(), &engine.Query{Class: classes[0], Count: -1}, func(it *engine.Item) error {

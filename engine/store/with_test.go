@@ -23,7 +23,7 @@ func create(t *testing.T, st *store.Store, c *engine.Class, fields ...engine.Fie
 	return it
 }
 
-// upgraded is a Store of other classes beside st.
+// upgraded returns a Store of other classes that shares the database of st.
 func upgraded(t *testing.T, st *store.Store, classes ...*engine.Class) *store.Store {
 	t.Helper()
 	next, err := st.With(classes)
@@ -36,8 +36,7 @@ func upgraded(t *testing.T, st *store.Store, classes ...*engine.Class) *store.St
 	return next
 }
 
-// TestWith changes the classes of an open database: both Stores read and write
-// it, each with its own classes.
+// TestWith changes the classes of an open database. Both Stores read and write it, each with its own classes.
 func TestWith(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before := note(prop("x", engine.Int))
@@ -74,8 +73,7 @@ func TestWith(t *testing.T) {
 	})
 }
 
-// TestWithInTransaction holds that a transaction is one of all Stores of the
-// database: neither waits for the other.
+// TestWithInTransaction: a transaction is shared by all Stores of the database, so neither waits for the other.
 func TestWithInTransaction(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before, pet := note(prop("x", engine.Int)), storetest.NewClass("pet", prop("id", engine.String))
@@ -109,9 +107,7 @@ func TestWithInTransaction(t *testing.T) {
 	})
 }
 
-// TestWithRefused holds that a change which the data do not allow changes
-// nothing, not even what else would have been added, and is told as it is at a
-// start.
+// TestWithRefused: a change that the data does not permit is refused as a whole, with the same error as at a start.
 func TestWithRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before := note(prop("x", engine.Int))
@@ -128,15 +124,14 @@ func TestWithRefused(t *testing.T) {
 		if it, err := st.Get(t.Context(), before, "a"); err != nil || it.Get("x") != int64(1) {
 			t.Errorf("got %v, %v", it, err)
 		}
-		// Had the class pet been remembered, its root could not change now.
+		// If the class pet had been recorded, its root could not change now.
 		pet := storetest.NewClass("pet", prop("name", engine.String))
 		next = upgraded(t, st, note(prop("x", engine.Int)), pet)
 		create(t, next, pet, engine.Named("name", "Rex"))
 	})
 }
 
-// TestWithUnderLoad changes the classes again and again while others write and
-// read: nobody fails.
+// TestWithUnderLoad changes the classes repeatedly during writes and reads. No request fails.
 func TestWithUnderLoad(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		class := note(prop("x", engine.Int))
@@ -170,8 +165,8 @@ func TestWithUnderLoad(t *testing.T) {
 	})
 }
 
-// TestWithoutDescendant takes away a class that shares a table: its objects stay
-// in it, and are no objects of the classes that are left.
+// TestWithoutDescendant removes a class that shares a table. Its objects stay in the table, but do not belong to the
+// remaining classes.
 func TestWithoutDescendant(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		tree := func(names ...string) (classes []*engine.Class) {
@@ -198,8 +193,8 @@ func TestWithoutDescendant(t *testing.T) {
 	})
 }
 
-// TestWithNewDescendant adds a class below others: who still reads by the classes
-// before, of this process or of another, finds its objects as those of the root.
+// TestWithNewDescendant adds a descendant to other classes. A Store with the previous classes, in this process or
+// another, returns its objects as objects of the root.
 func TestWithNewDescendant(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		before, after := []*engine.Class{note()}, []*engine.Class{note()}
@@ -214,12 +209,12 @@ func TestWithNewDescendant(t *testing.T) {
 	})
 }
 
-// TestWithOtherProperties saves many objects by a statement that is kept, and then
-// such of a class of the same name with another property.
+// TestWithOtherProperties saves many objects by a cached statement, and then objects of a class of the same name with
+// another property.
 func TestWithOtherProperties(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		st := openAt(t, p, note(prop("x", engine.String)))
-		values := map[string]any{"x": nil, "y": "v"} // x leaves, so it is empty
+		values := map[string]any{"x": nil, "y": "v"} // x is removed, so it must be empty
 		for _, name := range []string{"x", "y"} {
 			c := note(prop(name, engine.String))
 			next := upgraded(t, st, c)

@@ -13,9 +13,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestWaitingWrites lets writes pile up behind a lock: those whose context
-// ends while they wait do nothing, the others are all done, and what does not
-// fit the queue is refused.
+// TestWaitingWrites makes writes wait behind a lock. If the context of a write ends while it waits, the write has no
+// effect. The others succeed, and writes that do not fit into the queue are refused.
 func TestWaitingWrites(t *testing.T) { onBoth(t, waitingWrites) }
 
 func waitingWrites(t *testing.T, p place) {
@@ -66,8 +65,7 @@ func waitingWrites(t *testing.T, p place) {
 	}
 }
 
-// TestVisitPanics shows that what fails in a caller's function stays with the
-// caller.
+// TestVisitPanics: a panic in a function of the caller affects only the caller.
 func TestVisitPanics(t *testing.T) { onBoth(t, visitPanics) }
 
 func visitPanics(t *testing.T, p place) {
@@ -91,8 +89,7 @@ func visitPanics(t *testing.T, p place) {
 	}
 }
 
-// TestStatementsAreBounded sends more shapes of filters than a connection
-// keeps statements.
+// TestStatementsAreBounded sends more different filters than a connection keeps statements.
 func TestStatementsAreBounded(t *testing.T) { onBoth(t, statementsAreBounded) }
 
 func statementsAreBounded(t *testing.T, p place) {
@@ -111,8 +108,8 @@ func statementsAreBounded(t *testing.T, p place) {
 	}
 }
 
-// TestAllocations holds the number of allocations of the hottest reads, which
-// a query per row or a conversion would multiply.
+// TestAllocations limits the number of allocations of the most frequent reads. A query per row or a conversion would
+// multiply it.
 func TestAllocations(t *testing.T) {
 	p := sqlitePlace(t)
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("a", engine.String), storetest.Prop("n", engine.Int))
@@ -139,8 +136,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestGivenUp has a write pass over a failed statement, after which PostgreSQL
-// answers a COMMIT with good cheer and commits nothing. That is an error.
+// TestGivenUp: a write ignores a failed statement. PostgreSQL then accepts a COMMIT but commits nothing. This must be
+// an error.
 func TestGivenUp(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
 	st := openAt(t, postgresPlace(t), c)
@@ -159,9 +156,8 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
-// TestFlushesAreShared has many clients write at once, each coming again as soon
-// as it is answered: a commit, which waits for the disk, serves eight of them at
-// least. A lone client that comes after them is served, too.
+// TestFlushesAreShared: many clients write at once, each again as soon as it is answered. One commit, which waits for
+// the disk, must serve at least eight of them. A single client that comes after them is served, too.
 func TestFlushesAreShared(t *testing.T) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 	db, err := sqlitePlace(t).open()
@@ -207,16 +203,16 @@ func TestFlushesAreShared(t *testing.T) {
 	}
 }
 
-// TestDuplicateAttempts counts the attempts of a save whose item is not found, while
-// another item has the value of a unique attribute: the save looks again whether another
-// transaction has stored the item, and after three attempts reports the duplicate.
+// TestDuplicateAttempts counts the attempts of a save that does not find its item while another item has the value of a
+// unique attribute. The save looks again whether another transaction has stored the item, and reports the duplicate
+// after three attempts.
 func TestDuplicateAttempts(t *testing.T) { onBoth(t, duplicateAttempts) }
 
 func duplicateAttempts(t *testing.T, p place) {
 	unique := func(p *engine.Property) { p.Unique = true }
 	readonly := func(p *engine.Property) { p.Readonly = true }
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("code", engine.String, unique), storetest.Prop("fixed", engine.String, readonly), storetest.Prop("editor", engine.String))
-	c.EditorTracker = "editor" // so that a save looks whether the item exists
+	c.EditorTracker = "editor" // so that a save looks for an existing item
 	if err := c.Init(); err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"restsrv/engine/transfer"
 )
 
-// zipped returns a zip file. Names and texts take turns.
+// zipped returns a zip file. The arguments are names and texts in turn.
 func zipped(t testing.TB, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -33,8 +33,7 @@ func zipped(t testing.TB, files ...string) []byte {
 	return b.Bytes()
 }
 
-// objectsOf reads a data folder with one zip file, and returns what it yields, a line
-// each.
+// objectsOf reads a data folder with one zip file, and returns one line for each object.
 func objectsOf(t testing.TB, archive []byte) (total int64, lines []string) {
 	t.Helper()
 	s, err := transfer.Directory(fstest.MapFS{"x.zip": {Data: archive}}, "lib")
@@ -54,12 +53,12 @@ func objectsOf(t testing.TB, archive []byte) (total int64, lines []string) {
 	return s.Total, lines
 }
 
-// TestZipBounds checks that a zip file is not unpacked past its bounds.
+// TestZipBounds: a zip file is not unpacked beyond its limits.
 func TestZipBounds(t *testing.T) {
 	big := strings.Repeat("x", 34<<20)
 	huge := zipped(t, "book@lib@1.json", big+big, "book@lib@2.json", `{}`)
 	lying := bytes.Clone(huge)
-	for at := range len(lying) - 46 { // the list of files gives the length
+	for at := range len(lying) - 46 { // the list of files contains the length
 		if bytes.HasPrefix(lying[at:], []byte("PK\x01\x02")) {
 			binary.LittleEndian.PutUint32(lying[at+24:], 5)
 		}
@@ -98,8 +97,8 @@ func TestZipBounds(t *testing.T) {
 	}
 }
 
-// FuzzArchive reads arbitrary zip files of a data folder: each file in them is yielded
-// once at most, under a name that a person can read.
+// FuzzArchive reads arbitrary zip files of a data folder. Each file in them must be yielded at most once, under a
+// printable name.
 func FuzzArchive(f *testing.F) {
 	f.Add(zipped(f, "book@lib@1.json", `{"id": 1}`, "sequences.data", `{"a": 1}`))
 	f.Add(zipped(f, "../x.json", `{`, `a\b.json`, `{}`, "notes.txt", "", "dir/", "", "c:/x@y@z.json", `{}`))

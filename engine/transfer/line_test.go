@@ -8,8 +8,8 @@ import (
 	"restsrv/engine"
 )
 
-// TestItemLine holds that the line of an item says all of it, and that reading
-// it gives the same values: JSON as it is written, numbers without loss.
+// TestItemLine: the line of an item is complete. Reading it returns the same values, with JSON as it was written and
+// numbers without loss.
 func TestItemLine(t *testing.T) {
 	pair := &engine.Class{Name: "pair", Key: []string{"a", "b"}, Properties: []*engine.Property{
 		{Name: "a", Type: engine.String}, {Name: "b", Type: engine.Int}}}

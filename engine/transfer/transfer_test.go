@@ -20,7 +20,7 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// library is books, which may be crime books, and shelves that hold them.
+// library has books, which may be crime books, and shelves that hold them.
 type library struct {
 	t                  *testing.T
 	data               *store.Store
@@ -106,7 +106,7 @@ func (l *library) hash(_ context.Context, plain string) (string, error) {
 	return "hash of " + plain, nil
 }
 
-// Class and Classes are engine.MetaRepository: the stages are the server's.
+// Class and Classes implement engine.MetaRepository. The class of stages is a system class.
 func (l *library) Class(name string) (*engine.Class, error) {
 	for _, c := range l.Classes() {
 		if c.FullName == name {
@@ -142,7 +142,7 @@ func (l *library) importText(text string) *transfer.Report {
 	return r
 }
 
-// export is what Export writes.
+// export returns the output of Export.
 func (l *library) export() string {
 	l.t.Helper()
 	var out bytes.Buffer
@@ -160,7 +160,7 @@ func (l *library) wantExport(want string) {
 	}
 }
 
-// refused are the refusals, one a line. Those of values begin with "without".
+// refused returns the refusals, one per line. Refusals of values begin with "without".
 func refused(r *transfer.Report) string {
 	var lines []string
 	for _, f := range r.Refused {
@@ -173,8 +173,7 @@ func refused(r *transfer.Report) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestImport holds what becomes of plain NDJSON: forward references, defaults,
-// what nobody gave and what must have a value, stages, members.
+// TestImport imports plain NDJSON with forward references, defaults, missing and required values, stages and members.
 func TestImport(t *testing.T) {
 	l := openLibrary(t)
 	text := `{"_class":"shelf@lib","_id":"s","books":["b2","b1"]}
@@ -197,7 +196,7 @@ func TestImport(t *testing.T) {
 `
 	l.wantExport(want)
 
-	// Once more changes nothing, not even the revisions.
+	// A second import changes nothing, not even the revisions.
 	before := l.revisions()
 	r = l.importText(text)
 	if r.Count() != 3 || r.Unchanged != 3 || refused(r) != "" {
@@ -208,8 +207,7 @@ func TestImport(t *testing.T) {
 		t.Errorf("revisions %v, then %v", before, after)
 	}
 
-	// What differs is changed, the rest stays; a password that matches is no
-	// difference.
+	// Only differing values are changed. A password that matches the stored hash does not differ.
 	r = l.importText(`{"_class":"crime@lib","_id":"b2","dead":3,"price":2.50}
 {"_class":"book@lib","_id":"b1","_classVer":"2","secret":"x"}`)
 	if refused(r) != "" || r.Unchanged != 1 {
@@ -219,7 +217,7 @@ func TestImport(t *testing.T) {
 	l.wantExport(strings.Replace(want, `"dead":2`, `"dead":3`, 1))
 }
 
-// revisions are those of all books and shelves, by id.
+// revisions returns the revisions of all books and shelves, by id.
 func (l *library) revisions() map[string]uint64 {
 	l.t.Helper()
 	all := map[string]uint64{}
@@ -235,8 +233,7 @@ func (l *library) revisions() map[string]uint64 {
 	return all
 }
 
-// TestImportRefuses holds that what cannot be taken is named with its line and
-// keeps nothing else from being taken.
+// TestImportRefuses: objects that cannot be imported are reported with their line, and do not stop the import.
 func TestImportRefuses(t *testing.T) {
 	l := openLibrary(t)
 	r := l.importText(`{"_class":"book@lib","_id":"b1","title":"Emma","no":1}
@@ -269,7 +266,7 @@ in.ndjson:8: attribute "id" of class book@lib must have a value`
 	}
 }
 
-// matches compares with a pattern in which … is any text.
+// matches compares s with a pattern in which … stands for any text.
 func matches(pattern, s string) bool {
 	for i, part := range strings.Split(pattern, "…") {
 		at := strings.Index(s, part)
@@ -281,7 +278,7 @@ func matches(pattern, s string) bool {
 	return true
 }
 
-// TestDirectory holds how data folders are read.
+// TestDirectory reads data folders.
 func TestDirectory(t *testing.T) {
 	l := openLibrary(t)
 	folder := fstest.MapFS{
@@ -323,8 +320,7 @@ README.md: it is no object file`
 	}
 }
 
-// TestRestore holds that an export comes back byte by byte, into a new
-// database, once more, and over something else.
+// TestRestore: an export is restored byte by byte, into a new database, a second time, and over other data.
 func TestRestore(t *testing.T) {
 	l := openLibrary(t)
 	var text strings.Builder
@@ -368,8 +364,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestCopy holds that a copy has everything, in its order, and that a copy made
-// twice is the same.
+// TestCopy: a copy has all data in the same order, and a second copy does not change it.
 func TestCopy(t *testing.T) {
 	l := openLibrary(t)
 	var text strings.Builder
@@ -391,7 +386,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestRestoreRefuses holds that broken exports are told.
+// TestRestoreRefuses: errors in exports are reported.
 func TestRestoreRefuses(t *testing.T) {
 	l := openLibrary(t)
 	l.importText(`{"_class":"book@lib","_id":"b1","title":"Emma","no":1}`)
@@ -415,7 +410,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestLongLine holds that a line that is too long is all that is not taken.
+// TestLongLine: a line that is too long is refused, and the other lines are imported.
 func TestLongLine(t *testing.T) {
 	l := openLibrary(t)
 	long := `{"_class":"book@lib","_id":"long","title":"` + strings.Repeat("x", 64<<20) + `"}`
@@ -426,7 +421,7 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// contents are contents of files in memory.
+// contents holds the contents of files in memory.
 type contents map[string]string
 
 func (c contents) Put(_ context.Context, r io.Reader) (string, error) {
@@ -447,7 +442,7 @@ func (c contents) Open(_ context.Context, hash string) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(text)), nil
 }
 
-// TestContents holds that contents of files travel in pieces, once each.
+// TestContents: contents of files are exported in pieces, each content once.
 func TestContents(t *testing.T) {
 	files := class("file", nil, property("id", engine.GUID, required), property("hash", engine.String))
 	if err := files.Init(); err != nil {
@@ -515,13 +510,12 @@ func TestContents(t *testing.T) {
 	}
 }
 
-// TestImportWaits holds that what is refused because of an object that comes
-// later, and changes, is taken in the end.
+// TestImportWaits: an object that is refused because it needs later changes is imported in the end.
 func TestImportWaits(t *testing.T) {
 	l := openLibrary(t)
 	l.book.Property("title").Unique = true
 	l.crime.Property("title").Unique = true
-	l.open() // the store looks at its classes when it is opened
+	l.open() // the store reads its classes when it is opened
 	line := func(id, title string) string {
 		return `{"_class":"book@lib","_id":"` + id + `","no":` + id + `,"title":"` + title + `"}` + "\n"
 	}
@@ -543,8 +537,8 @@ func TestImportWaits(t *testing.T) {
 	}
 }
 
-// TestImportLonelyObjects holds what becomes of objects without an id: each is
-// a new one. Those that cannot be numbered as they are stored are saved.
+// TestImportLonelyObjects: objects without an id are imported as new objects. If they cannot be numbered by a direct
+// insert, they are saved.
 func TestImportLonelyObjects(t *testing.T) {
 	l := openLibrary(t)
 	for range 2 {

@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
-// classes is an engine.MetaRepository.
+// classes implements engine.MetaRepository.
 type classes []*engine.Class
 
 func (cs classes) Classes() []*engine.Class { return cs }
@@ -34,15 +34,14 @@ func (cs classes) Class(name string) (*engine.Class, error) {
 	return nil, engine.NoClass(name)
 }
 
-// newOrder makes a class of orders and one below it.
+// newOrder returns a class of orders and a descendant.
 func newOrder() (order, rush *engine.Class) {
 	order = storetest.NewClass("order", storetest.Prop("id", engine.String), storetest.Prop("items", engine.Int), storetest.Prop("note", engine.String),
 		storetest.Prop("owner", engine.User), storetest.Prop("sent", engine.DateTime), storetest.Prop("done", engine.Boolean))
 	return order, storetest.Extend(order, "rush")
 }
 
-// load compiles workflows of the file a.wf.json and so on, and returns what is
-// wrong with them.
+// load compiles workflows from the files a.wf.json and so on, and returns the reported mistakes.
 func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []string) {
 	t.Helper()
 	var all []*engine.Workflow
@@ -63,15 +62,14 @@ func load(t *testing.T, cs classes, files ...string) (*workflow.Definitions, []s
 			t.Errorf("%s keeps the server from starting", f)
 		}
 		if f.Code == "workflow-list-missing" {
-			continue // of no interest here
+			continue // not needed here
 		}
 		lines = append(lines, f.String())
 	}
 	return d, lines
 }
 
-// TestLoadNamesWhatIsWrong holds what is told of a workflow that speaks of what is
-// not there, with the file and the place in it.
+// TestLoadNamesWhatIsWrong: a workflow that refers to missing things is reported with its file and the place in it.
 func TestLoadNamesWhatIsWrong(t *testing.T) {
 	order, rush := newOrder()
 	const states = `"name": "w", "wfClass": "order@test", "startState": "a", "states": [{"name": "a"}, {"name": "b"}]`
@@ -151,7 +149,7 @@ func (s *shop) create(t *testing.T, c *engine.Class, id string, items int64) {
 	}
 }
 
-// stage is the state that an order is in, "" for none.
+// stage returns the state of an order, or "" if none is stored.
 func (s *shop) stage(t *testing.T, id string) string {
 	t.Helper()
 	status, err := s.Status(t.Context(), s.store, s.order, id)
@@ -181,8 +179,8 @@ func reason(err error) string {
 	return ""
 }
 
-// TestMovesAtOnce has many move one order at once, in two processes: one of them
-// does, and the others are told that it is not possible any more.
+// TestMovesAtOnce: of several concurrent moves of one order in two processes, one succeeds. The others fail because the
+// transition is not possible any more.
 func TestMovesAtOnce(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		shops := []*shop{openShop(t, db), openShop(t, db)}
@@ -214,7 +212,7 @@ func TestMovesAtOnce(t *testing.T) {
 	})
 }
 
-// busy is a store in which others are in the way of the first transactions.
+// busy is a store in which other transactions are in the way of the first transactions.
 type busy struct {
 	*store.Store
 	times int
@@ -228,8 +226,8 @@ func (b *busy) Transaction(ctx context.Context, work func(context.Context) error
 	return b.Store.Transaction(ctx, work)
 }
 
-// TestMoveWaits: a move that others are in the way of is made a moment later,
-// some times, and not any more when its request has ended.
+// TestMoveWaits: if another transaction is in its way, a move is tried again after a moment, for some attempts, and not
+// after its request has ended.
 func TestMoveWaits(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
@@ -260,8 +258,7 @@ func TestMoveWaits(t *testing.T) {
 	})
 }
 
-// TestMoveIsWhole holds that a move is all or nothing, and a part of the
-// transaction that it is made in.
+// TestMoveIsWhole: a move is atomic, and it is a part of the surrounding transaction.
 func TestMoveIsWhole(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
@@ -286,7 +283,7 @@ func TestMoveIsWhole(t *testing.T) {
 		if err := move(t.Context(), "o", "pay"); err != nil {
 			t.Fatal(err)
 		}
-		// What is assigned breaks the conditions of the state: it is undone.
+		// The assigned values violate the conditions of the state, so the move is rolled back.
 		err = move(t.Context(), "o", "send")
 		if reason(err) != engine.WrongState || s.stage(t, "o") != "paid" || s.get(t, "o").Get("items") != int64(1) {
 			t.Errorf("%v: it is %s, %v", err, s.stage(t, "o"), s.get(t, "o").Get("items"))
@@ -304,8 +301,7 @@ func TestMoveIsWhole(t *testing.T) {
 	})
 }
 
-// TestStagesEndWithItems deletes an order that was moved: the next one of its id
-// is a new one.
+// TestStagesEndWithItems: after a moved order was deleted, a new order with the same id is in the start state.
 func TestStagesEndWithItems(t *testing.T) {
 	dbtest.Both(t, func(t *testing.T, db dbtest.DB) {
 		s := openShop(t, db)
@@ -321,8 +317,8 @@ func TestStagesEndWithItems(t *testing.T) {
 	})
 }
 
-// TestStatusOfPeriods holds since when an object is in a state, and until when it
-// may be: by the calendar.
+// TestStatusOfPeriods: the status contains the time since when an object is in its state, and the time until when it
+// may stay, computed by the calendar.
 func TestStatusOfPeriods(t *testing.T) {
 	s := openShop(t, dbtest.New(t))
 	s.clock.Advance(-24 * time.Hour * 92) // 30 January 2024
@@ -340,8 +336,7 @@ func TestStatusOfPeriods(t *testing.T) {
 	}
 }
 
-// TestStatusOfToken holds that a token which may only read is offered no
-// transition, as it is let go none.
+// TestStatusOfToken: a token that may only read gets no transitions in the status, and cannot use them.
 func TestStatusOfToken(t *testing.T) {
 	s := openShop(t, dbtest.New(t))
 	s.create(t, s.order, "1", 5)

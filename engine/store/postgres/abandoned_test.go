@@ -21,15 +21,15 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// network is a way to a server that can be cut: connections stay open then, but
-// nothing gets through, and new ones are refused.
+// network is a connection to a server that can be cut. Connections then stay open without any traffic, and new ones are
+// refused.
 type network struct {
 	listener net.Listener
 	cut      chan struct{}
-	lose     atomic.Int32 // how many of the next cancellations do not arrive
+	lose     atomic.Int32 // number of next cancellations that get lost
 }
 
-// through returns the address of the database by way of a network of its own.
+// through returns the address of the database over a network of its own.
 func through(t *testing.T, address string) (string, *network) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -104,14 +104,14 @@ func isCancellation(message []byte) bool {
 	return len(message) == 16 && binary.BigEndian.Uint32(message[4:]) == 80877102
 }
 
-// TestLostCancellation checks that a reading ends with its context although the
-// first cancellation has no effect, as if it arrived before the statement.
+// TestLostCancellation: a read ends with its context although the first cancellation has no effect, as if it had
+// arrived before the statement.
 func TestLostCancellation(t *testing.T) {
 	direct := pgtest.Database(t)
 	address, network := through(t, direct)
 	c := storetest.NewClass("note", storetest.Prop("id", engine.String))
 	st := openAt(t, address, c)
-	if _, err := st.Count(t.Context(), &engine.Query{Class: c}); err != nil { // which connects
+	if _, err := st.Count(t.Context(), &engine.Query{Class: c}); err != nil { // connects
 		t.Fatal(err)
 	}
 	pgtest.Execute(t, direct, `INSERT INTO "note@test" ("#class", "#ver", "#rev", "id") SELECT 'note@test', '', n, repeat('a', 60) || n FROM generate_series(1, 20000) AS n`)
@@ -140,8 +140,8 @@ func TestLostCancellation(t *testing.T) {
 	}
 }
 
-// TestAbandonedReadingEnds checks that the database ends a long reading that
-// nobody can end any more, because the network to it is broken.
+// TestAbandonedReadingEnds: the database itself ends a long read if the network is broken, so that this process cannot
+// end it.
 func TestAbandonedReadingEnds(t *testing.T) {
 	direct := pgtest.Database(t)
 	address, network := through(t, direct)
@@ -166,7 +166,7 @@ func TestAbandonedReadingEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	running := func() (n int) { // statements, once they are more than prepared
+	running := func() (n int) { // statements that are executing, not only prepared
 		if err := own.QueryRowContext(context.Background(), `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid() AND clock_timestamp() - query_start > interval '200 milliseconds'`).Scan(&n); err != nil {
 			t.Fatal(err)
 		}

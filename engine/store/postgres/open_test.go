@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// TestOpenErrors opens what cannot be opened. No error tells the password.
+// TestOpenErrors opens databases that cannot be opened. No error contains the password.
 func TestOpenErrors(t *testing.T) {
 	good := pgtest.Database(t)
 	change := func(f func(u *url.URL)) string {
@@ -61,14 +61,13 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// name is the name of the database at a URL.
+// name returns the name of the database in a URL.
 func name(address string) string {
 	u, _ := url.Parse(address)
 	return strings.TrimPrefix(u.Path, "/")
 }
 
-// TestOpenSeveralHosts opens the one of several servers that can be used: one is
-// down, one only reads.
+// TestOpenSeveralHosts: of several servers, the usable one is opened. One is down, and one is read-only.
 func TestOpenSeveralHosts(t *testing.T) {
 	reads, writes := pgtest.NewServer(t, "default_transaction_read_only=on"), pgtest.NewServer(t)
 	socket := func(s *pgtest.Server) string {
@@ -88,7 +87,7 @@ func TestOpenSeveralHosts(t *testing.T) {
 		t.Errorf("the server that was found does not write: %v", err)
 	}
 	writes.Kill()
-	for range 100 { // until the connections that were open are gone
+	for range 100 { // until the previous connections are gone
 		if _, err = db.Write.ExecContext(t.Context(), "INSERT INTO made VALUES (1)"); db.Dialect.Classify(err) != store.Away {
 			t.Fatalf("without a server that writes: got %v, classified as %v, want %v", err, db.Dialect.Classify(err), store.Away)
 		}

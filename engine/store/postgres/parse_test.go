@@ -14,9 +14,9 @@ import (
 	"github.com/lib/pq"
 )
 
-// TestSSLMode holds what is spoken in the clear when nothing is said.
+// TestSSLMode: without an explicit setting, only local connections are unencrypted.
 func TestSSLMode(t *testing.T) {
-	t.Setenv("PGSSLMODE", "") // so that it is put back
+	t.Setenv("PGSSLMODE", "") // so that it is restored
 	if err := os.Unsetenv("PGSSLMODE"); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestSSLMode(t *testing.T) {
 	}
 }
 
-// servers are the hosts that the driver will try, in order.
+// servers returns the hosts that the driver will try, in order.
 func servers(cfg pq.Config) []string {
 	all := []string{fmt.Sprintf("%s %d", cfg.Host, cfg.Port)}
 	for _, m := range cfg.Multi {
@@ -65,17 +65,17 @@ func servers(cfg pq.Config) []string {
 	return all
 }
 
-// noVariables removes the variables of PostgreSQL that name hosts and TLS.
+// noVariables removes the PostgreSQL variables that name hosts and TLS.
 func noVariables(t testing.TB) {
 	for _, name := range []string{"PGSSLMODE", "PGHOST", "PGHOSTADDR", "PGPORT", "PGSERVICE"} {
-		t.Setenv(name, "") // so that it is put back
+		t.Setenv(name, "") // so that it is restored
 		if err := os.Unsetenv(name); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
-// TestHosts: an address names hosts as libpq does.
+// TestHosts: hosts in an address have the same meaning as for libpq.
 func TestHosts(t *testing.T) {
 	noVariables(t)
 	for address, want := range map[string][]string{
@@ -117,7 +117,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// TestRandomAddresses writes addresses of random parts, and reads them back.
+// TestRandomAddresses formats addresses of random parts and parses them again.
 func TestRandomAddresses(t *testing.T) {
 	noVariables(t)
 	random := rand.New(rand.NewPCG(1, 1))
@@ -155,8 +155,8 @@ func TestRandomAddresses(t *testing.T) {
 	}
 }
 
-// FuzzAddress: what is not an address is an error without the password, and no
-// other machine is spoken to in the clear unless the address says so.
+// FuzzAddress: the error for an invalid address does not contain the password, and connections to other machines are
+// encrypted unless the address says otherwise.
 func FuzzAddress(f *testing.F) {
 	for _, s := range []string{"h1:5433,h2:5434/x?target_session_attrs=read-write", "[::1]:1,%2Ftmp/x", ",,:1", "h?host=a,b&port=1,2", "h/x?sslmode=disable", "@h:1,@", "h?hostaddr=10.0.0.1", "%2F,h?sslmode=prefer"} {
 		f.Add(s)

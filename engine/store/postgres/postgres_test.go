@@ -20,15 +20,15 @@ func TestRepository(t *testing.T) {
 	})
 }
 
-// TestInTransactions shows that calls do in a transaction what they do alone.
+// TestInTransactions runs the conformance suite with each call in a transaction.
 func TestInTransactions(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return storetest.Whole{Repository: openAt(t, pgtest.Database(t), classes...)}
 	}, "create", "update", "save", "order", "loading", "nested records", "collections", "all that a filter finds", "numbers", "journal", "concurrency")
 }
 
-// TestJournaled shows that a journal tells all that is written, and changes
-// nothing of it.
+// TestJournaled runs the conformance suite with a journal. All writes must be journaled, and the results must not
+// change.
 func TestJournaled(t *testing.T) {
 	storetest.Run(t, storetest.Journaled(func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, pgtest.Database(t), classes...)

@@ -15,7 +15,7 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// matcher asks PostgreSQL where an expression is found.
+// matcher matches expressions with PostgreSQL.
 type matcher struct {
 	t  testing.TB
 	db *sql.DB
@@ -31,7 +31,7 @@ func newMatcher(t testing.TB) *matcher {
 	return &matcher{t, db}
 }
 
-// compare holds PostgreSQL's answers against those of Go.
+// compare compares the results of PostgreSQL with those of Go.
 func (m *matcher) compare(pattern string, texts []string) {
 	m.t.Helper()
 	re, err := regexp.Compile(pattern)
@@ -43,7 +43,7 @@ func (m *matcher) compare(pattern string, texts []string) {
 		return
 	}
 	if refused != nil {
-		return // on both databases
+		return // refused on both databases
 	}
 	begin := time.Now()
 	found := make([]bool, 0, len(texts))
@@ -63,8 +63,7 @@ func (m *matcher) compare(pattern string, texts []string) {
 	}
 }
 
-// ways are expressions for each thing that the syntax has, and some for what
-// PostgreSQL might take for something else.
+// ways are expressions for each feature of the syntax, and some that PostgreSQL might interpret differently.
 var ways = []string{
 	``, `a`, `^`, `$`, `^$`, `^a`, `a$`, `^a$`, `\Aa`, `a\z`, `(?m)^a`, `(?m)a$`, `(?m)^$`, `(?m)^\z`, `a.b`, `(?s)a.b`, `.`, `(?s).`,
 	`a|b`, `a|`, `|`, `(|a)b`, `(?:)`, `()`, `a*`, `a+`, `a?`, `a*?`, `a+?`, `a??`, `(a|ab)(c|bcd)`, `(a*)*`, `(a*)+b`, `(a?){3}b`, `(?U)a+b`,
@@ -81,7 +80,7 @@ var probes = []string{"", "a", "b", "A", "ab", "abc", "aab", "ba", "a\n", "\na",
 	"😀", "\u0085", "\u00a0", "\u2028", "_", "-", "]", "[", "^", "$", "\\", ".", "*", "(", "{", "}", "a{", "a{,2}", "***:a", "a.b*", "\t", "\r", "\v", "\f", "\a", "\x01", "\x7f", "\uffff", "\U0010ffff", "#", "0", "123-45", "x123-45",
 	"mail@host", "example.org", strings.Repeat("a", 300), strings.Repeat("a", 600) + "b", strings.Repeat("ab", 256), "aaab", "abcd", "<", "\ufffd"}
 
-// TestMatchLikeGo asks both for every way and every probe.
+// TestMatchLikeGo compares both for every expression and every text.
 func TestMatchLikeGo(t *testing.T) {
 	m := newMatcher(t)
 	for _, pattern := range ways {
@@ -91,7 +90,7 @@ func TestMatchLikeGo(t *testing.T) {
 	}
 }
 
-// TestMatchLikeGoRandomly puts ways together at random.
+// TestMatchLikeGoRandomly combines expressions at random.
 func TestMatchLikeGoRandomly(t *testing.T) {
 	m := newMatcher(t)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -124,7 +123,7 @@ func TestMatchLikeGoRandomly(t *testing.T) {
 	}
 }
 
-// FuzzMatchLikeGo lets the fuzzer think of expressions.
+// FuzzMatchLikeGo compares expressions of the fuzzer.
 func FuzzMatchLikeGo(f *testing.F) {
 	for i, pattern := range ways {
 		f.Add(pattern, probes[i%len(probes)])

@@ -16,9 +16,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestSerializable runs what happens at the same time with the strictest
-// isolation, in which PostgreSQL, and databases like it, refuse transactions
-// that then must be run again.
+// TestSerializable runs concurrent work with the strictest isolation level. PostgreSQL and compatible databases then
+// refuse some transactions, which must be repeated.
 func TestSerializable(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, classes []*engine.Class) engine.Repository {
 		return openAt(t, pgtest.Database(t)+"&default_transaction_isolation=serializable", classes...)
@@ -39,7 +38,7 @@ func note() *engine.Class {
 	return storetest.NewClass("note", storetest.Prop("id", engine.String), storetest.Prop("n", engine.Int))
 }
 
-// TestDeadlocks has two processes save the same objects in opposite order.
+// TestDeadlocks: two processes save the same objects in opposite order.
 func TestDeadlocks(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st, other := openAt(t, url, c), openAt(t, url, c)
@@ -72,9 +71,8 @@ func TestDeadlocks(t *testing.T) {
 	}
 }
 
-// TestTransactionGivesWay has two transactions of several calls wait for each other.
-// One of them is undone at once, and the other goes on although the first does not
-// end yet.
+// TestTransactionGivesWay: two transactions of several calls wait for each other. One of them is rolled back at once,
+// and the other continues although the first has not ended yet.
 func TestTransactionGivesWay(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -107,7 +105,7 @@ func TestTransactionGivesWay(t *testing.T) {
 			if err == nil {
 				return nil
 			}
-			select { // the work of the transaction that was undone goes on for a while
+			select { // the work of the transaction that was rolled back continues for a while
 			case <-ended:
 			case <-time.After(10 * time.Second):
 			}
@@ -138,7 +136,7 @@ func TestTransactionGivesWay(t *testing.T) {
 	}
 }
 
-// TestRaces has two servers race on one database.
+// TestRaces: two servers use one database concurrently.
 func TestRaces(t *testing.T) {
 	storetest.Races(t, func(t *testing.T, classes []*engine.Class) [2]engine.Repository {
 		url := pgtest.Database(t)
@@ -146,8 +144,8 @@ func TestRaces(t *testing.T) {
 	})
 }
 
-// TestSaveRace has two processes save new objects of classes that share a
-// table, where each first looks whether they are there.
+// TestSaveRace: two processes save new objects of classes that share a table, and each looks for existing objects
+// first.
 func TestSaveRace(t *testing.T) {
 	url := pgtest.Database(t)
 	thing := storetest.NewClass("thing", storetest.Prop("id", engine.String))
@@ -169,8 +167,7 @@ func TestSaveRace(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	// Another class of the tree has the key: that is no race, the object gets
-	// the class that is saved.
+	// If another class of the tree has the key, this is not a race: the object gets the class that is saved.
 	if _, err := st.Create(t.Context(), thing, engine.Values{"taken"}, engine.WriteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +177,8 @@ func TestSaveRace(t *testing.T) {
 	}
 }
 
-// TestConnectionsKilled ends all connections again and again. Reads never
-// notice; a write is done, or answered as unavailable.
+// TestConnectionsKilled ends all connections repeatedly. Reads always succeed. A write succeeds, or is reported as
+// unavailable.
 func TestConnectionsKilled(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -227,9 +224,8 @@ func TestConnectionsKilled(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionsKilled ends all connections while nothing runs: nobody
-// notices, whether the connections have not been used for a while, or one of
-// them was found gone, also by those who read with other classes.
+// TestIdleConnectionsKilled ends all connections while they are idle. All requests succeed, whether the connections
+// have not been used for a while, or one of them was found lost, and also those of another Store.
 func TestIdleConnectionsKilled(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -242,7 +238,7 @@ func TestIdleConnectionsKilled(t *testing.T) {
 		"found":  func() error { _, err := st.Get(t.Context(), c, "0"); return err },
 		"next":   func() error { _, err := next.Get(t.Context(), c, "0"); return err },
 	} {
-		if err := together(32, func(i int) error { // every connection is opened
+		if err := together(32, func(i int) error { // opens all connections
 			_, err := st.Save(t.Context(), []engine.Record{{Class: c, ID: fmt.Sprint(i), Values: engine.NewValues(c)}})
 			return errors.Join(err, st.List(t.Context(), &engine.Query{Class: c, Count: -1}, func(*engine.Item) error { return nil }))
 		}); err != nil {
@@ -264,8 +260,7 @@ func TestIdleConnectionsKilled(t *testing.T) {
 	}
 }
 
-// TestFirstConnectionKilled ends the connection that opening leaves behind: the
-// first write does not notice.
+// TestFirstConnectionKilled ends the connection that opening leaves behind. The first write succeeds.
 func TestFirstConnectionKilled(t *testing.T) {
 	c := note()
 	for name, write := range map[string]func(st *store.Store) error{
@@ -286,8 +281,8 @@ func TestFirstConnectionKilled(t *testing.T) {
 	}
 }
 
-// TestClientsLeaveWhileConnecting: a request whose client leaves while a connection
-// is being opened ends as one that is over, not as if the database were away.
+// TestClientsLeaveWhileConnecting: if a client leaves while a connection is being opened, its request ends as
+// cancelled, not as if the database were unavailable.
 func TestClientsLeaveWhileConnecting(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	openAt(t, url, c)
@@ -309,9 +304,8 @@ func TestClientsLeaveWhileConnecting(t *testing.T) {
 	}
 }
 
-// TestLockedTable has another process hold a table, as a change of the schema
-// does: what waits for it ends with its time, whether it is prepared or not, in
-// the database too, and the next are served.
+// TestLockedTable: while another process locks a table, as a change of the schema does, requests that wait for it end
+// with their time limit, in the database too, whether their statement is prepared or not. Later requests succeed.
 func TestLockedTable(t *testing.T) {
 	url, c := pgtest.Database(t), note()
 	st := openAt(t, url, c)
@@ -365,7 +359,7 @@ func TestLockedTable(t *testing.T) {
 	}
 }
 
-// callAll reads and writes at the same time; what it creates has the name.
+// callAll reads and writes concurrently. The object that it creates has the name.
 func callAll(ctx context.Context, st engine.Repository, c *engine.Class, name string) map[string]error {
 	var get, list, count, create, save error
 	_ = together(5, func(i int) error {
@@ -388,9 +382,8 @@ func callAll(ctx context.Context, st engine.Repository, c *engine.Class, name st
 	return map[string]error{"get": get, "list": list, "count": count, "create": create, "save": save}
 }
 
-// TestOpenTogether opens an empty database from six places at once, then with
-// a changed class from six more. All come to work with it, and one of them was
-// the first.
+// TestOpenTogether opens an empty database six times concurrently, then with a changed class six more times. All
+// succeed, and one of them was the first.
 func TestOpenTogether(t *testing.T) {
 	url := pgtest.Database(t)
 	changed := func() *engine.Class {

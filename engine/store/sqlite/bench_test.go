@@ -12,7 +12,7 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// benchStore has 10,000 items of the sample's shape: a key and three texts.
+// benchStore has 10,000 items with a key and three texts, as in the sample.
 func benchStore(b *testing.B, synchronous string) (*store.Store, *engine.Class) {
 	c := storetest.NewClass("note", storetest.Prop("id", engine.GUID), storetest.Prop("name", engine.String, func(p *engine.Property) { p.Indexed = true }),
 		storetest.Prop("text", engine.Text), storetest.Prop("html", engine.HTML))
@@ -44,7 +44,7 @@ func benchRecords(c *engine.Class, from, n int) []engine.Record {
 	return records
 }
 
-// request is a context as HTTP requests have it: it can end.
+// request returns a context that can end, as that of an HTTP request.
 func request(b *testing.B) context.Context {
 	ctx, cancel := context.WithCancel(b.Context())
 	b.Cleanup(cancel)
@@ -110,7 +110,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdateTogether is what group commit is for.
+// BenchmarkUpdateTogether measures the effect of group commit.
 func BenchmarkUpdateTogether(b *testing.B) {
 	for _, synchronous := range []string{"normal", "full"} {
 		b.Run(synchronous, func(b *testing.B) {

@@ -14,8 +14,8 @@ import (
 	"restsrv/engine/store/storetest"
 )
 
-// TestLookupsOfAList shows that a formula which does not depend on its item
-// costs a list one statement, however long it is.
+// TestLookupsOfAList: a formula that does not depend on its item adds one statement to a list, regardless of its
+// length.
 func TestLookupsOfAList(t *testing.T) {
 	prop := storetest.Prop
 	c := storetest.NewClass("note", prop("id", engine.String), prop("best", engine.Int), prop("all", engine.Int), prop("rank", engine.Int))

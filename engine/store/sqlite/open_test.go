@@ -58,8 +58,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestReadOnlyFile holds that what cannot be written is not served. Root may
-// write everything, so there the test runs once more as somebody else.
+// TestReadOnlyFile: Open refuses a database that cannot be written. Root can write everything, so as root the test runs
+// again as another user.
 func TestReadOnlyFile(t *testing.T) {
 	if os.Getuid() == 0 {
 		asNobody(t)
@@ -83,11 +83,11 @@ func TestReadOnlyFile(t *testing.T) {
 	}
 }
 
-// asNobody runs this test alone, in a process without root's rights.
+// asNobody runs this test alone, in a process without root's privileges.
 func asNobody(t *testing.T) {
 	t.Helper()
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "readonly") // not t.TempDir: that is below a folder of root's own
+	dir, err := os.MkdirTemp("", "readonly") // t.TempDir is below a folder of root
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +134,7 @@ func TestFileModes(t *testing.T) {
 	}
 }
 
-// TestReadableByAll holds that a database which everybody may read is told,
-// and left as it is.
+// TestReadableByAll: Open warns about a database that all users can read, and does not change its mode.
 func TestReadableByAll(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.db")
 	closeStore(t, mustOpen(t, path, note()))
@@ -156,8 +155,7 @@ func TestReadableByAll(t *testing.T) {
 	}
 }
 
-// TestServers keeps a second server off the file; a command may come, and what
-// it writes is seen at once.
+// TestServers: a second server on the file is refused. A command is not, and the server sees its writes at once.
 func TestServers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "odd ?#% name.db")
 	c, c2 := note(), note()
@@ -209,14 +207,13 @@ func TestClose(t *testing.T) {
 			t.Errorf("after close: got %v, want unavailable", err)
 		}
 	}
-	st = openAt(t, path, c) // what was written is there again, and the lock is free
+	st = openAt(t, path, c) // the data is there again, and the lock is free
 	if _, err := st.Get(t.Context(), c, "a"); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestLocked writes while another program holds the file: unavailable, and
-// well again afterwards.
+// TestLocked: while another program locks the file, writes are unavailable. Afterwards they succeed.
 func TestLocked(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for the busy timeout")

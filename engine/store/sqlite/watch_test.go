@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// lines is a log that tests read while it is written.
+// lines is a log that can be read while it is written.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -28,8 +28,7 @@ func (l *lines) count() int {
 	return strings.Count(l.text.String(), "grows")
 }
 
-// TestLargeLog: a server warns when the log is large, again when it has doubled, and
-// anew after it was small.
+// TestLargeLog: a server warns when the log is large, again when it has doubled, and anew after it was small.
 func TestLargeLog(t *testing.T) {
 	path, log := filepath.Join(t.TempDir(), "x.db-wal"), &lines{}
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
