@@ -79,8 +79,7 @@ func (d *Definitions) Keeps(property string, c *engine.Class, a *engine.Account)
 	return orAlways(engine.Either(all...))
 }
 
-// orAlways replaces nil by a constant true condition. Rows and Keeps need it, because nil means to their callers that
-// the states do not matter.
+// orAlways replaces nil by a constant true condition, because Rows and Keeps return nil if they apply to no item.
 func orAlways(f *engine.Filter) *engine.Filter {
 	if f == nil {
 		return &engine.Filter{Op: engine.OpConst, Value: true}
