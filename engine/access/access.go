@@ -1,18 +1,18 @@
-// Package access is the permission gate: a Repository that finds out what the
-// account of the context may do, and lets the Repository it wraps do no more.
-// Every service gets its repository through here, so that no path to the data
-// passes beside it. It also answers and explains permissions on any resource
-// (Checker), and finds out what data say an account is (CoactorFinder,
-// Profiles). It is not for proving who the account is, which is engine/account,
-// nor for keeping grants.
+// Package access is the permission gate: a Repository that wraps another one and
+// allows only what the account of the context may do. Every service gets its
+// repository from here, so all access to the data is checked. The package also
+// checks and explains permissions on any resource (Checker), and reads the
+// further subjects and the properties of accounts from the data (CoactorFinder,
+// Profiles). It does not authenticate accounts, which package engine/account
+// does, and it does not store grants.
 //
-// What an account may do is computed once for all that are the same subjects (a
+// The permissions are computed once for all accounts with the same subjects (a
 // profile): from grants on classes and items, from the roles that items give
-// (RoleMap) and from the stages of workflows (Stages). It goes with the context
-// as an engine.Guard, which the store makes part of its statements; what the gate
-// does itself is to refuse at once what can be refused without looking, to tell
-// hidden and missing items alike, and to take out of what comes back what may not
-// be known of an item (see mask).
+// (RoleMap) and from the stages of workflows (Stages). The profile travels in the
+// context as an engine.Guard, and the store adds its conditions to the SQL
+// statements. The gate itself rejects a call at once when it can decide without
+// reading data, returns the same error for hidden and for missing items, and
+// removes hidden values from the results (see mask).
 package access
 
 import (
@@ -26,51 +26,53 @@ import (
 	"restsrv/engine"
 )
 
-// Config is what a gate works with.
+// Config holds the dependencies of a gate.
 type Config struct {
 	Inner  engine.Repository
 	Policy engine.Policy
 	Meta   engine.MetaRepository
 
-	RoleMap *RoleMap // nil for none
-	Stages  Stages   // nil for none
+	RoleMap *RoleMap // may be nil
+	Stages  Stages   // may be nil
 
-	// Unrestricted lets every account do everything, as long as there is no
-	// policy to ask.
+	// Unrestricted allows everything to every account. It must be set if Policy
+	// is nil.
 	Unrestricted bool
 
-	Log *slog.Logger // for resources that protect nothing; nil means none
+	Log *slog.Logger // for warnings about resources that have no effect; if nil, they are not logged
 }
 
 // Stages are the permissions that the stages of workflows give.
 type Stages interface {
-	// Rows is the condition on items of exactly class c whose stage gives the
-	// account the permission; nil for none. It is remembered for all accounts
-	// that are the same subjects, and counts besides all other permissions.
+	// Rows is the condition on items of exactly class c in a stage that gives the
+	// account the permission; nil if no stage does. The result is cached for all
+	// accounts with the same subjects, and is added to all other permissions.
 	Rows(p engine.Permission, c *engine.Class, a *engine.Account) *engine.Filter
-	// Keeps is the condition on items of exactly class c whose stage has the
-	// account leave a property as it is, unless a grant lets it change the item;
-	// nil for none.
+	// Keeps is the condition on items of exactly class c in a stage that forbids
+	// the account to change the property, unless a grant lets it change the item;
+	// nil if no stage does.
 	Keeps(property string, c *engine.Class, a *engine.Account) *engine.Filter
-	// Variables are the variables of accounts, besides the id, on which the answers of
-	// Rows and Keeps depend (see engine.Account.Variable).
+	// Variables lists the variables of accounts, besides the id, on which the
+	// results of Rows and Keeps depend (see engine.Account.Variable).
 	Variables() []string
 }
 
-// now as the time of a filter means that of each query.
+// now is the zero time: a filter that is parsed with it uses the time of each
+// query.
 var now time.Time
 
-// gate is what Repository and Checker share.
+// gate is the part that Repository and Checker share.
 type gate struct {
 	cfg    Config
 	schema func() *schema
 	known  cache
 
-	nothing   *engine.Views // of what may be written and not read
-	variables []string      // of accounts, on which profiles depend
+	nothing   *engine.Views // for items that the account wrote and may not read
+	variables []string      // names of the account variables on which profiles depend
 }
 
-// newGate panics without a policy: that nobody is asked must be said.
+// newGate panics if there is no policy and Unrestricted is not set: access
+// without checks must be configured explicitly.
 func newGate(cfg Config) *gate {
 	if cfg.Policy == nil && !cfg.Unrestricted {
 		panic("access: neither a policy nor Unrestricted")
@@ -82,7 +84,7 @@ func newGate(cfg Config) *gate {
 	return g
 }
 
-// Repository is a guarded engine.Repository.
+// Repository is an engine.Repository that checks permissions.
 type Repository struct {
 	inner engine.Repository
 	gate  *gate
@@ -90,16 +92,17 @@ type Repository struct {
 
 var _ engine.Warden = (*Repository)(nil)
 
-// New guards a repository.
+// New returns a Repository that guards cfg.Inner.
 func New(cfg Config) *Repository { return &Repository{cfg.Inner, newGate(cfg)} }
 
-// noAccount refuses work that nobody is answerable for.
+// noAccount is the error when the context of a call has no account.
 func noAccount() error {
 	return engine.Errorf(engine.Forbidden, "no-account", "no account is acting here: the repository works within a request only")
 }
 
-// enter finds what the account of ctx may do, and puts it before the inner
-// repository. The profile is nil for one that may do everything.
+// enter returns the profile of the account of ctx, and a context in which the
+// inner repository is guarded by it. The profile is nil if the account may do
+// everything.
 func (r *Repository) enter(ctx context.Context) (context.Context, *profile, error) {
 	p, err := r.profile(ctx)
 	switch {
@@ -111,7 +114,8 @@ func (r *Repository) enter(ctx context.Context) (context.Context, *profile, erro
 	return engine.WithGuard(ctx, p), p, nil
 }
 
-// profile is that of the account of ctx; nil when everything is allowed.
+// profile returns the profile of the account of ctx; nil if the account may do
+// everything.
 func (r *Repository) profile(ctx context.Context) (*profile, error) {
 	a := engine.AccountFrom(ctx)
 	switch {
@@ -131,7 +135,7 @@ func (r *Repository) profile(ctx context.Context) (*profile, error) {
 	return p, nil
 }
 
-// View is engine.Warden's.
+// View implements engine.Warden.
 func (r *Repository) View(ctx context.Context, c *engine.Class) (*engine.Class, error) {
 	p, err := r.profile(ctx)
 	if err != nil || p == nil {
@@ -158,7 +162,7 @@ func scopeText(s *engine.Scope) string {
 	return s.String()
 }
 
-// Allow is engine.Warden's.
+// Allow implements engine.Warden.
 func (r *Repository) Allow(ctx context.Context, c *engine.Class, may engine.Permission) error {
 	p, err := r.profile(ctx)
 	if err != nil || p == nil {
@@ -167,7 +171,8 @@ func (r *Repository) Allow(ctx context.Context, c *engine.Class, may engine.Perm
 	return p.allow(c, may)
 }
 
-// allow is Allow for the account of the profile.
+// allow returns engine.Denied if the profile gives the permission on no item of
+// c.
 func (p *profile) allow(c *engine.Class, may engine.Permission) error {
 	switch {
 	case p == nil:
@@ -177,7 +182,7 @@ func (p *profile) allow(c *engine.Class, may engine.Permission) error {
 	return nil
 }
 
-// Get is engine.Repository's.
+// Get implements engine.Repository.
 func (r *Repository) Get(ctx context.Context, c *engine.Class, id string, load ...*engine.Load) (*engine.Item, error) {
 	ctx, p, err := r.enter(ctx)
 	if err != nil {
@@ -194,7 +199,7 @@ func (r *Repository) Get(ctx context.Context, c *engine.Class, id string, load .
 	return p.shown(it), nil
 }
 
-// List is engine.Repository's.
+// List implements engine.Repository.
 func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engine.Item) error) error {
 	ctx, p, err := r.enter(ctx)
 	if err != nil || p.allow(q.Class, engine.MayRead) != nil {
@@ -210,7 +215,7 @@ func (r *Repository) List(ctx context.Context, q *engine.Query, visit func(*engi
 	return r.inner.List(ctx, q, func(it *engine.Item) error { return visit(p.shown(it)) })
 }
 
-// Count is engine.Repository's.
+// Count implements engine.Repository.
 func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) {
 	ctx, p, err := r.enter(ctx)
 	if err != nil || p.allow(q.Class, engine.MayRead) != nil {
@@ -219,8 +224,9 @@ func (r *Repository) Count(ctx context.Context, q *engine.Query) (int64, error) 
 	return r.inner.Count(ctx, baseQuery(q))
 }
 
-// Aggregate is engine.Repository's. The inner repository makes the rows of no
-// items too: there may be one.
+// Aggregate implements engine.Repository. It calls the inner repository even if
+// the account may read no items: an aggregation over no items can still have a
+// row.
 func (r *Repository) Aggregate(ctx context.Context, a *engine.Aggregation, visit func(row []any) error) error {
 	ctx, _, err := r.enter(ctx)
 	if err != nil {
@@ -235,7 +241,8 @@ func (r *Repository) Aggregate(ctx context.Context, a *engine.Aggregation, visit
 
 var _ engine.Transactor = (*Repository)(nil)
 
-// Transaction is engine.Transactor's: the calls in it may do no more than others.
+// Transaction implements engine.Transactor. Calls within the transaction are
+// checked like all others.
 func (r *Repository) Transaction(ctx context.Context, work func(ctx context.Context) error) error {
 	if engine.AccountFrom(ctx) == nil {
 		return noAccount()
@@ -245,8 +252,8 @@ func (r *Repository) Transaction(ctx context.Context, work func(ctx context.Cont
 
 var _ engine.Recacher = (*Repository)(nil)
 
-// Recache is engine.Recacher's, of an item that the account may read: what is
-// computed says nothing new.
+// Recache implements engine.Recacher. Reading the item is permission enough,
+// because its computed values follow from stored data.
 func (r *Repository) Recache(ctx context.Context, c *engine.Class, id string) error {
 	if _, err := r.Get(ctx, c, id); err != nil {
 		return err

@@ -7,35 +7,36 @@ import (
 	"restsrv/engine"
 )
 
-// attribute is a property in all classes that have it: in the topmost one, whose
-// it is, and in those below.
+// attribute is a property together with its copies in the classes that inherit
+// it. The owner is the topmost class, which declares it.
 type attribute struct {
 	owner      *engine.Class
 	name       string
-	key        bool // of some class: the id shows it
+	key        bool // set if it is part of the key of some class: the id shows its value
 	properties []*engine.Property
 
 	value, label, shown *part
 }
 
-// part is a thing that an answer shows: the value of an attribute, the label of
-// one, one as people read it, or the display string of the items of a class.
+// part is one element of an answer: the value of an attribute, its label, its
+// presentation, or the display string of the items of a class.
 type part struct {
-	attribute *attribute // whose value it is, else nil
-	users     []*part    // what is made of it
+	attribute *attribute // set if the part is the value of an attribute
+	users     []*part    // parts that are computed from this one
 }
 
-// schema knows the attributes of all classes, and what is made of what.
+// schema holds the attributes of all classes, and which parts are computed from
+// which.
 type schema struct {
 	meta     engine.MetaRepository
 	of       map[*engine.Property]*attribute
 	named    map[string][]*attribute
-	displays map[*engine.Class]*part // of items of the class and of its descendants
-	computed map[*engine.Class]*part // of Class.Label alone
-	anything *part                   // what nobody can tell of what it is made
+	displays map[*engine.Class]*part // display strings of items of the class and of its descendants
+	computed map[*engine.Class]*part // the results of Class.Label alone
+	anything *part                   // feeds the parts with unknown inputs
 }
 
-// schemaOf is made once, when the classes are asked for first.
+// schemaOf returns a function that builds the schema at its first call.
 func schemaOf(meta engine.MetaRepository) func() *schema {
 	return sync.OnceValue(func() *schema {
 		s := &schema{meta: meta, of: map[*engine.Property]*attribute{}, named: map[string][]*attribute{},
@@ -57,7 +58,8 @@ func schemaOf(meta engine.MetaRepository) func() *schema {
 	})
 }
 
-// attributes adds those of a class, after those of its ancestors.
+// attributes appends the attributes of a class to all, after those of its
+// ancestors.
 func (s *schema) attributes(all []*attribute, c *engine.Class) []*attribute {
 	if c.Ancestor != nil {
 		all = s.attributes(all, c.Ancestor)
@@ -91,14 +93,14 @@ func (s *schema) inherited(c *engine.Class, name string) *attribute {
 	return nil
 }
 
-// relate tells what an attribute is made of.
+// relate records the parts from which the parts of an attribute are computed.
 func (s *schema) relate(a *attribute) {
 	a.value.feeds(a.shown)
 	a.label.feeds(a.shown)
 	for _, p := range a.properties {
 		var made, labelled, shown engine.Mentions
 		made.Formula(p.Formula, s.meta.Class)
-		for _, same := range []*engine.Property{p.Back, p.Mirror, p.Binding} { // these tell the same links
+		for _, same := range []*engine.Property{p.Back, p.Mirror, p.Binding} { // these properties show the same links
 			if same != nil {
 				made.Value(same)
 			}
@@ -122,7 +124,8 @@ func (s *schema) relate(a *attribute) {
 	}
 }
 
-// display is the display string of items of a class and of its descendants.
+// display returns the part for the display string of items of a class and of its
+// descendants.
 func (s *schema) display(c *engine.Class) *part {
 	if d := s.displays[c]; d != nil {
 		return d
@@ -148,7 +151,7 @@ func (s *schema) display(c *engine.Class) *part {
 	return d
 }
 
-// made tells that p is made of what m mentions.
+// made records that p is computed from everything that m mentions.
 func (s *schema) made(p *part, m *engine.Mentions) {
 	for of := range m.Values {
 		if a := s.of[of]; a != nil {
@@ -175,8 +178,8 @@ func (s *schema) made(p *part, m *engine.Mentions) {
 
 func (p *part) feeds(user *part) { p.users = append(p.users, user) }
 
-// without are all parts that show something of the attributes. An id cannot be
-// hidden, and so cannot what a key is made of be hidden in it.
+// without returns all parts that show the attributes or are computed from them.
+// An id cannot be hidden, so attributes of a key are left out.
 func (s *schema) without(attributes []*attribute) map[*part]bool {
 	gone := map[*part]bool{}
 	if len(attributes) == 0 {
@@ -198,8 +201,10 @@ func (s *schema) without(attributes []*attribute) map[*part]bool {
 	return gone
 }
 
-// find are the attributes that a resource names, and the class by which it does:
-// class@namespace.attribute, or that of a struct, which has several.
+// find returns the attributes that a resource names, and the class in the
+// resource. The form is class@namespace.attribute; the name of a struct stands
+// for all its attributes. It returns no attributes if the resource is not of
+// this form or names unknown ones.
 func (s *schema) find(resource string) (c *engine.Class, all []*attribute) {
 	name, is := strings.CutPrefix(resource, engine.AttributeResource)
 	for i := 0; is && i < len(name); i++ {
@@ -221,8 +226,8 @@ func (s *schema) find(resource string) (c *engine.Class, all []*attribute) {
 	return nil, nil
 }
 
-// protected are the attributes that the grants know, each with the resources
-// that name it.
+// protected returns the attributes that have resources in the grants, each with
+// these resources. It calls warn when a resource has no effect.
 func (s *schema) protected(g *engine.Grants, warn func(resource, why string)) map[*attribute][]string {
 	all := map[*attribute][]string{}
 	g.Resources(func(resource string) {
@@ -244,7 +249,7 @@ func (s *schema) protected(g *engine.Grants, warn func(resource, why string)) ma
 	return all
 }
 
-// family are a class and its descendants.
+// family returns a class and its descendants.
 func family(c *engine.Class) []*engine.Class {
 	c = c.Base()
 	return append([]*engine.Class{c}, c.Descendants...)

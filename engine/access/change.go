@@ -7,17 +7,16 @@ import (
 	"restsrv/engine"
 )
 
-// change is the guard of one write: what an account may change only because an
-// item gives it that (by its stage, or a role) may depend on which properties it
-// changes.
+// change is the guard of one write. A permission that an item gives (by its stage
+// or by a role) may depend on the properties that the write changes.
 type change struct {
 	*profile
-	properties map[*engine.Class][]string // names, by root class
+	properties map[*engine.Class][]string // names of the changed properties, by root class
 }
 
-// changing is the context of a write of values, of an item of c and of what is
-// nested in them. That of whoever may do everything, and where no stage keeps
-// anything, is the same.
+// changing returns the context of a write of records and of the records nested in
+// them. It returns ctx itself if the account may do everything or if there are no
+// stages.
 func (p *profile) changing(ctx context.Context, all ...engine.Record) context.Context {
 	if p == nil || p.gate.cfg.Stages == nil {
 		return ctx
@@ -49,7 +48,7 @@ func (g *change) collect(c *engine.Class, v engine.Values) {
 			if value == nil {
 				continue
 			}
-			if p := c.Properties[i]; p.Back != nil { // of those that join and leave
+			if p := c.Properties[i]; p.Back != nil { // changes in members that are added and removed
 				g.note(p.Target, p.Back.Name)
 			}
 			for _, m := range value.Add {
@@ -67,7 +66,7 @@ func (g *change) note(c *engine.Class, name string) {
 	}
 }
 
-// Rows is engine.Guard's.
+// Rows implements engine.Guard.
 func (g *change) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	changed := g.properties[c.Root()]
 	if !may.Has(engine.MayWrite) || len(changed) == 0 || g.granted(may, c.Base()) {
@@ -77,7 +76,8 @@ func (g *change) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 }
 
 // granted reports whether grants on classes give the account the permission on all
-// items of c. What roles give all of them does not count: stages may take it back.
+// items of c. Roles do not count, even if they apply to all items: stages can
+// revoke their permissions.
 func (p *profile) granted(may engine.Permission, c *engine.Class) bool {
 	for _, d := range family(c) {
 		if !d.Abstract && !p.onClass(d).Has(may) {
@@ -87,8 +87,8 @@ func (p *profile) granted(may engine.Permission, c *engine.Class) bool {
 	return true
 }
 
-// Changes is the condition on items of c under which the account of ctx may
-// change the properties of these names together: nil for always.
+// Changes returns the condition on items of c under which the account of ctx may
+// change the named properties together; nil means always.
 func (r *Repository) Changes(ctx context.Context, c *engine.Class, names []string) (*engine.Filter, error) {
 	p, err := r.profile(ctx)
 	if err != nil || p == nil {
@@ -101,7 +101,7 @@ func (r *Repository) Changes(ctx context.Context, c *engine.Class, names []strin
 		}
 	}
 	if p.gate.cfg.Stages == nil {
-		names = nil // nothing is kept
+		names = nil // no stage forbids a change
 	}
 	return p.condition(engine.MayWrite, c, names), nil
 }

@@ -6,16 +6,16 @@ import (
 	"restsrv/engine"
 )
 
-// Checker answers and explains what accounts may do on any resource. It counts
-// what is granted to everyone, which the gate to the data does not.
+// Checker checks and explains the permissions of accounts on any resource.
+// Grants to everyone count here; for access to data they do not count.
 type Checker struct{ gate *gate }
 
 var _ engine.Access = (*Checker)(nil)
 
-// NewChecker makes one. It needs no Inner.
+// NewChecker returns a Checker. It does not use cfg.Inner.
 func NewChecker(cfg Config) *Checker { return &Checker{newGate(cfg)} }
 
-// Check is engine.Access's.
+// Check implements engine.Access.
 func (c *Checker) Check(ctx context.Context, a *engine.Account, resource string, may engine.Permission) (bool, error) {
 	switch {
 	case a == nil || !limitOf(a).Has(may):

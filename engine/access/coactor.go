@@ -10,45 +10,45 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Limits of what one account is found to be in the data.
+// Limits of the search for the subjects of one account.
 const (
-	maxJumps    = 16     // levels of jumps from the entries
+	maxJumps    = 16     // levels of jumps, counted from the entries
 	maxVisited  = 10_000 // items
 	maxCoactors = 1000
 )
 
-// CoactorConfig is what a CoactorFinder works with.
+// CoactorConfig holds the dependencies of a CoactorFinder.
 type CoactorConfig struct {
 	Data engine.Repository // unguarded
 	Meta engine.MetaRepository
-	// RolesOf are the roles that any of the subjects has; nil when no other
-	// subject has roles.
+	// RolesOf returns the roles that any of the subjects has; nil if other
+	// subjects have no roles.
 	RolesOf func(ctx context.Context, subjects []string) ([]string, error)
-	Log     *slog.Logger // nil means none
+	Log     *slog.Logger // if nil, warnings are not logged
 }
 
-// CoactorFinder finds the subjects that an account is too, in the data
-// (aclMetaMap of the ancestor): from the entries, which are items that name the
-// account, it jumps along references and collections, and each item that it
-// comes to names one.
+// CoactorFinder finds further subjects of an account in the data (aclMetaMap of
+// IONDV). It starts at the entries, which are items that name the account, and
+// jumps along references and collections. Each item that it reaches names a
+// subject.
 type CoactorFinder struct {
 	cfg     CoactorConfig
 	entries []*stop
 	stops   map[*engine.Class]*stop
 }
 
-// stop is a class of items to come to.
+// stop is a class with items that the search can reach.
 type stop struct {
 	class *engine.Class
-	sid   *engine.Property // nil when its items name nobody
-	load  []*engine.Load   // its jumps
+	sid   *engine.Property // the attribute that names a subject; may be nil
+	load  []*engine.Load   // the jumps from its items
 }
 
 // NewCoactorFinder reads the options of aclMetaMap, {map: {class: {isEntry,
 // sidAttribute, jumps, createRole}}}. Jumps are names of references and
-// collections, or an object of these with conditions on what they lead to.
-// createRole has no effect: a grant may name any subject. Mistakes are added to
-// the faults of o.
+// collections, or an object that maps these names to conditions on the target
+// items. createRole has no effect: a grant may name any subject. Mistakes are
+// added to the faults of o.
 func NewCoactorFinder(cfg CoactorConfig, o jsonfile.Object) *CoactorFinder {
 	f := &CoactorFinder{cfg: cfg, stops: map[*engine.Class]*stop{}}
 	o.WarnRepeated()
@@ -117,7 +117,8 @@ func (f *CoactorFinder) stop(c *engine.Class, o jsonfile.Object) *stop {
 	return s
 }
 
-// jump adds one.
+// jump adds a jump along the named property; when is a condition on the target
+// items.
 func (s *stop) jump(o jsonfile.Object, path, name string, when any) {
 	p := s.class.Property(name)
 	if p == nil || p.Target == nil {
@@ -132,8 +133,8 @@ func (s *stop) jump(o jsonfile.Object, path, name string, when any) {
 	s.load = append(s.load, &engine.Load{Property: p, Filter: filter})
 }
 
-// Coactors are the subjects that the account is too: those that the items name,
-// and the roles of these.
+// Coactors returns the further subjects of the account: those that the items
+// name, and the roles of these subjects.
 func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string, error) {
 	if f == nil || len(f.entries) == 0 {
 		return nil, nil
@@ -142,7 +143,7 @@ func (f *CoactorFinder) Coactors(ctx context.Context, account string) ([]string,
 	for _, s := range f.entries {
 		is, err := engine.NamesOneOf(s.class, s.sid.Name, []any{account})
 		if err != nil {
-			continue // no value of that type
+			continue // the account id is not a value of that type
 		}
 		if err := w.walk(ctx, s, is); err != nil {
 			return nil, err
@@ -172,12 +173,12 @@ func (f *CoactorFinder) cut(account string) {
 	}
 }
 
-// tour is one walk through the data.
+// tour is the search for the coactors of one account.
 type tour struct {
 	finder  *CoactorFinder
 	account string
 	seen    map[visit]bool
-	next    map[*stop][]string // ids of items seen, from which to jump
+	next    map[*stop][]string // ids of reached items whose jumps come next
 	sids    []string
 }
 
@@ -186,7 +187,8 @@ type visit struct {
 	id   string
 }
 
-// walk reads items of a stop with what they jump to.
+// walk reads the items of a stop that match the filter, with the targets of
+// their jumps.
 func (w *tour) walk(ctx context.Context, s *stop, which *engine.Filter) error {
 	q := &engine.Query{Class: s.class, Filter: which, Load: s.load, Count: maxVisited}
 	return w.finder.cfg.Data.List(engine.WithGuard(ctx, nil), q, func(it *engine.Item) error {
@@ -208,7 +210,7 @@ func (w *tour) walk(ctx context.Context, s *stop, which *engine.Filter) error {
 	})
 }
 
-// arrive counts an item, once; on says to jump from it.
+// arrive registers an item, once. If on is set, the search jumps from it too.
 func (w *tour) arrive(it *engine.Item, on bool) {
 	s, v := w.finder.stops[it.Class], visit{it.Class.Root(), it.ID}
 	if s == nil || w.seen[v] || len(w.seen) >= maxVisited {
@@ -225,7 +227,7 @@ func (w *tour) arrive(it *engine.Item, on bool) {
 	}
 }
 
-// add adds a subject. Nothing in the data makes an account everyone.
+// add adds a subject. It ignores engine.Everyone, which data must not grant.
 func (w *tour) add(sid string) {
 	if sid == "" || sid == engine.Everyone || sid == w.account || slices.Contains(w.sids, sid) {
 		return
@@ -235,7 +237,7 @@ func (w *tour) add(sid string) {
 	}
 }
 
-// subjects are those found, and their roles.
+// subjects returns the subjects that were found, and their roles.
 func (w *tour) subjects(ctx context.Context) ([]string, error) {
 	if len(w.sids) == maxCoactors {
 		w.finder.cut(w.account)
@@ -250,7 +252,7 @@ func (w *tour) subjects(ctx context.Context) ([]string, error) {
 	return w.sids, err
 }
 
-// texts are the texts of a value: those of its elements when it is a set.
+// texts returns the value as text; if it is a set, the texts of its elements.
 func texts(v any) (all []string) {
 	if text, ok := v.(engine.JSONText); ok {
 		list, ok := text.Decode().([]any)

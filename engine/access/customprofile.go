@@ -11,26 +11,26 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// ProfilesConfig is what Profiles work with.
+// ProfilesConfig holds the dependencies of Profiles.
 type ProfilesConfig struct {
 	Data engine.Repository // unguarded
 	Meta engine.MetaRepository
 }
 
-// Profiles find properties of accounts in the data (customProfile of the
-// ancestor): in the first item of a class that names the account, and in those
-// to which that leads.
+// Profiles reads properties of accounts from the data (customProfile of IONDV):
+// from the first item of a class that names the account, and from the items that
+// follow from it by recursion.
 type Profiles struct {
 	cfg     ProfilesConfig
 	classes []*profileClass
 }
 
-// profileClass says what to take of items of one class.
+// profileClass defines which properties are read from items of one class.
 type profileClass struct {
 	class      *engine.Class
 	filter     string
 	properties []profileProperty
-	recursion  []profileProperty // name is an attribute of further items, path that of the item before
+	recursion  []profileProperty // name is an attribute of the next items, path leads from the item before
 	load       []*engine.Load
 }
 
@@ -74,12 +74,13 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	}
 	of.properties, _ = of.paths(o, "properties", mistake.ProfileProperty)
 	of.properties = slices.DeleteFunc(of.properties, func(p profileProperty) bool {
-		if p.name == "oauth" { // it makes an account a client of OAuth2: not for whoever may write the item to decide
+		if p.name == "oauth" { // it would make the account a client of OAuth2, which write access to an item must not allow
 			o.Report(mistake.ProfileOAuth, jsonfile.Member(o.At("properties"), p.name), "the property oauth", "another name: this one is stored with the account only")
 		}
 		return p.name == "oauth"
 	})
-	// Without one of its attributes a recursion would find more items.
+	// A recursion with a missing attribute would match more items, so it is
+	// dropped.
 	recursion, complete := of.paths(o, "recursion", mistake.ProfileRecursion)
 	for _, r := range recursion {
 		if _, err := engine.NamesOneOf(c, r.name, nil); err != nil {
@@ -93,7 +94,7 @@ func parseProfile(c *engine.Class, o jsonfile.Object) *profileClass {
 	return of
 }
 
-// paths reads {name: path}; complete is false if a path is left out.
+// paths reads {name: path}. complete is false if a path is invalid and left out.
 func (of *profileClass) paths(o jsonfile.Object, name string, rule *mistake.Rule) (all []profileProperty, complete bool) {
 	child, _ := o.Child(name)
 	child.WarnRepeated()
@@ -115,8 +116,8 @@ func (of *profileClass) paths(o jsonfile.Object, name string, rule *mistake.Rule
 	return all, complete
 }
 
-// pathOf resolves a dotted path through references and collections; nil when
-// there is none, or its end is a password.
+// pathOf resolves a dotted path through references and collections. It returns
+// nil if the path does not exist or contains a password.
 func pathOf(c *engine.Class, dotted string) (path []*engine.Property) {
 	for name := range strings.SplitSeq(dotted, ".") {
 		if c == nil {
@@ -131,8 +132,8 @@ func pathOf(c *engine.Class, dotted string) (path []*engine.Property) {
 	return path
 }
 
-// loadPath adds what must be loaded for a path: not what its end refers to,
-// whose id the reference is.
+// loadPath adds the loads that a path needs. A reference at the end of the path
+// needs no load: its value is the id.
 func loadPath(loads []*engine.Load, path []*engine.Property) []*engine.Load {
 	if len(path) == 0 || path[0].Target == nil || len(path) == 1 && path[0].Type == engine.Reference && path[0].Back == nil {
 		return loads
@@ -146,7 +147,7 @@ func loadPath(loads []*engine.Load, path []*engine.Property) []*engine.Load {
 	return append(loads, &engine.Load{Property: path[0], Next: loadPath(nil, path[1:])})
 }
 
-// Load finds the properties of an account.
+// Load returns the properties of an account.
 func (f *Profiles) Load(ctx context.Context, account string) (engine.Fields, error) {
 	var all engine.Fields
 	if f == nil {
@@ -166,7 +167,7 @@ func (f *Profiles) Load(ctx context.Context, account string) (engine.Fields, err
 	return all, nil
 }
 
-// set gives a field its value.
+// set replaces or appends a field.
 func set(all engine.Fields, name string, v any) engine.Fields {
 	for i := range all {
 		if all[i].Name == name {
@@ -177,19 +178,20 @@ func set(all engine.Fields, name string, v any) engine.Fields {
 	return append(all, engine.Field{Name: name, Value: v})
 }
 
-// profileReading is the reading of one class.
+// profileReading is the state of reading the properties of one account from one
+// class.
 type profileReading struct {
 	of     *profileClass
 	data   engine.Repository
 	seen   map[string]bool
 	values map[string]any
-	next   []*engine.Filter // conditions of further items
+	next   []*engine.Filter // conditions of the next items
 }
 
 func (r *profileReading) read(ctx context.Context, account string) error {
 	is, err := engine.NamesOneOf(r.of.class, r.of.filter, []any{account})
 	if err != nil {
-		return nil // no value of that type
+		return nil // the account id is not a value of that type
 	}
 	if err := r.list(ctx, is, 1); err != nil {
 		return err
@@ -220,8 +222,8 @@ func (r *profileReading) list(ctx context.Context, which *engine.Filter, most in
 	})
 }
 
-// take keeps a value: the first item's; a list grows by what further items have,
-// and null gives way to it.
+// take stores a value of a property. The first item sets it. Values of further
+// items are appended if it is a list, and replace a value that is null or false.
 func (r *profileReading) take(name string, v any, first bool) {
 	old, ok := r.values[name]
 	list, isList := old.([]any)
@@ -235,8 +237,8 @@ func (r *profileReading) take(name string, v any, first bool) {
 	}
 }
 
-// follow notes which items come next: those that have, in each attribute of the
-// recursion, what this one has at the end of a path.
+// follow adds the condition of the items that come next: each attribute of the
+// recursion must equal the value at the end of its path in this item.
 func (r *profileReading) follow(it *engine.Item) {
 	if len(r.of.recursion) == 0 || len(r.next) >= engine.MaxNames {
 		return
@@ -251,15 +253,15 @@ func (r *profileReading) follow(it *engine.Item) {
 		list = slices.DeleteFunc(slices.Clone(list), func(v any) bool { return v == nil })
 		f, err := engine.NamesOneOf(r.of.class, by.name, list)
 		if err != nil || len(list) == 0 || len(list) > engine.MaxNames {
-			return // leads nowhere
+			return // no items follow
 		}
 		all = append(all, f)
 	}
 	r.next = append(r.next, engine.Both(all...))
 }
 
-// valueAt is the value at the end of a path as decoded JSON: a list when the path
-// leads through a collection. Items are their ids.
+// valueAt returns the value at the end of a path as decoded JSON: a list if the
+// path goes through a collection. Items are represented by their ids.
 func valueAt(it *engine.Item, path []*engine.Property) any {
 	p := it.Class.Property(path[0].Name)
 	if p == nil {
@@ -297,7 +299,7 @@ func valueAt(it *engine.Item, path []*engine.Property) any {
 	return nil
 }
 
-// decoded is a stored value as decoded JSON.
+// decoded converts a stored value to decoded JSON.
 func decoded(v any) any {
 	switch v := v.(type) {
 	case nil, bool, string:

@@ -10,21 +10,22 @@ import (
 	"restsrv/engine"
 )
 
-// Explanation says what an account may do on a resource, and why.
+// Explanation lists the permissions of an account on a resource, with their
+// reasons.
 type Explanation struct {
 	Account  string
 	Resource string
-	About    string            // what the resource is
-	May      engine.Permission // without a condition
-	Limit    engine.Permission // what the scope of its token leaves; MayAll without one
-	Has      []string          // the roles and coactors of the account, whatever they give here
+	About    string            // description of the resource
+	May      engine.Permission // permissions without a condition
+	Limit    engine.Permission // permissions that the scope of the token leaves; MayAll without a scope
+	Has      []string          // all roles and coactors of the account, including those that give no permission here
 	Reasons  []Reason
-	Roles    []GivenRole // those that the items may give
+	Roles    []GivenRole // roles that the items may give
 	Missing  []Missing
 	Notes    []string
 }
 
-// Reason is one grant that gives the account something.
+// Reason is one grant that gives the account permissions.
 type Reason struct {
 	Subject    string
 	Kind       SubjectKind
@@ -32,10 +33,10 @@ type Reason struct {
 	Permission engine.Permission
 }
 
-// SubjectKind says what a subject is of an account.
+// SubjectKind is the relation of a subject to an account.
 type SubjectKind string
 
-// What a subject may be of an account.
+// Kinds of subjects.
 const (
 	Own       SubjectKind = "account"
 	OfRole    SubjectKind = "role"
@@ -46,21 +47,22 @@ const (
 // GivenRole is a role that an item may give (RoleMap), or a stage of a workflow.
 type GivenRole struct {
 	Role       string
-	Resource   string // on which its permissions count
+	Resource   string // the resource on which its permissions count
 	Permission engine.Permission
-	When       string // "" for always
-	Never      bool   // this account cannot have it
+	When       string // "" means always
+	Never      bool   // set if this account cannot have it
 }
 
-// Missing are permissions that the account lacks, or has on some items only.
+// Missing are permissions that the account lacks, or has only on some items.
 type Missing struct {
 	Permission engine.Permission
-	Some       bool   // some items may be allowed
-	Command    string // that would grant it
+	Some       bool   // set if the account may have the permission on some items
+	Command    string // the command line that grants the permission
 }
 
-// Explain tells what an account may do on a resource, and why. The account is
-// one without a scope, unless what a token leaves is to be explained.
+// Explain returns the permissions of an account on a resource, with their
+// reasons. The account should have no scope, unless the limits of a token are to
+// be explained.
 func (c *Checker) Explain(ctx context.Context, a *engine.Account, resource string) (*Explanation, error) {
 	if c.gate.cfg.Unrestricted {
 		return &Explanation{Account: a.ID, Resource: resource, About: "nobody is restricted", May: engine.MayAll, Limit: engine.MayAll}, nil
@@ -87,11 +89,11 @@ type explaining struct {
 	checker *Checker
 	grants  *engine.Grants
 	account *engine.Account
-	secured bool              // an item, a class or an attribute: of the data
-	some    engine.Permission // on some items
+	secured bool              // set if the resource is an item, a class or an attribute
+	some    engine.Permission // permissions on some items
 }
 
-// resource finds out what the resource is and which grants count for it.
+// resource describes the resource and collects the grants that count for it.
 func (x *explaining) resource(resource string) {
 	g := x.checker.gate
 	switch {
@@ -131,7 +133,7 @@ func (x *explaining) resource(resource string) {
 	x.reasons(engine.Everything)
 }
 
-// class explains what counts for items of a class.
+// class collects the grants, roles and stages that count for items of a class.
 func (x *explaining) class(name, resource string) {
 	g := x.checker.gate
 	x.reasons(resource)
@@ -155,7 +157,7 @@ func (x *explaining) class(name, resource string) {
 	x.stages(c)
 }
 
-// given counts what a role or a stage gives under a condition.
+// given adds the permissions that a role or a stage gives under a condition.
 func (x *explaining) given(r GivenRole, f *engine.Filter) {
 	switch {
 	case f.Always():
@@ -182,7 +184,7 @@ func (x *explaining) stages(c *engine.Class) {
 	}
 }
 
-// attribute explains who knows an attribute.
+// attribute collects the grants that count for an attribute.
 func (x *explaining) attribute(resource string) {
 	s := x.checker.gate.schema()
 	c, found := s.find(resource)
@@ -239,7 +241,7 @@ func (x *explaining) reasons(resource string) {
 	add(engine.Everyone, OfAll)
 }
 
-// missing finds the permissions that the account lacks.
+// missing collects the permissions that the account lacks.
 func (x *explaining) missing() {
 	if x.Limit != engine.MayAll {
 		x.Notes = append(x.Notes, "the scope of the token leaves "+words(x.Limit))
@@ -255,7 +257,7 @@ func (x *explaining) missing() {
 	}
 }
 
-// lacks adds permissions that are missing in the same way.
+// lacks adds one group of missing permissions.
 func (x *explaining) lacks(p engine.Permission) {
 	if p == 0 {
 		return
@@ -267,12 +269,12 @@ func (x *explaining) lacks(p engine.Permission) {
 	x.Missing = append(x.Missing, m)
 }
 
-// grantCommand is the command line that grants a permission.
+// grantCommand returns the command line that grants a permission.
 func grantCommand(subject, resource string, p engine.Permission) string {
 	return "restsrv acl grant " + shellWord(subject) + " " + shellWord(resource) + " " + strings.ReplaceAll(p.String(), ",", " ")
 }
 
-// shellWord is a text as a shell takes it for one word.
+// shellWord returns a text as one word of a shell, in quotes if it needs them.
 func shellWord(s string) string {
 	plain := func(r rune) bool {
 		return r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("@:._-/", r)
@@ -290,7 +292,7 @@ func words(p engine.Permission) string {
 	return p.String()
 }
 
-// Lines are the explanation as people read it.
+// Lines returns the explanation as text for people.
 func (x *Explanation) Lines() []string {
 	lines := []string{fmt.Sprintf("%s on %s (%s): %s", x.Account, x.Resource, x.About, words(x.May))}
 	if len(x.Has) > 0 {
@@ -341,10 +343,10 @@ func (x *Explanation) ofData() bool {
 	return false
 }
 
-// String is Lines, joined.
+// String joins Lines.
 func (x *Explanation) String() string { return strings.Join(x.Lines(), "\n") }
 
-// String says who has the role for which items.
+// String describes which accounts have the role, and for which items.
 func (r *role) String() string {
 	text := r.who.String()
 	if r.when != nil {
@@ -353,7 +355,7 @@ func (r *role) String() string {
 	return text
 }
 
-// String says whom the term means.
+// String describes the accounts for which the term holds.
 func (t term) String() string {
 	switch t.op {
 	case engine.OpEq:

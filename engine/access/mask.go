@@ -2,12 +2,12 @@ package access
 
 import "restsrv/engine"
 
-// mask is what the account does not see of items of a class.
+// mask lists the parts of items of a class that are hidden from the account.
 type mask struct {
 	view    *engine.Class
-	hidden  []int // by Property.Index
-	labels  []int // whose computed labels show something hidden
-	label   bool  // the computed display string does
+	hidden  []int // attributes, by Property.Index
+	labels  []int // attributes with computed labels that depend on hidden values
+	label   bool  // set if the computed display string depends on hidden values
 	creator bool
 	editor  bool
 }
@@ -36,8 +36,9 @@ func (p *profile) maskOf(c *engine.Class) *mask {
 	return stored.(*mask)
 }
 
-// shown is an item as the account sees it: the item itself when nothing is
-// hidden from the account, else a copy of it and of what is loaded with it.
+// shown returns the item as the account may see it: the item itself if nothing
+// is hidden from the account, else a redacted copy of it and of the items
+// loaded with it.
 func (p *profile) shown(it *engine.Item) *engine.Item {
 	if p == nil || p.views == nil || it == nil {
 		return it
@@ -48,7 +49,8 @@ func (p *profile) shown(it *engine.Item) *engine.Item {
 	return (&masking{p, map[*engine.Item]*engine.Item{}}).item(it)
 }
 
-// masked is a copy of an item without what it hides itself.
+// masked returns a copy of an item without its hidden values. It does not
+// change the linked items.
 func (p *profile) masked(it *engine.Item) *engine.Item {
 	m := p.maskOf(it.Class)
 	c := *it
@@ -82,7 +84,7 @@ func (p *profile) masked(it *engine.Item) *engine.Item {
 	return &c
 }
 
-// masking masks items that lead to each other, each once.
+// masking redacts items that link to each other, each item once.
 type masking struct {
 	profile *profile
 	done    map[*engine.Item]*engine.Item
@@ -115,9 +117,10 @@ func (m *masking) item(it *engine.Item) *engine.Item {
 	return c
 }
 
-// nothingOf is an item of which the account may know that it is there: its id,
-// and no attribute but what that shows. Its class is a view of its own, so that
-// no other answer has the same entity tag.
+// nothingOf returns an item with only its id, its revision and the attributes
+// of its key, for an account that may know only that the item exists. Its class
+// is a view of its own, so its entity tag differs from that of every other
+// answer.
 func (p *profile) nothingOf(it *engine.Item) *engine.Item {
 	n := &engine.Item{Class: p.gate.nothing.Of(it.Class), ID: it.ID, Label: it.ID, Revision: it.Revision,
 		Values: make(engine.Values, len(it.Class.Properties))}

@@ -8,27 +8,27 @@ import (
 	"restsrv/engine"
 )
 
-// fullBit is what MayAll has besides the four permissions.
+// fullBit is the bit of MayAll that belongs to none of the four permissions.
 const fullBit = engine.MayAll &^ (engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse)
 
-// profile is what accounts that are the same subjects, with the same limit, may
-// do under one set of grants. It is the engine.Guard of their requests.
+// profile holds the permissions of all accounts with the same subjects and the
+// same limit, under one set of grants. It is the engine.Guard of their requests.
 type profile struct {
 	gate     *gate
 	grants   *engine.Grants
-	account  *engine.Account // one of them, for Stages
+	account  *engine.Account // one of these accounts, for Stages
 	subjects []string
 	limit    engine.Permission
 
-	full       bool                         // everything is allowed: there is nothing to guard
-	everything engine.Permission            // on all resources
-	classes    map[string]engine.Permission // by full name, on items of exactly that class
-	items      map[string][]itemGrant       // by full name of their class
+	full       bool                         // set if everything is allowed, so no guard is needed
+	everything engine.Permission            // permissions on all resources
+	classes    map[string]engine.Permission // permissions on items of exactly the class, by full name
+	items      map[string][]itemGrant       // permissions on single items, by full name of the class
 
-	unread    map[*part]bool // what is made of attributes that may not be read
+	unread    map[*part]bool // parts that show attributes that the account may not read
 	unwritten map[*attribute]bool
-	views     *engine.Views // nil when nothing is hidden
-	digest    func() []byte // of the grants that count for the account
+	views     *engine.Views // nil if nothing is hidden
+	digest    func() []byte // digest of the grants that count for the account
 
 	rows  sync.Map // rowsKey to *engine.Filter
 	masks sync.Map // *engine.Class to *mask
@@ -41,8 +41,8 @@ type itemGrant struct {
 
 var _ engine.Guard = (*profile)(nil)
 
-// limitOf is what the scope of its token leaves an account on the service that is
-// asked.
+// limitOf returns the permissions that the scope of its token leaves to an
+// account on the called service.
 func limitOf(a *engine.Account) engine.Permission {
 	if a.Scope == nil {
 		return engine.MayAll
@@ -50,7 +50,7 @@ func limitOf(a *engine.Account) engine.Permission {
 	return a.Limit
 }
 
-// newProfile computes one.
+// newProfile computes the profile of an account.
 func newProfile(g *gate, known *generation, a *engine.Account) *profile {
 	p := &profile{gate: g, grants: known.grants, subjects: a.Names(), limit: limitOf(a),
 		account: &engine.Account{ID: a.ID, Name: a.Name, Roles: slices.Clone(a.Roles), Coactors: slices.Clone(a.Coactors), Properties: a.Properties},
@@ -67,7 +67,7 @@ func newProfile(g *gate, known *generation, a *engine.Account) *profile {
 	return p
 }
 
-// hold adds what is held on a resource.
+// hold adds a permission that a subject has on a resource.
 func (p *profile) hold(resource string, may engine.Permission) {
 	if resource == engine.Everything {
 		p.everything |= may
@@ -84,7 +84,7 @@ func (p *profile) hold(resource string, may engine.Permission) {
 	}
 }
 
-// splitItem splits class@namespace@id, or class@id of a class without namespace.
+// splitItem splits class@namespace@id, or class@id if the class has no namespace.
 func (g *gate) splitItem(name string) (class, id string) {
 	at := 0
 	for range 2 {
@@ -100,7 +100,7 @@ func (g *gate) splitItem(name string) (class, id string) {
 	return class, id
 }
 
-// protect finds the attributes that the account may not read or write.
+// protect sets the attributes that the account may not read or write.
 func (p *profile) protect(protected map[*attribute][]string) {
 	if p.full || len(protected) == 0 {
 		return
@@ -120,7 +120,7 @@ func (p *profile) protect(protected map[*attribute][]string) {
 		}
 	}
 	s := p.gate.schema()
-	for property, a := range s.of { // what is another side of the same links
+	for property, a := range s.of { // properties that show the same links from the other side
 		for _, same := range []*engine.Property{property.Back, property.Mirror} {
 			if same != nil && protected[s.of[same]] != nil && p.unwritten[s.of[same]] {
 				p.unwritten[a] = true
@@ -132,24 +132,24 @@ func (p *profile) protect(protected map[*attribute][]string) {
 	}
 }
 
-// generation is what is known of one set of grants.
+// generation is everything that is computed from one set of grants.
 type generation struct {
 	grants    *engine.Grants
 	protected map[*attribute][]string
 	profiles  map[string]*profile
 }
 
-// maxProfiles bounds what is remembered of accounts with different subjects.
+// maxProfiles is the number of profiles at which the cache is cleared.
 const maxProfiles = 10_000
 
-// cache remembers profiles, of the newest grants alone.
+// cache holds the profiles for the newest set of grants.
 type cache struct {
 	mu  sync.RWMutex
 	now *generation
 }
 
-// profile is that of an account. One that is remembered is found without
-// allocation.
+// profile returns the profile of an account. If it is cached, this does not
+// allocate.
 func (g *gate) profile(grants *engine.Grants, a *engine.Account) *profile {
 	var room [256]byte
 	key := profileKey(room[:0], a)
@@ -182,7 +182,8 @@ func (g *gate) profile(grants *engine.Grants, a *engine.Account) *profile {
 	return p
 }
 
-// profileKey tells accounts apart that have different profiles.
+// profileKey appends the key of the account in the cache. Accounts with different
+// profiles have different keys.
 func profileKey(b []byte, a *engine.Account) []byte {
 	b = append(b, byte(limitOf(a)))
 	b = append(append(b, a.ID...), 0)
@@ -195,7 +196,7 @@ func profileKey(b []byte, a *engine.Account) []byte {
 	return b
 }
 
-// addVariables adds to a key what the stages of items depend on.
+// addVariables appends the variables of the account on which stages depend.
 func addVariables(key string, a *engine.Account, variables []string) []byte {
 	b := []byte(key)
 	for _, name := range variables {

@@ -8,24 +8,24 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// RoleMap are the roles that items give (the option roleMap of
-// securedDataRepo): who has one for an item may do with it what the role may do
-// with its class, or with a resource named there. nil is none.
+// RoleMap holds the roles that items give (the option roleMap of securedDataRepo). An
+// account that has such a role for an item may do with the item what the role may do
+// with its class, or with the resource named there. A nil RoleMap has no roles.
 type RoleMap struct {
-	roles map[*engine.Class][]*role // own, then inherited ones
+	roles map[*engine.Class][]*role // roles of the class, then inherited ones
 }
 
 // role is one role that items of a class give.
 type role struct {
 	name     string
-	resource string // "" for the class of the item
+	resource string // "" means the class of the item
 	class    *engine.Class
-	who      term           // who has it
-	when     *engine.Filter // for which items; nil for all
-	path     string         // where it is written
+	who      term           // which accounts have the role
+	when     *engine.Filter // which items give it; nil means all
+	path     string         // position in the configuration
 }
 
-// of are the roles that items of exactly class c give.
+// of returns the roles that items of exactly class c give.
 func (m *RoleMap) of(c *engine.Class) []*role {
 	if m == nil {
 		return nil
@@ -33,7 +33,7 @@ func (m *RoleMap) of(c *engine.Class) []*role {
 	return m.roles[c.Base()]
 }
 
-// on is the resource on which the permissions of the role count for items of c.
+// on returns the resource on which the permissions of the role count for items of c.
 func (r *role) on(c *engine.Class) string {
 	if r.resource != "" {
 		return r.resource
@@ -41,12 +41,13 @@ func (r *role) on(c *engine.Class) string {
 	return engine.ClassResource + c.FullName
 }
 
-// holds is what the role may do with items of c.
+// holds returns the permissions that the role has on items of c.
 func (r *role) holds(g *engine.Grants, c *engine.Class) engine.Permission {
 	return g.On(r.on(c), r.name) | g.On(engine.Everything, r.name)
 }
 
-// applies is the condition under which somebody who is the subjects has it.
+// applies returns the condition on items under which an account with the subjects has
+// the role.
 func (r *role) applies(subjects []string) *engine.Filter {
 	return engine.Both(r.who.filter(r.class, subjects), r.when)
 }
@@ -71,8 +72,8 @@ func ParseRoleMap(meta engine.MetaRepository, o jsonfile.Object) *RoleMap {
 			if r.Value == nil {
 				continue
 			}
-			// One that is no object is a role that no account has, which those of
-			// ancestors do not replace.
+			// A value that is not an object makes a role that no account has. Roles
+			// of the same name in ancestors do not replace it.
 			child, _ := roles.Child(r.Name)
 			own[c] = append(own[c], parseRole(c, r.Name, child))
 		}
@@ -83,8 +84,8 @@ func ParseRoleMap(meta engine.MetaRepository, o jsonfile.Object) *RoleMap {
 	return m
 }
 
-// inherited are the roles of a class and of its ancestors; of roles of one name
-// the nearest counts.
+// inherited returns the roles of a class and of its ancestors. If several roles have
+// the same name, the nearest one counts.
 func inherited(own map[*engine.Class][]*role, c *engine.Class) (all []*role) {
 	for ; c != nil; c = c.Ancestor {
 		for _, r := range own[c] {
@@ -152,26 +153,28 @@ func condition(c *engine.Class, v any) (*engine.Filter, error) {
 	return engine.ParseFilter(c, v, now)
 }
 
-// place is where a value is written.
+// place is the position of a value in the configuration.
 type place struct {
 	jsonfile.Object
 	path string
 }
 
-// term says who somebody must be: a subject, one whom an attribute of the item
-// names, or any or all of others.
+// term is a condition on an account: it is the named subject, or an attribute of the
+// item names it, or any or all of other terms hold.
 type term struct {
-	op    engine.Op // OpOr, OpAnd; OpEq for a subject; OpPath for an attribute
+	op    engine.Op // OpOr, OpAnd; OpEq means a subject; OpPath means an attribute
 	text  string
 	terms []term
 }
 
-// noAccountTerm returns the term that holds for no account. It is dropped from any of
-// several, and makes all of several false.
+// noAccountTerm returns the term that holds for no account: an empty OpOr. In a list
+// of alternatives it has no effect; in a list of terms that must all hold it makes
+// the list false.
 func noAccountTerm() term { return term{op: engine.OpOr} }
 
-// parseTerms reads sids: any of an array, all of an array in that, and so on by
-// turns. What names nobody holds for no account.
+// parseTerms reads sids. One element of the outer array must hold, all elements of an
+// array inside it, and so on in turns. An element that names no subject holds for no
+// account.
 func parseTerms(c *engine.Class, op engine.Op, list []any, at place) term {
 	t := term{op: op}
 	for i, v := range list {
@@ -213,8 +216,8 @@ func parsePath(c *engine.Class, path string, at place) term {
 	return term{op: engine.OpPath, text: path}
 }
 
-// filter is the condition under which the term holds for somebody who is the
-// subjects.
+// filter returns the condition on items under which the term holds for an account
+// with the subjects.
 func (t term) filter(c *engine.Class, subjects []string) *engine.Filter {
 	switch t.op {
 	case engine.OpEq:
@@ -223,7 +226,7 @@ func (t term) filter(c *engine.Class, subjects []string) *engine.Filter {
 		}
 		return engine.Never()
 	case engine.OpPath:
-		f, _ := engine.Naming(c, t.text, subjects) // that it can be told was found out when it was read
+		f, _ := engine.Naming(c, t.text, subjects) // parsePath has checked the path
 		return f
 	}
 	all := make([]*engine.Filter, len(t.terms))

@@ -2,7 +2,7 @@ package access
 
 import "restsrv/engine"
 
-// ofClasses is the condition that an item is of exactly one of the classes.
+// ofClasses returns the condition that an item is of exactly one of the classes.
 func ofClasses(classes []*engine.Class) *engine.Filter {
 	names := make([]any, len(classes))
 	for i, c := range classes {
@@ -11,7 +11,8 @@ func ofClasses(classes []*engine.Class) *engine.Filter {
 	return &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(engine.ClassName), List: names}
 }
 
-// ofIDs is the condition that an item of c has one of the ids.
+// ofIDs returns the condition that an item of c has one of the ids. An id is
+// ignored if it cannot be a key of c.
 func ofIDs(c *engine.Class, ids []string) *engine.Filter {
 	id := engine.ItemID
 	if key := c.KeyProperties(); len(key) == 1 {
@@ -29,10 +30,10 @@ func ofIDs(c *engine.Class, ids []string) *engine.Filter {
 	return &engine.Filter{Op: engine.OpIn, Left: engine.Attribute(id), List: list}
 }
 
-// permissions are the single ones.
+// permissions are the four single permissions.
 var permissions = [...]engine.Permission{engine.MayRead, engine.MayWrite, engine.MayDelete, engine.MayUse}
 
-// single reports whether p is one permission alone.
+// single reports whether p is a single permission.
 func single(p engine.Permission) bool {
 	for _, one := range permissions {
 		if p == one {
@@ -47,7 +48,7 @@ type rowsKey struct {
 	class      *engine.Class
 }
 
-// Rows is engine.Guard's.
+// Rows implements engine.Guard.
 func (p *profile) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	c = c.Base()
 	key := rowsKey{may, c}
@@ -58,7 +59,8 @@ func (p *profile) Rows(may engine.Permission, c *engine.Class) *engine.Filter {
 	return f.(*engine.Filter)
 }
 
-// condition makes what Rows remembers. A change is one of the properties.
+// condition computes the condition for Rows. changed holds the names of the
+// properties that a write changes.
 func (p *profile) condition(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
 	switch {
 	case may == 0 || p.everything.Has(may&^fullBit):
@@ -93,7 +95,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class, changed []st
 		}
 	}
 	switch {
-	case classes == 0: // abstract, without descendants: there is nothing to have
+	case classes == 0: // abstract and without descendants: there are no items
 		return p.exactly(may, c, changed)
 	case len(whole) == classes:
 		return nil
@@ -103,7 +105,7 @@ func (p *profile) condition(may engine.Permission, c *engine.Class, changed []st
 	return engine.Either(parts...)
 }
 
-// exactly is the condition for items of exactly class c.
+// exactly returns the condition for items of exactly class c.
 func (p *profile) exactly(may engine.Permission, c *engine.Class, changed []string) *engine.Filter {
 	if p.onClass(c).Has(may) {
 		return nil
@@ -125,7 +127,8 @@ func (p *profile) exactly(may engine.Permission, c *engine.Class, changed []stri
 	return engine.Either(ofIDs(c, ids), given)
 }
 
-// dynamic is the part of the condition that depends on what the items hold.
+// dynamic returns the part of the condition that depends on the values of the
+// items: the roles and stages.
 func (p *profile) dynamic(may engine.Permission, c *engine.Class) *engine.Filter {
 	if !p.limit.Has(may) {
 		return engine.Never()
@@ -144,19 +147,20 @@ func (p *profile) dynamic(may engine.Permission, c *engine.Class) *engine.Filter
 	return engine.Either(all...)
 }
 
-// onClass is what the account may do with all items of exactly class c.
+// onClass returns the permissions of the account on all items of exactly class
+// c.
 func (p *profile) onClass(c *engine.Class) engine.Permission {
 	return (p.everything | p.classes[c.FullName]) & p.limit
 }
 
-// Creates implements engine.Guard: items are created by a grant on the class, or
-// in a role that the new item gives.
+// Creates implements engine.Guard: an account may create items if it has a grant
+// on the class, or by a role that the new item gives.
 func (p *profile) Creates(c *engine.Class) bool {
 	c = c.Base()
 	return p.onClass(c).Has(engine.MayUse) || !p.dynamic(engine.MayUse, c).Never()
 }
 
-// Hides is engine.Guard's.
+// Hides implements engine.Guard.
 func (p *profile) Hides(may engine.Permission, property *engine.Property) bool {
 	if len(p.unread) == 0 && len(p.unwritten) == 0 {
 		return false

@@ -8,7 +8,7 @@ import (
 	"restsrv/engine"
 )
 
-// Create is engine.Repository's.
+// Create implements engine.Repository.
 func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	ctx, p, err := r.enter(ctx)
 	if err != nil {
@@ -25,7 +25,7 @@ func (r *Repository) Create(ctx context.Context, c *engine.Class, v engine.Value
 	return r.written(ctx, p, it, p.concealed(err, c))
 }
 
-// Update is engine.Repository's.
+// Update implements engine.Repository.
 func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v engine.Values, o engine.WriteOptions) (*engine.Item, error) {
 	ctx, p, err := r.enter(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *Repository) Update(ctx context.Context, c *engine.Class, id string, v e
 	return r.written(ctx, p, it, p.concealed(err, c))
 }
 
-// Delete is engine.Repository's.
+// Delete implements engine.Repository.
 func (r *Repository) Delete(ctx context.Context, c *engine.Class, id string, m *engine.Match) error {
 	ctx, p, err := r.enter(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (r *Repository) Delete(ctx context.Context, c *engine.Class, id string, m *
 	return p.concealed(r.inner.Delete(ctx, c, id, m), c)
 }
 
-// UpdateAll is engine.Repository's.
+// UpdateAll implements engine.Repository.
 func (r *Repository) UpdateAll(ctx context.Context, q *engine.Query, v engine.Values) (int64, error) {
 	ctx, p, err := r.enter(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Repository) UpdateAll(ctx context.Context, q *engine.Query, v engine.Va
 	return r.inner.UpdateAll(p.changing(ctx, engine.Record{Class: q.Class, Values: v}), baseQuery(q), v)
 }
 
-// DeleteAll is engine.Repository's.
+// DeleteAll implements engine.Repository.
 func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, error) {
 	ctx, p, err := r.enter(ctx)
 	if err != nil {
@@ -82,8 +82,9 @@ func (r *Repository) DeleteAll(ctx context.Context, q *engine.Query) (int64, err
 	return r.inner.DeleteAll(ctx, baseQuery(q))
 }
 
-// Save is engine.Repository's. Whether a record is new, the inner repository
-// finds out: here is refused what may be neither.
+// Save implements engine.Repository. It rejects records that the account may
+// neither create nor change; the inner repository finds out which of the two a
+// record does.
 func (r *Repository) Save(ctx context.Context, records []engine.Record) ([]*engine.Item, error) {
 	ctx, p, err := r.enter(ctx)
 	if err != nil {
@@ -115,7 +116,8 @@ func (p *profile) unplaced(err error) error {
 	return &all
 }
 
-// failedClass is the class of the record that an error is about.
+// failedClass returns the class of the record that caused the error, or the class
+// of the first record if the error does not name one.
 func failedClass(err error, records []engine.Record) *engine.Class {
 	var e *engine.Error
 	switch {
@@ -127,8 +129,9 @@ func failedClass(err error, records []engine.Record) *engine.Class {
 	return records[0].Class
 }
 
-// record refuses a record that may be neither inserted nor updated, or that gives
-// what may not be written. One that the server makes is its own.
+// record rejects a record if the account may neither insert nor update it, or if
+// it sets a property that the account may not write. It does not check records
+// that the server makes.
 func (p *profile) record(r *engine.Record) error {
 	switch {
 	case r.Make != nil:
@@ -139,8 +142,9 @@ func (p *profile) record(r *engine.Record) error {
 	return p.values(r.Class, r.Values)
 }
 
-// values prepares what is given for an item of c for the inner repository, which
-// knows no views, and refuses what may not be written. So too what is nested.
+// values rejects properties that the account may not write, in the values of an
+// item of c and in nested records. It also replaces the views in nested records
+// by their classes, which are all that the inner repository knows.
 func (p *profile) values(c *engine.Class, given engine.Values) error {
 	c = c.Base()
 	for i, v := range given {
@@ -157,8 +161,8 @@ func (p *profile) values(c *engine.Class, given engine.Values) error {
 	return nil
 }
 
-// passedOver reports whether the inner repository makes nothing of a value, so
-// that an answer may be sent back as it came.
+// passedOver reports whether the inner repository ignores the value. Such values
+// are not checked, so that a client can send an answer back unchanged.
 func passedOver(p *engine.Property, v any) bool {
 	return p.Formula != nil || v == nil && p.Type == engine.Collection
 }
@@ -194,8 +198,8 @@ func baseQuery(q *engine.Query) *engine.Query {
 	return &of
 }
 
-// baseRecords are the records with classes themselves instead of views; the same
-// slice when these are none.
+// baseRecords returns the records with views replaced by their classes. It
+// returns the same slice if no record has a view.
 func baseRecords(records []engine.Record) []engine.Record {
 	copied := false
 	for i := range records {
@@ -211,8 +215,9 @@ func baseRecords(records []engine.Record) []engine.Record {
 	return records
 }
 
-// concealed is an error of the inner repository about items of c: hidden and
-// missing ones are told alike to who may not read the whole class.
+// concealed replaces an error of the inner repository about a missing item of c.
+// If the account may not read the whole class, it gets the same error for hidden
+// and for missing items.
 func (p *profile) concealed(err error, c *engine.Class) error {
 	var e *engine.Error
 	if err == nil || p == nil || c == nil || !errors.As(err, &e) || e.Code != engine.NotFound || p.Rows(engine.MayRead, c) == nil {
@@ -223,7 +228,7 @@ func (p *profile) concealed(err error, c *engine.Class) error {
 	return denied
 }
 
-// written is what comes back of an item that was written.
+// written returns the result of a write of one item.
 func (r *Repository) written(ctx context.Context, p *profile, it *engine.Item, err error) (*engine.Item, error) {
 	if err != nil || it == nil {
 		return nil, err
@@ -235,8 +240,8 @@ func (r *Repository) written(ctx context.Context, p *profile, it *engine.Item, e
 	return items[0], nil
 }
 
-// allWritten shows of each item what the account may read of it, and of one that
-// it may not read that it is there.
+// allWritten returns the results of a write: each item as the account may see it.
+// If the account may not read an item, the result has only its id.
 func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine.Item) ([]*engine.Item, error) {
 	if p == nil {
 		return items, nil
@@ -245,7 +250,7 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 	shown := make([]*engine.Item, len(items))
 	for i, it := range items {
 		switch f := p.Rows(engine.MayRead, it.Class); {
-		case p.gate.schema().displays[it.Class.Base()] == nil: // the server's own
+		case p.gate.schema().displays[it.Class.Base()] == nil: // a class of the server itself
 			shown[i] = it
 		case f == nil:
 			shown[i] = p.shown(it)
@@ -273,11 +278,11 @@ func (r *Repository) allWritten(ctx context.Context, p *profile, items []*engine
 	return shown, nil
 }
 
-// maxAsked is how many ids one statement asks for.
+// maxAsked is the maximum number of ids in one statement.
 const maxAsked = 1000
 
-// readable finds out which items of exactly class c the guard of ctx lets be
-// read.
+// readable adds to found the items of exactly class c that the guard of ctx
+// allows to read.
 func (r *Repository) readable(ctx context.Context, c *engine.Class, items []*engine.Item, found map[*engine.Item]bool) error {
 	id := engine.ItemID
 	if key := c.KeyProperties(); len(key) == 1 {
