@@ -1,11 +1,11 @@
-// Package acl keeps who may do what: roles, the resources that are known, and
-// which subject is granted which permission on which resource. It reads them
-// from acl files, changes them, and gives the grants of the moment as an
-// engine.Policy that follows the changes of other processes. It decides nothing
-// (engine/access) and knows no accounts (engine/account).
+// Package acl stores roles, declared resources and grants: which subject has
+// which permission on which resource. It imports them from acl files, changes
+// them, and provides the current grants as an engine.Policy that follows the
+// changes of other processes. It does not decide about access, which package
+// engine/access does, and it does not know accounts (engine/account).
 //
-// Each change is one transaction, which writes the item of #policy too: one
-// look at the revision of that tells whether anything has changed.
+// Each change is one transaction, which also writes the item of #policy. If the
+// revision of that item is unchanged, all grants are unchanged.
 package acl
 
 import (
@@ -17,19 +17,19 @@ import (
 	"restsrv/engine"
 )
 
-// Config is what a Store works with. Data and Classes are needed.
+// Config holds the dependencies of a Store. Data and Classes are required.
 type Config struct {
 	Data    engine.Repository // stores items of Classes, in transactions
-	Classes []*engine.Class   // from Classes, the same that Data was opened with
-	Audit   engine.Auditor    // is told of changes; nil for nobody
-	Log     *slog.Logger      // nil means none
-	Now     func() time.Time  // nil means time.Now
+	Classes []*engine.Class   // the result of Classes, with which Data was opened
+	Audit   engine.Auditor    // records changes; if nil, they are not recorded
+	Log     *slog.Logger      // if nil, messages are discarded
+	Now     func() time.Time  // if nil, time.Now is used
 }
 
-// Store is the roles, resources and grants of one database. It implements
-// engine.Policy and is safe for concurrent use, also beside other processes on
-// the same database. Its changes act for the server: who may make them is
-// decided by who calls.
+// Store holds the roles, resources and grants of one database. It implements
+// engine.Policy and is safe for concurrent use, also together with other
+// processes on the same database. It makes its changes with the rights of the
+// server: the caller must check that the account may make them.
 type Store struct {
 	data    engine.Repository
 	classes classSet
@@ -37,13 +37,13 @@ type Store struct {
 	log     *slog.Logger
 	clock   func() time.Time
 
-	changing sync.Mutex // one change of this process at a time, from reading to writing
+	changing sync.Mutex // held from reading to writing, so that this process makes one change at a time
 	snapshot snapshot
 }
 
 var _ engine.Policy = (*Store)(nil)
 
-// New makes a Store. The error says what Config lacks.
+// New returns a Store. It fails if Config.Classes is not complete.
 func New(c Config) (*Store, error) {
 	classes, err := findClasses(c.Classes)
 	if err != nil {
@@ -60,7 +60,7 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// find returns a system item, nil when there is none.
+// find returns a system item, or nil if it does not exist.
 func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
 	item, err := s.data.Get(engine.AsServer(ctx), c, id)
 	if engine.CodeOf(err) == engine.NotFound && err != nil {
@@ -69,7 +69,8 @@ func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.I
 	return item, err
 }
 
-// each calls visit for all items of a class, ordered by id, that pass a filter.
+// each calls visit for all items of a class that match the filter, ordered by
+// id.
 func (s *Store) each(ctx context.Context, c *engine.Class, f *engine.Filter, visit func(*engine.Item)) error {
 	q := &engine.Query{Class: c, Filter: f, Sort: []engine.Sort{{Property: c.Property("id")}}, Count: -1}
 	return s.data.List(engine.AsServer(ctx), q, func(it *engine.Item) error {
@@ -78,7 +79,7 @@ func (s *Store) each(ctx context.Context, c *engine.Class, f *engine.Filter, vis
 	})
 }
 
-// told tells the auditor of a change.
+// told records a change in the audit log.
 func (s *Store) told(ctx context.Context, change string, details ...engine.Field) {
 	if s.audit == nil {
 		return

@@ -8,18 +8,18 @@ import (
 	"restsrv/engine"
 )
 
-// AdminRole is the role of administrators, which may do everything.
+// AdminRole is the role of administrators. It may do everything.
 const AdminRole = "admin"
 
-// EnsureAdmin stores the role of administrators and what it may do. Doing it
-// twice changes nothing.
+// EnsureAdmin stores the role of administrators and its grant. If they exist,
+// nothing changes.
 func (s *Store) EnsureAdmin(ctx context.Context) error {
 	return s.save(ctx, append([]engine.Record{s.role(AdminRole, "Administrator")},
 		s.granted(engine.Grant{Subject: AdminRole, Resource: engine.Everything, Permission: engine.MayAll})...))
 }
 
-// AddRole makes a role, which may do nothing yet. Errors: Invalid for a bad
-// name and, with reason duplicate, when there is such a role.
+// AddRole creates a role without grants. Errors: Invalid if the name is bad and,
+// with reason duplicate, if the role exists.
 func (s *Store) AddRole(ctx context.Context, id, name string) error {
 	if err := CheckRole(id); err != nil {
 		return err
@@ -43,9 +43,9 @@ func (s *Store) AddRole(ctx context.Context, id, name string) error {
 	return nil
 }
 
-// RemoveRole ends a role and takes everything that it is granted. Its name is
-// remembered: no acl file brings it back. Accounts that have it keep the name,
-// which gives them nothing. Errors: NotFound.
+// RemoveRole removes a role and revokes all its grants. Its name stays stored, so
+// that no acl file creates it again. Accounts that have the role keep its name,
+// which gives them no permissions. Errors: NotFound.
 func (s *Store) RemoveRole(ctx context.Context, id string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -67,8 +67,8 @@ func (s *Store) RemoveRole(ctx context.Context, id string) error {
 	return nil
 }
 
-// RevokeAll takes from a subject everything that it is granted. Attributes that it
-// had been granted stay declared, and so protected.
+// RevokeAll revokes all grants of a subject. Attributes that it had been granted
+// stay declared, and so protected.
 func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -80,7 +80,7 @@ func (s *Store) RevokeAll(ctx context.Context, subject string) error {
 	return nil
 }
 
-// revokedOf returns the items that take from a subject all that it is granted.
+// revokedOf returns the records that revoke all grants of a subject.
 func (s *Store) revokedOf(ctx context.Context, subject string) (records []engine.Record, err error) {
 	resources := map[string]bool{}
 	err = s.eachPermission(ctx, Filter{Subject: subject}, func(p permission) {
@@ -93,7 +93,7 @@ func (s *Store) revokedOf(ctx context.Context, subject string) (records []engine
 	return records, err
 }
 
-// Grant allows a subject something on a resource, which is declared by that.
+// Grant gives a subject permissions on a resource, and declares the resource.
 // Errors: Invalid.
 func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
 	if err := check(g); err != nil {
@@ -108,10 +108,10 @@ func (s *Store) Grant(ctx context.Context, g engine.Grant) error {
 	return nil
 }
 
-// Deny takes from a subject what it is granted on a resource itself; what it
-// may do by its other names, or on everything, it still may. An attribute that
-// somebody had been granted stays declared, and so protected. changed is false
-// when there was nothing to take. Errors: Invalid.
+// Deny revokes permissions that a subject has on the resource itself. Grants to its
+// other names and on everything stay. If an attribute had been granted to a
+// subject, it stays declared, and so protected. changed is false if there was
+// nothing to revoke. Errors: Invalid.
 func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err error) {
 	if err := check(g); err != nil {
 		return false, err
@@ -126,10 +126,11 @@ func (s *Store) Deny(ctx context.Context, g engine.Grant) (changed bool, err err
 	return true, nil
 }
 
-// denied returns the items that take a grant away, none if it is not held.
+// denied returns the records that revoke a grant. It returns no records if the
+// subject does not have it.
 func (s *Store) denied(ctx context.Context, g engine.Grant) (records []engine.Record, err error) {
 	var held engine.Permission
-	rows := map[string]string{} // id by permission
+	rows := map[string]string{} // ids by permission
 	err = s.eachPermission(ctx, Filter{Subject: g.Subject, Resource: g.Resource}, func(p permission) {
 		held |= p.Permission
 		rows[p.name] = p.id
@@ -137,7 +138,7 @@ func (s *Store) denied(ctx context.Context, g engine.Grant) (records []engine.Re
 	if err != nil || held&g.Permission == 0 {
 		return nil, err
 	}
-	left := held &^ g.Permission &^ (engine.MayAll &^ parts) // full is no longer full
+	left := held &^ g.Permission &^ (engine.MayAll &^ parts) // without one of its parts, full is no longer full
 	for name, id := range rows {
 		if bits, _ := engine.ParsePermission(name); !left.Has(bits) {
 			records = append(records, s.revoked(id))
@@ -152,9 +153,9 @@ func (s *Store) denied(ctx context.Context, g engine.Grant) (records []engine.Re
 	return records, nil
 }
 
-// DeclareResource makes a resource known without granting it to anybody, which
-// protects an attribute. name is what it is called, "" for what it was.
-// Errors: Invalid.
+// DeclareResource makes a resource known without granting it, which protects an
+// attribute. name is its caption; if it is "", a stored caption stays. Errors:
+// Invalid.
 func (s *Store) DeclareResource(ctx context.Context, resource, name string) error {
 	if _, err := CheckResource(resource); err != nil {
 		return err
@@ -173,9 +174,8 @@ func (s *Store) DeclareResource(ctx context.Context, resource, name string) erro
 	return nil
 }
 
-// RemoveResource undoes DeclareResource; an attribute that was protected is
-// known to everybody then. Errors: NotFound, and Conflict while something is
-// granted on it.
+// RemoveResource undoes DeclareResource. If the resource is an attribute, it is no
+// longer protected. Errors: NotFound, and Conflict if there are grants on it.
 func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -203,15 +203,15 @@ func (s *Store) RemoveResource(ctx context.Context, resource string) error {
 	return nil
 }
 
-// Touch has all processes read roles, resources and grants again: they were
-// written behind the back of this package, as an import of an export does.
+// Touch makes all processes read the grants again. Use it when roles, resources or
+// grants were written without this package, as an import of an export does.
 func (s *Store) Touch(ctx context.Context) error { return s.save(ctx, nil) }
 
-// Forget has the grants read again before they are next used: the store has
-// changed some with their items.
+// Forget makes this process read the grants again before their next use. The store
+// calls it when it has changed grants together with their items.
 func (s *Store) Forget() { s.snapshot.forget() }
 
-// check refuses a grant that makes no sense.
+// check rejects a grant with an invalid subject, permission or resource.
 func check(g engine.Grant) error {
 	if err := checkSubject(g.Subject); err != nil {
 		return err
@@ -223,10 +223,10 @@ func check(g engine.Grant) error {
 	return err
 }
 
-// parts are the permissions that full is made of.
+// parts are the permissions that full consists of.
 const parts = engine.MayRead | engine.MayWrite | engine.MayDelete | engine.MayUse
 
-// granted are the items of a grant.
+// granted returns the records that store a grant.
 func (s *Store) granted(g engine.Grant) []engine.Record {
 	records := []engine.Record{s.declared(g.Resource)}
 	for _, name := range strings.Split(g.Permission.String(), ",") {
@@ -237,7 +237,7 @@ func (s *Store) granted(g engine.Grant) []engine.Record {
 	return records
 }
 
-// revoked returns the item of a revoked permission; change deletes it.
+// revoked returns the record of a revoked permission; change deletes the item.
 func (s *Store) revoked(id string) engine.Record {
 	return record(s.classes.permission, engine.Named("id", id), engine.Named("permission", nil))
 }
@@ -250,8 +250,8 @@ func (s *Store) role(id, name string) engine.Record {
 	return record(s.classes.role, engine.Named("id", id), engine.Named("name", name), engine.Named("removed", false))
 }
 
-// save writes the records and the item of the policy in one transaction. Records that
-// take permissions away need change.
+// save writes the records and the item of #policy in one transaction. Use change
+// for records that revoke permissions.
 func (s *Store) save(ctx context.Context, records []engine.Record) error {
 	_, err := s.data.Save(engine.AsServer(ctx), append(records, s.policy()))
 	s.snapshot.forget()
@@ -262,12 +262,13 @@ func (s *Store) policy() engine.Record {
 	return record(s.classes.policy, engine.Named("id", policyID))
 }
 
-// errUnchanged rolls back a change that turned out to be none.
+// errUnchanged rolls back the transaction of a change that changes nothing.
 var errUnchanged = errors.New("the change of grants changes nothing")
 
-// change saves records that depend on the stored grants, if there are any. They are
-// read in the same transaction, which writes the policy first: until it ends, no
-// other process changes grants, and no grant follows its object to another id.
+// change saves records that depend on the stored grants. It rolls back if there are
+// no records. The grants are read in the same transaction, which writes the policy
+// first: until it ends, no other process can change grants, and no grant moves to
+// another id when its object does.
 func (s *Store) change(ctx context.Context, records func(context.Context) ([]engine.Record, error)) (changed bool, err error) {
 	var items []*engine.Item
 	err = engine.InTransaction(engine.AsServer(ctx), s.data, func(ctx context.Context) error {

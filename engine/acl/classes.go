@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// Names of the system classes. No application class can have them: a class
-// name does not begin with #.
+// Names of the system classes. They cannot collide with application classes,
+// because a class name must not begin with #.
 const (
 	roleClass       = "#role"
 	permissionClass = "#permission"
@@ -18,36 +18,35 @@ const (
 // policyID is the id of the one item of #policy.
 const policyID = "policy"
 
-// Classes returns the system classes in which this package keeps roles,
-// permissions and resources. Open the store with them beside the classes of the
-// application, hand the same slice to New, and show them to nobody else. Each
-// call builds new ones.
+// Classes returns the system classes in which this package stores roles,
+// permissions and resources. The store must be opened with them and with the
+// classes of the application, and New needs the same slice. They should not be
+// visible anywhere else. Each call builds new ones.
 func Classes() []*engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{
 		engine.SystemClass(roleClass,
 			property("id", engine.String),
 			property("name", engine.String),
-			property("removed", engine.Boolean), // its name is remembered: no acl file brings it back
+			property("removed", engine.Boolean), // the name stays stored, so that no acl file creates the role again
 		),
 		engine.SystemClass(permissionClass,
 			property("id", engine.String), // see permissionID
 			indexed("subject", engine.String),
 			indexed("resource", engine.String),
-			property("permission", engine.String), // null: taken away
+			property("permission", engine.String), // null if revoked
 		),
 		engine.SystemClass(resourceClass,
 			property("id", engine.String),
 			property("name", engine.String),
 			property("removed", engine.Boolean),
 		),
-		engine.SystemClass(policyClass, property("id", engine.String)), // its revision is what counts
+		engine.SystemClass(policyClass, property("id", engine.String)), // only its revision is used
 	}
 }
 
-// ItemClasses returns #permission and #policy of the classes that Classes returned.
-// The store changes their items when an item with grants is deleted or gets
-// another key.
+// ItemClasses returns #permission and #policy from the result of Classes. The store
+// changes their items when an item with grants is deleted or gets another key.
 func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
 	s, err := findClasses(classes)
 	if err != nil {
@@ -56,7 +55,7 @@ func ItemClasses(classes []*engine.Class) (permission, policy *engine.Class) {
 	return s.permission, s.policy
 }
 
-// classSet are the system classes by what they keep.
+// classSet holds the system classes by content.
 type classSet struct{ role, permission, resource, policy *engine.Class }
 
 func findClasses(classes []*engine.Class) (classSet, error) {
@@ -80,13 +79,14 @@ func findClasses(classes []*engine.Class) (classSet, error) {
 	return s, nil
 }
 
-// permissionID is the key of a permission: its three parts, which hold no
-// control characters, joined by tabs.
+// permissionID returns the key of a permission: its three parts, joined by tabs.
+// The parts contain no control characters.
 func permissionID(subject, resource, permission string) string {
 	return subject + "\t" + resource + "\t" + permission
 }
 
-// record makes a system item to save; what is not named stays as it is.
+// record returns a record of a system item. Properties that are not given stay
+// unchanged when it is saved.
 func record(c *engine.Class, sets ...engine.Field) engine.Record {
 	return engine.Record{Class: c, Values: engine.ValuesOf(c, sets...)}
 }

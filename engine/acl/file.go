@@ -9,13 +9,13 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// File is what acl files say of roles and resources.
+// File holds the roles and resources of acl files.
 type File struct {
 	Roles     []FileRole
 	Resources []FileResource
 }
 
-// FileRole is a role of an acl file and what it may do.
+// FileRole is a role of an acl file, with its grants.
 type FileRole struct {
 	Where string // file and JSON path
 	Role
@@ -28,8 +28,10 @@ type FileResource struct {
 	Resource
 }
 
-// Read adds what an acl file says. A file may as well be one user, whose roles
-// are names. What is wrong is added to the faults of the file, entry by entry.
+// Read adds the roles and resources of an acl file. A file can also define one
+// user; it is ignored here, because the roles of a user are only names. An
+// entry with mistakes is left out, and the mistakes are added to the faults of
+// the file.
 func (f *File) Read(file jsonfile.Object) {
 	if file.Value("users") == nil && file.Value("id") != nil {
 		return
@@ -51,13 +53,13 @@ func (f *File) Read(file jsonfile.Object) {
 	}
 }
 
-// caption is what something is called: its name as people wrote it, or else
-// what stands for that.
+// caption returns the name if there is one, else the replacement. The result
+// fits into a stored name.
 func caption(name, instead string) string {
 	return engine.Cut(cmp.Or(strings.TrimSpace(name), instead), maxName-1)
 }
 
-// unprefixed is a resource without what says of which kind it is.
+// unprefixed returns a resource without the prefix that names its kind.
 func unprefixed(resource string) string {
 	if _, rest, ok := strings.Cut(resource, ":::"); ok {
 		return rest
@@ -89,22 +91,23 @@ func (f *File) readRole(o jsonfile.Object) {
 	}
 }
 
-// Imported says what Import did.
+// Imported is the result of Import.
 type Imported struct {
 	Roles, Resources int
-	Known            int // roles that were there, or had been: they stay as they are
+	Known            int // roles that exist or existed before; they are not changed
 	Refused          []Refused
 }
 
-// Refused is a role or a resource that was not taken.
+// Refused is a role or a resource that was not imported.
 type Refused struct {
 	Where string
 	Err   error
 }
 
-// Import stores roles with what they may do, and declares resources, when they
-// come for the first time. What was changed or removed since stays so. The
-// error is that of a database that is away, or of ctx.
+// Import stores roles with their grants, and declares resources, if they come
+// for the first time. If a role or resource was imported before, later changes
+// to it stay, also when it was removed. An error is returned only if the
+// database is not available or ctx ends.
 func (s *Store) Import(ctx context.Context, f File) (Imported, error) {
 	s.changing.Lock()
 	defer s.changing.Unlock()
@@ -162,7 +165,7 @@ func checkDeclared(r Resource) error {
 	return err
 }
 
-// importRole stores a role that has never been there.
+// importRole stores a role if no role of that name was ever stored.
 func (s *Store) importRole(ctx context.Context, r FileRole) (taken bool, err error) {
 	if err := CheckRole(r.ID); err != nil {
 		return false, err

@@ -8,13 +8,14 @@ import (
 	"restsrv/engine"
 )
 
-// Role is a name that permissions may be granted to and accounts may have.
+// Role is a name to which permissions can be granted and which accounts can
+// have.
 type Role struct{ ID, Name string }
 
-// Resource is a resource that is declared.
+// Resource is a declared resource.
 type Resource struct{ ID, Name string }
 
-// Filter says which grants are meant; "" for all.
+// Filter selects grants. An empty field selects all.
 type Filter struct{ Subject, Resource string }
 
 // Roles returns the roles, ordered by id.
@@ -27,7 +28,7 @@ func (s *Store) Roles(ctx context.Context) (roles []Role, err error) {
 	return roles, err
 }
 
-// Resources returns the resources that are declared, ordered by id.
+// Resources returns the declared resources, ordered by id.
 func (s *Store) Resources(ctx context.Context) (resources []Resource, err error) {
 	err = s.each(ctx, s.classes.resource, nil, func(it *engine.Item) {
 		if !removed(it) {
@@ -37,7 +38,8 @@ func (s *Store) Resources(ctx context.Context) (resources []Resource, err error)
 	return resources, err
 }
 
-// List returns what is granted, ordered by subject and resource, one of each.
+// List returns the grants, ordered by subject and resource, one for each pair
+// of these.
 func (s *Store) List(ctx context.Context, f Filter) ([]engine.Grant, error) {
 	var grants []engine.Grant
 	err := s.eachPermission(ctx, f, func(p permission) { grants = append(grants, p.Grant) })
@@ -64,7 +66,8 @@ type permission struct {
 	id, name string
 }
 
-// eachPermission calls visit for the stored permissions that are meant.
+// eachPermission calls visit for the stored permissions that the filter
+// selects.
 func (s *Store) eachPermission(ctx context.Context, f Filter, visit func(permission)) error {
 	c := s.classes.permission
 	var conditions []*engine.Filter

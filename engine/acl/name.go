@@ -11,8 +11,8 @@ import (
 // An index holds all three names of a permission together, hence their limits.
 const maxName = 255 // characters of the name of a role, an account or a resource
 
-// ParsePermissions returns the permissions of the names, all together. The
-// error is Invalid and names those that there are.
+// ParsePermissions returns the union of the named permissions. If a name is
+// unknown, the error is Invalid and lists the known names.
 func ParsePermissions(names ...string) (p engine.Permission, err error) {
 	for _, name := range names {
 		bits, ok := engine.ParsePermission(name)
@@ -24,8 +24,8 @@ func ParsePermissions(names ...string) (p engine.Permission, err error) {
 	return p, nil
 }
 
-// CheckResource refuses names of resources that could never be meant, with
-// Invalid. What is left may still deserve a warning: "" for none.
+// CheckResource returns Invalid if the name cannot be that of a resource. If the
+// name is valid but probably a mistake, it returns a warning, else "".
 func CheckResource(resource string) (warning string, err error) {
 	bad := func(expected string) (string, error) {
 		return "", engine.Errorf(engine.Invalid, "resource", "resource %s: expected %s", engine.Quote(resource), expected)
@@ -67,7 +67,7 @@ func CheckResource(resource string) (warning string, err error) {
 	return "", nil
 }
 
-// wordBefore is how the known prefixes begin when a colon is missing.
+// wordBefore matches a known prefix in which a colon is missing.
 var wordBefore = regexp.MustCompile(`^(c|i|a|ws|n|sys|ionadmin)::?[^:]`)
 
 // className reports whether s could be the full name of a class.
@@ -76,8 +76,9 @@ func className(s string) bool {
 	return name != "" && (!spaced || namespace != "") && !strings.Contains(namespace, "@")
 }
 
-// CheckRole refuses names that no role can have, with Invalid. One that is named
-// as an account is would have what that is granted, and give it what the role is.
+// CheckRole returns Invalid if the name cannot be that of a role. A role with the
+// name of an account is rejected: the account would get the grants of the role,
+// and the role those of the account.
 func CheckRole(id string) error {
 	if login, local := strings.CutSuffix(id, "@local"); local && login != "" {
 		return engine.Errorf(engine.Invalid, "role", "%s is the name of an account, and none of a role", engine.Quote(id))
@@ -85,7 +86,7 @@ func CheckRole(id string) error {
 	return checkName(id)
 }
 
-// checkName is CheckRole for names that may be those of accounts.
+// checkName is CheckRole for names that may also be accounts.
 func checkName(id string) error {
 	switch {
 	case id == engine.Everyone:
@@ -98,7 +99,7 @@ func checkName(id string) error {
 	return nil
 }
 
-// checkSubject refuses what nobody can be.
+// checkSubject rejects a name that no subject can have.
 func checkSubject(subject string) error {
 	if subject == engine.Everyone || checkName(subject) == nil {
 		return nil

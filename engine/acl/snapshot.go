@@ -10,35 +10,37 @@ import (
 )
 
 const (
-	// lookAfter is how long grants are believed before the stored ones are
-	// looked at again; what other processes change counts within half a second.
+	// lookAfter is the age at which the grants in memory are compared with the
+	// stored ones. Changes of other processes should take effect within half a
+	// second.
 	lookAfter = 400 * time.Millisecond
-	// lookFor bounds one look at a database that does not answer.
+	// lookFor is the timeout of one look, if the database does not answer.
 	lookFor = 10 * time.Second
-	// readings is how often grants are read again because they changed
-	// meanwhile; the next look brings what is missing then.
+	// readings is how often one look reads the grants if they change while it
+	// reads. A later change is found by the next look.
 	readings = 3
 )
 
-// snapshot remembers the grants.
+// snapshot is the cache of the grants.
 type snapshot struct {
 	start time.Time
-	last  atomic.Pointer[seen] // nil when a look is due whatever the time
+	last  atomic.Pointer[seen] // nil if a look is due regardless of the time
 
 	mu         sync.Mutex
-	generation uint64         // changes with every change of this process
-	grants     *engine.Grants // of the last look, also when another is due
+	generation uint64         // increases with every change by this process
+	grants     *engine.Grants // result of the last look, kept even when another one is due
 	running    *look
 }
 
-// seen are the grants at a time since the start; unlike the wall clock it never
-// jumps.
+// seen holds the grants and the time of the look, measured from the start.
+// Unlike the wall clock, that time never jumps.
 type seen struct {
 	grants *engine.Grants
 	at     time.Duration
 }
 
-// look is one reading that all who need it share.
+// look is one reading of the grants. All callers that wait for it share the
+// result.
 type look struct {
 	generation uint64
 	done       chan struct{}
@@ -46,7 +48,7 @@ type look struct {
 	err        error
 }
 
-// Grants implements engine.Policy. What this Store has changed counts at once.
+// Grants implements engine.Policy. Changes by this Store take effect at once.
 // Errors: those of the repository; Timeout when ctx ends first.
 func (s *Store) Grants(ctx context.Context) (*engine.Grants, error) {
 	now := s.clock().Sub(s.snapshot.start)
@@ -55,7 +57,8 @@ func (s *Store) Grants(ctx context.Context) (*engine.Grants, error) {
 	}
 	l, leads := s.snapshot.join()
 	if leads {
-		// Others wait for it too: it does not end with this request.
+		// Other requests may wait for the look too, so it should not end with
+		// this one.
 		go s.look(context.WithoutCancel(engine.AsServer(ctx)), l, now)
 	}
 	select {
@@ -68,8 +71,8 @@ func (s *Store) Grants(ctx context.Context) (*engine.Grants, error) {
 	}
 }
 
-// join returns the look that is under way, or a new one that the caller must
-// see to. One that began before the last change is not joined.
+// join returns the running look, or a new one that the caller must run (leads).
+// A look that began before the last change is not joined.
 func (n *snapshot) join() (l *look, leads bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,7 +84,7 @@ func (n *snapshot) join() (l *look, leads bool) {
 	return l, true
 }
 
-// forget makes a look due: something was changed.
+// forget makes a look due. It is called after a change.
 func (n *snapshot) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -89,14 +92,14 @@ func (n *snapshot) forget() {
 	n.last.Store(nil)
 }
 
-// known are the grants of the last look, nil for none.
+// known returns the grants of the last look, or nil if there was no look.
 func (n *snapshot) known() *engine.Grants {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.grants
 }
 
-// finish ends a look that began at a time.
+// finish publishes the result of a look that began at the given time.
 func (n *snapshot) finish(l *look, at time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -117,8 +120,8 @@ func (s *Store) look(ctx context.Context, l *look, at time.Duration) {
 	s.snapshot.finish(l, at)
 }
 
-// current returns the stored grants: those that are known while their revision
-// is the stored one.
+// current returns the stored grants. It returns the grants in memory if their
+// revision is still the stored one.
 func (s *Store) current(ctx context.Context) (*engine.Grants, error) {
 	revision, err := s.revision(ctx)
 	if err != nil {
@@ -128,8 +131,9 @@ func (s *Store) current(ctx context.Context) (*engine.Grants, error) {
 		return known, nil
 	}
 	for n := 1; ; n++ {
-		// What was read is at least as new as the revision. Resources come
-		// last: an attribute whose last grant is gone by now is declared.
+		// The grants read here are at least as new as the revision. Resources
+		// are read last: if an attribute has lost its last grant by now, it is
+		// among the declared resources.
 		grants, err := s.List(ctx, Filter{})
 		if err != nil {
 			return nil, err
@@ -153,7 +157,7 @@ func (s *Store) current(ctx context.Context) (*engine.Grants, error) {
 	}
 }
 
-// revision is that of the policy, 0 before its first change.
+// revision returns the revision of the policy, 0 if there was no change yet.
 func (s *Store) revision(ctx context.Context) (uint64, error) {
 	item, err := s.find(ctx, s.classes.policy, policyID)
 	if item == nil || err != nil {
