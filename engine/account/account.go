@@ -1,8 +1,9 @@
-// Package account owns accounts, their passwords and their tokens: it proves
-// who asks, issues and ends tokens, and makes the first administrator. It
-// keeps them as items of system classes through whatever engine.Repository it
-// is given, so it knows no SQL; it reads no headers (engine/rest) and decides
-// nothing about what an account may do (engine/access).
+// Package account manages accounts, their passwords and their tokens: it
+// authenticates callers, issues and revokes tokens, and creates the first
+// administrator. It stores them as items of system classes through an
+// engine.Repository, so it contains no SQL. It does not read HTTP headers,
+// which package engine/rest does, and it does not decide which data an account
+// may use (engine/access).
 package account
 
 import (
@@ -15,40 +16,43 @@ import (
 	"restsrv/engine/remember"
 )
 
-// DefaultTokenLifetime is the lifetime of tokens when nothing is configured.
+// DefaultTokenLifetime is the lifetime of tokens if the configuration does not
+// set one.
 const DefaultTokenLifetime = 30 * 24 * time.Hour
 
-// Config is what a Store works with. Data, Classes and Hasher are needed.
+// Config holds the dependencies of a Store. Data, Classes and Hasher are
+// required.
 type Config struct {
 	Data          engine.Repository // stores items of Classes
-	Classes       []*engine.Class   // from Classes, the same that Data was opened with
+	Classes       []*engine.Class   // the result of Classes, with which Data was opened
 	Hasher        *Hasher
-	TokenLifetime time.Duration    // longest and usual lifetime of a token; 0 means DefaultTokenLifetime
+	TokenLifetime time.Duration    // maximum and default lifetime of a token; 0 means DefaultTokenLifetime
 	Guesses       engine.Guesses   // limits failed passwords; nil means no limit
-	Audit         engine.Auditor   // is told of sign-ins and of changes of accounts; nil means nobody
-	Log           *slog.Logger     // nil means none
-	Now           func() time.Time // nil means time.Now
+	Audit         engine.Auditor   // records sign-ins and changes of accounts; if nil, they are not recorded
+	Log           *slog.Logger     // if nil, messages are discarded
+	Now           func() time.Time // if nil, time.Now is used
 
-	// CaseInsensitive has a login mean the account whose login differs in the
-	// letter case only, unless there is one that is the same, or several that
-	// are not. The account goes by its stored name from then on.
+	// CaseInsensitive accepts a login in any letter case. If an account has
+	// exactly this login, it is meant; else the login must match one account
+	// only. The caller is then known by the stored name of the account.
 	CaseInsensitive bool
-	// First is called before the very first account is added, so that the role
-	// of administrators is there; nil for nothing.
+	// First is called before the very first account is added, and should create
+	// the role of administrators. It may be nil.
 	First func(ctx context.Context) error
 	// Removing is called before an account is removed, to delete its grants and
-	// consents. If it fails, the account stays. Nil is allowed.
+	// consents. If it fails, the account stays. It may be nil.
 	Removing func(ctx context.Context, id string) error
-	// Enrich adds to an account what is found about it elsewhere: coactors,
-	// properties. It is called when an account is proven and then at most every
-	// half a second. No account is proven while it fails.
+	// Enrich adds the coactors and properties of an account that come from
+	// elsewhere. It is called when a caller is authenticated and then at most
+	// every half a second. If it fails, the authentication fails. It may be
+	// nil.
 	Enrich func(ctx context.Context, a *engine.Account) error
 }
 
-// Store is the accounts and tokens of one database. It implements
+// Store holds the accounts and tokens of one database. It implements
 // engine.Authenticator and engine.TokenIssuer and is safe for concurrent use,
-// also beside other processes on the same database: their changes count within
-// a second.
+// also together with other processes on the same database: their changes take
+// effect within a second.
 type Store struct {
 	data     engine.Repository
 	classes  classSet
@@ -71,11 +75,11 @@ type Store struct {
 	flights   flights
 	changed   listeners // see OnChange
 	waiting   crowd
-	warned    atomic.Int64 // when somebody was last said to be turned away, time.Duration since start
-	cost      ceiling      // what a failed check costs
+	warned    atomic.Int64 // when the last rejected sign-in was logged, time.Duration since start
+	cost      ceiling      // the work that a failed check must cost
 }
 
-// New makes a Store. The error says what Config lacks.
+// New returns a Store. It fails if Config.Classes is not complete.
 func New(c Config) (*Store, error) {
 	classes, err := findClasses(c.Classes)
 	if err != nil {
@@ -107,8 +111,8 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// Authenticate implements engine.Authenticator. Only the credential of the
-// mode counts. The account returned is shared: do not change it. Besides the
+// Authenticate implements engine.Authenticator. It uses only the credential of
+// the mode. The returned account is shared and must not be changed. Besides the
 // errors of the interface it returns those of the repository, and Timeout when
 // ctx ends first.
 func (s *Store) Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {
@@ -129,12 +133,12 @@ func missing(what string) error {
 	return engine.Errorf(engine.Unauthenticated, "credentials-missing", "%s", what)
 }
 
-// elapsed is the time since the Store was made; unlike the wall clock it never
-// jumps.
+// elapsed returns the time since the Store was created. Unlike the wall clock,
+// it never jumps.
 func (s *Store) elapsed() time.Duration { return s.clock().Sub(s.start) }
 
-// recall returns the account of a remembered credential, nil if there is none
-// or it no longer holds.
+// recall returns the account of a cached credential, or nil if the credential
+// is not cached or not valid any more.
 func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Account, error) {
 	e := m.Find(key)
 	if e == nil {
@@ -172,8 +176,9 @@ func (s *Store) recall(ctx context.Context, m *memory, key proof) (*engine.Accou
 	return e.account.Load(), nil
 }
 
-// holds reports whether what e was verified against is still stored, and finds
-// out anew what belongs to its account.
+// holds reports whether the account, password and token with which e was
+// verified are still stored unchanged. It also refreshes the account with
+// Config.Enrich.
 func (s *Store) holds(ctx context.Context, e *remembered) (bool, error) {
 	a := e.account.Load()
 	find := func() (*engine.Item, error) { return s.find(ctx, s.classes.account, a.ID) }
@@ -200,17 +205,17 @@ func (s *Store) holds(ctx context.Context, e *remembered) (bool, error) {
 	return true, nil
 }
 
-// remember keeps a credential that was verified against what was stored at
-// the time at.
+// remember caches a verified credential. The entry is dropped if something was
+// forgotten since the generation.
 func (s *Store) remember(m *memory, key proof, e *remembered, generation uint64) {
 	e.busy = make(chan struct{}, 1)
 	m.Put(key, e, generation, s.elapsed())
 }
 
-// forgetAccount ends what is remembered of an account.
+// forgetAccount removes an account from the caches and calls the listeners.
 func (s *Store) forgetAccount(id string) {
 	same := func(other string) bool { return other == id }
-	if s.foldsCase { // what another spelling means may have changed
+	if s.foldsCase { // another spelling may mean a different account now
 		same = func(other string) bool { return folded(other) == folded(id) }
 	}
 	of := func(e *remembered) bool { return same(e.account.Load().ID) }
@@ -219,7 +224,7 @@ func (s *Store) forgetAccount(id string) {
 	s.changed.tell(id)
 }
 
-// find returns a system item, nil when there is none.
+// find returns a system item, or nil if it does not exist.
 func (s *Store) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
 	item, err := s.data.Get(engine.AsServer(ctx), c, id)
 	if err != nil {

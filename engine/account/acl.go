@@ -9,23 +9,23 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// ACL is what files of an acl folder say of accounts; what roles may do is read
-// by engine/acl.
+// ACL holds the accounts of the files of an acl folder. Package engine/acl
+// reads the roles and grants of these files.
 type ACL struct {
 	Accounts []ACLAccount
 }
 
-// ACLAccount is an account of an acl file. Its password is given in the clear,
-// as a hash of ours or of the ancestor, or not at all.
+// ACLAccount is an account of an acl file. Its password is plain text, or a
+// hash in our format or that of IONDV, or missing.
 type ACLAccount struct {
 	Where string // file and JSON path
 	Account
 	Password, Hash string
 }
 
-// ReadACL adds the users of an acl file, or the one user whose fields are those
-// of the file. What is wrong is added to the faults of the file, entry by
-// entry.
+// ReadACL adds the users of an acl file, or the one user that the whole file
+// defines. If an entry has mistakes, it is left out and the mistakes are added
+// to the faults of the file.
 func (a *ACL) ReadACL(file jsonfile.Object) {
 	if file.Value("users") == nil && file.Value("id") != nil {
 		a.readAccount(file)
@@ -70,23 +70,24 @@ func (a *ACL) readAccount(o jsonfile.Object) {
 	}
 }
 
-// Imported says what Import did.
+// Imported is the result of Import.
 type Imported struct {
 	Accounts int
-	Known    int // accounts that were there, or had been: they stay as they are
+	Known    int // accounts that exist or existed before; they are not changed
 	Refused  []Refused
-	Weak     []string // where imported accounts are defined whose passwords CheckPassword refuses
+	Weak     []string // positions of imported accounts with passwords that CheckPassword rejects
 }
 
-// Refused is an account that was not taken.
+// Refused is an account that was not imported.
 type Refused struct {
 	Where string
 	Err   error
 }
 
-// Import stores accounts when they come for the first time. It remembers their
-// names: what was changed or deleted since stays so. The error is that of a
-// database that is away, or of ctx.
+// Import stores accounts if they come for the first time. It also stores their
+// names, so that later changes to an imported account stay, also when it was
+// deleted. An error is returned only if the database is not available or ctx
+// ends.
 func (s *Store) Import(ctx context.Context, acl ACL) (Imported, error) {
 	var done Imported
 	for _, a := range acl.Accounts {
@@ -108,7 +109,7 @@ func (s *Store) Import(ctx context.Context, acl ACL) (Imported, error) {
 	return done, nil
 }
 
-// importAccount stores an account that has never been there.
+// importAccount stores an account if no account of that name was ever stored.
 func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, err error) {
 	for _, there := range [...]struct {
 		class *engine.Class
@@ -131,7 +132,7 @@ func (s *Store) importAccount(ctx context.Context, a ACLAccount) (taken bool, er
 	return true, nil
 }
 
-// mark is what is remembered of an account that has been there.
+// mark returns the record that marks an account name as used.
 func (s *Store) mark(id string) engine.Record {
 	return engine.Record{Class: s.classes.seen, Values: engine.ValuesOf(s.classes.seen, engine.Named("id", markOf(id)))}
 }

@@ -16,16 +16,15 @@ const (
 	AdminRole = "admin"
 )
 
-// Admin says what EnsureAdmin did.
+// Admin is the result of EnsureAdmin.
 type Admin struct {
-	Created   bool   // there were no accounts: AdminID was created
-	Generated string // its password when none was given; show it once and keep it nowhere else
+	Created   bool   // set if there were no accounts, so AdminID was created
+	Generated string // its password, if none was given; it should be shown once and not stored
 }
 
-// EnsureAdmin creates the administrator when there are no accounts at all,
-// with the given password or, if that is "", with a random one. It is cheap
-// when there is nothing to do. Errors: Invalid for a password that is too
-// long.
+// EnsureAdmin creates the administrator if there are no accounts at all. If
+// password is "", it generates a random one. It is cheap if there are accounts.
+// Errors: Invalid if the password is too long.
 func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error) {
 	n, err := s.count(ctx)
 	if err != nil || n > 0 {
@@ -38,7 +37,7 @@ func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error)
 	}
 	a := Account{ID: AdminID, Name: "Administrator", Roles: []string{AdminRole}}
 	err = s.Add(ctx, a, password)
-	if isDuplicate(err) { // another process was faster
+	if isDuplicate(err) { // another process created it first
 		return Admin{}, nil
 	}
 	if err != nil {
@@ -48,10 +47,10 @@ func (s *Store) EnsureAdmin(ctx context.Context, password string) (Admin, error)
 }
 
 // AdminPasswordDiffers reports whether the administrator has another password
-// than the given one: a start with RESTSRV_ADMIN_PASSWORD set then warns,
-// because the variable changes nothing (restsrv user passwd does). It hashes, so
-// call it when the server already answers. Errors: NotFound when there is no
-// such account.
+// than the given one. If so, a start with RESTSRV_ADMIN_PASSWORD logs a warning,
+// because the variable has no effect (use restsrv user passwd). It computes a
+// hash, so call it when the server already answers. Errors: NotFound if there is
+// no such account.
 func (s *Store) AdminPasswordDiffers(ctx context.Context, password string) (bool, error) {
 	if password == "" {
 		return false, nil

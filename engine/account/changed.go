@@ -6,16 +6,16 @@ import (
 	"sync"
 )
 
-// listeners are those that OnChange was given.
+// listeners holds the functions that were passed to OnChange.
 type listeners struct {
 	mu   sync.Mutex
 	last int
 	all  map[int]func(id string)
 }
 
-// OnChange has f called with the name of each account that is changed here, as
-// soon as it is: what others remember of it ends then. The function returned
-// ends that.
+// OnChange calls f with the name of each account as soon as this Store changes
+// it. Use it to remove the account from other caches. The returned function
+// unregisters f.
 func (s *Store) OnChange(f func(id string)) (stop func()) {
 	l := &s.changed
 	l.mu.Lock()
@@ -33,7 +33,7 @@ func (s *Store) OnChange(f func(id string)) (stop func()) {
 	}
 }
 
-// tell tells all of a changed account.
+// tell calls all listeners with the name of a changed account.
 func (l *listeners) tell(account string) {
 	l.mu.Lock()
 	all := slices.Collect(maps.Values(l.all))

@@ -6,32 +6,32 @@ import (
 	"restsrv/engine"
 )
 
-// Names of the system classes. No application class can have them: a class
-// name does not begin with #.
+// Names of the system classes. They cannot collide with application classes,
+// because a class name must not begin with #.
 const (
 	accountClass = "#account"
 	tokenClass   = "#token"
 	seenClass    = "#seen"
 )
 
-// Classes returns the system classes in which this package keeps accounts and
-// tokens. Open the store with them beside the classes
-// of the application, hand the same slice to New, and show them to nobody
-// else: the application's MetaRepository must not have them. Each call builds
-// new ones.
+// Classes returns the system classes in which this package stores accounts and
+// tokens. The store must be opened with them and with the classes of the
+// application, and New needs the same slice. They should not be visible
+// anywhere else: the application's MetaRepository must not contain them. Each
+// call builds new ones.
 func Classes() []*engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{
 		engine.SystemClass(accountClass,
 			property("id", engine.String),
 			property("name", engine.String),
-			property("pwd", engine.String), // the hash; type Password would be hashed once more
+			property("pwd", engine.String), // the hash; a property of type Password would be hashed again
 			property("pwdDate", engine.DateTime),
 			property("disabled", engine.Boolean),
 			property("ended", engine.DateTime), // when the account was last disabled: older tokens, sessions and grants are void
 			property("needPwdReset", engine.Boolean),
 			property("roles", engine.Text),      // role ids, one a line
-			property("properties", engine.Text), // JSON object, null for none
+			property("properties", engine.Text), // JSON object, or null
 			indexed("folded", engine.String),    // see folded; null in accounts of older versions
 		),
 		engine.SystemClass(tokenClass,
@@ -43,7 +43,7 @@ func Classes() []*engine.Class {
 			property("expires", engine.DateTime),
 			property("pwdDate", engine.DateTime), // the account's validFrom when it was issued; null in tokens of older versions
 		),
-		engine.SystemClass(seenClass, property("id", engine.String)), // what Import has taken, as "account id"; older versions marked "role id" too
+		engine.SystemClass(seenClass, property("id", engine.String)), // the names that Import used, as "account id"; older versions stored "role id" too
 	}
 }
 
@@ -52,7 +52,7 @@ func unique(p *engine.Property) *engine.Property {
 	return p
 }
 
-// classSet are the system classes by role.
+// classSet holds the system classes by content.
 type classSet struct{ account, token, seen *engine.Class }
 
 func findClasses(classes []*engine.Class) (classSet, error) {

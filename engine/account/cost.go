@@ -11,7 +11,7 @@ import (
 	"restsrv/engine"
 )
 
-// work is what hashing costs. Its time is proportional to both numbers.
+// work is the cost of hashing. Its time is proportional to both numbers.
 type work struct {
 	argon  uint64 // KiB of memory times passes
 	pbkdf2 uint64 // iterations
@@ -19,10 +19,10 @@ type work struct {
 
 func (w work) max(o work) work { return work{max(w.argon, o.argon), max(w.pbkdf2, o.pbkdf2)} }
 
-// leastWork is what every failed check costs at least: one hash of each kind.
+// leastWork returns the minimum cost of a failed check: one hash of each kind.
 func leastWork() work { return work{argonMemory * argonTime, pbkdf2Iterations} }
 
-// work is what comparing a password with the hash costs.
+// work returns the cost of comparing a password with the hash.
 func (h storedHash) work() work {
 	switch h.algorithm {
 	case argon2id:
@@ -33,7 +33,7 @@ func (h storedHash) work() work {
 	return work{}
 }
 
-// meter hashes for one check and counts what that costs.
+// meter computes the hashes of one check and adds up their cost.
 type meter struct{ spent work }
 
 func (m *meter) argon2id(plain string, h storedHash) []byte {
@@ -41,8 +41,8 @@ func (m *meter) argon2id(plain string, h storedHash) []byte {
 	return argon2.IDKey([]byte(plain), h.salt, h.rounds, h.memory, h.threads, uint32(len(h.key)))
 }
 
-// pbkdf2 is the ancestor's hash; nil, which matches nothing, where a FIPS
-// setting forbids it.
+// pbkdf2 computes the hash that IONDV uses. If a FIPS setting forbids it, it
+// returns nil, which matches no hash.
 func (m *meter) pbkdf2(plain string, salt []byte, iterations uint32) []byte {
 	m.spent.pbkdf2 += uint64(iterations)
 	key, err := pbkdf2.Key(sha1.New, plain, salt, int(iterations), pbkdf2Key)
@@ -52,9 +52,9 @@ func (m *meter) pbkdf2(plain string, salt []byte, iterations uint32) []byte {
 	return key
 }
 
-// spendUpTo hashes until a check has cost that much, so that the time of a
-// failure does not tell whether there is such an account, or how its password
-// is kept.
+// spendUpTo hashes until a check has cost that much. The time of a failure
+// should not disclose whether the account exists, or how its password is
+// stored.
 func (m *meter) spendUpTo(most work, plain string) {
 	h := storedHash{salt: make([]byte, argonSalt), key: make([]byte, argonKey), memory: argonMemory, threads: argonThreads}
 	if most.argon > m.spent.argon {
@@ -63,7 +63,7 @@ func (m *meter) spendUpTo(most work, plain string) {
 			m.argon2id(plain, h)
 		}
 		h.rounds, h.memory = 1, uint32(rest%argonMemory)
-		if h.memory >= 8*argonThreads { // the least that there is
+		if h.memory >= 8*argonThreads { // the minimum of argon2
 			m.argon2id(plain, h)
 		}
 	}
@@ -72,15 +72,16 @@ func (m *meter) spendUpTo(most work, plain string) {
 	}
 }
 
-// ceiling is what a failed check costs: what the most expensive of all stored
-// hashes costs, since those that were imported may be any.
+// ceiling is the cost of a failed check: that of the most expensive stored
+// hash, because imported hashes can have any parameters.
 type ceiling struct {
 	mu       sync.Mutex
 	most     work
 	surveyed bool
 }
 
-// failureCost looks at all accounts once; later ones count when they are read.
+// failureCost returns the cost of a failed check. It reads all accounts once,
+// and includes later hashes when they are read.
 func (s *Store) failureCost(ctx context.Context, stored storedHash) (work, error) {
 	c := &s.cost
 	c.mu.Lock()

@@ -6,10 +6,10 @@ import (
 	"restsrv/engine"
 )
 
-// Current returns the account of that name as it is stored now, and a text that
-// changes when the account gets another password or is disabled: sessions and
-// grants store the text and are void when it differs. It reads the database
-// each time. Errors: Unauthenticated when the account is gone or disabled.
+// Current returns the stored account of that name, and a text that changes when
+// the account gets another password or is disabled. Sessions and grants store
+// the text and are void if it differs. Each call reads the database. Errors:
+// Unauthenticated if the account is gone or disabled.
 func (s *Store) Current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	item, err := s.find(ctx, s.classes.account, id)
 	if err != nil {

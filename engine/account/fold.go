@@ -8,14 +8,14 @@ import (
 	"restsrv/engine"
 )
 
-// folded is an account name by which those are found that differ in the letter
-// case of the login only. The type counts as it is written.
+// folded returns the key under which account names are found regardless of the
+// letter case of the login. The case of the type counts.
 func folded(id string) string {
 	login, kind, _ := strings.Cut(id, "@")
 	return strings.Map(fold, login) + "@" + kind
 }
 
-// fold returns one letter for all that are the same but for their case.
+// fold returns the same letter for all letters that differ only in case.
 func fold(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
@@ -24,8 +24,8 @@ func fold(r rune) rune {
 	return least
 }
 
-// lookup returns the account that a user name means, nil for none. It takes as
-// many statements for those that there are as for others.
+// lookup returns the account that a user name means, or nil. It uses the same
+// number of statements whether the account exists or not.
 func (s *Store) lookup(ctx context.Context, id string) (*engine.Item, error) {
 	if !s.foldsCase {
 		return s.find(ctx, s.classes.account, id)
@@ -37,12 +37,14 @@ func (s *Store) lookup(ctx context.Context, id string) (*engine.Item, error) {
 	return s.find(ctx, s.classes.account, spelling)
 }
 
-// spelling is the stored account name that one in any letter case means: the
-// same one first, else the only one; else the name stays as it is.
+// spelling returns the stored account name for a name in any letter case: the
+// same name if it exists, else the only match. If there is no match or several,
+// it returns the name unchanged.
 func (s *Store) spelling(ctx context.Context, id string) (string, error) {
 	c := s.classes.account
 	column := c.Property("folded")
-	// Accounts of older versions have none yet; they get it when they are met.
+	// Accounts of older versions have no folded name yet; it is added when they
+	// are read.
 	filter, err := engine.AnyOf(column, []any{folded(id), nil})
 	if err != nil {
 		return "", err

@@ -11,38 +11,38 @@ import (
 	"restsrv/engine"
 )
 
-// MaxPassword is the longest password in bytes of UTF-8.
+// MaxPassword is the maximum length of a password in bytes of UTF-8.
 const MaxPassword = 1024
 
-// MinPassword is the shortest password of a new account, in characters
+// MinPassword is the minimum length of the password of a new account, in characters
 // (CheckPassword).
 const MinPassword = 8
 
-// tidyAfter is how long no hash must have been computed until the memory that
-// hashing took is given back: an idle server would keep it for minutes.
+// tidyAfter is the time without hashes after which the memory of hashing is
+// returned to the system. Otherwise an idle server would hold it for minutes.
 const tidyAfter = time.Second
 
-// HasherConfig sizes a Hasher.
+// HasherConfig sets the limits of a Hasher.
 type HasherConfig struct {
-	// Parallel is how many hashes are computed at once; 0 means one less than
-	// there are cores, so that a flood of sign-ins leaves one to the requests
-	// of others, but at least one. Each takes 19 MiB while it runs.
+	// Parallel is the number of hashes that are computed concurrently. 0 means one
+	// less than the number of cores, but at least one: a flood of sign-ins should
+	// leave one core to other requests. Each hash takes 19 MiB while it runs.
 	Parallel int
-	// Queue is how many more may wait; 0 means 64 for each that runs,
-	// negative means none.
+	// Queue is the number of checks that may wait. 0 means 64 for each parallel
+	// hash, a negative number means that no check waits.
 	Queue int
 }
 
-// Hasher hashes passwords with argon2id, a bounded number at once. It is safe
-// for concurrent use; one serves the whole process.
+// Hasher hashes passwords with argon2id, a limited number at a time. It is safe for
+// concurrent use. A process should use only one.
 type Hasher struct {
 	turns *turns
-	tidy  *time.Timer // gives the memory of the last hash back
+	tidy  *time.Timer // returns the memory of the last hash to the system
 
-	checks, argon, pbkdf2 atomic.Uint64 // how many checks there were, and their work
+	checks, argon, pbkdf2 atomic.Uint64 // number of checks, and their total work
 }
 
-// NewHasher makes a Hasher.
+// NewHasher returns a Hasher.
 func NewHasher(c HasherConfig) *Hasher {
 	if c.Parallel <= 0 {
 		c.Parallel = max(1, min(runtime.NumCPU(), runtime.GOMAXPROCS(0))-1)
@@ -55,10 +55,10 @@ func NewHasher(c HasherConfig) *Hasher {
 	return &Hasher{turns: newTurns(c.Parallel, max(c.Queue, 0)), tidy: tidy}
 }
 
-// Hash returns the argon2id hash of a password as a PHC string. It waits for
-// its turn, so call it outside of transactions. Errors: Invalid when the
-// password is empty or longer than MaxPassword, Unavailable when the queue is
-// full, Timeout when ctx ends while waiting.
+// Hash returns the argon2id hash of a password as a PHC string. It waits for its
+// turn, so it should not be called within a transaction. Errors: Invalid if the
+// password is empty or longer than MaxPassword, Unavailable if the queue is full,
+// Timeout when ctx ends during the wait.
 func (h *Hasher) Hash(ctx context.Context, plain string) (string, error) {
 	if err := checkPassword(plain); err != nil {
 		return "", err
@@ -80,9 +80,9 @@ func checkPassword(plain string) error {
 	return nil
 }
 
-// CheckPassword returns Invalid for a password with fewer than MinPassword
-// characters. Callers use it where a person chooses a password. Add and SetPassword
-// accept shorter ones, for administrators who insist and for imported data.
+// CheckPassword returns Invalid if the password has fewer than MinPassword
+// characters. Use it where a person chooses a password. Add and SetPassword accept
+// shorter passwords, for administrators who insist and for imported data.
 func CheckPassword(plain string) error {
 	if n := utf8.RuneCountInString(plain); n < MinPassword {
 		return engine.Errorf(engine.Invalid, "password", "a password has at least %d characters, found %d", MinPassword, n)
@@ -96,7 +96,7 @@ func tooBusy() error {
 	return e
 }
 
-// spend counts what a check has cost.
+// spend adds the cost of a check to the totals.
 func (h *Hasher) spend(w work) {
 	h.argon.Add(w.argon)
 	h.pbkdf2.Add(w.pbkdf2)
@@ -109,8 +109,8 @@ func gaveUp(cause error) error {
 	return e
 }
 
-// Matches reports whether a stored hash is that of the password. It waits for
-// its turn as Hash does. Errors: Unavailable, Timeout.
+// Matches reports whether a stored hash is that of the password. It waits for its
+// turn as Hash does. Errors: Unavailable, Timeout.
 func (h *Hasher) Matches(ctx context.Context, hash, plain string) (bool, error) {
 	if plain == "" || len(plain) > MaxPassword {
 		return false, nil

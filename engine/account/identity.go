@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// identity makes the account that a stored one stands for, with what
-// Config.Enrich finds. Errors: Unavailable when it fails, Timeout when ctx ends.
+// identity converts a stored account, with the additions of Config.Enrich.
+// Errors: Unavailable if that fails, Timeout when ctx ends.
 func (s *Store) identity(ctx context.Context, item *engine.Item) (*engine.Account, error) {
 	a := &engine.Account{
 		ID: item.ID, Name: item.Text("name"), Roles: splitRoles(item.Text("roles")), Revision: item.Revision,
@@ -44,13 +44,14 @@ func disabled(item *engine.Item) bool {
 	return off
 }
 
-// properties are the stored properties of an account.
+// properties returns the stored properties of an account.
 func properties(item *engine.Item) engine.Fields {
 	fields, _ := engine.JSONText(item.Text("properties")).Decode().(engine.Fields)
 	return fields
 }
 
-// propertiesText is how properties are stored; nil for none.
+// propertiesText returns properties as they are stored; nil if there are no
+// properties.
 func propertiesText(p engine.Fields) any {
 	if len(p) == 0 {
 		return nil
@@ -58,8 +59,8 @@ func propertiesText(p engine.Fields) any {
 	return string(engine.AppendValue(nil, p))
 }
 
-// SetProperties stores what applications know of an account, in place of what
-// they knew. Errors: NotFound.
+// SetProperties replaces the properties of an account, which applications use.
+// Errors: NotFound.
 func (s *Store) SetProperties(ctx context.Context, id string, p engine.Fields) error {
 	return s.change(ctx, id, "properties", engine.Named("properties", propertiesText(p)))
 }

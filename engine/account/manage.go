@@ -10,23 +10,23 @@ import (
 	"restsrv/engine"
 )
 
-// maxID is the longest account name in bytes.
+// maxID is the maximum length of an account name in bytes.
 const maxID = 255
 
-// Account is a stored account as those who manage it see it; the hash of its
-// password never leaves this package.
+// Account is a stored account, for administration. It does not contain the password hash, which never leaves this
+// package.
 type Account struct {
 	ID           string // <login>@<type>
 	Name         string
 	Roles        []string
 	Disabled     bool
-	NeedPwdReset bool          // kept for applications; it does not block REST
+	NeedPwdReset bool          // stored for applications; it does not block REST
 	PasswordDate time.Time     // when the password was last set
-	Properties   engine.Fields // what applications know of it
+	Properties   engine.Fields // properties that applications use
 }
 
-// checkID refuses account names that could not be used to sign in. The login
-// holds no colon, because HTTP Basic ends the user name there.
+// checkID rejects account names that cannot be used to sign in. The login must not contain a colon, because HTTP
+// Basic ends the user name there.
 func checkID(id string) error {
 	login, kind, ok := strings.Cut(id, "@")
 	bad := func(r rune) bool { return r == ':' || r == '@' || unicode.IsControl(r) }
@@ -61,7 +61,7 @@ func checkRoles(roles []string) error {
 	return nil
 }
 
-// checkAccount refuses an account that could not be stored as it is.
+// checkAccount rejects an account if its name or roles are invalid.
 func checkAccount(a Account) error {
 	if err := checkText("name", a.Name, maxID); err != nil {
 		return err
@@ -69,9 +69,9 @@ func checkAccount(a Account) error {
 	return checkRoles(a.Roles)
 }
 
-// Add creates an account with a password; Account.PasswordDate is set to now.
-// Before the very first account Config.First is called. Errors: Invalid for a bad name, role or password and, with
-// reason duplicate, when the account exists.
+// Add creates an account with a password, and sets its PasswordDate to now. It calls Config.First before the very
+// first account. Errors: Invalid if the name, a role or the password is bad and, with reason duplicate, if the
+// account exists.
 func (s *Store) Add(ctx context.Context, a Account, password string) error {
 	if err := s.CheckNew(ctx, a); err != nil {
 		return err
@@ -90,8 +90,8 @@ func (s *Store) Add(ctx context.Context, a Account, password string) error {
 	return s.create(ctx, a, hash)
 }
 
-// CheckNew returns the error that Add would give for the account whatever its
-// password, so that nobody is asked for one in vain.
+// CheckNew returns the error that Add would return for the account regardless of the password. Use it before
+// asking for a password.
 func (s *Store) CheckNew(ctx context.Context, a Account) error {
 	if err := checkID(a.ID); err != nil {
 		return err
@@ -110,7 +110,7 @@ func exists(id string) error {
 	return engine.Errorf(engine.Invalid, "duplicate", "account %s exists already", engine.Quote(id))
 }
 
-// newAccount is what is stored of an account whose password has the hash.
+// newAccount returns the stored values of an account with that password hash.
 func (s *Store) newAccount(a Account, hash string) engine.Values {
 	return engine.ValuesOf(s.classes.account,
 		engine.Named("id", a.ID),
@@ -137,11 +137,10 @@ func (s *Store) create(ctx context.Context, a Account, hash string) error {
 	return err
 }
 
-// SetPassword gives an account a new password. The old one and all tokens that
-// were issued under it end at once, in other processes within a second: whoever
-// had the old password may have made some. The date of the password ends the
-// tokens with the same write; that they are deleted then is for tidiness.
-// Errors: NotFound, Invalid for a password that is empty or too long.
+// SetPassword replaces the password of an account. The old password and all tokens that were issued under it
+// become void at once, in other processes within a second, because a caller with the old password may have created
+// some of them. The same write voids the tokens, by the date of the password; they are deleted afterwards only to
+// save space. Errors: NotFound, Invalid if the password is empty or too long.
 func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	if _, err := s.existing(ctx, id); err != nil {
 		return err
@@ -161,9 +160,8 @@ func (s *Store) SetPassword(ctx context.Context, id, password string) error {
 	return s.removeTokens(ctx, id)
 }
 
-// Disable makes an account unable to sign in, by password or token, at once;
-// in other processes within a second. It revokes the account's tokens, sessions and
-// OAuth2 grants; Enable does not restore them. Errors: NotFound.
+// Disable stops an account from signing in by password or token, at once; in other processes within a second. It
+// revokes the account's tokens, sessions and OAuth2 grants; Enable does not restore them. Errors: NotFound.
 func (s *Store) Disable(ctx context.Context, id string) error {
 	item, err := s.existing(ctx, id)
 	if err != nil {
@@ -181,7 +179,7 @@ func (s *Store) Enable(ctx context.Context, id string) error {
 	return s.change(ctx, id, "enabled", engine.Named("disabled", false))
 }
 
-// change stores values of an account and tells what happened to it.
+// change stores values of an account, and records the change in the audit log as what.
 func (s *Store) change(ctx context.Context, id, what string, sets ...engine.Field) error {
 	_, err := s.data.Update(engine.AsServer(ctx), s.classes.account, id, engine.ValuesOf(s.classes.account, sets...), engine.WriteOptions{})
 	s.forgetAccount(id)
@@ -219,7 +217,7 @@ func (s *Store) count(ctx context.Context) (int64, error) {
 	return s.data.Count(engine.AsServer(ctx), &engine.Query{Class: s.classes.account, Count: -1})
 }
 
-// existing returns the stored account or NotFound.
+// existing returns the stored account, or the error NotFound.
 func (s *Store) existing(ctx context.Context, id string) (*engine.Item, error) {
 	item, err := s.find(ctx, s.classes.account, id)
 	if err == nil && item == nil {

@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// rememberFor is how long a verified password or token is remembered.
+	// rememberFor is how long a verified password or token stays cached.
 	rememberFor = 60 * time.Second
-	// recheckAfter is how long a remembered one is believed before the stored
-	// account is looked at again.
+	// recheckAfter is the age at which a cached credential is compared with the
+	// stored account again.
 	recheckAfter = 500 * time.Millisecond
 )
 
-// proof is what credentials are remembered by: it cannot be turned back.
+// proof is the cache key of a credential. The credential cannot be computed
+// from it.
 type proof = remember.Key
 
-// remembered is one verified credential. Times are counted from Store.start.
+// remembered is one verified credential. Times are measured from Store.start.
 type remembered struct {
 	remember.Entry
-	account atomic.Pointer[engine.Account] // another one whenever Config.Enrich was asked
-	given   string                         // account name as it was given; "" for a token
+	account atomic.Pointer[engine.Account] // replaced when Config.Enrich was called
+	given   string                         // account name in the request; "" for a token
 	token   string                         // id of the token, "" for a password
-	checked atomic.Int64                   // time.Duration of the last look at the stored account
-	busy    chan struct{}                  // held while somebody looks
+	checked atomic.Int64                   // time.Duration of the last comparison with the stored account
+	busy    chan struct{}                  // held during a comparison
 }
 
 type memory = remember.Memory[*remembered]
 
-// prover makes the proofs of passwords, with a key that only this process
-// knows.
+// prover computes the proofs of passwords, with a random key of this process.
 type prover struct{ pool sync.Pool }
 
 type provingState struct {

@@ -6,8 +6,8 @@ import (
 	"restsrv/engine"
 )
 
-// Register implements engine.Accounts. Unlike the ancestor it never changes an
-// account that is there: who may register would take it over.
+// Register implements engine.Accounts. Unlike IONDV it never changes an
+// existing account: a caller that may register could take it over.
 func (s *Store) Register(ctx context.Context, r engine.Registration) (*engine.Account, error) {
 	if err := checkID(r.ID); err != nil {
 		return nil, err

@@ -8,32 +8,32 @@ import (
 	"restsrv/engine"
 )
 
-// attempts is how often a change is made again because another one came
-// between reading and writing.
+// attempts is how often a change is tried if another change comes between its
+// read and its write.
 const attempts = 5
 
-// SetRoles gives an account exactly these roles. That counts at once, in other
+// SetRoles replaces the roles of an account. They take effect at once, in other
 // processes within a second. Errors: NotFound, Invalid.
 func (s *Store) SetRoles(ctx context.Context, id string, roles []string) error {
 	_, err := s.changeRoles(ctx, id, func([]string) []string { return roles })
 	return err
 }
 
-// AddRole gives an account one more role; changed is false when it has it.
+// AddRole adds a role to an account; changed is false if it had the role.
 // Errors: NotFound, Invalid.
 func (s *Store) AddRole(ctx context.Context, id, role string) (changed bool, err error) {
 	return s.changeRoles(ctx, id, func(roles []string) []string { return append(roles, role) })
 }
 
-// RemoveRole takes a role from an account; changed is false when it has it not.
-// Errors: NotFound.
+// RemoveRole removes a role from an account; changed is false if it did not
+// have the role. Errors: NotFound.
 func (s *Store) RemoveRole(ctx context.Context, id, role string) (changed bool, err error) {
 	return s.changeRoles(ctx, id, func(roles []string) []string {
 		return slices.DeleteFunc(roles, func(r string) bool { return r == role })
 	})
 }
 
-// changeRoles stores the roles that next makes of the present ones.
+// changeRoles replaces the roles of an account by the result of next.
 func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) []string) (changed bool, err error) {
 	for n := 1; ; n++ {
 		item, err := s.existing(ctx, id)
@@ -69,7 +69,7 @@ func (s *Store) changeRoles(ctx context.Context, id string, next func([]string) 
 	}
 }
 
-// told tells the auditor what happened to an account.
+// told records a change of an account in the audit log.
 func (s *Store) told(ctx context.Context, id, change string, details ...engine.Field) {
 	e := engine.Event{Kind: engine.AccountChanged, Caller: engine.CallerFrom(ctx),
 		Details: append(engine.Fields{{Name: "change", Value: change}, {Name: "account", Value: id}}, details...)}

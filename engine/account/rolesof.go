@@ -7,11 +7,11 @@ import (
 	"restsrv/engine"
 )
 
-// maxSought is how many accounts one statement looks for.
+// maxSought is the maximum number of accounts in one statement.
 const maxSought = 1000
 
-// RolesOf are the roles of those of the ids that are accounts, disabled ones too,
-// each once.
+// RolesOf returns the roles of the accounts among the ids, each role once.
+// Disabled accounts count too.
 func (s *Store) RolesOf(ctx context.Context, ids []string) ([]string, error) {
 	var roles []string
 	for some := range slices.Chunk(ids, maxSought) {

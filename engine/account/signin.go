@@ -11,8 +11,8 @@ import (
 	"restsrv/engine/remember"
 )
 
-// accountName returns the account that credentials name: <user>@<type>, the
-// type from Credentials.Type only when the user has none.
+// accountName returns the account name in the credentials: <user>@<type>. It
+// uses Credentials.Type only if the user has no type.
 func accountName(c engine.Credentials) (string, error) {
 	if i := strings.IndexByte(c.User, '@'); i > 0 && i < len(c.User)-1 {
 		return c.User, nil
@@ -22,20 +22,20 @@ func accountName(c engine.Credentials) (string, error) {
 	return "", engine.Errorf(engine.Forbidden, "user-type", "user name must be <user>@<type>, for example admin@local")
 }
 
-// attempt is a password that somebody offers for an account.
+// attempt is one try to sign in with a password.
 type attempt struct {
 	key      proof
-	id       string // as it was given
-	counted  string // whose failures it is counted with: one name for all spellings of a login
+	id       string // account name in the request
+	counted  string // account name for counting failures: the same for all spellings of a login
 	password string
 	from     engine.Caller
-	// known says that this very password was right before: it is no guess, and
-	// is neither counted before it is checked nor kept waiting behind guesses.
+	// known is set if this password was right before. It is then no guess: it
+	// is not counted before it is checked and does not wait behind guesses.
 	known bool
 }
 
-// authenticatePassword is mode pwd. All failures of a complete credential are
-// the same Unauthenticated, until they are too many.
+// authenticatePassword implements mode pwd. All failures of a complete
+// credential return the same Unauthenticated, until there are too many.
 func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) (*engine.Account, error) {
 	if c.User == "" || c.Password == "" {
 		return nil, missing("a user name and a password are needed")
@@ -45,7 +45,7 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 		return nil, err
 	}
 	key := s.prover.prove(id, c.Password)
-	known := s.passwords.Find(key) != nil // perhaps for too long
+	known := s.passwords.Find(key) != nil // the entry may have expired
 	if a, err := s.recall(ctx, s.passwords, key); a != nil || err != nil {
 		return a, err
 	}
@@ -69,8 +69,8 @@ func (s *Store) authenticatePassword(ctx context.Context, c engine.Credentials) 
 	return a, err
 }
 
-// admit asks whether the attempt may be made, and waits as long as it has to,
-// before it takes its turn to hash.
+// admit asks s.guesses if the attempt may be made. It waits as long as they
+// require, before the attempt enters the queue of the hasher.
 func (s *Store) admit(ctx context.Context, try attempt) error {
 	if try.known {
 		return nil
@@ -94,8 +94,8 @@ func (s *Store) admit(ctx context.Context, try attempt) error {
 	}
 }
 
-// report tells the auditor what became of an attempt; failures of ours are
-// none of its business.
+// report records the result of an attempt in the audit log. Failures of the
+// server itself are not recorded there.
 func (s *Store) report(ctx context.Context, try attempt, why string, err error) {
 	e := engine.Event{Kind: engine.SignedIn, Account: try.id, Caller: try.from}
 	switch {
@@ -109,10 +109,11 @@ func (s *Store) report(ctx context.Context, try attempt, why string, err error) 
 	s.audit.Audit(ctx, e)
 }
 
-// warnEvery is how often it is logged that there are too many sign-ins.
+// warnEvery is the minimum time between two warnings about too many sign-ins.
 const warnEvery = time.Minute
 
-// warnTurnedAway logs, now and then, that sign-ins are not even looked at.
+// warnTurnedAway logs that sign-ins are rejected without a check, at most once
+// per warnEvery.
 func (s *Store) warnTurnedAway(err error, from engine.Caller) {
 	var e *engine.Error
 	if !errors.As(err, &e) || e.Reason != engine.PasswordQueue {
@@ -124,7 +125,8 @@ func (s *Store) warnTurnedAway(err error, from engine.Caller) {
 	}
 }
 
-// unlimited and unheard stand for what Config leaves out.
+// unlimited and unheard replace Config.Guesses and Config.Audit if these are
+// nil.
 type (
 	unlimited struct{}
 	unheard   struct{}
@@ -139,14 +141,15 @@ func wrongPassword() error {
 	return engine.Errorf(engine.Unauthenticated, "credentials", "the user name or the password is wrong")
 }
 
-// flight is one check of an account's password that equal requests share.
+// flight is one check of a password. Concurrent requests with the same
+// credential share it.
 type flight struct {
 	done       chan struct{}
 	generation uint64
 	account    *engine.Account
-	why        string // of a failure, for the auditor
+	why        string // reason of a failure, for the audit log
 	err        error
-	abandoned  bool // err is about the request that led it only: it ended, or failed too often
+	abandoned  bool // err concerns only the request that ran the check: it ended, or failed too often
 }
 
 type flights struct {
@@ -154,9 +157,9 @@ type flights struct {
 	running map[proof]*flight
 }
 
-// join returns the running check of the same credential, or a new one that
-// the caller must finish. One that began before something was forgotten is
-// not joined.
+// join returns the running check of the same credential, or a new one that the
+// caller must run and finish (leads). A check is not joined if something was
+// forgotten since it began.
 func (f *flights) join(key proof, generation uint64) (fl *flight, leads bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,8 +180,9 @@ func (f *flights) finish(key proof, fl *flight) {
 	close(fl.done)
 }
 
-// signIn checks a password that is not remembered, once for all equal
-// requests of the moment: together they are one guess, that of whoever leads.
+// signIn checks a password that is not cached, once for all concurrent requests
+// with the same credential. Together they count as one guess, by the request
+// that runs it.
 func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why string, err error) {
 	for {
 		fl, leads := s.flights.join(try.key, s.passwords.Generation())
@@ -199,8 +203,8 @@ func (s *Store) signIn(ctx context.Context, try attempt) (a *engine.Account, why
 	}
 }
 
-// verify checks a password against the stored account and remembers it, or
-// counts the failure.
+// verify compares a password with the stored account. It caches the password if
+// it is right, and counts a failure if not.
 func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *engine.Account, why string, err error) {
 	c, err := s.compare(ctx, try)
 	if err != nil {
@@ -223,18 +227,18 @@ func (s *Store) verify(ctx context.Context, generation uint64, try attempt) (a *
 	return a, "", nil
 }
 
-// comparison is what comparing a password has shown.
+// comparison is the result of comparing a password with the stored account.
 type comparison struct {
 	at      time.Duration // when the account was read
 	item    *engine.Item
-	renewed string // a new hash, when the stored one is of an old kind
-	why     string // it fails, "" when it does not
+	renewed string // a new hash, if the stored one is of an old kind
+	why     string // the reason of a failure, "" if the password is right
 }
 
-// compare takes its turn to hash, reads the account (only then, so that a
-// long queue does not make the reading old) and compares. It asks once more
-// whether the attempt may be made: those before it in the queue may have been
-// too many.
+// compare waits for its turn to hash, reads the account and compares the
+// password. It reads the account after the wait, because a long queue would
+// make it stale. It also asks again if the attempt may be made: attempts before
+// it in the queue may have failed too often.
 func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err error) {
 	if try.known {
 		err = s.hasher.enterFirst(ctx)
@@ -277,7 +281,7 @@ func (s *Store) compare(ctx context.Context, try attempt) (c comparison, err err
 	return c, nil
 }
 
-// reason is why a password fails, for the auditor; "" when it does not.
+// reason returns why a password fails, for the audit log; "" if it does not.
 func reason(item *engine.Item, matches bool) string {
 	switch {
 	case item == nil:
@@ -290,14 +294,14 @@ func reason(item *engine.Item, matches bool) string {
 	return ""
 }
 
-// renewHash stores a hash of the current kind and returns the item as it is
-// then. The sign-in counts even if that fails; the next one tries again.
+// renewHash stores a hash of the current kind and returns the updated item. If
+// that fails, the sign-in still succeeds and the next one tries again.
 func (s *Store) renewHash(ctx context.Context, item *engine.Item, hash string) *engine.Item {
 	v := engine.ValuesOf(s.classes.account, engine.Named("pwd", hash))
 	match := &engine.Match{Revisions: []uint64{item.Revision}}
 	updated, err := s.data.Update(engine.AsServer(ctx), s.classes.account, item.ID, v, engine.WriteOptions{Match: match})
 	switch engine.CodeOf(err) {
-	case engine.Unmatched, engine.NotFound: // changed meanwhile: that change counts
+	case engine.Unmatched, engine.NotFound: // the account was changed meanwhile, and that change stays
 		return item
 	}
 	if err != nil {

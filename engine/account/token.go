@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	tokenBytes   = 20  // of randomness; twice as many hex digits
-	maxTokens    = 100 // live ones of one account
+	tokenBytes   = 20  // random bytes; the token has twice as many hex digits
+	maxTokens    = 100 // valid tokens of one account
 	maxTokenName = 200 // characters
 )
 
-// authenticateToken is mode token. Every token that does not hold is the same
-// Forbidden.
+// authenticateToken implements mode token. It returns the same Forbidden for every
+// token that is not valid.
 func (s *Store) authenticateToken(ctx context.Context, secret string) (*engine.Account, error) {
 	if secret == "" {
 		return nil, missing("a token is needed")
@@ -71,10 +71,10 @@ func stillValid(token, account *engine.Item) bool {
 	return date == nil || date == validFrom(account)
 }
 
-// validFrom returns a time that changes whenever the tokens, sessions and grants of
-// an account become void: with each new password, and when the account is disabled.
-// A token stores it as its pwdDate. It is 0 for an account without such a time,
-// because null marks a token of an older version.
+// validFrom returns a time that changes when the tokens, sessions and grants of an
+// account become void: with each new password, and when the account is disabled. A
+// token stores it as its pwdDate. It is 0 if the account has no such time, because
+// null marks a token of an older version.
 func validFrom(account *engine.Item) engine.Instant {
 	password, _ := account.Get("pwdDate").(engine.Instant)
 	ended, _ := account.Get("ended").(engine.Instant)
@@ -85,7 +85,7 @@ func badToken() error {
 	return engine.Errorf(engine.Forbidden, engine.UnknownToken, "the token is not valid")
 }
 
-// wellFormed reports whether s looks like a token: the form is public.
+// wellFormed reports whether s has the form of a token. The form is no secret.
 func wellFormed(s string) bool {
 	return len(s) == 2*tokenBytes && strings.Trim(s, "0123456789abcdef") == ""
 }
@@ -112,7 +112,7 @@ func (s *Store) tokensWhere(ctx context.Context, name, value string) ([]*engine.
 	return items, err
 }
 
-// liveTokens returns the account's tokens, oldest first, and removes those
+// liveTokens returns the account's valid tokens, oldest first, and removes those
 // that have expired.
 func (s *Store) liveTokens(ctx context.Context, account string) ([]*engine.Item, error) {
 	items, err := s.tokensWhere(ctx, "account", account)
@@ -130,15 +130,16 @@ func (s *Store) liveTokens(ctx context.Context, account string) ([]*engine.Item,
 	return live, nil
 }
 
-// removeExpired tidies up; a token that stays is refused all the same.
+// removeExpired deletes an expired token. If that fails, the token is rejected
+// anyway.
 func (s *Store) removeExpired(ctx context.Context, id string) {
 	if err := s.removeToken(ctx, id); err != nil {
 		s.log.Warn("an expired token could not be removed", "token", id, "error", err)
 	}
 }
 
-// removeToken deletes a token, which may be gone already, and ends what is
-// remembered of it.
+// removeToken deletes a token from the database and from the cache. It does not
+// fail if the token is gone already.
 func (s *Store) removeToken(ctx context.Context, id string) error {
 	err := s.data.Delete(engine.AsServer(ctx), s.classes.token, id, nil)
 	s.tokens.Forget(func(e *remembered) bool { return e.token == id })
@@ -162,9 +163,9 @@ func (s *Store) removeTokens(ctx context.Context, account string) error {
 	return nil
 }
 
-// Issue implements engine.TokenIssuer. Of more than 100 live tokens the oldest
-// are removed. Errors: Invalid also for a name that is too long or holds
-// control characters; NotFound when there is no such account.
+// Issue implements engine.TokenIssuer. If an account has more than 100 valid
+// tokens, the oldest are removed. Errors: Invalid also if the name is too long or
+// contains control characters; NotFound if there is no such account.
 func (s *Store) Issue(ctx context.Context, account, name string, lifetime time.Duration) (string, engine.Token, error) {
 	if lifetime < 0 || lifetime > s.lifetime {
 		return "", engine.Token{}, engine.Errorf(engine.Invalid, "lifetime", "a token lives from 1 to %d seconds", int64(s.lifetime/time.Second))
@@ -226,8 +227,8 @@ func (s *Store) Tokens(ctx context.Context, account string) ([]engine.Token, err
 	return tokens, nil
 }
 
-// Revoke implements engine.TokenIssuer. The token is refused from then on, in
-// other processes within a second.
+// Revoke implements engine.TokenIssuer. The token is void at once, in other
+// processes within a second.
 func (s *Store) Revoke(ctx context.Context, account, id string) error {
 	item, err := s.find(ctx, s.classes.token, id)
 	if err != nil {
@@ -243,7 +244,8 @@ func describeToken(it *engine.Item) engine.Token {
 	return engine.Token{ID: it.ID, Name: it.Text("name"), Created: it.When("created"), Expires: it.When("expires")}
 }
 
-// checkText refuses names that would break a line of output.
+// checkText rejects texts with control characters, which could break a line of
+// output, and texts of more than limit characters.
 func checkText(what, s string, limit int) error {
 	if !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
 		return engine.Errorf(engine.Invalid, "name", "a %s is text without control characters, found %s", what, engine.Quote(s))

@@ -9,22 +9,24 @@ import (
 	"restsrv/engine"
 )
 
-// turns lets so many compute at once and as many wait as there is room for. The
-// networks that wait take turns, and when there is no room left the one with
-// the most waiting gives way: a flood from one place neither fills the queue nor
-// comes before the one request of another.
+// turns limits the number of concurrent computations, and queues the others as
+// long as there is room. The networks with waiting requests take turns. If the
+// queue is full, the network with the longest line loses its last request. A
+// flood from one network can so neither fill the queue nor delay the single
+// request of another.
 type turns struct {
 	mu     sync.Mutex
-	slots  int // there are
+	slots  int // the total
 	free   int
-	room   int // for turns in lines
+	room   int // capacity of all lines together
 	queued int
-	first  []*turn // go before all others, and need no room
+	first  []*turn // come before all lines, and do not count as queued
 	lines  map[netip.Prefix][]*turn
-	order  []netip.Prefix // of lines, whose turn is next comes first
+	order  []netip.Prefix // networks with lines; the first one is next
 }
 
-// turn is one who waits. The channel gets nil, or the error instead of a turn.
+// turn is one waiting computation. Its channel receives nil when the turn comes,
+// or an error if it was displaced.
 type turn struct {
 	network netip.Prefix
 	come    chan error
@@ -34,21 +36,22 @@ func newTurns(slots, room int) *turns {
 	return &turns{slots: slots, free: slots, room: room, lines: map[netip.Prefix][]*turn{}}
 }
 
-// networkOf is an IPv4 address, or an IPv6 /64, all of whose addresses one
-// customer has. Requests without an address are of one network.
+// networkOf returns the network of an address: the IPv4 address itself, or its
+// IPv6 /64, because one customer has all addresses of a /64. Requests without an
+// address share one network.
 func networkOf(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := a.BitLen()
 	if a.Is6() {
 		bits = 64
 	}
-	p, _ := a.Prefix(bits) // of the zero Addr: the zero Prefix
+	p, _ := a.Prefix(bits) // if a is the zero Addr, p is the zero Prefix
 	return p
 }
 
-// enter waits for the right to compute, which leave gives back. ahead is for
-// those whom a flood must not keep out. Errors: Unavailable when there is no
-// room, Timeout when ctx ends.
+// enter waits for a slot; the caller must call leave when it has computed. Set
+// ahead if a flood must not delay the caller. Errors: Unavailable if the queue
+// is full, Timeout when ctx ends.
 func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) error {
 	if err := ctx.Err(); err != nil {
 		return gaveUp(err)
@@ -75,14 +78,15 @@ func (q *turns) enter(ctx context.Context, network netip.Prefix, ahead bool) err
 	q.mu.Lock()
 	waits := q.remove(t)
 	q.mu.Unlock()
-	if !waits && <-t.come == nil { // it came meanwhile
+	if !waits && <-t.come == nil { // the turn came meanwhile
 		q.leave()
 	}
 	return gaveUp(ctx.Err())
 }
 
-// line puts a turn into the line of its network, if there is room or a longer
-// line to take it from. mu is held.
+// line puts a turn into the line of its network. If the queue is full, it
+// displaces the last turn of a longer line, and reports false if there is no
+// longer one. mu must be held.
 func (q *turns) line(t *turn) bool {
 	if q.queued >= q.room {
 		var longest []*turn
@@ -106,8 +110,8 @@ func (q *turns) line(t *turn) bool {
 	return true
 }
 
-// remove takes out a turn that has not come; it reports whether it was there.
-// mu is held.
+// remove removes a waiting turn, and reports whether it was still waiting. mu
+// must be held.
 func (q *turns) remove(t *turn) bool {
 	if i := slices.Index(q.first, t); i >= 0 {
 		q.first = slices.Delete(q.first, i, i+1)
@@ -128,7 +132,7 @@ func (q *turns) remove(t *turn) bool {
 	return true
 }
 
-// leave hands the right to compute on to who is next.
+// leave passes the slot to the next waiter.
 func (q *turns) leave() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -147,28 +151,30 @@ func (q *turns) leave() {
 	next.come <- nil
 }
 
-// counts are how many compute, and how many wait in lines.
+// counts returns the number of slots in use, and the number of turns that wait
+// in lines.
 func (q *turns) counts() (computing, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.slots - q.free, q.queued
 }
 
-// How many requests at most wait at once because of failures before them, and
-// how many of one network.
+// Maximum number of requests that wait because of earlier failures, in total and
+// for one network.
 const (
 	maxWaiting     = 1024
 	maxWaitingFrom = 64
 )
 
-// crowd are requests that wait because of failures before them.
+// crowd counts the requests that wait because of earlier failures.
 type crowd struct {
 	mu   sync.Mutex
 	all  int
 	from map[netip.Prefix]int
 }
 
-// join reports whether there is room for one more; it leaves later.
+// join adds a request and reports true, if there is room. The caller must call
+// leave when the wait ends.
 func (c *crowd) join(network netip.Prefix) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -198,14 +204,14 @@ func (c *crowd) count() int {
 	return c.all
 }
 
-// enter waits for the right to compute for whoever a request is from; leave
-// gives it back.
+// enter waits for a slot on behalf of the caller of a request; leave releases
+// it.
 func (h *Hasher) enter(ctx context.Context, from engine.Caller) error {
 	return h.turns.enter(ctx, networkOf(from.Address), false)
 }
 
-// enterFirst is enter for those whom a flood of others must not keep out: they
-// stand in no queue that can be full, and their turn is the next.
+// enterFirst is enter for a request that a flood of others must not delay. It
+// needs no room in the queue, and its turn is the next.
 func (h *Hasher) enterFirst(ctx context.Context) error {
 	return h.turns.enter(ctx, netip.Prefix{}, true)
 }

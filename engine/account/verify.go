@@ -21,13 +21,14 @@ const (
 	argonKey     = 32
 )
 
-// The parameters of the ancestor's hashes, pbkdf2$iterations$hash$salt.
+// The parameters of the hashes of IONDV, pbkdf2$iterations$hash$salt.
 const (
 	pbkdf2Iterations = 10_000
 	pbkdf2Key        = 64
 )
 
-// Bounds of a stored hash, against one that would cost minutes or gigabytes.
+// Limits for the parameters of a stored hash. A hash beyond them could take
+// minutes or gigabytes.
 const (
 	maxStored           = 1024 // bytes
 	maxArgonMemory      = 256 * 1024
@@ -53,8 +54,8 @@ type storedHash struct {
 	salt, key []byte
 }
 
-// parseHash reads a stored hash of either algorithm; anything else is
-// malformed, which no password matches.
+// parseHash parses a stored hash of either algorithm. Any other text is
+// malformed, and matches no password.
 func parseHash(s string) storedHash {
 	if len(s) > maxStored {
 		return storedHash{}
@@ -68,7 +69,7 @@ func parseHash(s string) storedHash {
 	return storedHash{}
 }
 
-// parseArgon reads m=19456,t=2,p=1$salt$key.
+// parseArgon parses m=19456,t=2,p=1$salt$key.
 func parseArgon(s string) storedHash {
 	parts := strings.Split(s, "$")
 	if len(parts) != 3 {
@@ -90,7 +91,7 @@ func parseArgon(s string) storedHash {
 	return storedHash{argon2id, memory, rounds, uint8(threads), salt, key}
 }
 
-// parsePBKDF2 reads iterations$hash$salt, where the hash is lower-case hex.
+// parsePBKDF2 parses iterations$hash$salt, with the hash in lower-case hex.
 func parsePBKDF2(s string) storedHash {
 	parts := strings.Split(s, "$")
 	if len(parts) != 3 {
@@ -106,14 +107,15 @@ func parsePBKDF2(s string) storedHash {
 	return storedHash{algorithm: pbkdf2sha1, rounds: rounds, salt: salt, key: key}
 }
 
-// number reads a decimal number from 1 to limit, in its shortest form.
+// number parses a prefix and a decimal number from 1 to limit, without leading
+// zeros.
 func number(s, prefix string, limit uint64) (uint32, bool) {
 	digits, ok := strings.CutPrefix(s, prefix)
 	n, err := strconv.ParseUint(digits, 10, 32)
 	return uint32(n), ok && err == nil && n >= 1 && n <= limit && digits[0] != '0' && digits[0] != '+'
 }
 
-// matches computes the password's hash and compares in constant time.
+// matches computes the hash of a password and compares it in constant time.
 func (h storedHash) matches(plain string) bool { return h.compare(new(meter), plain) }
 
 func (h storedHash) compare(m *meter, plain string) bool {
@@ -129,16 +131,16 @@ func (h storedHash) compare(m *meter, plain string) bool {
 	return subtle.ConstantTimeCompare(key, h.key) == 1
 }
 
-// current reports whether a new hash would be made the same way.
+// current reports whether a new hash would have the same parameters.
 func (h storedHash) current() bool {
 	return h.algorithm == argon2id && h.memory == argonMemory && h.rounds == argonTime &&
 		h.threads == argonThreads && len(h.salt) >= argonSalt && len(h.key) == argonKey
 }
 
-// newHash hashes with a new salt, as a PHC string.
+// newHash hashes a password with a new salt and returns a PHC string.
 func newHash(plain string) string {
 	salt := make([]byte, argonSalt)
-	rand.Read(salt) // never fails: it ends the process instead
+	rand.Read(salt) // never returns an error: if it fails, it ends the process
 	key := argon2.IDKey([]byte(plain), salt, argonTime, argonMemory, argonThreads, argonKey)
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads,
