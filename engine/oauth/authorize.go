@@ -16,16 +16,17 @@ import (
 	"restsrv/engine/page"
 )
 
-// asked is a request for a code whose client and redirect URI are trusted.
+// asked is a request for a code with a valid client and redirect URI.
 type asked struct {
 	client   *Client
-	account  *engine.Account // who is asked
-	redirect string          // where answers go
+	account  *engine.Account // the account that must consent
+	redirect string          // the URI that receives the answer
 	form     form
 	scope    *engine.Scope
 }
 
-// serveGrant is /oauth2/grant: GET shows the consent page, POST is the answer.
+// serveGrant handles /oauth2/grant: GET shows the consent page, POST is the
+// answer.
 func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 	page.Guard(w.Header())
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
@@ -60,7 +61,7 @@ func (p *Provider) serveGrant(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// parameters are those of the query and of the body together.
+// parameters returns the parameters of the query and of the body together.
 func parameters(w http.ResponseWriter, r *http.Request) (form, error) {
 	query, err := parseForm(r.URL.RawQuery)
 	if err != nil {
@@ -76,9 +77,9 @@ func parameters(w http.ResponseWriter, r *http.Request) (form, error) {
 	return once(query, body)
 }
 
-// again is the request with all parameters in its address, to come back to
-// after signing in. An answer that came with it does not count: the account was
-// not known.
+// again returns the request with all parameters in its URL, to which the
+// browser returns after the sign-in. A consent in the request is dropped,
+// because it came before the account was known.
 func (f form) again(r *http.Request) *http.Request {
 	v := url.Values{}
 	for name, value := range f {
@@ -91,8 +92,9 @@ func (f form) again(r *http.Request) *http.Request {
 	return &again
 }
 
-// trusted finds the client and where its answers go. Its errors go nowhere but
-// to who sits there: a redirect could lead anywhere.
+// trusted returns the request with its client and its redirect URI. The caller
+// must show its errors to the user and not redirect them, because the URI could
+// lead anywhere.
 func (p *Provider) trusted(ctx context.Context, f form) (*asked, error) {
 	if f["client_id"] == "" {
 		return nil, &failure{kind: errors.ErrInvalidRequest, text: "Client application credentials were not specified.", shown: http.StatusUnauthorized}
@@ -114,8 +116,8 @@ func (p *Provider) trusted(ctx context.Context, f form) (*asked, error) {
 	return &asked{client: c, redirect: uri, form: f}, nil
 }
 
-// decide answers a request: where to go, or "" to ask the account. Errors are
-// for the client.
+// decide returns the redirect that answers the request, or "" if the account
+// must be asked. Errors are sent to the client.
 func (p *Provider) decide(r *http.Request, a *asked) (location string, err error) {
 	if err := a.check(); err != nil {
 		return "", err
@@ -142,7 +144,7 @@ func (p *Provider) decide(r *http.Request, a *asked) (location string, err error
 	return p.grant(ctx, a)
 }
 
-// check refuses what a client may not ask for.
+// check rejects a request that is invalid or that the client may not make.
 func (a *asked) check() (err error) {
 	f, c := a.form, a.client
 	switch {
@@ -165,7 +167,7 @@ func (a *asked) check() (err error) {
 	return err
 }
 
-// grant makes a code and returns where it goes.
+// grant creates a code and returns the redirect that carries it.
 func (p *Provider) grant(ctx context.Context, a *asked) (location string, err error) {
 	ti, err := p.library.GetAuthorizeToken(ctx, &server.AuthorizeRequest{
 		ResponseType: oauth2.Code, ClientID: a.client.ID, UserID: a.account.ID, Scope: a.scope.String(),
@@ -183,7 +185,8 @@ func (p *Provider) grant(ctx context.Context, a *asked) (location string, err er
 	return p.answer(a, v), nil
 }
 
-// answer is the redirect URI with an answer; its own query stays as it is.
+// answer returns the redirect URI with the parameters of an answer. The URI
+// keeps its own query.
 func (p *Provider) answer(a *asked, v url.Values) string {
 	if state := a.form["state"]; state != "" {
 		v.Set("state", state)
@@ -201,13 +204,13 @@ func (p *Provider) answer(a *asked, v url.Values) string {
 	}
 }
 
-// parameters are a failure as a redirect tells it.
+// parameters returns the failure as parameters of a redirect.
 func (f *failure) parameters() url.Values {
 	return url.Values{"error": {f.kind.Error()}, "error_description": {described(f.text)}}
 }
 
-// refuse answers an error that no redirect may carry: to who asks for the
-// consent page, as a page or in a sentence, else as JSON.
+// refuse answers with an error that must not be redirected. A browser gets it
+// as a page or as one sentence, other clients as JSON.
 func (p *Provider) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p.logFailure(r, err)
 	f := failureOf(err)

@@ -11,28 +11,30 @@ import (
 	"restsrv/engine/remember"
 )
 
-// recheckAfter is how long an access token is believed before what is stored of
-// it, its account and its client is looked at again.
+// recheckAfter is the age at which a cached access token is compared again with
+// its stored grant, account and client.
 const recheckAfter = 500 * time.Millisecond
 
-// bearer is an access token that holds. Times are counted from Provider.start.
+// bearer is a valid access token in the cache. Times are measured from
+// Provider.start.
 type bearer struct {
 	remember.Entry
 	grant, account, client string
-	checked                atomic.Int64 // time.Duration of the last look at what is stored
+	checked                atomic.Int64 // time.Duration of the last comparison with the stored grant
 	who                    atomic.Pointer[engine.Account]
-	busy                   chan struct{} // held while somebody looks
+	busy                   chan struct{} // held during a comparison
 }
 
-// Forget ends what is remembered of an account, which was changed: its tokens
-// are looked at again with the next request.
+// Forget removes an account from the cache. Call it when the account changes:
+// the next request reads its grants again.
 func (p *Provider) Forget(account string) {
 	p.bearers.Forget(func(b *bearer) bool { return b.account == account || b.client == account })
 }
 
-// Authenticate implements engine.Authenticator for mode oauth: the account that
-// an access token stands for, with its client and scope. It is shared: do not
-// change it. Every token that does not hold is the same Unauthenticated.
+// Authenticate implements engine.Authenticator for mode oauth. It returns the
+// account of an access token, with its client and scope. The account is shared
+// and must not be changed. Every token that is not valid gets the same
+// Unauthenticated.
 func (p *Provider) Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {
 	switch {
 	case mode != engine.AuthOAuth:
@@ -62,7 +64,7 @@ func badToken() error {
 	return engine.Errorf(engine.Unauthenticated, "token", "the access token is unknown, expired or revoked")
 }
 
-// first looks a token up and remembers it.
+// first looks up a token and caches it.
 func (p *Provider) first(ctx context.Context, key remember.Key) (*engine.Account, error) {
 	generation, at := p.bearers.Generation(), p.elapsed()
 	it, a, err := p.lookUp(ctx, key)
@@ -77,7 +79,7 @@ func (p *Provider) first(ctx context.Context, key remember.Key) (*engine.Account
 	return a, nil
 }
 
-// again looks a remembered token up, once for all requests that wait for it.
+// again looks up a cached token, once for all requests that wait for it.
 func (p *Provider) again(ctx context.Context, key remember.Key, b *bearer) (*engine.Account, error) {
 	select {
 	case b.busy <- struct{}{}:
@@ -99,7 +101,7 @@ func (p *Provider) again(ctx context.Context, key remember.Key, b *bearer) (*eng
 		}
 		return nil, err
 	}
-	if b.Ended() { // while it was looked up
+	if b.Ended() { // it was dropped during the lookup
 		return p.first(ctx, key)
 	}
 	b.who.Store(a)
@@ -107,7 +109,8 @@ func (p *Provider) again(ctx context.Context, key remember.Key, b *bearer) (*eng
 	return a, nil
 }
 
-// lookUp reads an access token, its account and its client as they are stored.
+// lookUp reads the grant of an access token, its account and its client from
+// the database.
 func (p *Provider) lookUp(ctx context.Context, key remember.Key) (*engine.Item, *engine.Account, error) {
 	it, err := p.byHash(ctx, "access", hex.EncodeToString(key[:]))
 	if err != nil {

@@ -9,38 +9,41 @@ import (
 	"restsrv/engine"
 )
 
-// Names of the system classes. No application class can have them.
+// Names of the system classes. They cannot collide with application classes,
+// because a class name must not begin with #.
 const (
 	grantClass   = "#oauth-grant"
 	spentClass   = "#oauth-spent"
 	consentClass = "#oauth-consent"
 )
 
-// Classes builds the system classes of what is granted. Open the store with
-// them, hand the same slice to New, and show them to nobody else.
+// Classes returns the system classes of grants and consents. The store must be
+// opened with them, and New needs the same slice. They should not be visible
+// anywhere else. Each call builds new ones.
 func Classes() []*engine.Class {
 	property, indexed := engine.SystemProperty, engine.SystemIndexed
 	return []*engine.Class{
-		// A grant is a code and all that comes of it: one access token and one
-		// refresh token at a time. Secrets are SHA-256, in hex.
+		// A grant is a code and the tokens that it was exchanged for: one access
+		// token and one refresh token at a time. Secrets are stored as SHA-256, in
+		// hex.
 		engine.SystemClass(grantClass,
 			property("id", engine.String),
 			property("client", engine.String),
 			indexed("account", engine.String),
-			property("basis", engine.String), // the account's password had it when it was granted
-			property("scope", engine.Text),   // that was granted
+			property("basis", engine.String), // basis of the account at the time of the grant, see Accounts.Current
+			property("scope", engine.Text),   // the granted scope
 			property("created", engine.DateTime),
-			indexed("expires", engine.DateTime), // the last of all below
+			indexed("expires", engine.DateTime), // the latest of the times below
 
-			indexed("code", engine.String),         // null where there was none
-			property("used", engine.Boolean),       // the code
-			property("redirect", engine.Text),      // where the code was sent
-			property("redirected", engine.Boolean), // the request for the code named it
-			property("challenge", engine.String),   // of PKCE, null for none
+			indexed("code", engine.String),         // null if there was no code
+			property("used", engine.Boolean),       // set if the code was used
+			property("redirect", engine.Text),      // the URI to which the code was sent
+			property("redirected", engine.Boolean), // set if the request for the code contained redirect_uri
+			property("challenge", engine.String),   // challenge of PKCE, or null
 
 			indexed("access", engine.String),
 			property("accessScope", engine.Text),
-			property("issued", engine.DateTime), // the access token
+			property("issued", engine.DateTime), // time when the access token was issued
 			property("accessExpires", engine.DateTime),
 			indexed("refresh", engine.String),
 			property("refreshExpires", engine.DateTime),
@@ -52,7 +55,8 @@ func Classes() []*engine.Class {
 			property("grant", engine.String),
 			indexed("expires", engine.DateTime),
 		),
-		// What an account lets a client have without being asked again.
+		// The consent of an account to a client, so that the account is not asked
+		// again.
 		engine.SystemClass(consentClass,
 			property("id", engine.String),
 			indexed("account", engine.String),
@@ -63,7 +67,7 @@ func Classes() []*engine.Class {
 	}
 }
 
-// moment is a time as it is stored; null for the zero time.
+// moment returns a time as it is stored; nil if it is zero.
 func moment(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -71,7 +75,7 @@ func moment(t time.Time) any {
 	return engine.InstantOf(t)
 }
 
-// optional is text as it is stored; null for none.
+// optional returns text as it is stored; nil if it is empty.
 func optional(s string) any {
 	if s == "" {
 		return nil
@@ -79,24 +83,25 @@ func optional(s string) any {
 	return s
 }
 
-// secretBytes of randomness are in a code or a token; twice as many hex digits,
-// as the ancestor has.
+// secretBytes is the number of random bytes in a code or a token. It has twice as
+// many hex digits, as in IONDV.
 const secretBytes = 20
 
-// newSecret makes a code or a token, and the hash that is stored of it.
+// newSecret returns a new code or token, and its hash for the database.
 func newSecret() (secret, hash string) {
 	b := make([]byte, secretBytes)
-	rand.Read(b) // never fails: it ends the process instead
+	rand.Read(b) // never returns an error: if it fails, it ends the process
 	secret = hex.EncodeToString(b)
 	return secret, hashOf(secret)
 }
 
-// All refresh tokens of a grant have the same first half, its family. By that a
-// token that was exchanged is recognized without a row of its own. The second half
-// of 80 bits is new each time; one wrong guess at it ends the grant.
+// All refresh tokens of a grant have the same first half, its family. By its
+// family an exchanged token is recognized without a row of its own. The second
+// half of 80 bits is new each time. If a request has the family with another
+// second half, the grant is revoked.
 const familyDigits = secretBytes
 
-// newFamily makes the first half of refresh tokens.
+// newFamily returns a new first half of refresh tokens.
 func newFamily() string {
 	secret, _ := newSecret()
 	return familyOf(secret)
@@ -105,7 +110,8 @@ func newFamily() string {
 // familyOf returns the first half of a refresh token.
 func familyOf(refresh string) string { return refresh[:min(familyDigits, len(refresh))] }
 
-// newRefresh makes a refresh token of a family, and the hash that is stored of it.
+// newRefresh returns a new refresh token of a family, and its hash for the
+// database.
 func newRefresh(family string) (secret, hash string) {
 	secret, _ = newSecret()
 	secret = family + secret[familyDigits:]
@@ -123,8 +129,8 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// wellFormed reports whether s looks like a code or a token: the form is
-// public.
+// wellFormed reports whether s has the form of a code or a token. The form is no
+// secret.
 func wellFormed(s string) bool {
 	if len(s) != 2*secretBytes {
 		return false

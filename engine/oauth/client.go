@@ -11,15 +11,15 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// DefaultRedirect is where codes go for a confidential client that registered
-// nothing, as in the ancestor.
+// DefaultRedirect receives the codes of a confidential client that registered
+// no redirect URI, as in IONDV.
 const DefaultRedirect = "http://redirect.location/handler"
 
-// clientType is the type of accounts that are clients, and that a client_id
-// without one has.
+// clientType is the type of accounts that are clients. It is added to a
+// client_id without a type.
 const clientType = "system"
 
-// The grant types that there are.
+// The supported grant types.
 const (
 	authorizationCode = "authorization_code"
 	refreshToken      = "refresh_token"
@@ -28,35 +28,36 @@ const (
 
 func grantTypes() []string { return []string{authorizationCode, refreshToken, clientCredentials} }
 
-// Client is who may be given codes and tokens: an account, or an entry of the
-// configuration.
+// Client is an application that can get codes and tokens. It is an account, or
+// an entry of the configuration.
 type Client struct {
-	ID           string // of the account, <login>@<type>, or as configured
-	Name         string // shown to who is asked
+	ID           string // the account name, <login>@<type>, or the configured id
+	Name         string // shown on the consent page
 	RedirectURIs []string
 	Grants       []string
-	Scope        *engine.Scope // at most; nil for no limit
-	Public       bool          // cannot keep a secret: PKCE proves it
-	Remember     bool          // who agreed once is not asked again
-	Account      string        // whom client_credentials acts for; "" for nobody
+	Scope        *engine.Scope // maximum scope; nil means no limit
+	Public       bool          // set if the client cannot keep a secret; it must use PKCE
+	Remember     bool          // set if a consent is stored, so that the account is not asked again
+	Account      string        // the account for which client_credentials acts; "" means that it has no account
 
-	AccessLifetime, RefreshLifetime time.Duration // 0 for the provider's
+	AccessLifetime, RefreshLifetime time.Duration // 0 means the lifetime of the provider
 
 	configured   bool
-	secret, hash string // of a configured client
-	listed       bool   // it says where its codes go, be that nowhere
+	secret, hash string // secret of a configured client
+	listed       bool   // set if redirectUris is given, even if it is empty
 	defaulted    bool
 }
 
-// Defaulted reports that the client registered no redirect URI and has the
-// ancestor's.
+// Defaulted reports whether the client registered no redirect URI and got
+// DefaultRedirect.
 func (c *Client) Defaulted() bool { return c.defaulted }
 
-// may reports whether the client has a grant type.
+// may reports whether the client may use a grant type.
 func (c *Client) may(grant string) bool { return slices.Contains(c.Grants, grant) }
 
-// redirect is where an answer goes: the URI that is asked for, which must be a
-// registered one, or the first. ok is false when it goes nowhere.
+// redirect returns the URI that receives an answer: the requested one, which
+// must be registered, or the first registered one. ok is false if there is no
+// such URI.
 func (c *Client) redirect(asked string) (uri string, ok bool) {
 	if asked == "" {
 		if len(c.RedirectURIs) == 0 {
@@ -72,10 +73,11 @@ func (c *Client) redirect(asked string) (uri string, ok bool) {
 	return "", false
 }
 
-// sameLoopback is the one exception from comparing exactly (RFC 8252 section
-// 7.3): a program listens at whatever port is free, so for a public client that
-// registered http and an address of its own machine without a port, any port
-// will do. The name localhost may be another machine and has no exception.
+// sameLoopback is the only exception to the exact comparison of redirect URIs
+// (RFC 8252 section 7.3). A native application listens on any free port. If a
+// public client registered an http URI with a loopback address and without a
+// port, every port matches. The name localhost may be another machine, so it
+// has no exception.
 func sameLoopback(registered, asked string) bool {
 	for _, host := range [...]string{"http://127.0.0.1", "http://[::1]"} {
 		path, ok := strings.CutPrefix(registered, host)
@@ -94,7 +96,8 @@ func sameLoopback(registered, asked string) bool {
 	return false
 }
 
-// CheckRedirect says what is wrong with a redirect URI, "" for nothing.
+// CheckRedirect returns the requirement that a redirect URI violates, or "" if
+// it is valid.
 func CheckRedirect(uri string) string {
 	u, err := url.Parse(uri)
 	switch {
@@ -112,9 +115,9 @@ func CheckRedirect(uri string) string {
 	return ""
 }
 
-// ClientOf is the client that an account is, by its type or its properties;
-// nil for one that is none. Faults are what keeps parts of the properties from
-// counting.
+// ClientOf returns the client that an account is, by its type or its
+// properties; nil if it is not a client. The faults list the parts of the
+// properties that are ignored.
 func ClientOf(a *engine.Account) (*Client, engine.Faults) {
 	value, _ := a.Properties.Get("oauth")
 	fields, given := value.(engine.Fields)
@@ -140,7 +143,7 @@ func ClientOf(a *engine.Account) (*Client, engine.Faults) {
 	return c, faults
 }
 
-// complete fills in what a client does not say.
+// complete sets the defaults of a client.
 func (c *Client) complete() {
 	if c.Grants == nil {
 		c.Grants = []string{authorizationCode, refreshToken}
@@ -150,12 +153,12 @@ func (c *Client) complete() {
 	}
 	if c.Public {
 		c.Grants = slices.DeleteFunc(slices.Clone(c.Grants), func(g string) bool { return g == clientCredentials })
-		c.Remember = false // whoever has its id could use what was agreed to
+		c.Remember = false // any program with its id could use the stored consent
 	}
 }
 
-// client finds the client of an id; nil when there is none, or its account may
-// not sign in.
+// client returns the client with an id; nil if there is no such client, or if
+// its account may not sign in.
 func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 	if c := p.clients[id]; c != nil {
 		return c, nil
@@ -174,8 +177,9 @@ func (p *Provider) client(ctx context.Context, id string) (*Client, error) {
 	return c, nil
 }
 
-// clientOf is the client that a grant was given to; nil when that is gone. A
-// configured one that was taken out is not the account of the same name.
+// clientOf returns the client of a grant; nil if it does not exist any more. An
+// account with the name of a configured client that was removed is not this
+// client.
 func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, error) {
 	c, err := p.client(ctx, grant.Text("client"))
 	if err != nil || c == nil || c.ID != grant.Text("client") {
@@ -184,7 +188,7 @@ func (p *Provider) clientOf(ctx context.Context, grant *engine.Item) (*Client, e
 	return c, nil
 }
 
-// current returns an account that may sign in, nil when there is none.
+// current returns the account if it exists and may sign in, else nil.
 func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, basis string, err error) {
 	a, basis, err = p.cfg.Accounts.Current(engine.AsServer(ctx), id)
 	if err != nil && engine.CodeOf(err) == engine.Unauthenticated {
@@ -193,8 +197,9 @@ func (p *Provider) current(ctx context.Context, id string) (a *engine.Account, b
 	return a, basis, err
 }
 
-// authenticate proves a client by its secret. nil is a client that is not who
-// it says, or not there; public clients have no secret and send none.
+// authenticate checks the secret of a client. It returns nil if the client does
+// not exist or the secret is wrong. A public client has no secret and must send
+// none.
 func (p *Provider) authenticate(ctx context.Context, id, secret string) (*Client, error) {
 	c, err := p.client(ctx, id)
 	if err != nil {
@@ -213,7 +218,7 @@ func (p *Provider) authenticate(ctx context.Context, id, secret string) (*Client
 	_, err = p.cfg.Accounts.Authenticate(ctx, engine.AuthPwd, credentials)
 	switch code := engine.CodeOf(err); {
 	case err == nil:
-		return c, nil // nil for an account that is no client
+		return c, nil // nil if the account is not a client
 	case code == engine.Unauthenticated || code == engine.Forbidden || code == engine.Invalid:
 		return nil, nil
 	}

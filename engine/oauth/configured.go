@@ -12,18 +12,18 @@ import (
 	"restsrv/engine"
 )
 
-// proven remembers the last right secret of each configured client, as an HMAC
-// with a key that only this process knows. The configuration does not change
-// while it runs.
+// proven caches the last right secret of each configured client, as an HMAC
+// with a random key of this process. Entries stay valid, because the
+// configuration does not change while the process runs.
 type proven struct {
 	key []byte
 	mu  sync.Mutex
-	by  map[string][]byte // client id to HMAC
+	by  map[string][]byte // HMAC by client id
 }
 
 func newProven() *proven {
 	key := make([]byte, sha256.Size)
-	rand.Read(key) // never fails: it ends the process instead
+	rand.Read(key) // never returns an error: if it fails, it ends the process
 	return &proven{key: key, by: map[string][]byte{}}
 }
 
@@ -47,9 +47,9 @@ func (p *proven) put(id, secret string) {
 	p.by[id] = sum
 }
 
-// authenticateConfigured proves a client of the configuration. A secret that
-// was right before is no guess: it neither waits behind the guesses of others
-// nor is hashed again.
+// authenticateConfigured checks the secret of a configured client. If the
+// secret was right before, it is no guess: it does not wait behind guesses and
+// is not hashed again.
 func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret string) (*Client, error) {
 	from, guesses := engine.CallerFrom(ctx), p.cfg.Guesses
 	if p.proven.has(c.ID, secret) {
@@ -88,18 +88,20 @@ func (p *Provider) authenticateConfigured(ctx context.Context, c *Client, secret
 	return c, nil
 }
 
-// hashAgain is how long a secret waits that cannot be hashed now.
+// hashAgain is the wait before the next try to hash a secret, if the hasher is
+// busy.
 const hashAgain = 100 * time.Millisecond
 
-// secrets are the hashes of configured secrets, by client, once ready is
-// closed. A secret that cannot be hashed has none and proves nobody.
+// secrets holds the hashes of configured secrets, by client; it is complete
+// when ready is closed. If a secret cannot be hashed, its client cannot
+// authenticate.
 type secrets struct {
 	ready  chan struct{}
 	hashes map[string]string
 }
 
-// hashSecrets hashes one secret after the other. Where too many passwords are
-// being hashed it tries again.
+// hashSecrets hashes the secrets one after the other. If the hasher is busy, it
+// tries again.
 func (p *Provider) hashSecrets(ctx context.Context, plain map[string]string) {
 	defer close(p.secrets.ready)
 	p.secrets.hashes = map[string]string{}
@@ -116,7 +118,8 @@ func (p *Provider) hashSecrets(ctx context.Context, plain map[string]string) {
 	}
 }
 
-// secretHash is what a secret of a configured client is compared with.
+// secretHash returns the stored hash of a configured client. It waits until the
+// secrets are hashed.
 func (p *Provider) secretHash(ctx context.Context, c *Client) (string, error) {
 	if c.hash != "" {
 		return c.hash, nil

@@ -10,11 +10,11 @@ import (
 	"restsrv/engine/page"
 )
 
-// consentID is the key of what an account agreed to for a client.
+// consentID returns the key of the consent of an account to a client.
 func consentID(a *asked) string { return hashOf(a.client.ID + "\x00" + a.account.ID) }
 
-// agreed reports whether the account let the client have as much before, and
-// the client is one for which that is remembered.
+// agreed reports whether a stored consent covers the request. Only clients with
+// Remember have stored consents.
 func (p *Provider) agreed(ctx context.Context, a *asked) (bool, error) {
 	if !a.client.Remember {
 		return false, nil
@@ -27,7 +27,7 @@ func (p *Provider) agreed(ctx context.Context, a *asked) (bool, error) {
 	return err == nil && a.scope.Within(scope), nil
 }
 
-// agree remembers what was agreed to, for a client that wants it.
+// agree stores a consent, if the client has Remember.
 func (p *Provider) agree(ctx context.Context, a *asked) error {
 	if !a.client.Remember {
 		return nil
@@ -39,7 +39,7 @@ func (p *Provider) agree(ctx context.Context, a *asked) error {
 	return err
 }
 
-// disagree forgets what was agreed to before.
+// disagree deletes a stored consent.
 func (p *Provider) disagree(ctx context.Context, a *asked) error {
 	err := p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.consent, consentID(a), nil)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
@@ -48,7 +48,7 @@ func (p *Provider) disagree(ctx context.Context, a *asked) error {
 	return err
 }
 
-// inWords says what a scope allows.
+// inWords describes a scope for the user.
 func inWords(s *engine.Scope) []string {
 	if s == nil {
 		return []string{"everything that you may do here, through every service"}
@@ -86,10 +86,10 @@ var (
 <p>{{.Advice}}</p>`)
 )
 
-// question is what consentPage shows.
+// question holds the values for consentPage.
 type question struct {
 	Client, ID, Account, Host string
-	SignOut                   string // path of the page for it
+	SignOut                   string // path of the page for signing out
 	Lines                     []string
 }
 
@@ -108,7 +108,8 @@ func (p *Provider) showConsent(w http.ResponseWriter, _ *http.Request, a *asked)
 		Client: a.client.Name, ID: a.client.ID, Account: a.account.ID, Host: where, SignOut: p.cfg.SignOut, Lines: inWords(a.scope)})
 }
 
-// showRefusal blames the application only for what is its fault.
+// showRefusal shows an error to the user. It blames the application only if the
+// request was wrong, not if the server is busy or failed.
 func showRefusal(w http.ResponseWriter, status int, f *failure) {
 	advice := "The request for access cannot be answered: the application that sent you here has to be mended, or is not what it seems."
 	if status == http.StatusTooManyRequests || status >= http.StatusInternalServerError {

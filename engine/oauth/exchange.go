@@ -10,8 +10,8 @@ import (
 	"restsrv/engine"
 )
 
-// exchangeCode gives tokens for a code, once. A code that comes again ends all
-// that it gave (RFC 6749 section 4.1.2).
+// exchangeCode exchanges a code for tokens, once. If a code is used again, its
+// grant is revoked (RFC 6749 section 4.1.2).
 func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
 	var it *engine.Item
 	if wellFormed(r.Code) {
@@ -56,8 +56,8 @@ func (p *Provider) exchangeCode(ctx context.Context, c *Client, r *oauth2.TokenG
 	return g, it.Text("account"), nil
 }
 
-// stillGranted is the scope of a grant, if its account and its client still
-// stand by it.
+// stillGranted returns the scope of a grant. It fails if the account may not
+// sign in any more or if the client may not have the scope any more.
 func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item) (*engine.Scope, error) {
 	a, err := p.holder(ctx, it)
 	if err != nil {
@@ -70,8 +70,8 @@ func (p *Provider) stillGranted(ctx context.Context, c *Client, it *engine.Item)
 	return scope, nil
 }
 
-// exchangeRefresh gives new tokens for a refresh token, once. One that comes
-// again ends the whole family (RFC 9700 section 4.14.2).
+// exchangeRefresh exchanges a refresh token for new tokens, once. If a token is
+// used again, the whole grant is revoked (RFC 9700 section 4.14.2).
 func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.TokenGenerateRequest) (g given, account string, err error) {
 	var it *engine.Item
 	if wellFormed(r.Refresh) {
@@ -115,7 +115,7 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 		switch {
 		case err != nil:
 			return given{}, "", err
-		case now != nil && now.Text("refresh") == it.Text("refresh"): // its access token was revoked
+		case now != nil && now.Text("refresh") == it.Text("refresh"): // only its access token was revoked: try again
 			return p.exchangeRefresh(ctx, c, r)
 		}
 		return given{}, "", p.reused(ctx, it, "refresh token")
@@ -126,8 +126,8 @@ func (p *Provider) exchangeRefresh(ctx context.Context, c *Client, r *oauth2.Tok
 
 const unknownRefresh = "the refresh token is unknown, expired or another client's"
 
-// spentBefore is the error for a refresh token that no grant has now; one that
-// a grant had before ends it.
+// spentBefore returns the error for a refresh token that is not the current one
+// of a grant. If it was a token of a grant before, that grant is revoked.
 func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) error {
 	it, known, err := p.family(ctx, refresh)
 	switch {
@@ -141,16 +141,17 @@ func (p *Provider) spentBefore(ctx context.Context, c *Client, refresh string) e
 	return p.reused(ctx, it, "refresh token")
 }
 
-// family finds the grant that a refresh token was of until it was exchanged;
-// nil when that has ended. known is false if the token is not known to have been
-// issued. A text that only begins like a token of the grant counts as one: its
-// sender knows a part of a secret that no one else should know.
+// family returns the grant to which a refresh token belonged until it was
+// exchanged; nil if that grant has ended. known is false if the token is not
+// known to have been issued. A text that only begins like a token of the grant
+// counts as one: its sender knows part of a secret that no other program should
+// know.
 func (p *Provider) family(ctx context.Context, refresh string) (grant *engine.Item, known bool, err error) {
 	grant, err = p.byHash(ctx, "family", hashOf(familyOf(refresh)))
 	if err != nil || grant != nil {
 		return grant, grant != nil, err
 	}
-	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh)) // of an older version
+	spent, err := p.find(ctx, p.classes.spent, hashOf(refresh)) // a token of an older version
 	if err != nil || spent == nil {
 		return nil, false, err
 	}
@@ -158,7 +159,7 @@ func (p *Provider) family(ctx context.Context, refresh string) (grant *engine.It
 	return grant, true, err
 }
 
-// giveOwn gives a client a token for its own account.
+// giveOwn issues a token of a client for its own account.
 func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g given, err error) {
 	scope, err := scopeFor(c, asked)
 	if err != nil {
@@ -183,8 +184,8 @@ func (p *Provider) giveOwn(ctx context.Context, c *Client, asked string) (g give
 	return g, err
 }
 
-// scopeFor is what a client gets that asks for a scope: all that it may have
-// when it does not say.
+// scopeFor returns the scope that a client gets: the requested one, or its
+// maximum if it requested none. It fails if the client may not have the scope.
 func scopeFor(c *Client, asked string) (*engine.Scope, error) {
 	scope, err := parseScope(asked)
 	if err != nil {
@@ -199,11 +200,11 @@ func scopeFor(c *Client, asked string) (*engine.Scope, error) {
 	return scope, nil
 }
 
-// maxScope is the longest scope in bytes.
+// maxScope is the maximum length of a scope in bytes.
 const maxScope = 2000
 
-// parseScope reads a scope as a request has it, nil for none (RFC 6749 section
-// 3.3).
+// parseScope parses the scope of a request (RFC 6749 section 3.3); nil if it is
+// empty.
 func parseScope(asked string) (*engine.Scope, error) {
 	switch {
 	case len(asked) > maxScope:

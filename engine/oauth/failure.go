@@ -12,13 +12,14 @@ import (
 	"restsrv/engine"
 )
 
-// failure is an error of RFC 6749 sections 4.1.2.1 and 5.2, or of a sibling.
+// failure is an error of RFC 6749 sections 4.1.2.1 and 5.2, or of a related
+// RFC.
 type failure struct {
-	kind   error // one of the library's
+	kind   error // an error of the library
 	text   string
-	status int           // 0 for 400
-	shown  int           // the status of the text alone, which holds nothing of the client's, instead of the consent page; 0 for none
-	retry  time.Duration // for Retry-After; 0 for none
+	status int           // 0 means 400
+	shown  int           // status if the text is shown instead of the consent page; the text must contain no data of the client. 0 means never
+	retry  time.Duration // for Retry-After; 0 means that it is not sent
 }
 
 func (f *failure) Error() string { return f.kind.Error() + ": " + f.text }
@@ -31,7 +32,7 @@ func invalidGrant(text string) error {
 	return &failure{kind: errors.ErrInvalidGrant, text: text}
 }
 
-// invalidClient is one error for clients that are not there and for wrong
+// invalidClient returns the same error for unknown clients and for wrong
 // secrets.
 func invalidClient() error {
 	return &failure{kind: errors.ErrInvalidClient, text: "the client is unknown or its secret is wrong", status: http.StatusUnauthorized}
@@ -41,8 +42,8 @@ func unauthorizedClient(text string) error {
 	return &failure{kind: errors.ErrUnauthorizedClient, text: text}
 }
 
-// failureOf words any error as one of RFC 6749. What is ours says nothing of
-// itself.
+// failureOf converts any error to one of RFC 6749. Internal errors get no
+// details.
 func failureOf(err error) *failure {
 	var f *failure
 	var e *engine.Error
@@ -60,7 +61,7 @@ func failureOf(err error) *failure {
 	return &failure{kind: errors.ErrServerError, text: "internal server error", status: http.StatusInternalServerError}
 }
 
-// response is the library's form of a failure; see newLibrary.
+// response converts a failure for the library; see newLibrary.
 func (f *failure) response() *errors.Response {
 	r := errors.NewResponse(f.kind, f.status)
 	if r.StatusCode == 0 {
@@ -76,7 +77,8 @@ func (f *failure) response() *errors.Response {
 	return r
 }
 
-// described is text of the characters that an error_description may have.
+// described replaces the characters of a text that an error_description must
+// not have.
 func described(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -89,7 +91,8 @@ func described(text string) string {
 	}, engine.Cut(text, 500))
 }
 
-// logFailure logs failures of ours with their cause.
+// logFailure logs a failure with its cause: as an error if the server failed,
+// else for debugging.
 func (p *Provider) logFailure(r *http.Request, err error) {
 	f := failureOf(err)
 	var e *engine.Error

@@ -16,12 +16,12 @@ import (
 	"restsrv/engine"
 )
 
-// flows is the library's Manager over our storage: what the library does is
-// worded by it and done here.
+// flows implements the library's Manager on our storage. The library formats
+// answers; the work is done here.
 type flows struct{ p *Provider }
 
-// newLibrary makes the library's server. What it is not asked for here it is
-// not allowed.
+// newLibrary returns the library's server. It allows only the features that
+// this package uses.
 func (p *Provider) newLibrary() *server.Server {
 	s := server.NewServer(&server.Config{
 		TokenType:                   "Bearer",
@@ -33,7 +33,7 @@ func (p *Provider) newLibrary() *server.Server {
 	return s
 }
 
-// GetClient finds a client.
+// GetClient returns a client.
 func (f *flows) GetClient(ctx context.Context, id string) (oauth2.ClientInfo, error) {
 	c, err := f.p.client(ctx, id)
 	if err != nil {
@@ -45,7 +45,7 @@ func (f *flows) GetClient(ctx context.Context, id string) (oauth2.ClientInfo, er
 	return &models.Client{ID: c.ID, Public: c.Public, UserID: c.Account}, nil
 }
 
-// GenerateAuthToken makes the code of a grant.
+// GenerateAuthToken creates a grant with a code.
 func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
 	c, err := f.p.client(ctx, r.ClientID)
 	if err != nil {
@@ -83,7 +83,8 @@ func (f *flows) GenerateAuthToken(ctx context.Context, _ oauth2.ResponseType, r 
 	return ti, nil
 }
 
-// GenerateAccessToken exchanges a code, or gives a client what is its own.
+// GenerateAccessToken exchanges a code, or issues a token for the account of
+// the client.
 func (f *flows) GenerateAccessToken(ctx context.Context, gt oauth2.GrantType, r *oauth2.TokenGenerateRequest) (oauth2.TokenInfo, error) {
 	c, err := f.p.client(ctx, r.ClientID)
 	if err != nil {
@@ -126,7 +127,7 @@ func (f *flows) RefreshAccessToken(ctx context.Context, r *oauth2.TokenGenerateR
 	return g.info(f.p.cfg.Now()), nil
 }
 
-// RemoveAccessToken ends an access token.
+// RemoveAccessToken revokes an access token.
 func (f *flows) RemoveAccessToken(ctx context.Context, access string) error {
 	for {
 		it, err := f.p.byHash(ctx, "access", hashOf(access))
@@ -143,7 +144,7 @@ func (f *flows) RemoveAccessToken(ctx context.Context, access string) error {
 	}
 }
 
-// RemoveRefreshToken ends a refresh token, and with it all of its grant.
+// RemoveRefreshToken revokes a refresh token, and with it the whole grant.
 func (f *flows) RemoveRefreshToken(ctx context.Context, refresh string) error {
 	it, err := f.p.byHash(ctx, "refresh", hashOf(refresh))
 	if err != nil || it == nil {
@@ -153,7 +154,7 @@ func (f *flows) RemoveRefreshToken(ctx context.Context, refresh string) error {
 	return err
 }
 
-// LoadAccessToken tells of an access token that holds.
+// LoadAccessToken describes an access token if it is valid.
 func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.TokenInfo, error) {
 	it, err := f.p.byHash(ctx, "access", hashOf(access))
 	if err != nil {
@@ -169,7 +170,7 @@ func (f *flows) LoadAccessToken(ctx context.Context, access string) (oauth2.Toke
 	return f.p.whileHeld(ctx, it, ti)
 }
 
-// LoadRefreshToken tells of a refresh token that holds.
+// LoadRefreshToken describes a refresh token if it is valid.
 func (f *flows) LoadRefreshToken(ctx context.Context, refresh string) (oauth2.TokenInfo, error) {
 	it, err := f.p.byHash(ctx, "refresh", hashOf(refresh))
 	if err != nil {
@@ -193,8 +194,8 @@ func infoOf(it *engine.Item, scope string) *models.Token {
 	return ti
 }
 
-// whileHeld returns ti as long as the account and the client of the grant
-// stand by it.
+// whileHeld returns ti if the account of the grant may still sign in and its
+// client may still have the scope.
 func (p *Provider) whileHeld(ctx context.Context, it *engine.Item, ti *models.Token) (oauth2.TokenInfo, error) {
 	a, err := p.holder(ctx, it)
 	if err != nil {
@@ -221,9 +222,9 @@ func (g given) info(now time.Time) oauth2.TokenInfo {
 	return ti
 }
 
-// proves reports whether a PKCE verifier is that of a challenge (RFC 7636
-// section 4.6). Without a challenge there must be no verifier: where one is,
-// somebody removed the challenge on its way.
+// proves reports whether a PKCE verifier matches a challenge (RFC 7636 section
+// 4.6). If there is no challenge, there must be no verifier: otherwise an
+// attacker may have removed the challenge.
 func proves(challenge, verifier string) bool {
 	if challenge == "" || verifier == "" {
 		return challenge == verifier

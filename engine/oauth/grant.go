@@ -7,8 +7,8 @@ import (
 	"restsrv/engine"
 )
 
-// byHash finds the grant whose code, access or refresh is the secret, as it is
-// now, with its revision; nil for none.
+// byHash returns the stored grant with that hash as its code, access or refresh, or
+// nil. It has its current revision.
 func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item, error) {
 	filter, err := engine.Equal(p.classes.grant.Property(name), hash)
 	if err != nil {
@@ -30,7 +30,7 @@ func (p *Provider) byHash(ctx context.Context, name, hash string) (*engine.Item,
 	return it, nil
 }
 
-// find returns a system item, nil when there is none.
+// find returns a system item, or nil if it does not exist.
 func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engine.Item, error) {
 	it, err := p.cfg.Data.Get(engine.AsServer(ctx), c, id)
 	if err != nil && engine.CodeOf(err) == engine.NotFound {
@@ -39,8 +39,8 @@ func (p *Provider) find(ctx context.Context, c *engine.Class, id string) (*engin
 	return it, err
 }
 
-// advance changes a grant if it is as it was read. done is false when somebody
-// else was faster, or has ended it.
+// advance changes a grant if it is unchanged since it was read. done is false if
+// another request has changed or deleted it.
 func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...engine.Field) (done bool, err error) {
 	match := &engine.Match{Revisions: []uint64{it.Revision}}
 	_, err = p.cfg.Data.Update(engine.AsServer(ctx), it.Class, it.ID, engine.ValuesOf(it.Class, sets...), engine.WriteOptions{Match: match})
@@ -51,8 +51,7 @@ func (p *Provider) advance(ctx context.Context, it *engine.Item, sets ...engine.
 	return err == nil, err
 }
 
-// end ends a grant and all that was given for it. ended is false when somebody
-// else has.
+// end revokes a grant with all its tokens. ended is false if it was gone already.
 func (p *Provider) end(ctx context.Context, grant string) (ended bool, err error) {
 	err = p.cfg.Data.Delete(engine.AsServer(ctx), p.classes.grant, grant, nil)
 	p.bearers.Forget(func(b *bearer) bool { return b.grant == grant })
@@ -62,8 +61,9 @@ func (p *Provider) end(ctx context.Context, grant string) (ended bool, err error
 	return err == nil, err
 }
 
-// reused ends a grant whose code or refresh token came a second time: one of
-// the two has stolen it.
+// reused revokes a grant when its code or refresh token is used a second time,
+// because one of the two senders has stolen it. It returns the error for the
+// client.
 func (p *Provider) reused(ctx context.Context, grant *engine.Item, what string) error {
 	ended, err := p.end(ctx, grant.ID)
 	if err != nil {
@@ -75,15 +75,15 @@ func (p *Provider) reused(ctx context.Context, grant *engine.Item, what string) 
 	return invalidGrant("the " + what + " was used before: all that it gave is revoked")
 }
 
-// given is what an exchange hands out.
+// given is the result of an exchange.
 type given struct {
-	access, refresh string // secrets; refresh is "" for none
+	access, refresh string // secrets; refresh is "" if there is no refresh token
 	scope           *engine.Scope
 	lifetime        time.Duration
 }
 
-// issue makes an access token, and a refresh token of the family, "" for none, and
-// returns the values to store of them.
+// issue creates an access token, and a refresh token of the family if that is not
+// "". It returns the values to store.
 func (p *Provider) issue(c *Client, granted, scope *engine.Scope, family string) (given, engine.Fields) {
 	now := p.cfg.Now()
 	g := given{scope: scope, lifetime: either(c.AccessLifetime, p.cfg.Options.AccessLifetime)}
@@ -107,9 +107,9 @@ func (p *Provider) issue(c *Client, granted, scope *engine.Scope, family string)
 	return g, append(sets, engine.Named("expires", moment(last)))
 }
 
-// spend returns the family of the refresh token that follows one of a grant. A
-// grant of an older version has none yet: its token is stored as exchanged, once.
-// The row may be there already, if an exchange was cut off.
+// spend returns the family of the next refresh token of a grant. If the grant is of
+// an older version, it has no family yet and its token is stored as exchanged,
+// once. The row may exist already, if an exchange was interrupted.
 func (p *Provider) spend(ctx context.Context, grant *engine.Item, refresh string) (family string, err error) {
 	if grant.Text("family") != "" {
 		return familyOf(refresh), nil
@@ -120,14 +120,14 @@ func (p *Provider) spend(ctx context.Context, grant *engine.Item, refresh string
 	}
 	_, err = p.cfg.Data.Create(engine.AsServer(ctx), p.classes.spent, engine.ValuesOf(p.classes.spent,
 		engine.Named("id", grant.Text("refresh")), engine.Named("grant", grant.ID), engine.Named("expires", moment(expires))), engine.WriteOptions{})
-	if err != nil && engine.CodeOf(err) == engine.Invalid { // a duplicate
+	if err != nil && engine.CodeOf(err) == engine.Invalid { // the row exists
 		err = nil
 	}
 	return newFamily(), err
 }
 
-// holder is the account of a grant, as long as it may sign in by the password
-// that it had when it granted; nil else.
+// holder returns the account of a grant if it may sign in and its basis is that of
+// the grant, else nil.
 func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Account, error) {
 	a, basis, err := p.current(ctx, grant.Text("account"))
 	if err != nil || basis != grant.Text("basis") {
@@ -136,7 +136,7 @@ func (p *Provider) holder(ctx context.Context, grant *engine.Item) (*engine.Acco
 	return a, nil
 }
 
-// Sweep removes what has expired.
+// Sweep deletes expired grants and tokens.
 func (p *Provider) Sweep(ctx context.Context) error { return p.sweeper.Sweep(ctx) }
 
 // EndClient deletes the grants of a client and the consents of accounts to it.
@@ -151,7 +151,7 @@ func EndAccount(ctx context.Context, data engine.Repository, classes []*engine.C
 	return deleteAll(ctx, data, classes, "account", account)
 }
 
-// deleteAll deletes the grants and consents whose property has a value.
+// deleteAll deletes the grants and consents with that value of a property.
 func deleteAll(ctx context.Context, data engine.Repository, classes []*engine.Class, property, value string) error {
 	for _, c := range classes {
 		if c.FullName != grantClass && c.FullName != consentClass {

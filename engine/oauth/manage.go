@@ -10,9 +10,10 @@ import (
 	"restsrv/engine"
 )
 
-// revoke is POST /oauth2/revoke (RFC 7009). An access token ends alone, a
-// refresh token with all of its grant, also one that was exchanged already: a
-// client that lost the answer has no other. What is no token is fine.
+// revoke handles POST /oauth2/revoke (RFC 7009). It revokes an access token
+// alone, and with a refresh token its whole grant. This also works with a
+// refresh token that was exchanged already, because a client that lost the
+// answer has no other. It is no error if the token is unknown.
 func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, error) {
 	secret := f["token"]
 	if secret == "" {
@@ -46,7 +47,7 @@ func (p *Provider) revoke(r *http.Request, c *Client, f form) (map[string]any, e
 	return nil, p.revokeSpent(ctx, c, secret)
 }
 
-// revokeSpent ends what a refresh token belongs to that was exchanged already.
+// revokeSpent revokes the grant of a refresh token that was exchanged already.
 func (p *Provider) revokeSpent(ctx context.Context, c *Client, refresh string) error {
 	it, _, err := p.family(ctx, refresh)
 	if err != nil || it == nil {
@@ -62,8 +63,8 @@ func (p *Provider) revokeSpent(ctx context.Context, c *Client, refresh string) e
 	return err
 }
 
-// introspect is POST /oauth2/introspect (RFC 7662). A client learns of its own
-// tokens only, and must be able to prove who it is.
+// introspect handles POST /oauth2/introspect (RFC 7662). A client can see only
+// its own tokens, and must authenticate with a secret.
 func (p *Provider) introspect(r *http.Request, c *Client, f form) (map[string]any, error) {
 	if c.Public {
 		return nil, invalidClient()
@@ -104,14 +105,13 @@ func (p *Provider) introspect(r *http.Request, c *Client, f form) (map[string]an
 	return data, nil
 }
 
-// missing reports that the library's error is that of a token that does not
-// hold.
+// missing reports whether the library's error means that a token is not valid.
 func missing(err error) bool {
 	return err == errors.ErrInvalidAccessToken || err == errors.ErrInvalidRefreshToken
 }
 
-// serveMetadata is GET /.well-known/oauth-authorization-server (RFC 8414). No
-// address in it is taken from the request.
+// serveMetadata handles GET /.well-known/oauth-authorization-server (RFC 8414).
+// It never uses an address from the request.
 func (p *Provider) serveMetadata(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")

@@ -14,63 +14,65 @@ import (
 	"restsrv/engine/remember"
 )
 
-// Accounts are who grants and who may be granted something.
+// Accounts gives access to the accounts of users and clients.
 type Accounts interface {
-	// Authenticate proves an account by its password; mode is AuthPwd.
+	// Authenticate checks the password of an account; mode is AuthPwd.
 	Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error)
 	// Current returns an account that may sign in, and a text that changes with
-	// its password. Unauthenticated when it is gone or disabled.
+	// its password. It fails with Unauthenticated if the account is gone or
+	// disabled.
 	Current(ctx context.Context, id string) (a *engine.Account, basis string, err error)
 }
 
-// Hasher keeps the secrets of clients that are configured.
+// Hasher hashes the secrets of configured clients.
 type Hasher interface {
 	Hash(ctx context.Context, plain string) (string, error)
 	Matches(ctx context.Context, hash, plain string) (bool, error)
 }
 
-// Sessions know who sits at a browser.
+// Sessions gives access to the signed-in users of browsers.
 type Sessions interface {
-	// Require returns who is signed in. When nobody is, or another site made the
-	// browser send the request, it answers and reports false: whoever signs in
-	// then comes back to the address of the request.
+	// Require returns the account that is signed in. If there is none, or if
+	// another site made the browser send the request, it answers the request and
+	// reports false; after the sign-in the browser returns to the URL of the
+	// request.
 	Require(w http.ResponseWriter, r *http.Request) (*engine.Account, bool)
 }
 
-// Config is what a Provider works with. Data, Classes, Accounts, Hasher,
-// Sessions and Issuer are needed.
+// Config holds the dependencies of a Provider. Data, Classes, Accounts, Hasher,
+// Sessions and Issuer are required.
 type Config struct {
 	Data     engine.Repository // stores items of Classes
-	Classes  []*engine.Class   // from Classes, the same that Data was opened with
+	Classes  []*engine.Class   // the result of Classes, with which Data was opened
 	Accounts Accounts
 	Hasher   Hasher
 	Sessions Sessions
-	SignOut  string // path of the page to sign out at, "" for none
+	SignOut  string // path of the page for signing out; may be ""
 	Options  Options
 
-	Issuer    func() string // the address of this server, without a slash at its end
-	PublicURL bool          // Issuer is configured: clients may be told that answers are from it
+	Issuer    func() string // returns the URL of this server, without a slash at its end
+	PublicURL bool          // set if Issuer is configured; answers then contain it as iss
 
-	Guesses engine.Guesses // nil for no limits
-	Audit   engine.Auditor // nil for none
-	Log     *slog.Logger   // nil for none
+	Guesses engine.Guesses // may be nil
+	Audit   engine.Auditor // may be nil
+	Log     *slog.Logger   // may be nil
 	Now     func() time.Time
 }
 
-// Provider is the OAuth2 provider of one database. It is an
-// engine.Authenticator for mode oauth, safe for concurrent use, also beside
-// other processes on the same database: their changes count within a second.
+// Provider is the OAuth2 provider of one database. It is an engine.Authenticator
+// for mode oauth and safe for concurrent use, also together with other processes
+// on the same database: their changes take effect within a second.
 type Provider struct {
 	cfg     Config
 	classes struct{ grant, spent, consent *engine.Class }
-	clients map[string]*Client // that are configured
-	secrets secrets            // of theirs
-	proven  *proven            // those that were right before
+	clients map[string]*Client // configured clients
+	secrets secrets            // hashes of their secrets
+	proven  *proven            // cache of right secrets
 	library *server.Server
 	bearers *remember.Memory[*bearer]
 	start   time.Time
 	sweeper *engine.Sweeper
-	bound   *engine.Bound // of grants
+	bound   *engine.Bound // limit of the number of grants
 }
 
 var (
@@ -78,8 +80,9 @@ var (
 	_ oauth2.Manager       = (*flows)(nil)
 )
 
-// New makes a Provider. The secrets of clients that are configured are hashed
-// afterwards, since that takes its time: who proves one waits for it.
+// New returns a Provider. It hashes the secrets of configured clients in the
+// background, because that takes time; a request with such a secret waits for
+// it.
 func New(ctx context.Context, cfg Config) (*Provider, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -126,7 +129,7 @@ const (
 	metadataPath   = "/.well-known/oauth-authorization-server"
 )
 
-// Handlers are the endpoints by their paths.
+// Handlers returns the endpoints by path.
 func (p *Provider) Handlers() map[string]http.Handler {
 	return map[string]http.Handler{
 		grantPath:      http.HandlerFunc(p.serveGrant),
@@ -144,7 +147,7 @@ func (p *Provider) audit(ctx context.Context, e engine.Event) {
 	}
 }
 
-// event is what happened between a client and an account.
+// event returns an event about a client and an account.
 func event(kind engine.EventKind, client, account string, details ...engine.Field) engine.Event {
 	return engine.Event{Kind: kind, Account: account, Details: append(engine.Fields{{Name: "client", Value: client}}, details...)}
 }
@@ -163,10 +166,10 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// guessed is the error for a code or a token that this client was not given,
-// which is counted; TooMany after too many of them. A good one is not kept
-// waiting by the bad ones before it: nobody guesses 160 bits, but anybody can
-// have a client's own server bring codes that are made up.
+// guessed returns the error for a code or a token that this client did not get.
+// It counts the failure, and returns TooMany if there are too many of them. A
+// valid code does not wait behind these failures: a secret of 160 bits cannot be
+// guessed, but any website can make the server of a client send wrong codes.
 func (p *Provider) guessed(ctx context.Context, text string) error {
 	if p.cfg.Guesses == nil {
 		return invalidGrant(text)
@@ -183,6 +186,6 @@ func (p *Provider) guessed(ctx context.Context, text string) error {
 	return invalidGrant(text)
 }
 
-// elapsed is the time since the Provider was made; unlike the wall clock it
-// never jumps.
+// elapsed returns the time since the Provider was created. Unlike the wall
+// clock, it never jumps.
 func (p *Provider) elapsed() time.Duration { return p.cfg.Now().Sub(p.start) }

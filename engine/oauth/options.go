@@ -12,15 +12,16 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// Options are what the plug-in of a deploy.json says.
+// Options are the options of the plug-in in deploy.json.
 type Options struct {
-	AccessLifetime  time.Duration // of access tokens; 0 means 1 hour
-	RefreshLifetime time.Duration // of refresh tokens, from their last use; 0 means 14 days
-	CodeLifetime    time.Duration // of codes; 0 means 5 minutes
-	Clients         []Client      // besides the accounts that are clients
-	// Codes that were not exchanged count as grants.
-	GrantsPerAccount int // one more ends the oldest of the account; 0 means DefaultGrantsPerAccount
-	GrantsOfAll      int // one more ends the oldest of the account that has the most; 0 means DefaultGrantsOfAll
+	AccessLifetime  time.Duration // lifetime of access tokens; 0 means 1 hour
+	RefreshLifetime time.Duration // lifetime of refresh tokens, from their last use; 0 means 14 days
+	CodeLifetime    time.Duration // lifetime of codes; 0 means 5 minutes
+	Clients         []Client      // clients in addition to accounts
+	// Maximum number of grants. Codes that were not exchanged yet count as
+	// grants.
+	GrantsPerAccount int // when exceeded, the oldest grant of the account is revoked; 0 means DefaultGrantsPerAccount
+	GrantsOfAll      int // when exceeded, the oldest grant of the account with the most grants is revoked; 0 means DefaultGrantsOfAll
 }
 
 // The defaults of Options.
@@ -49,14 +50,15 @@ func either(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// optionNames are those that have a meaning; the last ones are the ancestor's
-// references to components, which are set up here.
+// optionNames returns the known options. The last ones are references to
+// components in IONDV; they are accepted but not used.
 func optionNames() []string {
 	return []string{"accessTokenLifetime", "refreshTokenLifetime", "authorizationCodeLifetime", "maxGrants", "clients", "auth", "dataSource", "settings", "accounts"}
 }
 
-// clientNames are what stands of a client in properties.oauth, configuredNames
-// what an entry of the configuration has besides.
+// clientNames returns the fields of a client in properties.oauth.
+// configuredNames returns them with the fields that only a configured client
+// has.
 func clientNames() []string {
 	return []string{"name", "redirectUris", "grants", "scopes", "public", "remember", "accessTokenLifetime", "refreshTokenLifetime"}
 }
@@ -65,19 +67,18 @@ func configuredNames() []string {
 	return append(clientNames(), "id", "secret", "secretHash", "account")
 }
 
-// Longest times, in seconds.
+// Maximum lifetimes, in seconds.
 const (
 	maxAccess  = 366 * 24 * 60 * 60
 	maxRefresh = 10 * maxAccess
-	maxCode    = 60 * 60 // RFC 6749 section 4.1.2 wants ten minutes at most
+	maxCode    = 60 * 60 // RFC 6749 section 4.1.2 recommends at most ten minutes
 )
 
 func reader(file, path string, fields engine.Fields, faults *engine.Faults) jsonfile.Object {
 	return jsonfile.Object{File: file, Path: path, Fields: fields, Faults: faults}
 }
 
-// ParseOptions reads the options of the plug-in, which stand at a JSON path of
-// a file.
+// ParseOptions reads the options of the plug-in from a JSON path of a file.
 func ParseOptions(file, path string, fields engine.Fields) (Options, engine.Faults) {
 	var faults engine.Faults
 	o := reader(file, path, fields, &faults)
@@ -136,8 +137,8 @@ func lifetime(o jsonfile.Object, name string, most int64) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// readClient reads what both kinds of clients say. What is wrong does not
-// count.
+// readClient reads the fields that both kinds of clients have. Invalid parts
+// are ignored and reported as faults.
 func readClient(o jsonfile.Object) *Client {
 	c := &Client{
 		Name: o.Text("name"), Public: o.Flag("public", false), Remember: o.Flag("remember", false),
@@ -172,14 +173,14 @@ func readClient(o jsonfile.Object) *Client {
 	return c
 }
 
-// nothing is the scope that reaches no service: what counts for one that
-// cannot be read.
+// nothing returns a scope that allows no service. Use it if the configured
+// scope is invalid.
 func nothing() *engine.Scope {
 	s, _ := engine.ParseScope("-")
 	return s
 }
 
-// texts reads an array of texts, or one text of words.
+// texts reads an array of strings, or one string of words.
 func texts(o jsonfile.Object, name string) []string {
 	if s, ok := o.Value(name).(string); ok {
 		return strings.Fields(s)
@@ -196,10 +197,11 @@ func texts(o jsonfile.Object, name string) []string {
 	return all
 }
 
-// maxSecret is how many bytes a secret has at most, as passwords do.
+// maxSecret is the maximum length of a secret in bytes, the same as of
+// passwords.
 const maxSecret = 1024
 
-// readConfigured reads a client of the configuration.
+// readConfigured reads a configured client.
 func readConfigured(o jsonfile.Object) *Client {
 	o.WarnRepeated()
 	o.WarnUnknown(configuredNames())

@@ -15,13 +15,13 @@ import (
 	oauth2errors "github.com/go-oauth2/oauth2/v4/errors"
 )
 
-// maxForm bounds the body of a request, in bytes.
+// maxForm is the maximum length of a request body, in bytes.
 const maxForm = 64 << 10
 
-// form are parameters that each came once.
+// form holds parameters, each of which was given once.
 type form map[string]string
 
-// readForm reads a form that came as a body.
+// readForm reads a form from the body of a request.
 func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
@@ -46,9 +46,9 @@ func parseForm(text string) (url.Values, error) {
 	return v, nil
 }
 
-// once takes parameters of which none may come twice (RFC 6749 sections 3.1
-// and 3.2). Those without a value are as if they were not there, but for deny,
-// which buttons may send bare.
+// once merges parameters, and fails if one is given twice (RFC 6749 sections
+// 3.1 and 3.2). Empty parameters are ignored, except deny, which a button may
+// send without a value.
 func once(all ...url.Values) (form, error) {
 	f, seen := form{}, map[string]bool{}
 	for _, values := range all {
@@ -68,8 +68,9 @@ func once(all ...url.Values) (form, error) {
 	return f, nil
 }
 
-// direct is an endpoint that a client calls itself: a form, and the client
-// authenticated before anything in it is looked at.
+// direct returns the handler of an endpoint that a client calls itself. It
+// reads the form and authenticates the client before it uses any other
+// parameter.
 func (p *Provider) direct(answer func(r *http.Request, c *Client, f form) (map[string]any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
@@ -98,8 +99,8 @@ func (p *Provider) direct(answer func(r *http.Request, c *Client, f form) (map[s
 	})
 }
 
-// fail answers an error as RFC 6749 section 5.2 words it, with the status in it
-// as the ancestor has it.
+// fail answers with an error in the form of RFC 6749 section 5.2. The body also
+// contains the status, as in IONDV.
 func (p *Provider) fail(w http.ResponseWriter, r *http.Request, err error) {
 	p.logFailure(r, err)
 	data, status, header := p.library.GetErrorData(failureOf(err))
@@ -125,11 +126,11 @@ func writeJSON(w http.ResponseWriter, status int, data map[string]any) {
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b) // the client may be gone
+	_, _ = w.Write(b) // fails if the client is gone
 }
 
-// caller proves the client that calls an endpoint, by Authorization: Basic or
-// by client_id and client_secret in the form (RFC 6749 section 2.3.1).
+// caller authenticates the client that calls an endpoint, by Authorization:
+// Basic or by client_id and client_secret in the form (RFC 6749 section 2.3.1).
 func (p *Provider) caller(r *http.Request, f form) (*Client, error) {
 	attempts, err := offered(r, f)
 	if err != nil {
@@ -151,10 +152,10 @@ func (p *Provider) caller(r *http.Request, f form) (*Client, error) {
 	return nil, invalidClient()
 }
 
-// attempt is one reading of what a client says of itself.
+// attempt is one interpretation of the credentials of a client.
 type attempt struct{ id, secret string }
 
-// offered reads what a client says of itself.
+// offered returns the possible interpretations of the credentials in a request.
 func offered(r *http.Request, f form) ([]attempt, error) {
 	lines := r.Header["Authorization"]
 	if len(lines) == 0 {
@@ -179,10 +180,11 @@ func offered(r *http.Request, f form) ([]attempt, error) {
 	return attempts, nil
 }
 
-// basic reads the payload of Basic authentication: base64 of id:secret, or
-// id:secret as it is, as for services. RFC 6749 wants both form-encoded first,
-// which many clients do not do. An @ tells: it stands in the id as it is or as
-// %40. Without one, a secret that could be either is tried in both readings.
+// basic parses the payload of Basic authentication: base64 of id:secret, or
+// id:secret in plain text, as for services. RFC 6749 requires both parts to be
+// form-encoded first, which many clients do not do. An @ in the id shows the
+// form: it is plain or written as %40. If there is no @, and the secret could
+// be in either form, both interpretations are returned.
 func basic(payload string) []attempt {
 	if !strings.Contains(payload, ":") {
 		b, err := base64.StdEncoding.DecodeString(payload)
@@ -208,7 +210,7 @@ func basic(payload string) []attempt {
 	return []attempt{encoded, plain}
 }
 
-// token is POST /oauth2/token.
+// token handles POST /oauth2/token.
 func (p *Provider) token(r *http.Request, c *Client, f form) (map[string]any, error) {
 	request := &oauth2.TokenGenerateRequest{
 		ClientID: c.ID, Scope: f["scope"], Code: f["code"], CodeVerifier: f["code_verifier"],
