@@ -13,27 +13,27 @@ import (
 	"time"
 )
 
-// The accounts whose requests are compared with the administrator's, who passes
-// no gate. All have the same password.
+// Accounts for comparisons with the administrator, whose requests need no
+// permission checks. All have the same password.
 const (
-	reader  = "reader@local"  // may do everything with the classes
-	member  = "member@local"  // only what a role of the items gives, those of one group
-	partial = "partial@local" // reads the class, but for one attribute of it
+	reader  = "reader@local"  // has all permissions on the classes
+	member  = "member@local"  // has only the role that the items of one group give
+	partial = "partial@local" // reads the class; one attribute is hidden
 )
 
-// memberGroup is the group whose rows member may read.
+// memberGroup is the group of rows that member may read.
 const memberGroup = groupPrefix + "000000000001"
 
-// protected is an attribute that only those know who are granted it.
+// protected is an attribute that is hidden from accounts without a grant.
 const protected = "a:::note@bench.body"
 
-// What the OAuth2 client of the benchmark is.
+// Credentials of the OAuth2 client.
 const (
 	clientID     = "bench"
 	clientSecret = "bench-secret"
 )
 
-// plugins declare the roles that items give, and OAuth2.
+// plugins returns the configuration of roles that items give, and of OAuth2.
 func plugins() object {
 	return object{
 		"securedDataRepo": object{"options": object{"roleMap": object{"note@bench": object{"MEMBER": object{"attribute": "group"}}}}},
@@ -43,8 +43,9 @@ func plugins() object {
 	}
 }
 
-// giveRights makes the accounts and says what they may do, and the anonymous one:
-// nothing is measured without the gate, but what the administrator does.
+// giveRights creates the accounts and their grants, also those of the anonymous
+// account. So all measurements include permission checks, except those of the
+// administrator.
 func giveRights(ctx context.Context, p *process) error {
 	for _, u := range []struct{ id, roles string }{{reader, "reader"}, {member, memberGroup}, {partial, "partial"}} {
 		if err := p.restsrv(ctx, "user", "add", "-force", "-roles", u.roles, u.id); err != nil {
@@ -65,12 +66,12 @@ func giveRights(ctx context.Context, p *process) error {
 			return err
 		}
 	}
-	time.Sleep(time.Second) // servers follow within half of one
+	time.Sleep(time.Second) // servers notice changes within half a second
 	return nil
 }
 
-// restsrv runs a command of two words on the database of the server. What it
-// may read is the password.
+// restsrv runs a command with a subcommand on the database of the server. Its
+// standard input is the password.
 func (p *process) restsrv(ctx context.Context, args ...string) error {
 	all := append([]string{args[0], args[1], "-config", filepath.Join(p.dir, "deploy.json")}, args[2:]...)
 	c := exec.CommandContext(ctx, p.path, all...)
@@ -81,9 +82,9 @@ func (p *process) restsrv(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// accessScenarios compare what accounts may do by one way or another with the
-// same request of the administrator, whom no gate is for, and ways to prove an
-// account with none.
+// accessScenarios compare requests with different kinds of permissions with the
+// same request of the administrator, which needs no checks, and kinds of
+// authentication with anonymous requests.
 func accessScenarios(admin string) []scenario {
 	one, list := item("signed"), path("signed/note@bench/?_count=20")
 	few := path("signed/note@bench/?_count=20&group=" + memberGroup)
@@ -111,13 +112,13 @@ func accessScenarios(admin string) []scenario {
 	}
 }
 
-// ownToken is a token of the reader's own.
+// ownToken requests a token for the reader.
 func ownToken(ctx context.Context, p *process) (string, error) {
 	text, err := p.fetch(ctx, "GET", "/rest/token", reader, adminPassword, "")
 	return strings.TrimSpace(text), err
 }
 
-// clientToken is one of OAuth2, for the reader.
+// clientToken requests an OAuth2 token for the reader.
 func clientToken(ctx context.Context, p *process) (string, error) {
 	text, err := p.fetch(ctx, "POST", "/oauth2/token", clientID, clientSecret, "grant_type=client_credentials")
 	if err != nil {
@@ -132,7 +133,8 @@ func clientToken(ctx context.Context, p *process) (string, error) {
 	return answer.Token, nil
 }
 
-// fetch sends a request that is signed in and returns what is answered with 200.
+// fetch sends an authenticated request and returns the body. It fails if the
+// status is not 200.
 func (p *process) fetch(ctx context.Context, method, path, user, password, form string) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, method, "http://"+p.addr+path, strings.NewReader(form))
 	if err != nil {
@@ -154,7 +156,7 @@ func (p *process) fetch(ctx context.Context, method, path, user, password, form 
 	return string(body), err
 }
 
-// basicLine is the header line that signs an account in.
+// basicLine returns the header line that authenticates an account.
 func basicLine(id string) string {
 	return "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(id+":"+adminPassword)) + "\r\n"
 }

@@ -16,20 +16,20 @@ import (
 	"restsrv/engine/store/postgres/pgtest"
 )
 
-// database is a kind of database, in which both sides of a table keep their
+// database is a kind of database, in which both sides of a table store their
 // rows.
 type database struct {
 	name     string
-	settings string                           // how it is set, for the heading
-	columns  string                           // what the comparison's own columns are
-	fresh    func(dir string) (string, error) // address of an empty one, as the floor takes it
-	settle   func(address string) error       // does at once what it would do after a load in its own time
-	cpu      func() (time.Duration, error)    // of its own processes; nil when it has none, or none that can be seen
+	settings string                           // its settings, for the heading
+	columns  string                           // description of the special columns of the comparison
+	fresh    func(dir string) (string, error) // creates an empty one and returns its address in the form for the floor
+	settle   func(address string) error       // runs the maintenance that would otherwise start some time after a load
+	cpu      func() (time.Duration, error)    // processor time of its own processes; nil if it has none, or if they are not visible
 	bulk     float64                          // the must value of the bulk save
 	close    func()
 }
 
-// sqliteFiles is SQLite, inside the server's process.
+// sqliteFiles returns SQLite, which runs inside the server's process.
 func sqliteFiles() *database {
 	return &database{
 		name:     "SQLite",
@@ -42,8 +42,8 @@ func sqliteFiles() *database {
 	}
 }
 
-// postgresServer is the PostgreSQL that the tests use: the server that
-// RESTSRV_TEST_POSTGRES names, or a throw-away cluster of the installed
+// postgresServer returns the PostgreSQL that the tests use: the server that
+// RESTSRV_TEST_POSTGRES names, or a temporary cluster of the installed
 // binaries.
 func postgresServer() (*database, error) {
 	address, end, err := pgtest.Use("shared_buffers=512MB", "max_wal_size=4GB")
@@ -88,7 +88,8 @@ func postgresServer() (*database, error) {
 
 func isPostgres(address string) bool { return strings.HasPrefix(address, "postgres://") }
 
-// query runs a statement and returns the one value that it finds, if any.
+// query runs a statement and returns its single value. If there is no row, it
+// returns the zero value.
 func query[T any](address, statement string) (found T, err error) {
 	conn, err := sql.Open("postgres", address)
 	if err != nil {
@@ -102,8 +103,8 @@ func query[T any](address, statement string) (found T, err error) {
 	return found, err
 }
 
-// postmaster is the first process of a PostgreSQL that runs on this machine:
-// the parent of the one that answers.
+// postmaster returns the main process of a PostgreSQL that runs on this
+// machine: the parent of the process that answers.
 func postmaster(address string) (int, error) {
 	conn, err := sql.Open("postgres", address)
 	if err != nil {
@@ -125,7 +126,7 @@ func postmaster(address string) (int, error) {
 	return parentOf(text)
 }
 
-// parentOf reads the parent's number from /proc/<pid>/stat.
+// parentOf parses the parent's process id from /proc/<pid>/stat.
 func parentOf(stat []byte) (int, error) {
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 2 {
@@ -134,8 +135,8 @@ func parentOf(stat []byte) (int, error) {
 	return strconv.Atoi(string(fields[1]))
 }
 
-// familyTime is the processor time of a process, of its children, and of those
-// it has waited for.
+// familyTime returns the processor time of a process, of its children, and of
+// those that it has waited for.
 func familyTime(pid int) (time.Duration, error) {
 	own, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// The must values of writes that survive a power cut.
+// The must values of durable writes.
 const (
-	mustDurable = 1.1 // processor time of a write, against synchronous=NORMAL
-	mustShare   = 8   // answers for each flush, where shareAt connections write
+	mustDurable = 1.1 // processor time of a write, relative to synchronous=NORMAL
+	mustShare   = 8   // answers per flush if shareAt connections write
 	shareAt     = 64
 )
 
-// durable is one request measured with synchronous=FULL against NORMAL.
+// durable is one request, measured with synchronous=FULL against NORMAL.
 type durable struct {
 	name        string
 	connections int
 	pair        pair // NORMAL, FULL
-	answered    int  // while flushes were counted
+	answered    int  // answers while flushes were counted
 	flushed     int
 }
 
-// durables are those that were chosen.
+// durables returns the measurements that -only selects.
 func durables(s *settings) (chosen []*durable) {
 	for _, n := range []int{16, shareAt} {
 		d := &durable{name: fmt.Sprintf("PATCH one at %d connections", n), connections: n}
@@ -37,9 +37,9 @@ func durables(s *settings) (chosen []*durable) {
 	return chosen
 }
 
-// measureDurable compares two servers on copies of the database of a program of
-// SQLite that has ended, then counts the flushes of a third. counted says what
-// was counted.
+// measureDurable compares two servers on copies of the database of a stopped
+// program with SQLite. Then it counts the flushes of a third server. counted
+// describes the unit that was counted.
 func measureDurable(ctx context.Context, s *settings, dir string, g *program, all []*durable) (counted string, err error) {
 	normal, err := twin(filepath.Join(dir, "normal"), g)
 	if err != nil {
@@ -65,7 +65,7 @@ func measureDurable(ctx context.Context, s *settings, dir string, g *program, al
 	return countFlushes(ctx, s, full, all)
 }
 
-// twin is the same application on a copy of the database.
+// twin returns the same application on a copy of the database.
 func twin(dir string, g *program) (*program, error) {
 	other, err := newRestsrv(program{name: g.name, dir: dir, path: g.path, db: g.db, numbers: g.numbers}, further{})
 	if err != nil {
@@ -87,8 +87,8 @@ func twin(dir string, g *program) (*program, error) {
 	return other, to.Close()
 }
 
-// countFlushes drives a server whose flushes are counted: those of the operating
-// system where strace can be run, else the commits, each of which flushes once.
+// countFlushes drives a server and counts its flushes: by strace if it is
+// installed, else it counts commits, each of which flushes once.
 func countFlushes(ctx context.Context, s *settings, g *program, all []*durable) (counted string, err error) {
 	flushes := g.commits
 	counted = "COMMIT statements: there is no strace to count flushes with"
@@ -121,19 +121,19 @@ func countFlushes(ctx context.Context, s *settings, g *program, all []*durable) 
 	return counted, nil
 }
 
-// flushes counts the flushes that strace has written down so far.
+// flushes counts the flushes that strace has recorded so far.
 func (g *program) flushes() (int, error) {
 	text, err := os.ReadFile(g.traceFile())
 	return strings.Count(string(text), "sync("), err // fsync(4) = 0, fdatasync(4 <unfinished ...>
 }
 
-// commits counts the transactions that a server's log names so far.
+// commits counts the transactions in the server's log so far.
 func (g *program) commits() (int, error) {
 	text, err := os.ReadFile(g.logFile())
 	return strings.Count(string(text), "sql=COMMIT"), err
 }
 
-// printDurable writes the table of what survives a power cut.
+// printDurable prints the table of durable writes.
 func printDurable(w io.Writer, all []*durable, counted string) {
 	lines := [][]string{{"synchronous=FULL against NORMAL, restsrv", "NORMAL µs", "FULL µs", "ratio", "must", "held",
 		"answers per flush", "must", "held", "NORMAL req/s", "FULL req/s", "NORMAL p99", "FULL p99", "failed"}}

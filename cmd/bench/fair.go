@@ -254,7 +254,7 @@ func (f *fairness) compete(ctx context.Context, t *template, answered, refused *
 // signIn measures sign-ins of accounts that have not signed in since the start of
 // the server. When it has used all accounts, it restarts the server.
 func (f *fairness) signIn(ctx context.Context) (total sample, err error) {
-	if f.signed+signInsPerRound > signIns { // the server remembers verified passwords until it stops
+	if f.signed+signInsPerRound > signIns { // the server caches verified passwords until it stops
 		f.process.stop()
 		if f.process, err = f.program.start(ctx, "full"); err != nil {
 			return total, err

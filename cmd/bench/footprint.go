@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	footprintName = "start, memory and size" // what -only chooses it by
+	footprintName = "start, memory and size" // name for -only
 
-	startups        = 10 // starts whose median counts
+	startups        = 10 // number of starts for the median
 	manyStartups    = 5  // the same for an application with thousandClasses
 	thousandClasses = 1000
 	settle          = 3 * time.Second
-	crowd           = 64 // connections under which memory is looked at
+	crowd           = 64 // connections during the measurement of memory
 )
 
 // The must values of the second table.
@@ -30,8 +30,8 @@ const (
 	mustSize     = "22.0 MiB"
 )
 
-// footprints measures, with the databases that the scenarios left behind, the
-// time from process start to the first 200, memory and the size of the binary.
+// footprints measures the time from process start to the first 200, memory and
+// the size of the binary. It uses the databases that the scenarios have filled.
 func footprints(ctx context.Context, s *settings, dir string, programs []*program) ([][]string, error) {
 	lines := [][]string{
 		{"process"},
@@ -106,8 +106,7 @@ func manyClasses(ctx context.Context, dir string, g *program, classes, starts in
 	return milli(d), milli(p.started), err
 }
 
-// started starts a program like g with an application that has more to it, for
-// the first time.
+// started starts a program like g with a larger application, for the first time.
 func started(ctx context.Context, g *program, dir string, more further) (*program, *process, error) {
 	other, err := newRestsrv(program{name: "restsrv", dir: dir, path: g.path, db: g.db, numbers: g.numbers}, more)
 	if err != nil {
@@ -117,8 +116,8 @@ func started(ctx context.Context, g *program, dir string, more further) (*progra
 	return other, p, err
 }
 
-// manyServices is the memory of an application with 20 more scripts, each asked
-// once.
+// manyServices measures the memory of an application with 20 more scripts, after
+// one request to each.
 func manyServices(ctx context.Context, dir string, g *program) (string, error) {
 	const services = 20
 	other, p, err := started(ctx, g, filepath.Join(dir, "scripted"), further{services: services})
@@ -145,8 +144,8 @@ func manyServices(ctx context.Context, dir string, g *program) (string, error) {
 	return mebi(idle), err
 }
 
-// memories starts a program once more and returns its resident memory while
-// nothing has been asked, and the highest while many connections read and write.
+// memories starts a program again and returns its resident memory before the
+// first request, and the highest while many connections read and write.
 func memories(ctx context.Context, s *settings, g *program) (idle, loaded int64, err error) {
 	p, err := g.start(ctx, "normal")
 	if err != nil {

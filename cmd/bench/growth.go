@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// sizes are the numbers of objects that growth is measured at.
+// sizes are the numbers of objects at which growth is measured.
 var sizes = [...]int{1_000, 100_000, 1_000_000}
 
-// growthConnections are few, so that latency is the server's and not that of a
-// queue before it.
+// growthConnections is small, so that the latency is that of the server and not
+// of a queue before it.
 const growthConnections = 4
 
 // growth is a request measured at every size.
 type growth struct {
 	name  string
-	must  float64 // 0 for none
+	must  float64 // 0 means that there is no must value
 	items int
-	after int // the ratio is to the request so many lines above, at the largest size; 0: to itself at the smallest
+	after int // if not 0, the ratio is to the request that many lines above at the largest size, else to itself at the smallest
 	ask   func(ctx context.Context, p *process) (*template, error)
 
 	at [len(sizes)]sample
 }
 
-// growths lists them in the order of the table.
+// growths returns the requests in the order of the table.
 func growths() []*growth {
 	fixed := func(t *template) func(context.Context, *process) (*template, error) {
 		return func(context.Context, *process) (*template, error) { return t, nil }
@@ -49,8 +49,8 @@ func growths() []*growth {
 	}
 }
 
-// printGrowth measures one database at all sizes, at the same time, and prints
-// its table.
+// printGrowth measures one database at all sizes concurrently, and prints its
+// table.
 func printGrowth(ctx context.Context, s *settings, dir string, db *database) error {
 	var servers []*process
 	defer func() { stopAll(servers) }()
@@ -121,8 +121,9 @@ func (g *growth) measure(ctx context.Context, s *settings, servers []*process) e
 	return ctx.Err()
 }
 
-// growthLines are the lines of the table. With beside, times are of the server
-// and, behind a stroke, of the database's own processes; the ratio is of both.
+// growthLines returns the lines of the table. If beside is set, they show the
+// time of the server and, after a slash, of the database's own processes; the
+// ratio is of the sum.
 func growthLines(all []*growth, beside bool) [][]string {
 	head := []string{"request"}
 	for _, n := range sizes {
@@ -158,7 +159,7 @@ func growthLines(all []*growth, beside bool) [][]string {
 	return lines
 }
 
-// ratio compares all processor time per request.
+// ratio returns the ratio of all processor time per request.
 func ratio(a, b *sample) float64 {
 	under := b.each(b.cpu + b.database)
 	if under == 0 {

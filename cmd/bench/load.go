@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// patience is how long one answer may take before its connection is given up.
+// patience is the timeout of one answer, after which its connection is closed.
 const patience = 20 * time.Second
 
 // client is one keep-alive connection of a minimal HTTP/1.1 client: it understands
@@ -34,7 +34,8 @@ func dial(ctx context.Context, addr string) (*client, error) {
 	return &client{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}, nil
 }
 
-// exchange sends one request and reads its answer; body collects it unless nil.
+// exchange sends one request and reads its answer. If body is not nil, it receives
+// the body.
 func (c *client) exchange(request []byte, body *bytes.Buffer) (status int, err error) {
 	if _, err := c.conn.Write(request); err != nil {
 		return 0, err
@@ -119,20 +120,20 @@ func take(in *bufio.Reader, body *bytes.Buffer, n int64) error {
 	return err
 }
 
-// round says how long and how hard one server is driven.
+// round holds the parameters of driving one server.
 type round struct {
 	connections int
 	duration    time.Duration
-	limit       int // requests at most, 0 for as many as fit
+	limit       int // maximum number of requests; 0 means no limit
 }
 
-// sample is what one round, or several added up, have shown.
+// sample is the result of one round, or the sum of several.
 type sample struct {
 	answered, failed int
 	fault            string // the first failure
 	elapsed, cpu     time.Duration
 	database         time.Duration   // processor time of the database's own processes
-	latencies        []time.Duration // of the answered requests
+	latencies        []time.Duration // latencies of the answered requests
 	rates            []float64       // answered requests per second, one per round
 }
 
@@ -149,10 +150,10 @@ func (s *sample) add(o sample) {
 	s.rates = append(s.rates, o.rates...)
 }
 
-// perRequest is the server's processor time for one answer.
+// perRequest returns the server's processor time per answer.
 func (s *sample) perRequest() time.Duration { return s.each(s.cpu) }
 
-// each is the share of one answer.
+// each divides a time by the number of answers.
 func (s *sample) each(all time.Duration) time.Duration {
 	if s.answered == 0 {
 		return 0
@@ -160,9 +161,9 @@ func (s *sample) each(all time.Duration) time.Duration {
 	return all / time.Duration(s.answered)
 }
 
-// drive sends t to p from several connections at once, each waiting for its
-// answer before the next request. Failed requests are counted; the error is for
-// a server that cannot be reached or measured at all.
+// drive sends t to p on several connections concurrently, each of which waits for
+// its answer before the next request. Failed requests are counted. It returns an
+// error only if the server cannot be reached or measured at all.
 func drive(ctx context.Context, p *process, t *template, r round) (sample, error) {
 	clients := make([]*client, r.connections)
 	for i := range clients {
@@ -203,7 +204,7 @@ func drive(ctx context.Context, p *process, t *template, r round) (sample, error
 	return total, err
 }
 
-// times are the processor times so far of a server and of its database's own
+// times returns the processor times so far of a server and of its database's own
 // processes.
 func (p *process) times() (own, database time.Duration, err error) {
 	if own, err = p.cpuTime(); err == nil && p.db.cpu != nil {
@@ -212,8 +213,8 @@ func (p *process) times() (own, database time.Duration, err error) {
 	return own, database, err
 }
 
-// repeat sends t while more says so. A broken connection ends it: what is left
-// goes to the others.
+// repeat sends t while more returns true. If the connection breaks, it returns,
+// and the other connections send the remaining requests.
 func (c *client) repeat(n *counters, t *template, more func() bool) sample {
 	var s sample
 	var values [numbers]int

@@ -1,14 +1,14 @@
-// Command bench measures the real server against the floor, the least an answer
-// can cost (see package floor beside it). It starts both as separate processes on
-// loopback ports, on SQLite and then on PostgreSQL, drives them in short
-// alternating rounds and prints a table for each database; with -growth one of
+// Command bench measures the real server against the floor, the minimum cost of an
+// answer (see package floor beside it). It starts both as separate processes on
+// loopback ports, on SQLite and then on PostgreSQL, drives them in short alternating
+// rounds and prints a table for each database. With -growth it prints a table of
 // restsrv with a thousand to a million objects, and with -fair one of an account
-// beside the load of another.
-// The judge is the processor time of the server per request, as the operating
-// system counts it; requests per second and latencies are witnesses, because the
-// load generator shares the processors with the servers. A difference under 15 %
-// is none. It prints numbers and never fails on one. It needs Linux (/proc), and
-// it is no test: correctness is tested elsewhere.
+// beside the load of another. The decisive figure is the processor time of the server
+// per request, as the operating system counts it. Requests per second and latencies
+// are only additional information, because the load generator shares the processors
+// with the servers. Differences under 15 % are noise. The command prints numbers and
+// does not fail if a goal is missed. It needs Linux (/proc). It does not test
+// correctness.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"time"
 )
 
-// settings are the command line of the benchmark.
+// settings holds the command line of the benchmark.
 type settings struct {
 	rounds      int
 	duration    time.Duration
@@ -34,8 +34,8 @@ type settings struct {
 	rows        int
 	bulks       int
 	only        *regexp.Regexp
-	restsrv     string // a prebuilt binary, "" to build it
-	self        bool   // the floor on both sides
+	restsrv     string // a prebuilt binary; "" means to build it
+	self        bool   // set to measure the floor on both sides
 	growth      bool
 	fair        bool
 	db          string // sqlite, postgres or both
@@ -72,7 +72,7 @@ func main() {
 	}
 }
 
-// lengthen gives -fair the rounds that it needs, unless the command line names others.
+// lengthen sets longer rounds for -fair, unless the command line sets them.
 func (s *settings) lengthen() {
 	given := map[string]bool{}
 	flag.Visit(func(f *flag.Flag) { given[f.Name] = true })
@@ -84,7 +84,7 @@ func (s *settings) lengthen() {
 	}
 }
 
-// check completes the settings and refuses what cannot be measured.
+// check completes the settings and rejects invalid ones.
 func (s *settings) check(only string) error {
 	var err error
 	if s.only, err = regexp.Compile(only); err != nil {
@@ -159,8 +159,8 @@ func run(ctx context.Context, s *settings) error {
 	return nil
 }
 
-// databases opens what -db names. A PostgreSQL that is missing is an error only
-// when nothing else was asked for.
+// databases opens the databases of -db. If PostgreSQL is missing, that is an error
+// only if -db asks for nothing else.
 func databases(s *settings) (all []*database, missing, err error) {
 	if s.db != "postgres" {
 		all = append(all, sqliteFiles())
@@ -231,8 +231,8 @@ func compare(ctx context.Context, s *settings, db *database, o pairOf) error {
 	return nil
 }
 
-// binaries builds what is measured, without cgo and stripped, as it is shipped,
-// and returns the floor's.
+// binaries builds the measured binaries without cgo and stripped, like a release, and
+// returns the path of the floor.
 func binaries(ctx context.Context, s *settings, dir string) (floor string, err error) {
 	floor = filepath.Join(dir, "floor-binary")
 	if !s.growth && !s.fair {
@@ -247,7 +247,8 @@ func binaries(ctx context.Context, s *settings, dir string) (floor string, err e
 	return floor, nil
 }
 
-// pairOf is where two programs to compare live, and the floor's binary.
+// pairOf holds the directory of the two programs to compare, and the path of the
+// floor's binary.
 type pairOf struct{ dir, floor string }
 
 func (o pairOf) programs(s *settings, db *database) (left, right *program, err error) {

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// warmUp is how long each side is driven before its first round counts, unless
-// the scenario says otherwise.
+// warmUp is how long each side is driven before its first round counts, if the
+// scenario sets no other time.
 const warmUp = 250 * time.Millisecond
 
-// measureAll seeds both servers and measures every chosen scenario: all with
-// synchronous=NORMAL, then, on SQLite and after a restart, what writes with
-// FULL. Notes are for below the table.
+// measureAll seeds both servers and measures every selected scenario: all with
+// synchronous=NORMAL, then, on SQLite and after a restart, the writing ones
+// with FULL. The notes are printed below the table.
 func measureAll(ctx context.Context, s *settings, left, right *program) (rows []row, notes []string, err error) {
 	for _, sc := range scenarios(authLine(), s.bulks) {
 		if s.only.MatchString(sc.name) && !(s.self && sc.own) {
@@ -75,8 +75,8 @@ func measureRows(ctx context.Context, s *settings, rows []row, sync string, serv
 	return nil
 }
 
-// measure drives both sides in alternating rounds, each going first every other
-// time.
+// measure drives both sides in alternating rounds. The side that goes first
+// alternates too.
 func measure(ctx context.Context, s *settings, sc scenario, servers []*process) pair {
 	type side struct {
 		server *process

@@ -24,17 +24,17 @@ type program struct {
 	name    string
 	dir     string // its files, and the log of its output
 	path    string // the binary
-	ready   string // a path that answers 200 once the server serves
+	ready   string // a path that answers 200 when the server is ready
 	command func(addr, sync string) (args, env []string, err error)
-	numbers *counters // outlives the processes: they share one database
+	numbers *counters // shared by all processes of the program, which use one database
 	db      *database
-	address string // of its database, as the floor takes it
-	classes bool   // it has the classes of entries
-	verbose bool   // its log names every statement
-	strace  string // the binary under which it runs, "" for none; see traceFile
+	address string // address of its database, in the form for the floor
+	classes bool   // set if it has the classes of entries
+	verbose bool   // set if its log contains every statement
+	strace  string // path of strace, if it runs under strace; see traceFile
 
-	// prepare gives accounts and rights to a server that has just made its
-	// database; nil without any.
+	// prepare creates accounts and grants when a server has created its
+	// database. It may be nil.
 	prepare func(ctx context.Context, p *process) error
 }
 
@@ -65,7 +65,7 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	defer log.Close()
 	p := &process{program: g, addr: addr, gone: make(chan struct{})}
 	p.cmd = exec.Command(g.path, args...)
-	if g.strace != "" { // only what is traced is stopped for
+	if g.strace != "" { // with seccomp, only the traced calls stop the process
 		watch := []string{"-f", "--seccomp-bpf", "-e", "trace=fsync,fdatasync", "-o", g.traceFile(), g.path}
 		p.cmd = exec.Command(g.strace, append(watch, args...)...)
 	}
@@ -73,7 +73,7 @@ func (g *program) start(ctx context.Context, sync string) (*process, error) {
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = g.dir, log, log
 	p.cmd.Env = env
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "RESTSRV_") { // settings of somebody's real server
+		if !strings.HasPrefix(v, "RESTSRV_") { // these could be settings of a real server
 			p.cmd.Env = append(p.cmd.Env, v)
 		}
 	}
@@ -120,8 +120,8 @@ func (p *process) await(ctx context.Context) error {
 	return fmt.Errorf("GET %s did not answer 200 within 30 s: %s", p.ready, last)
 }
 
-// stop asks the process to end and waits; after 15 s it is killed. So is what it
-// runs under, which ends with it.
+// stop asks the process to end and waits. If it has not ended after 15 s, it is
+// killed. strace, if it runs under it, belongs to the same process group.
 func (p *process) stop() {
 	group := -p.cmd.Process.Pid
 	syscall.Kill(group, syscall.SIGTERM)
@@ -133,8 +133,8 @@ func (p *process) stop() {
 	}
 }
 
-// cpuTime is the user and system time of the process and the children it has
-// waited for, since its start.
+// cpuTime returns the user and system time of the process and of the children it
+// has waited for, since its start.
 func (p *process) cpuTime() (time.Duration, error) {
 	text, err := os.ReadFile(p.proc("stat"))
 	if err != nil {
@@ -143,8 +143,8 @@ func (p *process) cpuTime() (time.Duration, error) {
 	return parseStat(text)
 }
 
-// parseStat reads the processor times of /proc/<pid>/stat. The name in the
-// second field may hold spaces and brackets, so counting starts behind it.
+// parseStat parses the processor times in /proc/<pid>/stat. The name in the
+// second field may contain spaces and brackets, so counting starts behind it.
 func parseStat(text []byte) (time.Duration, error) {
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < 15 {
@@ -161,7 +161,7 @@ func parseStat(text []byte) (time.Duration, error) {
 	return time.Duration(total) * tick, nil
 }
 
-// memory returns resident bytes now and at their highest.
+// memory returns the current and the highest number of resident bytes.
 func (p *process) memory() (now, peak int64, err error) {
 	text, err := os.ReadFile(p.proc("status"))
 	if err != nil {
@@ -196,10 +196,11 @@ func (p *process) proc(file string) string {
 
 func (g *program) logFile() string { return filepath.Join(g.dir, g.name+".log") }
 
-// traceFile has a line for every flush of a program that strace watches.
+// traceFile returns the path of the output of strace, which has a line for every
+// flush.
 func (g *program) traceFile() string { return filepath.Join(g.dir, g.name+".strace") }
 
-// logTail is the end of what the program last printed.
+// logTail returns the end of the program's log.
 func (g *program) logTail() string {
 	text, err := os.ReadFile(g.logFile())
 	if err != nil {
@@ -208,7 +209,7 @@ func (g *program) logTail() string {
 	return string(text[max(0, len(text)-2000):])
 }
 
-// freeAddr is a loopback address whose port was free a moment ago.
+// freeAddr returns a loopback address with a port that was free a moment ago.
 func freeAddr() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

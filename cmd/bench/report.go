@@ -10,21 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// pair holds what both sides of a scenario have shown.
+// pair holds the results of both sides of a scenario.
 type pair struct {
 	left, right sample
-	problem     string // why it was not measured, "" if it was
+	problem     string // why it was not measured; "" if it was
 }
 
 // row is one line of the main table.
 type row struct {
 	scenario scenario
 	normal   pair
-	full     *pair // nil for what only reads
+	full     *pair // nil if the scenario only reads
 }
 
-// printRows writes the main table and, below it, what went wrong. beside has
-// the times of the database's own processes instead of synchronous=FULL.
+// printRows prints the main table and, below it, the problems. If beside is set,
+// it has columns for the database's own processes instead of synchronous=FULL.
 func printRows(w io.Writer, rows []row, beside bool) {
 	head := []string{"scenario", "floor µs", "restsrv µs", "ratio", "must", "held", "floor req/s", "restsrv req/s",
 		"floor p99", "restsrv p99", "failed"}
@@ -53,7 +53,7 @@ func printRows(w io.Writer, rows []row, beside bool) {
 	}
 }
 
-// besideCells are the columns of the database's own processes.
+// besideCells returns the columns of the database's own processes.
 func (p *pair) besideCells() []string {
 	if p.problem != "" {
 		return []string{"-", "-"}
@@ -61,7 +61,7 @@ func (p *pair) besideCells() []string {
 	return []string{micro(p.left.each(p.left.database)), micro(p.right.each(p.right.database))}
 }
 
-// cells are the columns of the comparison with synchronous=NORMAL.
+// cells returns the columns of the comparison with synchronous=NORMAL.
 func (p *pair) cells(must target) []string {
 	ratio, wanted, held := p.compare(must)
 	if p.problem != "" {
@@ -72,7 +72,7 @@ func (p *pair) cells(must target) []string {
 		fmt.Sprintf("%d/%d", p.left.failed, p.right.failed)}
 }
 
-// fullCells are the columns of synchronous=FULL, floor first.
+// fullCells returns the columns of synchronous=FULL, the floor first.
 func (p *pair) fullCells() []string {
 	if p == nil {
 		return []string{"", "", ""}
@@ -84,7 +84,7 @@ func (p *pair) fullCells() []string {
 	return []string{micro(p.left.perRequest()) + " / " + micro(p.right.perRequest()), ratio, rate(&p.left) + " / " + rate(&p.right)}
 }
 
-// compare sets the right side against the left and the must value.
+// compare compares the right side with the left one, and with the must value.
 func (p *pair) compare(must target) (got, wanted, held string) {
 	left, right := p.left.perRequest(), p.right.perRequest()
 	if must.extra > 0 {
@@ -111,7 +111,7 @@ func yesNo(ok bool) string {
 	return "no"
 }
 
-// notes tells what went wrong in one scenario.
+// notes returns the problems of one scenario.
 func (p *pair) notes(name string) []string {
 	if p == nil {
 		return nil
@@ -162,7 +162,8 @@ func printTable(w io.Writer, lines [][]string) {
 	}
 }
 
-// median is the middle value, or the mean of the two middle ones; 0 of nothing.
+// median returns the middle value, or the mean of the two middle ones; 0 if
+// there are no values.
 func median[T int64 | float64 | time.Duration](values []T) T {
 	if len(values) == 0 {
 		return 0
@@ -175,8 +176,8 @@ func median[T int64 | float64 | time.Duration](values []T) T {
 	return (sorted[half-1] + sorted[half]) / 2
 }
 
-// percentile is the smallest value that at least the share of all values does
-// not exceed; 0 of nothing. share is in (0, 1].
+// percentile returns the smallest value that at least the share of all values
+// does not exceed; 0 if there are no values. share is in (0, 1].
 func percentile[T cmp.Ordered](values []T, share float64) T {
 	var none T
 	if len(values) == 0 {
@@ -192,7 +193,7 @@ func percentile[T cmp.Ordered](values []T, share float64) T {
 
 func p99(s *sample) time.Duration { return percentile(s.latencies, 0.99) }
 
-// rate is the median of the rounds' rates.
+// rate returns the median of the rates of the rounds.
 func rate(s *sample) string { return fmt.Sprintf("%.0f", median(s.rates)) }
 
 func micro(d time.Duration) string {

@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// number is what a slot of a template is filled with.
+// number is the kind of number in a slot of a template.
 type number int
 
-// The numbers of one sending: a seeded row, a seeded group, a count that rises
-// with every sending, the first of a block of consecutive seeded rows with its
-// group, and the first of a block of rows that do not exist yet with its group.
+// The numbers of one sending: a seeded row, a seeded group, a count that
+// increases with every sending, the first of a block of consecutive seeded rows
+// with its group, and the first of a block of rows that do not exist yet with
+// its group.
 const (
 	anyRow number = iota
 	anyGroup
@@ -28,15 +29,15 @@ const (
 // overwrites bytes.
 const digits = 12
 
-// groupSize is how many consecutive rows share a value of the indexed
-// attribute. It divides every block.
+// groupSize is the number of consecutive rows with the same value of the
+// indexed attribute. It divides the size of every block.
 const groupSize = 100
 
 // template is a request with places for numbers. The zero value is empty.
 type template struct {
 	raw   []byte
 	slots []slot
-	block int // rows of a block, when a slot wants oldBlock or newBlock
+	block int // rows of a block, if there is a slot for oldBlock or newBlock
 }
 
 type slot struct {
@@ -69,8 +70,8 @@ func (t *template) join(o *template) *template {
 	return t
 }
 
-// ask is a whole HTTP request: method, path, further header lines, and a JSON
-// body unless body is nil.
+// ask returns a complete HTTP request: method, path, further header lines and,
+// if body is not nil, a JSON body.
 func ask(method string, path *template, header string, body *template) *template {
 	t := new(template).text(method + " ").join(path).text(" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + header)
 	if body == nil {
@@ -80,7 +81,8 @@ func ask(method string, path *template, header string, body *template) *template
 	return t.join(body)
 }
 
-// copy is a template of its own bytes, for one connection to fill.
+// copy returns a template with its own bytes, so that one connection can fill
+// it.
 func (t *template) copy() *template {
 	return &template{raw: bytes.Clone(t.raw), slots: t.slots, block: t.block}
 }

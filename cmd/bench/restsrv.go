@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// adminPassword is that of the administrator of the throw-away database.
+// adminPassword is the password of the administrator of the temporary database.
 const adminPassword = "benchmark-only"
 
-// authLine is the header line that signs the administrator in.
+// authLine returns the header line that authenticates the administrator.
 func authLine() string {
 	return basicLine("admin@local")
 }
 
 type object = map[string]any
 
-// newRestsrv completes a program that serves an application with the
-// benchmark's classes and services and further ones.
+// newRestsrv completes a program that runs restsrv with the classes and
+// services of the benchmark and further ones.
 func newRestsrv(g program, more further) (*program, error) {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err
@@ -57,13 +57,13 @@ func newRestsrv(g program, more further) (*program, error) {
 	return p, nil
 }
 
-// ownClasses is how many classes the benchmark's application has of its own.
+// ownClasses is the number of classes in the benchmark's application.
 const ownClasses = 4
 
-// further is what an application has besides what is measured.
+// further is the number of classes and services besides the measured ones.
 type further struct{ classes, services int }
 
-// deployment is the deploy.json of the benchmark's application.
+// deployment returns the deploy.json of the benchmark's application.
 func deployment(url, sync string, more further) object {
 	classes := []object{class("note"), class("author"), class("topic"), class("entry", "author", "topic")}
 	for i := range more.classes {
@@ -82,7 +82,7 @@ func deployment(url, sync string, more further) object {
 	}
 }
 
-// services are what the requests go to.
+// services returns the measured services.
 func services() object {
 	repositories := object{"dataRepo": "ion://dataRepo", "metaRepo": "ion://metaRepo"}
 	return object{
@@ -100,8 +100,9 @@ func services() object {
 	}
 }
 
-// class is the floor's table as a class: a key and three texts, one of them
-// indexed; and references to further classes, named like them.
+// class returns the floor's table as a class: a key and three texts, one of
+// them indexed. It adds references to further classes, named like these
+// classes.
 func class(name string, references ...string) object {
 	properties := []object{
 		{"name": "id", "type": 12, "caption": "Identifier"},
@@ -115,7 +116,7 @@ func class(name string, references ...string) object {
 	return object{"name": name, "namespace": "bench", "caption": "Note", "key": []string{"id"}, "properties": properties}
 }
 
-// newFloor completes a program that is the floor.
+// newFloor completes a program that runs the floor.
 func newFloor(g program) (*program, error) {
 	if err := os.MkdirAll(g.dir, 0o700); err != nil {
 		return nil, err
@@ -128,8 +129,8 @@ func newFloor(g program) (*program, error) {
 	return &g, err
 }
 
-// statementNotes tells how many SELECT statements the requests take that are
-// counted, each for the second time: the first may look something up.
+// statementNotes counts the SELECT statements of the requests with count. It
+// counts the second request of each kind, because the first may fill caches.
 func statementNotes(ctx context.Context, g *program, rows []row) (notes []string, err error) {
 	g.verbose = true
 	p, err := g.start(ctx, "normal")
@@ -162,7 +163,7 @@ func statementNotes(ctx context.Context, g *program, rows []row) (notes []string
 	return notes, nil
 }
 
-// selects counts the SELECT statements that a server's log names so far.
+// selects counts the SELECT statements in the server's log so far.
 func (p *process) selects() (int, error) {
 	text, err := os.ReadFile(p.logFile())
 	return strings.Count(string(text), `sql="SELECT `), err

@@ -11,47 +11,48 @@ import (
 	"time"
 )
 
-// The shape of a bulk save, half of whose records exist, and of a large one.
+// The number of records in a bulk save, of which half exist, and in a large one.
 const (
 	bulkSize  = 1000
 	bulkNew   = bulkSize / 2
 	largeSize = 10_000
 )
 
-// The attributes of a record, of a length that titles and remarks have.
+// Values of the attributes of a record, with typical lengths.
 const (
 	idPrefix    = "00000000-0000-4000-8000-"
 	groupPrefix = "group-"
 	bodyText    = "Came by post, was read on the same day and is now waiting for the second signature."
 )
 
-// target is what a scenario's must value is compared with. The zero value is
-// for what has none.
+// target is the must value of a scenario. The zero value means that there is
+// none.
 type target struct {
 	ratio float64       // processor time of the right side over that of the left
-	extra time.Duration // instead of ratio: what the right side may cost more
+	extra time.Duration // instead of ratio: the additional processor time that the right side may take
 }
 
-// scenario is one kind of request, and what its answer must look like.
+// scenario is one kind of request, with the expected form of its answer.
 type scenario struct {
 	name  string
 	must  target
 	left  *template     // sent to the floor
 	right *template     // sent to restsrv
-	own   bool          // left goes to restsrv as well: it is compared with itself
-	items int           // elements of the answer's array; 0 for an object
-	write bool          // is also measured with synchronous=FULL
-	limit int           // requests per round at most, 0 for as many as fit
-	warm  time.Duration // driven so long before it counts, 0 for warmUp
-	count bool          // its SQL statements are counted as well
+	own   bool          // set if left is sent to restsrv too, which is then compared with itself
+	items int           // elements of the answer's array; 0 means that the answer is an object
+	write bool          // set if it is also measured with synchronous=FULL
+	limit int           // maximum number of requests per round; 0 means no limit
+	warm  time.Duration // time of driving before it counts; 0 means warmUp
+	count bool          // set if its SQL statements are counted
 
-	connections int // that drive it, 0 for as many as were asked for
+	connections int // number of connections; 0 means the number on the command line
 
-	// find makes right when that depends on what the server has; nil otherwise.
+	// find returns right if that depends on the data of the server; else it is
+	// nil.
 	find func(ctx context.Context, p *process) (*template, error)
 }
 
-// Requests are made of a service, a row or group, and a method.
+// Requests consist of a service, a row or group, and a method.
 func path(s string) *template { return new(template).text("/rest/" + s) }
 func item(service string) *template {
 	return path(service+"/note@bench/"+idPrefix).number(anyRow, 0)
@@ -62,7 +63,7 @@ func patchOne() *template {
 	return ask("PATCH", item("crud"), "", new(template).text(`{"title":"Title `).number(serial, 0).text(`"}`))
 }
 
-// scenarios lists what is measured, in the order of the table. The bulk comes
+// scenarios returns the scenarios in the order of the table. The bulk comes
 // last, because it makes the tables grow. auth is the header line of an account.
 func scenarios(auth string, bulkLimit int) []scenario {
 	both := func(name string, ratio float64, t *template, items int) scenario {
@@ -89,14 +90,15 @@ func scenarios(auth string, bulkLimit int) []scenario {
 	return append(all, patch, bulk, large("updates", auth, oldBlock), large("new", auth, newBlock))
 }
 
-// large is a save of so many records that memory matters (memory.go), all of
-// which exist, or none.
+// large returns a save of so many records that memory matters. Either all or
+// none of the records exist.
 func large(which, auth string, block number) scenario {
 	t := ask("POST", path("acceptor"), auth, records(largeSize, block))
 	return scenario{name: "acceptor of 10,000, " + which, must: target{ratio: 1.5}, left: t, right: t, items: largeSize, limit: 4, connections: 1}
 }
 
-// ownScenarios compare restsrv with itself: the floor has nothing like them.
+// ownScenarios compare restsrv with itself, because the floor has no such
+// requests.
 func ownScenarios() []scenario {
 	plain := get(path("crud/note@bench/?_count=20"))
 	entry := func(serial number, author string) *template {
@@ -117,7 +119,7 @@ func ownScenarios() []scenario {
 	}
 }
 
-// records is the body of a bulk save: so many records from each block.
+// records returns the body of a bulk save with size records from each block.
 func records(size int, blocks ...number) *template {
 	t := new(template).text("[")
 	t.block = size
@@ -134,8 +136,8 @@ func records(size int, blocks ...number) *template {
 	return t.text("]")
 }
 
-// probe sends t once and checks that the answer is what the scenario is about:
-// a fast answer to something else is worth nothing.
+// probe sends t once and checks that the answer has the form that the scenario
+// expects.
 func probe(ctx context.Context, p *process, t *template, items int) error {
 	c, err := dial(ctx, p.addr)
 	if err != nil {
@@ -176,7 +178,7 @@ func probe(ctx context.Context, p *process, t *template, items int) error {
 	return nil
 }
 
-// excerpt makes a text fit for one line of a report.
+// excerpt shortens a text to one line of a report.
 func excerpt(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > 200 {

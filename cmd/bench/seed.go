@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The objects of the classes with references: many share what they refer to,
-// as they do in a reference book.
+// The objects of the classes with references. Many entries refer to the same
+// object, as with reference data.
 const (
 	entries = 200
 	authors = 20
@@ -82,7 +82,8 @@ func seed(ctx context.Context, p *process, progress func(done int)) error {
 	return nil
 }
 
-// entryRecords is the body that saves the entries and what they refer to.
+// entryRecords returns the body that saves the entries and the targets of their
+// references.
 func entryRecords() *template {
 	var list []string
 	one := func(class string, n int, more string) {
@@ -102,8 +103,8 @@ func entryRecords() *template {
 }
 
 // middle returns the request of the keyset page of 20 that begins in the middle
-// of all rows. sort is a parameter with & behind it, or "". Cursors are the
-// server's to make, so it walks there.
+// of all rows. sort is a parameter with & behind it, or "". Only the server can
+// create cursors, so middle reads all pages up to there.
 func middle(ctx context.Context, p *process, sort string) (*template, error) {
 	const stride = 1000
 	next := "/rest/crud/note@bench?" + sort + "_fields=id&_after=&_count="

@@ -8,22 +8,23 @@ import (
 )
 
 const (
-	swellName = "acceptor of 10,000, memory" // what -only chooses it by
-	mustSwell = "64.0 MiB"                   // for one request
-	calm      = time.Second                  // before memory is looked at
+	swellName = "acceptor of 10,000, memory" // name for -only
+	mustSwell = "64.0 MiB"                   // must value of one request
+	calm      = time.Second                  // wait before memory is measured
 )
 
-// swell is how the memory of a server grows while it saves.
+// swell is a measurement of how the memory of a server grows when it saves.
 type swell struct {
 	name     string
 	block    number
 	requests int
-	at       int // how many of them at once
+	at       int // number of concurrent requests
 	must     string
 }
 
-// swells measures by how much resident memory exceeds, at its highest, what it
-// was before, each time of a server that has just answered one small write.
+// swells measures the difference between the highest resident memory and that
+// before the requests. Each time it uses a server that has answered only one
+// small write.
 func swells(ctx context.Context, programs []*program) ([][]string, error) {
 	all := []swell{
 		{"one request, updates", oldBlock, 1, 1, mustSwell},
@@ -84,7 +85,7 @@ func (w *swell) measure(ctx context.Context, g *program) (grown int64, err error
 	return peak - before, err
 }
 
-// forgetPeak makes the highest memory that of now.
+// forgetPeak resets the highest memory to the current value.
 func (p *process) forgetPeak() error {
 	return os.WriteFile(p.proc("clear_refs"), []byte("5"), 0)
 }

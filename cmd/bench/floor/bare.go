@@ -10,7 +10,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// bare are the handlers that scripts are compared with: the same in Go.
+// bare registers handlers in Go with which scripts are compared.
 func bare(ctx context.Context, r *mux.Router, n *notes) {
 	r.HandleFunc("/rest/bare/hello", func(w http.ResponseWriter, q *http.Request) {
 		answer(w, map[string]string{"message": "hello, " + q.URL.Query().Get("name")}, nil)

@@ -1,8 +1,8 @@
-// Command floor is the least an answer can cost: net/http, gorilla/mux, one
-// table of four text columns on SQLite or PostgreSQL with prepared statements, structs through
-// encoding/json and a pool of warmed goja runtimes. The benchmark measures the
-// real server against it. It is not a server for use: it has no classes, no
-// accounts and no checks, and believes whatever it is sent.
+// Command floor is a server with the minimum cost per answer: net/http, gorilla/mux, one table
+// of four text columns on SQLite or PostgreSQL with prepared statements, structs through
+// encoding/json and a pool of warmed goja runtimes. The benchmark measures the real server
+// against it. It should not be used for anything else: it has no classes, no accounts and no
+// checks of its input.
 package main
 
 import (
@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends, then lets requests finish and closes the table.
+// run serves until ctx ends. When it ends, it waits for running requests and closes the table.
 func run(ctx context.Context, addr, db, sync string) error {
 	background := context.WithoutCancel(ctx)
 	n, err := openNotes(background, db, sync)

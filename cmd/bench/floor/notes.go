@@ -31,24 +31,26 @@ type change struct {
 	Body  *string `json:"body"`
 }
 
-// notes is the table with its statements. On SQLite there is one writer and two
-// readers per core; on PostgreSQL both are the same pool.
+// notes is the table with its statements. SQLite uses one writer and two
+// readers per core. PostgreSQL uses one pool for both.
 type notes struct {
 	postgres        bool
 	writer, readers *sql.DB
 	get, list, some *sql.Stmt
-	again           *sql.Stmt    // SQLite: get on the writer, whose pages are warm after a write
+	again           *sql.Stmt    // SQLite: get on the writer, which has the pages in its cache after a write
 	one, many       *sql.Stmt    // SQLite: one row, bulkRows rows; PostgreSQL: many takes arrays
-	update          [8]*sql.Stmt // by which of title, group and body are given
+	update          [8]*sql.Stmt // by bit mask of the given columns: title, group and body
 }
 
 const columns = `SELECT "id","title","group","body" FROM note`
 
-// poolSize is how many connections PostgreSQL gets: as many as send requests.
+// poolSize is the number of connections to PostgreSQL, the same as the number
+// of clients.
 const poolSize = 16
 
-// openNotes opens or creates the table. db is a file of SQLite or a postgres://
-// address; sync is "normal" or "full", and for SQLite alone.
+// openNotes opens the table, and creates it if necessary. db is a SQLite file
+// or a postgres:// address; sync is "normal" or "full", and used only if db is
+// SQLite.
 func openNotes(ctx context.Context, db, sync string) (*notes, error) {
 	n := &notes{postgres: strings.HasPrefix(db, "postgres://")}
 	var err error
@@ -76,7 +78,7 @@ func openNotes(ctx context.Context, db, sync string) (*notes, error) {
 	return n, n.prepare(ctx)
 }
 
-// openFile opens a file of SQLite.
+// openFile opens a SQLite file.
 func (n *notes) openFile(path, sync string) error {
 	if sync != "normal" && sync != "full" {
 		return fmt.Errorf("synchronous: %q is neither normal nor full", sync)
@@ -139,8 +141,8 @@ func (n *notes) prepare(ctx context.Context) error {
 	return nil
 }
 
-// numbered gives the placeholders of a statement numbers if the database wants
-// them.
+// numbered replaces the placeholders of a statement by numbered ones if the
+// database requires them.
 func (n *notes) numbered(text string) string {
 	if !n.postgres {
 		return text
@@ -154,7 +156,7 @@ func (n *notes) numbered(text string) string {
 
 func (n *notes) close() {
 	n.readers.Close()
-	n.writer.Close() // again on PostgreSQL, which is allowed
+	n.writer.Close() // closes the same pool twice on PostgreSQL, which is allowed
 }
 
 // only returns the one note that a statement finds.
@@ -164,7 +166,8 @@ func (n *notes) only(ctx context.Context, stmt *sql.Stmt, args ...any) (note, er
 	return r, err
 }
 
-// first returns the first count notes, of the group unless it is "".
+// first returns the first count notes. If group is not "", they are of that
+// group.
 func (n *notes) first(ctx context.Context, group string, count int) ([]note, error) {
 	var rows *sql.Rows
 	var err error
@@ -188,7 +191,8 @@ func (n *notes) first(ctx context.Context, group string, count int) ([]note, err
 	return out, rows.Err()
 }
 
-// edit changes one note and reads it again; PostgreSQL spares the round trip.
+// edit changes one note and reads it again. PostgreSQL does both in one
+// statement.
 func (n *notes) edit(ctx context.Context, id string, c change) (note, error) {
 	mask, args := 0, make([]any, 0, 4)
 	for i, v := range []*string{c.Title, c.Group, c.Body} {

@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// record is one entry of a bulk save, in and out.
+// record is one entry of a bulk save, in the request and in the answer.
 type record struct {
 	ItemID  string `json:"_id"`
 	Class   string `json:"_class"`
@@ -17,9 +17,10 @@ type record struct {
 	note
 }
 
-// routes answers the paths of the real server, so that one request serves both.
-// Statements run under ctx and not under the request's context: one that cannot
-// be cancelled spares database/sql a goroutine for each of them.
+// routes returns handlers for the paths of the real server, so that the same
+// requests can be sent to both. Statements run under ctx and not under the
+// context of the request: if a context cannot be cancelled, database/sql needs
+// no goroutine for it.
 func routes(ctx context.Context, n *notes, pool *runtimes) http.Handler {
 	r := mux.NewRouter()
 	r.HandleFunc("/rest/crud/note@bench/{id}", func(w http.ResponseWriter, q *http.Request) {

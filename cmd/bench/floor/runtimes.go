@@ -73,7 +73,7 @@ func newScript(ctx context.Context, program *goja.Program, n *notes) (*script, e
 	return s, nil
 }
 
-// notes hands rows to the script as native objects.
+// notes returns rows to the script as native objects.
 func (s *script) notes(ctx context.Context, n *notes, group string, count int) goja.Value {
 	rows, err := n.first(ctx, group, count)
 	if err != nil {
