@@ -55,13 +55,13 @@ type aclRun struct {
 	io                      stdio
 	policy                  *acl.Store
 	accounts                *account.Store
-	app                     *app             // nil when it cannot be read
-	broken                  error            // why not
-	meta                    *meta.Repository // of app; nil without it
+	app                     *app             // nil if it cannot be read
+	broken                  error            // why app cannot be read
+	meta                    *meta.Repository // classes of app; nil if app is nil
 }
 
-// aclSubcommand is one subcommand: the names of its arguments, of which the
-// last may be repeated when it ends in dots, and its own flags.
+// aclSubcommand is one subcommand, with the names of its arguments and its own
+// flags. If the last name ends in dots, that argument may be repeated.
 type aclSubcommand struct {
 	args  []string
 	flags []string
@@ -84,7 +84,7 @@ func aclSubcommands() map[string]aclSubcommand {
 	}
 }
 
-// aclCommand is restsrv acl. args begin with the name of the subcommand.
+// aclCommand runs restsrv acl. args begins with the name of the subcommand.
 func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if len(args) == 0 {
 		fmt.Fprint(s.Err, aclUsage)
@@ -122,7 +122,7 @@ func aclCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return plain(sub.run(ctx, r, names))
 }
 
-// unknownACL answers what is no subcommand: a question for help, or a mistake.
+// unknownACL handles an unknown subcommand: a request for help, or a mistake.
 func unknownACL(r *aclRun, name string, args []string) error {
 	line := r.newACLLine("", nil)
 	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i == 0 || i == 1 {
@@ -147,7 +147,7 @@ func (c aclSubcommand) takes(args []string) bool {
 	return len(args) == n
 }
 
-// newACLLine makes the command line of a subcommand, with its own flags.
+// newACLLine returns the command line of a subcommand, with its own flags.
 func (r *aclRun) newACLLine(command string, own []string) *commandLine {
 	c := newCommandLine("acl", command, aclUsage, r.io)
 	c.databaseFlags(&r.config, &r.db)
@@ -168,8 +168,8 @@ func (r *aclRun) warn(format string, args ...any) {
 	fmt.Fprintf(r.io.Err, "warning: "+format+"\n", args...)
 }
 
-// grantOf reads SUBJECT RESOURCE PERMISSION..., and warns of names that mean
-// nothing here.
+// grantOf parses SUBJECT RESOURCE PERMISSION..., and warns if the subject or
+// the resource is unknown.
 func (r *aclRun) grantOf(ctx context.Context, args []string) (engine.Grant, error) {
 	g := engine.Grant{Subject: args[0], Resource: args[1]}
 	var err error
@@ -182,7 +182,7 @@ func (r *aclRun) grantOf(ctx context.Context, args []string) (engine.Grant, erro
 	return g, r.checkSubject(ctx, g.Subject)
 }
 
-// checkSubject warns of a subject that is neither a role nor an account yet.
+// checkSubject warns if the subject is neither a role nor an account yet.
 func (r *aclRun) checkSubject(ctx context.Context, subject string) error {
 	if subject == engine.Everyone || subject == engine.Anonymous.ID {
 		return nil
@@ -218,7 +218,8 @@ func aclGrant(ctx context.Context, r *aclRun, args []string) error {
 	return nil
 }
 
-// protects tells what the first mention of an attribute brings.
+// protects returns the warning for the first declaration or grant of an
+// attribute.
 func protects(resource string) string {
 	return cell(resource) + " is protected from now on: whoever is granted it neither there nor on * does not know it"
 }

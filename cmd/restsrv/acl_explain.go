@@ -10,8 +10,8 @@ import (
 	"restsrv/engine/access"
 )
 
-// aclExplain tells what an account may do on a resource, and why, as the server
-// would decide.
+// aclExplain prints the permissions of an account on a resource, and their
+// reasons, as the server would decide.
 func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 	if r.app == nil {
 		return fmt.Errorf("what an account may do depends on the application, which cannot be read:\n%w", r.broken)
@@ -38,9 +38,9 @@ func aclExplain(ctx context.Context, r *aclRun, args []string) error {
 	return nil
 }
 
-// proven is an account as the server has it after it signed in: with what the
-// data say of it. The data are opened when the application has rules that ask
-// them.
+// proven returns an account as the server sees it after the sign-in, with the
+// additions from the data. It opens the data only if the application has rules
+// that use them.
 func (r *aclRun) proven(ctx context.Context, id string) (_ *engine.Account, _ rules, err error) {
 	a := engine.Anonymous
 	if id != a.ID {
@@ -56,7 +56,7 @@ func (r *aclRun) proven(ctx context.Context, id string) (_ *engine.Account, _ ru
 	c := r.app.config
 	log := slog.New(slog.DiscardHandler)
 	if c.MetaMap == nil || a == engine.Anonymous {
-		found, _ := readRules(c, r.meta, ruleData{log: log}) // its faults were told with those of the file
+		found, _ := readRules(c, r.meta, ruleData{log: log}) // its faults were reported with those of the file
 		return a, found, nil
 	}
 	url := first(r.db, r.io.Env("RESTSRV_DB"), c.DB)

@@ -93,8 +93,8 @@ func aclResourceList(ctx context.Context, r *aclRun, _ []string) error {
 	return r.table([]string{"RESOURCE", "NAME"}, rows)
 }
 
-// checkResource refuses what no resource can be called, and warns of names that
-// mean nothing in the application.
+// checkResource rejects invalid names of resources, and warns if the
+// application has no class or attribute of that name.
 func (r *aclRun) checkResource(resource string) error {
 	warning, err := acl.CheckResource(resource)
 	if err != nil {
@@ -109,8 +109,8 @@ func (r *aclRun) checkResource(resource string) error {
 	return nil
 }
 
-// unknownNames tells what of a resource the application does not have; "" for
-// nothing.
+// unknownNames returns a warning about the class or attribute in a resource if
+// the application does not have it, else "".
 func (r *aclRun) unknownNames(resource string) string {
 	prefix, rest, _ := strings.Cut(resource, ":::")
 	switch prefix + ":::" {
@@ -122,7 +122,7 @@ func (r *aclRun) unknownNames(resource string) string {
 		_, warning := r.class(strings.Join(parts[:min(2, len(parts))], "@"))
 		return warning
 	case engine.AttributeResource:
-		for i := range rest { // one of a struct has dots in its name
+		for i := range rest { // an attribute of a struct has dots in its name
 			if rest[i] != '.' {
 				continue
 			}
@@ -152,7 +152,7 @@ func attributeWarning(c *engine.Class, name string) string {
 	inner := strings.ReplaceAll(name, ".", "$")
 	p := c.Property(inner)
 	if i := slices.IndexFunc(c.Properties, func(p *engine.Property) bool { return strings.HasPrefix(p.Name, inner+"$") }); p == nil && i >= 0 {
-		p = c.Properties[i] // of a struct
+		p = c.Properties[i] // any attribute of the struct
 	}
 	switch {
 	case p == nil:

@@ -17,22 +17,22 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// app is what an application directory says.
+// app is a loaded application directory.
 type app struct {
 	config   *deploy.Config
 	meta     *meta.Repository
 	warnings engine.Faults
-	reading  reading         // what it was read from, for the server
-	told     map[string]bool // the warnings as lines, for the server
-	strict   bool            // mistakes are refused
+	reading  reading         // the files that it was read from, for the server
+	told     map[string]bool // the warnings as lines of text, for the server
+	strict   bool            // set if mistakes are rejected
 
-	presentation *meta.Presentation // read when it is asked for
+	presentation *meta.Presentation // read on demand
 	workflows    *workflow.Definitions
 }
 
-// loadApplication reads deploy.json and the class files. It reports all their faults
-// at once, in the order of files and lines. A strict one refuses mistakes. There are
-// warnings also beside an error.
+// loadApplication reads deploy.json and the class files. It reports all their faults at
+// once, in the order of files and lines. If strict is set, mistakes are errors. An app
+// with its warnings is returned even with an error.
 func loadApplication(config string, strict bool) (*app, error) {
 	c, faults := deploy.Load(config, known())
 	sources, unreadable := meta.ReadDir(deploy.Directory(c.Dir), "meta")
@@ -61,7 +61,7 @@ func loadApplication(config string, strict bool) (*app, error) {
 		faults = append(faults, wrong...)
 		if strict {
 			faults = append(faults, shown.Check(repository)...)
-			if _, _, wrong, err := readACL(c.Abs(aclDir)); err == nil { // the start reports an error
+			if _, _, wrong, err := readACL(c.Abs(aclDir)); err == nil { // an error is reported by the start
 				faults = append(faults, wrong...)
 			}
 		}
@@ -74,22 +74,24 @@ func loadApplication(config string, strict bool) (*app, error) {
 	return a, nil
 }
 
-// readWorkflows compiles the workflows of an application. A file that is none is fatal.
+// readWorkflows compiles the workflows of an application. A file that is not a workflow
+// is a fatal fault.
 func readWorkflows(classes engine.MetaRepository, shown *meta.Presentation) (*workflow.Definitions, engine.Faults) {
 	all, faults := shown.AllWorkflows()
 	flows, wrong := workflow.Load(classes, all)
 	return flows, append(faults, wrong...)
 }
 
-// checkPresentation returns the faults in navigation, views, masks and validators.
-// loadApplication includes them if it is strict.
+// checkPresentation returns the faults in navigation, views, masks and validators. If
+// loadApplication is strict, it includes them.
 func (a *app) checkPresentation() engine.Faults {
 	return a.config.Locate(a.presentation.Check(a.meta))
 }
 
-// seed puts the inline objects into a new database, as the first start of the server
-// does. It leaves out objects that the database refuses, and returns how many it has
-// created and a fault for each other one. A strict application is refused as a whole.
+// seed creates the inline objects in a new database, as the first start of the server
+// does. If the database rejects an object, seed leaves it out and adds a fault for it.
+// It returns the number of created objects and the faults. If the application is
+// strict, one rejected object is an error.
 func (a *app) seed(ctx context.Context, d *database) (created int, refused engine.Faults, err error) {
 	records, places, _ := a.config.Records(a.meta) // its faults were reported when the application was loaded
 	for {
@@ -110,8 +112,8 @@ func (a *app) seed(ctx context.Context, d *database) (created int, refused engin
 	}
 }
 
-// refusedRecord returns the index of the record that an error of Save is about, and
-// why it is refused, "" if the error is about something else.
+// refusedRecord returns the index of the record that an error of Save is about, and the
+// reason of the rejection; "" if the error has another cause.
 func refusedRecord(err error) (index int, reason string) {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Bulk && (e.Code == engine.Invalid || e.Code == engine.Conflict) {
@@ -120,24 +122,24 @@ func refusedRecord(err error) (index int, reason string) {
 	return 0, ""
 }
 
-// dataCommand is the command line and the application of a command that works
-// on a database.
+// dataCommand is the command line and the application of a command that works on a
+// database.
 type dataCommand struct {
 	*commandLine
 	config, db string
 	io         stdio
 	app        *app
-	strict     bool // mistakes in the application are refused
+	strict     bool // set if mistakes in the application are rejected
 }
 
-// newDataCommand makes one. usage is what -h says before the flags.
+// newDataCommand returns a dataCommand. -h prints usage before the flags.
 func newDataCommand(name, usage string, s stdio) *dataCommand {
 	c := &dataCommand{commandLine: newCommandLine(name, "", usage, s), io: s}
 	c.databaseFlags(&c.config, &c.db)
 	return c
 }
 
-// takes parses, and refuses more arguments than so many.
+// takes parses the arguments, and fails if there are more than most besides flags.
 func (c *dataCommand) takes(args []string, most int) ([]string, error) {
 	names, err := c.parse(args)
 	if err == nil && len(names) > most {
@@ -146,7 +148,7 @@ func (c *dataCommand) takes(args []string, most int) ([]string, error) {
 	return names, err
 }
 
-// load reads the application, and tells its warnings.
+// load reads the application and prints its warnings.
 func (c *dataCommand) load() error {
 	app, err := loadApplication(first(c.config, "deploy.json"), c.strict)
 	for _, w := range app.warnings {
@@ -159,8 +161,8 @@ func (c *dataCommand) load() error {
 	return nil
 }
 
-// reading is a command without arguments that reads the database: it parses,
-// reads the application and opens what must be there.
+// reading prepares a command that only reads and takes no arguments: it parses the
+// flags, reads the application and opens the database, which must exist.
 func (c *dataCommand) reading(ctx context.Context, args []string) (*database, error) {
 	if _, err := c.takes(args, 0); err != nil {
 		return nil, err
@@ -171,7 +173,8 @@ func (c *dataCommand) reading(ctx context.Context, args []string) (*database, er
 	return c.open(ctx, true)
 }
 
-// open opens the database that -db, the environment or deploy.json name.
+// open opens the database that -db, the environment or deploy.json names. If there is
+// set, the database must exist.
 func (c *dataCommand) open(ctx context.Context, there bool) (*database, error) {
 	return c.openAt(ctx, first(c.db, c.io.Env("RESTSRV_DB"), c.app.config.DB), opening{there: there})
 }
@@ -181,16 +184,16 @@ func (c *dataCommand) openAt(ctx context.Context, url string, o opening) (*datab
 	return openDatabase(ctx, c.app.config, url, o)
 }
 
-// contents are the contents of files as exports have them.
+// contents implements transfer.Content on the file storage.
 type contents struct{ files *file.Storage }
 
-// Put is transfer.Content's.
+// Put implements transfer.Content.
 func (c contents) Put(ctx context.Context, content io.Reader) (string, error) {
 	f, err := c.files.Put(ctx, "", "", content)
 	return f.Hash, err
 }
 
-// Open is transfer.Content's.
+// Open implements transfer.Content.
 func (c contents) Open(ctx context.Context, hash string) (io.ReadCloser, error) {
 	return c.files.Open(ctx, engine.StoredFile{Hash: hash})
 }

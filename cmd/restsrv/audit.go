@@ -25,7 +25,7 @@ The server keeps events when deploy.json has "audit": true, or
 "audit": {"keep": 90}, days, in globals; its log has them in any case.
 `
 
-// auditCommand is restsrv audit.
+// auditCommand runs restsrv audit.
 func auditCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("audit", auditUsage, s)
 	selection := audit.Selection{Since: time.Now().Add(-24 * time.Hour)}
@@ -71,7 +71,7 @@ func eventKinds() string {
 	return strings.Join(all, ", ")
 }
 
-// timeFlag is a flag that says how long ago, or when.
+// timeFlag adds a flag with a time or with an age.
 func (c *commandLine) timeFlag(at *time.Time, name, usage string) {
 	c.set.Func(name, usage, func(text string) (err error) {
 		*at, err = sinceTime(text, time.Now())
@@ -79,7 +79,7 @@ func (c *commandLine) timeFlag(at *time.Time, name, usage string) {
 	})
 }
 
-// sinceTime reads how long ago, or when.
+// sinceTime parses a time or an age; see the error for the forms.
 func sinceTime(text string, now time.Time) (time.Time, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int

@@ -36,7 +36,7 @@ attributes that may be hidden in services. "changes": {"keep": 90} in globals of
 deploy.json has the server remove what is older than so many days.
 `
 
-// changesCommand is restsrv changes.
+// changesCommand runs restsrv changes.
 func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("changes", changesUsage, s)
 	var selection journal.Selection
@@ -81,7 +81,7 @@ func changesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return nil
 }
 
-// journaled reports whether some class keeps a journal.
+// journaled reports whether any class has a journal.
 func (a *app) journaled() bool {
 	for _, c := range a.meta.Classes() {
 		if c.Journaling {
@@ -91,7 +91,7 @@ func (a *app) journaled() bool {
 	return false
 }
 
-// appendChange appends a record for people.
+// appendChange appends a record as a line of text.
 func appendChange(b []byte, r journal.Record) []byte {
 	what := r.Base + r.Data
 	if r.Base != "" && r.Data != "" {
@@ -102,8 +102,8 @@ func appendChange(b []byte, r journal.Record) []byte {
 	}, "  ")...)
 }
 
-// visible is a text that was given by anybody: in quotes unless it is one that
-// people can read as it is.
+// visible returns text from a request for output. It quotes the text if a
+// terminal would not show it as it is.
 func visible(s string) string {
 	if strings.ContainsFunc(s, func(c rune) bool { return !unicode.IsGraphic(c) || c == '"' || unicode.Is(unicode.Cf, c) }) {
 		return strconv.Quote(s)
@@ -111,8 +111,9 @@ func visible(s string) string {
 	return s
 }
 
-// harmless is JSON whose texts cannot steer a terminal, nor show in another order
-// than they stand: C1 controls and marks of direction need no escape in JSON.
+// harmless escapes characters of JSON that could control a terminal or change the
+// order of the shown text: JSON does not require an escape for C1 controls and
+// marks of direction.
 func harmless(json string) string {
 	var b strings.Builder
 	for _, c := range json {
@@ -129,12 +130,12 @@ func harmless(json string) string {
 	return b.String()
 }
 
-// forgetEvery is how often old records of the journal are removed.
+// forgetEvery is the interval in which old records of the journal are removed.
 const forgetEvery = time.Hour
 
-// forgetChanges removes records of the journal when they are too old, until the
-// function returned is called. How long they are kept is what deploy.json says
-// at the moment.
+// forgetChanges removes old records of the journal in the background, until the
+// returned function is called. It uses the maximum age in the current
+// deploy.json.
 func (s *server) forgetChanges() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

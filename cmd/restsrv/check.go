@@ -39,10 +39,11 @@ found, expected and resolution, and nothing else is printed.
   restsrv check
 `
 
-// errDiffers ends check when it has found something, which it has told.
+// errDiffers is returned by check if it has findings, which it has already
+// printed.
 var errDiffers = errors.New("it does not run as it is")
 
-// checkCommand is restsrv check.
+// checkCommand runs restsrv check.
 func checkCommand(ctx context.Context, args []string, s stdio) error {
 	c := &dataCommand{commandLine: newCommandLine("check", "", checkUsage, s), io: s}
 	c.set.StringVar(&c.config, "config", "", "the deploy.json of the application (default deploy.json)")
@@ -87,8 +88,8 @@ func checkCommand(ctx context.Context, args []string, s stdio) error {
 	return errDiffers
 }
 
-// check looks at an application. The error is one of ours, not of the
-// application.
+// check examines an application. It returns an error only if the check itself
+// fails.
 func check(ctx context.Context, config string, strict bool, s stdio) (found findings, a *app, err error) {
 	a, err = loadApplication(config, strict)
 	found.stop(err)
@@ -128,8 +129,9 @@ func check(ctx context.Context, config string, strict bool, s stdio) (found find
 	return found, a, err
 }
 
-// scriptFaults tells which scripts cannot be loaded and why, services of one
-// mistake together; those of other services are told already.
+// scriptFaults lists the scripts that cannot be loaded, with the reasons.
+// Services with the same mistake share an entry. The services in others are
+// left out, because they are already reported.
 func scriptFaults(m *script.Manager, others []string, colour bool) (texts []string) {
 	services := map[string][]string{}
 	for name, err := range m.Faults() {
@@ -156,16 +158,17 @@ func scriptFaults(m *script.Manager, others []string, colour bool) (texts []stri
 	return texts
 }
 
-// noteAfter writes a line unless stop is called before; for what may take long.
+// noteAfter prints a line after d, unless stop is called before. Use it for
+// slow work.
 func noteAfter(d time.Duration, to io.Writer, line string) (stop func()) {
 	t := time.AfterFunc(d, func() { fmt.Fprintln(to, line) })
 	return func() { t.Stop() }
 }
 
-// counted is a number of things, "1 class" or "2 classes".
+// counted returns a number with its noun, "1 class" or "2 classes".
 func counted(n int, thing string) string { return fmt.Sprintf("%d %s", n, plural(n, thing)) }
 
-// plural is the word for so many things.
+// plural returns the noun in the singular or plural.
 func plural(n int, thing string) string {
 	switch {
 	case n == 1:

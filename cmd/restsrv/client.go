@@ -36,7 +36,7 @@ type clientRun struct {
 	config, db, name          string
 	redirects, grants, scopes []string
 	public, remember          bool
-	given                     map[string]bool // flags, by name
+	given                     map[string]bool // names of the given flags
 	io                        stdio
 	d                         *database
 }
@@ -47,7 +47,8 @@ func clientSubcommands() map[string]func(ctx context.Context, r *clientRun, id s
 	}
 }
 
-// clientCommand is restsrv client. args begin with the name of the subcommand.
+// clientCommand runs restsrv client. args begins with the name of the
+// subcommand.
 func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if len(args) == 0 {
 		fmt.Fprint(s.Err, clientUsage)
@@ -89,7 +90,7 @@ func clientCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return plain(command(ctx, r, id))
 }
 
-// newClientLine makes the command line of a subcommand.
+// newClientLine returns the command line of a subcommand.
 func (r *clientRun) newClientLine(command string) *commandLine {
 	c := newCommandLine("client", command, clientUsage, r.io)
 	c.databaseFlags(&r.config, &r.db)
@@ -108,8 +109,8 @@ func (r *clientRun) newClientLine(command string) *commandLine {
 	return c
 }
 
-// apply puts what the flags say into what the properties of an account say of
-// a client, and refuses what would not count.
+// apply returns the properties of a client account with the changes that the
+// flags make. It fails if the result has faults.
 func (r *clientRun) apply(id string, properties engine.Fields) (engine.Fields, error) {
 	value, _ := properties.Get("oauth")
 	old, _ := value.(engine.Fields)
@@ -143,7 +144,7 @@ func (r *clientRun) apply(id string, properties engine.Fields) (engine.Fields, e
 	return changed, nil
 }
 
-// without are the fields but those of a name.
+// without returns the fields that do not have the name.
 func without(fields engine.Fields, name string) (rest engine.Fields) {
 	for _, f := range fields {
 		if f.Name != name {
@@ -174,7 +175,7 @@ func clientAdd(ctx context.Context, r *clientRun, id string) error {
 	}
 	if all, err := r.d.accounts.List(ctx); err != nil {
 		return err
-	} else if len(all) == 0 { // the first account is the administrator
+	} else if len(all) == 0 { // the first account must be the administrator
 		return errors.New("there are no accounts yet: start the server once, or add one with restsrv user add")
 	}
 	login, _, _ := strings.Cut(id, "@")
@@ -187,11 +188,11 @@ func clientAdd(ctx context.Context, r *clientRun, id string) error {
 	return nil
 }
 
-// newClientSecret is 160 random bits, in characters that are the same in each
-// form a client may send them in.
+// newClientSecret returns 160 random bits as text. The characters are the same
+// in every form in which a client may send them.
 func newClientSecret() string {
 	b := make([]byte, 20)
-	rand.Read(b) // never fails: it ends the process instead
+	rand.Read(b) // never returns an error: if it fails, it ends the process
 	return hex.EncodeToString(b)
 }
 
@@ -201,7 +202,7 @@ func (r *clientRun) show(secret string, public bool) {
 	}
 }
 
-// told says what happened to a client, here and to the auditor.
+// told prints a change of a client and records it in the audit log.
 func (r *clientRun) told(ctx context.Context, id, change string) {
 	r.audit(ctx, id, change)
 	fmt.Fprintf(r.io.Out, "client %s %s\n", id, change)
@@ -212,7 +213,7 @@ func (r *clientRun) audit(ctx context.Context, id, change string) {
 		Details: engine.Fields{{Name: "change", Value: change}, {Name: "client", Value: id}}})
 }
 
-// existing returns a client.
+// existing returns the client, or an error if the account is not a client.
 func (r *clientRun) existing(ctx context.Context, id string) (*oauth.Client, error) {
 	a, err := r.d.accounts.Get(ctx, id)
 	if err != nil {
@@ -259,8 +260,8 @@ func clientRemove(ctx context.Context, r *clientRun, id string) error {
 	return err
 }
 
-// removeAccount removes the account of a client and its permissions. Of one
-// that is also somebody's, only that it is a client.
+// removeAccount removes the account of a client and its permissions. If the
+// account is not of type system, it stays and only stops being a client.
 func (r *clientRun) removeAccount(ctx context.Context, id string) error {
 	if !strings.HasSuffix(id, "@system") {
 		a, err := r.d.accounts.Get(ctx, id)

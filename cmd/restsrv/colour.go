@@ -8,8 +8,8 @@ import (
 	"golang.org/x/term"
 )
 
-// colours reports whether what is written to w may be coloured: at a terminal,
-// where nobody said NO_COLOR (no-color.org).
+// colours reports whether output to w may have colours: w is a terminal and
+// NO_COLOR is not set (no-color.org).
 func colours(s stdio, w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && s.Env("NO_COLOR") == "" && s.Env("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
@@ -22,7 +22,8 @@ const (
 	noColour = "\x1b[0m"
 )
 
-// coloured shows the line of an excerpt that is meant, and its caret, in red.
+// coloured returns an excerpt with the marked line and its caret in red, if yes
+// is set.
 func coloured(excerpt string, yes bool) string {
 	if !yes {
 		return excerpt

@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// commandLine is the flags and arguments of one command.
+// commandLine holds the flags and arguments of one command.
 type commandLine struct {
 	set  *flag.FlagSet
-	help string // the command that explains itself, and this, with -h
+	help string // the command that prints the help if it is called with -h
 	err  io.Writer
 }
 
-// newCommandLine makes the command line of "restsrv name", or "restsrv name sub"
-// where sub is not "": usage is what -h says before the flags.
+// newCommandLine returns the command line of "restsrv name", or of "restsrv name
+// sub" if sub is not "". -h prints usage before the flags.
 func newCommandLine(name, sub, usage string, s stdio) *commandLine {
 	c := &commandLine{help: join("restsrv", name), err: s.Err}
 	c.set = flag.NewFlagSet(join(c.help, sub), flag.ContinueOnError)
@@ -38,18 +38,19 @@ func join(a, b string) string {
 	return a + " " + b
 }
 
-// databaseFlags are the flags of every command that opens the database of an
+// databaseFlags adds the flags of every command that opens the database of an
 // application.
 func (c *commandLine) databaseFlags(config, db *string) {
 	c.set.StringVar(config, "config", "", "the deploy.json of the application (default deploy.json)")
 	c.set.StringVar(db, "db", "", "database, sqlite:PATH or postgres://user@host/database (default as for the server; also RESTSRV_DB)")
 }
 
-// parse reads flags, which may stand before and after arguments, and returns
-// the arguments. A mistake is told in one line, errUsage.
+// parse parses the flags, which may stand before and after arguments, and
+// returns the arguments. If they are wrong, it prints one line and returns
+// errUsage.
 func (c *commandLine) parse(args []string) (names []string, err error) {
 	explain := c.set.Usage
-	c.set.SetOutput(io.Discard) // of the mistakes, which parse tells itself
+	c.set.SetOutput(io.Discard) // parse prints mistakes itself
 	c.set.Usage = func() {}
 	for {
 		switch err := c.set.Parse(args); {
@@ -65,7 +66,7 @@ func (c *commandLine) parse(args []string) (names []string, err error) {
 	}
 }
 
-// wrong tells a mistake of who calls the command, and is errUsage.
+// wrong prints a mistake in the arguments and returns errUsage.
 func (c *commandLine) wrong(format string, args ...any) error {
 	fmt.Fprintf(c.err, "%s: %s (%s -h)\n", c.set.Name(), fmt.Sprintf(format, args...), c.help)
 	return errUsage

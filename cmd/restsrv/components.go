@@ -10,19 +10,20 @@ import (
 	"restsrv/engine/deploy"
 )
 
-// lacking are components of the ancestor that applications name and that
-// restsrv does not have. They are known, so that a service which never calls
-// them works.
+// lacking lists components of IONDV that applications name and that restsrv
+// does not have. They have placeholders, so that a service works if it never
+// calls them.
 var lacking = []string{
 	"accessLogger", "accounts", "application", "authLogger", "background", "calculator", "dataSources", "Db", "dbSync",
 	"module", "notifier", "queryParser", "roleAccessManager", "rtEvents",
 	"scheduler", "server", "sessionHandler",
 }
 
-// caches are components of the ancestor that keep values by key.
+// caches lists components of IONDV that store values by key.
 var caches = []string{"innerCache", "kvRepo", "memcached", "redis"}
 
-// components are what ion://name in the options of a service may name.
+// components returns the components to which ion://name in the options of a
+// service can refer.
 func (e *edition) components() map[string]any {
 	all := map[string]any{
 		"dataRepo": e.events, "securedDataRepo": e.gate, "cachedDataRepo": e.gate, "metaRepo": e.meta,
@@ -43,9 +44,9 @@ func (e *edition) components() map[string]any {
 	return all
 }
 
-// scope is what services of the ancestor get when they are initialized: the
-// components. Who did not write ion://dataRepo out gets the one that checks
-// permissions.
+// scope returns the components that services of IONDV get when they are
+// initialized. Instead of dataRepo they get the repository that checks
+// permissions, unless their options name ion://dataRepo.
 func (e *edition) scope(components map[string]any) map[string]any {
 	scope := maps.Clone(components)
 	for name, component := range scope {
@@ -56,7 +57,7 @@ func (e *edition) scope(components map[string]any) map[string]any {
 	return scope
 }
 
-// known are the names that deploy.json may use.
+// known returns the names that deploy.json may use.
 func known() deploy.Known {
 	var k deploy.Known
 	for name := range builtin.Modules() {

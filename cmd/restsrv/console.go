@@ -18,9 +18,9 @@ import (
 	"restsrv/engine/script"
 )
 
-// newLog is the log of a server: records with attributes, one a line. While
-// developing it is read by who writes the scripts: failures come with their
-// stack and the lines of the script around them.
+// newLog returns the log of a server: records with attributes, one per line.
+// With -watch its readers write the scripts, so failures come with their stack
+// and the lines of the script around them.
 func newLog(f flags, s stdio) (*slog.Logger, *console) {
 	options := &slog.HandlerOptions{Level: f.log}
 	if !f.watch {
@@ -30,26 +30,26 @@ func newLog(f flags, s stdio) (*slog.Logger, *console) {
 	return slog.New(&consoleHandler{slog.NewTextHandler(&c.record, options), c}), c
 }
 
-// console is where developing is watched.
+// console is the output of a server with -watch.
 type console struct {
 	to     io.Writer
 	colour bool
 	dir    string // the application directory
 
 	mu     sync.Mutex
-	record bytes.Buffer // what the handler of records has written
+	record bytes.Buffer // output of the embedded handler
 }
 
-// consoleHandler writes records with what else they have to show.
+// consoleHandler writes records with stacks and excerpts below them.
 type consoleHandler struct {
 	slog.Handler
 	c *console
 }
 
-// Handle is slog.Handler's.
+// Handle implements slog.Handler.
 func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	var excerpt, stack string
-	first, more, _ := strings.Cut(r.Message, "\n") // of what scripts write to the console
+	first, more, _ := strings.Cut(r.Message, "\n") // scripts can write several lines
 	brief := slog.NewRecord(r.Time, r.Level, first, r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		switch {
@@ -77,7 +77,8 @@ func (h *consoleHandler) Handle(ctx context.Context, r slog.Record) error {
 	return err
 }
 
-// printable is text without what a terminal takes for more than text.
+// printable replaces the control characters of a text, except tabs and line
+// ends.
 func printable(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c < ' ' && c != '\t' && c != '\n' || c >= 0x7f && c <= 0x9f {
@@ -87,7 +88,8 @@ func printable(text string) string {
 	}, text)
 }
 
-// headOf is the message of a failure with its place, and the rest of its stack.
+// headOf returns the message of a failure with its place, and the rest of its
+// stack.
 func headOf(v slog.Value) (head slog.Value, rest string) {
 	message, stack, found := strings.Cut(v.String(), "\n\t")
 	if !found {
@@ -100,18 +102,18 @@ func headOf(v slog.Value) (head slog.Value, rest string) {
 	return slog.StringValue(message + " " + place), rest
 }
 
-// WithAttrs is slog.Handler's.
+// WithAttrs implements slog.Handler.
 func (h *consoleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &consoleHandler{h.Handler.WithAttrs(attrs), h.c}
 }
 
-// WithGroup is slog.Handler's.
+// WithGroup implements slog.Handler.
 func (h *consoleHandler) WithGroup(name string) slog.Handler {
 	return &consoleHandler{h.Handler.WithGroup(name), h.c}
 }
 
-// scripts tells what became of a reload of scripts, in a line; and of each file
-// that cannot be loaded, why.
+// scripts prints the result of a reload of scripts in one line, and below it
+// the reason for each file that cannot be loaded.
 func (c *console) scripts(r script.Report) {
 	if r.Idle() {
 		return
@@ -142,7 +144,7 @@ func (c *console) scripts(r script.Report) {
 	c.line(r.Changed, strings.Join(parts, "; "), reasons)
 }
 
-// application tells what became of a reload of deploy.json and classes.
+// application prints the result of a reload of deploy.json and classes.
 func (c *console) application(changed []string, took time.Duration, err error) {
 	if err == nil {
 		c.line(changed, "application reloaded in "+short(took), nil)
@@ -156,7 +158,7 @@ func (c *console) application(changed []string, took time.Duration, err error) {
 	c.line(changed, c.paint("the application cannot be reloaded and goes on as it was: ")+strings.ReplaceAll(text, "\n", "\n    "), nil)
 }
 
-// line writes what changed and what came of it, with reasons below it.
+// line prints the changed files and the result, with reasons below it.
 func (c *console) line(changed []string, what string, reasons []string) {
 	cause := "everything"
 	if changed != nil {
@@ -169,7 +171,7 @@ func (c *console) line(changed []string, what string, reasons []string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = io.WriteString(c.to, b.String()) // nobody is to be told of a console that is gone
+	_, _ = io.WriteString(c.to, b.String()) // fails if the console is gone
 }
 
 func (c *console) paint(text string) string {
@@ -179,8 +181,8 @@ func (c *console) paint(text string) string {
 	return red + text + noColour
 }
 
-// shownPaths are paths as people know them: from the application directory on,
-// and not too many.
+// shownPaths returns paths relative to the application directory. If there are
+// more than five, it counts the rest.
 func shownPaths(dir string, paths []string) string {
 	const most = 5
 	var names []string

@@ -26,12 +26,12 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// edition is what is made of one reading of the application. The next one is
-// made beside it and takes its place in one step; requests under way finish on
-// the edition they began with. What must outlive editions belongs to the
-// server: the connections to the database and its queue of writes, failed
-// sign-ins, events, remembered requests, what scripts share. Some parts go on
-// to the next edition when nothing of theirs has changed.
+// edition is a server for one state of the application files. A reload builds the
+// next edition beside it and replaces it in one step; running requests finish on the
+// edition on which they began. State that must outlive editions belongs to the
+// server: the database connections and the write queue, failed sign-ins, events,
+// cached requests, values that scripts share. If the settings of a part have not
+// changed, the next edition uses the same part.
 type edition struct {
 	*server
 	config   *deploy.Config
@@ -40,27 +40,26 @@ type edition struct {
 	defined  *workflow.Definitions
 	reading  reading
 	warnings map[string]bool
-	refused  engine.Faults // options that builtin services cannot work with
+	refused  engine.Faults // invalid options of builtin services
 
 	store     *store.Store
 	accounts  *account.Store
 	rules     rules
-	events    *script.Events     // the store, telling scripts of writes
-	gate      *access.Repository // the store behind the gate
+	events    *script.Events     // the store, which reports writes to scripts
+	gate      *access.Repository // the events behind the permission checks
 	workflows *workflow.Set
 	checker   *access.Checker
 	sessions  *session.Sessions
-	oauth     *provider         // nil without one
-	gateways  *gateway.Gateways // nil without any
+	oauth     *provider         // nil if the application has no OAuth2 provider
+	gateways  *gateway.Gateways // nil if the application has no gateways
 	runtime   *script.Runtime
 	scripts   *script.Manager
 	rest      *rest.Server
 }
 
-// newEdition makes the edition of an application, in the order of its parts.
-// before is the one that it is to follow, nil for none. Nothing that is seen
-// from outside has changed when it fails, nor when it succeeds but for the
-// tables, which are brought up to the classes last.
+// newEdition builds the edition of an application, part by part. before is the
+// current edition, or nil. If it fails, nothing visible has changed. If it succeeds,
+// only the tables have changed: they are migrated to the classes last.
 func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edition, error) {
 	e := &edition{server: s, config: a.config, meta: a.meta, shown: a.presentation, defined: a.workflows, reading: a.reading, warnings: a.told}
 	parts := []func(context.Context, *edition) error{
@@ -75,7 +74,7 @@ func (s *server) newEdition(ctx context.Context, a *app, before *edition) (*edit
 	return e, nil
 }
 
-// use has an edition answer from now on, and ends the one before.
+// use makes an edition answer all new requests, and retires the one before.
 func (s *server) use(e *edition) {
 	s.db.rules.Store(&e.rules)
 	before := s.current.Swap(e)
@@ -86,13 +85,13 @@ func (s *server) use(e *edition) {
 	names := e.scripts.Names()
 	for _, name := range before.scripts.Names() {
 		if !slices.Contains(names, name) {
-			s.scripts.Forget(name) // what it shared between its versions
+			s.scripts.Forget(name) // deletes the values that its versions shared
 		}
 	}
 }
 
-// retire gives up what an edition holds besides memory, but for what another
-// one has taken over. Requests under way go on.
+// retire releases the resources of an edition, except those that the other edition
+// uses. Running requests continue.
 func (e *edition) retire(other *edition) {
 	if other == nil {
 		other = &edition{}
@@ -108,8 +107,8 @@ func (e *edition) retire(other *edition) {
 	}
 }
 
-// openStore is the store that the database was opened with, or another one for
-// other classes beside it.
+// openStore uses the store with which the database was opened, or opens another one
+// for the new classes on the same database.
 func (e *edition) openStore(_ context.Context, before *edition) (err error) {
 	e.store = e.db.store
 	if before != nil {
@@ -118,8 +117,8 @@ func (e *edition) openStore(_ context.Context, before *edition) (err error) {
 	return err
 }
 
-// upgrade brings the tables up to the classes; opening the database has done so
-// for the first edition.
+// upgrade migrates the tables to the classes. For the first edition this was done
+// when the database was opened.
 func (e *edition) upgrade(ctx context.Context, before *edition) error {
 	if before == nil {
 		return nil
@@ -132,8 +131,8 @@ func (e *edition) upgrade(ctx context.Context, before *edition) error {
 	return err
 }
 
-// openAccounts are those of the edition before, with what they remember, when
-// nothing of theirs has changed.
+// openAccounts reuses the accounts of the edition before, with their caches, if
+// their settings have not changed.
 func (e *edition) openAccounts(_ context.Context, before *edition) (err error) {
 	c := e.config
 	switch {
@@ -172,12 +171,13 @@ func (e *edition) openRest(context.Context, *edition) error {
 	return nil
 }
 
-// images is the image storage with the thumbnails of the application.
+// images returns the image storage with the thumbnails of the application.
 func (e *edition) images() *image.Storage { return e.db.images.With(e.config.Images.Thumbnails) }
 
-// mount builds every service. A script that cannot be loaded answers 503, or
-// what was last good of it in the edition before, and with -strict fails; a
-// builtin's options must be right.
+// mount builds every service. If a script cannot be loaded, its service answers with
+// its last good version in the edition before, or with 503. If the options of a
+// builtin service are invalid, it answers 503. With -strict, mount fails in both
+// cases.
 func (e *edition) mount(_ context.Context, before *edition) error {
 	modes := map[string]engine.AuthMode{}
 	mount := func(name string, svc engine.Service) error { return e.rest.Mount(name, modes[name], svc) }
@@ -231,7 +231,7 @@ func (e *edition) mount(_ context.Context, before *edition) error {
 	return e.scripts.Lost()
 }
 
-// optionsMistake is the mistake that a builtin service cannot work with its options.
+// optionsMistake returns the fault of a builtin service with invalid options.
 func optionsMistake(c *deploy.Config, svc deploy.Service, err error) engine.Fault {
 	rule := mistake.ServiceOptions
 	f := engine.Fault{File: c.File, Path: svc.Path, Found: "options of " + svc.Builtin + " (" + err.Error() + ")", Expected: "options that the service has",
@@ -239,8 +239,8 @@ func optionsMistake(c *deploy.Config, svc deploy.Service, err error) engine.Faul
 	return c.Locate(engine.Faults{f})[0]
 }
 
-// reportRefused logs the options that builtin services refuse, once; with -strict it
-// returns them.
+// reportRefused logs the invalid options of builtin services, once; with -strict it
+// returns them as an error.
 func (e *edition) reportRefused(before *edition) error {
 	if errs, _ := e.refused.Split(e.flags.strict); len(errs) > 0 {
 		return errs
@@ -253,8 +253,9 @@ func (e *edition) reportRefused(before *edition) error {
 	return nil
 }
 
-// convert replaces options of the acceptor that name scripts by the converters
-// that these are. One that cannot be loaded fails until it is mended.
+// convert replaces options of the acceptor that name scripts by converters that run
+// these scripts. If a script cannot be loaded, its converter fails until the script
+// is fixed.
 func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Options) error {
 	if svc.Builtin != "acceptor" {
 		return nil
@@ -276,8 +277,8 @@ func (e *edition) convert(svc deploy.Service, env *engine.Env, options engine.Op
 	return failed
 }
 
-// faults are what /readyz answers: services without a good version, and a
-// database that is away or of which a table is locked.
+// faults returns the lines that /readyz answers: services without a good version, a
+// database that is not available, locked tables.
 func (e *edition) faults() []string {
 	var lines []string
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -34,7 +34,7 @@ Whoever reads the file can try to guess passwords from their hashes: keep it as
 you keep the database.
 `
 
-// exportCommand is restsrv export.
+// exportCommand runs restsrv export.
 func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("export", exportUsage, s)
 	file := c.set.String("o", "", "file to write, for its owner alone (default the standard output)")
@@ -49,7 +49,7 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	if *withFiles {
 		config.Content = contents{d.files}
 		config.Lost = func(hash, file string) { lost = append(lost, fmt.Sprintf("file %s, content %s", file, hash)) }
-		resume, err := d.files.Pause() // contents of exported objects must stay until the end
+		resume, err := d.files.Pause() // contents of exported objects must not be deleted until the end
 		if err != nil {
 			return plain(err)
 		}
@@ -84,12 +84,12 @@ func exportCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return nil
 }
 
-// longReading is after how long a command that reads one state of the data warns,
-// and how often it repeats that.
+// longReading is the time after which a command that reads one state of the data
+// prints a warning, and the interval in which it repeats it.
 const longReading = 5 * time.Minute
 
-// warnWhileReading warns of a command that keeps one state of the data for long,
-// until stop is called.
+// warnWhileReading prints warnings while a command reads one state of the data
+// for long, until stop is called.
 func warnWhileReading(out io.Writer, command string, every time.Duration) (stop func()) {
 	began, ended := time.Now(), make(chan struct{})
 	var running sync.WaitGroup
@@ -109,16 +109,16 @@ func warnWhileReading(out io.Writer, command string, every time.Duration) (stop 
 	return sync.OnceFunc(func() { close(ended); running.Wait() })
 }
 
-// exported are the server's own classes that exports have, what belongs to the
-// objects among them: their files, stages and history. Tokens, events, remembered
-// answers and keys end with the database that they belong to.
+// exported returns the system classes that an export contains, including those
+// that belong to objects: their files, stages and history. Tokens, events, stored
+// answers and keys are left out, because they belong to one database.
 func (s *system) exported() []*engine.Class {
 	accounts := slices.DeleteFunc(slices.Clone(s.accounts), func(c *engine.Class) bool { return c.Name == "#token" })
 	return slices.Concat(accounts, s.policy, []*engine.Class{s.files, s.stages, s.changes})
 }
 
-// writeAside writes a file so that it is there as a whole or not at all, and for
-// its owner alone; without a name it writes to out.
+// writeAside writes a file completely or not at all, with access only for its
+// owner. If name is "", it writes to out.
 func writeAside(name string, out io.Writer, write func(io.Writer) error) (err error) {
 	if name == "" {
 		return write(out)

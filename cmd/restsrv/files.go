@@ -18,7 +18,7 @@ server.
   restsrv files -remove   remove it
 `
 
-// filesCommand is restsrv files.
+// filesCommand runs restsrv files.
 func filesCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("files", filesUsage, s)
 	remove := c.set.Bool("remove", false, "remove what is found")

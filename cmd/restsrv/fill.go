@@ -18,31 +18,32 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// filling is what an application directory brings into a database: the
-// accounts and roles of the folder acl, which are taken when they come for the
-// first time, the objects of the folder data, and in a new database the inline
-// objects. These come last: the database is new until they are there, so that
-// what is cut off before is done again by the next start.
+// filling fills a database from an application directory: with the accounts and roles of
+// the folder acl, if they come for the first time, with the objects of the folder data
+// and, if the database is new, with the inline objects. The inline objects come last. The
+// database counts as new until they exist, so if the filling is interrupted, the next
+// start does it again.
 type filling struct {
 	app  *app
 	db   *database
-	acl  string          // folder, "" for none
+	acl  string          // folder; may be ""
 	data transfer.Source // objects
-	add  func(int64)     // told of progress in units of data.Total; nil for nobody
+	add  func(int64)     // called with the progress, in units of data.Total; may be nil
 
-	strict bool // objects with values that do not fit are not taken
+	strict bool // set if objects with invalid values are rejected
 }
 
-// filled is what became of it.
+// filled is the result of a filling.
 type filled struct {
 	access importedACL
 	report *transfer.Report
 	seeded int
-	left   engine.Faults // inline objects that the database refused
+	left   engine.Faults // inline objects that the database rejected
 }
 
-// fill does it. What cannot be taken is in the reports; the error is that of a
-// database that is away, of inline objects that cannot be created, or of ctx.
+// fill runs the filling. Rejected accounts and objects are in the reports. An error means
+// that the database is not available, that inline objects cannot be created, or that ctx
+// ended.
 func (f *filling) fill(ctx context.Context) (done filled, err error) {
 	if f.acl != "" {
 		if done.access, err = importACL(ctx, f.db, f.acl); err != nil {
@@ -55,7 +56,7 @@ func (f *filling) fill(ctx context.Context) (done filled, err error) {
 	return done, err
 }
 
-// objects imports the objects alone.
+// objects imports only the objects.
 func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
 	ctx, staging := engine.WithStaging(ctx)
 	defer staging.End()
@@ -83,9 +84,9 @@ func (f *filling) objects(ctx context.Context) (*transfer.Report, error) {
 	return report, touchPolicy(ctx, d, report)
 }
 
-// dataFolder returns the objects of a folder below root, or no objects if the
-// folder does not exist. Links that leave root are refused, and for contents that
-// objects name by their path links that leave the folder.
+// dataFolder returns the objects of a folder below root, or no objects if the folder does
+// not exist. It rejects links that leave root. If an object names a content by its path,
+// links must not leave the folder.
 func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 	dir := filepath.Join(root, folder)
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -103,8 +104,8 @@ func dataFolder(root, folder, namespace string) (transfer.Source, error) {
 	return s, err
 }
 
-// below returns the file system of a folder below root. The folder and the files
-// in it may be links to any place below root.
+// below returns the file system of a folder below root. The folder and the files in it may
+// be links to any place below root.
 func below(root, folder string) (fs.FS, error) {
 	files := deploy.Directory(root)
 	if _, err := fs.Stat(files, folder); errors.Is(err, engine.ErrOutside) {
@@ -113,17 +114,15 @@ func below(root, folder string) (fs.FS, error) {
 	return fs.Sub(files, folder)
 }
 
-// applicationFolders are where an application directory has accounts and roles,
-// and objects.
+// Folders of an application directory: accounts and roles, and objects.
 const (
 	aclDir  = "acl"
 	dataDir = "data"
 )
 
-// begin fills the database before anything is served: a new one with all that
-// the application brings, any other one with accounts and roles that were not
-// there yet. Of several servers that start on a new database one does it while
-// the others wait.
+// begin fills the database before the server answers requests. A new database gets all
+// data of the application, any other one only accounts and roles that are new. If several
+// servers start on a new database, one fills it while the others wait.
 func (s *server) begin(ctx context.Context, a *app) error {
 	fresh, err := s.db.store.Fresh(ctx)
 	if err != nil {
@@ -142,7 +141,7 @@ func (s *server) begin(ctx context.Context, a *app) error {
 	})
 }
 
-// holdFirstStart has work done while no other process fills the database.
+// holdFirstStart runs work while no other process can fill the database.
 func holdFirstStart(ctx context.Context, d *database, wait func(), work func(context.Context) error) error {
 	return lease.Hold(ctx, d.store, d.system.leases, "first start", wait, work)
 }
@@ -176,8 +175,8 @@ func (s *server) firstStart(ctx context.Context, a *app) error {
 	return nil
 }
 
-// takeAccess takes the accounts and roles of the folder acl that have never
-// been there.
+// takeAccess imports the accounts and roles of the folder acl that come for the first
+// time.
 func (s *server) takeAccess(ctx context.Context, a *app) error {
 	done, err := importACL(ctx, s.db, a.config.Abs(aclDir))
 	if err != nil {
@@ -187,7 +186,8 @@ func (s *server) takeAccess(ctx context.Context, a *app) error {
 	return nil
 }
 
-// tellAccess names what of the folder acl was not taken, and counts what was.
+// tellAccess logs which entries of the folder acl were rejected, and counts the imported
+// ones.
 func (s *server) tellAccess(done importedACL) {
 	for _, line := range done.notTaken() {
 		s.log.Warn(line + ": " + mistake.ACLEntry.Resolution)
@@ -200,7 +200,7 @@ func (s *server) tellAccess(done importedACL) {
 	}
 }
 
-// tellObjects does so for the folder data.
+// tellObjects logs the rejected objects of the folder data, and counts the imported ones.
 func (s *server) tellObjects(r *transfer.Report, took time.Duration) {
 	for _, f := range r.Refused {
 		f.Where = filepath.Join(dataDir, f.Where)

@@ -21,19 +21,18 @@ import (
 	"restsrv/engine/mistake"
 )
 
-// findings are what check finds.
+// findings collects the results of check.
 type findings struct {
 	all     []finding
 	notes   []string // lines that are printed and do not count as differences
-	stops   bool     // a server would not start
-	scripts int      // files that services are made of
+	stops   bool     // set if a server would not start
+	scripts int      // number of files of the services
 }
 
-// finding is a fault, or a line of text about something that is no file of
-// settings.
+// finding is a fault, or a line of text if the finding is not about a settings file.
 type finding struct {
 	engine.Fault
-	text string // the line, "" for that of the fault
+	text string // the line; if "", the text of the fault is used
 }
 
 func (f finding) String() string { return first(f.text, f.Fault.String()) }
@@ -74,10 +73,10 @@ func (f *findings) faults(all engine.Faults) {
 	}
 }
 
-// findingPlace is the file, line and column that a finding begins with.
+// findingPlace matches the file, line and column at the begin of a finding.
 var findingPlace = regexp.MustCompile(`^([^\s:]+)(?::(\d+):(\d+))?: `)
 
-// text adds a line that begins with a place or has none.
+// text adds a finding from a line that may begin with a place.
 func (f *findings) text(level engine.Level, text string) {
 	one := finding{text: text, Fault: engine.Fault{Level: level, Found: text}}
 	if m := findingPlace.FindStringSubmatch(text); m != nil {
@@ -88,7 +87,7 @@ func (f *findings) text(level engine.Level, text string) {
 	f.all = append(f.all, one)
 }
 
-// stop adds an error that keeps a server from starting.
+// stop adds an error that prevents the start of a server.
 func (f *findings) stop(err error) {
 	var faults engine.Faults
 	switch {
@@ -104,7 +103,7 @@ func (f *findings) stop(err error) {
 	f.stops = true
 }
 
-// filling tells what the first start of a server would not take.
+// filling adds the accounts and objects that the first start of a server would reject.
 func (f *findings) filling(c *deploy.Config, done filled) {
 	f.faults(done.left)
 	f.faults(done.access.faults)
@@ -142,8 +141,9 @@ var fits = map[*mistake.Rule]string{
 	mistake.DataOther:        "a file of an object",
 }
 
-// inObject adds a finding about an attribute of an object, "" for the whole, with line
-// and column if they are known or the object is a file.
+// inObject adds a finding about an attribute of an object; attribute is "" if it is
+// about the whole object. Its place has a line and a column if they are known or the
+// object is a file.
 func (f *findings) inObject(c *deploy.Config, rule *mistake.Rule, fault engine.Fault, attribute, reason string) {
 	fault.Level, fault.Code, fault.Resolution = rule.Level, rule.Code, rule.Resolution
 	if fault.Path = attribute; attribute != "" && fault.Line == 0 {
@@ -176,7 +176,7 @@ func sortFaults(c *deploy.Config, faults engine.Faults) engine.Faults {
 }
 
 // compareFaults compares places: the configuration comes first, then other files by
-// name, then what is in no file.
+// name, then faults without a file.
 func compareFaults(c *deploy.Config, a, b engine.Fault) int {
 	rank := func(f engine.Fault) int {
 		switch {
@@ -190,8 +190,8 @@ func compareFaults(c *deploy.Config, a, b engine.Fault) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-// unused is what of deploy.json has no effect, but for settings that a script
-// names.
+// unused returns a fault for each setting of deploy.json that has no effect, unless a
+// script mentions it.
 func (a *app) unused(scripts []string) engine.Faults {
 	var texts [][]byte
 	for _, file := range scripts {
@@ -209,7 +209,7 @@ func (a *app) unused(scripts []string) engine.Faults {
 	return a.config.Locate(faults)
 }
 
-// scripts are the files of the services.
+// scripts returns the files of the services.
 func (a *app) scripts() []string {
 	var files []string
 	for _, svc := range a.config.Services {
@@ -220,8 +220,8 @@ func (a *app) scripts() []string {
 	return files
 }
 
-// missingScripts names the scripts that are not there, once each, at the first
-// service that they are of.
+// missingScripts returns a fault for each script that does not exist, at the first
+// service that uses it.
 func (a *app) missingScripts() engine.Faults {
 	var faults engine.Faults
 	services := map[string][]string{}
@@ -243,7 +243,7 @@ func (a *app) missingScripts() engine.Faults {
 	return a.config.Locate(faults)
 }
 
-// withoutScripts are the services whose scripts are not there.
+// withoutScripts returns the services without an existing script.
 func (a *app) withoutScripts() []string {
 	var names []string
 	for _, svc := range a.config.Services {

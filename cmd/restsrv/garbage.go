@@ -8,27 +8,27 @@ import (
 	"sync/atomic"
 )
 
-// gcPercent trades memory for time: the live heap is small beside the page
-// caches of SQLite, so collecting half as often costs little of it. GOGC in
-// the environment wins.
+// gcPercent trades memory for time: the live heap is small compared to the page
+// caches of SQLite, so it costs little to collect half as often. GOGC in the
+// environment overrides it.
 const gcPercent = 200
 
-// leastGarbage is how many MiB of garbage a collection waits for at least. Often
-// no more than 3 MiB are alive: by gcPercent alone a busy server would collect 50
-// times a second, and spend a tenth of its processor time on it, or a fifth.
+// leastGarbage is the minimum amount of garbage between two collections, in MiB.
+// Often only 3 MiB are alive: with gcPercent alone a busy server would collect 50
+// times a second, and spend 10 to 20 percent of its processor time on it.
 const leastGarbage = 16
 
-// A heap of more than manyLive MiB may have garbage of slowPercent of the rest. What
-// makes it so large is often no state but work of the moment, such as the objects of
-// large answers, and more of it must not mean more garbage too.
+// If more than manyLive MiB are alive, the part above it may have only slowPercent
+// of garbage. A large heap often contains temporary data, such as the objects of
+// large answers, and it should not also cause more garbage.
 const (
 	manyLive    = 32
 	slowPercent = 50
 )
 
-// paceGC has a server collect by pacedPercent from the next collection on, for
-// as long as the process lives: what was needed to start it is not kept longer.
-// held returns how many bytes the bodies and answers of requests take.
+// paceGC sets GOGC by pacedPercent from the next collection on, as long as the
+// process lives, so that the memory of the start is not kept longer than needed.
+// held returns the number of bytes in bodies and answers of requests.
 func paceGC(held func() int64) {
 	heldBytes.Store(&held)
 	startPacing()
@@ -39,20 +39,20 @@ var (
 	startPacing = sync.OnceFunc(func() { runtime.AddCleanup(new([64]byte), pace, gcPercent) })
 )
 
-// pace is called at the end of every collection, which finds out that nothing
-// holds what it is the cleanup of; set is the percentage so far.
+// pace runs after every collection, as the cleanup of an object that is not
+// referenced. set is the current percentage.
 func pace(set int) {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	percent := pacedPercent(live[0].Value.Uint64(), uint64(max((*heldBytes.Load())(), 0)))
 	if percent != set {
-		debug.SetGCPercent(percent) // stops all for a moment
+		debug.SetGCPercent(percent) // stops all goroutines for a moment
 	}
 	runtime.AddCleanup(new([64]byte), pace, percent)
 }
 
 // pacedPercent returns GOGC for a number of live bytes, of which held are bodies and
-// answers of requests. These are large and short-lived, so they must not raise the
+// answers of requests. These are large and short-lived, so they should not raise the
 // amount of garbage. Go itself counts at least 4 MiB of live bytes.
 func pacedPercent(live, held uint64) int {
 	all := max(int(live>>20), 4)
@@ -62,6 +62,6 @@ func pacedPercent(live, held uint64) int {
 }
 
 // giveBack returns the memory that a start or a reload no longer needs to the
-// operating system. An idle server would otherwise keep it until its next garbage
+// operating system. An idle server would otherwise hold it until its next garbage
 // collection.
 func giveBack() { debug.FreeOSMemory() }

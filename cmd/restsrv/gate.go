@@ -9,16 +9,16 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// rights are what scripts ask as aclProvider.
+// rights is the component aclProvider of scripts.
 type rights struct {
 	*access.Checker
 	engine.Policy
 }
 
-// openGate puts the gate before the store, and behind it what tells scripts of
-// writes.
+// openGate puts the permission checks before the store, and between them the
+// events that report writes to scripts.
 func (e *edition) openGate(context.Context, *edition) error {
-	e.rules, _ = readRules(e.config, e.meta, ruleData{e.store, e.accounts.RolesOf, e.log}) // its faults were told with those of the file
+	e.rules, _ = readRules(e.config, e.meta, ruleData{e.store, e.accounts.RolesOf, e.log}) // its faults were reported with those of the file
 	e.events = script.NewEvents(e.store, e.log)
 	e.workflows = workflow.New(workflow.Config{
 		Definitions: e.defined, Store: e.store, Data: e.events, Sequences: e.store, Entering: e.events.Entering, Stages: e.db.system.stages, Log: e.log})

@@ -10,9 +10,10 @@ import (
 	"restsrv/engine/gateway"
 )
 
-// openGateways makes the gateways of the application. They are those of the
-// edition before when nothing of theirs has changed: each holds a token, and an
-// account has a limited number of them. So they ask the edition of the moment.
+// openGateways creates the gateways of the application. If their settings have
+// not changed, it reuses those of the edition before: each has a token, and an
+// account has a limited number of tokens. For that reason they always use the
+// current edition of the server.
 func (e *edition) openGateways(_ context.Context, before *edition) (err error) {
 	if len(e.config.Gateways) == 0 {
 		return nil
@@ -44,8 +45,8 @@ func gatewayConfigs(gateways []deploy.Gateway) []gateway.Config {
 	return configs
 }
 
-// validToken reports whether a token that a gateway holds still proves its
-// account; one that cannot be looked up is taken for one that does.
+// validToken reports whether the token of a gateway is still valid. If it
+// cannot be looked up, it counts as valid.
 func (s *server) validToken(ctx context.Context, token string) bool {
 	_, err := s.current.Load().accounts.Authenticate(engine.WithAccount(ctx, nil), engine.AuthToken, engine.Credentials{Token: token})
 	return engine.CodeOf(err) != engine.Forbidden

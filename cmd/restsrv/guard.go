@@ -11,8 +11,7 @@ import (
 	"restsrv/engine/guess"
 )
 
-// guards count failed sign-ins and keep what happens to the security of the
-// server.
+// guards counts failed sign-ins and records security events.
 type guards struct {
 	guesses *guess.Keeper
 	audit   *audit.Journal
@@ -30,10 +29,10 @@ func newGuards(c *deploy.Config, data engine.Repository, sys *system, o opening)
 	}
 }
 
-// closeTime is how long the end waits for the database to take what is left.
+// closeTime is the timeout for the last writes when the server ends.
 const closeTime = 5 * time.Second
 
-// close ends the database after what is still to be written into it.
+// close closes the database after pending writes.
 func (d *database) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()

@@ -38,7 +38,7 @@ Mistakes in the application are resolved and reported as by the server. With
 null where a value is required, or with a workflow or stage that does not exist.
 `
 
-// importCommand is restsrv import.
+// importCommand runs restsrv import.
 func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("import", importUsage, s)
 	c.set.BoolVar(&c.strict, "strict", false, "refuse mistakes in the application and objects with values that do not fit")
@@ -72,16 +72,16 @@ func importCommand(ctx context.Context, args []string, s stdio) (err error) {
 	return c.take(ctx, d, from, source)
 }
 
-// importFrom is what is imported.
+// importFrom is the source of an import.
 type importFrom struct {
 	name   string
-	config string // deploy.json that goes with it, "" for none
-	acl    string // folder, "" for none
-	data   string // folder, "" when it is NDJSON
+	config string // deploy.json that belongs to it; may be ""
+	acl    string // folder; may be ""
+	data   string // folder; "" if the source is NDJSON
 	close  func() error
 }
 
-// findImport looks at what PATH is.
+// findImport finds out which kind of source a path is.
 func findImport(name string) (*importFrom, error) {
 	f := &importFrom{name: name, close: func() error { return nil }}
 	if name == "-" {
@@ -110,7 +110,8 @@ func findImport(name string) (*importFrom, error) {
 	return f, nil
 }
 
-// unwrapPath is the reason of a failure without the path, which is told already.
+// unwrapPath removes the path from an error, if the caller prints the path
+// itself.
 func unwrapPath(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -119,7 +120,7 @@ func unwrapPath(err error) error {
 	return err
 }
 
-// open makes the source of objects.
+// open returns the objects of the source.
 func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	switch {
 	case f.name == "-":
@@ -143,9 +144,9 @@ func (f *importFrom) open(c *dataCommand) (transfer.Source, error) {
 	return transfer.NDJSON(file, f.name, size), nil
 }
 
-// take imports everything and tells what became of it. What is no application
-// directory comes after the inline objects, or, when it was exported, instead of
-// them.
+// take imports everything and prints the result. If the source is not an
+// application directory, its objects come after the inline objects or, if it is
+// an export, replace them.
 func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, source transfer.Source) (err error) {
 	f := &filling{app: c.app, db: d, acl: from.acl, data: source, strict: c.strict}
 	var end func()
@@ -173,7 +174,8 @@ func (c *dataCommand) take(ctx context.Context, d *database, from *importFrom, s
 	return importSummary{c.app, done}.write(c.io.Out)
 }
 
-// fill fills the database, a new one while no server does so.
+// fill fills the database. If it is new, it makes sure that no server fills it
+// at the same time.
 func (c *dataCommand) fill(ctx context.Context, f *filling) (done filled, err error) {
 	fresh, err := f.db.store.Fresh(ctx)
 	if err != nil || !fresh {
@@ -186,14 +188,14 @@ func (c *dataCommand) fill(ctx context.Context, f *filling) (done filled, err er
 	return done, err
 }
 
-// importSummary is what an import tells at its end.
+// importSummary is the report of an import.
 type importSummary struct {
 	app *app
 	filled
 }
 
-// write tells what was taken and what not; the error says that something was
-// not.
+// write prints the imported and the rejected objects. It returns an error if
+// there are rejected ones.
 func (s importSummary) write(out io.Writer) error {
 	r, a := s.report, s.access
 	for _, name := range slices.Sorted(maps.Keys(r.Taken)) {

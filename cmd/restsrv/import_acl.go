@@ -19,16 +19,16 @@ import (
 	"restsrv/engine/wire"
 )
 
-// importedACL says what became of an acl folder.
+// importedACL is the result of importing an acl folder.
 type importedACL struct {
 	accounts, roles, resources, known int
-	faults                            engine.Faults // in the files
-	refused                           []string      // what the database did not take
-	weak                              []string      // where accounts with short passwords are defined
+	faults                            engine.Faults // faults in the files
+	refused                           []string      // entries that the database rejected
+	weak                              []string      // positions of accounts with short passwords
 }
 
-// importACL takes the accounts, roles and resources of an acl folder, if there
-// is one.
+// importACL imports the accounts, roles and resources of an acl folder, if it
+// exists.
 func importACL(ctx context.Context, d *database, dir string) (done importedACL, err error) {
 	policy, accounts, faults, err := readACL(dir)
 	if err != nil {
@@ -50,8 +50,8 @@ func importACL(ctx context.Context, d *database, dir string) (done importedACL, 
 	return done, err
 }
 
-// readACL reads the files of an acl folder, if there is one. What cannot be
-// understood is a mistake and left out.
+// readACL reads the files of an acl folder, if it exists. Invalid entries are
+// mistakes and left out.
 func readACL(dir string) (policy acl.File, accounts account.ACL, faults engine.Faults, err error) {
 	files := deploy.Directory(filepath.Dir(dir))
 	entries, err := fs.ReadDir(files, filepath.Base(dir))
@@ -88,7 +88,7 @@ func weakPassword(where string) string {
 	return fmt.Sprintf("%s: the account was imported, but its password has fewer than %d characters: restsrv user passwd changes it", where, account.MinPassword)
 }
 
-// notTaken lists what was not taken, a line each.
+// notTaken returns a line for each rejected entry.
 func (i importedACL) notTaken() []string {
 	all := slices.Clone(i.refused)
 	for _, f := range i.faults {
@@ -123,8 +123,8 @@ func readACLFile(files fs.FS, name string) (engine.Fields, error) {
 	return fields, nil
 }
 
-// touchPolicy has running servers read the grants again when an import has
-// written some: they see changes of engine/acl itself only.
+// touchPolicy makes running servers read the grants again if an import has
+// written some. Otherwise they notice only changes by engine/acl itself.
 func touchPolicy(ctx context.Context, d *database, r *transfer.Report) error {
 	if !slices.ContainsFunc(d.system.policy, func(c *engine.Class) bool { return r.Taken[c.FullName] > 0 }) {
 		return nil

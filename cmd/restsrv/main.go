@@ -1,6 +1,6 @@
 // Command restsrv serves classes as a REST API, and services written in
-// JavaScript, from one application directory. This package is the wiring: it
-// knows every other package, and nothing imports it.
+// JavaScript, from one application directory. This package connects all other
+// packages, and no package imports it.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 		debug.SetGCPercent(gcPercent)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process at once
 	err := run(ctx, os.Args[1:], stdio{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv,
 		Terminal: term.IsTerminal(int(os.Stderr.Fd())),
@@ -31,9 +31,9 @@ func main() {
 	case err == nil:
 	case errors.Is(err, flag.ErrHelp):
 	case errors.Is(err, errUsage):
-		os.Exit(2) // the flag package has said what is wrong
+		os.Exit(2) // the mistake is already printed
 	case errors.Is(err, errDiffers):
-		os.Exit(1) // so did the command
+		os.Exit(1) // the findings are already printed
 	default:
 		fmt.Fprintln(os.Stderr, "restsrv:", err)
 		os.Exit(1)

@@ -24,7 +24,7 @@ A database that has objects is refused, also one in which a migration broke off:
 remove it, or continue with -force.
 `
 
-// migrateCommand is restsrv migrate.
+// migrateCommand runs restsrv migrate.
 func migrateCommand(ctx context.Context, args []string, s stdio) (err error) {
 	c := newDataCommand("migrate", migrateUsage, s)
 	from := c.set.String("from", "", "database to copy, sqlite:PATH or postgres://user@host/database")
@@ -88,8 +88,8 @@ func (m *migration) copy(ctx context.Context) error {
 	return transfer.Copy(ctx, m.source.store, m.target.store, m.classes, add)
 }
 
-// verify compares both databases and, if they are the same, makes the copy one
-// that has begun: a first start adds nothing to it.
+// verify compares both databases. If they are the same, it marks the copy as
+// started, so that a first start adds no objects to it.
 func (m *migration) verify(ctx context.Context) error {
 	a, err := transfer.Sums(ctx, m.source.store, m.classes)
 	if err != nil {
@@ -112,8 +112,8 @@ func (m *migration) verify(ctx context.Context) error {
 	return nil
 }
 
-// differences are the sums of b that a has otherwise, and those that b lacks,
-// with nothing in them.
+// differences returns the sums of b that differ from a, and an empty sum for
+// each name that only a has.
 func differences(a, b []transfer.Sum) (differ []transfer.Sum) {
 	for _, s := range b {
 		if !slices.Contains(a, s) {
@@ -133,5 +133,5 @@ func writeSums(out io.Writer, sums []transfer.Sum) {
 	for _, s := range sums {
 		fmt.Fprintf(w, "%d\t%s\t  %s\n", s.Count, s.Hash, s.Name)
 	}
-	_ = w.Flush() // a terminal that is gone is no failure of the migration
+	_ = w.Flush() // if the terminal is gone, the migration does not fail
 }

@@ -13,12 +13,12 @@ import (
 // provider is the OAuth2 provider of an application.
 type provider struct {
 	*oauth.Provider
-	forget func() // ends that it hears of changed accounts
+	forget func() // unregisters it from changes of accounts
 }
 
-// openOAuth makes the OAuth2 provider that the application declares, if it
-// does. It is the one of the edition before when nothing of it has changed: it
-// remembers what was proven.
+// openOAuth creates the OAuth2 provider of the application, if it declares one.
+// If the settings have not changed, it reuses that of the edition before with
+// its caches.
 func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 	plugin := e.config.OAuth
 	if plugin == nil {
@@ -28,7 +28,7 @@ func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 		e.oauth = before.oauth
 		return nil
 	}
-	options, _ := oauth.ParseOptions(e.config.File, plugin.Path+".options", plugin.Options) // its faults were told with those of the file
+	options, _ := oauth.ParseOptions(e.config.File, plugin.Path+".options", plugin.Options) // its faults were reported with those of the file
 	p, err := oauth.New(ctx, oauth.Config{
 		Data: e.db.core, Classes: e.db.system.grants, Accounts: e.accounts, Hasher: e.db.hasher, Sessions: e.sessions, SignOut: "/auth/logout", Options: options,
 		Issuer: e.issuer, PublicURL: e.config.PublicURL != "", Guesses: e.db.guards.guesses, Audit: e.db.guards.audit, Log: e.log,
@@ -40,8 +40,8 @@ func (e *edition) openOAuth(ctx context.Context, before *edition) error {
 	return e.warnOfClients(ctx)
 }
 
-// issuer is the address of the server for its clients: publicURL, or what is
-// listened to. Nothing of a request counts.
+// issuer returns the URL of the server for its clients: publicURL, or the
+// listening address. It never uses data of a request.
 func (e *edition) issuer() string {
 	if e.config.PublicURL != "" {
 		return e.config.PublicURL
@@ -57,8 +57,8 @@ func (e *edition) issuer() string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(a.Port))
 }
 
-// warnOfClients names the accounts that are clients and have registered nothing
-// of where their codes go, or something that does not count.
+// warnOfClients logs a warning for each client account that has registered no
+// redirect URI, or with invalid properties.
 func (e *edition) warnOfClients(ctx context.Context) error {
 	accounts, err := e.accounts.List(ctx)
 	if err != nil {

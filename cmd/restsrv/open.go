@@ -35,26 +35,26 @@ import (
 	"restsrv/engine/workflow"
 )
 
-// database is the open database of an application and what stands on it.
+// database is the open database of an application with the components that use it.
 type database struct {
-	store      *store.Store // with the classes of the application; the same as core once the server runs
+	store      *store.Store // with the classes of the application; the same as core when the server runs
 	core       *store.Store // with the system classes only, for parts that outlive an edition
 	accounts   *account.Store
 	policy     *acl.Store
 	files      *file.Storage
-	images     *image.Storage // of the contents of files; editions have its thumbnails
+	images     *image.Storage // images of the file storage; each edition sets its thumbnails
 	replays    *replay.Keeper
-	cursors    engine.CursorKey // the server's alone
+	cursors    engine.CursorKey // secret key of the server
 	hasher     *account.Hasher
 	guards     guards
 	system     *system
-	rules      atomic.Pointer[rules] // of the application that is served; nil on the command line
+	rules      atomic.Pointer[rules] // rules of the current application; nil on the command line
 	log        *slog.Logger
-	file       string // of SQLite; a name in the application directory for others
+	file       string // the SQLite file; for other databases a path in the application directory
 	fileLimits file.Limits
 }
 
-// system are the classes of the server's own items. No application has them.
+// system holds the classes of the server's own items. Applications do not see them.
 type system struct {
 	accounts []*engine.Class
 	policy   []*engine.Class
@@ -91,17 +91,17 @@ func (s *system) all() []*engine.Class {
 	return slices.Concat(s.accounts, s.policy, s.grants, []*engine.Class{s.files, s.stages, s.replays, s.secrets, s.sessions, s.guesses, s.events, s.changes, s.leases})
 }
 
-// opening says how a database is opened.
+// opening holds the options for opening a database.
 type opening struct {
-	classes []*engine.Class // of the application; none are named by who does not need them
-	system  *system         // nil for new ones; two databases that are copied share them
-	there   bool            // it is only read: a file of SQLite that is not there is not made
-	server  bool            // it holds a file of SQLite alone; the command line works beside it
+	classes []*engine.Class // classes of the application; may be empty if the command does not use them
+	system  *system         // if nil, new ones are created; when a database is copied, both share them
+	there   bool            // set if the database must exist: a missing SQLite file is not created
+	server  bool            // set if the server opens it: it locks a SQLite file against other servers, not against commands
 	log     *slog.Logger
 }
 
-// openDatabase opens the database of an address, whose relative paths are those
-// of the application.
+// openDatabase opens the database with that URL. A relative path is relative to the
+// application directory.
 func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) (*database, error) {
 	db, path, err := connect(ctx, c, url, o)
 	if err != nil {
@@ -112,7 +112,7 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 		sys = newSystem()
 	}
 	hasher := account.NewHasher(account.HasherConfig{})
-	var readTime, lockTime time.Duration // who copies everything takes the time that it takes
+	var readTime, lockTime time.Duration // commands have no timeouts: copying everything takes long
 	if o.server {
 		readTime, lockTime = c.QueryTimeout, c.LockTimeout
 	}
@@ -149,24 +149,24 @@ func openDatabase(ctx context.Context, c *deploy.Config, url string, o opening) 
 	return d, nil
 }
 
-// keepFiles has the contents of files, and the thumbnails of images, be in a
-// folder.
+// keepFiles sets the folder for the contents of files and for the thumbnails of
+// images.
 func (d *database) keepFiles(dir string, c *deploy.Config) {
 	d.files = file.New(file.Config{Dir: dir, Data: d.core, Class: d.system.files, Log: d.log, Limits: d.fileLimits})
 	d.images = image.New(image.Config{Files: d.files, Memory: c.Images.Memory})
 }
 
-// unheld removes contents of files that no object refers to any more.
+// unheld removes contents of files when no object refers to them any more.
 func (d *database) unheld(hashes []string) { d.files.Unheld(hashes) }
 
 // regranted makes the policy read the grants again.
 func (d *database) regranted() {
-	if d.policy != nil { // nil while the database is opened
+	if d.policy != nil { // nil while the database is being opened
 		d.policy.Forget()
 	}
 }
 
-// newAccounts are the accounts as an application has them.
+// newAccounts returns the accounts with the settings of an application.
 func (d *database) newAccounts(c *deploy.Config) (*account.Store, error) {
 	var enrich func(context.Context, *engine.Account) error
 	if enriched(c) {
@@ -188,19 +188,20 @@ func (d *database) removing(ctx context.Context, account string) error {
 	return oauth.EndAccount(ctx, d.core, d.system.grants, account)
 }
 
-// enriched reports whether accounts are more than what is stored of them.
+// enriched reports whether the data add to the stored accounts.
 func enriched(c *deploy.Config) bool { return c.MetaMap != nil || len(c.Profiles) > 0 }
 
-// schemaHint is the way that is open whatever has changed: who exports with
-// the new classes would meet the same refusal.
+// schemaHint describes the migration that works for every change of classes. An
+// export with the new classes would fail with the same error.
 const schemaHint = `To keep the objects: put the classes back as they were and run restsrv export -o all.ndjson;
 then change the classes and run restsrv import -db ANOTHER_DATABASE all.ndjson, and serve that one.`
 
-// commandWait is how long a command waits for a server that writes to its file.
+// commandWait is how long a command waits if a server is writing to its database
+// file.
 const commandWait = time.Minute
 
-// connect opens the database of either kind, and names the file that it is, or
-// would be, in the application directory.
+// connect opens the database of either kind. file is the SQLite file, or a path in
+// the application directory that stands for another database.
 func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *store.Database, file string, err error) {
 	if strings.HasPrefix(url, "postgres://") || strings.HasPrefix(url, "postgresql://") {
 		cfg := postgres.Config{URL: url, Pool: c.Pool, Scans: c.Shares.Scans, Log: o.log}
@@ -226,8 +227,8 @@ func connect(ctx context.Context, c *deploy.Config, url string, o opening) (db *
 	return db, path, err
 }
 
-// withoutSecrets returns what of a database address may be shown: neither what
-// stands before an @, nor parameters.
+// withoutSecrets removes the parts of a database URL that may be secret: all text
+// before an @, and the parameters.
 func withoutSecrets(url string) string {
 	if at := strings.LastIndexByte(url, '@'); at >= 0 {
 		scheme, _, found := strings.Cut(url[:at], ":")
@@ -242,8 +243,8 @@ func withoutSecrets(url string) string {
 	return url
 }
 
-// ensureAdmin makes the first account, and tells its password once if it had
-// to be made up: at the terminal, or in a file beside the database.
+// ensureAdmin creates the first account. If it has to generate the password, it shows
+// it once: at the terminal, or in a file beside the database.
 func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) error {
 	given := s.Env("RESTSRV_ADMIN_PASSWORD")
 	admin, err := d.accounts.EnsureAdmin(ctx, given)
@@ -268,9 +269,9 @@ func (d *database) ensureAdmin(ctx context.Context, s stdio, log *slog.Logger) e
 	return nil
 }
 
-// writePassword writes a password into a new file beside the database and
-// returns its path: admin-password, or a name with the database's and then a
-// number when there is such a file. One that is there is another database's.
+// writePassword writes a password into a new file beside the database and returns its
+// path: admin-password or, if that file exists, a name with that of the database and
+// a number. An existing file may belong to another database, so it is not replaced.
 func writePassword(database, password string) (string, error) {
 	base := filepath.Base(database)
 	stem := filepath.Join(filepath.Dir(database), "admin-password")
@@ -291,8 +292,9 @@ func writePassword(database, password string) (string, error) {
 	}
 }
 
-// warnPasswordDiffers warns of RESTSRV_ADMIN_PASSWORD when it is set and is not
-// the password. It hashes: not before the server answers.
+// warnPasswordDiffers logs a warning if RESTSRV_ADMIN_PASSWORD is set and is not the
+// password. It computes a hash, so it should run after the server has begun to
+// answer.
 func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *slog.Logger) {
 	differs, err := d.accounts.AdminPasswordDiffers(ctx, given)
 	switch {
@@ -303,8 +305,8 @@ func (d *database) warnPasswordDiffers(ctx context.Context, given string, log *s
 	}
 }
 
-// openForAccess opens the database of an application whose classes it needs
-// not: access is managed also while they are wrong.
+// openForAccess opens the database of an application without its classes, so that
+// accounts and grants can be managed even if the classes are invalid.
 func openForAccess(ctx context.Context, config, db string, s stdio) (*database, error) {
 	c, faults := deploy.Load(first(config, "deploy.json"), known())
 	if errs, _ := faults.Split(false); len(errs) > 0 {

@@ -11,16 +11,17 @@ import (
 	"restsrv/engine/jsonfile"
 )
 
-// rules are what an application says of access besides grants: the roles that
-// items give, and what its data say that accounts are.
+// rules holds the access rules of an application besides grants: the roles that
+// items give, and the searches for coactors and properties of accounts in its
+// data.
 type rules struct {
 	roles    *access.RoleMap
 	coactors *access.CoactorFinder
 	profiles []*access.Profiles
 }
 
-// ruleData is what rules look things up in. Who wants to know their mistakes
-// only has none.
+// ruleData holds the data that rules read. It may be empty if only the faults
+// of the rules are needed.
 type ruleData struct {
 	data    engine.Repository
 	rolesOf func(context.Context, []string) ([]string, error)
@@ -47,8 +48,8 @@ func readRules(c *deploy.Config, meta engine.MetaRepository, from ruleData) (rul
 	return r, faults
 }
 
-// enrich adds to an account that was proven what the data say of it. What is
-// stored of an account stays as it is.
+// enrich adds the coactors and properties from the data to an authenticated
+// account. Stored properties of the account are not changed.
 func (r rules) enrich(ctx context.Context, a *engine.Account) error {
 	coactors, err := r.coactors.Coactors(ctx, a.ID)
 	if err != nil {
@@ -73,8 +74,8 @@ func (r rules) enrich(ctx context.Context, a *engine.Account) error {
 	return nil
 }
 
-// enrich is what accounts are enriched by; nothing before the application's
-// rules are read, and on the command line.
+// enrich applies the rules of the current application to an account. It does
+// nothing before the rules are read, and on the command line.
 func (d *database) enrich(ctx context.Context, a *engine.Account) error {
 	if r := d.rules.Load(); r != nil {
 		return r.enrich(ctx, a)

@@ -7,9 +7,9 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows at a terminal how far a command has come; total is negative
-// when nobody knows how far there is to go. bytes says that bytes count. Call
-// done before anything else is written.
+// progress shows a progress bar if the command runs at a terminal. total is
+// negative if it is unknown. If bytes is set, the unit is bytes. Call done
+// before other output.
 func progress(s stdio, what string, total int64, bytes bool) (add func(int64), done func()) {
 	if !s.Terminal {
 		return func(int64) {}, func() {}
@@ -24,11 +24,11 @@ func progress(s stdio, what string, total int64, bytes bool) (add func(int64), d
 		progressbar.OptionSetRenderBlankState(true),
 		progressbar.OptionClearOnFinish(),
 	)
-	// What a terminal cannot show is no failure of the command.
+	// Errors of the terminal do not fail the command.
 	return func(n int64) { _ = bar.Add64(n) }, func() { _ = bar.Finish() }
 }
 
-// progressLog is progress for a log: a line when it begins, and one every ten
+// progressLog logs the progress: a line at the begin, and one every ten
 // seconds.
 func progressLog(log *slog.Logger, what string, total int64) (add func(int64)) {
 	if total > 0 {

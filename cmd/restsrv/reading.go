@@ -14,9 +14,10 @@ import (
 	"restsrv/engine/meta"
 )
 
-// reading is the content of what an application was read from, as hashes by
-// path; of its presentation, which is read late, sizes and times instead.
-// Scripts are not in it, but where they were found.
+// reading records the state of the files from which an application was read:
+// hashes by path and, for files of the presentation, which are read on demand,
+// sizes and times. Of missing scripts it records where they were found; the
+// content of scripts is not included.
 type reading map[string]string
 
 // metaDir is the folder of class files, and typesDir that of user types.
@@ -25,14 +26,14 @@ const (
 	typesDir = "types"
 )
 
-// readingOf takes down what the application of a deploy.json is read from now.
-// config is what was read of it before.
+// readingOf records the current state of the files of an application. config is
+// the result of the last time that it was read.
 func readingOf(file string, config *deploy.Config) reading {
 	return sourcesOf(file).with(file, config)
 }
 
-// sourcesOf takes down those files that the application is read from by their
-// names, whatever is in them.
+// sourcesOf records the files that belong to an application by their names,
+// regardless of the configuration.
 func sourcesOf(file string) reading {
 	r := reading{}
 	file, _ = filepath.Abs(file)
@@ -52,7 +53,8 @@ func sourcesOf(file string) reading {
 	return r
 }
 
-// with adds what the configuration names, and what is read late.
+// with adds the files that the configuration names, and those that are read on
+// demand.
 func (r reading) with(file string, config *deploy.Config) reading {
 	for _, path := range config.Read {
 		if r[path] == "" {
@@ -61,7 +63,7 @@ func (r reading) with(file string, config *deploy.Config) reading {
 	}
 	r.addPresentation(config.Dir)
 	if lacksScripts(config) {
-		again, _ := deploy.Load(file, known()) // they may be there by now, by another name
+		again, _ := deploy.Load(file, known()) // they may exist by now, under another name
 		for _, svc := range again.Services {
 			r["script of "+svc.Name] = svc.Script
 		}
@@ -78,14 +80,14 @@ func (r reading) add(path string) {
 	r[path] = string(sum[:])
 }
 
-// late begins the names under which files of the presentation are taken down.
+// late is the prefix of the entries for files of the presentation.
 const late = "shown: "
 
 func (r reading) addPresentation(dir string) {
 	for _, folder := range meta.PresentationDirs() {
 		_ = filepath.WalkDir(filepath.Join(dir, folder), func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
-				return nil // what cannot be read is no other then
+				return nil // files that cannot be read get no entry
 			}
 			if info, err := os.Stat(path); err == nil {
 				r[late+path] = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
@@ -95,7 +97,7 @@ func (r reading) addPresentation(dir string) {
 	}
 }
 
-// showsAs reports whether another reading is of the same presentation.
+// showsAs reports whether the presentation is the same in another reading.
 func (r reading) showsAs(other reading) bool {
 	shown := func(r reading) reading {
 		r = maps.Clone(r)
@@ -105,8 +107,8 @@ func (r reading) showsAs(other reading) bool {
 	return shown(r).same(shown(other))
 }
 
-// ofPresentation reports whether a file or a folder is of the presentation, or
-// above it.
+// ofPresentation reports whether a path belongs to the presentation, or is a
+// folder above it.
 func ofPresentation(dir, path string) bool {
 	return slices.ContainsFunc(meta.PresentationDirs(), func(folder string) bool {
 		folder = filepath.Join(dir, folder)
@@ -114,11 +116,11 @@ func ofPresentation(dir, path string) bool {
 	})
 }
 
-// same reports whether another reading is of the same content.
+// same reports whether another reading has the same content.
 func (r reading) same(other reading) bool { return maps.Equal(r, other) }
 
-// ofApplication reports whether a file is one that applications are read from,
-// by its name and place, besides deploy.json and what that names.
+// ofApplication reports whether a file belongs to an application by its name
+// and place, besides deploy.json and the files that it names.
 func ofApplication(dir, path string) bool {
 	name := filepath.Base(path)
 	if rel, err := filepath.Rel(dir, path); err == nil && deploy.IsSource(filepath.ToSlash(rel)) {
@@ -144,8 +146,8 @@ func lacksScripts(c *deploy.Config) bool {
 	return false
 }
 
-// touches reports whether one of the changed paths, a file or a folder, may be
-// of what the edition was read from.
+// touches reports whether one of the changed paths, files or folders, may
+// affect the edition.
 func (e *edition) touches(changed []string) bool {
 	if lacksScripts(e.config) {
 		return true
@@ -165,13 +167,13 @@ func (e *edition) touches(changed []string) bool {
 	return false
 }
 
-// above reports whether a path is that of a file, or of a folder above it.
+// above reports whether path is the file itself or a folder above it.
 func above(path, file string) bool {
 	rest, ok := strings.CutPrefix(file, path)
 	return ok && (rest == "" || rest[0] == filepath.Separator)
 }
 
-// wanted reports whether a file may be of an application, by its path.
+// wanted reports whether a file may belong to an application, by its path.
 func (s *server) wanted(path string) bool {
 	switch filepath.Ext(path) {
 	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".json", ".yml", ".yaml", ".ini":
@@ -180,5 +182,5 @@ func (s *server) wanted(path string) bool {
 	return path == filepath.Join(s.started.Dir, s.started.File)
 }
 
-// storedFiles is the folder of contents, whose changes matter to nobody.
+// storedFiles returns the folder of file contents, which is not watched.
 func (s *server) storedFiles() string { return s.started.Abs("files") }

@@ -17,12 +17,11 @@ import (
 	"restsrv/engine/watch"
 )
 
-// maxReadings is how often an application is read because its files change
-// meanwhile.
+// maxReadings is how often an application is read again if its files change meanwhile.
 const maxReadings = 3
 
-// read reads the application. Its warnings go to the log, but for those that
-// the edition before gave already.
+// read reads the application. It logs the warnings that the edition before did not
+// have.
 func (s *server) read(before *edition) (*app, error) {
 	var told map[string]bool
 	if before != nil {
@@ -46,10 +45,10 @@ func (s *server) read(before *edition) (*app, error) {
 	}
 }
 
-// reload takes over what has changed, everything that may have when changed is
-// nil. When deploy.json or classes are others, a new edition is made; else
-// scripts are loaded, which may take long: the function returned does that, and
-// another reload may begin meanwhile. What fails leaves everything as it was.
+// reload applies changes of files; if changed is nil, all files may have changed. If
+// deploy.json or classes differ, it creates a new edition. Otherwise only scripts are
+// loaded, which may take long: the returned function does that, and another reload may
+// begin meanwhile. If a reload fails, everything stays as it was.
 func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
@@ -75,8 +74,8 @@ func (s *server) reload(ctx context.Context, changed []string) (rest func()) {
 	return func() { e.scripts.Reload(changed) }
 }
 
-// tellData says what becomes of objects whose files have changed: the database
-// has others by now.
+// tellData logs that changed files of objects have no effect, because only the first
+// start imports them.
 func (s *server) tellData(changed []string) {
 	folder := s.started.Abs(dataDir)
 	data := slices.DeleteFunc(slices.Clone(changed), func(path string) bool { return !above(folder, path) })
@@ -85,7 +84,7 @@ func (s *server) tellData(changed []string) {
 	}
 }
 
-// renew reads the application and has a new edition answer.
+// renew reads the application and replaces the edition.
 func (s *server) renew(ctx context.Context, before *edition) error {
 	a, err := s.read(before)
 	if err != nil {
@@ -109,9 +108,9 @@ func (s *server) renew(ctx context.Context, before *edition) error {
 	return nil
 }
 
-// reportPresentation logs the mistakes in navigation, views and what else is read when
-// it is asked for. It takes long in a large application. A strict server has refused
-// them.
+// reportPresentation logs the mistakes in navigation, views and other files that are
+// read on demand. This takes long if the application is large. If the server is
+// strict, these mistakes have prevented the start.
 func (s *server) reportPresentation(a *app) {
 	if s.flags.strict {
 		return
@@ -123,8 +122,8 @@ func (s *server) reportPresentation(a *app) {
 	}
 }
 
-// fixed lists the settings that are others than at the start and cannot change
-// while the server runs.
+// fixed lists the settings that differ from the start and cannot change while the
+// server runs.
 func (s *server) fixed(c *deploy.Config) []string {
 	was := s.started
 	var names []string
@@ -156,7 +155,7 @@ func (s *server) fixed(c *deploy.Config) []string {
 	return names
 }
 
-// tell tells what became of a reload of the application.
+// tell logs the result of a reload of the application.
 func (s *server) tell(changed []string, took time.Duration, err error) {
 	switch {
 	case s.console != nil:
@@ -170,8 +169,8 @@ func (s *server) tell(changed []string, took time.Duration, err error) {
 	}
 }
 
-// reloads has the application reloaded on SIGHUP and, with -watch, when its
-// files are saved. The function returned ends that.
+// reloads reloads the application on SIGHUP and, with -watch, when its files are
+// saved. The returned function ends that.
 func (s *server) reloads(ctx context.Context) (stop func(), err error) {
 	hup := make(chan os.Signal, 1)
 	signal.Notify(hup, syscall.SIGHUP)
@@ -196,13 +195,13 @@ func (s *server) reloads(ctx context.Context) (stop func(), err error) {
 		return nil, fmt.Errorf("-watch: %w", err)
 	}
 	return func() {
-		_ = watcher.Close() // nothing is to be done about its failure
+		_ = watcher.Close() // an error has no effect here
 		loads.Wait()
 		deaf()
 	}, nil
 }
 
-// watch reloads what is saved. Scripts are loaded beside, in loads.
+// watch reloads files when they are saved. Scripts are loaded concurrently, in loads.
 func (s *server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watcher, error) {
 	var watcher *watch.Watcher
 	ready := make(chan struct{})
@@ -224,8 +223,8 @@ func (s *server) watch(ctx context.Context, loads *sync.WaitGroup) (*watch.Watch
 	return watcher, nil
 }
 
-// followed are the files that matter wherever they are: in node_modules, or
-// with names that are not watched.
+// followed returns the files that are watched wherever they are: in node_modules, or
+// with names that are otherwise not watched.
 func (s *server) followed() []string {
 	e := s.current.Load()
 	return append(e.scripts.Files(), e.config.Read...)

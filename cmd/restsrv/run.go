@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// stdio is what a command meets of the process it runs in.
+// stdio is the environment of a command.
 type stdio struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Env      func(string) string
-	Terminal bool // Err is a terminal
+	Terminal bool // set if Err is a terminal
 }
 
-// errUsage ends a command whose flags are wrong; the flag package has printed
-// why.
+// errUsage is the error if the arguments are wrong. The reason is already
+// printed.
 var errUsage = errors.New("wrong usage")
 
-// errInterrupted ends a command that a signal ended.
+// errInterrupted is the error when a signal ended a command.
 var errInterrupted = errors.New("interrupted before it was done")
 
 const usage = `restsrv serves the application directory of a deploy.json over HTTP.
@@ -45,7 +45,7 @@ const usage = `restsrv serves the application directory of a deploy.json over HT
 Each command explains itself with -h.
 `
 
-// commands are what the first argument may be.
+// commands returns the commands by name.
 func commands() map[string]func(ctx context.Context, args []string, s stdio) error {
 	return map[string]func(ctx context.Context, args []string, s stdio) error{
 		"acl": aclCommand, "audit": auditCommand, "changes": changesCommand, "check": checkCommand, "client": clientCommand, "export": exportCommand,
@@ -53,14 +53,14 @@ func commands() map[string]func(ctx context.Context, args []string, s stdio) err
 	}
 }
 
-// run is the command line: it serves, or does what a subcommand says. It
-// returns when ctx ends.
+// run runs the command line: it serves, or runs a subcommand. It returns when
+// ctx ends.
 func run(ctx context.Context, args []string, s stdio) error {
 	if len(args) > 0 {
 		if command := commands()[args[0]]; command != nil {
 			err := command(ctx, args[1:], s)
 			if err != nil && ctx.Err() != nil {
-				return errInterrupted // whatever it was in the middle of
+				return errInterrupted // the other error is only a consequence
 			}
 			return err
 		}
@@ -72,8 +72,8 @@ func run(ctx context.Context, args []string, s stdio) error {
 	return serve(ctx, f, s)
 }
 
-// flags are the settings of the command line; "" leaves a setting to the
-// environment, deploy.json and the default, in this order.
+// flags are the settings of the command line. If one is "", the environment,
+// deploy.json and the default apply, in this order.
 type flags struct {
 	config, db, addr string
 	watch, strict    bool

@@ -38,7 +38,7 @@ asAccount('ann@local'). addAccount('ann@local', {roles: ['clerk'], grant:
 {'c:::note@sample': 'read write'}}) makes an account. dataRepo checks nothing here.
 `
 
-// testCommand is restsrv test.
+// testCommand runs restsrv test.
 func testCommand(ctx context.Context, args []string, s stdio) error {
 	c := &dataCommand{commandLine: newCommandLine("test", "", testUsage, s), io: s}
 	c.set.StringVar(&c.config, "config", "", "the deploy.json of the application (default deploy.json)")
@@ -74,8 +74,8 @@ func testCommand(ctx context.Context, args []string, s stdio) error {
 	return r.report.end()
 }
 
-// testFiles are the files to run, relative to the application directory: those
-// that are named, or all that there are.
+// testFiles returns the files to run, relative to the application directory:
+// the named ones, or all test files if no file is named.
 func testFiles(a *app, named []string) ([]string, error) {
 	dir := a.config.Dir
 	if len(named) > 0 {
@@ -121,14 +121,14 @@ func testFiles(a *app, named []string) ([]string, error) {
 
 var testName = regexp.MustCompile(`\.test\.(js|mjs|ts|mts)$`)
 
-// testRun runs files of tests.
+// testRun runs test files.
 type testRun struct {
 	app      *app
-	match    *regexp.Regexp // nil for all
+	match    *regexp.Regexp // if nil, all tests run
 	report   *testReport
 	log      *testLog
-	template string // the database that each file begins with
-	told     bool   // which services cannot be loaded
+	template string // database that is copied for each file
+	told     bool   // set when services that cannot be loaded were reported
 }
 
 func (r *testRun) all(ctx context.Context, files []string) (err error) {
@@ -157,7 +157,8 @@ func (r *testRun) all(ctx context.Context, files []string) (err error) {
 	return nil
 }
 
-// file runs the tests of one file. The error is one of ours.
+// file runs the tests of one file. It returns an error only if the tests could
+// not run.
 func (r *testRun) file(ctx context.Context, file string) (err error) {
 	started := time.Now()
 	b, err := openSandbox(ctx, r.app, r.template, slog.New(r.log))
@@ -199,8 +200,8 @@ func (r *testRun) file(ctx context.Context, file string) (err error) {
 	return ctx.Err()
 }
 
-// suite runs the tests of a file that are asked for, and the hooks of groups of
-// which one ran.
+// suite runs the selected tests of a file, and the after hooks of groups in
+// which a test ran.
 func (r *testRun) suite(ctx context.Context, suite *script.Suite, admin *engine.Account) {
 	tests := suite.Tests()
 	only := slices.ContainsFunc(tests, func(t *script.TestCase) bool { return t.Mode == "only" })
@@ -234,9 +235,9 @@ func (r *testRun) suite(ctx context.Context, suite *script.Suite, admin *engine.
 	}
 }
 
-// lostRejection is the failure of a test that passed, but had a promise
-// rejected that nobody handled, in itself or in a service; and the log without
-// it.
+// lostRejection returns a failure if a test passed but a promise was rejected
+// without a handler, in the test or in a service. It removes the rejection from
+// the log.
 func lostRejection(log []logged) (*script.TestFailure, []logged) {
 	for i, l := range log {
 		if l.rejection {

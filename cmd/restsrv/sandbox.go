@@ -16,19 +16,18 @@ import (
 	"restsrv/engine/transfer"
 )
 
-// sandbox is the server of an application on a database of its own, in a
-// temporary folder. Nobody but this process reaches it, and nothing of the
-// application is written to.
+// sandbox is the server of an application on a temporary database in a
+// temporary folder. Only this process can reach it, and it does not write to
+// the application directory.
 type sandbox struct {
 	*server
 	app    *app
 	dir    string
-	secret string // signs any account in, see sandboxSignIn
+	secret string // password of every account, see sandboxSignIn
 }
 
-// openSandbox begins with an empty database, or with a copy of the one that
-// template names. What happens in it goes to log. Close it also after an error
-// of load.
+// openSandbox creates a sandbox with an empty database, or with a copy of the
+// template if that is not "". The caller must close it, even if load fails.
 func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger) (b *sandbox, err error) {
 	dir, err := os.MkdirTemp("", "restsrv-")
 	if err != nil {
@@ -36,11 +35,11 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 	}
 	defer func() {
 		if err != nil {
-			_ = os.RemoveAll(dir) // err says more
+			_ = os.RemoveAll(dir) // err is more important
 		}
 	}()
 	config := *a.config
-	config.Synchronous = "normal" // it need not outlive a crash
+	config.Synchronous = "normal" // it does not have to survive a crash
 	b = &sandbox{dir: dir, secret: rand.Text(), server: &server{log: log, io: stdio{Env: noEnv}, started: &config}}
 	here := *a
 	here.config, b.app = &config, &here
@@ -63,8 +62,8 @@ func openSandbox(ctx context.Context, a *app, template string, log *slog.Logger)
 	return b, nil
 }
 
-// fill does what the first start of a server does, with the objects of data if
-// they are asked for.
+// fill does the work of the first start of a server. It imports the objects
+// only if data is set.
 func (b *sandbox) fill(ctx context.Context, data bool) (done filled, err error) {
 	f := &filling{app: b.app, db: b.db, acl: b.started.Abs(aclDir), data: transfer.Source{Objects: func(func(transfer.Object) bool) {}}}
 	if data {
@@ -79,8 +78,8 @@ func (b *sandbox) fill(ctx context.Context, data bool) (done filled, err error) 
 	return done, err
 }
 
-// load loads the scripts and mounts all services. Scripts that cannot be loaded
-// are among the faults of the edition and no error.
+// load loads the scripts and mounts all services. If a script cannot be loaded,
+// that is a fault of the edition and not an error.
 func (b *sandbox) load(ctx context.Context) (err error) {
 	if b.scripts, err = script.New(scriptConfig(b.started, true, b.log)); err != nil {
 		return err
@@ -92,7 +91,8 @@ func (b *sandbox) load(ctx context.Context) (err error) {
 	return err
 }
 
-// noEnv is the environment of a sandbox: what is in the application's counts.
+// noEnv is the environment of a sandbox, which is empty: only the settings of
+// the application count.
 func noEnv(string) string { return "" }
 
 func (b *sandbox) close() error {
@@ -105,10 +105,10 @@ func (b *sandbox) close() error {
 	return errors.Join(b.db.close(), b.remove())
 }
 
-// remove removes the folder of a sandbox whose database is closed.
+// remove removes the folder of a sandbox. The database must be closed.
 func (b *sandbox) remove() error { return os.RemoveAll(b.dir) }
 
-// copyDatabase copies a database of SQLite that nobody has open.
+// copyDatabase copies a SQLite database. It must not be open.
 func copyDatabase(from, to string) error {
 	text, err := os.ReadFile(from)
 	if err != nil {
@@ -118,14 +118,14 @@ func copyDatabase(from, to string) error {
 }
 
 // sandboxSignIn signs accounts in without their passwords: the secret of the
-// sandbox is everybody's password, and with the account after it everybody's
-// token.
+// sandbox is the password of every account, and the secret with the account
+// name after it is its token.
 type sandboxSignIn struct {
-	engine.Authenticator // of everybody else; nil for none
+	engine.Authenticator // checks all other credentials; may be nil
 	b                    *sandbox
 }
 
-// Authenticate is engine.Authenticator's.
+// Authenticate implements engine.Authenticator.
 func (s sandboxSignIn) Authenticate(ctx context.Context, mode engine.AuthMode, c engine.Credentials) (*engine.Account, error) {
 	id := ""
 	if token, ok := strings.CutPrefix(c.Token, s.b.secret+"."); ok {
@@ -146,7 +146,7 @@ func (s sandboxSignIn) Authenticate(ctx context.Context, mode engine.AuthMode, c
 	return a, nil
 }
 
-// proves is who proves accounts.
+// proves returns the authenticator of the server. A sandbox wraps it.
 func (s *server) proves(a engine.Authenticator) engine.Authenticator {
 	if s.signIn == nil {
 		return a

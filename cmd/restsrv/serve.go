@@ -22,34 +22,34 @@ import (
 	"restsrv/engine/share"
 )
 
-// server is an application directory being served: what stays the same from
-// the start to the end, and the edition that answers now.
+// server serves an application directory. It holds the parts that stay the same
+// from start to end, and the current edition.
 type server struct {
 	flags   flags
 	io      stdio
 	log     *slog.Logger
-	started *deploy.Config // of the first edition: what cannot change while it runs is as it says
+	started *deploy.Config // configuration of the first edition; settings that cannot change while the server runs are taken from it
 	db      *database
 	scripts *script.Runtime
-	answers *share.Pool // bytes of answers and of bodies that requests hold
+	answers *share.Pool // limits of the bytes in answers and bodies of requests
 	bodies  *share.Pool
 	current atomic.Pointer[edition]
-	address atomic.Value // net.Addr that is listened to; nothing before
+	address atomic.Value // net.Addr of the listener; unset before it listens
 
 	reloading sync.Mutex
-	failed    bool     // the last reading of the application could not be served
-	missed    []string // what had changed by then
+	failed    bool     // set if the last reload of the application failed
+	missed    []string // files that had changed by then
 
-	console *console                                        // while developing, else nil
-	signIn  func(engine.Authenticator) engine.Authenticator // of tests; nil for a server that serves
+	console *console                                        // nil without -watch
+	signIn  func(engine.Authenticator) engine.Authenticator // wraps the authenticator of a sandbox; else nil
 }
 
-// ServeHTTP answers any request by the edition of the moment.
+// ServeHTTP answers a request with the current edition.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.current.Load().rest.ServeHTTP(w, r)
 }
 
-// serve is the server from start to end, in the order of its parts.
+// serve runs the server from start to end.
 func serve(ctx context.Context, f flags, io stdio) (err error) {
 	s := &server{flags: f, io: io}
 	s.log, s.console = newLog(f, io)
@@ -105,22 +105,23 @@ func serve(ctx context.Context, f flags, io stdio) (err error) {
 	return s.listen(ctx, a)
 }
 
-// waitForBytes is how long a request waits for memory. It holds no connection of
-// the database while it waits.
+// waitForBytes is how long a request waits for memory. During the wait it has no
+// database connection.
 const waitForBytes = 10 * time.Second
 
 func newBytes(name string, b deploy.Bytes) *share.Pool {
 	return share.New(share.Config{Name: name, Capacity: b.All, PerKey: b.PerAccount, MaxWait: waitForBytes})
 }
 
-// held returns how many bytes of the heap are bodies and answers.
+// held returns the number of bytes in bodies and answers of requests.
 func (s *server) held() int64 {
 	_, answers := s.answers.Held("")
 	_, bodies := s.bodies.Held("")
 	return answers + bodies
 }
 
-// warnOfFiles warns when objects may have files and there is nowhere to keep them.
+// warnOfFiles logs a warning if classes have file attributes and the folder of
+// files cannot be written.
 func (s *server) warnOfFiles(a *app) {
 	isFile := func(p *engine.Property) bool { return p.Type.IsFile() }
 	if !slices.ContainsFunc(a.meta.Classes(), func(c *engine.Class) bool { return slices.ContainsFunc(c.Properties, isFile) }) {
@@ -131,7 +132,8 @@ func (s *server) warnOfFiles(a *app) {
 	}
 }
 
-// database is the address of the database, and listenAddr where to listen.
+// database returns the URL of the database, and listenAddr the address to listen
+// on.
 func (s *server) database(c *deploy.Config) string {
 	return first(s.flags.db, s.io.Env("RESTSRV_DB"), c.DB)
 }
@@ -140,7 +142,7 @@ func (s *server) listenAddr(c *deploy.Config) string {
 	return first(s.flags.addr, s.io.Env("RESTSRV_ADDR"), c.Addr)
 }
 
-// scriptConfig is what deploy.json says of scripts in general.
+// scriptConfig returns the settings of deploy.json for all scripts.
 func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	return script.Config{
 		Dir: c.Dir, MaxCPU: maxCPU(c), Heap: c.HeapBytes, Dev: dev, Log: log, NodeModules: c.Scripts.NodeModules, Namespace: c.Namespace,
@@ -154,7 +156,7 @@ func scriptConfig(c *deploy.Config, dev bool, log *slog.Logger) script.Config {
 	}
 }
 
-// scriptLimits are the limits of one script.
+// scriptLimits returns the limits of one script.
 func scriptLimits(l deploy.Limits) script.Limits {
 	return script.Limits{
 		CPU: l.CPUTime, Wall: l.WallTime, Transaction: l.TransactionTime, Load: l.LoadTime, Idle: l.Idle, CallStack: l.CallDepth,
@@ -163,7 +165,7 @@ func scriptLimits(l deploy.Limits) script.Limits {
 	}
 }
 
-// maxCPU is the longest that a turn of any script may take.
+// maxCPU returns the maximum CPU time of one turn, over all scripts.
 func maxCPU(c *deploy.Config) time.Duration {
 	longest := time.Second
 	for _, svc := range c.Services {
@@ -172,7 +174,8 @@ func maxCPU(c *deploy.Config) time.Duration {
 	return longest
 }
 
-// listen answers requests until ctx ends, then lets those under way finish.
+// listen answers requests until ctx ends, then waits for running requests, at most
+// for the configured time.
 func (s *server) listen(ctx context.Context, a *app) error {
 	l, err := net.Listen("tcp", s.listenAddr(a.config))
 	if err != nil {
@@ -215,7 +218,7 @@ func (s *server) listen(ctx context.Context, a *app) error {
 	defer cancel()
 	if err := h.Shutdown(drain); err != nil {
 		s.log.Warn("requests were cut off", "after", c.ShutdownTimeout)
-		_ = h.Close() // what is still open now ends
+		_ = h.Close() // closes the remaining connections
 	}
 	s.log.Info("stopped")
 	return nil

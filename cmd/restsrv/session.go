@@ -6,8 +6,8 @@ import (
 	"restsrv/engine/session"
 )
 
-// openSessions are the browser sessions of the application: those of the
-// edition before, when nothing of theirs has changed.
+// openSessions creates the browser sessions of the application. If their
+// settings have not changed, it reuses those of the edition before.
 func (e *edition) openSessions(_ context.Context, before *edition) (err error) {
 	c := e.config
 	if before != nil && before.accounts == e.accounts && before.config.PublicURL == c.PublicURL &&

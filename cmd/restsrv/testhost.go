@@ -15,13 +15,13 @@ import (
 	"restsrv/engine/script"
 )
 
-// testHost is a sandbox as tests see it.
+// testHost gives tests access to a sandbox.
 type testHost struct{ b *sandbox }
 
 var _ script.SuiteHost = testHost{}
 
-// Request is script.SuiteHost's. Whatever the mode of the service, its account
-// is signed in.
+// Request implements script.SuiteHost. The account is signed in for every
+// authentication mode.
 func (h testHost) Request(ctx context.Context, t script.SuiteRequest) (*script.SuiteResponse, error) {
 	r, err := http.NewRequestWithContext(ctx, t.Method, "http://localhost"+t.Path, bytes.NewReader(t.Body))
 	if err != nil {
@@ -44,34 +44,34 @@ func (h testHost) Request(ctx context.Context, t script.SuiteRequest) (*script.S
 	}
 	answer := recorder{header: http.Header{}}
 	h.b.ServeHTTP(&answer, r)
-	answer.WriteHeader(http.StatusOK) // unless it has one
+	answer.WriteHeader(http.StatusOK) // no effect if the status is set
 	return &script.SuiteResponse{Status: answer.status, Header: answer.sent, Body: answer.body.Bytes()}, nil
 }
 
-// recorder is an http.ResponseWriter that keeps an answer.
+// recorder is an http.ResponseWriter that stores the answer.
 type recorder struct {
 	header, sent http.Header
 	status       int
 	body         bytes.Buffer
 }
 
-// Header is http.ResponseWriter's.
+// Header implements http.ResponseWriter.
 func (r *recorder) Header() http.Header { return r.header }
 
-// WriteHeader is http.ResponseWriter's.
+// WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 && status >= http.StatusOK {
 		r.status, r.sent = status, r.header.Clone()
 	}
 }
 
-// Write is http.ResponseWriter's.
+// Write implements http.ResponseWriter.
 func (r *recorder) Write(b []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	return r.body.Write(b)
 }
 
-// AddAccount is script.SuiteHost's.
+// AddAccount implements script.SuiteHost.
 func (h testHost) AddAccount(ctx context.Context, id string, roles []string, grants map[string]string) error {
 	known, err := h.b.db.policy.Roles(ctx)
 	if err != nil {

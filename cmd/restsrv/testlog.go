@@ -10,24 +10,24 @@ import (
 	"restsrv/engine/script"
 )
 
-// logged is a line of the log of a test.
+// logged is a log record of a test.
 type logged struct {
 	text      string
 	excerpt   string
-	failure   string // what a script failed with
-	rejection bool   // of a promise, that nobody handled
+	failure   string // error of a script
+	rejection bool   // set if it is a rejected promise without a handler
 }
 
-// testLog keeps what is logged until it is taken: what one test brought about.
+// testLog is a slog.Handler that collects the log of one test.
 type testLog struct {
 	mu    sync.Mutex
 	lines []logged
 }
 
-// maxTestLines bounds the log of one test.
+// maxTestLines is the maximum number of records in the log of one test.
 const maxTestLines = 200
 
-// take returns the lines so far, and forgets them.
+// take returns the collected records and removes them.
 func (l *testLog) take() []logged {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,23 +36,24 @@ func (l *testLog) take() []logged {
 	return lines
 }
 
-// Enabled is slog.Handler's.
+// Enabled implements slog.Handler.
 func (l *testLog) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
 
-// Handle is slog.Handler's.
+// Handle implements slog.Handler.
 func (l *testLog) Handle(_ context.Context, r slog.Record) error {
 	l.add(r, nil)
 	return nil
 }
 
-// WithAttrs is slog.Handler's.
+// WithAttrs implements slog.Handler.
 func (l *testLog) WithAttrs(attrs []slog.Attr) slog.Handler { return &testLogWith{l, attrs} }
 
-// WithGroup is slog.Handler's; nothing here has groups.
+// WithGroup implements slog.Handler. Groups are ignored, because no record has
+// one.
 func (l *testLog) WithGroup(string) slog.Handler { return l }
 
 func (l *testLog) add(r slog.Record, attrs []slog.Attr) {
-	if r.Message == "audit" { // events are no news of a test
+	if r.Message == "audit" { // audit events are left out
 		return
 	}
 	line := logged{rejection: r.Message == script.RejectionMessage}
@@ -66,7 +67,7 @@ func (l *testLog) add(r slog.Record, attrs []slog.Attr) {
 			line.failure = a.Value.String()
 			b.WriteString(": " + line.failure)
 		case "service":
-			if !testName.MatchString(a.Value.String()) { // what a test itself logs is plain
+			if !testName.MatchString(a.Value.String()) { // the name of a test file is left out
 				b.WriteString(" service=" + a.Value.String())
 			}
 		case "at":
@@ -95,16 +96,16 @@ type testLogWith struct {
 	attrs []slog.Attr
 }
 
-// Handle is slog.Handler's.
+// Handle implements slog.Handler.
 func (l *testLogWith) Handle(_ context.Context, r slog.Record) error {
 	l.add(r, l.attrs)
 	return nil
 }
 
-// WithAttrs is slog.Handler's.
+// WithAttrs implements slog.Handler.
 func (l *testLogWith) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &testLogWith{l.testLog, append(l.attrs[:len(l.attrs):len(l.attrs)], attrs...)}
 }
 
-// WithGroup is slog.Handler's.
+// WithGroup implements slog.Handler.
 func (l *testLogWith) WithGroup(string) slog.Handler { return l }

@@ -11,7 +11,7 @@ import (
 	"restsrv/engine/script"
 )
 
-// testResult is what became of one test.
+// testResult is the result of one test.
 type testResult struct {
 	name    string
 	took    time.Duration
@@ -20,7 +20,7 @@ type testResult struct {
 	log     []logged
 }
 
-// testReport tells what becomes of tests, and counts.
+// testReport prints and counts the results of tests.
 type testReport struct {
 	to      io.Writer
 	verbose bool
@@ -31,7 +31,7 @@ type testReport struct {
 	files                   []*fileResult
 }
 
-// fileResult is what became of one file.
+// fileResult holds the results of one file.
 type fileResult struct {
 	name    string
 	took    time.Duration
@@ -40,7 +40,7 @@ type fileResult struct {
 
 func (r *testReport) begin(file string) { r.files = append(r.files, &fileResult{name: file}) }
 
-// service tells of a service that cannot be loaded.
+// service reports a service that cannot be loaded.
 func (r *testReport) service(text string) {
 	r.failed++
 	r.line("%s  a service cannot be loaded: %s", r.paint(red, "FAIL"), indented(text))
@@ -70,13 +70,13 @@ func (r *testReport) result(t testResult) {
 	}
 }
 
-// finish ends a file.
+// finish ends a file, and prints a line if no test failed.
 func (r *testReport) finish(took time.Duration) {
 	f := r.files[len(r.files)-1]
 	f.took = took
 	for _, t := range f.results {
 		if t.failure != nil {
-			return // it has been told
+			return // the failure is printed already
 		}
 	}
 	if !r.verbose {
@@ -84,10 +84,10 @@ func (r *testReport) finish(took time.Duration) {
 	}
 }
 
-// told counts what was reported.
+// told returns the number of reported tests.
 func (r *testReport) told() int { return r.passed + r.failed + r.skipped }
 
-// end tells the sum; it is an error when a test failed.
+// end prints the totals. It returns an error if a test failed.
 func (r *testReport) end() error {
 	if len(r.files) == 0 && r.failed == 0 {
 		r.line("there are no tests: write scripts/<name>.test.js (restsrv test -h)")
@@ -109,8 +109,8 @@ func (r *testReport) paint(colour, text string) string {
 	return colour + text + noColour
 }
 
-// failureText is the report of a failure: what, the difference, where, and what
-// was logged.
+// failureText returns the report of a failure: the message, the difference, the
+// place and the log.
 func failureText(t testResult, colour bool) string {
 	parts := []string{strings.ReplaceAll(t.failure.Error(), "\n\t", "\n  ")}
 	if f := t.failure; f.Actual != f.Expected && !strings.Contains(f.Message, "\n") {
@@ -133,8 +133,8 @@ func failureText(t testResult, colour bool) string {
 
 func indented(text string) string { return strings.ReplaceAll(text, "\n", "\n      ") }
 
-// difference shows two texts with their common lines at both ends left out but
-// for two: - is what was expected, + what there is.
+// difference returns the differing lines of two texts, with two common lines
+// before and after them. Lines with - are expected, lines with + are actual.
 func difference(actual, expected string) string {
 	a, e := strings.Split(actual, "\n"), strings.Split(expected, "\n")
 	head, tail := 0, 0
@@ -161,10 +161,10 @@ func difference(actual, expected string) string {
 	return strings.Join(lines, "\n")
 }
 
-// maxDifference is how many lines of each side are shown.
+// maxDifference is the maximum number of lines shown of each text.
 const maxDifference = 30
 
-// short is a duration for people.
+// short formats a duration for people.
 func short(d time.Duration) string {
 	if d < time.Second {
 		return fmt.Sprintf("%.3g ms", float64(d.Microseconds())/1000)
@@ -172,7 +172,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// The form of JUnit, as continuous integration reads it.
+// The XML form of JUnit, which continuous integration systems read.
 type (
 	junitSuites struct {
 		XMLName xml.Name     `xml:"testsuites"`

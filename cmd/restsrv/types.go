@@ -26,8 +26,9 @@ the handlers of the short form their types. Who has TypeScript checks all script
 by: tsc -p scripts/jsconfig.json
 `
 
-// jsconfig makes editors, and tsc, look at the scripts with nothing but what
-// restsrv declares: strictly, but for what asks for types where JavaScript has none.
+// jsconfig makes editors and tsc check the scripts with only the declarations of
+// restsrv. Checks are strict, except those that require types where JavaScript has
+// no syntax for them.
 const jsconfig = `{
   "compilerOptions": {
     "target": "es2022",
@@ -49,7 +50,7 @@ const jsconfig = `{
 }
 `
 
-// typesCommand is restsrv types.
+// typesCommand runs restsrv types.
 func typesCommand(_ context.Context, args []string, s stdio) error {
 	c := &dataCommand{commandLine: newCommandLine("types", "", typesUsage, s), io: s}
 	c.set.StringVar(&c.config, "config", "", "the deploy.json of the application (default deploy.json)")
@@ -94,7 +95,7 @@ func typesCommand(_ context.Context, args []string, s stdio) error {
 	return nil
 }
 
-// writeConfig writes a jsconfig.json unless there is one.
+// writeConfig writes a jsconfig.json if it does not exist.
 func writeConfig(file string) error {
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
@@ -107,8 +108,7 @@ func writeConfig(file string) error {
 	return errors.Join(err, f.Close())
 }
 
-// replaceFile writes a file whole or not at all: a reader sees the old text or
-// the new one.
+// replaceFile replaces a file atomically: a reader sees the old text or the new one.
 func replaceFile(file string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err
@@ -123,7 +123,7 @@ func replaceFile(file string, text []byte) error {
 		err = os.Rename(f.Name(), file)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // what is left of it
+		_ = os.Remove(f.Name()) // the temporary file
 	}
 	return err
 }

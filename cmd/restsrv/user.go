@@ -38,30 +38,32 @@ server follows every change within a second. What
 roles may do is said by restsrv acl.
 `
 
-// maxPasswordLine bounds the line that is read as a password; what is too long
-// for a password is refused by name.
+// maxPasswordLine is the maximum length of the line that is read as a password.
+// It is larger than MaxPassword, so that a password that is too long gets its
+// own error.
 const maxPasswordLine = 4096
 
-// userEnv is what restsrv user needs beside the streams.
+// userEnv holds the dependencies of restsrv user besides the streams.
 type userEnv struct {
 	// open opens the accounts of the database that -config and -db name, and
-	// returns what closes it again.
+	// returns a function that closes it.
 	open func(ctx context.Context, config, db string) (*account.Store, func() error, error)
-	// roles are those of the database that was opened; nil for no warnings of
-	// others.
+	// roles returns the roles of the opened database. If it is nil, there are
+	// no warnings about unknown roles.
 	roles func(ctx context.Context) ([]acl.Role, error)
-	// readPassword asks for a password without showing it; nil when the
+	// readPassword asks for a password without showing it. It is nil if the
 	// standard input is not a terminal.
 	readPassword func(ctx context.Context, prompt string) (string, error)
 }
 
-// userFlags are the flags of the subcommands; not all have all.
+// userFlags holds the flags of the subcommands. Some subcommands use only a
+// part.
 type userFlags struct {
 	config, db, roles, name string
 	force                   bool // accept a short password
 }
 
-// userCommand is one subcommand. run gets the account name, "" when named is
+// userCommand is one subcommand. run gets the account name, or "" if named is
 // false.
 type userCommand struct {
 	named bool
@@ -102,7 +104,7 @@ func user(ctx context.Context, args []string, s stdio) error {
 	return runUser(ctx, args, s, env)
 }
 
-// runUser is restsrv user. args begin with the name of the subcommand.
+// runUser runs restsrv user. args begins with the name of the subcommand.
 func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err error) {
 	if len(args) == 0 {
 		fmt.Fprint(s.Err, userUsage)
@@ -140,7 +142,7 @@ func runUser(ctx context.Context, args []string, s stdio, env userEnv) (err erro
 	return plain(command.run(ctx, u, id))
 }
 
-// newUserLine makes the command line of a subcommand.
+// newUserLine returns the command line of a subcommand.
 func (u *userRun) newUserLine(command string) *commandLine {
 	c := newCommandLine("user", command, userUsage, u.io)
 	c.databaseFlags(&u.config, &u.db)
@@ -168,8 +170,8 @@ func theName(line *commandLine, command string, names []string, named bool) (str
 	return "", line.wrong("takes one account, found %q too; a password is never an argument", names[1:])
 }
 
-// plain makes the message of an expected failure the whole error; of an
-// unexpected one the cause is worth seeing here.
+// plain reduces an expected error to its message. If the error is unexpected,
+// it keeps the cause, which is useful on the command line.
 func plain(err error) error {
 	var e *engine.Error
 	if errors.As(err, &e) && e.Code != engine.Internal && e.Code != engine.Unavailable {
@@ -258,7 +260,8 @@ func userList(ctx context.Context, u *userRun, _ string) error {
 	return w.Flush()
 }
 
-// cell is text that cannot break the table or drive a terminal.
+// cell replaces control characters, which could break a table or control a
+// terminal.
 func cell(s string) string {
 	if s == "" {
 		return "-"
@@ -271,8 +274,8 @@ func cell(s string) string {
 	}, s)
 }
 
-// password reads the new password of an account. Errors: also those of
-// account.CheckPassword, unless -force is given.
+// password reads the new password of an account. If -force is not given, it
+// returns the errors of account.CheckPassword too.
 func (u *userRun) password(ctx context.Context, id string) (string, error) {
 	password, err := u.readPassword(ctx, id)
 	if err != nil || u.force {
@@ -284,7 +287,7 @@ func (u *userRun) password(ctx context.Context, id string) (string, error) {
 	return password, nil
 }
 
-// readPassword asks twice at a terminal, else it reads a line.
+// readPassword asks twice if the input is a terminal, else it reads a line.
 func (u *userRun) readPassword(ctx context.Context, id string) (string, error) {
 	if u.env.readPassword == nil {
 		return readLine(u.io.In)
@@ -319,9 +322,9 @@ func readLine(r io.Reader) (string, error) {
 	return line, nil
 }
 
-// terminalPassword returns a function that asks at the terminal in without
-// showing what is typed, nil when in is none. When ctx ends first, the
-// terminal shows what is typed again.
+// terminalPassword returns a function that asks for a password at the terminal
+// without showing the input, or nil if in is not a terminal. When ctx ends
+// first, it makes the terminal show input again.
 func terminalPassword(in *os.File, out io.Writer) func(ctx context.Context, prompt string) (string, error) {
 	fd := int(in.Fd())
 	if !term.IsTerminal(fd) {

@@ -10,7 +10,7 @@ import (
 	"restsrv/engine/acl"
 )
 
-// role is restsrv user role: it gives an account roles, or takes them.
+// role runs restsrv user role: it adds roles to an account, or removes them.
 func (u *userRun) role(ctx context.Context, args []string) (err error) {
 	line := u.newUserLine("role")
 	names, err := line.parse(args)
@@ -45,7 +45,7 @@ func (u *userRun) role(ctx context.Context, args []string) (err error) {
 	return plain(u.warnOfRoles(ctx, names[2:]))
 }
 
-// warnOfRoles names the roles that there are not.
+// warnOfRoles prints a warning for each role that does not exist.
 func (u *userRun) warnOfRoles(ctx context.Context, roles []string) error {
 	if u.env.roles == nil || len(roles) == 0 {
 		return nil

@@ -30,8 +30,8 @@ func (s side) link(owner, member string) link {
 	return link{owner, member}
 }
 
-// members returns the ids in a collection of links, in the order in which they
-// were linked; also those of no object.
+// members returns the ids in a collection of links, in the order in which they were
+// linked. It includes ids that belong to no object.
 func (w *World) members(p *engine.Property, owner string) (ids []string) {
 	s := sideOf(p)
 	for _, l := range w.links[s.table] {
@@ -45,8 +45,9 @@ func (w *World) members(p *engine.Property, owner string) (ids []string) {
 	return ids
 }
 
-// Members returns the objects in a collection: those that refer to the object, in
-// the order of their creation, or those that are linked with it.
+// Members returns the objects in a collection. If the collection is the other side of
+// a reference, these are the objects that refer to o, in the order of their creation;
+// if not, the objects that are linked with it.
 func (w *World) Members(o *Object, p *engine.Property) (found []*Object) {
 	if p.Back != nil {
 		for _, m := range w.Objects(p.Target) {
@@ -116,8 +117,8 @@ func (s *saving) relink(o *Object, c change, strict bool) {
 	}
 }
 
-// point changes a collection that is the other side of a reference: its members
-// are made to refer to the object, and those that leave refer to nothing.
+// point changes a collection that is the other side of a reference. New members get a
+// reference to the object; the references of removed members become null.
 func (s *saving) point(o *Object, c change, strict bool) {
 	target, back := c.property.Target, c.property.Back
 	stay := map[string]bool{}
@@ -209,7 +210,7 @@ func (s *saving) settleAwaited() {
 	for _, a := range s.awaited {
 		m := s.Object(a.property.Target, a.id)
 		if m == nil {
-			refuse(400, "member") // there is no such object
+			refuse(400, "member") // the object does not exist
 		}
 		if !a.dropped {
 			s.refer(m, a.property.Back.Name, a.owner.ID())

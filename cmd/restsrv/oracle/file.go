@@ -40,7 +40,7 @@ func (s *saving) bindFile(p *engine.Property, in any) any {
 	return nil
 }
 
-// file answers the content of a file, as long as an object has it.
+// file answers with the content of a file, if an object has it.
 func (w *World) file(id string) Answer {
 	for _, o := range w.objects {
 		for _, v := range o.Values {

@@ -9,7 +9,7 @@ import (
 	"restsrv/engine"
 )
 
-// tree is what _eager loads: attributes, and attributes of these.
+// tree holds the attributes that _eager loads, and the attributes of these.
 type tree map[string]tree
 
 // loading is a step of a path of _eager: the attributes to load, and the class.
@@ -18,7 +18,7 @@ type loading struct {
 	class *engine.Class
 }
 
-// walk follows names of attributes; ok is false if there are none of these names.
+// walk follows names of attributes. ok is false if an attribute does not exist.
 func (l loading) walk(names []string) (end loading, ok bool) {
 	for _, name := range names {
 		var p *engine.Property
@@ -72,7 +72,7 @@ func (w *World) paths(c *engine.Class, eager string) tree {
 	return all
 }
 
-// List is the answer to a list of all objects of a class.
+// List returns the answer to a request for all objects of a class.
 func (w *World) List(c *engine.Class, eager string) string {
 	var all []string
 	for _, o := range w.Objects(c) {
@@ -81,7 +81,8 @@ func (w *World) List(c *engine.Class, eager string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-// render is an object as crud answers it. path are the objects that it is within.
+// render returns an object in the form of crud. path holds the objects that contain
+// it.
 func (w *World) render(o *Object, eager tree, path []*Object) string {
 	if slices.Contains(path, o) {
 		return `{"_id":` + Encode(o.ID()) + `,"__class":` + Encode(o.Class.FullName) + "}"
@@ -121,8 +122,8 @@ func (w *World) render(o *Object, eager tree, path []*Object) string {
 	return b.String() + "}"
 }
 
-// renderRecord returns an object as the acceptor answers it: attributes that have a
-// value.
+// renderRecord returns an object in the form of the acceptor: only attributes that
+// have a value.
 func (w *World) renderRecord(o *Object) string {
 	var b strings.Builder
 	b.WriteString(`{"_id":` + Encode(o.ID()) + `,"_class":` + Encode(o.Class.FullName) + `,"_classVer":` + Encode(o.Version))
@@ -142,8 +143,8 @@ func (w *World) renderRecord(o *Object) string {
 	return b.String() + "}"
 }
 
-// Value is the value of an attribute. Cached attributes are always what their
-// formulas give now: the classes of the test name all their dependencies.
+// Value returns the value of an attribute. Cached attributes always have the current
+// result of their formulas, because the classes of the test name all dependencies.
 func (w *World) Value(o *Object, p *engine.Property) any {
 	if p.Formula != nil {
 		return w.Formulas[p.Definition+"."+p.Name](w, o)
@@ -151,7 +152,7 @@ func (w *World) Value(o *Object, p *engine.Property) any {
 	return o.Values[p.Name]
 }
 
-// value is the JSON of a value. Numbers that stand in references are text there.
+// value returns a value as JSON. Numbers in references become text.
 func value(p *engine.Property, v any) string {
 	if v != nil && p.Type == engine.Reference {
 		v = text(v)
@@ -159,7 +160,7 @@ func value(p *engine.Property, v any) string {
 	return Encode(v)
 }
 
-// target is the object that a reference points at; nil if there is none of the
+// target returns the target of a reference; nil if there is no such object of the
 // attribute's class.
 func (w *World) target(o *Object, p *engine.Property) *Object {
 	id, _ := o.Values[p.Name].(string)
@@ -169,7 +170,7 @@ func (w *World) target(o *Object, p *engine.Property) *Object {
 	return w.Object(p.Target, id)
 }
 
-// label is the text that a selection list shows for a value.
+// label returns the text that a selection list shows for a value.
 func label(p *engine.Property, v any) (label string, offered bool) {
 	for _, row := range p.Selection.Rows {
 		for _, offer := range row.Values {
@@ -181,7 +182,7 @@ func label(p *engine.Property, v any) (label string, offered bool) {
 	return text(v), false
 }
 
-// plain is a literal of a class file as a value.
+// plain converts a literal of a class file to a value.
 func plain(v any) any {
 	if n, ok := v.(json.Number); ok {
 		if i, err := n.Int64(); err == nil {
@@ -196,9 +197,10 @@ func plain(v any) any {
 // namesAttribute matches the parts of a semantic that may be attributes.
 var namesAttribute = regexp.MustCompile(`^[A-Za-z0-9_.]{2,}$`)
 
-// display is the display string: the parts of the class's semantic, which are names
-// of attributes or literal text; the id if the result is empty. References are
-// shown by the display strings of their targets, and a dangling one as its id.
+// display returns the display string: the parts of the class's semantic, which are
+// names of attributes or literal text; the id if the result is empty. References are
+// shown as the display strings of their targets or, if there is no target, as the
+// id.
 func (w *World) display(o *Object) string {
 	var b strings.Builder
 	for _, part := range strings.Split(o.Class.Semantic, "|") {

@@ -51,7 +51,7 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 	return []byte(b.String() + "}"), nil
 }
 
-// Encode is a value as JSON.
+// Encode returns a value as JSON.
 func Encode(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
@@ -72,8 +72,8 @@ func (f Fields) Get(name string) any {
 	return nil
 }
 
-// Answer is the answer to a request. The model knows the body of successful
-// answers only; of others it knows the code.
+// Answer is the answer to a request. The body is set only if the request succeeded, else
+// the code.
 type Answer struct {
 	Status int
 	Code   string
@@ -140,7 +140,7 @@ func (s *saving) do(r Request) Answer {
 	default:
 		in := s.bind(c, body, r.Strict)
 		in.id = r.ID
-		if len(in.values)+len(in.changes) == 0 { // nothing is changed: neither is the editor
+		if len(in.values)+len(in.changes) == 0 { // no change, so the editor stays too
 			o = s.Object(c, r.ID)
 			break
 		}
@@ -211,8 +211,8 @@ func (s *saving) bind(c *engine.Class, in Fields, strict bool) *record {
 	return r
 }
 
-// bindTarget reads what is given for a reference or as a member of a collection:
-// an id, or an object. An object of which only the _id is given is an id.
+// bindTarget reads the input for a reference or for a member of a collection: an id, or an
+// object. If the object has only an _id, it is used as an id.
 func (s *saving) bindTarget(p *engine.Property, in any, strict bool) any {
 	fields, object := in.(Fields)
 	if !object {
@@ -262,7 +262,7 @@ func (s *saving) bindChange(p *engine.Property, in any, strict bool) change {
 	return c
 }
 
-// restrict is what strict handling asks of a value.
+// restrict makes the checks of a value in strict handling.
 func restrict(p *engine.Property, v any) {
 	if text, ok := v.(string); ok && p.Size > 0 && p.Type.Textual() && p.Type != engine.GUID && len([]rune(text)) > p.Size {
 		refuse(400, "size")

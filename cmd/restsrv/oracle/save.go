@@ -14,13 +14,13 @@ type record struct {
 	id      string // of "_id"; "" if not given
 	version string
 	strict  bool
-	place   func(values map[string]any) // gives a member the reference to its owner, whatever is nested in it
+	place   func(values map[string]any) // sets the reference of a member to its owner, also if the member has nested records
 	// values are given for stored attributes; a reference may be a *record.
 	values  map[string]any
-	changes []change // of collections
+	changes []change // changes of collections
 }
 
-// change is what a request does with a collection.
+// change is a change of a collection.
 type change struct {
 	property *engine.Property
 	replace  bool
@@ -28,17 +28,17 @@ type change struct {
 	remove   []string
 }
 
-// mode says how a record finds the object that it changes.
+// mode is how a record finds the object that it changes.
 type mode int
 
 const (
-	creating  mode = iota // it does not: crud creates an object
-	updating              // it must exist: crud changes an object
+	creating  mode = iota // crud creates an object
+	updating              // crud changes an object, which must exist
 	accepting             // acceptor creates an object or changes the existing one
-	nested                // so does an object within another one
+	nested                // an object within another one: created or changed
 )
 
-// pending is an object whose collections are to be changed.
+// pending is an object with changes of its collections.
 type pending struct {
 	object *Object
 	record *record
@@ -50,7 +50,7 @@ type saving struct {
 	later    []pending
 	moves    []move      // changes of keys by the record under way
 	awaited  []*awaited  // members that do not exist yet
-	expected []reference // that are looked at when the request is done
+	expected []reference // references that are checked at the end of the request
 	touched  []*Object
 }
 
@@ -66,9 +66,9 @@ type reference struct {
 	strict   bool
 }
 
-// save saves a record of a request with everything that is in it: first the
-// objects in its references, then its own attributes, then its collections. The
-// records of a request take effect in their order, as if each was a request.
+// save saves a record of a request with its nested records: first the objects in its
+// references, then its own attributes, then its collections. The records of a request
+// take effect in their order, as if each was a request.
 func (s *saving) save(r *record, m mode) *Object {
 	s.moves = nil
 	o := s.write(r, m)
@@ -146,7 +146,7 @@ func (s *saving) current(c *engine.Class, id string) string {
 	return id
 }
 
-// redirect is current for the object that a record changes.
+// redirect applies current to the object that a record changes.
 func (s *saving) redirect(r *record) {
 	key := idOf(r.class, r.values)
 	id := r.id
@@ -162,8 +162,8 @@ func (s *saving) redirect(r *record) {
 	}
 }
 
-// completeKey gives a record the key attributes that its _id stands for. The id of
-// a composite key stands for its parts only if it has no other separators.
+// completeKey sets the key attributes of a record from its _id. If the key is
+// composite, the _id must have exactly one part per key attribute.
 func completeKey(r *record) {
 	if r.id == "" {
 		return
@@ -181,8 +181,8 @@ func completeKey(r *record) {
 	}
 }
 
-// find returns the object that a record changes, nil for a new one. An object is
-// found by _id, or else by the key attributes: parts of a composite key are
+// find returns the object that a record changes; nil if the object is new. An object
+// is found by _id, or else by the key attributes: parts of a composite key are
 // compared one by one. All classes of an inheritance tree share their keys.
 func (s *saving) find(r *record, m mode) *Object {
 	switch {
@@ -208,7 +208,7 @@ func (s *saving) find(r *record, m mode) *Object {
 		}
 	}
 	if o != nil && m == nested && !below(o.Class, r.class) {
-		return nil // insert says that the key is taken
+		return nil // insert reports that the key is used
 	}
 	return o
 }
@@ -255,8 +255,8 @@ func (s *saving) complete(o *Object) {
 
 func counterOf(c *engine.Class, p *engine.Property) string { return c.Root().FullName + "." + p.Name }
 
-// raise lets a counter pass a number that is given. Numbers above 2^52 leave it where
-// it is: no request can take it to its end.
+// raise sets a counter to a given number if the number is higher. Numbers above 2^52
+// are ignored: a request must not use up the range of a counter.
 func (s *saving) raise(c *engine.Class, p *engine.Property, v any) {
 	if n, ok := v.(int64); ok && p.Autoassigned && n <= 1<<52 {
 		s.counters[counterOf(c, p)] = max(s.counters[counterOf(c, p)], n)
@@ -269,8 +269,8 @@ func (w *World) Next(counter string) int64 {
 	return w.counters[counter]
 }
 
-// check refuses an object without a required value, and one whose key or unique
-// value another object has.
+// check rejects an object if a required value is missing, or if another object has
+// its key or a unique value.
 func (s *saving) check(o *Object, except *Object) {
 	for _, p := range o.Class.Properties {
 		if stored(p) && o.Values[p.Name] == nil && (!p.Nullable || slices.Contains(o.Class.Key, p.Name)) {
@@ -296,7 +296,7 @@ func (s *saving) check(o *Object, except *Object) {
 	}
 }
 
-// update changes an object: values that are not given stay.
+// update changes an object. Values that are not given stay.
 func (s *saving) update(o *Object, r *record, values map[string]any, m mode) {
 	if r.strict {
 		for name, v := range values {
@@ -323,9 +323,9 @@ func (s *saving) update(o *Object, r *record, values map[string]any, m mode) {
 	}
 }
 
-// reclass makes an object one of another class, which a record of acceptor names: one
-// below its own or beside it. A record that names an ancestor only says less about
-// the object, which keeps its class. No value may be lost.
+// reclass changes the class of an object to that of a record of acceptor, which is
+// below its class or beside it. If the record names an ancestor, the object keeps its
+// class. No value may be lost.
 func (s *saving) reclass(o *Object, c *engine.Class, values map[string]any) {
 	for _, p := range o.Class.Properties {
 		has := stored(p) && o.Values[p.Name] != nil || p.Type == engine.Collection && p.Back == nil && len(s.members(p, o.ID())) > 0
@@ -344,9 +344,10 @@ func (s *saving) reclass(o *Object, c *engine.Class, values map[string]any) {
 	s.complete(o)
 }
 
-// follow makes everything that points at an object point at its new id: also
-// what the request has just written, and what pointed at the new id before. An
-// object whose key contains such a reference gets a new id too.
+// follow replaces the id of an object in all references and links to it, including
+// those that the request has just written. If other references already contain the
+// new id, they stay and now point at the object. If the key of an object contains
+// such a reference, it gets a new id too.
 func (s *saving) follow(root *engine.Class, from, to string) {
 	s.moves = append(s.moves, move{root, from, to})
 	for i, r := range s.expected {
@@ -381,9 +382,8 @@ func (s *saving) remove(c *engine.Class, id string) {
 	s.dropLinks(c.Root(), id)
 }
 
-// settle is the end of a request: all members must exist, and references that
-// strict handling, or the attribute, restricts must point at objects of the right
-// class.
+// settle ends a request. All members must exist. If strict handling or the attribute
+// restricts a reference, it must point at an object of the right class.
 func (s *saving) settle() {
 	s.settleAwaited()
 	for _, r := range s.expected {

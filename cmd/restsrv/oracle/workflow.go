@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Workflow is a workflow of a class. Conditions are nil if they always hold.
+// Workflow is a workflow of a class. If a condition is nil, it always holds.
 type Workflow struct {
 	Name, Caption, Class, Start string
 
@@ -13,7 +13,7 @@ type Workflow struct {
 	Transitions []Transition
 }
 
-// State is a state of a workflow. An object is in it as long as Holds does.
+// State is a state of a workflow. If Holds is false, the object has left the state.
 type State struct {
 	Name, Caption string
 	Holds         func(*World, *Object) bool
@@ -35,7 +35,7 @@ func (f *Workflow) state(name string) *State {
 	return nil
 }
 
-// stage is the state that an object is in.
+// stage returns the state of an object.
 func (f *Workflow) stage(o *Object) *State {
 	name := o.stages[f.Name]
 	if name == "" {
@@ -48,8 +48,8 @@ func holds(w *World, o *Object, condition func(*World, *Object) bool) bool {
 	return condition == nil || condition(w, o)
 }
 
-// workflow answers a request to the service workflows. Each move of a list is whole
-// by itself: the answer lists those that were refused.
+// workflow answers a request to the service workflows. Each move in a list is atomic
+// on its own: the answer lists the rejected moves.
 func (w *World) workflow(r Request) Answer {
 	c := w.Class(r.Class)
 	if c == nil || w.Object(c, r.ID) == nil {
@@ -75,8 +75,8 @@ func (w *World) workflow(r Request) Answer {
 	return Answer{Status: 200, Body: Encode(refused), Objects: []*Object{w.Object(c, id)}}
 }
 
-// try makes a move, by a transition or into a state. A fault is what the answer says
-// of a move that is refused.
+// try makes a move, by a transition or into a state. If the move is rejected, it
+// returns the entry for the answer.
 func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault any) {
 	refused := func(code string, params ...any) any { return JSON("code", code, "params", JSON(params...)) }
 	var f *Workflow
@@ -128,7 +128,8 @@ func (s *saving) try(o *Object, workflow, name string, byTransition bool) (fault
 	return nil
 }
 
-// status says where an object is in its workflows. Times are the token of a time.
+// status returns the states of an object in its workflows. All times are the token
+// Time.
 func (w *World) status(o *Object) string {
 	var stages []string
 	for i := range w.Workflows {
@@ -138,7 +139,7 @@ func (w *World) status(o *Object) string {
 			continue
 		}
 		fields := JSON("stage", at.Name)
-		if o.stages[f.Name] != "" { // it was moved there
+		if o.stages[f.Name] != "" { // set if it was moved there
 			fields = append(fields, Field{"since", Time})
 		}
 		next := Fields{}
@@ -153,5 +154,5 @@ func (w *World) status(o *Object) string {
 	return `{"stages":{` + strings.Join(stages, ",") + `},"itemPermissions":{},"propertyPermissions":{},"selectionProviders":{}}`
 }
 
-// Time is the token of a time: each is another one.
+// Time is the token for any time. Two times may differ.
 const Time = "«time»"

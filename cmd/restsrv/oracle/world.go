@@ -1,12 +1,11 @@
-// Package oracle is a model of the data model: it says what the services crud
-// and acceptor answer, and what they store, for an administrator who sends one
-// request after the other. It is written to be read, and shares no code with
-// engine/store: all objects are in memory, a request works on a copy, and the
+// Package oracle is a model of the data model: it computes the answers of the
+// services crud and acceptor, and the stored data. One administrator sends all
+// requests, one after the other. It should be easy to read, and it shares no code
+// with engine/store: all objects are in memory, a request works on a copy, and the
 // copy replaces the original only if the request succeeds.
 //
-// The model uses the metadata of classes (engine.Class), and nothing else of the
-// server. What it cannot know, such as a generated id, is a token in its answers
-// (see World.token).
+// The model uses only the metadata of classes (engine.Class). If it cannot know a
+// value, such as a generated id, its answers contain a token (see World.token).
 package oracle
 
 import (
@@ -21,11 +20,11 @@ import (
 
 // World is the stored state: all objects and links.
 type World struct {
-	// Formulas compute calculated attributes and default values, by the name of the
-	// class that declares the attribute and the attribute's own, "line.total".
-	// They return a value as Object.Values has it.
+	// Formulas compute calculated attributes and default values. The key is the name
+	// of the class that declares the attribute and the name of the attribute,
+	// "line.total". They return a value of the same types as in Object.Values.
 	Formulas map[string]func(*World, *Object) any
-	// Workflows are those of all classes, in the order of their names.
+	// Workflows are the workflows of all classes, in the order of their names.
 	Workflows []Workflow
 
 	classes  map[string]*engine.Class
@@ -33,7 +32,7 @@ type World struct {
 	links    map[string][]link
 	counters map[string]int64
 	request  int // the number of the request under way
-	tokens   int // that the request has made
+	tokens   int // number of tokens in the current request
 }
 
 // Object is a stored object.
@@ -44,7 +43,7 @@ type Object struct {
 	Values                   map[string]any
 	Creator, Editor, Version string
 
-	stages map[string]string // states that it was moved to, by workflow
+	stages map[string]string // the state to which it was moved, by workflow
 }
 
 // link is a pair of ids in a collection that is not the other side of a
@@ -52,7 +51,7 @@ type Object struct {
 // object gets the id.
 type link struct{ owner, member string }
 
-// account is the administrator, who sends all requests.
+// account is the administrator. All requests are sent by this account.
 const account = "admin@local"
 
 // New returns a world without objects.
@@ -79,8 +78,8 @@ func (w *World) copy() *World {
 	return &c
 }
 
-// State is all that is stored, as text: two worlds of the same classes with the same
-// state give the same answers, except for the order of lists.
+// State returns everything that is stored, as text: two worlds of the same classes
+// with the same state give the same answers, except for the order of lists.
 func (w *World) State() string {
 	var lines []string
 	for _, o := range w.objects {
@@ -95,14 +94,14 @@ func (w *World) State() string {
 	return strings.Join(lines, "\n") + Encode(w.counters)
 }
 
-// token returns a new token: it stands for text that the model cannot know and that
+// token returns a new token. It stands for text that the model cannot know and that
 // the first answer with it shows.
 func (w *World) token() string {
 	w.tokens++
 	return fmt.Sprintf("«%d.%d»", w.request, w.tokens)
 }
 
-// ID is the text of the key: parts of a composite key are joined.
+// ID returns the key as text. The parts of a composite key are joined.
 func (o *Object) ID() string { return idOf(o.Class, o.Values) }
 
 func idOf(c *engine.Class, values map[string]any) string {
@@ -152,16 +151,16 @@ func below(c, above *engine.Class) bool {
 	return false
 }
 
-// fault is a request that fails.
+// fault is the panic value of a request that fails.
 type fault struct {
 	status int
-	code   string // why, as in the answer's attribute "code"
+	code   string // the attribute "code" of the answer
 }
 
 // refuse ends the request. Everything that it has done is undone (see Do).
 func refuse(status int, code string) { panic(fault{status, code}) }
 
-// text is a value as a part of an id.
+// text returns a value as a part of an id.
 func text(v any) string {
 	if v == nil {
 		return ""
@@ -169,13 +168,13 @@ func text(v any) string {
 	return fmt.Sprint(v)
 }
 
-// stored reports whether objects keep a value of the property.
+// stored reports whether objects store a value of the property.
 func stored(p *engine.Property) bool {
 	return p.Type != engine.Collection && p.Formula == nil && p.Back == nil
 }
 
-// cast returns a value of a request as objects keep it. It takes what loses
-// nothing: "12" and 3.0 are whole numbers, "12a" and 3.5 are not.
+// cast converts a value of a request to the stored type, if that loses no
+// information: "12" and 3.0 are whole numbers, "12a" and 3.5 are not.
 func cast(p *engine.Property, v any) any {
 	if v == nil {
 		return nil
